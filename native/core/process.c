@@ -1,0 +1,145 @@
+/* Environment, names, the roll, and children that are started without us. */
+#define _GNU_SOURCE
+#include "core/process.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/recorder.h"
+
+bool gdx_use_ticks = true;
+
+const char *gdx_directory(void)
+{
+    static char dir[900];
+    static bool asked;
+    if (!asked) {
+        const char *value = getenv("GPUDX_DIR");
+        if (value && strlen(value) < sizeof dir)
+            strcpy(dir, value);
+        asked = true;  /* a program that clears its environment later does not switch us off */
+    }
+    return dir[0] ? dir : NULL;
+}
+
+uint32_t gdx_ring_chunks(void)
+{
+    const char *value = getenv("GPUDX_KEEP");
+    if (value && !strcmp(value, "all"))
+        return 0;
+    uint64_t bytes = value ? strtoull(value, NULL, 10) : 0;
+    uint64_t chunks = (bytes ? bytes : 32u << 20) / GDX_UNIT_BYTES;
+    return chunks < 2 ? 2 : chunks > GDX_RING_CHUNKS_MAX ? GDX_RING_CHUNKS_MAX : (uint32_t)chunks;
+}
+
+static size_t read_whole(const char *path, char *room, size_t bytes)
+{
+    size_t got = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    for (ssize_t n; got < bytes && (n = read(fd, room + got, bytes - got)) > 0;)
+        got += (size_t)n;
+    close(fd);
+    return got;
+}
+
+void gdx_describe_process(struct gdx_header *header)
+{
+    ssize_t n = readlink("/proc/self/exe", header->exe, sizeof header->exe - 1);
+    header->exe[n > 0 ? n : 0] = 0;
+    header->argv[read_whole("/proc/self/cmdline", header->argv, sizeof header->argv - 1)] = 0;
+}
+
+/* ---- the roll: async-signal-safe, because it also runs between fork and exec ---- */
+
+static void copy_path(char *to, size_t room, const char *from)
+{
+    size_t n = strnlen(from, room - 1);
+    memcpy(to, from, n);
+    to[n] = 0;
+}
+
+void gdx_roll(enum gdx_roll_kind kind, const char *path)
+{
+    struct gdx_roll_record record = { "gpudxrol", kind, (uint32_t)getpid(), (uint32_t)getppid(), 0,
+                                      gdx_clock_ns(CLOCK_MONOTONIC), { 0 } };
+    char file[1000];
+    const char *dir = gdx_directory();
+    int saved = errno;
+    if (!dir)
+        return;
+    copy_path(file, sizeof file - 8, dir);
+    strcat(file, "/roll");
+    if (path)
+        copy_path(record.path, sizeof record.path, path);
+    else if (readlink("/proc/self/exe", record.path, sizeof record.path - 1) < 0)
+        record.path[0] = 0;
+    int fd = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    if (fd >= 0) {
+        /* One record, one write: O_APPEND keeps records of different processes apart. */
+        if (write(fd, &record, sizeof record) < 0)
+            errno = saved;
+        close(fd);
+    }
+    errno = saved;
+}
+
+static int look_for_opencl(struct dl_phdr_info *info, size_t size, void *found)
+{
+    (void)size;
+    const char *name = strrchr(info->dlpi_name, '/');
+    if (!name || strncmp(name + 1, "libOpenCL", 9))
+        return 0;
+    copy_path(found, 480, info->dlpi_name);
+    return 1;
+}
+
+void gdx_roll_unentered(void)
+{
+    char path[480] = "";
+    if (dl_iterate_phdr(look_for_opencl, path))
+        gdx_roll(GDX_ROLL_NOT_ENTERED, path);
+}
+
+/* ---- stacks and maps ---- */
+
+int gdx_backtrace(void **frames, int room)
+{
+    return backtrace(frames, room);
+}
+
+void gdx_warm_backtrace(void)
+{
+    void *frame;
+    backtrace(&frame, 1);  /* glibc loads libgcc_s at the first call */
+}
+
+enum { MAPS_MAX = 4 << 20 };
+
+char *gdx_read_maps(size_t *bytes)
+{
+    char *text = mmap(NULL, MAPS_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (text == MAP_FAILED)
+        return NULL;
+    *bytes = read_whole("/proc/self/maps", text, MAPS_MAX);
+    if (*bytes)
+        return text;
+    gdx_free_maps(text);
+    return NULL;
+}
+
+void gdx_free_maps(char *text)
+{
+    munmap(text, MAPS_MAX);
+}

@@ -1,0 +1,100 @@
+/* The recorder: how a hook writes down a call.
+ *
+ *     struct gdx_open open;
+ *     if (gdx_begin(&open, GDX_CALL_x, __builtin_return_address(0))) {   reserve a slot, nothing visible yet
+ *         open.slot->w[0] = ...;                                       fill in the parameters
+ *         gdx_put(&open, field, data, bytes);                          and what they point to
+ *         gdx_commit(&open);                                           visible now, before the driver is called
+ *     }
+ *     result = next(...);                                              may never return
+ *     gdx_end(&open, status);                                          patch status and end time
+ *
+ * Rules: no malloc, no stdio, no lock on this path. Taking a new chunk (once in about 2000 calls) takes a lock and
+ * makes system calls. Every failure of ours turns recording off for good and says why in the trace's header; the
+ * program's call goes on either way. errno is never changed.
+ *
+ * States of a slot:   unwritten --begin--> being filled --commit--> in flight (end = 0) --end--> done
+ * Only committed slots carry the sequence number that their place in the chunk demands, so a reader can tell.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gdx_abi.h"
+
+#define GDX_EXPORT __attribute__((visibility("default")))
+#define GDX_LIKELY(x) __builtin_expect(!!(x), 1)
+#define GDX_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* Recorded as the status of calls that report failure by a null result alone (clSVMAlloc). */
+#define GDX_STATUS_NULL (-100000)
+
+enum { GDX_RING = 1, GDX_LEDGER = 2, GDX_LARGE = 3 };
+enum { GDX_BLOB_MAX = 64 * 1024, GDX_LARGE_MAX = 16 << 20, GDX_READ_CACHE = 16, GDX_RING_CHUNKS_MAX = 4096 };
+
+/* One chunk in use: where the next slot and the next blob go. */
+struct gdx_track {
+    struct gdx_chunk *chunk;
+    uint64_t file_offset;  /* of the chunk */
+    uint32_t next;         /* next slot */
+    uint32_t blob_top;     /* blobs begin here; slots must stay below */
+    uint64_t seq;          /* sequence number of the next slot */
+};
+
+/* What one thread writes to. Threads borrow a lane at their first call and give it back when they end, so there are
+ * as many lanes as there were threads at the same time. */
+struct gdx_lane {
+    uint32_t generation;   /* of the process: differs after fork */
+    uint32_t busy;         /* between begin and commit */
+    uint32_t depth;        /* open calls of this thread */
+    uint32_t tid;
+    uint32_t number;
+    uint32_t ring_count;   /* chunks in `ring` */
+    uint32_t ring_at;      /* the current one */
+    struct gdx_track track[2];  /* ring, ledger */
+    struct gdx_lane *next_free;
+    uintptr_t stack_low, stack_high;
+    uintptr_t readable[GDX_READ_CACHE];
+    struct { struct gdx_chunk *chunk; uint64_t file_offset; } ring[GDX_RING_CHUNKS_MAX];
+};
+
+struct gdx_open {
+    struct gdx_slot *slot;  /* NULL: not recorded */
+    struct gdx_lane *lane;
+    struct gdx_track *track;
+    uint64_t seq;
+    uint64_t file_offset;   /* of the slot */
+    uint32_t generation;
+    uint32_t part_bytes;    /* blob bytes so far */
+};
+
+/* How a process was entered; bits of header.entries. */
+enum { GDX_ENTRY_CL_LAYER = 1, GDX_ENTRY_CL_SYMBOLS = 2, GDX_ENTRY_CUDA = 4, GDX_ENTRY_HIP = 8 };
+void gdx_entered(uint32_t bit);
+
+bool gdx_begin(struct gdx_open *open, uint32_t call, void *caller);
+void gdx_commit(struct gdx_open *open);
+bool gdx_still_open(const struct gdx_open *open);
+void gdx_end(struct gdx_open *open, int32_t status);        /* a failing status also records the host stack */
+void gdx_end_quiet(struct gdx_open *open, int32_t status);  /* for queries, where failing is ordinary */
+
+/* Content that a parameter points to, as a part of the blob. The program's pointers are checked first: unreadable
+ * or too long content sets GDX_FLAG_cut and is left out. */
+void gdx_put(struct gdx_open *open, uint32_t field, const void *data, size_t bytes);
+void gdx_put_text(struct gdx_open *open, uint32_t field, const char *text);
+void gdx_put_zero_ended(struct gdx_open *open, uint32_t field, const void *list, size_t element);
+/* Room for `bytes` in the blob that the caller fills with its own data; NULL when there is none. */
+void *gdx_part(struct gdx_open *open, uint32_t field, size_t bytes);
+
+/* A note of the recorder's own, written at once. Large texts get a chunk of their own. */
+struct gdx_text { const char *data; size_t bytes; };
+void gdx_note(uint32_t note, const uint64_t *words, unsigned count, struct gdx_text text, struct gdx_text text2,
+              const uint64_t *numbers, unsigned number_count);
+
+/* Is this memory of the program readable right now? Never faults. */
+bool gdx_readable(struct gdx_lane *lane, const void *data, size_t bytes);
+struct gdx_lane *gdx_lane(void);
+
+bool gdx_on(void);  /* is a trace directory set, and has recording not failed? */

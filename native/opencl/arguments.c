@@ -1,0 +1,184 @@
+/* The arguments that kernel objects hold now.
+ *
+ * A launch names its kernel only; what it was given lies in earlier clSetKernelArg calls, which the ring may have
+ * overwritten long ago. So each kernel object has a shadow with the values set so far, and every launch is recorded
+ * with a copy of it.
+ *
+ * Shadows sit in a fixed open-addressed table that is read without locks. Two threads that set arguments of one kernel
+ * at the same time (a fault of the program that we must survive) may mix their values here just as they do in the
+ * driver; every access stays inside the shadow. */
+#define _GNU_SOURCE
+#include <stdatomic.h>
+#include <string.h>
+#include <sched.h>
+#include <sys/mman.h>
+
+#include "opencl/hooks.h"
+
+enum { TABLE = 1 << 14, PROBES = 64, ARGS = 64, TAIL = 1024 };
+
+struct shadow {
+    _Atomic uintptr_t kernel;      /* 0: never used, 1: used before */
+    _Atomic int references;
+    _Atomic uint32_t count;        /* highest index set, plus one */
+    _Atomic uint32_t tail_bytes;
+    struct gdx_argument args[ARGS];
+    char tail[TAIL];
+};
+enum { UNUSED = 0, LEFT = 1 };
+
+static struct shadow *_Atomic table;
+static atomic_flag table_lock = ATOMIC_FLAG_INIT;
+
+static size_t home(uintptr_t kernel)
+{
+    return (size_t)((kernel >> 4) * 0x9e3779b97f4a7c15ull >> 40) % TABLE;
+}
+
+static struct shadow *find(cl_kernel kernel)
+{
+    struct shadow *shadows = atomic_load_explicit(&table, memory_order_acquire);
+    uintptr_t key = (uintptr_t)kernel;
+    if (!shadows || key <= LEFT)
+        return NULL;
+    for (size_t i = 0, at = home(key); i < PROBES; i++, at = (at + 1) % TABLE) {
+        uintptr_t here = atomic_load_explicit(&shadows[at].kernel, memory_order_acquire);
+        if (here == key)
+            return &shadows[at];
+        if (here == UNUSED)
+            return NULL;
+    }
+    return NULL;
+}
+
+static struct shadow *claim(uintptr_t key)
+{
+    struct shadow *shadows = atomic_load(&table);
+    if (!shadows) {
+        /* Untouched pages cost nothing, so the table can be generous. */
+        void *at = mmap(NULL, TABLE * sizeof *shadows, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (at == MAP_FAILED)
+            return NULL;
+        atomic_store(&table, shadows = at);
+    }
+    for (size_t i = 0, at = home(key); i < PROBES; i++, at = (at + 1) % TABLE)
+        if (atomic_load(&shadows[at].kernel) <= LEFT)
+            return &shadows[at];
+    return NULL;
+}
+
+static struct shadow *add(cl_kernel kernel)
+{
+    while (atomic_flag_test_and_set_explicit(&table_lock, memory_order_acquire))
+        sched_yield();
+    struct shadow *shadow = find(kernel);  /* a driver may give a dead kernel's address to a new one */
+    if (!shadow)
+        shadow = claim((uintptr_t)kernel);
+    if (shadow) {
+        shadow->references = 1;
+        shadow->count = shadow->tail_bytes = 0;
+        memset(shadow->args, 0, sizeof shadow->args);
+        atomic_store_explicit(&shadow->kernel, (uintptr_t)kernel, memory_order_release);
+    }
+    atomic_flag_clear_explicit(&table_lock, memory_order_release);
+    return shadow;
+}
+
+void gdx_cl_kernel_born(cl_kernel kernel)
+{
+    if (kernel && gdx_on())
+        add(kernel);
+}
+
+void gdx_cl_kernel_copied(cl_kernel from, cl_kernel to)
+{
+    struct shadow *source = find(from), *copy = to && gdx_on() ? add(to) : NULL;
+    if (!source || !copy)
+        return;
+    memcpy(copy->args, source->args, sizeof copy->args);
+    memcpy(copy->tail, source->tail, sizeof copy->tail);
+    copy->count = atomic_load(&source->count);
+    copy->tail_bytes = atomic_load(&source->tail_bytes);
+}
+
+void gdx_cl_kernel_retained(cl_kernel kernel)
+{
+    struct shadow *shadow = find(kernel);
+    if (shadow)
+        shadow->references++;
+}
+
+void gdx_cl_kernel_released(cl_kernel kernel)
+{
+    struct shadow *shadow = find(kernel);
+    if (shadow && --shadow->references <= 0)
+        atomic_store_explicit(&shadow->kernel, LEFT, memory_order_release);
+}
+
+/* Where the bytes of a value over 8 bytes are kept; a value that is set again takes its old place. */
+static uint32_t tail_place(struct shadow *shadow, const struct gdx_argument *old, size_t size)
+{
+    if (old->flags & GDX_ARG_set && old->size == size && old->tail != UINT32_MAX && size > 8)
+        return old->tail;
+    uint32_t need = (uint32_t)((size + 7) & ~(size_t)7);
+    uint32_t at = atomic_fetch_add(&shadow->tail_bytes, need);
+    if (at + need <= TAIL)
+        return at;
+    shadow->tail_bytes = TAIL;
+    return UINT32_MAX;
+}
+
+static void keep(struct shadow *shadow, struct gdx_argument *arg, struct gdx_argument fresh, const void *value)
+{
+    if (fresh.size > 8 && fresh.flags == GDX_ARG_set) {
+        fresh.tail = fresh.size <= 256 ? tail_place(shadow, arg, fresh.size) : UINT32_MAX;
+        if (fresh.tail == UINT32_MAX)
+            fresh.flags |= GDX_ARG_cut;
+        else
+            memcpy(shadow->tail + fresh.tail, value, fresh.size);
+    }
+    *arg = fresh;
+    if (shadow->count <= fresh.index)
+        shadow->count = fresh.index + 1u;
+}
+
+void gdx_cl_argument_set(struct gdx_open *open, cl_kernel kernel, cl_uint index, size_t size, const void *value, bool svm)
+{
+    struct gdx_argument fresh = { .index = (uint16_t)index, .flags = GDX_ARG_set, .size = (uint32_t)size,
+                                  .setter = open->lane->tid };
+    if (svm) {
+        fresh.flags |= GDX_ARG_svm;
+        fresh.value = (uint64_t)(uintptr_t)value;
+    } else if (!value) {
+        fresh.flags |= GDX_ARG_local;
+    } else if (size && size <= GDX_BLOB_MAX && gdx_readable(open->lane, value, size)) {
+        memcpy(&fresh.value, value, size < 8 ? size : 8);
+        if (size > 8)
+            gdx_put(open, 3, value, size);  /* parameter 3 of clSetKernelArg */
+    } else {
+        fresh.flags |= GDX_ARG_unreadable;
+    }
+    open->slot->w[4] = fresh.value;
+    struct shadow *shadow = find(kernel);
+    if (shadow && index < ARGS)
+        keep(shadow, &shadow->args[index], fresh, value);
+}
+
+void gdx_cl_put_arguments(struct gdx_open *open, cl_kernel kernel)
+{
+    struct shadow *shadow = find(kernel);
+    if (!shadow)
+        return;
+    uint32_t count = atomic_load_explicit(&shadow->count, memory_order_relaxed);
+    uint32_t tail = atomic_load_explicit(&shadow->tail_bytes, memory_order_relaxed);
+    if (tail) {
+        tail = tail < TAIL ? tail : TAIL;
+        void *room = gdx_part(open, GDX_PART_argument_tail, tail);
+        if (room)
+            memcpy(room, shadow->tail, tail);
+    }
+    void *room = count ? gdx_part(open, GDX_PART_arguments, count * sizeof *shadow->args) : NULL;
+    if (room)
+        memcpy(room, shadow->args, count * sizeof *shadow->args);
+}

@@ -1,0 +1,28 @@
+/* OpenCL in neutral events. Most wrappers are made from schema/opencl.toml; hooks.c has those that do more than write
+ * their parameters down. All of them call the driver through gdx_cl_next. */
+#pragma once
+
+#include "cl_abi.h"
+#include "core/recorder.h"
+
+extern struct cl_dispatch gdx_cl_next;              /* where calls go on to: the loader's target, or the real symbols */
+extern const struct cl_dispatch gdx_cl_recording;   /* our table, made by tools/opencl_wrappers.py */
+
+/* The entry points as exported symbols, for loaders without layers (native/opencl/symbols.c). */
+struct gdx_cl_name { const char *name; size_t offset; };
+extern const struct gdx_cl_name gdx_cl_names[];
+const struct cl_dispatch *gdx_cl_entry(void *caller);
+
+/* describe.c: what the driver can tell about devices and kernels, noted once. */
+void gdx_cl_describe_devices(cl_context context);
+void gdx_cl_describe_kernel(cl_program program, cl_kernel kernel);
+void gdx_cl_forget_program(cl_program program);
+void gdx_cl_note_build(cl_program program, cl_uint count, const cl_device_id *devices, cl_int status);
+
+/* arguments.c: the arguments each kernel object holds now, so that a launch can be written down with all of them. */
+void gdx_cl_kernel_born(cl_kernel kernel);
+void gdx_cl_kernel_copied(cl_kernel from, cl_kernel to);
+void gdx_cl_kernel_retained(cl_kernel kernel);
+void gdx_cl_kernel_released(cl_kernel kernel);
+void gdx_cl_argument_set(struct gdx_open *open, cl_kernel kernel, cl_uint index, size_t size, const void *value, bool svm);
+void gdx_cl_put_arguments(struct gdx_open *open, cl_kernel kernel);

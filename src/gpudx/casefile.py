@@ -1,0 +1,241 @@
+"""`case.json`: a Case as JSON and back. The only place that knows the file's name, layout and schema number.
+
+The layout is that of the dataclasses in `gpudx.model`, field by field; a finding also carries its fingerprint, so
+that a reader in another language need not compute it. `case.schema.json` beside this file is made from the same
+dataclasses by tools/case_schema.py. Fields that this version does not know are ignored when reading.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import errno
+import json
+import math
+import numbers
+import os
+import types
+import typing
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from gpudx.errors import UserError
+from gpudx.model import SCHEMA, Case, Finding
+
+NAME = "case.json"
+FAMILY, NUMBER = SCHEMA.split("/")
+
+JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
+
+
+class DamagedCase(ValueError):
+    """The JSON is readable but is not a case; the text says where."""
+
+
+def to_json(case: Case) -> dict[str, JsonValue]:
+    """The case as plain JSON values."""
+    value = _encode(case)
+    assert isinstance(value, dict)
+    return value
+
+
+def to_text(case: Case) -> str:
+    """The content of `case.json`."""
+    return json.dumps(to_json(case), indent=1, allow_nan=False) + "\n"
+
+
+def from_json(data: object) -> Case:
+    """The case in `data`. Raises DamagedCase when a field is missing or has the wrong type."""
+    case = _decode(Case, data, "case")
+    assert isinstance(case, Case)
+    return case
+
+
+def write(case: Case, directory: Path) -> Path:
+    """Write `case.json` into `directory`: readers see the old file or the new one, never a part."""
+    path = directory / NAME
+    draft = directory / f".{NAME}.{os.getpid()}"
+    try:
+        _write_through(draft, to_text(case))
+        os.replace(draft, path)
+    except OSError as error:
+        _remove(draft)
+        raise UserError(_why_not_written(path, error)) from error
+    return path
+
+
+def read(place: Path) -> Case:
+    """Read the case in `place`: a case directory, or the `case.json` in it."""
+    path = place / NAME if place.is_dir() else place
+    data = _parse(path, _read_text(path))
+    _check_schema(path, data)
+    try:
+        return from_json(data)
+    except DamagedCase as error:
+        raise UserError(f"{path} is damaged ({error}): run `gpudx run` again to make a new case.") from error
+
+
+def _write_through(path: Path, text: str) -> None:
+    """Write and hand to the disk before the rename: a rename may reach the disk before the content does."""
+    with path.open("w", encoding="ascii") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()
+
+
+def _why_not_written(path: Path, error: OSError) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return f"There is no room to write {path}: free some space, or put the case elsewhere with --case DIR."
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return f"{path} cannot be written (no permission): put the case elsewhere with --case DIR."
+    return f"{path} cannot be written ({error.strerror}): put the case elsewhere with --case DIR."
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        raise UserError(f"There is no case at {path}: give the directory that `gpudx run` named.") from None
+    except PermissionError:
+        raise UserError(f"{path} may not be read: ask its owner for permission, or copy the case.") from None
+    except UnicodeDecodeError:
+        raise UserError(f"{path} is not a gpudx case: give the directory that `gpudx run` named.") from None
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({error.strerror}): copy the case to another disk and retry.") from None
+
+
+def _parse(path: Path, text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        whole = text.rstrip().endswith("}")
+        what = "is not valid JSON" if whole else "ends in the middle"
+        raise UserError(f"{path} {what}: run `gpudx run` again to make a new case.") from None
+
+
+def _check_schema(path: Path, data: object) -> None:
+    name = data.get("schema") if isinstance(data, Mapping) else None
+    family, _, number = name.partition("/") if isinstance(name, str) else ("", "", "")
+    if family != FAMILY or not number.isdecimal():
+        raise UserError(f"{path} is not a gpudx case: give the directory that `gpudx run` named.")
+    if int(number) > int(NUMBER):
+        raise UserError(f'{path} was written by a newer gpudx (schema "{name}"): update gpudx to read it.')
+
+
+def _encode(value: object) -> JsonValue:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _valid_text(value)
+    if isinstance(value, numbers.Integral):  # numpy integers too
+        return int(value)
+    if isinstance(value, numbers.Real):
+        return float(value) if math.isfinite(value) else str(float(value))
+    if isinstance(value, Mapping):
+        return {_valid_text(str(key)): _encode(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_encode(item) for item in value]
+    return _encode_dataclass(value)
+
+
+def _encode_dataclass(value: object) -> dict[str, JsonValue]:
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        raise TypeError(f"{type(value).__name__} has no place in a case")
+    fields = {field.name: _encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Finding):
+        fields["fingerprint"] = value.fingerprint
+    return fields
+
+
+def _valid_text(text: str) -> str:
+    """File names may hold bytes that are no text; JSON may not. They are written as \\xNN and stay so when read."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace") if _has_surrogate(text) else text
+
+
+def _has_surrogate(text: str) -> bool:
+    return any("\ud800" <= char <= "\udfff" for char in text)
+
+
+@lru_cache(maxsize=None)
+def field_types(cls: type) -> dict[str, Any]:
+    """The resolved type of every field of a dataclass of the model."""
+    return typing.get_type_hints(cls)
+
+
+def _decode(kind: Any, value: object, where: str) -> Any:
+    """`value` as the type `kind`; one of the forms that occur in the model."""
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if dataclasses.is_dataclass(kind):
+        return _decode_dataclass(typing.cast(type, kind), value, where)
+    if origin in (typing.Union, types.UnionType):
+        return _decode_union(inner, value, where)
+    if origin is tuple:
+        return _decode_tuple(inner, value, where)
+    if origin is dict:
+        return _decode_dict(inner[1], value, where)
+    if origin is typing.Literal:
+        return _expect(value in inner, value, where, " or ".join(map(str, inner)))
+    return _decode_plain(kind, value, where)
+
+
+def _decode_dataclass(cls: type, value: object, where: str) -> object:
+    if not isinstance(value, dict):
+        raise DamagedCase(f"{where} should be an object")
+    hints = field_types(cls)
+    present = {
+        field.name: _decode(hints[field.name], value[field.name], f"{where}.{field.name}")
+        for field in dataclasses.fields(cls)
+        if field.name in value
+    }
+    try:
+        return cls(**present)
+    except (TypeError, ValueError) as error:  # a required field is missing, or a finding has no evidence
+        raise DamagedCase(f"{where}: {error}") from error
+
+
+def _decode_union(kinds: tuple[Any, ...], value: object, where: str) -> object:
+    if value is None and type(None) in kinds:
+        return None
+    others = [kind for kind in kinds if kind is not type(None)]
+    for kind in others[:-1]:
+        try:
+            return _decode(kind, value, where)
+        except DamagedCase:
+            continue
+    return _decode(others[-1], value, where)
+
+
+def _decode_tuple(kinds: tuple[Any, ...], value: object, where: str) -> tuple[object, ...]:
+    if not isinstance(value, list):
+        raise DamagedCase(f"{where} should be a list")
+    if kinds[-1] is Ellipsis:
+        return tuple(_decode(kinds[0], item, f"{where}[{i}]") for i, item in enumerate(value))
+    if len(value) != len(kinds):
+        raise DamagedCase(f"{where} should have {len(kinds)} entries")
+    return tuple(_decode(kind, item, f"{where}[{i}]") for i, (kind, item) in enumerate(zip(kinds, value, strict=True)))
+
+
+def _decode_dict(kind: Any, value: object, where: str) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise DamagedCase(f"{where} should be an object")
+    return {key: _decode(kind, item, f"{where}.{key}") for key, item in value.items()}
+
+
+def _decode_plain(kind: type, value: object, where: str) -> object:
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    right = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+    return _expect(right, value, where, kind.__name__)
+
+
+def _expect(right: bool, value: object, where: str, wanted: str) -> object:
+    if not right:
+        raise DamagedCase(f"{where} should be {wanted}")
+    return value

@@ -1,0 +1,55 @@
+"""The environment of a recorded program."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from gpudx import backends
+from gpudx.errors import UserError
+
+DIRECTORY = "GPUDX_DIR"
+KEEP = "GPUDX_KEEP"
+LONGEST_DIRECTORY = 890  # the recorder keeps the path in a fixed buffer (native/core/process.c)
+SMALLEST_KEEP = 1 << 20
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def recorded_environment(lib: Path, traces: Path, keep: str, base: Mapping[str, str]) -> dict[str, str]:
+    """`base` plus what loads the recorder. What the user has in the same variables stays, behind ours."""
+    directory = os.path.abspath(traces)
+    if len(os.fsencode(directory)) > LONGEST_DIRECTORY:
+        raise UserError("The case directory's path is too long for the recorder: choose a shorter one with --case DIR.")
+    lists = {"LD_PRELOAD": str(lib), **backends.environment(lib)}
+    ours = {name: prepend(value, base.get(name, "")) for name, value in lists.items()}
+    return {**base, **ours, **_sanitizers(base), DIRECTORY: directory, KEEP: keep_bytes(keep)}
+
+
+def prepend(value: str, existing: str) -> str:
+    """`value` in front of a list separated by colons, once."""
+    rest = [entry for entry in existing.split(":") if entry and entry != value]
+    return ":".join([value, *rest])
+
+
+def keep_bytes(text: str) -> str:
+    """What GPUDX_KEEP says: bytes of calls kept per thread as a plain number, or "all"."""
+    if text.lower() == "all":
+        return "all"
+    match = re.fullmatch(r"(\d{1,12})\s*([KMG]?)(?:I?B)?", text.strip().upper())
+    size = int(match[1]) * UNITS[match[2]] if match else 0
+    if size < SMALLEST_KEEP:
+        raise UserError(f'--keep {text} is not a size: give at least 1M, for example 32M or 1G, or "all".')
+    return str(size)
+
+
+def _sanitizers(base: Mapping[str, str]) -> dict[str, str]:
+    """A program built with AddressSanitizer refuses to start when another library was preloaded before its runtime.
+
+    The recorder defines none of the functions that the runtime replaces, so the order does not matter here.
+    """
+    existing = base.get("ASAN_OPTIONS", "")
+    if "verify_asan_link_order" in existing:
+        return {}
+    return {"ASAN_OPTIONS": ":".join(filter(None, [existing, "verify_asan_link_order=0"]))}

@@ -1,0 +1,79 @@
+"""Looking at the program's processes from outside: which executable runs in them.
+
+The recorder notes the images it is in. An image it is not in (a static program started by a shell) leaves no note,
+so /proc is asked now and then, often at first and once a second later. What lives shorter than that is not seen.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+
+FIRST_PAUSE_S = 0.005
+LONGEST_PAUSE_S = 1.0
+MOST_PROCESSES = 256
+
+
+@dataclass(frozen=True)
+class Look:
+    """When a process was last seen running an executable."""
+
+    pid: int
+    time_ns: int  # CLOCK_MONOTONIC, as in the roll
+    path: str
+
+
+class Looker:
+    """Collects looks at a process and its descendants; keeps the last look at each image."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._seen: dict[tuple[int, str], int] = {}
+        self._pause = FIRST_PAUSE_S
+
+    def pause(self) -> float:
+        """Seconds until the next look is due; grows."""
+        self._pause = min(self._pause * 1.5, LONGEST_PAUSE_S)
+        return self._pause
+
+    def look(self) -> None:
+        """Note what runs now."""
+        for pid in _family(self._pid):
+            path = executable(pid)
+            if path:
+                self._seen[pid, path] = time.monotonic_ns()
+
+    def looks(self) -> tuple[Look, ...]:
+        """All looks, oldest first."""
+        found = (Look(pid, time_ns, path) for (pid, path), time_ns in self._seen.items())
+        return tuple(sorted(found, key=lambda look: look.time_ns))
+
+
+def executable(pid: int) -> str:
+    """The file that runs in `pid`; empty when it has ended or may not be asked."""
+    try:
+        return os.readlink(f"/proc/{pid}/exe").removesuffix(" (deleted)")
+    except OSError:
+        return ""
+
+
+def _family(pid: int) -> list[int]:
+    """`pid` and its descendants, at most MOST_PROCESSES."""
+    family = [pid]
+    for parent in family:  # grows while it is walked
+        family += _children(parent)
+        if len(family) >= MOST_PROCESSES:
+            break
+    return family[:MOST_PROCESSES]
+
+
+def _children(pid: int) -> list[int]:
+    children: list[int] = []
+    try:
+        for tid in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{tid}/children") as file:
+                children += map(int, file.read().split())
+    except OSError:
+        pass  # ended while we looked, or the kernel does not offer the list
+    return children

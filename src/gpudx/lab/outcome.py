@@ -1,0 +1,29 @@
+"""How a run ended, in the words of the case."""
+
+from __future__ import annotations
+
+import signal
+
+from gpudx.lab.recorded import RunResult
+from gpudx.model import Outcome
+
+
+def outcome(run: RunResult, fault_address: str | None = None) -> Outcome:
+    """The Outcome of a run; the fault address comes from the trace."""
+    after = f"after {run.duration_s:.1f} s"
+    if run.timed_out:
+        return Outcome("timeout", _timeout_text(run, after), signal=run.signal, duration_s=run.duration_s)
+    code = run.returncode
+    if code is not None and code < 0:
+        what = signal.strsignal(-code) or "unknown signal"
+        text = f"The program was killed by {run.signal} ({what.lower()}) {after}."
+        return Outcome("signal", text, None, run.signal, fault_address, run.duration_s)
+    if code:
+        return Outcome("exit", f"The program exited with status {code} {after}.", code, duration_s=run.duration_s)
+    return Outcome("passed", f"The program ended normally {after}.", 0, duration_s=run.duration_s)
+
+
+def _timeout_text(run: RunResult, after: str) -> str:
+    if run.returncode is None:
+        return f"The program had not ended {after}, and not even SIGKILL ended it: it is stuck inside the kernel."
+    return f"The program had not ended {after} and was stopped."

@@ -1,0 +1,217 @@
+"""Run a program with the recorder in it, and otherwise as if nobody were watching.
+
+The program inherits stdin, stdout, stderr, all other open files, the process group and the terminal. Nothing is
+piped, so a program that asks whether it writes to a terminal gets the same answer as without gpudx.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from gpudx import native
+from gpudx.errors import UserError
+from gpudx.lab import hang, program, signals
+from gpudx.lab.environment import recorded_environment
+from gpudx.lab.looks import Look, Looker
+from gpudx.lab.roll import NAME as ROLL
+from gpudx.lab.roll import RollEntry
+from gpudx.lab.roll import read as read_roll
+
+TRACES = "traces"
+HANG = "hang.txt"
+TIMED_OUT = 124  # as coreutils' timeout has it
+STOP_SETTLES_S = 0.05
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """How a recorded run went.
+
+    `returncode` is the exit status, or -N after death by signal N (whose name is in `signal`), or None when the
+    program could not be ended even by SIGKILL. After a timeout it says how the program was ended by us.
+    """
+
+    command: tuple[str, ...]
+    program: str  # the file that was started
+    pid: int
+    returncode: int | None
+    signal: str | None
+    timed_out: bool
+    duration_s: float
+    trace_dir: Path
+    roll: tuple[RollEntry, ...]
+    roll_torn: int = 0  # damaged pieces of the roll
+    looks: tuple[Look, ...] = ()  # executables seen in the program's processes from outside
+    hang: Path | None = None  # what the threads were doing at the timeout
+
+    @property
+    def exit_status(self) -> int:
+        """What a shell would show: 124 after a timeout, 128+N after signal N."""
+        if self.timed_out or self.returncode is None:
+            return TIMED_OUT
+        return self.returncode if self.returncode >= 0 else 128 - self.returncode
+
+
+def run_recorded(
+    command: list[str],
+    case_dir: Path,
+    *,
+    timeout: float | None = None,
+    keep: str = "32M",
+    extra_env: Mapping[str, str] | None = None,
+    on_progress: Progress | None = None,
+) -> RunResult:
+    """Run `command` and wait for it. Traces go to `case_dir`/traces, which is created.
+
+    UserError with exit code 127 or 126 when the program cannot be started. `on_progress` gets the seconds elapsed,
+    about once a second.
+    """
+    file = program.find(command)
+    traces = case_dir / TRACES
+    env = recorded_environment(native.library(), traces, keep, {**os.environ, **(extra_env or {})})
+    _make_directory(traces)
+    with signals.held() as (watched, mask):
+        run = _Run(_start(file, command, env, mask), watched, timeout, on_progress)
+        timed_out = not run.wait()
+        duration = run.elapsed
+        picture = _end(run, case_dir) if timed_out else None
+    roll = read_roll(traces / ROLL)
+    return RunResult(
+        command=tuple(command),
+        program=os.path.abspath(file),
+        pid=run.pid,
+        returncode=run.returncode,
+        signal=run.signal,
+        timed_out=timed_out,
+        duration_s=duration,
+        trace_dir=traces,
+        roll=roll.entries,
+        roll_torn=roll.torn,
+        looks=run.looker.looks(),
+        hang=picture,
+    )
+
+
+def end_like(run: RunResult, status: int | None = None) -> NoReturn:
+    """End gpudx as the program ended: with its exit status, or of the same signal. `status` replaces a pass."""
+    code = run.returncode
+    if code is not None and code < 0 and not run.timed_out:
+        signals.die_of(-code)
+    raise SystemExit(status if status is not None and run.exit_status == 0 else run.exit_status)
+
+
+def _make_directory(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        text = f"{path} cannot be created ({error.strerror}): choose a directory you can write to with --case DIR."
+        raise UserError(text) from None
+
+
+class _Run:
+    """The running program: waited for, looked at, ended."""
+
+    def __init__(self, pid: int, watched: set[int], timeout: float | None, on_progress: Progress | None) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self.looker = Looker(pid)
+        self._watched = watched
+        self._timeout = timeout
+        self._on_progress = on_progress or (lambda seconds: None)
+        self._start = time.monotonic()
+        self.elapsed = 0.0
+
+    @property
+    def signal(self) -> str | None:
+        """The name of the signal that ended it."""
+        return signals.name(-self.returncode) if self.returncode is not None and self.returncode < 0 else None
+
+    def wait(self) -> bool:
+        """Wait for the end, passing signals on. False when the time is over first."""
+        while not self.ended():
+            pause = self.looker.pause()
+            if self._timeout is not None:
+                pause = min(pause, self._timeout - self.elapsed)
+            if pause <= 0:
+                return False
+            info = signal.sigtimedwait(self._watched, pause)
+            if info is not None:
+                signals.pass_on(info, self.pid)
+            self.looker.look()
+            self._on_progress(self.elapsed)
+        return True
+
+    def ended(self) -> bool:
+        """Has the program ended? Reaps it."""
+        self.elapsed = time.monotonic() - self._start
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG | os.WUNTRACED)
+            if pid and os.WIFSTOPPED(status):
+                self._stopped()
+            elif pid:
+                self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode is not None
+
+    def _stopped(self) -> None:
+        """Ctrl-Z stops both of us and needs nothing; a program that stopped itself is still stopped in a moment."""
+        time.sleep(STOP_SETTLES_S)
+        with contextlib.suppress(OSError, IndexError):
+            state = Path(f"/proc/{self.pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+            if state == "T":
+                signals.stop_too(self.pid)
+
+
+def _end(run: _Run, case_dir: Path) -> Path | None:
+    """The time is over: note what the threads are doing, then end the tree."""
+    path: Path | None = case_dir / HANG
+    try:
+        (case_dir / HANG).write_text(hang.snapshot(run.pid))
+    except OSError:
+        path = None  # a full disk must not keep the program running
+    hang.end_tree(run.pid, run.ended)
+    return path
+
+
+def _start(file: Path, command: list[str], env: dict[str, str], mask: set[int]) -> int:
+    """Start the program with the signal state that gpudx itself was started with."""
+    try:
+        return _spawn(str(file), command, env, mask)
+    except OSError as error:
+        if error.errno == errno.ENOEXEC and not _is_elf(file):
+            # No #! line: shells and execvp() run such a file with sh.
+            return _spawn("/bin/sh", ["sh", str(file), *command[1:]], env, mask)
+        raise _cannot_start(file, error) from None
+
+
+def _spawn(path: str, argv: list[str], env: dict[str, str], mask: set[int]) -> int:
+    # posix_spawn leaves descriptors alone and starts with the mask we say; subprocess does neither.
+    return os.posix_spawn(path, argv, env, setsigmask=mask, setsigdef=signals.CHANGED_BY_PYTHON)
+
+
+def _is_elf(file: Path) -> bool:
+    with contextlib.suppress(OSError), file.open("rb") as opened:
+        return opened.read(4) == b"\x7fELF"
+    return False
+
+
+def _cannot_start(file: Path, error: OSError) -> UserError:
+    if error.errno == errno.ENOENT:
+        text = f"{file} cannot be started: the interpreter or loader that it names does not exist; see `file {file}`."
+        return UserError(text, program.NOT_FOUND)
+    if error.errno == errno.ENOEXEC:
+        text = f"{file} is built for another machine: use a build for this one."
+    elif error.errno == errno.E2BIG:
+        text = f"{file} cannot be started: arguments and environment are too long together; shorten them."
+    else:
+        text = f"{file} cannot be started ({error.strerror}): start it without gpudx to see whether it runs at all."
+    return UserError(text, program.NOT_EXECUTABLE)

@@ -1,0 +1,107 @@
+"""Signals between the terminal, gpudx and the program: as if gpudx were not there.
+
+The program stays in the process group of gpudx, so the terminal's own signals (Ctrl-C, Ctrl-\\, hang-up) reach both.
+While the program runs, gpudx blocks them and reads them one by one with their sender:
+
+    from the terminal      the program has it already; gpudx lives on to write the case
+    from inside the tree   a program that signals its group; not sent back to it
+    from anyone else       meant for the program: passed on
+
+A sender that signals the whole group reaches the program twice; that cannot be told from a signal to gpudx alone.
+Expects to be called in a process without other threads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+import signal
+import sys
+from collections.abc import Iterator
+from typing import NoReturn
+
+from gpudx.lab import hang
+
+PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+CHANGED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # ignored in every Python program; the child gets the default back
+SI_KERNEL = 0x80  # si_code of a signal that the terminal sent (asm-generic/siginfo.h)
+PR_SET_DUMPABLE = 4
+
+
+def name(number: int) -> str:
+    """ "SIGSEGV" for 11; real-time signals count from SIGRTMIN."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIGRTMIN+{number - signal.SIGRTMIN}"
+
+
+@contextlib.contextmanager
+def held() -> Iterator[tuple[set[int], set[int]]]:
+    """Block the signals to be read. Gives (the signals to wait for, the mask the program must start with).
+
+    What is ignored stays ignored (nohup, background jobs of a shell without job control).
+    """
+    wanted = {one for one in PASSED_ON if signal.getsignal(one) != signal.SIG_IGN}
+    watched: set[int] = {*wanted, signal.SIGCHLD}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
+    try:
+        yield watched, {int(one) for one in before}
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def pass_on(info: signal.struct_siginfo, pid: int) -> None:
+    """Give the program what was sent to gpudx, unless the program has it already."""
+    if info.si_signo == signal.SIGCHLD or info.si_code == SI_KERNEL:
+        return
+    if info.si_pid in {process.pid for process in hang.tree(pid)}:
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, info.si_signo)
+
+
+def stop_too(pid: int) -> None:
+    """The program stopped itself: stop as well, so that the shell sees a stopped job, and continue it afterwards.
+
+    Only in the foreground of a terminal: elsewhere nobody would continue gpudx.
+    """
+    if not _in_foreground():
+        return
+    os.kill(os.getpid(), signal.SIGSTOP)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGCONT)
+
+
+def _in_foreground() -> bool:
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
+
+
+def die_of(number: int) -> NoReturn:
+    """End this process as the program ended, so that the shell sees the same thing. Leaves no core file of gpudx."""
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    _leave_no_core()
+    if number not in (signal.SIGKILL, signal.SIGSTOP):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+    os.kill(os.getpid(), number)
+    raise SystemExit(128 + number)  # a signal whose default is not to end the process
+
+
+def _leave_no_core() -> None:
+    """The limit stops core files; "not dumpable" also stops crash reporters that core_pattern pipes to."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)

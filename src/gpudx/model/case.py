@@ -1,0 +1,69 @@
+"""A case: one failure under investigation, the only input of every report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gpudx.model.diagnosis import Diagnosis, Observation
+from gpudx.model.finding import Finding
+
+SCHEMA = "gpudx.case/1"
+
+OutcomeKind = Literal["passed", "exit", "signal", "timeout", "not started"]
+InstrumentState = Literal["live", "not live", "missing"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the program ended. `summary` is the sentence for it."""
+
+    kind: OutcomeKind
+    summary: str
+    exit_code: int | None = None
+    signal: str | None = None
+    fault_address: str | None = None
+    duration_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Instrument:
+    """One means of observation: was it there, how do we know, what did it see?"""
+
+    name: str
+    state: InstrumentState
+    saw: str
+    version: str = ""
+
+
+@dataclass(frozen=True)
+class ProcessInfo:
+    """One process that was recorded, and how complete its record is."""
+
+    pid: int
+    ppid: int
+    command: str
+    trace: str  # file in the case directory, relative
+    calls: int
+    launches: int
+    gaps: tuple[str, ...] = ()
+    ended: str = ""
+
+
+@dataclass(frozen=True)
+class Case:
+    """Everything a report says comes from here; nothing here comes from a report."""
+
+    command: tuple[str, ...]
+    directory: str
+    created: str  # ISO 8601, UTC
+    version: str
+    outcome: Outcome
+    instruments: tuple[Instrument, ...] = ()
+    processes: tuple[ProcessInfo, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    diagnosis: tuple[Diagnosis, ...] = ()
+    observations: tuple[Observation, ...] = ()
+    not_checked: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+    schema: str = SCHEMA

@@ -1,0 +1,103 @@
+"""From findings to verdicts: hypotheses, experiments, what was observed, and the diagnosis a reader gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gpudx.model.finding import Evidence, Site
+
+Status = Literal["confirmed", "likely", "refuted", "inconclusive"]
+OutcomeName = Literal["reproduced", "passed", "timeout", "tool missing", "not reached"]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One way of running the program."""
+
+    id: str  # "recorded", later "fenced", "serialised", ...
+    description: str
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What an experiment showed: k of n runs reproduced the failure. A rate, never a boolean."""
+
+    experiment: str
+    outcome: OutcomeName
+    reproduced: int
+    runs: int
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A cause, put to the test: what it predicts per experiment and what would refute it."""
+
+    cause: str
+    summary: str
+    predicts: tuple[tuple[str, str], ...]  # (experiment id, what is expected)
+    refutes_if: str
+    findings: tuple[str, ...]  # fingerprints of the findings that suggested it
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a hypothesis stands, with the evidence that counted and that did not, and why."""
+
+    hypothesis: Hypothesis
+    status: Status
+    counted: tuple[Evidence, ...]
+    not_counted: tuple[Evidence, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """The memory concerned. `state` is live, released, never created, ..."""
+
+    id: str
+    size: int | None
+    state: str
+
+
+@dataclass(frozen=True)
+class Guilty:
+    """What did it: the call, and as much of launch, argument, buffer and line as is known."""
+
+    api: str
+    call: str
+    number: int | None = None
+    kernel: str | None = None
+    launch: int | None = None
+    argument: int | None = None
+    argument_name: str | None = None
+    value: str | None = None
+    allocation: Allocation | None = None
+    source: str | None = None
+    host_stack: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Victim:
+    """Where the error surfaced; often not where it was made."""
+
+    description: str
+    site: Site | None = None
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """One entry of the report, best first. `case.json` carries these fields as they are."""
+
+    cause: str
+    status: Status
+    summary: str
+    guilty: Guilty | None
+    victim: Victim | None
+    evidence: tuple[Evidence, ...]
+    refutes_if: str
+    fix: tuple[str, ...]
+    reason: str = ""
+    findings: tuple[str, ...] = ()  # fingerprints
+    not_counted: tuple[Evidence, ...] = ()

@@ -1,0 +1,377 @@
+"""Opens a trace and gives its calls as columns, oldest first.
+
+Memory: the file stays mapped; what is held per call is one 8-byte row index plus the columns that are asked for.
+Nothing in the file is believed before it is checked: a record counts only if its sequence number is the one its place
+demands, a blob only if it lies inside the file.
+"""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx.errors import UserError
+from gpudx.trace.schema import KNOWN_VERSION, MAX_SCHEMA_BYTES, CallInfo, TraceSchema
+
+MAGIC = b"gpudxtr1"
+# The first fields of every header, in every version: enough to find the schema text, which describes the rest.
+HEAD = np.dtype(
+    [("magic", "S8"), ("version", "<u4"), ("header_bytes", "<u4"), ("schema_offset", "<u8"), ("schema_bytes", "<u8"),
+     ("unit_bytes", "<u8"), ("first_unit", "<u8")]
+)
+RING, LEDGER, LARGE = 1, 2, 3
+U64 = NDArray[np.uint64]
+I64 = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Something the trace does not have. `kind` is a stable word, `text` the sentence."""
+
+    kind: str  # overwritten, dropped, ledger-full, stopped, cut-file, damaged
+    text: str
+    count: int = 0
+
+
+@dataclass(frozen=True)
+class LastWords:
+    """What the process could still say when a fatal signal reached it."""
+
+    signal: int
+    code: int
+    tid: int
+    address: int
+    pc: int
+    sp: int
+    registers: tuple[int, ...]
+    stack: bytes
+    time_s: float
+
+
+class Trace:
+    """The calls of one process. Positions count from 0 in order of time; people see position + 1."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._bytes = _map(path)
+        head = self._read_head()
+        self.schema = self._read_schema(head)
+        self.header = self._bytes[: self.schema.layouts["header"].itemsize].view(self.schema.layouts["header"])[0]
+        self._first_unit = int(head["first_unit"])
+        self._slots = self._slot_view()
+        self._chunks = self._read_chunks()
+        self.rows, self._damaged = self._read_rows()
+        self.gaps = self._find_gaps()
+
+    # ---- opening ----
+
+    def _read_head(self) -> np.void:
+        if len(self._bytes) < HEAD.itemsize:
+            raise UserError(f"{self.path}: not a gpudx trace, or cut before its header ended; record the program again.")
+        head = self._bytes[: HEAD.itemsize].view(HEAD)[0]
+        if head["magic"] != MAGIC:
+            raise UserError(f"{self.path}: not a gpudx trace (it does not begin as one); give a file made by `gpudx run`.")
+        if int(head["version"]) > KNOWN_VERSION:
+            raise UserError(
+                f"{self.path}: written by a newer gpudx (trace format {int(head['version'])}, this one reads up to "
+                f"{KNOWN_VERSION}); update gpudx to read it."
+            )
+        return head  # type: ignore[no-any-return]
+
+    def _read_schema(self, head: np.void) -> TraceSchema:
+        begin, size = int(head["schema_offset"]), int(head["schema_bytes"])
+        if size > MAX_SCHEMA_BYTES or begin + size > len(self._bytes):
+            raise UserError(f"{self.path}: cut before its description ended; record the program again.")
+        schema = TraceSchema.parse(self._bytes[begin : begin + size].tobytes(), str(self.path))
+        if schema.layouts["header"].itemsize > len(self._bytes):
+            raise UserError(f"{self.path}: cut inside its header; record the program again.")
+        return schema
+
+    def _slot_view(self) -> NDArray[np.void]:
+        """The whole file as slots: a chunk header takes exactly one slot's room, so slots fall on slot boundaries."""
+        slot = self.schema.layouts["slot"].itemsize
+        if self._first_unit % slot or self._first_unit > len(self._bytes):
+            raise UserError(f"{self.path}: its header points outside the file; record the program again.")
+        whole = len(self._bytes) // slot * slot
+        return self._bytes[:whole].view(self.schema.layouts["slot"])
+
+    def _read_chunks(self) -> NDArray[np.void]:
+        """(offset, kind, lane, first_seq, laps) of each chunk that was published."""
+        unit, layout = self.schema.unit_bytes, self.schema.layouts["chunk"]
+        offsets = np.arange(self._first_unit, max(len(self._bytes) - layout.itemsize + 1, self._first_unit), unit)
+        found = np.zeros(len(offsets), dtype=[("offset", "<u8"), ("kind", "<u4"), ("units", "<u4"), ("lane", "<u4"),
+                                              ("laps", "<u4"), ("first_seq", "<u8")])
+        for i, offset in enumerate(offsets):
+            chunk = self._bytes[offset : offset + layout.itemsize].view(layout)[0]
+            if int(chunk["magic"]) == self.schema.chunk_magic:
+                found[i] = (offset, chunk["kind"], chunk["units"], chunk["lane"], chunk["laps"], chunk["first_seq"])
+        return found
+
+    def _read_rows(self) -> tuple[I64, int]:
+        """Slot numbers of all committed records in order of time, and how many places hold nonsense."""
+        slot = self.schema.layouts["slot"].itemsize
+        per_chunk = self.schema.unit_bytes // slot - 1
+        kinds = len(self.schema.calls)
+        parts, damaged = [], 0
+        for chunk in self._chunks[np.isin(self._chunks["kind"], (RING, LEDGER))]:
+            first = int(chunk["offset"]) // slot + 1
+            view = self._slots[first : first + per_chunk]
+            expected = int(chunk["first_seq"]) + np.arange(len(view), dtype=np.uint64)
+            good = view["seq"] == expected
+            sane = good & (view["call"] < kinds) & (view["call"] > 0)
+            damaged += int(good.sum() - sane.sum())
+            parts.append(np.flatnonzero(sane) + first)
+        rows = np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, np.int64)
+        order = np.argsort(self._slots["begin"][rows], kind="stable")
+        return rows[order], damaged
+
+    def _find_gaps(self) -> tuple[Gap, ...]:
+        gaps = [*self._overwritten(), *self._header_gaps()]
+        if self._damaged:
+            gaps.append(Gap("damaged", f"{self._damaged} records are damaged and were left out", self._damaged))
+        if self._is_cut():
+            gaps.append(Gap("cut-file", "the trace file was cut: its newest part is missing"))
+        return tuple(gaps)
+
+    def _overwritten(self) -> list[Gap]:
+        rings = self._chunks[self._chunks["kind"] == RING]
+        lost = sum(int(rings["first_seq"][rings["lane"] == lane].min()) - 1 for lane in np.unique(rings["lane"]))
+        if not 0 < lost < 1 << 62:
+            return []
+        text = f"the oldest {lost:,} calls were overwritten (only the last ones are kept; --keep all keeps every call)"
+        return [Gap("overwritten", text, lost)]
+
+    def _header_gaps(self) -> list[Gap]:
+        header, gaps = self.header, []
+        if dropped := int(header["dropped"]):
+            gaps.append(Gap("dropped", f"{dropped} calls made by signal handlers inside the recorder are missing", dropped))
+        if lost := int(header["lost_ledger"]):
+            gaps.append(Gap("ledger-full", f"{lost} object records are missing because the ledger or the disk was full", lost))
+        if error := int(header["error"]):
+            why = self.schema.recorder_errors.get(error, f"reason {error}").replace("_", " ")
+            gaps.append(Gap("stopped", f"recording stopped before the program did: {why}"))
+        return gaps
+
+    def _is_cut(self) -> bool:
+        tail = (len(self._bytes) - self._first_unit) % self.schema.unit_bytes
+        return tail != 0 or len(self._bytes) < self._first_unit
+
+    # ---- columns ----
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def column(self, name: str, positions: I64 | None = None) -> NDArray[Any]:
+        """One field of the records ("begin", "status", "tid", ...), at `positions` or for all."""
+        rows = self.rows if positions is None else self.rows[positions]
+        return np.ascontiguousarray(self._slots[name][rows])
+
+    @cached_property
+    def call(self) -> NDArray[np.uint16]:
+        """The call number of every record: the column everything is selected by."""
+        return self.column("call")
+
+    def select(self, calls: tuple[CallInfo, ...] | CallInfo) -> I64:
+        """Positions of all records of these calls."""
+        numbers = [calls.number] if isinstance(calls, CallInfo) else [c.number for c in calls]
+        if not numbers:
+            return np.zeros(0, np.int64)
+        wanted = np.zeros(max(len(self.schema.calls), 1 << 16), bool)
+        wanted[numbers] = True
+        return np.flatnonzero(wanted[self.call])
+
+    def words(self, positions: I64, word: int) -> U64:
+        """Recorded word number `word` at `positions`."""
+        return np.ascontiguousarray(self._slots["w"][self.rows[positions], word])
+
+    def field(self, call: CallInfo, name: str, positions: I64) -> U64:
+        """The named field of `call` at positions that are records of that call; zeros if it has no such field."""
+        word = call.word(name)
+        return np.zeros(len(positions), np.uint64) if word is None else self.words(positions, word)
+
+    def info(self, position: int) -> CallInfo:
+        return self.schema.calls[int(self.call[position])]
+
+    def record(self, position: int) -> dict[str, int]:
+        """All named words of one record, as Python integers."""
+        slot = self._slots[int(self.rows[position])]
+        return {name: int(slot["w"][i]) for i, (name, _) in enumerate(self.info(position).fields)}
+
+    def slot_address(self, positions: I64) -> U64:
+        """Where records lie in the file, in units of 8 bytes: what `note_stack.of` refers to."""
+        return (self.rows[positions] * (self.schema.layouts["slot"].itemsize // 8)).astype(np.uint64)
+
+    # ---- blobs ----
+
+    def _blob(self, position: int) -> tuple[bytes, bool]:
+        """The bytes of a record's blob, and whether they are one bare text."""
+        slot = self._slots[int(self.rows[position])]
+        return self._at(int(slot["blob"]), int(slot["blob_bytes"]))
+
+    def _at(self, where: int, size: int) -> tuple[bytes, bool]:
+        begin = where * 8
+        if not where or begin < self._first_unit or begin + size > len(self._bytes):
+            return b"", False
+        unit = (begin - self._first_unit) // self.schema.unit_bytes
+        kinds = self._chunks["kind"]
+        return self._bytes[begin : begin + size].tobytes(), self._in_large(unit, kinds)
+
+    def _in_large(self, unit: int, kinds: NDArray[np.uint32]) -> bool:
+        """A large blob spans units of which only the first has a chunk header."""
+        while unit > 0 and not kinds[unit]:
+            unit -= 1
+        return bool(unit < len(kinds) and kinds[unit] == LARGE)
+
+    def parts(self, position: int) -> dict[int, bytes]:
+        """The parts of a record's blob by part number. Damaged parts end the list."""
+        data, bare = self._blob(position)
+        if bare:
+            return {self.schema.parts["text"]: data}
+        found: dict[int, bytes] = {}
+        at = 0
+        while at + 8 <= len(data):
+            number, size = int.from_bytes(data[at : at + 4], "little"), int.from_bytes(data[at + 4 : at + 8], "little")
+            if at + 8 + size > len(data):
+                break
+            found[number] = data[at + 8 : at + 8 + size]
+            at += 8 + (size + 7) // 8 * 8
+        return found
+
+    def text(self, position: int, part: str = "text") -> str:
+        """A note's text part, or "" if it has none."""
+        return self.parts(position).get(self.schema.parts[part], b"").decode("utf-8", "replace")
+
+    def array(self, position: int, name: str) -> bytes:
+        """The recorded content of array parameter `name`, b"" if none was recorded."""
+        entry = self.info(position).arrays.get(name)
+        return self.parts(position).get(entry[0], b"") if entry else b""
+
+    def numbers(self, position: int, part: str = "numbers") -> tuple[int, ...]:
+        data = self.parts(position).get(self.schema.parts[part], b"")
+        return tuple(int(v) for v in np.frombuffer(data[: len(data) // 8 * 8], "<u8"))
+
+    def arguments(self, positions: I64) -> tuple[I64, NDArray[np.void]]:
+        """The arguments of launches: (which of `positions` each belongs to, the argument records).
+
+        Reads all launches at once. The argument part is the last one written, so it stands first in the blob.
+        """
+        layout = self.schema.layouts["argument"]
+        if layout.itemsize % 8:
+            return np.zeros(0, np.int64), np.zeros(0, layout)
+        words = self._bytes[: len(self._bytes) // 8 * 8].view("<u8")
+        where = self.column("blob", positions).astype(np.int64)
+        size = self.column("blob_bytes", positions).astype(np.int64)
+        usable = (where > 0) & (size >= 8) & (where * 8 + size <= len(self._bytes))
+        head = np.zeros(len(positions), np.uint64)
+        head[usable] = words[where[usable]]
+        is_args = usable & ((head & np.uint64(0xFFFFFFFF)) == np.uint64(self.schema.parts["arguments"]))
+        bytes_ = np.where(is_args, (head >> np.uint64(32)).astype(np.int64), 0)
+        bytes_[bytes_ + 8 > size] = 0
+        counts = bytes_ // layout.itemsize
+        owner = np.repeat(np.arange(len(positions)), counts)
+        nth = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+        width = layout.itemsize // 8
+        first = where[owner] + 1 + nth * width
+        gathered = np.empty((len(owner), width), "<u8")
+        for k in range(width):
+            gathered[:, k] = words[first + k]
+        return owner, gathered.reshape(-1).view(layout)
+
+    def argument_tail(self, position: int) -> bytes:
+        """The bytes of a launch's arguments that are longer than one word."""
+        return self.parts(position).get(self.schema.parts["argument_tail"], b"")
+
+    # ---- the process ----
+
+    @property
+    def pid(self) -> int:
+        return int(self.header["pid"])
+
+    @property
+    def ppid(self) -> int:
+        return int(self.header["ppid"])
+
+    @property
+    def exe(self) -> str:
+        return bytes(self.header["exe"]).decode("utf-8", "replace")
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        raw = self._bytes[: self.schema.layouts["header"].itemsize]
+        fields = self.schema.layouts["header"].fields or {}
+        begin = fields["argv"][1]
+        data = raw[begin : begin + fields["argv"][0].itemsize].tobytes()
+        return tuple(a.decode("utf-8", "replace") for a in data.rstrip(b"\0").split(b"\0") if a)
+
+    @property
+    def ended(self) -> bool:
+        """Did the process reach its exit handlers? False after a signal, _exit or kill -9."""
+        return bool(self.header["ended"])
+
+    @cached_property
+    def ticks_per_second(self) -> float:
+        if int(self.header["clock"]) != 1:
+            return 1e9
+        ticks = int(self.header["late_ticks"]) - int(self.header["start_ticks"])
+        nanoseconds = int(self.header["late_mono_ns"]) - int(self.header["start_mono_ns"])
+        return ticks / nanoseconds * 1e9 if ticks > 0 and nanoseconds > 0 else 1e9
+
+    def seconds(self, ticks: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """Seconds since the process's first GPU call."""
+        return (ticks.astype(np.int64) - np.int64(int(self.header["start_ticks"]))) / self.ticks_per_second
+
+    @cached_property
+    def last_words(self) -> LastWords | None:
+        header = self.header
+        if not int(header["signal"]):
+            return None
+        stack, _ = self._at(int(header["stack_blob"]), int(header["stack_bytes"]))
+        when = np.array([header["signal_ticks"]], np.uint64)
+        return LastWords(
+            signal=int(header["signal"]), code=int(header["signal_code"]), tid=int(header["signal_tid"]),
+            address=int(header["signal_address"]), pc=int(header["signal_pc"]), sp=int(header["signal_sp"]),
+            registers=tuple(int(r) for r in header["signal_registers"]), stack=stack,
+            time_s=float(self.seconds(when)[0]),
+        )
+
+    @cached_property
+    def maps(self) -> str:
+        """/proc/PID/maps as it was at the signal, at the end, or at the start: the latest that was kept."""
+        data, _ = self._at(int(self.header["maps_blob"]), int(self.header["maps_bytes"]))
+        return data.decode("utf-8", "replace")
+
+    @property
+    def entries(self) -> int:
+        return int(self.header["entries"])
+
+
+def _map(path: Path) -> NDArray[np.uint8]:
+    try:
+        with path.open("rb") as file:
+            if path.stat().st_size == 0:
+                return np.zeros(0, np.uint8)
+            return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+    except FileNotFoundError as err:
+        raise UserError(f"{path}: no such trace; give a case directory made by `gpudx run`.") from err
+    except (OSError, ValueError) as err:
+        raise UserError(f"{path}: cannot be read ({err}); check its permissions.") from err
+
+
+def open_trace(path: Path) -> Trace:
+    """Opens one trace file; raises UserError for anything that is not one."""
+    return Trace(path)
+
+
+def open_case(directory: Path) -> list[Trace]:
+    """All traces of a case, oldest process first."""
+    folder = directory / "traces"
+    if not folder.is_dir():
+        raise UserError(f"{directory}: no recorded traces here; give a case directory made by `gpudx run`.")
+    traces = [open_trace(p) for p in sorted(folder.glob("*.gdx"))]
+    return sorted(traces, key=lambda t: int(t.header["start_mono_ns"]))

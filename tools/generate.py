@@ -1,0 +1,139 @@
+"""Makes everything that follows from schema/*.toml, so that nothing is typed twice.
+
+usage: generate.py SCHEMA_DIR OUT_DIR
+
+    gdx_abi.h        structures and numbers of the trace format (native/core)
+    gdx_schema.c     the schema text that is stored at the head of every trace
+    cl_abi.h         OpenCL types, constants, prototypes and the dispatch table (native/opencl)
+    cl_wrappers.c    one recording wrapper per OpenCL entry, and the layer's table
+    cl_exports.c     the same entries as exported symbols, for loaders without layers
+    CL/cl.h          our own OpenCL header, for machines without the vendor's
+    schema.json      the schema text, for `gpudx doctor -v`
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from opencl_header import abi_header, public_header
+from opencl_wrappers import exports, wrappers
+from schema_model import Call, load_calls
+
+C_TYPES = {"u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t", "i32": "int32_t", "char": "char"}
+SIZES = {"u16": 2, "u32": 4, "u64": 8, "i32": 4, "char": 1}
+
+
+def split_type(text: str) -> tuple[str, int]:
+    """("u64[9]") -> ("u64", 9); a plain type counts once."""
+    base, _, count = text.rstrip("]").partition("[")
+    return base, int(count) if count else 1
+
+
+def layout_offsets(fields: list[list[str]]) -> list[tuple[str, str, int, int]]:
+    """(name, base type, count, offset) of each field; offsets are running sums."""
+    rows, offset = [], 0
+    for name, kind in fields:
+        base, count = split_type(kind)
+        rows.append((name, base, count, offset))
+        offset += SIZES[base] * count
+    return rows
+
+
+def layout_size(fields: list[list[str]]) -> int:
+    return sum(SIZES[base] * count for _, base, count, _ in layout_offsets(fields))
+
+
+def c_struct(name: str, fields: list[list[str]]) -> str:
+    lines = [f"struct gdx_{name} {{"]
+    checks = []
+    for field, base, count, offset in layout_offsets(fields):
+        lines.append(f"    {C_TYPES[base]} {field}{f'[{count}]' if count > 1 else ''};")
+        checks.append(f"_Static_assert(offsetof(struct gdx_{name}, {field}) == {offset}, \"{name}.{field}\");")
+    checks.append(f"_Static_assert(sizeof(struct gdx_{name}) == {layout_size(fields)}, \"{name}\");")
+    return "\n".join([*lines, "};", *checks])
+
+
+def enum(prefix: str, values: dict[str, int]) -> str:
+    body = ",\n".join(f"    GDX_{prefix}{name} = {value}" for name, value in values.items())
+    return f"enum {{\n{body}\n}};"
+
+
+def trace_schema(events: dict[str, Any], calls: list[Call]) -> dict[str, Any]:
+    """What a trace carries about itself."""
+    layouts = {
+        name: {"size": layout_size(fields), "fields": [list(row) for row in layout_offsets(fields)]}
+        for name, fields in events["layout"].items()
+    }
+    return {
+        "version": events["version"],
+        "unit_bytes": events["unit_bytes"],
+        "chunk_magic": events["chunk_magic"],
+        "layout": layouts,
+        "parts": events["parts"],
+        "flags": events["flags"],
+        "argument_flags": events["argument_flags"],
+        "recorder_errors": events["recorder_errors"],
+        "calls": [call.as_json() for call in calls],
+    }
+
+
+def abi_h(events: dict[str, Any], calls: list[Call]) -> str:
+    ids = {call.name: number for number, call in enumerate(calls)}
+    ledger = ", ".join("1" if call.in_ledger else "0" for call in calls)
+    return "\n\n".join(
+        [
+            "/* Made by tools/generate.py from schema/. Edit those. */\n#pragma once\n"
+            "#include <stddef.h>\n#include <stdint.h>",
+            f"#define GDX_VERSION {events['version']}\n#define GDX_MAGIC \"{events['magic']}\"\n"
+            f"#define GDX_UNIT_BYTES {events['unit_bytes']}u\n#define GDX_HEADER_BYTES {events['header_bytes']}u\n"
+            f"#define GDX_CHUNK_MAGIC {events['chunk_magic']:#x}ull\n#define GDX_WORDS {events['words']}",
+            *(c_struct(name, fields) for name, fields in events["layout"].items()),
+            enum("PART_", events["parts"]),
+            enum("FLAG_", events["flags"]),
+            enum("ARG_", events["argument_flags"]),
+            enum("ERROR_", events["recorder_errors"]),
+            enum("CALL_", ids),
+            f"#define GDX_CALLS {len(calls)}",
+            "/* 1: the record goes to the ledger, which is never overwritten */\n"
+            f"#define GDX_LEDGER_TABLE {{ {ledger} }}",
+            "extern const unsigned char gdx_schema_text[];\nextern const unsigned gdx_schema_bytes;\n",
+        ]
+    )
+
+
+def bytes_c(text: str) -> str:
+    """The schema as a C array: a string literal would pass the length that ISO C guarantees."""
+    data = text.encode()
+    rows = [", ".join(map(str, data[i : i + 24])) for i in range(0, len(data), 24)]
+    return (
+        '/* Made by tools/generate.py. */\n#include "gdx_abi.h"\n'
+        "const unsigned char gdx_schema_text[] = {\n" + ",\n".join(rows) + "\n};\n"
+        f"const unsigned gdx_schema_bytes = {len(data)};\n"
+    )
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def main(schema_dir: Path, out: Path) -> None:
+    events = tomllib.loads((schema_dir / "events.toml").read_text())
+    opencl = tomllib.loads((schema_dir / "opencl.toml").read_text())
+    calls = load_calls(events, opencl)
+    text = json.dumps(trace_schema(events, calls), separators=(",", ":"))
+    write(out / "gdx_abi.h", abi_h(events, calls))
+    write(out / "gdx_schema.c", bytes_c(text))
+    write(out / "schema.json", text)
+    write(out / "cl_abi.h", abi_header(opencl, calls))
+    write(out / "cl_wrappers.c", wrappers(calls))
+    write(out / "cl_exports.c", exports(calls))
+    write(out / "CL" / "cl.h", public_header(opencl, calls))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -1,0 +1,117 @@
+"""One recording wrapper per OpenCL entry: reserve, fill, commit, call the driver, patch."""
+
+from __future__ import annotations
+
+from opencl_header import opencl_calls, prototype
+from schema_model import HANDLES, Call, Param
+
+
+def as_word(expression: str, param_type: str) -> str:
+    """A C expression widened to the 64-bit word that is recorded."""
+    if param_type.endswith("*") or param_type in HANDLES or param_type.endswith(("_callback", "_native_kernel")):
+        return f"(uint64_t)(uintptr_t){expression}"
+    if param_type.startswith("CLegl") or param_type == "cl_GLsync":
+        return f"(uint64_t)(uintptr_t){expression}"
+    return f"(uint64_t)(int64_t){expression}" if param_type in ("cl_int", "cl_GLint") else f"(uint64_t){expression}"
+
+
+def array_line(call: Call, index: int, param: Param) -> str:
+    """Records the content an array parameter points to."""
+    count = call.arrays[param.name]
+    if count == "text":
+        return f"gdx_put_text(&open, {index}, {param.name});"
+    if count == "zero-ended":
+        return f"gdx_put_zero_ended(&open, {index}, {param.name}, sizeof *{param.name});"
+    if count == "2 words":
+        return f"gdx_put(&open, {index}, {param.name}, 2 * sizeof(size_t));"
+    if param.type.count("void") and "**" not in param.type:
+        return f"gdx_put(&open, {index}, {param.name}, {count});"
+    return f"gdx_put(&open, {index}, {param.name}, (size_t){count} * sizeof *{param.name});"
+
+
+def fill_lines(call: Call) -> list[str]:
+    """Stores the parameters, before the driver sees them."""
+    lines, word = [], 0
+    for index, param in enumerate(call.params):
+        if param.name in call.arrays:
+            lines.append(array_line(call, index, param))
+        elif call.recorded(param):
+            value = "0" if call.is_out_event(param) else as_word(param.name, param.type)
+            lines.append(f"open.slot->w[{word}] = {value};")
+            word += 1
+    return lines
+
+
+def patch_lines(call: Call) -> list[str]:
+    """Stores what the driver gave back."""
+    lines = []
+    for word, (name, _) in enumerate(call.fields):
+        if name == "result":
+            lines.append(f"open.slot->w[{word}] = (uint64_t)(uintptr_t)result;")
+        elif name == "event" and any(call.is_out_event(p) for p in call.params):
+            lines.append(f"open.slot->w[{word}] = event ? (uint64_t)(uintptr_t)*event : 0;")
+    return lines
+
+
+def status_of(call: Call) -> str:
+    if call.has_errcode:
+        return "*errcode"
+    if call.returns == "cl_int":
+        return "result"
+    return "result ? 0 : GDX_STATUS_NULL" if call.returns_object else "0"
+
+
+def arguments(call: Call) -> str:
+    return ", ".join(p.name for p in call.params)
+
+
+def wrapper(call: Call) -> str:
+    void = call.returns == "void"
+    keep = "" if void else f"{call.returns} result = "
+    errcode = ["cl_int own_errcode = 0;", "if (!errcode) errcode = &own_errcode;"] if call.has_errcode else []
+    patch = patch_lines(call)
+    lines = [
+        f"static {prototype(call, 'rec_' + call.name)}",
+        "{",
+        *(f"    {line}" for line in errcode),
+        "    struct gdx_open open;",
+        f"    if (gdx_begin(&open, GDX_CALL_{call.name}, __builtin_return_address(0))) {{",
+        *(f"        {line}" for line in fill_lines(call)),
+        "        gdx_commit(&open);",
+        "    }",
+        f"    {keep}gdx_cl_next.{call.name}({arguments(call)});",
+    ]
+    if patch:
+        lines += ["    if (gdx_still_open(&open)) {", *(f"        {line}" for line in patch), "    }"]
+    quiet = "gdx_end_quiet" if call.verb == "query" else "gdx_end"
+    lines += [f"    {quiet}(&open, {status_of(call)});", *([] if void else ["    return result;"]), "}"]
+    return "\n".join(lines)
+
+
+def wrappers(calls: list[Call]) -> str:
+    own = opencl_calls(calls)
+    parts = ['/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "opencl/hooks.h"\n']
+    parts += [wrapper(c) for c in own if not c.by_hand and not c.skip]
+    rows = [f"    .{c.name} = rec_{c.name}," for c in own if not c.skip]
+    parts.append("const struct cl_dispatch gdx_cl_recording = {\n" + "\n".join(rows) + "\n};\n")
+    return "\n\n".join(parts)
+
+
+def export(call: Call) -> str:
+    give = "" if call.returns == "void" else "return "
+    return "\n".join(
+        [
+            f"GDX_EXPORT {prototype(call, call.name)}",
+            "{",
+            f"    {give}gdx_cl_entry(__builtin_return_address(0))->{call.name}({arguments(call)});",
+            "}",
+        ]
+    )
+
+
+def exports(calls: list[Call]) -> str:
+    own = [c for c in opencl_calls(calls) if not c.skip]
+    names = ",\n".join(f'    {{ "{c.name}", offsetof(struct cl_dispatch, {c.name}) }}' for c in own)
+    head = '/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "opencl/hooks.h"\n'
+    table = f"const struct gdx_cl_name gdx_cl_names[] = {{\n{names},\n    {{ NULL, 0 }}\n}};\n"
+    return "\n\n".join([head, table, *(export(c) for c in own)])
