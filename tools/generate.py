@@ -7,7 +7,7 @@ usage: generate.py SCHEMA_DIR OUT_DIR
     cl_abi.h         OpenCL types, constants, prototypes and the dispatch table (native/opencl)
     cl_wrappers.c    one recording wrapper per OpenCL entry, and the layer's table
     cl_exports.c     the same entries as exported symbols, for loaders without layers
-    CL/cl.h          our own OpenCL header, for machines without the vendor's
+    cl.h             our own OpenCL header, installed as CL/cl.h for machines without the vendor's
     schema.json      the schema text, for `gpudx doctor -v`
 """
 
@@ -62,7 +62,7 @@ def enum(prefix: str, values: dict[str, int]) -> str:
     return f"enum {{\n{body}\n}};"
 
 
-def trace_schema(events: dict[str, Any], calls: list[Call]) -> dict[str, Any]:
+def trace_schema(events: dict[str, Any], calls: list[Call], errors: dict[str, dict[str, int]]) -> dict[str, Any]:
     """What a trace carries about itself."""
     layouts = {
         name: {"size": layout_size(fields), "fields": [list(row) for row in layout_offsets(fields)]}
@@ -77,6 +77,7 @@ def trace_schema(events: dict[str, Any], calls: list[Call]) -> dict[str, Any]:
         "flags": events["flags"],
         "argument_flags": events["argument_flags"],
         "recorder_errors": events["recorder_errors"],
+        "errors": errors,
         "calls": [call.as_json() for call in calls],
     }
 
@@ -125,14 +126,14 @@ def main(schema_dir: Path, out: Path) -> None:
     events = tomllib.loads((schema_dir / "events.toml").read_text())
     opencl = tomllib.loads((schema_dir / "opencl.toml").read_text())
     calls = load_calls(events, opencl)
-    text = json.dumps(trace_schema(events, calls), separators=(",", ":"))
+    text = json.dumps(trace_schema(events, calls, {"opencl": opencl["errors"]}), separators=(",", ":"))
     write(out / "gdx_abi.h", abi_h(events, calls))
     write(out / "gdx_schema.c", bytes_c(text))
     write(out / "schema.json", text)
     write(out / "cl_abi.h", abi_header(opencl, calls))
     write(out / "cl_wrappers.c", wrappers(calls))
     write(out / "cl_exports.c", exports(calls))
-    write(out / "CL" / "cl.h", public_header(opencl, calls))
+    write(out / "cl.h", public_header(opencl, calls))
 
 
 if __name__ == "__main__":

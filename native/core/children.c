@@ -24,10 +24,21 @@ static bool carries_us(char *const env[])
     return directory && preload;
 }
 
+static bool leaves_us(const char *path, char *const env[])
+{
+    return gdx_directory() && path && !carries_us(env);
+}
+
 static void note(const char *path, char *const env[])
 {
-    if (gdx_directory() && path && !carries_us(env))
+    if (leaves_us(path, env))
         gdx_roll(GDX_ROLL_EXEC_WITHOUT, path);
+}
+
+static void note_spawn(const char *path, char *const env[])
+{
+    if (leaves_us(path, env))
+        gdx_roll_spawn(path);
 }
 
 /* dlsym is not safe after fork in a threaded program, so the real functions are found when we are loaded. */
@@ -91,7 +102,7 @@ GDX_EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_
                            const posix_spawnattr_t *attr, char *const argv[], char *const env[])
 {
     READY(real_spawn);
-    note(path, env);
+    note_spawn(path, env);
     return real_spawn(pid, path, actions, attr, argv, env);
 }
 
@@ -99,6 +110,6 @@ GDX_EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file
                             const posix_spawnattr_t *attr, char *const argv[], char *const env[])
 {
     READY(real_spawnp);
-    note(file, env);
+    note_spawn(file, env);
     return real_spawnp(pid, file, actions, attr, argv, env);
 }

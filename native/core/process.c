@@ -70,9 +70,9 @@ static void copy_path(char *to, size_t room, const char *from)
     to[n] = 0;
 }
 
-void gdx_roll(enum gdx_roll_kind kind, const char *path)
+static void write_roll(enum gdx_roll_kind kind, uint32_t spawns, const char *path)
 {
-    struct gdx_roll_record record = { "gpudxrol", kind, (uint32_t)getpid(), (uint32_t)getppid(), 0,
+    struct gdx_roll_record record = { "gpudxrol", kind, (uint32_t)getpid(), (uint32_t)getppid(), spawns,
                                       gdx_clock_ns(CLOCK_MONOTONIC), { 0 } };
     char file[1000];
     const char *dir = gdx_directory();
@@ -93,6 +93,16 @@ void gdx_roll(enum gdx_roll_kind kind, const char *path)
         close(fd);
     }
     errno = saved;
+}
+
+void gdx_roll(enum gdx_roll_kind kind, const char *path)
+{
+    write_roll(kind, 0, path);
+}
+
+void gdx_roll_spawn(const char *path)
+{
+    write_roll(GDX_ROLL_EXEC_WITHOUT, 1, path);
 }
 
 static int look_for_opencl(struct dl_phdr_info *info, size_t size, void *found)

@@ -16,12 +16,14 @@ enum gdx_roll_kind {
 };
 struct gdx_roll_record {
     char magic[8];
-    uint32_t kind, pid, ppid, spare;
+    uint32_t kind, pid, ppid;
+    uint32_t spawns;            /* EXEC_WITHOUT: in a new process; the one that writes this goes on */
     uint64_t monotonic_ns;
     char path[480];
 };
 _Static_assert(sizeof(struct gdx_roll_record) == 512, "roll record");
 void gdx_roll(enum gdx_roll_kind kind, const char *path);
+void gdx_roll_spawn(const char *path);  /* EXEC_WITHOUT in a new process */
 void gdx_roll_unentered(void);
 
 const char *gdx_directory(void);     /* where traces go; NULL: we were not asked to record */

@@ -134,8 +134,8 @@ static void describe_argument(cl_kernel kernel, cl_uint index)
     const uint64_t words[] = {
         (uint64_t)(uintptr_t)kernel,
         index,
-        argument_number(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER),
-        argument_number(kernel, index, CL_KERNEL_ARG_ACCESS_QUALIFIER),
+        argument_number(kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER) - (CL_KERNEL_ARG_ADDRESS_GLOBAL - 1),
+        argument_number(kernel, index, CL_KERNEL_ARG_ACCESS_QUALIFIER) - (CL_KERNEL_ARG_ACCESS_READ_ONLY - 1),
         argument_number(kernel, index, CL_KERNEL_ARG_TYPE_QUALIFIER),
     };
     gdx_note(GDX_CALL_note_kernel_arg, words, 5, type_name, argument_text(kernel, index, CL_KERNEL_ARG_NAME, name), NULL, 0);

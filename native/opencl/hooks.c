@@ -93,11 +93,21 @@ cl_program rec_clCreateProgramWithSource(cl_context context, cl_uint count, cons
     if (gdx_still_open(&open))
         open.slot->w[4] = WORD(result);
     gdx_end(&open, *errcode);
-    if (result) {
-        gdx_cl_forget_program(result);
-        if (gdx_on())
-            note_source(result, count, strings, lengths);  /* the driver has just read these strings */
+    if (result && gdx_on())
+        note_source(result, count, strings, lengths);  /* the driver has just read these strings */
+    return result;
+}
+
+cl_int rec_clReleaseProgram(cl_program program)
+{
+    struct gdx_open open;
+    if (BEGIN(clReleaseProgram)) {
+        open.slot->w[0] = WORD(program);
+        gdx_commit(&open);
+        gdx_cl_forget_program(program);  /* its address may name another program next */
     }
+    cl_int result = gdx_cl_next.clReleaseProgram(program);
+    gdx_end(&open, result);
     return result;
 }
 

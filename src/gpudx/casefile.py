@@ -17,7 +17,7 @@ import os
 import types
 import typing
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +163,7 @@ def _has_surrogate(text: str) -> bool:
     return any("\ud800" <= char <= "\udfff" for char in text)
 
 
-@lru_cache(maxsize=None)
+@cache
 def field_types(cls: type) -> dict[str, Any]:
     """The resolved type of every field of a dataclass of the model."""
     return typing.get_type_hints(cls)

@@ -18,7 +18,10 @@ from gpudx.model import Diagnosis, Evidence, Instrument
 CAUSE = "recorder-not-loaded"
 RECORDER = "recorder"
 MOST_NAMED = 5
-NOT_ENTERED = "{path} was loaded, but its calls did not reach the recorder: it may not support layers."
+NOT_ENTERED = (
+    "{path} was loaded, but no call of it reached the recorder: either none was made, or it takes no layers. "
+    "Then set GPUDX_LIB to the libgpudx-opencl.so beside libgpudx.so and run again."
+)
 
 Inspect = Callable[[str], Program]
 
@@ -126,12 +129,12 @@ def _explain(lost: _Lost, inspect: Inspect) -> tuple[str, str]:
 def _blind(run: RunResult, inspect: Inspect, lost: _Lost | None) -> tuple[str, ...]:
     """Programs of the run, other than the root's last image, that the recorder was not in."""
     known = {entry.path for entry in run.roll if entry.kind == RollKind.LOADED}
-    started = {e.path: (e.pid, True) for e in run.roll if e.kind == RollKind.STARTS_WITHOUT and e.path not in known}
+    without = [e for e in run.roll if e.kind == RollKind.STARTS_WITHOUT and not (lost and e.pid == run.pid)]
+    started = {e.path: (e.pid, True) for e in without if e.path not in known}
     seen = {look.path: (look.pid, False) for look in run.looks if look.pid != run.pid and look.path not in known}
-    others = {path: what for path, what in {**seen, **started}.items() if lost is None or path != lost.path}
     return tuple(
         f"{path} (process {pid}) ran without the recorder: {_explain(_Lost(path, cleared), inspect)[0]}."
-        for path, (pid, cleared) in others.items()
+        for path, (pid, cleared) in {**seen, **started}.items()
     )
 
 

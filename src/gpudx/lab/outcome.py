@@ -10,7 +10,7 @@ from gpudx.model import Outcome
 
 def outcome(run: RunResult, fault_address: str | None = None) -> Outcome:
     """The Outcome of a run; the fault address comes from the trace."""
-    after = f"after {run.duration_s:.1f} s"
+    after = f"after {duration(run.duration_s)}"
     if run.timed_out:
         return Outcome("timeout", _timeout_text(run, after), signal=run.signal, duration_s=run.duration_s)
     code = run.returncode
@@ -27,3 +27,12 @@ def _timeout_text(run: RunResult, after: str) -> str:
     if run.returncode is None:
         return f"The program had not ended {after}, and not even SIGKILL ended it: it is stuck inside the kernel."
     return f"The program had not ended {after} and was stopped."
+
+
+def duration(seconds: float) -> str:
+    """A length of time for people."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.0f} min"

@@ -11,6 +11,7 @@ from typing import BinaryIO, Literal
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
+from elftools.elf.segments import InterpSegment
 
 from gpudx.errors import UserError
 
@@ -118,6 +119,5 @@ def _machine_of_file(path: Path) -> str:
 
 def _loader(elf: ELFFile) -> str:
     """The dynamic loader that the program asks for; empty for a static one."""
-    for segment in elf.iter_segments("PT_INTERP"):
-        return str(segment.get_interp_name())
-    return ""
+    found = (segment.get_interp_name() for segment in elf.iter_segments() if isinstance(segment, InterpSegment))
+    return str(next(found, ""))

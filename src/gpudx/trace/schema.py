@@ -83,6 +83,7 @@ class TraceSchema:
     flags: dict[str, int]
     argument_flags: dict[str, int]
     recorder_errors: dict[int, str]
+    errors: dict[str, dict[int, str]]  # per API: status -> name
     calls: tuple[CallInfo, ...]
 
     @classmethod
@@ -113,8 +114,13 @@ class TraceSchema:
             flags={str(k): int(v) for k, v in data["flags"].items()},
             argument_flags={str(k): int(v) for k, v in data["argument_flags"].items()},
             recorder_errors={int(v): str(k) for k, v in data["recorder_errors"].items()},
+            errors={str(api): {int(v): str(k) for k, v in names.items()} for api, names in data["errors"].items()},
             calls=tuple(_call(i, row) for i, row in enumerate(data["calls"])),
         )
+
+    def status_name(self, api: str, status: int) -> str:
+        """The API's name for a status, or the number."""
+        return self.errors.get(api, {}).get(status, str(status))
 
     def by_name(self, name: str) -> CallInfo | None:
         return next((c for c in self.calls if c.name == name), None)

@@ -2,9 +2,46 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 from pathlib import Path
+
+from gpudx.backends.tool import Bundled, Linking, Tool
+
+HERE = Path(__file__).resolve().parent
+VENDORS = Path("/etc/OpenCL/vendors")
+PIP_DEVICE = 'pip install "pyopencl[pocl]" (loader and processor device, no root needed)'
 
 
 def environment(lib: Path) -> dict[str, str]:
     """The loader takes the recorder as a layer. ocl-icd 2.3.1 hands only the first of the list to children."""
     return {"OPENCL_LAYERS": str(lib)}
+
+
+def bundled_loader() -> Bundled | None:
+    """The loader inside the pyopencl wheel. It finds the wheel's own drivers through PYOPENCL_HOME and crashes
+    without that variable (seen with pyopencl 2026.1)."""
+    spec = importlib.util.find_spec("pyopencl")
+    if spec is None or spec.origin is None:
+        return None
+    home = Path(spec.origin).parent
+    loaders = sorted((home / ".libs").glob("libOpenCL*.so*"))
+    return Bundled(loaders[0], {"PYOPENCL_HOME": str(home)}) if loaders else None
+
+
+def system_has_driver() -> bool:
+    """Is a driver registered with the system's loader? It may still fail to load; only running tells."""
+    return bool(os.environ.get("OCL_ICD_VENDORS")) or any(VENDORS.glob("*.icd"))
+
+
+LINKING = Linking(
+    library="OpenCL", header="CL/cl.h", ready=system_has_driver, bundled=bundled_loader, install=PIP_DEVICE
+)
+
+TOOLS = (
+    Tool("OpenCL loader", "the recorder is a layer of it", PIP_DEVICE, probe=HERE / "probe_loaders.py"),
+    Tool("OpenCL devices", "something to run on", PIP_DEVICE, probe=HERE / "probe_devices.py"),
+    Tool("oclgrind", "checks every memory access of a kernel", "apt install oclgrind", programs=("oclgrind",)),
+    Tool("clinfo", "says what a driver can do", "apt install clinfo", programs=("clinfo",)),
+    Tool("clpeak", "measures a device", "apt install clpeak", programs=("clpeak",), pattern=r"\d+\.\d+[\d.]*"),
+)

@@ -1,0 +1,5 @@
+"""python -m gpudx"""
+
+from gpudx.cli import main
+
+main()

@@ -1,0 +1,138 @@
+"""Sizes of OpenCL C types, from their declared names and, for structures, from the program's source.
+
+OpenCL C specification: 6.1.1 and 6.1.2 (scalars and vectors; a 3-component vector takes the room of 4), 6.1.5
+(alignment: each type to its own size), 6.11.1 (packed). What cannot be worked out is None, never a guess.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+SCALARS = {
+    "bool": 1, "char": 1, "uchar": 1, "short": 2, "ushort": 2, "half": 2, "int": 4, "uint": 4, "float": 4,
+    "long": 8, "ulong": 8, "double": 8,
+}
+SPELLINGS = {
+    "unsigned char": "uchar", "unsigned short": "ushort", "unsigned int": "uint", "unsigned": "uint",
+    "unsigned long": "ulong", "signed char": "char", "signed int": "int", "signed": "int", "long int": "long",
+    "unsigned long int": "ulong", "short int": "short",
+}
+FLOATS = {"half", "float", "double"}
+POINTER_WIDE = {"size_t", "ptrdiff_t", "intptr_t", "uintptr_t"}
+STRUCT = re.compile(
+    r"(typedef\s+)?(struct|union)\s*(?P<before>__attribute__\s*\(\(.*?\)\)\s*)?(?P<tag>\w+)?\s*\{(?P<body>[^{}]*)\}\s*"
+    r"(?P<after>__attribute__\s*\(\(.*?\)\)\s*)?(?P<name>\w+)?",
+    re.S,
+)
+FIELD = re.compile(r"^(?P<type>[\w\s]+?)\s*(?P<stars>\**)\s*(?P<name>\w+)\s*(?P<dims>(\[\s*\w+\s*\])*)$")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Bytes a type takes, its alignment, and the bytes after its last field."""
+
+    size: int
+    align: int
+    tail_padding: int = 0
+    packed: bool = False
+
+
+def base_name(type_name: str) -> str:
+    """The type without qualifiers, address space and "struct"."""
+    words = re.sub(r"\b(const|volatile|restrict|struct|__?(global|local|constant|private))\b", " ", type_name)
+    text = " ".join(words.replace("*", " ").split())
+    return SPELLINGS.get(text, text)
+
+
+def scalar_of(type_name: str) -> str | None:
+    """The scalar a type is made of: "float4" -> "float"; None for structures."""
+    match = re.fullmatch(r"([a-z]+?)(2|3|4|8|16)?", base_name(type_name))
+    return match[1] if match and match[1] in SCALARS else None
+
+
+def layout_of(type_name: str, source: str, address_bits: int = 64) -> Layout | None:
+    """Size and alignment of a by-value type; None when the source does not say."""
+    name = base_name(type_name)
+    if name in POINTER_WIDE:
+        return Layout(address_bits // 8, address_bits // 8)
+    match = re.fullmatch(r"([a-z]+?)(2|3|4|8|16)?", name)
+    if match and match[1] in SCALARS:
+        width = int(match[2] or 1)
+        size = SCALARS[match[1]] * (4 if width == 3 else width)
+        return Layout(size, size)
+    return _struct(name, source, address_bits, 0)
+
+
+def _clean(source: str) -> str:
+    return re.sub(r"//[^\n]*|/\*.*?\*/", " ", source, flags=re.S)
+
+
+def _struct(name: str, source: str, bits: int, depth: int) -> Layout | None:
+    if depth > 4:
+        return None
+    text = _clean(source)
+    for match in STRUCT.finditer(text):
+        if name not in (match["tag"], match["name"]):
+            continue
+        packed = "packed" in (match["before"] or "") + (match["after"] or "")
+        return _layout(match["body"], match[2] == "union", packed, text, bits, depth)
+    alias = re.search(rf"typedef\s+([\w\s]+?)\s+{re.escape(name)}\s*;", text)
+    if alias and base_name(alias[1]) != name:
+        return layout_of(alias[1], source, bits) if depth < 4 else None
+    return None
+
+
+def _layout(body: str, union: bool, packed: bool, source: str, bits: int, depth: int) -> Layout | None:
+    at, align, largest = 0, 1, 0
+    for declaration in filter(None, (d.strip() for d in body.split(";"))):
+        for size, own_align in _fields(declaration, source, bits, depth):
+            if size < 0:
+                return None
+            own_align = 1 if packed else own_align
+            align = max(align, own_align)
+            at = 0 if union else -(-at // own_align) * own_align
+            at += size
+            largest = max(largest, at)
+    used = largest if union else at
+    whole = -(-used // align) * align
+    return Layout(whole, align, whole - used, packed)
+
+
+def _fields(declaration: str, source: str, bits: int, depth: int) -> list[tuple[int, int]]:
+    """(size, alignment) of each declared name; size -1 when it cannot be worked out."""
+    first, *rest = declaration.split(",")
+    match = FIELD.match(first.strip())
+    if not match:
+        return [(-1, 1)]
+    names = [(match["stars"], match["dims"])]
+    for other in rest:
+        more = re.fullmatch(r"\s*(\**)\s*\w+\s*((\[\s*\w+\s*\])*)\s*", other)
+        if not more:
+            return [(-1, 1)]
+        names.append((more[1], more[2]))
+    return [_field(match["type"], stars, dims, source, bits, depth) for stars, dims in names]
+
+
+def _field(type_name: str, stars: str, dims: str, source: str, bits: int, depth: int) -> tuple[int, int]:
+    if stars:
+        layout: Layout | None = Layout(bits // 8, bits // 8)
+    else:
+        layout = layout_of(type_name, source, bits) if scalar_of(type_name) else _struct(base_name(type_name), source, bits, depth + 1)
+    if layout is None:
+        return (-1, 1)
+    count = 1
+    for dim in re.findall(r"\[\s*(\w+)\s*\]", dims):
+        value = _number(dim, source)
+        if value is None:
+            return (-1, 1)
+        count *= value
+    return (layout.size * count, layout.align)
+
+
+def _number(text: str, source: str) -> int | None:
+    """A literal, or a #define of one."""
+    if text.isdigit():
+        return int(text)
+    define = re.search(rf"#\s*define\s+{re.escape(text)}\s+\(?(\d+)\)?\s*$", source, re.M)
+    return int(define[1]) if define else None

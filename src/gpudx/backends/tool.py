@@ -1,0 +1,47 @@
+"""What a backend says about tools and libraries: data only. `gpudx.lab` does the looking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Tool:
+    """Something that `gpudx doctor` looks for.
+
+    Either a program: its names are searched in PATH, then in `places` (patterns of directories), then below the
+    Python packages (`wheel`, patterns of files). Or a `probe`: a Python file that a child process runs, so that a
+    driver which crashes takes only the child with it. A probe prints one line for each thing it found and exits
+    with 0, or says why there is nothing and exits with 3.
+    """
+
+    name: str
+    use: str  # what it is good for here
+    install: str  # how to get it
+    programs: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    wheel: tuple[str, ...] = ()
+    version: tuple[str, ...] = ("--version",)
+    pattern: str = r"\d+\.\d+[\w.]*"
+    probe: Path | None = None
+
+
+@dataclass(frozen=True)
+class Bundled:
+    """An API library that came with a Python package: what to link, and what it needs in the environment."""
+
+    library: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Linking:
+    """How C programs are built against an API: the library and header of the system, else what `bundled` finds."""
+
+    library: str
+    header: str
+    ready: Callable[[], bool]  # does the system have a driver behind its library?
+    bundled: Callable[[], Bundled | None]
+    install: str

@@ -1,0 +1,36 @@
+"""One file per cause: what it predicts, what would refute it, and how it is mended.
+
+A cause is a module here with a docstring (its documentation page) and `CAUSE`. Detectors suggest causes by id; the
+judge in gpudx.diagnose decides between them. Adding a file adds a cause.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from dataclasses import dataclass
+from functools import cache
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What is wrong in general; a finding says where.
+
+    `predicts` maps an experiment's id to what should be seen there if this is the cause. `settled_by` says which run
+    would turn "likely" into "confirmed".
+    """
+
+    id: str
+    title: str
+    refutes_if: str
+    fix: tuple[str, ...]
+    predicts: tuple[tuple[str, str], ...] = ()
+    settled_by: str = ""
+
+
+@cache
+def every() -> dict[str, Cause]:
+    """All causes by id."""
+    names = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+    modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
+    return {module.CAUSE.id: module.CAUSE for module in modules}

@@ -1,0 +1,26 @@
+"""Two threads drove one kernel object at the same time.
+
+Arguments belong to the kernel object. Setting them is the one call that is not safe on the same object from several
+threads (OpenCL 1.2 specification, appendix A.2): one thread's launch takes the other's buffers, or the driver's own state
+breaks.
+"""
+
+from gpudx.causes import Cause
+
+CAUSE = Cause(
+    id="kernel-shared-by-threads",
+    title="Two threads drove one kernel object at the same time",
+    refutes_if="With one kernel object per thread, or with one host thread, the failure would stay.",
+    fix=(
+        "Give each thread its own kernel object (clCreateKernel or clCloneKernel per thread).",
+        (
+            "Or hold one lock from the first clSetKernelArg to the end of the launch call. This serialises "
+            "launches of that kernel."
+        ),
+    ),
+    predicts=(
+        ("recorded", "calls of two threads on one kernel object interleave or overlap"),
+        ("one host thread", "the failure is gone"),
+    ),
+    settled_by="a run with one host thread, and one with a kernel object per thread",
+)

@@ -1,0 +1,73 @@
+"""The command line. Every module here that defines `command` is one command, named as its file.
+
+Adding a file adds a command. Heavy imports stay inside the commands, so that `gpudx --help` is quick.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import pkgutil
+import sys
+from typing import Annotated, NoReturn, TextIO
+
+import typer
+
+from gpudx import __version__
+from gpudx.errors import UserError
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"gpudx {__version__}")
+        raise typer.Exit
+
+
+def _top(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say it.")] = False,
+) -> None:
+    """Says why a GPU program failed: gpudx run -- ./app"""
+
+
+def _make_app() -> typer.Typer:
+    made = typer.Typer(
+        name="gpudx",
+        callback=_top,
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    for found in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name):
+        module = importlib.import_module(f"{__name__}.{found.name}") if found.name != "__main__" else None
+        if module is not None and hasattr(module, "command"):
+            settings = getattr(module, "SETTINGS", None)
+            made.command(found.name.rstrip("_"), context_settings=settings)(module.command)
+    return made
+
+
+def main() -> NoReturn:
+    """The program `gpudx`. A UserError becomes one line on stderr."""
+    for stream in (sys.stdout, sys.stderr):
+        _show_anything(stream)
+    try:
+        _make_app()(prog_name="gpudx")
+    except UserError as error:
+        complain(error)
+        sys.exit(error.exit_code)
+    sys.exit(0)
+
+
+def complain(error: UserError) -> None:
+    """Show an error that is the user's to mend."""
+    from gpudx.report.safe import clean
+
+    with contextlib.suppress(OSError):
+        print(f"gpudx: {clean(str(error))}", file=sys.stderr)
+
+
+def _show_anything(stream: TextIO) -> None:
+    """A terminal that cannot show a character must not end the program."""
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")

@@ -1,0 +1,5 @@
+"""python -m gpudx.cli"""
+
+from gpudx.cli import main
+
+main()

@@ -1,0 +1,74 @@
+"""gpudx demo: build one of the incidents that come with gpudx, run it, and diagnose it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpudx.errors import UserError
+from gpudx.incidents import Incident
+from gpudx.lab.build import Built
+
+BUILD = "build"
+
+
+def command(
+    name: Annotated[str | None, typer.Argument(help="The incident. [the first of the list]")] = None,
+    list_them: Annotated[bool, typer.Option("--list", help="List the incidents.")] = False,
+    case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
+    twin: Annotated[bool, typer.Option("--twin", help="Run the same program without the fault.")] = False,
+) -> None:
+    """Build and run a program with a real fault, and diagnose it.
+
+    Ends with 0 when the diagnosis is the expected one, else with 1.
+    """
+    from gpudx import incidents
+
+    known = incidents.every()
+    if list_them:
+        for incident in known.values():
+            typer.echo(f"{incident.name:<28}  {incident.title}")
+        return
+    if name is not None and name not in known:
+        raise UserError(f"There is no incident {name!r}: choose one of {', '.join(known)}.")
+    _play(known[name] if name else next(iter(known.values())), case, twin)
+
+
+def _play(incident: Incident, wanted: Path | None, twin: bool) -> None:
+    from gpudx.cli.cases import new_case
+    from gpudx.cli.running import run_and_tell
+    from gpudx.incidents import differences
+
+    say(f"{incident.name}: {incident.title}{' (twin: without the fault)' if twin else ''}")
+    say(incident.story.partition(". ")[0].rstrip(".") + ".")
+    with new_case(wanted, incident.name) as directory:
+        built = build_incident(incident, directory / BUILD, twin)
+        told = run_and_tell([str(built.program), *incident.run], directory, extra_env=built.environment)
+    wrong = differences(incident, told.case, twin) if told.case else ["the analysis could not be done"]
+    for one in wrong:
+        say(f"not as expected: {one}")
+    say("as expected" if not wrong else "a race may need more than one run: try again")
+    say(f"case: {directory}")
+    raise typer.Exit(1 if wrong else 0)
+
+
+def build_incident(incident: Incident, folder: Path, twin: bool) -> Built:
+    """Build a copy of the incident's program in `folder`."""
+    from gpudx import backends
+    from gpudx.lab import build
+
+    try:
+        shutil.copytree(incident.folder, folder)
+    except OSError as error:
+        raise UserError(f"{folder} cannot be written ({error}): choose another place with --case DIR.") from None
+    flags = incident.flags + (incident.twin_flags if twin else ())
+    recipe = build.Recipe(incident.name, incident.sources, flags, incident.libs)
+    return build.build(recipe, folder, backends.linking(incident.backend))
+
+
+def say(text: str) -> None:
+    """One line on stderr: stdout belongs to the program."""
+    typer.echo(f"gpudx: {text}", err=True)

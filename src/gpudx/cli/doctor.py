@@ -1,0 +1,122 @@
+"""gpudx doctor: what is on this machine, and how to get what is not."""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gpudx.errors import UserError
+
+NAME_WIDTH = 18
+STATE_WIDTH = 10
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the table; `lines` after the first are indented below it."""
+
+    name: str
+    state: str
+    lines: tuple[str, ...]
+
+
+def command(
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List every API call: recorded or not.")] = False,
+) -> None:
+    """Say what works on this machine, and how to install what is missing."""
+    healthy = True
+    for entry in _everything():
+        _show(entry)
+        healthy = healthy and not (entry.name == "recorder" and entry.state != "found")
+    if verbose:
+        for line in coverage_lines():
+            typer.echo(line)
+    raise typer.Exit(0 if healthy else 1)
+
+
+def _everything() -> Iterator[Entry]:
+    yield Entry("Python", "found", (f"{platform.python_version()} {sys.executable}",))
+    yield _recorder()
+    yield _compiler()
+    yield from _tools()
+
+
+def _show(entry: Entry) -> None:
+    from gpudx.report.safe import clean
+
+    for index, line in enumerate(entry.lines or ("",)):
+        head = f"{entry.name:<{NAME_WIDTH}}  {entry.state:<{STATE_WIDTH}}" if index == 0 else ""
+        typer.echo(f"{head:<{NAME_WIDTH + STATE_WIDTH + 2}}  {clean(line)}".rstrip())
+
+
+def _recorder() -> Entry:
+    from gpudx import __version__, native
+    from gpudx.lab.probe import self_test
+
+    try:
+        lib = native.library()
+    except UserError as error:
+        return Entry("recorder", "not found", (str(error),))
+    problem = self_test(lib)
+    if problem:
+        return Entry("recorder", "broken", (str(lib), f"self-test: {problem}"))
+    return Entry("recorder", "found", (f"{__version__} {lib}", "self-test: loaded into a test process"))
+
+
+def _compiler() -> Entry:
+    from gpudx.lab import build
+    from gpudx.lab.probe import ask
+
+    try:
+        words = build.compiler()
+    except UserError as error:
+        return Entry("C compiler", "not found", (str(error),))
+    answer = ask([*words, "--version"])
+    first = answer.out.splitlines()[:1] or [answer.problem]
+    return Entry("C compiler", "broken" if answer.problem else "found", (f"{first[0]} {words[0]}",))
+
+
+def _tools() -> Iterator[Entry]:
+    from gpudx import backends
+    from gpudx.lab.probe import look_for
+
+    for tools in backends.tools().values():
+        for tool in tools:
+            found = look_for(tool)
+            hint = () if found.state == "found" else (f"{tool.use}; to install: {tool.install}",)
+            yield Entry(tool.name, found.state, (*found.lines, *hint))
+
+
+def coverage_lines() -> Iterator[str]:
+    """Every call of every API that the recorder knows: recorded, or why not."""
+    calls = [call for call in _schema()["calls"] if call["api"] != "note"]
+    recorded = [call for call in calls if "skip" not in call]
+    yield ""
+    yield f"{len(recorded)} of {len(calls)} API calls are recorded"
+    for call in calls:
+        what = f"not recorded: {call['skip']}" if "skip" in call else f"recorded ({call['does']})"
+        yield f"  {call['name']:<44}  {what}"
+
+
+def _schema() -> dict[str, Any]:
+    from gpudx import native
+
+    path = native.data("schema.json")
+    if path is None:
+        raise UserError("The list of recorded calls (schema.json) is missing: reinstall gpudx.")
+    return _parse(path)
+
+
+def _parse(path: Path) -> dict[str, Any]:
+    try:
+        schema = json.loads(path.read_text())
+        return {"calls": [dict(call) for call in schema["calls"]]}
+    except (OSError, ValueError, KeyError, TypeError):
+        raise UserError(f"{path} cannot be read as the list of recorded calls: reinstall gpudx.") from None

@@ -1,0 +1,86 @@
+"""Run a program, find out why it failed, and say so: what `gpudx run` and `gpudx demo` share."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpudx.cli import complain
+from gpudx.errors import UserError
+from gpudx.lab.recorded import RunResult, run_recorded
+from gpudx.model import Case
+from gpudx.report import Page
+
+BUG = "gpudx-error.txt"
+
+
+@dataclass(frozen=True)
+class Told:
+    """A run and what was made of it; `case` is None when the analysis could not be done."""
+
+    run: RunResult
+    case: Case | None
+
+
+def run_and_tell(
+    command: list[str],
+    case_dir: Path,
+    *,
+    timeout: float | None = None,
+    keep: str = "32M",
+    quiet: bool = False,
+    extra_env: Mapping[str, str] | None = None,
+) -> Told:
+    """Run `command`, write the case, report on stderr. A failing analysis never hides how the program ended."""
+    run = run_recorded(command, case_dir, timeout=timeout, keep=keep, extra_env=extra_env)
+    case = _diagnose(run, command, case_dir)
+    if case is not None and not quiet:
+        tell(case)
+    return Told(run, case)
+
+
+def _diagnose(run: RunResult, command: list[str], case_dir: Path) -> Case | None:
+    from gpudx.pipeline import diagnose_run
+
+    try:
+        return diagnose_run(run, command, case_dir)
+    except UserError as error:
+        complain(error)
+    except KeyboardInterrupt:
+        complain(UserError(f"The analysis was interrupted; the recording is kept in {case_dir}."))
+    except Exception:
+        # A bug of ours: the program's own exit status matters more than our traceback.
+        complain(UserError(f"The analysis failed, which is a bug in gpudx: please report {_keep_traceback(case_dir)}."))
+    return None
+
+
+def _keep_traceback(case_dir: Path) -> str:
+    text = traceback.format_exc()
+    try:
+        (case_dir / BUG).write_text(text)
+    except OSError:
+        return text
+    return str(case_dir / BUG)
+
+
+def tell(case: Case) -> None:
+    """The report, or one line, on stderr: stdout belongs to the program."""
+    from gpudx.report import render
+    from gpudx.report.outline import needs_report, one_line
+
+    text = render(case, "terminal", page_of(2)) if needs_report(case) else one_line(case) + "\n"
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+def page_of(descriptor: int) -> Page:
+    """What can be shown on an open file: the terminal's width and colours, or 80 columns and none."""
+    try:
+        width = os.get_terminal_size(descriptor).columns or 80
+    except OSError:
+        return Page()
+    return Page(width, "NO_COLOR" not in os.environ and os.environ.get("TERM", "dumb") != "dumb")

@@ -1,0 +1,133 @@
+"""gpudx show: the recorded calls, launches, allocations and errors of a case as a table.
+
+Needs `gpudx.facts.tables.table(facts, name)`, which gives column names and rows of plain values. The filters look
+at the columns "call", "kernel", "thread", "pid" and "status"; asking for a column that a table does not have is an
+error of the user's. A status that is empty or ends in "success" is no failure; a call that never returned is one.
+"""
+
+from __future__ import annotations
+
+import csv
+import fnmatch
+import itertools
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gpudx.errors import UserError
+from gpudx.report.safe import clean, full
+
+MOST_WITHOUT_ASKING = 100
+
+Row = Sequence[Any]
+Test = Callable[[Row], bool]
+
+
+class What(StrEnum):
+    """The tables."""
+
+    calls = "calls"
+    launches = "launches"
+    allocations = "allocations"
+    errors = "errors"
+
+
+def command(
+    case: Annotated[Path, typer.Argument(help="A case directory.")],
+    what: Annotated[What, typer.Argument(help="The table.")],
+    kernel: Annotated[str | None, typer.Option(metavar="GLOB", help="Only this kernel.")] = None,
+    call: Annotated[str | None, typer.Option(metavar="GLOB", help="Only these calls.")] = None,
+    thread: Annotated[int | None, typer.Option(metavar="TID", help="Only this thread.")] = None,
+    pid: Annotated[int | None, typer.Option(metavar="PID", help="Only this process.")] = None,
+    status: Annotated[str | None, typer.Option(metavar="NAME", help="Only calls that returned this.")] = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Only calls that failed.")] = False,
+    first: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N rows.")] = None,
+    last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the last N rows.")] = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="As CSV, every row.")] = False,
+) -> None:
+    """Show what was recorded: calls, launches, allocations or errors."""
+    if first and last:
+        raise UserError("--first and --last exclude each other: give one of them.")
+    columns, rows = load(case, what.value)
+    wanted = {"kernel": kernel, "call": call, "thread": thread, "pid": pid, "status": status}
+    kept = keep(columns, rows, wanted, failed)
+    if as_csv:
+        write_csv(columns, cut(kept, first, last))
+    else:
+        write_table(columns, cut(kept, first, last), None if first or last else MOST_WITHOUT_ASKING)
+
+
+def load(case: Path, what: str) -> tuple[list[str], Iterator[Row]]:
+    """The table of all processes of a case, one after the other; a "pid" column is put in front where there is none."""
+    from gpudx.facts import derive
+    from gpudx.facts.tables import table
+    from gpudx.trace import open_case
+
+    if not case.is_dir():
+        raise UserError(f"There is no case at {case}: give the directory that `gpudx run` named.")
+    traces = open_case(case)
+    if not traces:
+        raise UserError(f"Nothing was recorded in {case}: no GPU API call was seen, so there is nothing to show.")
+    tables = [(trace.pid, *table(derive(trace), what)) for trace in traces]
+    columns = list(tables[0][1])
+    if "pid" in columns:
+        return columns, itertools.chain.from_iterable(rows for _, _, rows in tables)
+    return ["pid", *columns], ((number, *row) for number, _, rows in tables for row in rows)
+
+
+def keep(columns: list[str], rows: Iterable[Row], wanted: dict[str, str | int | None], failed: bool) -> Iterator[Row]:
+    """The rows that pass every filter. Text is compared as a pattern, in upper or lower case alike."""
+    tests = [_test(columns, name, value) for name, value in wanted.items() if value is not None]
+    if failed:
+        place = _place(columns, "status", "failed")
+        tests.append(lambda row: not str(row[place] or "success").lower().endswith("success"))
+    return (row for row in rows if all(test(row) for test in tests))
+
+
+def _test(columns: list[str], name: str, value: str | int) -> Test:
+    place = _place(columns, name)
+    if isinstance(value, int):
+        return lambda row: bool(row[place] == value)
+    pattern = value.lower()
+    return lambda row: fnmatch.fnmatchcase(str(row[place] or "").lower(), pattern)
+
+
+def _place(columns: list[str], name: str, option: str = "") -> int:
+    if name not in columns:
+        raise UserError(f"This table has no {name}: leave --{option or name} out; it has {', '.join(columns)}.")
+    return columns.index(name)
+
+
+def cut(rows: Iterable[Row], first: int | None, last: int | None) -> Iterable[Row]:
+    """The first or the last N rows."""
+    if last:
+        return deque(rows, maxlen=last)
+    return itertools.islice(rows, first) if first else rows
+
+
+def write_csv(columns: list[str], rows: Iterable[Row]) -> None:
+    """CSV on stdout. Control characters are written as \\xNN; nothing is shortened."""
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([full(_text(value)) for value in row] for row in rows)
+
+
+def write_table(columns: list[str], rows: Iterable[Row], limit: int | None) -> None:
+    """Aligned columns on stdout; at most `limit` rows, and then how many more there are."""
+    remaining = iter(rows)
+    shown = [[clean(_text(value)) for value in row] for row in itertools.islice(remaining, limit)]
+    widths = [max(map(len, column)) for column in zip(columns, *shown, strict=True)]
+    for line in [columns, *shown]:
+        print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    more = sum(1 for _ in remaining)
+    if more:
+        print(f"gpudx: {more:,} more rows: use --first N, --last N, a filter, or --csv.", file=sys.stderr)
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)

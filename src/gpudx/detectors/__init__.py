@@ -1,0 +1,45 @@
+"""One file per fault that can be seen in facts.
+
+A detector is a module here with
+
+    a docstring          what the fault is, why it is bad, an example, how to mend it: the documentation page
+    ID                   its stable name, equal to the file's name with dashes; it states the fault, never the cure
+    detect(facts, run)   yields findings; it reads facts and nothing else
+
+Adding a file adds a detector. `run` says how the program ended, so that a detector can tell a failure that mattered
+from one that the program dealt with.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import ModuleType
+
+from gpudx.facts import Facts
+from gpudx.model import Finding, Outcome
+
+
+@dataclass(frozen=True)
+class Run:
+    """How the run ended, as far as detectors may care."""
+
+    outcome: Outcome
+
+    @property
+    def failed(self) -> bool:
+        return self.outcome.kind not in ("passed",)
+
+
+def every() -> tuple[ModuleType, ...]:
+    """All detectors, by name."""
+    names = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+    return tuple(importlib.import_module(f"{__name__}.{name}") for name in names)
+
+
+def detect_all(facts: Facts, run: Run) -> Iterator[Finding]:
+    """The findings of all detectors about one process."""
+    for detector in every():
+        yield from detector.detect(facts, run)

@@ -1,0 +1,5 @@
+"""From findings to a diagnosis: hypotheses, judgement, order."""
+
+from gpudx.diagnose.judge import diagnose
+
+__all__ = ["diagnose"]

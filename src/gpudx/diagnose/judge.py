@@ -1,0 +1,155 @@
+"""How each suggested cause stands after what was seen, and in which order they are told.
+
+The rules, for one recorded run:
+
+    confirmed     the fault is in the very call in which the failure surfaced, and the failure fits it: the call was
+                  refused, or the fault address follows from the wrong value. In a run that passed: the fault stands in
+                  the record itself, whatever it did to this run.
+    likely        the fault is certain and came before the failure, in the same process; that it caused the failure is
+                  not shown.
+    inconclusive  only where it surfaced is known, or the fault is in a process that did not fail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gpudx.causes import Cause
+from gpudx.causes import every as every_cause
+from gpudx.diagnose.surface import SURFACE, same_call, surface_of, victim_of
+from gpudx.model import Allocation, Diagnosis, Evidence, Finding, Guilty, Hypothesis, Outcome, Site, Status, Verdict
+
+ORDER: dict[Status, int] = {"confirmed": 0, "likely": 1, "inconclusive": 2, "refuted": 3}
+UNEXPLAINED = "unexplained"
+
+
+def diagnose(findings: Sequence[Finding], outcome: Outcome) -> tuple[Diagnosis, ...]:
+    """The diagnosis of a run, best first. Warnings count only in runs that failed without an error being found."""
+    surface = surface_of(findings)
+    suspects = _suspects(findings, outcome)
+    verdicts = [(f, _judge(f, surface, outcome, suspects)) for f in suspects]
+    verdicts.sort(key=lambda pair: (ORDER[pair[1].status], not same_call(pair[0], surface), *_place(pair[0])))
+    told = tuple(_tell(f, v, surface) for f, v in verdicts)
+    if told or outcome.kind == "passed":
+        return told
+    return (_only_surface(surface),) if surface else ()
+
+
+def _suspects(findings: Sequence[Finding], outcome: Outcome) -> list[Finding]:
+    rest = [f for f in findings if f.id not in SURFACE and f.causes]
+    errors = [f for f in rest if f.severity == "error"]
+    if errors or outcome.kind == "passed":
+        return errors
+    return [f for f in rest if f.severity == "warning"]
+
+
+def _place(finding: Finding) -> tuple[int, int]:
+    return (finding.site.pid, finding.site.number) if finding.site else (0, 0)
+
+
+def cause_of(finding: Finding) -> Cause:
+    """The first cause that the finding suggests."""
+    name = finding.causes[0] if finding.causes else finding.id
+    return every_cause().get(name) or Cause(name, name, "", ())
+
+
+def _hypothesis(finding: Finding) -> Hypothesis:
+    cause = cause_of(finding)
+    return Hypothesis(cause.id, finding.message, cause.predicts, cause.refutes_if, (finding.fingerprint,))
+
+
+def _judge(finding: Finding, surface: Finding | None, outcome: Outcome, suspects: Iterable[Finding]) -> Verdict:
+    status, reason = _status(finding, surface, outcome)
+    counted = finding.evidence
+    if surface is not None and status != "inconclusive":
+        counted += tuple(e for e in surface.evidence if e not in counted)
+    others = tuple(Evidence(f"Not counted here: {o.message}") for o in suspects if o is not finding)
+    return Verdict(_hypothesis(finding), status, counted, others, reason)
+
+
+def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tuple[Status, str]:
+    if outcome.kind == "passed":
+        return "confirmed", "The fault stands in the record itself; this run did not fail from it, another may."
+    if finding.severity == "warning":
+        return "inconclusive", "This is unusual and came before the failure, but nothing ties the failure to it."
+    if surface is None:
+        return _likely(finding, "The program failed after it, without a crash or a failing call that could be tied to it.")
+    if finding.site and surface.site and finding.site.pid != surface.site.pid:
+        return "inconclusive", "The fault is in another process than the one that failed."
+    if same_call(finding, surface):
+        return _same_call(finding, surface)
+    if finding.id == "ignored-error":
+        return _likely(finding, "It is the first call that failed; what failed later came after it.")
+    if _surfaced_in(finding, surface):
+        return "confirmed", "The failure surfaced in a call that depends on the faulty one."
+    return _likely(finding, "The fault is certain and came before the failure; that it caused it is not shown.")
+
+
+def _same_call(finding: Finding, surface: Finding) -> tuple[Status, str]:
+    if surface.details.get("decoded"):
+        return "confirmed", "The program crashed inside this very call, at an address that follows from the wrong value."
+    if surface.id == "failed-call":
+        return "confirmed", "The driver refused this very call."
+    return "likely", "The program crashed inside this very call; the fault address does not show which value did it."
+
+
+def _likely(finding: Finding, reason: str) -> tuple[Status, str]:
+    settled = cause_of(finding).settled_by
+    return "likely", reason + (f" It would be settled by {settled}." if settled else "")
+
+
+def _surfaced_in(finding: Finding, surface: Finding) -> bool:
+    """Is the failing call the launch that used what the finding is about, refused by the driver?"""
+    launches = {(s.pid, s.number) for s in finding.others if s.launch is not None or s.status}
+    return surface.id == "failed-call" and surface.site is not None and (surface.site.pid, surface.site.number) in launches
+
+
+def _tell(finding: Finding, verdict: Verdict, surface: Finding | None) -> Diagnosis:
+    cause = cause_of(finding)
+    return Diagnosis(
+        cause=cause.id, status=verdict.status, summary=finding.message, guilty=_guilty(finding.site, finding, surface),
+        victim=victim_of(finding, surface), evidence=verdict.counted, refutes_if=cause.refutes_if, fix=cause.fix,
+        reason=verdict.reason, findings=(finding.fingerprint,), not_counted=verdict.not_counted,
+    )
+
+
+def _guilty(site: Site | None, finding: Finding, surface: Finding | None = None) -> Guilty | None:
+    if site is None:
+        return None
+    stack = site.host_stack or (surface.site.host_stack if surface and surface.site and same_call(finding, surface) else ())
+    return Guilty(
+        api=site.api, call=site.call, number=site.number, kernel=site.kernel, launch=site.launch, argument=site.argument,
+        argument_name=site.argument_name, value=site.value, allocation=_allocation(finding), source=site.source,
+        host_stack=stack,
+    )
+
+
+def _allocation(finding: Finding) -> Allocation | None:
+    if finding.allocation is None:
+        return None
+    size, state = finding.details.get("allocation_size"), finding.details.get("state")
+    return Allocation(finding.allocation, size if isinstance(size, int) else None, str(state or "live"))
+
+
+def _only_surface(surface: Finding) -> Diagnosis:
+    """Only the place is known. A failing call that ended the program is named as what failed, not as why."""
+    cause = cause_of(surface)
+    status: Status = "likely" if surface.id == "failed-call" else "inconclusive"
+    return Diagnosis(
+        cause=cause.id, status=status, summary=surface.message, guilty=_guilty(surface.site, surface), victim=None,
+        evidence=surface.evidence, refutes_if=cause.refutes_if, fix=cause.fix, findings=(surface.fingerprint,),
+        reason="Where it surfaced is known; no recorded fact says why.",
+    )
+
+
+def unexplained(outcome: Outcome, calls: int) -> Diagnosis:
+    """The program failed and nothing that was recorded is wrong: an honest end."""
+    return Diagnosis(
+        cause=UNEXPLAINED, status="inconclusive", guilty=None, victim=None,
+        summary="Nothing that was recorded explains the failure.",
+        evidence=(Evidence(outcome.summary), Evidence(f"{calls:,} recorded calls: none failed, none was in flight at the end.")),
+        refutes_if="A call would have failed or been in flight, or a detector would have found a fault.",
+        fix=("Read the program's own output above: the fault may be in its host code.",
+             "Record again with --keep all if the report names gaps."),
+        reason="No detector found a fault and no call failed.",
+    )

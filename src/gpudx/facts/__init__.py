@@ -1,0 +1,68 @@
+"""Facts: tables derived once from a trace, without opinions. Detectors read these and nothing else."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx.facts.accesses import derive_accesses
+from gpudx.facts.errors import Errors
+from gpudx.facts.kernels import Kernels
+from gpudx.facts.launches import Launches, SetArgs
+from gpudx.facts.objects import Objects, derive_objects
+from gpudx.facts.sites import Sites
+from gpudx.facts.symbols import Symbols
+from gpudx.trace import Trace
+
+__all__ = ["Facts", "derive"]
+
+
+class Facts:
+    """Everything known about one process. Tables are made when first asked for."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+
+    @cached_property
+    def objects(self) -> Objects:
+        return derive_objects(self.trace)
+
+    @cached_property
+    def kernels(self) -> Kernels:
+        return Kernels(self.trace, self.objects)
+
+    @cached_property
+    def launches(self) -> Launches:
+        return Launches(self.trace, self.objects, self.kernels)
+
+    @cached_property
+    def set_args(self) -> SetArgs:
+        return SetArgs(self.trace, self.objects, self.kernels)
+
+    @cached_property
+    def accesses(self) -> NDArray[np.void]:
+        return derive_accesses(self.trace, self.objects, self.launches)
+
+    @cached_property
+    def errors(self) -> Errors:
+        return Errors(self.trace)
+
+    @cached_property
+    def in_flight(self) -> NDArray[np.int64]:
+        """Calls that had not returned when the record ends."""
+        return np.flatnonzero(self.trace.column("end") == 0)
+
+    @cached_property
+    def symbols(self) -> Symbols:
+        return Symbols(self.trace.maps)
+
+    @cached_property
+    def sites(self) -> Sites:
+        return Sites(self.trace, self.objects, self.kernels, self.launches, self.errors, self.symbols)
+
+
+def derive(trace: Trace) -> Facts:
+    """The facts of one process."""
+    return Facts(trace)

@@ -1,0 +1,227 @@
+"""Kernels as the driver described them: name, limits, and the declared type of every argument."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx.backends import named
+from gpudx.facts.objects import Objects
+from gpudx.trace import Trace
+
+GLOBAL, LOCAL, CONSTANT, PRIVATE = 1, 2, 3, 4
+CONST = 1
+I64 = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ArgInfo:
+    """A declared parameter. `size` is what the host must pass; None when it cannot be known."""
+
+    index: int
+    type: str
+    name: str
+    space: int = PRIVATE
+    access: int = 4
+    qualifiers: int = 0
+    size: int | None = None
+    tail_padding: int = 0
+    packed: bool = False
+    scalar: str | None = None  # "float" for float and float4; None for structures and objects
+
+    @property
+    def is_memory(self) -> bool:
+        """A pointer to global or constant memory, or an image: the host passes a memory object."""
+        return self.space in (GLOBAL, CONSTANT)
+
+    @property
+    def read_only(self) -> bool:
+        return self.space == CONSTANT or bool(self.qualifiers & CONST) or self.access == 1
+
+
+@dataclass(frozen=True)
+class DeviceLimits:
+    """What one kernel may use on one device."""
+
+    device: int
+    max_work_group_size: int
+    local_mem_size: int
+    required: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class KernelInfo:
+    """One kernel function of one program, as it was when first made."""
+
+    name: str
+    program: int
+    position: int
+    num_args: int
+    limits: tuple[DeviceLimits, ...] = ()
+    args: dict[int, ArgInfo] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device as its driver describes it."""
+
+    handle: int
+    name: str
+    version: str
+    type: int
+    address_bits: int
+    max_work_group_size: int
+    local_mem_size: int
+    global_mem_size: int
+    max_alloc_size: int
+    max_item_sizes: tuple[int, ...]
+
+
+class Kernels:
+    """Descriptions of kernel functions, and which one each kernel object is."""
+
+    def __init__(self, trace: Trace, objects: Objects) -> None:
+        self._trace = trace
+        self._objects = objects
+        self._names: dict[int, str] = {}
+        self._infos: dict[int, KernelInfo | None] = {}
+
+    # ---- descriptions ----
+
+    @cached_property
+    def devices(self) -> dict[int, Device]:
+        note = self._trace.schema.by_name("note_device")
+        found = [self._device(int(p)) for p in self._trace.select(note)] if note else []
+        return {d.handle: d for d in found}
+
+    def _device(self, position: int) -> Device:
+        words = self._trace.record(position)
+        numbers = self._trace.numbers(position)
+        return Device(
+            handle=words["device"], name=self._trace.text(position), version=self._trace.text(position, "text2"),
+            type=words["type"], address_bits=words["address_bits"] or 64,
+            max_work_group_size=words["max_work_group_size"], local_mem_size=words["local_mem_size"],
+            global_mem_size=words["global_mem_size"], max_alloc_size=words["max_alloc_size"],
+            max_item_sizes=numbers[:3],
+        )
+
+    @cached_property
+    def sources(self) -> dict[int, list[tuple[int, int]]]:
+        """Program handle -> (position, note position) of its source texts, oldest first."""
+        note = self._trace.schema.by_name("note_source")
+        found: dict[int, list[tuple[int, int]]] = {}
+        for position in self._trace.select(note) if note else ():
+            found.setdefault(self._trace.record(int(position))["program"], []).append((int(position), int(position)))
+        return found
+
+    def source(self, program: int, position: int) -> str:
+        """The text of a program as it was at `position`; "" for programs made from binaries."""
+        texts = [note for at, note in self.sources.get(program, ()) if at <= position]
+        return self._trace.text(texts[-1]) if texts else ""
+
+    @cached_property
+    def described(self) -> dict[tuple[int, str], list[KernelInfo]]:
+        """(program, name) -> descriptions, oldest first: a program's handle may be reused."""
+        note, arg_note = self._trace.schema.by_name("note_kernel"), self._trace.schema.by_name("note_kernel_arg")
+        found: dict[tuple[int, str], list[KernelInfo]] = {}
+        if note is None or arg_note is None:
+            return found
+        positions = np.sort(np.concatenate([self._trace.select(note), self._trace.select(arg_note)]))
+        last: dict[int, tuple[int, str]] = {}  # kernel handle -> the description being read
+        for position in map(int, positions):
+            if self._trace.info(position) is note or self._trace.info(position).name == note.name:
+                self._add_kernel(position, found, last)
+            else:
+                self._add_argument(position, found, last)
+        return found
+
+    def _add_kernel(self, position: int, found: dict[tuple[int, str], list[KernelInfo]], last: dict[int, tuple[int, str]]) -> None:
+        words, name = self._trace.record(position), self._trace.text(position)
+        key = (words["program"], name)
+        limits = DeviceLimits(words["device"], words["max_work_group_size"], words["local_mem_size"], self._trace.numbers(position))
+        earlier = found.setdefault(key, [])
+        if earlier and last.get(words["kernel"]) == key and not earlier[-1].args:
+            earlier[-1] = replace(earlier[-1], limits=(*earlier[-1].limits, limits))  # the same kernel on another device
+            return
+        earlier.append(KernelInfo(name, words["program"], position, words["num_args"], (limits,), {}))
+        last[words["kernel"]] = key
+
+    def _add_argument(self, position: int, found: dict[tuple[int, str], list[KernelInfo]], last: dict[int, tuple[int, str]]) -> None:
+        words = self._trace.record(position)
+        key = last.get(words["kernel"])
+        if key is not None:
+            info = found[key][-1]
+            info.args[words["index"]] = self._argument(position, words, info)
+
+    def _argument(self, position: int, words: dict[str, int], info: KernelInfo) -> ArgInfo:
+        arg = ArgInfo(
+            index=words["index"], type=self._trace.text(position), name=self._trace.text(position, "text2"),
+            space=words["address_space"], access=words["access"], qualifiers=words["qualifiers"],
+        )
+        if arg.space == LOCAL:
+            return arg
+        if arg.is_memory or "*" in arg.type or arg.access != 4:
+            return replace(arg, size=8, space=arg.space if arg.is_memory else GLOBAL)
+        if arg.type.startswith(("sampler_t", "queue_t", "reserve_id_t", "event_t")):
+            return replace(arg, size=8)
+        return self._by_value(arg, info)
+
+    def _by_value(self, arg: ArgInfo, info: KernelInfo) -> ArgInfo:
+        backend = named("opencl")
+        types = getattr(backend, "types", None)
+        if types is None:
+            return arg
+        bits = next((d.address_bits for d in self.devices.values()), 64)
+        layout = types.layout_of(arg.type, self.source(info.program, info.position), bits)
+        if layout is None:
+            return arg
+        return replace(arg, size=layout.size, tail_padding=layout.tail_padding, packed=layout.packed,
+                       scalar=types.scalar_of(arg.type))
+
+    # ---- objects ----
+
+    def name(self, row: int) -> str:
+        """The function a kernel object runs; "?" when its making was not recorded."""
+        if row < 0:
+            return "?"
+        if row not in self._names:
+            self._names[row] = self._find_name(row)
+        return self._names[row]
+
+    def _find_name(self, row: int) -> str:
+        born = int(self._objects.table["born"][row])
+        if born < 0:
+            return "?"
+        text = self._trace.array(born, "kernel_name").decode("utf-8", "replace")
+        if text:
+            return text
+        source = self._trace.record(born).get("source_kernel")
+        if source:
+            return self.name(int(self._objects.at(np.array([source], np.uint64), np.array([born], np.int64))[0]))
+        return "?"
+
+    def info(self, row: int) -> KernelInfo | None:
+        """The description of a kernel object's function, None when the driver gave none."""
+        if row not in self._infos:
+            self._infos[row] = self._find_info(row)
+        return self._infos[row]
+
+    def _find_info(self, row: int) -> KernelInfo | None:
+        if row < 0:
+            return None
+        born = int(self._objects.table["born"][row])
+        if born < 0:
+            return None
+        words = self._trace.record(born)
+        if "source_kernel" in words:
+            origin = self._objects.at(np.array([words["source_kernel"]], np.uint64), np.array([born], np.int64))
+            return self.info(int(origin[0]))
+        # A program's handle may be reused: the description must fall into the life of this very program.
+        program = words.get("program", 0)
+        owner = int(self._objects.at(np.array([program], np.uint64), np.array([born], np.int64))[0])
+        since, until = (-1, born) if owner < 0 else (int(self._objects.table[k][owner]) for k in ("born", "died"))
+        candidates = self.described.get((program, self.name(row)), [])
+        return next((c for c in candidates if since <= c.position <= max(until, born + 1)), None)

@@ -1,0 +1,209 @@
+"""Every object the program made: its handle, its life from first to last call, and what is known about it.
+
+Handles are addresses that drivers reuse, so an object is a *life* of a handle: from the call that made it to the call
+that dropped the program's last reference. What the driver may still hold afterwards is not the program's to use.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx.trace import CallInfo, Trace
+
+NEVER = np.int64(1) << np.int64(62)  # died: not while we watched
+KINDS = ("context", "queue", "buffer", "subbuffer", "image", "pipe", "sampler", "program", "kernel", "svm", "device", "memory")
+MEMORY = ("buffer", "subbuffer", "image", "pipe")
+I64 = NDArray[np.int64]
+U64 = NDArray[np.uint64]
+
+DTYPE = np.dtype(
+    [("handle", "<u8"), ("kind", "u1"), ("born", "<i8"), ("died", "<i8"), ("size", "<u8"), ("parent", "<i8"),
+     ("offset", "<u8"), ("flags", "<u8"), ("host_ptr", "<u8"), ("number", "<i4")]
+)
+
+
+@dataclass(frozen=True)
+class Objects:
+    """The table, in order of birth. `born` is -1 for handles that were only ever seen being released or described."""
+
+    table: NDArray[np.void]
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def column(self, name: str) -> NDArray[Any]:
+        return self.table[name]  # type: ignore[no-any-return]
+
+    def kind(self, row: int) -> str:
+        return KINDS[int(self.table["kind"][row])]
+
+    def label(self, row: int) -> str:
+        """"buffer #3": the third buffer the process made. The name used in every sentence."""
+        return f"{self.kind(row)} #{int(self.table['number'][row])}"
+
+    def rows_of(self, *kinds: str) -> I64:
+        wanted = [KINDS.index(k) for k in kinds]
+        return np.flatnonzero(np.isin(self.table["kind"], wanted))
+
+    @cached_property
+    def _handles(self) -> U64:
+        return np.unique(self.table["handle"])
+
+    @cached_property
+    def _order(self) -> tuple[I64, U64]:
+        """Rows sorted by (handle, birth), and their combined keys: one search finds the life of a handle at a time."""
+        ids = np.searchsorted(self._handles, self.table["handle"]).astype(np.uint64)
+        keys = (ids << np.uint64(36)) | (self.table["born"] + 1).astype(np.uint64)
+        rows = np.argsort(keys, kind="stable")
+        return rows, keys[rows]
+
+    def at(self, handles: U64, positions: I64) -> I64:
+        """Row of the latest life of each handle that began at or before its position, else -1. It may be dead."""
+        if not len(self.table):
+            return np.full(len(handles), -1, np.int64)
+        rows, keys = self._order
+        ids = np.searchsorted(self._handles, handles)
+        known = (ids < len(self._handles)) & (self._handles[np.minimum(ids, len(self._handles) - 1)] == handles)
+        wanted = (ids.astype(np.uint64) << np.uint64(36)) | (positions + 1).astype(np.uint64)
+        found = np.searchsorted(keys, wanted, side="right") - 1
+        same = (found >= 0) & ((keys[np.maximum(found, 0)] >> np.uint64(36)) == ids.astype(np.uint64))
+        return np.where(known & same, rows[np.maximum(found, 0)], -1)
+
+    def live_at(self, handles: U64, positions: I64) -> I64:
+        """Row of the object that each handle names at its position, -1 if none is alive then."""
+        rows = self.at(handles, positions)
+        alive = (rows >= 0) & (self.table["died"][np.maximum(rows, 0)] >= positions)
+        return np.where(alive, rows, -1)
+
+
+@dataclass
+class _Rows:
+    """Births, references and deaths while they are being collected: handle, position, change, kind, is a birth."""
+
+    handle: list[U64]
+    position: list[I64]
+    change: list[I64]
+    kind: list[I64]
+    birth: list[NDArray[np.bool_]]
+
+    def add(self, handles: U64, positions: I64, change: int, kind: int, birth: bool) -> None:
+        n = len(handles)
+        self.handle.append(handles)
+        self.position.append(positions)
+        self.change.append(np.full(n, change, np.int64))
+        self.kind.append(np.full(n, kind, np.int64))
+        self.birth.append(np.full(n, birth))
+
+
+def _good(trace: Trace, positions: I64) -> I64:
+    """Those of the calls that returned success."""
+    done = trace.column("end", positions) != 0
+    return positions[done & (trace.column("status", positions) == 0)]
+
+
+def _kind_number(info: CallInfo) -> int:
+    kind = "buffer" if info.object == "mem" else info.object
+    return KINDS.index(kind) if kind in KINDS else -1
+
+
+def _subject(info: CallInfo) -> str:
+    """The field that names the object of a retain or release."""
+    return info.fields[-1][0] if info.object == "svm" else info.fields[0][0]
+
+
+def _collect(trace: Trace) -> _Rows:
+    rows = _Rows([], [], [], [], [])
+    for info in trace.schema.calls:
+        kind = _kind_number(info)
+        if kind < 0 or info.does not in ("create", "retain", "release"):
+            continue
+        positions = _good(trace, trace.select(info))
+        if info.does == "create" and info.word("result") is not None:
+            handles = trace.field(info, "result", positions)
+            rows.add(handles[handles != 0], positions[handles != 0], 1, kind, True)
+        elif info.does != "create":
+            change = 1 if info.does == "retain" else -1
+            rows.add(trace.field(info, _subject(info), positions), positions, change, kind, False)
+    _collect_devices(trace, rows)
+    return rows
+
+
+def _collect_devices(trace: Trace, rows: _Rows) -> None:
+    note = trace.schema.by_name("note_device")
+    if note is None:
+        return
+    positions = trace.select(note)
+    handles, first = np.unique(trace.field(note, "device", positions), return_index=True)
+    rows.add(handles, positions[first], 1, KINDS.index("device"), True)
+
+
+def _lives(rows: _Rows) -> tuple[U64, I64, I64, I64]:
+    """(handle, kind, born, died) of each life: references are summed from each birth on, all handles at once."""
+    handle, position = np.concatenate(rows.handle), np.concatenate(rows.position)
+    change, kind, birth = np.concatenate(rows.change), np.concatenate(rows.kind), np.concatenate(rows.birth)
+    order = np.lexsort((position, handle))
+    handle, position, change, kind, birth = (a[order] for a in (handle, position, change, kind, birth))
+    starts = birth.copy()
+    starts[0] = True
+    starts[1:] |= handle[1:] != handle[:-1]
+    first = np.flatnonzero(starts)
+    segment = np.cumsum(starts) - 1
+    total = np.cumsum(change)
+    references = total - (total[first] - change[first])[segment]
+    # A life whose birth we did not see (made before recording, or by another way in) is taken to hold one reference.
+    references += np.where(birth[first], 0, 1)[segment]
+    ended = np.where(references <= 0, position, NEVER)
+    died = np.minimum.reduceat(ended, first)
+    return handle[first], kind[first], np.where(birth[first], position[first], -1), died
+
+
+def _fill(trace: Trace, table: NDArray[np.void]) -> None:
+    """Sizes, flags and parents, from the calls that made the objects."""
+    births = table["born"]
+    order = np.argsort(births, kind="stable")
+    for info in trace.schema.doing("create"):
+        positions = _good(trace, trace.select(info))
+        if not len(positions) or _kind_number(info) < 0:
+            continue
+        at = order[np.searchsorted(births[order], positions).clip(0, len(order) - 1)]
+        keep = births[at] == positions
+        for name in ("size", "flags", "host_ptr"):
+            if info.word(name) is not None:
+                table[name][at[keep]] = trace.field(info, name, positions[keep])
+        if info.object == "subbuffer":
+            _fill_subbuffers(trace, info, table, at[keep], positions[keep])
+
+
+def _fill_subbuffers(trace: Trace, info: CallInfo, table: NDArray[np.void], at: I64, positions: I64) -> None:
+    parents = Objects(table).at(trace.field(info, "buffer", positions), positions)
+    table["parent"][at] = parents
+    for row, position in zip(at, positions, strict=True):
+        region = np.frombuffer(trace.array(int(position), "create_info")[:16], "<u8")
+        if len(region) == 2:
+            table["offset"][row], table["size"][row] = region
+
+
+def _number(table: NDArray[np.void]) -> None:
+    """Counts objects of each kind from 1, in order of birth."""
+    for kind in np.unique(table["kind"]):
+        rows = np.flatnonzero(table["kind"] == kind)
+        table["number"][rows] = np.arange(1, len(rows) + 1)
+
+
+def derive_objects(trace: Trace) -> Objects:
+    """All lives of all handles, oldest first."""
+    rows = _collect(trace)
+    if not rows.handle or not sum(map(len, rows.handle)):
+        return Objects(np.zeros(0, DTYPE))
+    handle, kind, born, died = _lives(rows)
+    table = np.zeros(len(handle), DTYPE)
+    table["handle"], table["kind"], table["born"], table["died"], table["parent"] = handle, kind, born, died, -1
+    table = table[np.argsort(born, kind="stable")]
+    _fill(trace, table)
+    _number(table)
+    return Objects(table)

@@ -1,0 +1,61 @@
+"""Calls in the words of a report: which one, by whom, on what, from which line."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpudx.facts.errors import Errors
+from gpudx.facts.kernels import Kernels
+from gpudx.facts.launches import Launches
+from gpudx.facts.objects import Objects
+from gpudx.facts.symbols import Symbols
+from gpudx.facts.unwind import frames_of, host_stack
+from gpudx.model import Site
+from gpudx.trace import Trace
+
+
+class Sites:
+    """Makes a Site of a position. Slow (it reads debug information), so only for what is reported."""
+
+    def __init__(self, trace: Trace, objects: Objects, kernels: Kernels, launches: Launches, errors: Errors,
+                 symbols: Symbols) -> None:
+        self._trace, self._objects, self._kernels, self._launches = trace, objects, kernels, launches
+        self._errors, self._symbols = errors, symbols
+
+    def at(self, position: int, *, argument: int | None = None, value: int | None = None) -> Site:
+        """The call at `position`, with the argument and value a finding is about."""
+        info = self._trace.info(position)
+        one = np.array([position])
+        launch = self._launches.at_position(position)
+        kernel_row = self._kernel_row(position)
+        kernel = self._kernels.info(kernel_row)
+        declared = kernel.args.get(argument) if kernel and argument is not None else None
+        in_flight = int(self._trace.column("end", one)[0]) == 0
+        failed = int(self._trace.column("status", one)[0]) != 0
+        return Site(
+            call=info.name, number=position + 1, pid=self._trace.pid, tid=int(self._trace.column("tid", one)[0]),
+            api=info.api, kernel=self._kernels.name(kernel_row) if kernel_row >= 0 else None,
+            launch=launch + 1 if launch is not None else None, argument=argument,
+            argument_name=declared.name if declared else None, value=None if value is None else f"{value:#x}",
+            status="in flight" if in_flight else self._errors.status_name(position) if failed else None,
+            source=self._source(position), host_stack=self._stack(position),
+        )
+
+    def _kernel_row(self, position: int) -> int:
+        handle = self._trace.record(position).get("kernel")
+        if not handle:
+            return -1
+        return int(self._objects.at(np.array([handle], np.uint64), np.array([position], np.int64))[0])
+
+    def _source(self, position: int) -> str | None:
+        """The line of the call: the caller's, or the innermost line of the program's own that is known."""
+        caller = int(self._trace.column("caller", np.array([position]))[0])
+        return self._symbols.source(caller) if caller else None
+
+    def _stack(self, position: int) -> tuple[str, ...]:
+        words = self._trace.last_words
+        in_flight = int(self._trace.column("end", np.array([position]))[0]) == 0
+        if in_flight and words and words.tid == int(self._trace.column("tid", np.array([position]))[0]):
+            return host_stack(self._trace)
+        addresses = self._errors.stacks.get(position)
+        return frames_of(self._trace, addresses) if addresses else ()

@@ -1,0 +1,92 @@
+"""Real failures that come with gpudx: one folder each, with a program and what is expected of its diagnosis."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gpudx.errors import UserError
+from gpudx.model import Case
+
+PACKAGED = Path(__file__).resolve().parent / "_incidents"
+IN_SOURCE_TREE = Path(__file__).resolve().parents[2] / "incidents"
+DESCRIPTION = "incident.toml"
+GUILTY_FIELDS = ("call", "kernel", "argument", "argument_name", "value", "launch")
+
+
+@dataclass(frozen=True)
+class Incident:
+    """One incident. The twin is the same program without the fault, built with `twin_flags`."""
+
+    name: str
+    title: str
+    story: str
+    backend: str
+    folder: Path
+    sources: tuple[str, ...]
+    flags: tuple[str, ...] = ()
+    libs: tuple[str, ...] = ()
+    twin_flags: tuple[str, ...] = ()
+    run: tuple[str, ...] = ()
+    expect: dict[str, Any] = field(default_factory=dict)
+
+
+def every(folder: Path | None = None) -> dict[str, Incident]:
+    """All incidents by name: those in the package, else those of the source tree."""
+    place = folder or (PACKAGED if PACKAGED.is_dir() else IN_SOURCE_TREE)
+    found = [_read(path) for path in sorted(place.glob(f"*/{DESCRIPTION}"))]
+    if not found:
+        raise UserError("No incidents are installed: reinstall gpudx.")
+    return {incident.name: incident for incident in found}
+
+
+def _read(path: Path) -> Incident:
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        lists = {key: tuple(data.get(key, ())) for key in ("flags", "libs", "twin_flags", "run")}
+        return Incident(
+            name=data["name"],
+            title=data["title"],
+            story=" ".join(data["story"].split()),
+            backend=data["backend"],
+            folder=path.parent,
+            sources=tuple(data["sources"]),
+            expect=dict(data.get("expect", {})),
+            **lists,
+        )
+    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(f"{path} does not describe an incident ({error}): reinstall gpudx.") from None
+
+
+def differences(incident: Incident, case: Case, twin: bool) -> list[str]:
+    """Where a case is not what the incident expects; empty when it is as expected."""
+    return _twin_differences(case) if twin else _fault_differences(incident.expect, case)
+
+
+def _twin_differences(case: Case) -> list[str]:
+    accused = [entry for entry in case.diagnosis if entry.status in ("confirmed", "likely")]
+    found = [f"expected no cause, found {entry.cause}" for entry in accused]
+    return found + ([] if case.outcome.kind == "passed" else [f"expected a pass: {case.outcome.summary}"])
+
+
+def _fault_differences(expect: dict[str, Any], case: Case) -> list[str]:
+    ended = outcome_word(case)
+    found = []
+    if expect.get("outcomes") and ended not in expect["outcomes"]:
+        found.append(f"expected the program to end with {' or '.join(expect['outcomes'])}, it ended with {ended}")
+    if not case.diagnosis:
+        return [*found, f"expected {expect.get('cause')}, found no cause"]
+    best = case.diagnosis[0]
+    seen = {"cause": best.cause, **{name: getattr(best.guilty, name, None) for name in GUILTY_FIELDS}}
+    wrong = [name for name in seen if name in expect and expect[name] != seen[name]]
+    return found + [f"expected {name} {expect[name]}, found {seen[name]}" for name in wrong]
+
+
+def outcome_word(case: Case) -> str:
+    """How a program ended, as incidents spell it: "signal:SIGSEGV", "exit:1", "passed", "timeout"."""
+    ended = case.outcome
+    if ended.kind == "signal":
+        return f"signal:{ended.signal}"
+    return f"exit:{ended.exit_code}" if ended.kind == "exit" else ended.kind

@@ -1,0 +1,99 @@
+"""Build a small C program on whatever this machine has."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gpudx import native
+from gpudx.backends.tool import Linking
+from gpudx.errors import UserError
+from gpudx.lab.probe import ask
+
+FLAGS = ("-g", "-O1", "-fno-omit-frame-pointer")
+NO_COMPILER = "There is no C compiler: install one (apt install gcc), or name yours in CC."
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What to compile: sources and flags in `folder`, libraries by their bare names."""
+
+    name: str
+    sources: tuple[str, ...]
+    flags: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Built:
+    """A program that was built, and what it needs in its environment to run."""
+
+    program: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Compiler words for one API."""
+
+    include: tuple[str, ...] = ()
+    link: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def compiler() -> list[str]:
+    """The C compiler as words: CC, else cc, gcc or clang. UserError when there is none."""
+    words = shlex.split(os.environ.get("CC", "")) or [name for name in ("cc", "gcc", "clang") if shutil.which(name)][:1]
+    if not words or not shutil.which(words[0]):
+        raise UserError(NO_COMPILER)
+    return words
+
+
+def build(recipe: Recipe, folder: Path, linking: Linking | None) -> Built:
+    """Compile `recipe` inside `folder`. UserError with the compiler's first complaint when it fails."""
+    cc = compiler()
+    parts = _parts(cc, linking) if linking else _Parts()
+    program = folder / recipe.name
+    libraries = [word for name in recipe.libraries for word in _library(name, linking, parts)]
+    words = [*cc, *FLAGS, *recipe.flags, *parts.include, *recipe.sources, "-o", str(program), *libraries]
+    answer = ask(words, cwd=folder)
+    if answer.problem:
+        said = next((line for line in answer.err.splitlines() if "error" in line), answer.problem)
+        raise UserError(f"{recipe.name} cannot be built: {said.strip()}; see `gpudx doctor`.")
+    return Built(program, parts.environment)
+
+
+def _library(name: str, linking: Linking | None, parts: _Parts) -> tuple[str, ...]:
+    return parts.link if linking and name == linking.library else (f"-l{name}",)
+
+
+def _parts(cc: list[str], linking: Linking) -> _Parts:
+    """The system's library when it has a driver behind it, else the one in a Python package."""
+    include = _include(cc, linking)
+    if linking.ready() and _has_library(cc, linking.library):
+        return _Parts(include, (f"-l{linking.library}",))
+    bundled = linking.bundled()
+    if bundled is None:
+        raise UserError(f"There is no {linking.library} driver to run on: {linking.install}.")
+    link = (str(bundled.library), f"-Wl,-rpath,{bundled.library.parent}")
+    return _Parts(include, link, bundled.environment)
+
+
+def _include(cc: list[str], linking: Linking) -> tuple[str, ...]:
+    """Nothing when the system has the header, else the folder with ours."""
+    if not ask([*cc, "-E", "-include", linking.header, "-x", "c", "/dev/null"]).problem:
+        return ()
+    own = native.data("include")
+    if own is None or not (own / linking.header).is_file():
+        raise UserError(
+            f"{linking.header} is missing: install the API's headers, or reinstall gpudx, which has its own."
+        )
+    return (f"-I{own}",)
+
+
+def _has_library(cc: list[str], name: str) -> bool:
+    """The compiler answers with a full path for a library that it would link."""
+    return os.path.isabs(ask([*cc, f"-print-file-name=lib{name}.so"]).out.strip())

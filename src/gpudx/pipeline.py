@@ -1,0 +1,110 @@
+"""The walk: bytes become a report, in one direction. Read this first.
+
+    run (lab) -> traces -> facts -> findings (detectors) -> diagnosis -> case -> report (elsewhere)
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from gpudx import __version__, casefile, native
+from gpudx.detectors import Run, detect_all
+from gpudx.diagnose import diagnose
+from gpudx.diagnose.judge import unexplained
+from gpudx.errors import UserError
+from gpudx.facts import Facts, derive
+from gpudx.lab import loaded, program
+from gpudx.lab.outcome import outcome as outcome_of
+from gpudx.lab.recorded import RunResult
+from gpudx.model import Case, Diagnosis, Finding, Observation, Outcome, ProcessInfo
+from gpudx.trace import Trace, open_trace
+
+NOT_CHECKED = ("What kernels did inside their memory: recording sees calls, not accesses.",)
+FAILED_OUTCOMES = ("exit", "signal", "timeout")
+
+
+def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path) -> Case:
+    """The case of one recorded run, written to `case_dir`."""
+    traces, unreadable = _open(run.trace_dir)
+    facts = [derive(trace) for trace in traces]
+    outcome = outcome_of(run, _fault_address(traces, run.pid))
+    presence = loaded.judge(run, lambda path: program.inspect(path, native.library()), _ended(traces))
+    findings = find(facts, outcome)
+    calls, launches = sum(map(len, traces)), sum(len(f.launches) for f in facts)
+    case = Case(
+        command=tuple(command),
+        directory=str(case_dir),
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        version=__version__,
+        outcome=outcome,
+        instruments=loaded.instruments(presence, calls, launches),
+        processes=tuple(_process(f, case_dir) for f in facts),
+        findings=findings,
+        diagnosis=_diagnosis(findings, outcome, presence, calls),
+        observations=(_observation(outcome),),
+        not_checked=(*unreadable, *presence.blind, *NOT_CHECKED),
+    )
+    casefile.write(case, case_dir)
+    return case
+
+
+def find(facts: Iterable[Facts], outcome: Outcome) -> tuple[Finding, ...]:
+    """All findings of all processes; the same fault is told once, with its count."""
+    merged: dict[str, Finding] = {}
+    for one in facts:
+        for finding in detect_all(one, Run(outcome)):
+            earlier = merged.get(finding.fingerprint)
+            merged[finding.fingerprint] = replace(earlier, count=earlier.count + finding.count) if earlier else finding
+    severity = {"error": 0, "warning": 1, "info": 2}
+    return tuple(sorted(merged.values(), key=lambda f: severity[f.severity]))
+
+
+def _diagnosis(findings: Sequence[Finding], outcome: Outcome, presence: loaded.Presence, calls: int) -> tuple[Diagnosis, ...]:
+    told = diagnose(findings, outcome)
+    failed = outcome.kind in FAILED_OUTCOMES
+    if told or not failed:
+        return told
+    if not presence.loaded:
+        return (loaded.inconclusive(presence),)
+    return (unexplained(outcome, calls),) if calls else ()
+
+
+def _open(folder: Path) -> tuple[list[Trace], list[str]]:
+    """The readable traces, oldest process first, and a sentence for each that is not."""
+    traces, unreadable = [], []
+    for path in sorted(folder.glob("*.gdx")):
+        try:
+            traces.append(open_trace(path))
+        except UserError as error:
+            unreadable.append(str(error))
+    return sorted(traces, key=lambda t: int(t.header["start_mono_ns"])), unreadable
+
+
+def _fault_address(traces: Iterable[Trace], pid: int) -> str | None:
+    """The address of the root process's fatal fault, if its last words were kept."""
+    words = [t.last_words for t in traces if t.pid == pid and t.last_words]
+    return f"{words[-1].address:#x}" if words else None
+
+
+def _ended(traces: Iterable[Trace]) -> set[int]:
+    return {t.pid for t in traces if t.ended}
+
+
+def _process(facts: Facts, case_dir: Path) -> ProcessInfo:
+    trace = facts.trace
+    words = trace.last_words
+    ended = f"signal {words.signal}" if words else "reached its exit handlers" if trace.ended else "ended without exit handlers"
+    return ProcessInfo(
+        pid=trace.pid, ppid=trace.ppid, command=" ".join(trace.argv) or trace.exe,
+        trace=str(trace.path.relative_to(case_dir)) if trace.path.is_relative_to(case_dir) else str(trace.path),
+        calls=len(trace), launches=len(facts.launches), gaps=tuple(g.text for g in trace.gaps), ended=ended,
+    )
+
+
+def _observation(outcome: Outcome) -> Observation:
+    failed = outcome.kind in FAILED_OUTCOMES
+    name = "timeout" if outcome.kind == "timeout" else "reproduced" if failed else "passed"
+    return Observation("recorded", name, int(failed), 1, outcome.summary)

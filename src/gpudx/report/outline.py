@@ -1,0 +1,277 @@
+"""The one place with the wording of reports: a Case in, an Outline out.
+
+Written for someone tired: the verdict first, then where, how we know, what would have proved it wrong, what to do.
+What is not known is left out of the rows; what was not looked at is said at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, Instrument, Site
+from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, Tone
+from gpudx.report.safe import clean
+
+MOST_PER_SEVERITY = 10
+MOST_FRAMES = 12
+MOST_FULL_DIAGNOSES = 3
+
+VERDICTS = {
+    "confirmed": "CONFIRMED",
+    "likely": "LIKELY",
+    "inconclusive": "INCONCLUSIVE",
+    "refuted": "REFUTED",
+}
+SEVERITIES = (("error", "error", "errors"), ("warning", "warning", "warnings"), ("info", "note", "notes"))
+
+
+def outline(case: Case) -> Outline:
+    """The report of a case."""
+    sections = [*_story(case), *_rest(case)]
+    verdict, tone, headline = _verdict(case)
+    return Outline(verdict, tone, headline, tuple(section for section in sections if section.blocks))
+
+
+def one_line(case: Case) -> str:
+    """What `gpudx run` says after a run that needs no report."""
+    return clean(f"gpudx: {_watched(case)} case: {case.directory}")
+
+
+def needs_report(case: Case) -> bool:
+    """Is there more to say than one line? Not after a pass without a fault, even if nothing could be watched."""
+    faults = any(finding.severity != "info" for finding in case.findings)
+    causes = any(entry.status in ("confirmed", "likely") for entry in case.diagnosis)
+    return case.outcome.kind != "passed" or faults or causes
+
+
+def _verdict(case: Case) -> tuple[str, Tone, str]:
+    if case.diagnosis:
+        best = case.diagnosis[0]
+        tone: Tone = "bad" if best.status == "confirmed" else "unsure"
+        return f"{VERDICTS[best.status]} {best.cause}", tone, best.summary
+    if not needs_report(case):
+        return *_nothing(case), _capital(_watched(case))
+    if any(finding.severity == "error" for finding in case.findings):
+        return "FAULTS SEEN", "unsure", f"{_counted(case)} and no single cause that explains the outcome."
+    if case.outcome.kind == "passed":
+        return "PASSED", "unsure", f"The program passed; {_counted(case)} may deserve a look."
+    return "NO CAUSE FOUND", "unsure", f"{case.outcome.summary} {_capital(_watched(case))}"
+
+
+def _nothing(case: Case) -> tuple[str, Tone]:
+    """Nothing found, nothing to find, and nobody looking are three different things."""
+    if _blind(case):
+        return "NOT WATCHED", "unsure"
+    return ("NOTHING FOUND", "good") if _calls(case) else ("NO GPU CALLS", "unsure")
+
+
+def _blind(case: Case) -> Instrument | None:
+    return next((one for one in case.instruments if one.name == "recorder" and one.state != "live"), None)
+
+
+def _calls(case: Case) -> int:
+    return sum(process.calls for process in case.processes)
+
+
+def _watched(case: Case) -> str:
+    """What was looked at without finding a fault, as one sentence without a capital."""
+    blind = _blind(case)
+    if blind:
+        return f"the recorder was not there, so nothing can be said. {blind.saw}"
+    calls = _calls(case)
+    launches = sum(process.launches for process in case.processes)
+    if not calls:
+        return "no GPU API call was seen."
+    number = len(case.processes)
+    processes = f"{number} process" + ("es" if number != 1 else "")
+    found = _counted(case) if case.findings else "nothing found"
+    return f"{found} in {calls:,} recorded calls, {launches:,} launches ({processes})."
+
+
+def _counted(case: Case) -> str:
+    """ "2 errors and 1 note"; "no findings"."""
+    parts = []
+    for severity, one, many in SEVERITIES:
+        number = sum(finding.severity == severity for finding in case.findings)
+        if number:
+            parts.append(f"{number:,} {one if number == 1 else many}")
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]])) if parts else "no findings"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+# ---- what happened ----
+
+
+def _story(case: Case) -> Iterator[Section]:
+    """The diagnoses, best first: the best in full, other faults after it, the rest as a list."""
+    told = [entry for entry in case.diagnosis if entry.status in ("confirmed", "likely")][:MOST_FULL_DIAGNOSES]
+    if case.diagnosis:
+        yield from _diagnosis(case.diagnosis[0])
+    for entry in told:
+        if entry is not case.diagnosis[0]:
+            yield _another(entry)
+    rest = [e for e in case.diagnosis[1:] if not any(e is other for other in told)]
+    yield Section("Also considered", _bullets([_in_short(entry) for entry in rest]))
+
+
+def _diagnosis(entry: Diagnosis) -> Iterator[Section]:
+    where: tuple[Block, ...] = _where(entry.guilty) if entry.guilty else ()
+    yield Section("Where it went wrong", where)
+    yield Section("How we know", _evidence(entry.evidence) + _paragraph(entry.reason))
+    yield Section("What would have proved this wrong", _paragraph(entry.refutes_if))
+    yield Section("What to do next", _bullets(list(entry.fix), numbered=len(entry.fix) > 1))
+    if entry.victim:
+        yield Section("Where it surfaced", _paragraph(entry.victim.description) + _surfaced(entry))
+    yield Section("Seen, but not counted", _evidence(entry.not_counted))
+
+
+def _surfaced(entry: Diagnosis) -> tuple[Block, ...]:
+    """The call in which it surfaced, unless it is the guilty one, which has been shown."""
+    site = entry.victim.site if entry.victim else None
+    same = site and entry.guilty and (site.call, site.number) == (entry.guilty.call, entry.guilty.number)
+    return () if same else _site_rows(site)
+
+
+def _another(entry: Diagnosis) -> Section:
+    blocks = (
+        *_paragraph(entry.summary),
+        *(_where(entry.guilty) if entry.guilty else ()),
+        *_evidence(entry.evidence),
+        *_bullets(list(entry.fix)),
+    )
+    return Section(f"Another cause: {entry.cause} ({entry.status})", blocks)
+
+
+def _in_short(entry: Diagnosis) -> str:
+    return f"{entry.status}: {entry.summary}" + (f" {entry.reason}" if entry.reason else "")
+
+
+def _where(guilty: Guilty) -> tuple[Block, ...]:
+    number = f", call number {guilty.number:,}" if guilty.number is not None else ""
+    memory = guilty.allocation
+    size = f", {memory.size:,} bytes" if memory and memory.size is not None else ""
+    rows = [
+        ("call", f"{guilty.call} ({guilty.api}{number})"),
+        ("kernel", guilty.kernel),
+        ("launch", None if guilty.launch is None else f"number {guilty.launch:,}"),
+        ("argument", _argument(guilty.argument, guilty.argument_name)),
+        ("value", guilty.value),
+        ("buffer", f"{memory.id}{size}, {memory.state}" if memory else None),
+        ("source", guilty.source),
+    ]
+    return (*_rows(rows), *_stack(guilty.host_stack))
+
+
+def _site_rows(site: Site | None) -> tuple[Block, ...]:
+    if site is None:
+        return ()
+    rows = [
+        ("call", f"{site.call}, call number {site.number:,}"),
+        ("status", site.status),
+        ("kernel", site.kernel),
+        ("argument", _argument(site.argument, site.argument_name)),
+        ("thread", f"{site.tid} of process {site.pid}"),
+        ("source", site.source),
+    ]
+    return (*_rows(rows), *_stack(site.host_stack))
+
+
+def _argument(index: int | None, name: str | None) -> str | None:
+    if index is None:
+        return name
+    return f"{index} ({name})" if name else str(index)
+
+
+def _stack(frames: tuple[str, ...]) -> tuple[Block, ...]:
+    if not frames:
+        return ()
+    shown = frames[:MOST_FRAMES]
+    more = [f"... {len(frames) - len(shown)} more"] if len(frames) > len(shown) else []
+    return (Paragraph("Host stack, innermost first:"), Code((*shown, *more)))
+
+
+# ---- the rest ----
+
+
+def _rest(case: Case) -> Iterator[Section]:
+    yield Section(f"Findings: {_counted(case)}", _findings(case) if case.findings else ())
+    yield Section("How the program ended", _ending(case))
+    yield Section("Experiments", _bullets([_observation(case, i) for i in range(len(case.observations))]))
+    yield Section("What was recorded", _processes(case))
+    yield Section("Instruments", _instruments(case))
+    yield Section("Gaps", _bullets(_gaps(case)))
+    yield Section("Not checked", _bullets(list(case.not_checked)))
+    yield Section("Case", _paragraph(case.directory))
+
+
+def _findings(case: Case) -> tuple[Block, ...]:
+    blocks: list[Block] = []
+    for severity, _, many in SEVERITIES:
+        chosen = [finding for finding in case.findings if finding.severity == severity]
+        if chosen:
+            more = len(chosen) - MOST_PER_SEVERITY
+            tail = [f"and {more:,} more; case.json has them all"] if more > 0 else []
+            blocks += [Paragraph(f"{_capital(many)}:"), *_bullets([*map(_finding, chosen[:MOST_PER_SEVERITY]), *tail])]
+    return tuple(blocks)
+
+
+def _finding(finding: Finding) -> str:
+    times = f" Seen {finding.count:,} times." if finding.count > 1 else ""
+    site = finding.site
+    place = f" ({site.call}, call number {site.number:,}{', ' + site.source if site.source else ''})" if site else ""
+    return f"{finding.message}{place}{times} [{finding.id}]"
+
+
+def _ending(case: Case) -> tuple[Block, ...]:
+    address = f" The faulting address was {case.outcome.fault_address}." if case.outcome.fault_address else ""
+    return _paragraph(case.outcome.summary + address) + _rows([("command", " ".join(case.command))])
+
+
+def _observation(case: Case, index: int) -> str:
+    seen = case.observations[index]
+    note = f" {seen.note}" if seen.note else ""
+    return f"{seen.experiment}: {seen.outcome}, {seen.reproduced} of {seen.runs} runs failed.{note}"
+
+
+def _processes(case: Case) -> tuple[Block, ...]:
+    rows = tuple((str(p.pid), p.command, f"{p.calls:,}", f"{p.launches:,}", p.ended) for p in case.processes)
+    return (Table(("process", "command", "calls", "launches", "ended"), rows),) if rows else ()
+
+
+def _instruments(case: Case) -> tuple[Block, ...]:
+    rows = tuple((f"{i.name} {i.version}".strip(), i.state, i.saw) for i in case.instruments)
+    return (Table(("instrument", "state", "what it saw"), rows),) if rows else ()
+
+
+def _gaps(case: Case) -> list[str]:
+    return [f"Process {process.pid}: {gap}" for process in case.processes for gap in process.gaps]
+
+
+# ---- small parts ----
+
+
+def _evidence(evidence: tuple[Evidence, ...]) -> tuple[Block, ...]:
+    return _bullets([_fact(one) for one in evidence])
+
+
+def _fact(evidence: Evidence) -> str:
+    numbers = ", ".join(f"{number:,}" for number in evidence.calls[:5]) + (", ..." if len(evidence.calls) > 5 else "")
+    calls = f" [call{'s' if len(evidence.calls) > 1 else ''} {numbers}]" if evidence.calls else ""
+    raw = f" See {evidence.raw}." if evidence.raw else ""
+    return f"{evidence.text}{calls}{raw}"
+
+
+def _rows(rows: list[tuple[str, str | None]]) -> tuple[Block, ...]:
+    known = tuple((key, value) for key, value in rows if value)
+    return (Rows(known),) if known else ()
+
+
+def _paragraph(text: str) -> tuple[Block, ...]:
+    return (Paragraph(text),) if text else ()
+
+
+def _bullets(items: list[str], numbered: bool = False) -> tuple[Block, ...]:
+    return (Bullets(tuple(items), numbered),) if items else ()

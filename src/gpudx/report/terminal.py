@@ -1,0 +1,88 @@
+"""For a terminal: calm colours, or none; readable at 80 columns."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from gpudx.model import Case
+from gpudx.report import Page
+from gpudx.report.blocks import Block, Bullets, Outline, Paragraph, Rows, Section, Table
+from gpudx.report.outline import outline
+
+TONES = {"bad": "bold red", "unsure": "bold yellow", "good": "bold green"}
+HEADING = "bold"
+KEY = "cyan"
+NARROWEST = 40
+WIDEST = 110
+
+
+def render(case: Case, page: Page) -> str:
+    """The report as text; with colours when the page wants them."""
+    console = Console(
+        file=io.StringIO(),
+        width=max(NARROWEST, min(page.width, WIDEST)),
+        force_terminal=page.colour,
+        color_system="standard" if page.colour else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+    )
+    with console.capture() as captured:
+        console.print(_whole(outline(case)))
+    return "\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n"
+
+
+def _whole(made: Outline) -> RenderableType:
+    head = Text.assemble(("gpudx: ", ""), (made.verdict, TONES[made.tone]), overflow="fold")
+    return Group(head, _indented(Text(made.headline, overflow="fold")), *map(_section, made.sections))
+
+
+def _section(section: Section) -> RenderableType:
+    blocks = [_indented(_block(block)) for block in section.blocks]
+    return Group(Text(""), Text(section.heading, style=HEADING, overflow="fold"), *blocks)
+
+
+def _indented(inner: RenderableType) -> Padding:
+    return Padding(inner, (0, 0, 0, 2))
+
+
+def _block(block: Block) -> RenderableType:
+    if isinstance(block, Paragraph):
+        return Text(block.text, overflow="fold")
+    if isinstance(block, Rows):
+        return _grid(((Text(key, style=KEY), Text(value, overflow="fold")) for key, value in block.rows), gap=2)
+    if isinstance(block, Bullets):
+        return _grid(((Text(mark), Text(item, overflow="fold")) for mark, item in _marked(block)), gap=1)
+    if isinstance(block, Table):
+        return _table(block)
+    return _indented(Group(*(Text(line, overflow="fold") for line in block.lines)))
+
+
+def _marked(block: Bullets) -> Iterable[tuple[str, str]]:
+    for number, item in enumerate(block.items, start=1):
+        yield (f"{number}." if block.numbered else "-"), item
+
+
+def _grid(rows: Iterable[tuple[Text, Text]], gap: int) -> Grid:
+    grid = Grid.grid(padding=(0, gap, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for row in rows:
+        grid.add_row(*row)
+    return grid
+
+
+def _table(block: Table) -> Grid:
+    table = Grid(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style=KEY)
+    for column in block.columns:
+        table.add_column(Text(column), overflow="fold")
+    for row in block.rows:
+        table.add_row(*(Text(cell, overflow="fold") for cell in row))
+    return table

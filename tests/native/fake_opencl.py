@@ -1,0 +1,131 @@
+"""A libOpenCL made from schema/opencl.toml whose functions succeed, hand out handles, and do nothing.
+
+A program that defines `void fake_driver(const char *call)` is called back from inside every call, which is where
+drivers fork, crash and call back in real life. Every call leaves FAKE_ERRNO in errno, so that a change shows.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from opencl_header import prototype  # noqa: E402
+from schema_model import HANDLES, Call, load_calls  # noqa: E402
+
+FAKE_ERRNO = 77
+
+HEAD = f"""
+#include <CL/cl.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+enum {{ FAKE_ERRNO = {FAKE_ERRNO} }};
+
+__attribute__((weak)) void fake_driver(const char *call);
+
+static void enter(const char *call)
+{{
+    if (fake_driver)
+        fake_driver(call);
+    errno = FAKE_ERRNO;
+}}
+
+/* Handles that nobody can follow, all different. */
+static void *handle(void)
+{{
+    static size_t made;
+    return (void *)(0x100000 + 0x40 * __atomic_add_fetch(&made, 1, __ATOMIC_RELAXED));
+}}
+
+static cl_int answer(const void *data, size_t bytes, size_t room, void *value, size_t *value_size)
+{{
+    if (value && room < bytes)
+        return CL_INVALID_VALUE;
+    if (value)
+        memcpy(value, data, bytes);
+    if (value_size)
+        *value_size = bytes;
+    return CL_SUCCESS;
+}}
+"""
+
+# Bodies of the functions whose answers the recorder or a program uses.
+BODIES = {
+    "clGetPlatformIDs": """
+    if (platforms && num_entries) platforms[0] = (cl_platform_id)0x51000;
+    if (num_platforms) *num_platforms = 1;
+    return CL_SUCCESS;""",
+    "clGetDeviceIDs": """
+    (void)platform, (void)device_type;
+    if (devices && num_entries) devices[0] = (cl_device_id)0x52000;
+    if (num_devices) *num_devices = 1;
+    return CL_SUCCESS;""",
+    "clGetContextInfo": """
+    void *device = (void *)0x52000;
+    (void)context, (void)what;
+    return answer(&device, sizeof device, room, value, value_size);""",
+    "clGetProgramInfo": """
+    void *device = (void *)0x52000;
+    (void)program, (void)what;
+    return answer(&device, sizeof device, room, value, value_size);""",
+    "clGetDeviceInfo": """
+    cl_ulong number = 64;
+    (void)device;
+    if (what == CL_DEVICE_NAME || what == CL_DRIVER_VERSION || what == CL_DEVICE_VERSION)
+        return answer("fake 1.0", 9, room, value, value_size);
+    return answer(&number, sizeof number, room, value, value_size);""",
+    "clGetKernelInfo": """
+    cl_ulong number = 2;
+    (void)kernel;
+    if (what == CL_KERNEL_FUNCTION_NAME)
+        return answer("fake_kernel", 12, room, value, value_size);
+    return answer(&number, what == CL_KERNEL_NUM_ARGS ? 4 : 8, room, value, value_size);""",
+    "clGetKernelArgInfo": """
+    cl_ulong number = CL_KERNEL_ARG_ADDRESS_GLOBAL;
+    (void)kernel, (void)index;
+    if (what == CL_KERNEL_ARG_TYPE_NAME || what == CL_KERNEL_ARG_NAME)
+        return answer("int*", 5, room, value, value_size);
+    return answer(&number, 4, room, value, value_size);""",
+    "clCreateKernelsInProgram": """
+    (void)program;
+    if (kernels && num_kernels) kernels[0] = handle();
+    if (num_kernels_ret) *num_kernels_ret = 1;
+    return CL_SUCCESS;""",
+}
+
+
+def opencl_calls() -> list[Call]:
+    """Every OpenCL entry that is recorded, in table order."""
+    events, opencl = (_toml(name) for name in ("events", "opencl"))
+    return [call for call in load_calls(events, opencl) if call.api == "opencl" and not call.skip]
+
+
+def _toml(name: str) -> dict[str, Any]:
+    return tomllib.loads((ROOT / "schema" / f"{name}.toml").read_text())
+
+
+def _default_body(call: Call) -> str:
+    lines = [f"(void){p.name};" for p in call.params]
+    lines += ["if (event) *event = handle();" for p in call.params if call.is_out_event(p)]
+    lines += ["if (errcode) *errcode = CL_SUCCESS;"] if call.has_errcode else []
+    if call.returns in HANDLES or call.returns.endswith("*"):
+        lines.append("return handle();")
+    elif call.returns != "void":
+        lines.append("return 0;")
+    return "\n    ".join(["", *lines])
+
+
+def fake_library() -> str:
+    """The C source of the library."""
+    parts = [HEAD]
+    for call in opencl_calls():
+        body = BODIES.get(call.name) or _default_body(call)
+        parts.append(f'EXPORT {prototype(call, call.name)}\n{{\n    enter("{call.name}");{body}\n}}\n')
+    return "\n".join(parts)

@@ -1,0 +1,45 @@
+/* Has a SIGSEGV handler of its own: installed before the first call, or after it, or put back to the default. */
+#include "gpu.h"
+
+#include <signal.h>
+
+static void ours(int number)
+{
+    static const char text[] = "caught\n";
+    (void)number;
+    if (write(1, text, sizeof text - 1) < 0)
+        _exit(6);
+    _exit(5);
+}
+
+static void install(void (*handler)(int))
+{
+    struct sigaction action = { .sa_handler = handler };
+    sigaction(SIGSEGV, &action, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    if (is(argc, argv, "before"))
+        install(ours);
+    gpu_open();
+    gpu_calls(0, 3);
+    if (is(argc, argv, "before")) {
+        struct sigaction now;
+        sigaction(SIGSEGV, NULL, &now);
+        printf("still mine: %d\n", now.sa_handler == ours);
+        fflush(stdout);
+    }
+    if (is(argc, argv, "after"))
+        install(ours);
+    if (is(argc, argv, "default"))
+        install(SIG_DFL);
+    if (is(argc, argv, "ignore")) {
+        install(SIG_IGN);
+        raise(SIGSEGV);
+        puts("ignored");
+        return 8;
+    }
+    *(volatile int *)16 = 1;
+    return 0;
+}
