@@ -49,8 +49,13 @@ def patch_lines(call: Call) -> list[str]:
         if name == "result":
             lines.append(f"open.slot->w[{word}] = (uint64_t)(uintptr_t)result;")
         elif name == "event" and any(call.is_out_event(p) for p in call.params):
-            lines.append(f"open.slot->w[{word}] = event ? (uint64_t)(uintptr_t)*event : 0;")
+            # A driver that refuses the call writes nothing there, and the pointer may be as wrong as the rest.
+            lines.append(f"open.slot->w[{word}] = event && {succeeded(call)} ? (uint64_t)(uintptr_t)*event : 0;")
     return lines
+
+
+def succeeded(call: Call) -> str:
+    return "*errcode == CL_SUCCESS" if call.has_errcode else "result == CL_SUCCESS"
 
 
 def status_of(call: Call) -> str:

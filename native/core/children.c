@@ -5,7 +5,10 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -46,6 +49,9 @@ static int (*real_execve)(const char *, char *const[], char *const[]);
 static int (*real_execv)(const char *, char *const[]);
 static int (*real_execvp)(const char *, char *const[]);
 static int (*real_execvpe)(const char *, char *const[], char *const[]);
+static int (*real_fexecve)(int, char *const[], char *const[]);
+static int (*real_system)(const char *);
+static FILE *(*real_popen)(const char *, const char *);
 static int (*real_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
                          char *const[], char *const[]);
 static int (*real_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
@@ -59,6 +65,9 @@ __attribute__((constructor)) static void find_real(void)
     FIND(real_execv, "execv");
     FIND(real_execvp, "execvp");
     FIND(real_execvpe, "execvpe");
+    FIND(real_fexecve, "fexecve");
+    FIND(real_system, "system");
+    FIND(real_popen, "popen");
     FIND(real_spawn, "posix_spawn");
     FIND(real_spawnp, "posix_spawnp");
 }
@@ -96,6 +105,78 @@ GDX_EXPORT int execvpe(const char *file, char *const argv[], char *const env[])
     READY(real_execvpe);
     note(file, env);
     return real_execvpe(file, argv, env);
+}
+
+/* The forms with a list of arguments are, here as in the C library, the forms with an array. GATHER copies the list to
+ * `argv` and leaves `list` behind its end. */
+static size_t count_list(const char *first, va_list list)
+{
+    size_t count = 0;
+    for (const char *arg = first; arg; arg = va_arg(list, const char *))
+        count++;
+    return count;
+}
+
+static void copy_list(char **argv, const char *first, size_t count, va_list *list)
+{
+    for (size_t i = 0; i < count; i++)
+        argv[i] = i ? va_arg(*list, char *) : (char *)first;
+    argv[count] = count ? va_arg(*list, char *) : NULL;
+}
+
+#define GATHER(first)                                \
+    va_list list;                                    \
+    va_start(list, first);                           \
+    size_t count = count_list(first, list);          \
+    va_end(list);                                    \
+    char *argv[count + 1];                           \
+    va_start(list, first);                           \
+    copy_list(argv, first, count, &list)
+
+GDX_EXPORT int execl(const char *path, const char *arg, ...)
+{
+    GATHER(arg);
+    va_end(list);
+    return execv(path, argv);
+}
+
+GDX_EXPORT int execlp(const char *file, const char *arg, ...)
+{
+    GATHER(arg);
+    va_end(list);
+    return execvp(file, argv);
+}
+
+GDX_EXPORT int execle(const char *path, const char *arg, ...)
+{
+    GATHER(arg);
+    char *const *env = va_arg(list, char *const *);
+    va_end(list);
+    return execve(path, argv, env);
+}
+
+GDX_EXPORT int fexecve(int fd, char *const argv[], char *const env[])
+{
+    READY(real_fexecve);
+    if (gdx_directory() && !carries_us(env))
+        gdx_roll_descriptor(fd);
+    return real_fexecve(fd, argv, env);
+}
+
+/* The shell that these start has the environment of the moment. */
+GDX_EXPORT int system(const char *command)
+{
+    READY(real_system);
+    if (command)
+        note_spawn("/bin/sh", environ);
+    return real_system(command);
+}
+
+GDX_EXPORT FILE *popen(const char *command, const char *mode)
+{
+    READY(real_popen);
+    note_spawn("/bin/sh", environ);
+    return real_popen(command, mode);
 }
 
 GDX_EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,

@@ -4,8 +4,10 @@
  * installs later replaces ours and is left alone. Ours stores, takes itself out and returns, so that the instruction
  * faults again (or abort() raises again) and the process ends with the very same signal and core dump. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -16,7 +18,7 @@
 #include "core/process.h"
 #include "core/recorder.h"
 
-enum { STACK_KEPT = 64 << 10, MAPS_KEPT = 1 << 20 };
+enum { STACK_KEPT = 64 << 10, MAPS_KEPT = 1 << 20, PAGE = 4096 };
 static const int watched[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS };
 
 static void keep_registers(struct gdx_header *header, const ucontext_t *context)
@@ -38,18 +40,24 @@ static void keep_registers(struct gdx_header *header, const ucontext_t *context)
 #endif
 }
 
+/* From the stack pointer upwards. After a stack overflow the pages next to it are not there: they stay zero. */
 static void keep_stack(struct gdx_header *header, char *room, uint32_t where)
 {
-    struct gdx_lane probe = { .stack_high = 0 };
     uint64_t from = header->signal_sp;
-    size_t bytes = 0;
-    while (bytes < STACK_KEPT && gdx_readable(&probe, (void *)(uintptr_t)(from + bytes), 1))
-        bytes += 4096 - ((from + bytes) & 4095);
-    if (bytes > STACK_KEPT)
-        bytes = STACK_KEPT;
-    memcpy(room, (void *)(uintptr_t)from, bytes);
+    size_t kept = 0;
+    for (size_t at = 0, step; at < STACK_KEPT; at += step) {
+        step = PAGE - ((from + at) & (PAGE - 1));
+        if (step > STACK_KEPT - at)
+            step = STACK_KEPT - at;
+        if (gdx_page_readable((uintptr_t)(from + at))) {
+            memcpy(room + at, (void *)(uintptr_t)(from + at), step);
+            kept = at + step;
+        } else if (kept) {
+            break;
+        }
+    }
     header->stack_blob = where;
-    header->stack_bytes = (uint32_t)bytes;
+    header->stack_bytes = (uint32_t)kept;
 }
 
 static void keep_maps_now(struct gdx_header *header, char *room, uint32_t where)
@@ -66,29 +74,50 @@ static void keep_maps_now(struct gdx_header *header, char *room, uint32_t where)
     header->maps_bytes = (uint32_t)got;
 }
 
+/* Of several threads that die at the same time, the first one speaks. A child that shares our memory (vfork) does not. */
+static bool may_speak(const struct gdx_header *header)
+{
+    static atomic_flag spoken = ATOMIC_FLAG_INIT;
+    return header && header->pid == (uint32_t)getpid() && !atomic_flag_test_and_set(&spoken);
+}
+
+static void speak(struct gdx_header *header, int number, const siginfo_t *info, const ucontext_t *context)
+{
+    uint32_t where = 0;
+    header->signal_code = info->si_code;
+    header->signal_tid = (uint32_t)syscall(SYS_gettid);
+    header->signal_address = info->si_code > 0 ? (uint64_t)(uintptr_t)info->si_addr : 0;
+    keep_registers(header, context);
+    gdx_clock_pair(&header->late_ticks, &header->late_mono_ns);
+    header->signal_ticks = header->late_ticks;
+    __atomic_store_n(&header->signal, (uint32_t)number, __ATOMIC_RELEASE);
+    char *room = gdx_last_room(STACK_KEPT + MAPS_KEPT, &where);
+    if (room) {
+        keep_stack(header, room, where);
+        keep_maps_now(header, room + STACK_KEPT, where + STACK_KEPT / 8);
+    }
+}
+
+/* Does the faulting instruction raise the signal again when the handler returns? Signals that were sent (kill, raise,
+ * abort), a system call that a sandbox refused, and memory errors found in passing (BUS_MCEERR_AO) do not. */
+static bool comes_again(int number, const siginfo_t *info)
+{
+    if (info->si_code <= 0 || number == SIGSYS)
+        return false;
+    return !(number == SIGBUS && info->si_code == BUS_MCEERR_AO);
+}
+
 static void last_words(int number, siginfo_t *info, void *context)
 {
     struct gdx_header *header = gdx_own_header();
     struct sigaction plain = { .sa_handler = SIG_DFL };
-    uint32_t where = 0;
-    if (header && !header->signal) {
-        header->signal_code = info->si_code;
-        header->signal_tid = (uint32_t)syscall(SYS_gettid);
-        header->signal_address = (uint64_t)(uintptr_t)info->si_addr;
-        keep_registers(header, context);
-        gdx_clock_pair(&header->late_ticks, &header->late_mono_ns);
-        header->signal_ticks = header->late_ticks;
-        header->signal = (uint32_t)number;
-        char *room = gdx_last_room(STACK_KEPT + MAPS_KEPT, &where);
-        if (room) {
-            keep_stack(header, room, where);
-            keep_maps_now(header, room + STACK_KEPT, where + STACK_KEPT / 8);
-        }
-    }
+    int saved = errno;
+    if (may_speak(header))
+        speak(header, number, info, context);
     sigaction(number, &plain, NULL);
-    /* A signal that was sent (kill, raise) does not come again by itself. */
-    if (info->si_code <= 0 && number != SIGABRT)
+    if (!comes_again(number, info))
         syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid), number);
+    errno = saved;
 }
 
 void gdx_watch_signals(void)

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/clock.h"
@@ -23,7 +25,7 @@ const char *gdx_directory(void)
 {
     static char dir[900];
     static bool asked;
-    if (!asked) {
+    if (!asked && environ) {  /* there is none before the C library's own constructor has run */
         const char *value = getenv("GPUDX_DIR");
         if (value && strlen(value) < sizeof dir)
             strcpy(dir, value);
@@ -32,14 +34,35 @@ const char *gdx_directory(void)
     return dir[0] ? dir : NULL;
 }
 
+static uint64_t soft_limit(int resource)
+{
+    struct rlimit limit;
+    return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : UINT64_MAX;
+}
+
+bool gdx_may_write(uint64_t end)
+{
+    return end <= soft_limit(RLIMIT_FSIZE);
+}
+
+bool gdx_memory_is_limited(void)
+{
+    return soft_limit(RLIMIT_AS) != UINT64_MAX || soft_limit(RLIMIT_DATA) != UINT64_MAX;
+}
+
 uint32_t gdx_ring_chunks(void)
 {
     const char *value = getenv("GPUDX_KEEP");
     if (value && !strcmp(value, "all"))
         return 0;
     uint64_t bytes = value ? strtoull(value, NULL, 10) : 0;
+    uint64_t most = gdx_memory_is_limited() ? soft_limit(RLIMIT_AS) / GDX_UNIT_BYTES / 256 : GDX_RING_CHUNKS_MAX;
     uint64_t chunks = (bytes ? bytes : 32u << 20) / GDX_UNIT_BYTES;
-    return chunks < 2 ? 2 : chunks > GDX_RING_CHUNKS_MAX ? GDX_RING_CHUNKS_MAX : (uint32_t)chunks;
+    if (most > GDX_RING_CHUNKS_MAX)
+        most = GDX_RING_CHUNKS_MAX;
+    if (chunks > most)
+        chunks = most;
+    return chunks < 2 ? 2 : (uint32_t)chunks;
 }
 
 static size_t read_whole(const char *path, char *room, size_t bytes)
@@ -70,6 +93,16 @@ static void copy_path(char *to, size_t room, const char *from)
     to[n] = 0;
 }
 
+/* One record, one write: O_APPEND keeps records of different processes apart. */
+static void append(int fd, const struct gdx_roll_record *record)
+{
+    struct stat now;
+    if (fstat(fd, &now) < 0 || !S_ISREG(now.st_mode) || !gdx_may_write((uint64_t)now.st_size + sizeof *record))
+        return;
+    if (write(fd, record, sizeof *record) < 0)
+        return;  /* the roll has one record less; there is nobody to tell */
+}
+
 static void write_roll(enum gdx_roll_kind kind, uint32_t spawns, const char *path)
 {
     struct gdx_roll_record record = { "gpudxrol", kind, (uint32_t)getpid(), (uint32_t)getppid(), spawns,
@@ -85,11 +118,9 @@ static void write_roll(enum gdx_roll_kind kind, uint32_t spawns, const char *pat
         copy_path(record.path, sizeof record.path, path);
     else if (readlink("/proc/self/exe", record.path, sizeof record.path - 1) < 0)
         record.path[0] = 0;
-    int fd = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    int fd = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     if (fd >= 0) {
-        /* One record, one write: O_APPEND keeps records of different processes apart. */
-        if (write(fd, &record, sizeof record) < 0)
-            errno = saved;
+        append(fd, &record);
         close(fd);
     }
     errno = saved;
@@ -103,6 +134,22 @@ void gdx_roll(enum gdx_roll_kind kind, const char *path)
 void gdx_roll_spawn(const char *path)
 {
     write_roll(GDX_ROLL_EXEC_WITHOUT, 1, path);
+}
+
+void gdx_roll_descriptor(int fd)
+{
+    char link[32] = "/proc/self/fd/", path[480], digits[12];
+    size_t n = 0, at = strlen(link);
+    int saved = errno;
+    for (unsigned rest = (unsigned)fd; n == 0 || rest; rest /= 10)
+        digits[n++] = (char)('0' + rest % 10);
+    while (n)
+        link[at++] = digits[--n];
+    link[at] = 0;
+    ssize_t got = readlink(link, path, sizeof path - 1);
+    path[got > 0 ? got : 0] = 0;
+    errno = saved;
+    gdx_roll(GDX_ROLL_EXEC_WITHOUT, got > 0 ? path : link);
 }
 
 static int look_for_opencl(struct dl_phdr_info *info, size_t size, void *found)

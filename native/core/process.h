@@ -1,6 +1,7 @@
 /* The process around the recorder: its environment, its name, its signals, its children. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,9 +25,12 @@ struct gdx_roll_record {
 _Static_assert(sizeof(struct gdx_roll_record) == 512, "roll record");
 void gdx_roll(enum gdx_roll_kind kind, const char *path);
 void gdx_roll_spawn(const char *path);  /* EXEC_WITHOUT in a new process */
+void gdx_roll_descriptor(int fd);       /* EXEC_WITHOUT of an open file */
 void gdx_roll_unentered(void);
 
 const char *gdx_directory(void);     /* where traces go; NULL: we were not asked to record */
+bool gdx_may_write(uint64_t end);     /* may a file become this long? Trying would be a SIGXFSZ (RLIMIT_FSIZE) */
+bool gdx_memory_is_limited(void);    /* is what we map taken from a limit that the program has to live within? */
 uint32_t gdx_ring_chunks(void);      /* ring size per thread in chunks; 0: keep everything */
 void gdx_describe_process(struct gdx_header *header);
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,35 +19,36 @@
 #include "core/clock.h"
 #include "core/process.h"
 
-enum { SLOT = sizeof(struct gdx_slot), HEAD = sizeof(struct gdx_chunk), STACKS_MAX = 256, FRAMES_MAX = 48 };
+enum { SLOT = sizeof(struct gdx_slot), HEAD = sizeof(struct gdx_chunk), STACKS_MAX = 256, FRAMES_MAX = 48,
+       MAPPED_MAX = 16384, LEDGER_RETRY = 256, PAGE = 4096 };
 static const uint64_t FILE_MAX = 30ull << 30;     /* blob offsets reach 32 GiB */
 static const uint64_t LEDGER_MAX = 2ull << 30;
 static const uint8_t in_ledger[GDX_CALLS] = GDX_LEDGER_TABLE;
 
 /* State of this process. The page is wiped in a forked child (MADV_WIPEONFORK, Linux 4.14), so that the child sees
- * generation 0 and starts a trace of its own, however it was forked. */
+ * generation 0 and open locks, and starts a trace of its own, however it was forked. */
 struct state {
     _Atomic uint32_t generation;   /* 0: not open in this process */
     _Atomic uint32_t failed;
     _Atomic uint32_t stacks;
-    atomic_flag lock;
+    atomic_flag locks[GDX_LOCKS];
     struct gdx_header *header;
     uint64_t file_end, ledger_bytes;
     uint32_t lanes, ring_chunks;   /* ring chunks per lane; 0: keep all */
+    uint32_t mapped;               /* ring chunks of all lanes */
     struct gdx_lane *free_lanes;
     char path[1024];
 };
 
 static struct state *state;
 static _Atomic uint32_t generations;
+static _Atomic uint32_t entries;  /* for the traces of forked children too */
 static pthread_key_t lane_key;
 static __thread struct gdx_lane *own_lane __attribute__((tls_model("initial-exec")));
 
 /* ---- slow path: everything here runs with signals blocked and cancellation off ---- */
 
-struct calm { sigset_t mask; int cancel, saved_errno; };
-
-static void calm_down(struct calm *calm)
+static void calm_down(struct gdx_calm *calm)
 {
     sigset_t all;
     calm->saved_errno = errno;
@@ -55,22 +57,24 @@ static void calm_down(struct calm *calm)
     pthread_sigmask(SIG_SETMASK, &all, &calm->mask);
 }
 
-static void calm_end(const struct calm *calm)
+static void calm_end(const struct gdx_calm *calm)
 {
     pthread_sigmask(SIG_SETMASK, &calm->mask, NULL);
     pthread_setcancelstate(calm->cancel, NULL);
     errno = calm->saved_errno;
 }
 
-static void lock(void)
+void gdx_lock(enum gdx_lock which, struct gdx_calm *calm)
 {
-    while (atomic_flag_test_and_set_explicit(&state->lock, memory_order_acquire))
+    calm_down(calm);
+    while (atomic_flag_test_and_set_explicit(&state->locks[which], memory_order_acquire))
         sched_yield();
 }
 
-static void unlock(void)
+void gdx_unlock(enum gdx_lock which, const struct gdx_calm *calm)
 {
-    atomic_flag_clear_explicit(&state->lock, memory_order_release);
+    atomic_flag_clear_explicit(&state->locks[which], memory_order_release);
+    calm_end(calm);
 }
 
 static void fail(uint32_t why, int err)
@@ -88,11 +92,19 @@ bool gdx_on(void)
 }
 
 /* Maps `bytes` of the file at `offset`, after making sure that the disk has them: writing to a mapped hole of a
- * full disk would be a SIGBUS in the program. No descriptor stays open, because programs close or count theirs. */
-static void *map_file(uint64_t offset, size_t bytes, int *err)
+ * full disk would be a SIGBUS in the program. No descriptor stays open, because programs close or count theirs.
+ *
+ * A forked child inherits the mapping. It never writes there, with one exception: fork in a signal handler that
+ * interrupted the recorder. Its child finishes the record that the parent finishes too; without the mapping it would
+ * crash. */
+static void *map_file(const char *path, uint64_t offset, size_t bytes, int *err)
 {
     void *at = MAP_FAILED;
-    int fd = open(state->path, O_RDWR | O_CLOEXEC);
+    if (!gdx_may_write(offset + bytes)) {
+        *err = EFBIG;
+        return NULL;
+    }
+    int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0) {
         *err = errno;
         return NULL;
@@ -104,15 +116,14 @@ static void *map_file(uint64_t offset, size_t bytes, int *err)
             *err = errno;
     }
     close(fd);
-    if (at == MAP_FAILED)
-        return NULL;
-    madvise(at, bytes, MADV_DONTFORK);
-    return at;
+    return at == MAP_FAILED ? NULL : at;
 }
 
 static uint32_t error_for(int err)
 {
-    return err == ENOSPC || err == EDQUOT || err == EFBIG ? GDX_ERROR_disk_full : GDX_ERROR_cannot_map;
+    if (err == EFBIG)
+        return GDX_ERROR_file_too_large;
+    return err == ENOSPC || err == EDQUOT ? GDX_ERROR_disk_full : GDX_ERROR_cannot_map;
 }
 
 /* A fresh chunk at the end of the file; with the lock held. */
@@ -123,7 +134,7 @@ static struct gdx_chunk *new_chunk(uint32_t kind, uint32_t units, uint64_t *offs
         *err = EFBIG;
         return NULL;
     }
-    struct gdx_chunk *chunk = map_file(state->file_end, bytes, err);
+    struct gdx_chunk *chunk = map_file(state->path, state->file_end, bytes, err);
     if (!chunk)
         return NULL;
     *offset = state->file_end;
@@ -145,7 +156,8 @@ static void start_track(struct gdx_lane *lane, struct gdx_track *track, struct g
 {
     if (chunk->magic)
         chunk->laps++;
-    __atomic_store_n(&chunk->first_seq, track->seq, __ATOMIC_RELEASE);
+    track->first_seq += track->next;
+    __atomic_store_n(&chunk->first_seq, track->first_seq, __ATOMIC_RELEASE);
     chunk->lane = lane->number;
     publish(chunk);
     track->chunk = chunk;
@@ -162,24 +174,31 @@ static void let_go(const struct gdx_lane *lane, struct gdx_track *track)
         munmap(track->chunk, GDX_UNIT_BYTES);
 }
 
+/* May this lane have another ring chunk? Every mapping counts against vm.max_map_count (65530 unless changed), which
+ * the program needs too. */
+static bool may_grow(const struct gdx_lane *lane)
+{
+    if (state->ring_chunks == 0)
+        return true;
+    return lane->ring_count < state->ring_chunks && (lane->ring_count < 2 || state->mapped < MAPPED_MAX);
+}
+
 static bool more_ring(struct gdx_lane *lane)
 {
-    uint32_t limit = state->ring_chunks;
     int err = ENOSPC;
-    if (limit == 0 || lane->ring_count < limit) {
-        uint64_t offset;
-        struct gdx_chunk *chunk = new_chunk(GDX_RING, 1, &offset, &err);
-        if (chunk) {
-            if (limit) {
-                lane->ring_at = lane->ring_count++;
-                lane->ring[lane->ring_at].chunk = chunk;
-                lane->ring[lane->ring_at].file_offset = offset;
-            } else {
-                let_go(lane, &lane->track[0]);
-            }
-            start_track(lane, &lane->track[0], chunk, offset);
-            return true;
+    uint64_t offset;
+    struct gdx_chunk *chunk = may_grow(lane) ? new_chunk(GDX_RING, 1, &offset, &err) : NULL;
+    if (chunk) {
+        if (state->ring_chunks) {
+            state->mapped++;
+            lane->ring_at = lane->ring_count++;
+            lane->ring[lane->ring_at].chunk = chunk;
+            lane->ring[lane->ring_at].file_offset = offset;
+        } else {
+            let_go(lane, &lane->track[0]);
         }
+        start_track(lane, &lane->track[0], chunk, offset);
+        return true;
     }
     if (lane->ring_count == 0) {
         fail(error_for(err), err);
@@ -195,7 +214,8 @@ static bool more_ledger(struct gdx_lane *lane)
     int err = EFBIG;
     uint64_t offset;
     struct gdx_chunk *chunk = NULL;
-    if (state->ledger_bytes < LEDGER_MAX)
+    /* A full disk may have room again later, but asking at every call would be slow. */
+    if (state->ledger_bytes < LEDGER_MAX && state->header->lost_ledger % LEDGER_RETRY == 0)
         chunk = new_chunk(GDX_LEDGER, 1, &offset, &err);
     if (!chunk) {
         state->header->lost_ledger++;
@@ -209,29 +229,14 @@ static bool more_ledger(struct gdx_lane *lane)
 
 static bool more(struct gdx_lane *lane, struct gdx_track *track)
 {
-    struct calm calm;
-    calm_down(&calm);
-    lock();
+    struct gdx_calm calm;
+    gdx_lock(GDX_LOCK_FILE, &calm);
     bool ok = track == &lane->track[0] ? more_ring(lane) : more_ledger(lane);
-    unlock();
-    calm_end(&calm);
+    gdx_unlock(GDX_LOCK_FILE, &calm);
     return ok;
 }
 
 /* ---- lanes ---- */
-
-static void find_stack(struct gdx_lane *lane)
-{
-    pthread_attr_t attr;
-    void *low = NULL;
-    size_t size = 0;
-    if (pthread_getattr_np(pthread_self(), &attr) == 0) {
-        pthread_attr_getstack(&attr, &low, &size);
-        pthread_attr_destroy(&attr);
-    }
-    lane->stack_low = (uintptr_t)low;
-    lane->stack_high = (uintptr_t)low + size;
-}
 
 static void give_back(void *lane_)
 {
@@ -239,31 +244,27 @@ static void give_back(void *lane_)
     own_lane = NULL;
     if (!state || lane->generation != atomic_load(&state->generation))
         return;
-    struct calm calm;
-    calm_down(&calm);
-    lock();
+    struct gdx_calm calm;
+    gdx_lock(GDX_LOCK_FILE, &calm);
     lane->next_free = state->free_lanes;
     state->free_lanes = lane;
-    unlock();
-    calm_end(&calm);
+    gdx_unlock(GDX_LOCK_FILE, &calm);
 }
 
+/* With the lock held. */
 static struct gdx_lane *take_lane(void)
 {
-    lock();
     struct gdx_lane *lane = state->free_lanes;
-    if (lane)
+    if (lane) {
         state->free_lanes = lane->next_free;
-    uint32_t number = lane ? lane->number : ++state->lanes;
-    unlock();
-    if (!lane) {
+    } else {
         lane = mmap(NULL, sizeof *lane, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (lane == MAP_FAILED) {
             fail(GDX_ERROR_no_memory, errno);
             return NULL;
         }
-        lane->number = number;
-        lane->track[0].seq = lane->track[1].seq = 1;
+        lane->number = ++state->lanes;
+        lane->track[0].first_seq = lane->track[1].first_seq = 1;
     }
     lane->generation = atomic_load(&state->generation);
     lane->busy = lane->depth = 0;
@@ -274,12 +275,16 @@ static struct gdx_lane *take_lane(void)
 
 /* ---- opening ---- */
 
-static bool create_file(const char *dir)
+/* A trace has its final name only when its header is complete, so that a process that is killed before leaves nothing
+ * that looks like a trace. `try` tells the images of one process (exec) apart. */
+enum { NAME_TRIES = 1000 };
+
+static bool create_part(const char *dir, char *part, size_t room)
 {
     int fd = -1;
-    for (unsigned try = 0; fd < 0 && try < 1000; try++) {
-        snprintf(state->path, sizeof state->path, "%s/%d-%u.gdx", dir, (int)getpid(), try);
-        fd = open(state->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    for (unsigned try = 0; fd < 0 && try < NAME_TRIES; try++) {
+        snprintf(part, room, "%s/%d-%u.part", dir, (int)getpid(), try);
+        fd = open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST)
             break;
     }
@@ -287,6 +292,21 @@ static bool create_file(const char *dir)
         return false;
     close(fd);
     return true;
+}
+
+static bool give_name(const char *dir, const char *part)
+{
+    for (unsigned try = 0; try < NAME_TRIES; try++) {
+        snprintf(state->path, sizeof state->path, "%s/%d-%u.gdx", dir, (int)getpid(), try);
+        if (syscall(SYS_renameat2, AT_FDCWD, part, AT_FDCWD, state->path, RENAME_NOREPLACE) == 0)
+            return true;
+        /* File systems that cannot do this in one step (EINVAL), kernels before 3.15 (ENOSYS). */
+        if ((errno == EINVAL || errno == ENOSYS) && access(state->path, F_OK) < 0)
+            return rename(part, state->path) == 0;
+        if (errno != EEXIST && errno != EINVAL && errno != ENOSYS)
+            return false;
+    }
+    return false;
 }
 
 static void fill_header(struct gdx_header *header, uint64_t first_unit)
@@ -304,8 +324,28 @@ static void fill_header(struct gdx_header *header, uint64_t first_unit)
     header->start_real_ns = gdx_real_ns();
     gdx_clock_pair(&header->start_ticks, &header->start_mono_ns);
     gdx_clock_calibrate(&header->late_ticks, &header->late_mono_ns);
+    header->entries = atomic_load(&entries);
     gdx_describe_process(header);
     memcpy(header->magic, GDX_MAGIC, sizeof header->magic);
+}
+
+static struct gdx_header *make_trace(const char *dir, uint64_t first_unit, int *err)
+{
+    char part[sizeof state->path];
+    if (!create_part(dir, part, sizeof part)) {
+        *err = errno;
+        return NULL;
+    }
+    struct gdx_header *header = map_file(part, 0, first_unit, err);
+    if (header) {
+        fill_header(header, first_unit);
+        if (give_name(dir, part))
+            return header;
+        *err = errno;
+        munmap(header, first_unit);
+    }
+    unlink(part);
+    return NULL;
 }
 
 static void open_trace(void)
@@ -313,16 +353,12 @@ static void open_trace(void)
     const char *dir = gdx_directory();
     uint64_t first_unit = (GDX_HEADER_BYTES + gdx_schema_bytes + 4095u) & ~4095ull;
     int err = 0;
-    struct gdx_header *header = NULL;
-    if (dir && create_file(dir))
-        header = map_file(0, first_unit, &err);
+    struct gdx_header *header = make_trace(dir, first_unit, &err);
     if (!header) {
-        fail(GDX_ERROR_cannot_create_file, errno);
-        if (dir)
-            gdx_roll(GDX_ROLL_CANNOT_WRITE, dir);
+        fail(GDX_ERROR_cannot_create_file, err);
+        gdx_roll(GDX_ROLL_CANNOT_WRITE, dir);
         return;
     }
-    fill_header(header, first_unit);
     state->header = header;
     state->file_end = first_unit;
     state->ring_chunks = gdx_ring_chunks();
@@ -335,26 +371,24 @@ static void load(void);
 
 static struct gdx_lane *enter_thread(void)
 {
-    struct calm calm;
-    calm_down(&calm);
+    struct gdx_calm calm, inner;
     struct gdx_lane *lane = NULL;
     bool opened = false;
-    lock();
+    calm_down(&calm);
+    gdx_lock(GDX_LOCK_FILE, &inner);
     if (!atomic_load(&state->generation) && !atomic_load(&state->failed)) {
         open_trace();
         opened = true;
     }
-    unlock();
     if (!atomic_load(&state->failed))
         lane = take_lane();
+    gdx_unlock(GDX_LOCK_FILE, &inner);
     own_lane = lane;
-    if (lane) {
+    if (lane)
         pthread_setspecific(lane_key, lane);
-        find_stack(lane);
-        if (opened) {
-            gdx_warm_backtrace();  /* may load libgcc_s: not with our lock held */
-            keep_maps();
-        }
+    if (lane && opened) {
+        gdx_warm_backtrace();  /* may load libgcc_s: not with our lock held */
+        keep_maps();
     }
     calm_end(&calm);
     return lane;
@@ -374,22 +408,50 @@ struct gdx_lane *gdx_lane(void)
 
 /* ---- the hot path ---- */
 
+static bool on_other_stack(void)
+{
+    stack_t now;
+    int saved = errno;
+    bool other = sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_ONSTACK);
+    errno = saved;
+    return other;
+}
+
+/* A call that a signal handler left by longjmp never ends. It is noticed when a call is made from the same depth of the
+ * stack or from further out: whatever is really nested in it lies deeper, or on the signal stack. */
+static bool was_left(uintptr_t earlier, const struct gdx_open *now)
+{
+    return (uintptr_t)now >= earlier && !on_other_stack();
+}
+
+static void set_busy(struct gdx_lane *lane, uintptr_t value)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    *(volatile uintptr_t *)&lane->busy = value;
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+static bool has_room(const struct gdx_track *track)
+{
+    return track->chunk && HEAD + (track->next + 1) * (size_t)SLOT + GDX_BLOB_ROOM <= track->blob_top;
+}
+
 bool gdx_begin(struct gdx_open *open, uint32_t call, void *caller)
 {
     open->slot = NULL;
     struct gdx_lane *lane = gdx_lane();
     if (GDX_UNLIKELY(!lane))
         return false;
-    if (GDX_UNLIKELY(lane->busy)) {  /* a signal handler interrupted this very function */
+    if (GDX_UNLIKELY(lane->busy) && !was_left(lane->busy, open)) {  /* a handler interrupted this very function */
         __atomic_fetch_add(&state->header->dropped, 1, __ATOMIC_RELAXED);
         return false;
     }
-    lane->busy = 1;
-    atomic_signal_fence(memory_order_seq_cst);
+    set_busy(lane, (uintptr_t)open);
+    if (GDX_UNLIKELY(lane->depth) && was_left(lane->outermost, open))
+        lane->depth = 0;
     struct gdx_track *track = &lane->track[in_ledger[call]];
-    if (GDX_UNLIKELY(!track->chunk || HEAD + (track->next + 1) * (size_t)SLOT + GDX_BLOB_MAX / 4 > track->blob_top)
-        && !more(lane, track)) {
-        lane->busy = 0;
+    if (GDX_UNLIKELY(!has_room(track)) && !more(lane, track)) {
+        set_busy(lane, 0);
         return false;
     }
     struct gdx_slot *slot = (struct gdx_slot *)((char *)track->chunk + HEAD) + track->next;
@@ -406,7 +468,7 @@ bool gdx_begin(struct gdx_open *open, uint32_t call, void *caller)
     open->slot = slot;
     open->lane = lane;
     open->track = track;
-    open->seq = track->seq;
+    open->seq = track->first_seq + track->next;
     open->generation = lane->generation;
     open->file_offset = track->file_offset + HEAD + track->next * (uint64_t)SLOT;
     open->part_bytes = 0;
@@ -416,16 +478,18 @@ bool gdx_begin(struct gdx_open *open, uint32_t call, void *caller)
 void gdx_commit(struct gdx_open *open)
 {
     struct gdx_track *track = open->track;
+    struct gdx_lane *lane = open->lane;
     if (open->part_bytes) {
         open->slot->blob = (uint32_t)((track->file_offset + track->blob_top) / 8);
         open->slot->blob_bytes = open->part_bytes;
     }
+    if (lane->depth++ == 0)
+        lane->outermost = (uintptr_t)open;
+    /* In this order: a handler that leaves in between loses this record, not its place in the sequence. */
     track->next++;
-    track->seq++;
-    open->lane->depth++;
-    __atomic_store_n(&open->slot->seq, open->seq, __ATOMIC_RELEASE);
     atomic_signal_fence(memory_order_seq_cst);
-    open->lane->busy = 0;
+    __atomic_store_n(&open->slot->seq, open->seq, __ATOMIC_RELEASE);
+    set_busy(lane, 0);
 }
 
 bool gdx_still_open(const struct gdx_open *open)
@@ -484,7 +548,7 @@ void *gdx_part(struct gdx_open *open, uint32_t field, size_t bytes)
     struct gdx_track *track = open->track;
     size_t need = sizeof(struct gdx_part) + ((bytes + 7) & ~(size_t)7);
     size_t slots_end = HEAD + (track->next + 1) * (size_t)SLOT;
-    if (bytes > GDX_BLOB_MAX || slots_end + need + open->part_bytes > track->blob_top) {
+    if (bytes > GDX_BLOB_MAX || slots_end + need > track->blob_top) {
         open->slot->flags |= GDX_FLAG_cut;
         return NULL;
     }
@@ -510,45 +574,49 @@ void gdx_put(struct gdx_open *open, uint32_t field, const void *data, size_t byt
         memcpy(room, data, bytes);
 }
 
+/* Elements up to the first that is zero, which is left out. */
+static void put_until_zero(struct gdx_open *open, uint32_t field, const char *from, size_t element, size_t limit)
+{
+    static const char zero[8];
+    size_t bytes = 0;
+    if (!from)
+        return;
+    for (;; bytes += element) {
+        if (bytes >= limit || !gdx_readable(open->lane, from + bytes, element)) {
+            open->slot->flags |= GDX_FLAG_cut;
+            break;
+        }
+        if (!memcmp(from + bytes, zero, element))
+            break;
+    }
+    gdx_put(open, field, from, bytes);
+}
+
 void gdx_put_text(struct gdx_open *open, uint32_t field, const char *text)
 {
-    size_t bytes = 0;
-    if (!text)
-        return;
-    while (bytes < 4096 && gdx_readable(open->lane, text + bytes, 1) && text[bytes])
-        bytes++;
-    gdx_put(open, field, text, bytes);
+    put_until_zero(open, field, text, 1, GDX_TEXT_MAX);
 }
 
 void gdx_put_zero_ended(struct gdx_open *open, uint32_t field, const void *list, size_t element)
 {
-    const char *at = list;
-    size_t bytes = 0;
-    static const char zero[8];
-    if (!list)
-        return;
-    while (bytes < 512 && gdx_readable(open->lane, at + bytes, element) && memcmp(at + bytes, zero, element))
-        bytes += element;
-    gdx_put(open, field, list, bytes);
+    put_until_zero(open, field, list, element, GDX_LIST_MAX);
 }
 
 /* A text of any size as a chunk of its own; returns its offset in units of 8 bytes, 0 when there is no room. */
 static uint32_t put_large(const char *data, size_t bytes)
 {
-    struct calm calm;
+    struct gdx_calm calm;
     uint64_t offset = 0;
     int err;
     uint32_t units = (uint32_t)((HEAD + bytes + GDX_UNIT_BYTES - 1) / GDX_UNIT_BYTES);
-    calm_down(&calm);
-    lock();
+    gdx_lock(GDX_LOCK_FILE, &calm);
     struct gdx_chunk *chunk = new_chunk(GDX_LARGE, units, &offset, &err);
-    unlock();
+    gdx_unlock(GDX_LOCK_FILE, &calm);
     if (chunk) {
         memcpy((char *)chunk + HEAD, data, bytes);
         publish(chunk);
         munmap(chunk, (size_t)units * GDX_UNIT_BYTES);
     }
-    calm_end(&calm);
     return chunk ? (uint32_t)((offset + HEAD) / 8) : 0;
 }
 
@@ -563,25 +631,27 @@ void gdx_note(uint32_t note, const uint64_t *words, unsigned count, struct gdx_t
               const uint64_t *numbers, unsigned number_count)
 {
     struct gdx_open open;
-    bool large = text.bytes > GDX_BLOB_MAX / 16;
-    if (text.bytes > GDX_LARGE_MAX)
+    bool large = text.bytes > GDX_TEXT_MAX;
+    bool cut = text.bytes > GDX_LARGE_MAX;
+    if (cut)
         text.bytes = GDX_LARGE_MAX;
-    uint32_t where = large && gdx_on() ? put_large(text.data, text.bytes) : 0;
+    uint32_t where = large && gdx_lane() ? put_large(text.data, text.bytes) : 0;
     if (!gdx_begin(&open, note, NULL))
         return;
     for (unsigned i = 0; i < GDX_WORDS; i++)
         open.slot->w[i] = i < count ? words[i] : 0;
+    if (cut || (large && !where))
+        open.slot->flags |= GDX_FLAG_cut;
     if (!large) {
         put_own(&open, GDX_PART_text, text);
         put_own(&open, GDX_PART_text2, text2);
         put_own(&open, GDX_PART_numbers, (struct gdx_text){ (const char *)numbers, number_count * sizeof *numbers });
-    }
-    gdx_commit(&open);
-    if (large) {
+    } else if (where) {
         /* The blob is the bare text, told apart by its place in a chunk of kind 3. */
         open.slot->blob_bytes = (uint32_t)text.bytes;
         open.slot->blob = where;
     }
+    gdx_commit(&open);
     gdx_end_quiet(&open, 0);
 }
 
@@ -604,7 +674,7 @@ static void keep_maps(void)
 
 /* rt_sigprocmask reads the new set before it looks at `how`: EFAULT says unreadable, EINVAL readable. It changes
  * nothing because `how` is invalid. (kernel/signal.c, SYSCALL_DEFINE4(rt_sigprocmask)) */
-static bool probe(uintptr_t at)
+bool gdx_page_readable(uintptr_t at)
 {
     int saved = errno;
     long result = syscall(SYS_rt_sigprocmask, ~0, at & ~(uintptr_t)7, NULL, 8);
@@ -616,16 +686,13 @@ static bool probe(uintptr_t at)
 bool gdx_readable(struct gdx_lane *lane, const void *data, size_t bytes)
 {
     uintptr_t from = (uintptr_t)data, to = from + bytes - 1;
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    if (GDX_LIKELY(from >= here && to < lane->stack_high))
-        return true;
-    if (to < from)
+    if (GDX_UNLIKELY(from < PAGE || to < from))
         return false;
-    for (uintptr_t page = from >> 12; page <= to >> 12; page++) {
+    for (uintptr_t page = from / PAGE; page <= to / PAGE; page++) {
         uintptr_t *known = &lane->readable[page % GDX_READ_CACHE];
-        if (*known == page)
+        if (GDX_LIKELY(*known == page))
             continue;
-        if (page == 0 || !probe(page << 12))
+        if (!gdx_page_readable(page * PAGE))
             return false;
         *known = page;
     }
@@ -634,7 +701,8 @@ bool gdx_readable(struct gdx_lane *lane, const void *data, size_t bytes)
 
 void gdx_entered(uint32_t bit)
 {
-    if (gdx_lane() && state->header)
+    atomic_fetch_or(&entries, bit);
+    if (gdx_lane())
         __atomic_fetch_or(&state->header->entries, bit, __ATOMIC_RELAXED);
 }
 
@@ -645,17 +713,19 @@ struct gdx_header *gdx_own_header(void)
     return state && atomic_load(&state->generation) ? state->header : NULL;
 }
 
-/* Room for what the signal handler keeps. Gives up rather than wait: the lock may belong to the thread that died. */
+/* Room for what the signal handler keeps. Gives up rather than wait for ever. */
 char *gdx_last_room(size_t bytes, uint32_t *where)
 {
     uint64_t offset;
     int err;
-    for (int tries = 0; atomic_flag_test_and_set_explicit(&state->lock, memory_order_acquire); tries++)
+    for (int tries = 0; atomic_flag_test_and_set_explicit(&state->locks[GDX_LOCK_FILE], memory_order_acquire); tries++) {
         if (tries > 1000)
             return NULL;
+        sched_yield();
+    }
     uint32_t units = (uint32_t)((HEAD + bytes + GDX_UNIT_BYTES - 1) / GDX_UNIT_BYTES);
     struct gdx_chunk *chunk = new_chunk(GDX_LARGE, units, &offset, &err);
-    unlock();
+    atomic_flag_clear_explicit(&state->locks[GDX_LOCK_FILE], memory_order_release);
     if (!chunk)
         return NULL;
     publish(chunk);
@@ -665,15 +735,21 @@ char *gdx_last_room(size_t bytes, uint32_t *where)
 
 /* ---- loading and leaving ---- */
 
+static void wipe(void)
+{
+    memset(state, 0, sizeof *state);
+}
+
 __attribute__((constructor)) static void load(void)
 {
     static _Atomic int loading;
-    if (atomic_exchange(&loading, 1) || !gdx_directory())
+    if (!gdx_directory() || atomic_exchange(&loading, 1))
         return;
-    struct state *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct state *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED)
         return;
-    madvise(page, 4096, MADV_WIPEONFORK);
+    if (madvise(page, PAGE, MADV_WIPEONFORK) < 0)
+        pthread_atfork(NULL, NULL, wipe);  /* older kernels: children made by the bare system call are not noticed */
     pthread_key_create(&lane_key, give_back);
     state = page;
     gdx_roll(GDX_ROLL_LOADED, NULL);

@@ -18,6 +18,7 @@
  */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,7 +33,15 @@
 #define GDX_STATUS_NULL (-100000)
 
 enum { GDX_RING = 1, GDX_LEDGER = 2, GDX_LARGE = 3 };
-enum { GDX_BLOB_MAX = 64 * 1024, GDX_LARGE_MAX = 16 << 20, GDX_READ_CACHE = 16, GDX_RING_CHUNKS_MAX = 4096 };
+enum {
+    GDX_BLOB_MAX = 64 * 1024,
+    GDX_BLOB_ROOM = 16 * 1024,  /* what every record may use in any case */
+    GDX_TEXT_MAX = 4096,
+    GDX_LIST_MAX = 512,
+    GDX_LARGE_MAX = 16 << 20,
+    GDX_READ_CACHE = 64,
+    GDX_RING_CHUNKS_MAX = 4096,
+};
 
 /* One chunk in use: where the next slot and the next blob go. */
 struct gdx_track {
@@ -40,23 +49,23 @@ struct gdx_track {
     uint64_t file_offset;  /* of the chunk */
     uint32_t next;         /* next slot */
     uint32_t blob_top;     /* blobs begin here; slots must stay below */
-    uint64_t seq;          /* sequence number of the next slot */
+    uint64_t first_seq;    /* sequence number of slot 0; the next slot's is this plus `next` */
 };
 
 /* What one thread writes to. Threads borrow a lane at their first call and give it back when they end, so there are
  * as many lanes as there were threads at the same time. */
 struct gdx_lane {
     uint32_t generation;   /* of the process: differs after fork */
-    uint32_t busy;         /* between begin and commit */
     uint32_t depth;        /* open calls of this thread */
+    uintptr_t busy;        /* between begin and commit: the address of its `struct gdx_open`, else 0 */
+    uintptr_t outermost;   /* the same of the outermost open call */
     uint32_t tid;
     uint32_t number;
     uint32_t ring_count;   /* chunks in `ring` */
     uint32_t ring_at;      /* the current one */
     struct gdx_track track[2];  /* ring, ledger */
     struct gdx_lane *next_free;
-    uintptr_t stack_low, stack_high;
-    uintptr_t readable[GDX_READ_CACHE];
+    uintptr_t readable[GDX_READ_CACHE];  /* pages that could be read before */
     struct { struct gdx_chunk *chunk; uint64_t file_offset; } ring[GDX_RING_CHUNKS_MAX];
 };
 
@@ -95,6 +104,14 @@ void gdx_note(uint32_t note, const uint64_t *words, unsigned count, struct gdx_t
 
 /* Is this memory of the program readable right now? Never faults. */
 bool gdx_readable(struct gdx_lane *lane, const void *data, size_t bytes);
+bool gdx_page_readable(uintptr_t at);  /* without the thread's memory of earlier answers */
 struct gdx_lane *gdx_lane(void);
+
+/* A lock that a forked child finds open, and that no signal handler of the program can meet while it is held. Only
+ * where gdx_on(). */
+enum gdx_lock { GDX_LOCK_FILE, GDX_LOCK_KERNELS, GDX_LOCK_SEEN, GDX_LOCKS };
+struct gdx_calm { sigset_t mask; int cancel, saved_errno; };
+void gdx_lock(enum gdx_lock which, struct gdx_calm *calm);
+void gdx_unlock(enum gdx_lock which, const struct gdx_calm *calm);
 
 bool gdx_on(void);  /* is a trace directory set, and has recording not failed? */

@@ -10,12 +10,12 @@
 #define _GNU_SOURCE
 #include <stdatomic.h>
 #include <string.h>
-#include <sched.h>
 #include <sys/mman.h>
 
+#include "core/process.h"
 #include "opencl/hooks.h"
 
-enum { TABLE = 1 << 14, PROBES = 64, ARGS = 64, TAIL = 1024 };
+enum { TABLE = 1 << 14, SMALL_TABLE = 1 << 9, PROBES = 64, ARGS = 64, TAIL = 1024 };
 
 struct shadow {
     _Atomic uintptr_t kernel;      /* 0: never used, 1: used before */
@@ -28,11 +28,11 @@ struct shadow {
 enum { UNUSED = 0, LEFT = 1 };
 
 static struct shadow *_Atomic table;
-static atomic_flag table_lock = ATOMIC_FLAG_INIT;
+static size_t places;  /* a power of two; set before `table` is */
 
 static size_t home(uintptr_t kernel)
 {
-    return (size_t)((kernel >> 4) * 0x9e3779b97f4a7c15ull >> 40) % TABLE;
+    return (size_t)((kernel >> 4) * 0x9e3779b97f4a7c15ull >> 40) & (places - 1);
 }
 
 static struct shadow *find(cl_kernel kernel)
@@ -41,7 +41,7 @@ static struct shadow *find(cl_kernel kernel)
     uintptr_t key = (uintptr_t)kernel;
     if (!shadows || key <= LEFT)
         return NULL;
-    for (size_t i = 0, at = home(key); i < PROBES; i++, at = (at + 1) % TABLE) {
+    for (size_t i = 0, at = home(key); i < PROBES; i++, at = (at + 1) & (places - 1)) {
         uintptr_t here = atomic_load_explicit(&shadows[at].kernel, memory_order_acquire);
         if (here == key)
             return &shadows[at];
@@ -55,14 +55,15 @@ static struct shadow *claim(uintptr_t key)
 {
     struct shadow *shadows = atomic_load(&table);
     if (!shadows) {
-        /* Untouched pages cost nothing, so the table can be generous. */
-        void *at = mmap(NULL, TABLE * sizeof *shadows, PROT_READ | PROT_WRITE,
+        /* Untouched pages cost nothing, so the table can be generous, unless addresses themselves are scarce. */
+        places = gdx_memory_is_limited() ? SMALL_TABLE : TABLE;
+        void *at = mmap(NULL, places * sizeof *shadows, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (at == MAP_FAILED)
             return NULL;
         atomic_store(&table, shadows = at);
     }
-    for (size_t i = 0, at = home(key); i < PROBES; i++, at = (at + 1) % TABLE)
+    for (size_t i = 0, at = home(key); i < PROBES; i++, at = (at + 1) & (places - 1))
         if (atomic_load(&shadows[at].kernel) <= LEFT)
             return &shadows[at];
     return NULL;
@@ -70,8 +71,8 @@ static struct shadow *claim(uintptr_t key)
 
 static struct shadow *add(cl_kernel kernel)
 {
-    while (atomic_flag_test_and_set_explicit(&table_lock, memory_order_acquire))
-        sched_yield();
+    struct gdx_calm calm;
+    gdx_lock(GDX_LOCK_KERNELS, &calm);
     struct shadow *shadow = find(kernel);  /* a driver may give a dead kernel's address to a new one */
     if (!shadow)
         shadow = claim((uintptr_t)kernel);
@@ -81,7 +82,7 @@ static struct shadow *add(cl_kernel kernel)
         memset(shadow->args, 0, sizeof shadow->args);
         atomic_store_explicit(&shadow->kernel, (uintptr_t)kernel, memory_order_release);
     }
-    atomic_flag_clear_explicit(&table_lock, memory_order_release);
+    gdx_unlock(GDX_LOCK_KERNELS, &calm);
     return shadow;
 }
 
@@ -119,9 +120,11 @@ void gdx_cl_kernel_released(cl_kernel kernel)
 /* Where the bytes of a value over 8 bytes are kept; a value that is set again takes its old place. */
 static uint32_t tail_place(struct shadow *shadow, const struct gdx_argument *old, size_t size)
 {
-    if (old->flags & GDX_ARG_set && old->size == size && old->tail != UINT32_MAX && size > 8)
-        return old->tail;
     uint32_t need = (uint32_t)((size + 7) & ~(size_t)7);
+    /* Read once and checked: another thread may be writing a new size and place here, half done. */
+    uint32_t place = *(const volatile uint32_t *)&old->tail;
+    if (old->flags & GDX_ARG_set && old->size == size && place <= TAIL - need)
+        return place;
     uint32_t at = atomic_fetch_add(&shadow->tail_bytes, need);
     if (at + need <= TAIL)
         return at;

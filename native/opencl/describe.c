@@ -1,9 +1,9 @@
 /* What the driver can tell about devices, kernels and builds, asked once through the driver's own table (never through
  * ours) and written to the ledger. A query that fails leaves a zero; it is never the program's failure. */
 #define _GNU_SOURCE
-#include <stdatomic.h>
+#include <errno.h>
 #include <string.h>
-#include <sched.h>
+#include <sys/mman.h>
 
 #include "opencl/hooks.h"
 
@@ -56,18 +56,46 @@ void gdx_cl_describe_devices(cl_context context)
 {
     cl_device_id devices[DEVICES];
     size_t bytes = 0;
+    int saved = errno;
     if (!context || !gdx_on())
         return;
-    if (gdx_cl_next.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof devices, devices, &bytes) != CL_SUCCESS)
-        return;
-    for (size_t i = 0; i < bytes / sizeof *devices && i < DEVICES; i++)
-        describe_device(devices[i]);
+    if (gdx_cl_next.clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof devices, devices, &bytes) == CL_SUCCESS)
+        for (size_t i = 0; i < bytes / sizeof *devices && i < DEVICES; i++)
+            describe_device(devices[i]);
+    errno = saved;
+}
+
+static cl_uint devices_of(cl_program program, cl_device_id devices[DEVICES])
+{
+    size_t bytes = 0;
+    if (gdx_cl_next.clGetProgramInfo(program, CL_PROGRAM_DEVICES, DEVICES * sizeof *devices, devices, &bytes) != CL_SUCCESS)
+        return 0;
+    return (cl_uint)(bytes / sizeof *devices < DEVICES ? bytes / sizeof *devices : DEVICES);
+}
+
+/* "OpenCL 1.2 vendor's words": the specification fixes this form. Before 1.2 there is no clGetKernelArgInfo, and its
+ * place in the driver's table may be empty. */
+static bool is_1_2(cl_device_id device)
+{
+    char room[TEXT] = "";
+    struct gdx_text version = device_text(device, CL_DEVICE_VERSION, room);
+    return version.bytes >= 10 && !strncmp(room, "OpenCL ", 7) && strncmp(room + 7, "1.2", 3) >= 0;
+}
+
+bool gdx_cl_has_arg_info(cl_program program)
+{
+    cl_device_id devices[DEVICES];
+    int saved = errno;
+    cl_uint count = gdx_cl_next.clGetKernelArgInfo ? devices_of(program, devices) : 0, known = 0;
+    while (known < count && is_1_2(devices[known]))
+        known++;
+    errno = saved;
+    return count && known == count;
 }
 
 /* ---- kernels: once per program and name, however many kernel objects are made ---- */
 
 static struct { uintptr_t program; uint64_t name; } seen[SEEN];
-static atomic_flag seen_lock = ATOMIC_FLAG_INIT;
 
 static uint64_t hash(struct gdx_text text)
 {
@@ -77,36 +105,27 @@ static uint64_t hash(struct gdx_text text)
     return h;
 }
 
-static void lock_seen(void)
-{
-    while (atomic_flag_test_and_set_explicit(&seen_lock, memory_order_acquire))
-        sched_yield();
-}
-
-static void unlock_seen(void)
-{
-    atomic_flag_clear_explicit(&seen_lock, memory_order_release);
-}
-
 static bool first_time(cl_program program, struct gdx_text name)
 {
     uint64_t h = hash(name);
     size_t at = (h ^ (uintptr_t)program >> 4) % SEEN;
-    lock_seen();
+    struct gdx_calm calm;
+    gdx_lock(GDX_LOCK_SEEN, &calm);
     bool known = seen[at].program == (uintptr_t)program && seen[at].name == h;
     seen[at].program = (uintptr_t)program;
     seen[at].name = h;
-    unlock_seen();
+    gdx_unlock(GDX_LOCK_SEEN, &calm);
     return !known;
 }
 
 void gdx_cl_forget_program(cl_program program)
 {
-    lock_seen();
+    struct gdx_calm calm;
+    gdx_lock(GDX_LOCK_SEEN, &calm);
     for (size_t i = 0; i < SEEN; i++)
         if (seen[i].program == (uintptr_t)program)
             seen[i].program = 0;
-    unlock_seen();
+    gdx_unlock(GDX_LOCK_SEEN, &calm);
 }
 
 static struct gdx_text argument_text(cl_kernel kernel, cl_uint index, cl_kernel_arg_info what, char room[TEXT])
@@ -167,14 +186,12 @@ static void note_kernel(cl_program program, cl_kernel kernel, cl_device_id devic
     gdx_note(GDX_CALL_note_kernel, words, 8, name, (struct gdx_text){ 0 }, numbers, 3);
 }
 
-void gdx_cl_describe_kernel(cl_program program, cl_kernel kernel)
+static void describe_kernel(cl_program program, cl_kernel kernel)
 {
     char room[TEXT];
     size_t bytes = 0;
-    cl_uint args = 0, devices = 0;
-    cl_device_id device[DEVICES];
-    if (!kernel || !gdx_on())
-        return;
+    cl_uint args = 0;
+    cl_device_id devices[DEVICES];
     if (gdx_cl_next.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof room, room, &bytes) != CL_SUCCESS || !bytes)
         return;
     struct gdx_text name = { room, bytes - 1 };
@@ -183,40 +200,66 @@ void gdx_cl_describe_kernel(cl_program program, cl_kernel kernel)
     if (!first_time(program, name))
         return;
     gdx_cl_next.clGetKernelInfo(kernel, CL_KERNEL_NUM_ARGS, sizeof args, &args, NULL);
-    if (gdx_cl_next.clGetProgramInfo(program, CL_PROGRAM_DEVICES, sizeof device, device, &bytes) == CL_SUCCESS)
-        devices = (cl_uint)(bytes / sizeof *device);
-    for (cl_uint i = 0; i < devices && i < DEVICES; i++)
-        note_kernel(program, kernel, device[i], args, name);
-    for (cl_uint i = 0; i < args; i++)
+    cl_uint count = devices_of(program, devices);
+    for (cl_uint i = 0; i < count; i++)
+        note_kernel(program, kernel, devices[i], args, name);
+    for (cl_uint i = 0; gdx_cl_has_arg_info(program) && i < args; i++)
         describe_argument(kernel, i);
+}
+
+void gdx_cl_describe_kernel(cl_program program, cl_kernel kernel)
+{
+    int saved = errno;
+    if (kernel && gdx_on())
+        describe_kernel(program, kernel);
+    errno = saved;
 }
 
 /* ---- builds ---- */
 
+/* What the compiler said; the caller unmaps `bytes` of it, 0: nothing. */
+static char *build_log(cl_program program, cl_device_id device, size_t *bytes)
+{
+    if (gdx_cl_next.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, bytes) != CL_SUCCESS)
+        *bytes = 0;
+    if (!*bytes)
+        return NULL;
+    char *log = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (log != MAP_FAILED)
+        gdx_cl_next.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, *bytes, log, NULL);
+    else
+        *bytes = 0;
+    return *bytes ? log : NULL;
+}
+
 static void note_build(cl_program program, cl_device_id device, cl_int status)
 {
-    static const char empty[] = "";
-    char log[16 * TEXT];
     size_t bytes = 0;
-    if (gdx_cl_next.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof log, log, &bytes) != CL_SUCCESS)
-        bytes = 0;
+    char *log = build_log(program, device, &bytes);
     const uint64_t words[] = { (uint64_t)(uintptr_t)program, (uint64_t)(uintptr_t)device, (uint64_t)(int64_t)status };
-    struct gdx_text text = { bytes ? log : empty, bytes > 1 ? bytes - 1 : 0 };
+    struct gdx_text text = { log, bytes ? strnlen(log, bytes) : 0 };
     gdx_note(GDX_CALL_note_build_log, words, 3, text, (struct gdx_text){ 0 }, NULL, 0);
+    if (log)
+        munmap(log, bytes);
+}
+
+static bool has_log(cl_int status)
+{
+    /* After a refused handle there is nothing to ask, and nobody safe to ask. */
+    return status == CL_BUILD_PROGRAM_FAILURE || status == CL_COMPILE_PROGRAM_FAILURE || status == CL_LINK_PROGRAM_FAILURE;
 }
 
 void gdx_cl_note_build(cl_program program, cl_uint count, const cl_device_id *devices, cl_int status)
 {
     cl_device_id all[DEVICES];
-    size_t bytes = 0;
-    if (!gdx_on() || status == CL_SUCCESS)
+    int saved = errno;
+    if (!gdx_on() || !has_log(status))
         return;
     if (!devices || !count) {
-        if (gdx_cl_next.clGetProgramInfo(program, CL_PROGRAM_DEVICES, sizeof all, all, &bytes) != CL_SUCCESS)
-            return;
+        count = devices_of(program, all);
         devices = all;
-        count = (cl_uint)(bytes / sizeof *all);
     }
     for (cl_uint i = 0; i < count && i < DEVICES; i++)
         note_build(program, devices[i], status);
+    errno = saved;
 }

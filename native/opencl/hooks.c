@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "opencl/hooks.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -57,6 +58,7 @@ cl_context rec_clCreateContextFromType(const cl_context_properties *properties, 
 
 static void note_source(cl_program program, cl_uint count, const char **strings, const size_t *lengths)
 {
+    int saved = errno;
     size_t total = 0;
     uint64_t word = WORD(program);
     for (cl_uint i = 0; i < count; i++)
@@ -64,8 +66,10 @@ static void note_source(cl_program program, cl_uint count, const char **strings,
     if (!total || total > GDX_LARGE_MAX)
         return;
     char *text = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (text == MAP_FAILED)
+    if (text == MAP_FAILED) {
+        errno = saved;
         return;
+    }
     size_t at = 0;
     for (cl_uint i = 0; i < count; i++) {
         size_t n = lengths && lengths[i] ? lengths[i] : strlen(strings[i]);
@@ -74,6 +78,7 @@ static void note_source(cl_program program, cl_uint count, const char **strings,
     }
     gdx_note(GDX_CALL_note_source, &word, 1, (struct gdx_text){ text, total }, (struct gdx_text){ 0 }, NULL, 0);
     munmap(text, total);
+    errno = saved;
 }
 
 cl_program rec_clCreateProgramWithSource(cl_context context, cl_uint count, const char **strings, const size_t *lengths,
@@ -111,14 +116,59 @@ cl_int rec_clReleaseProgram(cl_program program)
     return result;
 }
 
-/* Declared types of arguments need this option (OpenCL 1.2 specification, 5.7.3); it changes no code. */
-static const char *with_arg_info(const char *options, char *room, size_t bytes)
+/* Declared types of arguments need this option (OpenCL 1.2 specification, 5.7.3); it changes no code. It goes to the end
+ * with two blanks in front, by which it can be told from the program's own when the program asks for its options. */
+static const char arg_info[] = "  -cl-kernel-arg-info";
+
+static const char *with_arg_info(cl_program program, const char *options, char *room, size_t bytes)
 {
-    static const char flag[] = "-cl-kernel-arg-info";
-    if (!gdx_on() || (options && strstr(options, flag)))
+    if (!gdx_on() || (options && strstr(options, arg_info + 2)) || !gdx_cl_has_arg_info(program))
         return options;
-    int n = snprintf(room, bytes, "%s%s%s", options ? options : "", options && *options ? " " : "", flag);
+    int n = snprintf(room, bytes, "%s%s", options ? options : "", arg_info);
     return n > 0 && (size_t)n < bytes ? room : options;
+}
+
+/* A driver that does not like our option, or a build that fails: once more as the program wrote it, so that result and
+ * log are those it would have had. With a callback that would be one call of it too many. */
+static bool build_again(cl_int result, const char *own, const char *used, cl_program_callback notify)
+{
+    if (own == used)
+        return false;
+    return result == CL_INVALID_BUILD_OPTIONS || result == CL_INVALID_COMPILER_OPTIONS
+        || (!notify && (result == CL_BUILD_PROGRAM_FAILURE || result == CL_COMPILE_PROGRAM_FAILURE));
+}
+
+/* The options as the program gave them. */
+cl_int rec_clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_program_build_info what, size_t room,
+                                 void *value, size_t *value_size)
+{
+    struct gdx_open open;
+    char text[4096 + sizeof arg_info];
+    size_t bytes = 0, tail = sizeof arg_info;
+    if (BEGIN(clGetProgramBuildInfo)) {
+        open.slot->w[0] = WORD(program);
+        open.slot->w[1] = WORD(device);
+        open.slot->w[2] = what;
+        open.slot->w[3] = room;
+        gdx_commit(&open);
+    }
+    cl_int result = CL_INVALID_VALUE;
+    if (what == CL_PROGRAM_BUILD_OPTIONS && gdx_on())
+        result = gdx_cl_next.clGetProgramBuildInfo(program, device, what, sizeof text, text, &bytes);
+    if (result == CL_SUCCESS && bytes >= tail && bytes <= sizeof text && !memcmp(text + bytes - tail, arg_info, tail)) {
+        bytes -= tail - 1;
+        text[bytes - 1] = 0;
+        if (value && room < bytes)
+            result = CL_INVALID_VALUE;
+        else if (value)
+            memcpy(value, text, bytes);
+        if (value_size && result == CL_SUCCESS)
+            *value_size = bytes;
+    } else {
+        result = gdx_cl_next.clGetProgramBuildInfo(program, device, what, room, value, value_size);
+    }
+    gdx_end_quiet(&open, result);
+    return result;
 }
 
 cl_int rec_clBuildProgram(cl_program program, cl_uint num_devices, const cl_device_id *devices, const char *options,
@@ -134,8 +184,10 @@ cl_int rec_clBuildProgram(cl_program program, cl_uint num_devices, const cl_devi
         open.slot->w[2] = WORD(notify);
         gdx_commit(&open);
     }
-    cl_int result = gdx_cl_next.clBuildProgram(program, num_devices, devices, with_arg_info(options, room, sizeof room),
-                                               notify, user_data);
+    const char *used = with_arg_info(program, options, room, sizeof room);
+    cl_int result = gdx_cl_next.clBuildProgram(program, num_devices, devices, used, notify, user_data);
+    if (build_again(result, options, used, notify))
+        result = gdx_cl_next.clBuildProgram(program, num_devices, devices, options, notify, user_data);
     gdx_end(&open, result);
     gdx_cl_note_build(program, num_devices, devices, result);
     return result;
@@ -158,8 +210,12 @@ cl_int rec_clCompileProgram(cl_program program, cl_uint num_devices, const cl_de
         open.slot->w[5] = WORD(notify);
         gdx_commit(&open);
     }
-    cl_int result = gdx_cl_next.clCompileProgram(program, num_devices, devices, with_arg_info(options, room, sizeof room),
-                                                 num_input_headers, input_headers, header_include_names, notify, user_data);
+    const char *used = with_arg_info(program, options, room, sizeof room);
+    cl_int result = gdx_cl_next.clCompileProgram(program, num_devices, devices, used, num_input_headers, input_headers,
+                                                 header_include_names, notify, user_data);
+    if (build_again(result, options, used, notify))
+        result = gdx_cl_next.clCompileProgram(program, num_devices, devices, options, num_input_headers, input_headers,
+                                              header_include_names, notify, user_data);
     gdx_end(&open, result);
     gdx_cl_note_build(program, num_devices, devices, result);
     return result;
@@ -320,7 +376,7 @@ cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_u
     }
     cl_int result = gdx_cl_next.clEnqueueNDRangeKernel(queue, kernel, work_dim, global_work_offset, global_work_size,
                                                        local_work_size, num_waits, waits, event);
-    if (event && gdx_still_open(&open))
+    if (event && result == CL_SUCCESS && gdx_still_open(&open))
         open.slot->w[8] = WORD(*event);
     gdx_end(&open, result);
     return result;
@@ -342,7 +398,7 @@ cl_int rec_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint num_w
         gdx_commit(&open);
     }
     cl_int result = gdx_cl_next.clEnqueueTask(queue, kernel, num_waits, waits, event);
-    if (event && gdx_still_open(&open))
+    if (event && result == CL_SUCCESS && gdx_still_open(&open))
         open.slot->w[8] = WORD(*event);
     gdx_end(&open, result);
     return result;

@@ -16,6 +16,7 @@ const struct cl_dispatch *gdx_cl_entry(void *caller);
 /* describe.c: what the driver can tell about devices and kernels, noted once. */
 void gdx_cl_describe_devices(cl_context context);
 void gdx_cl_describe_kernel(cl_program program, cl_kernel kernel);
+bool gdx_cl_has_arg_info(cl_program program);  /* can all its devices describe kernel arguments? */
 void gdx_cl_forget_program(cl_program program);
 void gdx_cl_note_build(cl_program program, cl_uint count, const cl_device_id *devices, cl_int status);
 

@@ -4,16 +4,18 @@
  * can collide with a program's own; it is preloaded only where the loader has no layers. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
-#include <stdatomic.h>
-#include <string.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
 
 #include "opencl/hooks.h"
 
-static _Atomic int ready;
-static atomic_flag resolving = ATOMIC_FLAG_INIT;
+static _Atomic int ready, installing;
 static char self;
+static struct cl_dispatch table;
 
 static bool ours(const void *at)
 {
@@ -23,44 +25,65 @@ static bool ours(const void *at)
 
 /* The real function as the caller would have got it: what the caller's own libraries provide (a Python extension may
  * bring its own loader, invisible to the global scope), else the next one after us. */
-static void *resolve(struct link_map *caller, const char *name)
+static void *resolve(void *caller, const char *name)
 {
-    void *at = caller && caller->l_name && *caller->l_name ? dlsym(caller, name) : NULL;
+    void *at = caller ? dlsym(caller, name) : NULL;
     if (!at || ours(at))
         at = dlsym(RTLD_NEXT, name);
     return at && !ours(at) ? at : NULL;
 }
 
-static struct link_map *object_of(void *caller)
+/* A handle of the library that makes the call, NULL if it is the program itself. Its link map will not do: for objects
+ * that were loaded at the start, dlsym works only with what dlopen returns (glibc sets up their scope there). */
+static void *object_of(void *caller)
 {
     Dl_info info;
     struct link_map *map = NULL;
-    return dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) ? map : NULL;
+    if (!dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) || !map->l_name || !*map->l_name)
+        return NULL;
+    return dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-static struct cl_dispatch table;
-
-static void resolve_all(void *caller)
+static void resolve_all(void *caller, struct cl_dispatch *real)
 {
-    struct link_map *map = object_of(caller);
-    void *const *recording = (void *const *)&gdx_cl_recording;
-    for (const struct gdx_cl_name *n = gdx_cl_names; n->name; n++) {
-        void *real = resolve(map, n->name);
-        *(void **)((char *)&gdx_cl_next + n->offset) = real;
-        *(void **)((char *)&table + n->offset) = real ? recording[n->offset / sizeof(void *)] : NULL;
-    }
-    gdx_entered(GDX_ENTRY_CL_SYMBOLS);
+    void *object = object_of(caller);
+    for (const struct gdx_cl_name *n = gdx_cl_names; n->name; n++)
+        *(void **)((char *)real + n->offset) = resolve(object, n->name);
+    if (object)
+        dlclose(object);
 }
 
+/* Ours where there is a real one. A handler that calls in the middle of this would wait for itself, so none may. */
+static void install(const struct cl_dispatch *real)
+{
+    void *const *recording = (void *const *)&gdx_cl_recording, *const *theirs = (void *const *)real;
+    void **next = (void **)&gdx_cl_next, **out = (void **)&table;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (!atomic_exchange(&installing, 1)) {
+        for (size_t i = 0; i < CL_DISPATCH_ENTRIES; i++) {
+            next[i] = theirs[i];
+            out[i] = theirs[i] ? recording[i] : NULL;
+        }
+        atomic_store(&ready, 1);
+    }
+    while (!atomic_load(&ready))
+        sched_yield();
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* No lock is held while symbols are looked up: the loader has one of its own, and whoever holds that (a constructor
+ * run by dlopen) may call us. Threads that come at the same time look up twice; the first to finish decides. */
 const struct cl_dispatch *gdx_cl_entry(void *caller)
 {
     if (GDX_UNLIKELY(!atomic_load_explicit(&ready, memory_order_acquire))) {
-        while (atomic_flag_test_and_set(&resolving))
-            sched_yield();
-        if (!atomic_load(&ready))
-            resolve_all(caller);
-        atomic_store(&ready, 1);
-        atomic_flag_clear(&resolving);
+        int saved = errno;
+        struct cl_dispatch real = { 0 };
+        resolve_all(caller, &real);
+        install(&real);
+        gdx_entered(GDX_ENTRY_CL_SYMBOLS);
+        errno = saved;
     }
     return &table;
 }

@@ -75,7 +75,8 @@ def _fault_differences(expect: dict[str, Any], case: Case) -> list[str]:
     ended = outcome_word(case)
     found = []
     if expect.get("outcomes") and ended not in expect["outcomes"]:
-        found.append(f"expected the program to end with {' or '.join(expect['outcomes'])}, it ended with {ended}")
+        wanted = " or ".join(expect["outcomes"])
+        found.append(f"expected the program to end with {wanted}, it ended with {ended} (a race may need another run)")
     if not case.diagnosis:
         return [*found, f"expected {expect.get('cause')}, found no cause"]
     best = case.diagnosis[0]

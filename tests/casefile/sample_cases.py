@@ -92,7 +92,7 @@ FULL = Case(
         replace(DIAGNOSIS, cause="out-of-memory", status="refuted", summary="Memory ran out.", reason="It did not."),
         replace(DIAGNOSIS, cause="leak", status="likely", summary="Buffers are never released."),
     ),
-    observations=(Observation("recorded", "reproduced", 1, 1, "As it is."),),
+    observations=(Observation("recorded", "reproduced", 1, 1), Observation("fenced", "passed", 0, 3, "Slow.")),
     not_checked=("Bounds of device memory.",),
     environment={"OPENCL_LAYERS": "libgpudx.so"},
 )

@@ -65,7 +65,13 @@ def test_findings_carry_their_fingerprint() -> None:
 
 
 def test_odd_values_become_valid_json(tmp_path: Path) -> None:
-    odd = {"int": np.int64(7), "float": np.float32(0.5), "nan": float("nan"), "inf": float("inf"), "flag": True}
+    odd: dict[str, Any] = {
+        "int": np.int64(7),
+        "float": np.float32(0.5),
+        "nan": float("nan"),
+        "inf": float("inf"),
+        "flag": True,
+    }
     case = replace(FULL, findings=(replace(FINDING, details=odd),), command=("caf\udce9", "\x1b[31m"))
     casefile.write(case, tmp_path)
     back = casefile.read(tmp_path)

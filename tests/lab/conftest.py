@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-HERE = Path(__file__).resolve().parent
-BUILT = Path(os.environ.get("GPUDX_TEST_LIB", HERE.parents[1] / "build/native/libgpudx.so"))
-
-Build = Callable[..., Path]
+from lab_kit import BUILT, HERE, Build
 
 
 @pytest.fixture(scope="session")

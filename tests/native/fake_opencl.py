@@ -1,7 +1,8 @@
 """A libOpenCL made from schema/opencl.toml whose functions succeed, hand out handles, and do nothing.
 
 A program that defines `void fake_driver(const char *call)` is called back from inside every call, which is where
-drivers fork, crash and call back in real life. Every call leaves FAKE_ERRNO in errno, so that a change shows.
+drivers fork, crash and call back in real life. One that defines `int fake_status(void)` has its calls refused with that
+status. Every call leaves FAKE_ERRNO in errno (queries one more), so that a change shows.
 """
 
 from __future__ import annotations
@@ -29,12 +30,13 @@ HEAD = f"""
 enum {{ FAKE_ERRNO = {FAKE_ERRNO} }};
 
 __attribute__((weak)) void fake_driver(const char *call);
+__attribute__((weak)) int fake_status(void);
 
 static void enter(const char *call)
 {{
     if (fake_driver)
         fake_driver(call);
-    errno = FAKE_ERRNO;
+    errno = FAKE_ERRNO + !strncmp(call, "clGet", 5);
 }}
 
 /* Handles that nobody can follow, all different. */
@@ -42,6 +44,16 @@ static void *handle(void)
 {{
     static size_t made;
     return (void *)(0x100000 + 0x40 * __atomic_add_fetch(&made, 1, __ATOMIC_RELAXED));
+}}
+
+static char *last_options;
+
+enum {{ LOG_BYTES = 100000 }};
+static const char *long_log(void)
+{{
+    static char log[LOG_BYTES];
+    memset(log, 'e', sizeof log - 1);
+    return log;
 }}
 
 static cl_int answer(const void *data, size_t bytes, size_t room, void *value, size_t *value_size)
@@ -79,7 +91,7 @@ BODIES = {
     cl_ulong number = 64;
     (void)device;
     if (what == CL_DEVICE_NAME || what == CL_DRIVER_VERSION || what == CL_DEVICE_VERSION)
-        return answer("fake 1.0", 9, room, value, value_size);
+        return answer("OpenCL 1.2 fake", 16, room, value, value_size);
     return answer(&number, sizeof number, room, value, value_size);""",
     "clGetKernelInfo": """
     cl_ulong number = 2;
@@ -87,6 +99,20 @@ BODIES = {
     if (what == CL_KERNEL_FUNCTION_NAME)
         return answer("fake_kernel", 12, room, value, value_size);
     return answer(&number, what == CL_KERNEL_NUM_ARGS ? 4 : 8, room, value, value_size);""",
+    "clBuildProgram": """
+    (void)program, (void)num_devices, (void)devices, (void)notify, (void)user_data;
+    free(last_options);
+    last_options = strdup(options ? options : "");
+    if (strstr(last_options, "-fail")) return CL_BUILD_PROGRAM_FAILURE;
+    return strstr(last_options, "-strict") && strstr(last_options, "arg-info") ? CL_INVALID_BUILD_OPTIONS : CL_SUCCESS;""",
+    "clGetProgramBuildInfo": """
+    cl_ulong number = 0;
+    (void)program, (void)device;
+    if (what == CL_PROGRAM_BUILD_OPTIONS)
+        return answer(last_options, strlen(last_options) + 1, room, value, value_size);
+    if (what == CL_PROGRAM_BUILD_LOG)
+        return answer(long_log(), LOG_BYTES, room, value, value_size);
+    return answer(&number, 4, room, value, value_size);""",
     "clGetKernelArgInfo": """
     cl_ulong number = CL_KERNEL_ARG_ADDRESS_GLOBAL;
     (void)kernel, (void)index;
@@ -111,8 +137,15 @@ def _toml(name: str) -> dict[str, Any]:
     return tomllib.loads((ROOT / "schema" / f"{name}.toml").read_text())
 
 
+def _refusal(call: Call) -> list[str]:
+    if call.has_errcode:
+        return ["if (fake_status) {", "    if (errcode) *errcode = fake_status();", "    return 0;", "}"]
+    return ["if (fake_status) return fake_status();"] if call.returns == "cl_int" else []
+
+
 def _default_body(call: Call) -> str:
     lines = [f"(void){p.name};" for p in call.params]
+    lines += _refusal(call)
     lines += ["if (event) *event = handle();" for p in call.params if call.is_out_event(p)]
     lines += ["if (errcode) *errcode = CL_SUCCESS;"] if call.has_errcode else []
     if call.returns in HANDLES or call.returns.endswith("*"):

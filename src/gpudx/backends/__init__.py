@@ -2,6 +2,7 @@
 
 A backend is a package here. It may define, and everything is optional:
 
+    library(lib, program, environment)   which build of the recorder to preload into `program`, a file beside `lib`
     environment(lib)   variables through which the API's own loader is told to load the recorder. Each is a list
                        separated by colons; what the user has there stays, behind ours.
     TOOLS              what `gpudx doctor` looks for: a tuple of `gpudx.backends.tool.Tool`
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +26,13 @@ def every() -> dict[str, ModuleType]:
     """All backends by name. Importing one loads no driver."""
     names = sorted(module.name for module in pkgutil.iter_modules(__path__) if module.ispkg)
     return {name: importlib.import_module(f"{__name__}.{name}") for name in names}
+
+
+def library(lib: Path, program: Path, base: Mapping[str, str]) -> Path:
+    """The build of the recorder that reaches this program's API calls."""
+    for backend in every().values():
+        lib = getattr(backend, "library", _same)(lib, program, base)
+    return lib
 
 
 def named(name: str) -> ModuleType | None:
@@ -47,6 +56,10 @@ def tools() -> dict[str, tuple[Tool, ...]]:
 def linking(name: str) -> Linking | None:
     """How programs of the backend `name` are built; None when it has nothing to say, or does not exist."""
     return getattr(named(name), "LINKING", None)
+
+
+def _same(lib: Path, program: Path, base: Mapping[str, str]) -> Path:
+    return lib
 
 
 def _nothing(lib: Path) -> dict[str, str]:

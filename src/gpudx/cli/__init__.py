@@ -5,7 +5,6 @@ Adding a file adds a command. Heavy imports stay inside the commands, so that `g
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import pkgutil
 import sys
@@ -14,6 +13,7 @@ from typing import Annotated, NoReturn, TextIO
 import typer
 
 from gpudx import __version__
+from gpudx.cli.speak import complain
 from gpudx.errors import UserError
 
 
@@ -58,15 +58,7 @@ def main() -> NoReturn:
     sys.exit(0)
 
 
-def complain(error: UserError) -> None:
-    """Show an error that is the user's to mend."""
-    from gpudx.report.safe import clean
-
-    with contextlib.suppress(OSError):
-        print(f"gpudx: {clean(str(error))}", file=sys.stderr)
-
-
-def _show_anything(stream: TextIO) -> None:
+def _show_anything(stream: TextIO | None) -> None:
     """A terminal that cannot show a character must not end the program."""
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
+from gpudx.cli.speak import say
 from gpudx.errors import UserError
 from gpudx.incidents import Incident
 from gpudx.lab.build import Built
+from gpudx.model import Case
 
 BUILD = "build"
 
@@ -40,18 +42,27 @@ def command(
 def _play(incident: Incident, wanted: Path | None, twin: bool) -> None:
     from gpudx.cli.cases import new_case
     from gpudx.cli.running import run_and_tell
-    from gpudx.incidents import differences
 
     say(f"{incident.name}: {incident.title}{' (twin: without the fault)' if twin else ''}")
     say(incident.story.partition(". ")[0].rstrip(".") + ".")
     with new_case(wanted, incident.name) as directory:
         built = build_incident(incident, directory / BUILD, twin)
         told = run_and_tell([str(built.program), *incident.run], directory, extra_env=built.environment)
-    wrong = differences(incident, told.case, twin) if told.case else ["the analysis could not be done"]
+    _judge(incident, told.case, twin, directory)
+
+
+def _judge(incident: Incident, case: Case | None, twin: bool, directory: Path) -> NoReturn:
+    """Say whether the case is the expected one, and end."""
+    from gpudx.incidents import differences
+
+    if case is None:
+        say(f"the analysis could not be done; case: {directory}")
+        raise typer.Exit(1)
+    wrong = differences(incident, case, twin)
     for one in wrong:
         say(f"not as expected: {one}")
-    say("as expected" if not wrong else "a race may need more than one run: try again")
-    say(f"case: {directory}")
+    if not wrong:
+        say("as expected: " + ("no fault" if twin else str(incident.expect.get("cause", ""))))
     raise typer.Exit(1 if wrong else 0)
 
 
@@ -67,8 +78,3 @@ def build_incident(incident: Incident, folder: Path, twin: bool) -> Built:
     flags = incident.flags + (incident.twin_flags if twin else ())
     recipe = build.Recipe(incident.name, incident.sources, flags, incident.libs)
     return build.build(recipe, folder, backends.linking(incident.backend))
-
-
-def say(text: str) -> None:
-    """One line on stderr: stdout belongs to the program."""
-    typer.echo(f"gpudx: {text}", err=True)

@@ -36,6 +36,7 @@ def command(
 
 
 def has_faults(case: Case) -> bool:
-    """Is there something that should fail a passing run? An inconclusive diagnosis counts: not watched is not clean."""
+    """Is there something that should fail a passing run? Not having watched it counts: that is not clean."""
     severe = any(finding.severity == "error" for finding in case.findings)
-    return severe or any(entry.status != "refuted" for entry in case.diagnosis)
+    blind = any(one.name == "recorder" and one.state != "live" for one in case.instruments)
+    return severe or blind or any(entry.status != "refuted" for entry in case.diagnosis)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpudx.cli import complain
+from gpudx.cli.speak import complain, write
 from gpudx.errors import UserError
 from gpudx.lab.recorded import RunResult, run_recorded
 from gpudx.model import Case
@@ -44,9 +43,9 @@ def run_and_tell(
 
 
 def _diagnose(run: RunResult, command: list[str], case_dir: Path) -> Case | None:
-    from gpudx.pipeline import diagnose_run
-
     try:
+        from gpudx.pipeline import diagnose_run
+
         return diagnose_run(run, command, case_dir)
     except UserError as error:
         complain(error)
@@ -72,9 +71,7 @@ def tell(case: Case) -> None:
     from gpudx.report import render
     from gpudx.report.outline import needs_report, one_line
 
-    text = render(case, "terminal", page_of(2)) if needs_report(case) else one_line(case) + "\n"
-    sys.stderr.write(text)
-    sys.stderr.flush()
+    write(render(case, "terminal", page_of(2)) if needs_report(case) else one_line(case) + "\n")
 
 
 def page_of(descriptor: int) -> Page:

@@ -118,15 +118,14 @@ def write_csv(columns: list[str], rows: Iterable[Row]) -> None:
 
 
 def write_table(columns: list[str], rows: Iterable[Row], limit: int | None) -> None:
-    """Aligned columns on stdout; at most `limit` rows, and then how many more there are."""
+    """Aligned columns on stdout; at most `limit` rows, and then that there are more."""
     remaining = iter(rows)
     shown = [[clean(_text(value)) for value in row] for row in itertools.islice(remaining, limit)]
     widths = [max(map(len, column)) for column in zip(columns, *shown, strict=True)]
     for line in [columns, *shown]:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
-    more = sum(1 for _ in remaining)
-    if more:
-        print(f"gpudx: {more:,} more rows: use --first N, --last N, a filter, or --csv.", file=sys.stderr)
+    if next(remaining, None) is not None:  # not counted: there may be millions
+        print("gpudx: more rows follow: use --first N, --last N, a filter, or --csv.", file=sys.stderr)
 
 
 def _text(value: Any) -> str:

@@ -1,15 +1,19 @@
-"""A kernel argument that should be a memory object holds something else.
+"""A value stands where the handle of an object belongs, and is none.
 
-The kernel declares a pointer or an image, so the driver takes the 8 bytes it is given as the address of its own object
-and reads what it finds there. Many drivers do not check: they crash inside clSetKernelArg or at the next launch, far
-from the line that made the value. The value is compared with everything recorded: a handle that died, a size or an
-offset that was passed somewhere, a pointer into host memory.
+Drivers take the 8 bytes they are given for the address of an object of their own and read what they find there. Many
+do not check: they crash in the call or at the next launch, far from the line that made the value. Kernel arguments that
+are declared as memory, and handle parameters of all calls, are compared with everything recorded: the handle of another
+kind of object, a handle whose object is gone, a size, an offset or a number that was passed somewhere.
 
 Example: a structure is read as another one, and its byte count lands in the handle's place.
 
     clSetKernelArg(restore, 1, sizeof(cl_mem), &extra->d);   // extra->d is 294912, the size of the buffer
 
 Mend it by passing the object itself; look at what the variable is in the line named by the finding.
+
+An unknown address that the driver accepted is told as a note at most, and only when the run failed: the object may have
+been made in a way that is not recorded. Handles of released objects as parameters of calls are `use-of-released-object`,
+host addresses `host-pointer-as-buffer`.
 """
 
 from __future__ import annotations
@@ -19,44 +23,79 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpudx.detectors import Run
-from gpudx.detectors._values import Origin, origin_of
+from gpudx.detectors._groups import groups
+from gpudx.detectors._handles import Misused, misused
+from gpudx.detectors._memory_arguments import Suspect, suspects
+from gpudx.detectors._values import Decoder, Origin
+from gpudx.detectors._words import argument, declared, plural, site_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding
+from gpudx.model import Evidence, Finding, Severity
 
 ID = "value-is-not-a-handle"
+NAMES = {"buffer": "a memory object"}
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
-    """One finding per kernel argument that was given such a value; repeats are counted."""
-    sets = facts.set_args
-    declared = sets.declared.get("memory", sets.kernel_row, sets.index)
-    suspects = declared & (sets.size == 8) & (sets.value != 0) & ~sets.svm & (sets.pointer != 0)
-    suspects[suspects] = facts.objects.live_at(sets.value[suspects], sets.position[suspects]) < 0
-    seen: dict[tuple[str, int], int] = {}
-    rows = np.flatnonzero(suspects)
-    for row in rows:
-        key = (facts.kernels.name(int(sets.kernel_row[row])), int(sets.index[row]))
-        seen[key] = seen.get(key, 0) + 1
-    for key, count in seen.items():
-        last = next(int(r) for r in rows[::-1] if (facts.kernels.name(int(sets.kernel_row[r])), int(sets.index[r])) == key)
-        origin = origin_of(facts, int(sets.value[last]), int(sets.position[last]))
-        if origin.kind not in ("live",):
-            yield _finding(facts, last, origin, count)
+    """One finding per kernel argument, or call and parameter, that was given such a value; repeats are counted."""
+    for suspect in suspects(facts):
+        severity = _severity(suspect, run)
+        if severity:
+            yield _of_argument(facts, suspect, severity)
+    for found in misused(facts):
+        yield from _of_parameter(facts, found, run)
 
 
-def _finding(facts: Facts, row: int, origin: Origin, count: int) -> Finding:
-    sets = facts.set_args
-    position, index, value = int(sets.position[row]), int(sets.index[row]), int(sets.value[row])
-    site = facts.sites.at(position, argument=index, value=value)
-    info = facts.kernels.info(int(sets.kernel_row[row]))
-    declared = info.args[index] if info else None
-    what = f"argument {index}" + (f" ({declared.type} {declared.name})" if declared else "")
-    message = f"{site.call} gave {what} of kernel {site.kernel} the value {value:#x}, which is {origin.text}, not a memory object."
-    evidence = [Evidence(f"the kernel declares {what} as a memory object", (site.number,)) if declared else
-                Evidence(f"{what} was set to 8 bytes", (site.number,)), *origin.evidence]
+def _severity(suspect: Suspect, run: Run) -> Severity | None:
+    kind, bad = suspect.origin.kind, suspect.failed or suspect.in_flight
+    if suspect.origin.certain or (kind == "unmapped" and (bad or run.failed)):
+        return "error"
+    if kind == "unmapped":
+        return "warning"
+    # Host addresses have a detector of their own; this one keeps what may be an object made out of our sight.
+    return "info" if kind == "heap" and run.failed and not bad else None
+
+
+def _of_argument(facts: Facts, suspect: Suspect, severity: Severity) -> Finding:
+    sets, origin = facts.set_args, suspect.origin
+    kernel_row, index = int(sets.kernel_row[suspect.row]), int(sets.index[suspect.row])
+    site = site_of(facts, int(sets.position[suspect.row]))
+    what = argument(facts, kernel_row, index)
+    message = f"{site.call} gave {what} of kernel {site.kernel} the value {site.value}, which is {origin.text}, not a memory object."
+    known = declared(facts, kernel_row, index) is not None
+    first = f"the kernel declares {what} as memory" if known else f"{what} was set to {plural(8, 'byte')}"
     return Finding(
-        id=ID, severity="error", message=message, evidence=tuple(evidence), site=site, count=count,
-        allocation=origin.allocation, causes=(ID,),
+        id=ID, severity=severity, message=message, evidence=(Evidence(first, (site.number,)), *origin.evidence),
+        site=site, count=suspect.count, allocation=origin.allocation, causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(index)), ("origin", origin.kind)),
-        details={"value": f"{value:#x}", "origin": origin.kind, "allocation_size": origin.size, "state": origin.state},
+        details=_details(site.value, origin),
+    )
+
+
+def _details(value: str | None, origin: Origin) -> dict[str, str | int | float | bool | None]:
+    return {"value": value, "origin": origin.kind, "allocation_size": origin.size, "state": origin.state}
+
+
+def _of_parameter(facts: Facts, found: Misused, run: Run) -> Iterator[Finding]:
+    """Parameters that are no dead handle: another kind of object, or a number in a call that failed or never returned."""
+    trace, decoder = facts.trace, Decoder(facts, found.kinds)
+    ended = trace.column("end", found.position) != 0
+    bad = (trace.column("status", found.position) != 0) | ~ended
+    rows = np.flatnonzero(~found.dead & (bad | (found.row >= 0)))
+    for part in groups(rows, found.value[rows]):
+        row = int(part[0])
+        origin = decoder.origin(int(found.value[row]), int(found.position[row]))
+        if origin.kind not in ("live", "dead"):
+            yield _parameter(facts, found, row, origin, len(part))
+
+
+def _parameter(facts: Facts, found: Misused, row: int, origin: Origin, count: int) -> Finding:
+    site = facts.sites.at(int(found.position[row]), value=int(found.value[row]))
+    wanted = NAMES.get(found.kinds[0], f"a {found.kinds[0]}")
+    message = f"{site.call} was given {site.value} as {found.field}, which is {origin.text}, not {wanted}."
+    evidence = Evidence(f"{site.call} takes {wanted} as {found.field}", (site.number,))
+    return Finding(
+        id=ID, severity="error" if origin.certain or origin.kind == "unmapped" else "warning", message=message,
+        evidence=(evidence, *origin.evidence), site=site, count=count, allocation=origin.allocation, causes=(ID,),
+        facts=(("call", site.call), ("parameter", found.field), ("origin", origin.kind)),
+        details=_details(site.value, origin),
     )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +34,7 @@ class ArgInfo:
     tail_padding: int = 0
     packed: bool = False
     scalar: str | None = None  # "float" for float and float4; None for structures and objects
+    element: int | None = None  # bytes of what a memory argument points to
 
     @property
     def is_memory(self) -> bool:
@@ -80,6 +84,14 @@ class Device:
     max_item_sizes: tuple[int, ...]
 
 
+@cache
+def _backend_module(api: str, leaf: str) -> ModuleType | None:
+    """A module of the API's backend: what only it can know, None where it has no such module."""
+    backend = named(api)
+    name = f"{backend.__name__}.{leaf}" if backend else ""
+    return importlib.import_module(name) if name and importlib.util.find_spec(name) else None
+
+
 class Kernels:
     """Descriptions of kernel functions, and which one each kernel object is."""
 
@@ -90,6 +102,12 @@ class Kernels:
         self._infos: dict[int, KernelInfo | None] = {}
 
     # ---- descriptions ----
+
+    @cached_property
+    def _api(self) -> str:
+        """The API whose kernels are described here: the one that launches were made through."""
+        launches = self._trace.schema.doing("launch")
+        return launches[0].api if launches else ""
 
     @cached_property
     def devices(self) -> dict[int, Device]:
@@ -143,7 +161,8 @@ class Kernels:
         key = (words["program"], name)
         limits = DeviceLimits(words["device"], words["max_work_group_size"], words["local_mem_size"], self._trace.numbers(position))
         earlier = found.setdefault(key, [])
-        if earlier and last.get(words["kernel"]) == key and not earlier[-1].args:
+        another = earlier and all(known.device != limits.device for known in earlier[-1].limits)
+        if another and last.get(words["kernel"]) == key and not earlier[-1].args:
             earlier[-1] = replace(earlier[-1], limits=(*earlier[-1].limits, limits))  # the same kernel on another device
             return
         earlier.append(KernelInfo(name, words["program"], position, words["num_args"], (limits,), {}))
@@ -164,14 +183,22 @@ class Kernels:
         if arg.space == LOCAL:
             return arg
         if arg.is_memory or "*" in arg.type or arg.access != 4:
-            return replace(arg, size=8, space=arg.space if arg.is_memory else GLOBAL)
+            space = arg.space if arg.is_memory else GLOBAL
+            return replace(arg, size=8, space=space, element=self._element(arg, info))
         if arg.type.startswith(("sampler_t", "queue_t", "reserve_id_t", "event_t")):
             return replace(arg, size=8)
         return self._by_value(arg, info)
 
+    def _element(self, arg: ArgInfo, info: KernelInfo) -> int | None:
+        """Bytes of what a pointer points to."""
+        types = _backend_module(self._api, "types")
+        if types is None or arg.type.count("*") != 1:
+            return None
+        layout = types.layout_of(arg.type, self.source(info.program, info.position))
+        return layout.size if layout else None
+
     def _by_value(self, arg: ArgInfo, info: KernelInfo) -> ArgInfo:
-        backend = named("opencl")
-        types = getattr(backend, "types", None)
+        types = _backend_module(self._api, "types")
         if types is None:
             return arg
         bits = next((d.address_bits for d in self.devices.values()), 64)
@@ -182,6 +209,46 @@ class Kernels:
                        scalar=types.scalar_of(arg.type))
 
     # ---- objects ----
+
+    def functions(self, rows: I64) -> I64:
+        """A number for the function of each kernel object: equal where program and name are. -1 for unknown objects.
+
+        Programs make a kernel object per thread or per launch; what concerns the function is told once.
+        """
+        numbers: dict[tuple[int, str], int] = {}
+        known = np.unique(rows[rows >= 0])
+        place = np.full(len(self._objects) + 1, -1, np.int64)
+        for row in known:
+            key = (int(self._objects.table["owner"][row]), self.name(int(row)))
+            place[row] = numbers.setdefault(key, len(numbers))
+        return place[rows]
+
+    def device_of(self, queue: int, position: int) -> Device | None:
+        """The device behind a queue handle."""
+        row = int(self._objects.at(np.array([queue], np.uint64), np.array([position], np.int64))[0])
+        born = int(self._objects.table["born"][row]) if row >= 0 else -1
+        return self.devices.get(self._trace.record(born).get("device", 0)) if born >= 0 else None
+
+    def options(self, row: int, position: int) -> str:
+        """The build options of a kernel object's program, as they were last given before `position`."""
+        program = int(self._objects.table["owner"][row]) if row >= 0 else -1
+        handle = int(self._objects.table["handle"][program]) if program >= 0 else 0
+        for info in self._trace.schema.doing("build"):
+            positions = self._trace.select(info)
+            mine = positions[(self._trace.field(info, "program", positions) == handle) & (positions < position)]
+            if len(mine):
+                return self._trace.array(int(mine[-1]), "options").decode("utf-8", "replace")
+        return ""
+
+    def whole_groups(self, row: int, device: Device, position: int) -> bool | None:
+        """Must the global size of a launch be a multiple of the local size? None when only the driver knows."""
+        rules = _backend_module(self._api, "rules")
+        return rules.whole_groups(device.version, self.options(row, position)) if rules else None
+
+    def empty_launches(self, device: Device) -> bool:
+        """May a launch have no work-items?"""
+        rules = _backend_module(self._api, "rules")
+        return bool(rules and rules.empty_launches(device.version))
 
     def name(self, row: int) -> str:
         """The function a kernel object runs; "?" when its making was not recorded."""

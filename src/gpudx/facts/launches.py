@@ -40,24 +40,34 @@ class Declared:
         for name, value in values.items():
             self.tables[name][at, index] = value
 
-    def get(self, name: str, rows: I64, indexes: I64) -> NDArray[Any]:
+    def get(self, name: str, rows: I64, indexes: NDArray[Any]) -> NDArray[Any]:
         """Column `name` for each (kernel row, argument index); the fill value where nothing is declared."""
         fill = next(f for n, _, f in self.COLUMNS if n == name)
-        table = self.tables[name]
         if not len(self.rows):
-            return np.full(len(rows), fill, table.dtype)
-        at = np.searchsorted(self.rows, rows).clip(0, len(self.rows) - 1)
-        good = (self.rows[at] == rows) & (indexes < self.width) & (indexes >= 0)
-        out = np.full(len(rows), fill, table.dtype)
-        out[good] = table[at[good], indexes[good]]
-        return out
+            return np.full(len(rows), fill, self.tables[name].dtype)
+        return np.take(self._padded(name, fill), self._cell(rows, indexes))
+
+    def _padded(self, name: str, fill: Any) -> NDArray[Any]:
+        """The table as one line with the fill value at its end, for whatever is not declared."""
+        return np.append(self.tables[name].ravel(), np.array([fill], self.tables[name].dtype))
+
+    def _cell(self, rows: I64, indexes: NDArray[Any]) -> I64:
+        at = self._slot(rows)
+        outside = (at < 0) | (indexes >= self.width) | (indexes < 0)
+        return np.where(outside, len(self.rows) * self.width, at * self.width + indexes)
+
+    def _slot(self, rows: I64) -> I64:
+        """Place of each kernel row in our tables, -1 if it has none; by a lookup table, because there are many rows."""
+        place = np.full(int(self.rows[-1]) + 2, -1, np.int64)
+        place[self.rows] = np.arange(len(self.rows))
+        return place[np.clip(rows, -1, len(place) - 1)]
 
     def arguments(self, rows: I64) -> I64:
         """How many arguments each kernel row declares, -1 if unknown."""
         if not len(self.rows):
             return np.full(len(rows), -1, np.int64)
-        at = np.searchsorted(self.rows, rows).clip(0, len(self.rows) - 1)
-        return np.where(self.rows[at] == rows, self.num_args[at], -1)
+        at = self._slot(rows)
+        return np.where(at >= 0, self.num_args[at], -1)
 
 
 @dataclass(frozen=True)
@@ -65,12 +75,12 @@ class Arguments:
     """One row per argument of each launch. `launch` is the row in Launches; `object` the live object it names, or -1."""
 
     launch: I64
-    index: I64
-    size: I64
+    index: NDArray[np.int32]
+    size: NDArray[np.uint32]
     value: U64
-    flags: I64
-    tail: I64
-    setter: I64
+    flags: NDArray[np.uint16]
+    tail: NDArray[np.uint32]
+    setter: NDArray[np.uint32]
     object: I64
 
 
@@ -96,6 +106,10 @@ class Launches:
         names = [("global_x", "global_y", "global_z"), ("local_x", "local_y", "local_z")]
         return tuple(words[n] for n in names[0]), tuple(words[n] for n in names[1])
 
+    def sizes(self, rows: I64) -> list[U64]:
+        """The same as six columns, global sizes first."""
+        return [self._trace.words(self.position[rows], word) for word in range(2, 8)]
+
     def name(self, row: int) -> str:
         return self._kernels.name(int(self.kernel_row[row]))
 
@@ -115,24 +129,21 @@ class Launches:
     def arguments(self) -> Arguments:
         owner, raw = self._trace.arguments(self.position)
         given = (raw["flags"] & 1) != 0
-        owner, raw = owner[given], raw[given]
-        positions = self.position[owner]
-        value = np.ascontiguousarray(raw["value"])
+        if not given.all():
+            owner, raw = owner[given], raw[given]
+        index, value = raw["index"].astype(np.int32), np.ascontiguousarray(raw["value"])
         return Arguments(
-            launch=owner, index=raw["index"].astype(np.int64), size=raw["size"].astype(np.int64), value=value,
-            flags=raw["flags"].astype(np.int64), tail=raw["tail"].astype(np.int64),
-            setter=raw["setter"].astype(np.int64), object=self._named_objects(raw, value, positions, owner),
+            launch=owner, index=index, size=raw["size"], value=value, flags=raw["flags"], tail=raw["tail"],
+            setter=raw["setter"], object=self._named_objects(raw, index, value, owner),
         )
 
-    def _named_objects(self, raw: NDArray[np.void], value: U64, positions: I64, owner: I64) -> I64:
+    def _named_objects(self, raw: NDArray[np.void], index: NDArray[np.int32], value: U64, owner: I64) -> I64:
         """The live memory object that each value names, -1 for numbers."""
-        index = raw["index"].astype(np.int64)
         rows = self.kernel_row[owner]
-        known = self.declared.get("known", rows, index)
-        memory = self.declared.get("memory", rows, index)
-        maybe = (raw["size"] == 8) & (memory | ~known) & (value != 0)
+        memory = self.declared.get("memory", rows, index) | ~self.declared.get("known", rows, index)
+        maybe = np.flatnonzero((raw["size"] == 8) & memory & (value != 0))
         found = np.full(len(raw), -1, np.int64)
-        found[maybe] = self._objects.live_at(value[maybe], positions[maybe])
+        found[maybe] = self._objects.live_at(value[maybe], self.position[owner[maybe]])
         return found
 
     def values(self, row: int) -> list[dict[str, Any]]:
@@ -155,25 +166,58 @@ class Launches:
 
 
 class SetArgs:
-    """One row per argument that was set, oldest first."""
+    """One row per argument that was set, oldest first. Columns are read when first asked for."""
 
     def __init__(self, trace: Trace, objects: Objects, kernels: Kernels) -> None:
+        self._trace, self._objects, self._kernels = trace, objects, kernels
         self.position = trace.select(trace.schema.doing("set_arg"))
-        self.kernel = trace.words(self.position, 0)
-        self.index = trace.words(self.position, 1).astype(np.int64)
-        self.size = trace.words(self.position, 2).astype(np.int64)
-        self.pointer = trace.words(self.position, 3)
-        self.value = trace.words(self.position, 4)
-        self.tid = trace.column("tid", self.position)
-        self.status = trace.column("status", self.position)
-        self.done = trace.column("end", self.position) != 0
-        self.kernel_row = objects.at(self.kernel, self.position)
-        svm = [c.number for c in trace.schema.doing("set_arg") if c.name.endswith("SVMPointer")]
-        self.svm: Bool = np.isin(trace.call[self.position], svm)
-        self._kernels = kernels
 
     def __len__(self) -> int:
         return len(self.position)
+
+    @cached_property
+    def kernel(self) -> U64:
+        return self._trace.words(self.position, 0)
+
+    @cached_property
+    def index(self) -> I64:
+        return self._trace.words(self.position, 1).astype(np.int64)
+
+    @cached_property
+    def size(self) -> I64:
+        return self._trace.words(self.position, 2).astype(np.int64)
+
+    @cached_property
+    def pointer(self) -> U64:
+        """Where the program's value stood."""
+        return self._trace.words(self.position, 3)
+
+    @cached_property
+    def value(self) -> U64:
+        """The first 8 bytes of it."""
+        return self._trace.words(self.position, 4)
+
+    @cached_property
+    def tid(self) -> NDArray[np.uint32]:
+        return self._trace.column("tid", self.position)
+
+    @cached_property
+    def status(self) -> NDArray[np.int32]:
+        return self._trace.column("status", self.position)
+
+    @cached_property
+    def done(self) -> Bool:
+        return self._trace.column("end", self.position) != 0
+
+    @cached_property
+    def kernel_row(self) -> I64:
+        return self._objects.at(self.kernel, self.position)
+
+    @cached_property
+    def svm(self) -> Bool:
+        """Set as a pointer to shared virtual memory, not as a memory object."""
+        calls = [c.number for c in self._trace.schema.doing("set_arg") if c.name.endswith("SVMPointer")]
+        return np.isin(self._trace.call[self.position], calls)
 
     @cached_property
     def declared(self) -> Declared:

@@ -1,7 +1,12 @@
 """Every object the program made: its handle, its life from first to last call, and what is known about it.
 
 Handles are addresses that drivers reuse, so an object is a *life* of a handle: from the call that made it to the call
-that dropped the program's last reference. What the driver may still hold afterwards is not the program's to use.
+that dropped the program's last reference. Objects made from it keep it valid for longer: a kernel its program, a
+sub-buffer its buffer, everything its context.
+
+Threads overlap. A handle is in the program's hands when the call that made it has *returned*, and the driver may give
+it away again as soon as the last release has *begun*; ordering both by their beginnings would let a buffer made in one
+thread die by the release of its predecessor in another.
 """
 
 from __future__ import annotations
@@ -18,18 +23,27 @@ from gpudx.trace import CallInfo, Trace
 NEVER = np.int64(1) << np.int64(62)  # died: not while we watched
 KINDS = ("context", "queue", "buffer", "subbuffer", "image", "pipe", "sampler", "program", "kernel", "svm", "device", "memory")
 MEMORY = ("buffer", "subbuffer", "image", "pipe")
+OWNERS = ("handle:context", "handle:program", "handle:mem", "handle:kernel")
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
 
 DTYPE = np.dtype(
-    [("handle", "<u8"), ("kind", "u1"), ("born", "<i8"), ("died", "<i8"), ("size", "<u8"), ("parent", "<i8"),
-     ("offset", "<u8"), ("flags", "<u8"), ("host_ptr", "<u8"), ("number", "<i4")]
+    [("handle", "<u8"), ("kind", "u1"), ("born", "<i8"), ("since", "<i8"), ("died", "<i8"), ("gone", "<i8"),
+     ("size", "<u8"), ("owner", "<i8"), ("parent", "<i8"), ("offset", "<u8"), ("flags", "<u8"), ("host_ptr", "<u8"),
+     ("number", "<i4")]
 )
 
 
 @dataclass(frozen=True)
 class Objects:
-    """The table, in order of birth. `born` is -1 for handles that were only ever seen being released or described."""
+    """The table, in order of birth.
+
+    born    the call that made it, -1 for handles that were only ever seen being retained or released
+    since   the first position at which the program can have had the handle
+    died    the call that dropped the program's last reference
+    gone    the call after which nothing that was recorded keeps it valid; never before `died`
+    owner   the object that this one keeps valid, -1 if none
+    """
 
     table: NDArray[np.void]
 
@@ -56,9 +70,9 @@ class Objects:
 
     @cached_property
     def _order(self) -> tuple[I64, U64]:
-        """Rows sorted by (handle, birth), and their combined keys: one search finds the life of a handle at a time."""
+        """Rows sorted by (handle, since), and their combined keys: one search finds the life of a handle at a time."""
         ids = np.searchsorted(self._handles, self.table["handle"]).astype(np.uint64)
-        keys = (ids << np.uint64(36)) | (self.table["born"] + 1).astype(np.uint64)
+        keys = (ids << np.uint64(36)) | (self.table["since"] + 1).astype(np.uint64)
         rows = np.argsort(keys, kind="stable")
         return rows, keys[rows]
 
@@ -77,27 +91,39 @@ class Objects:
     def live_at(self, handles: U64, positions: I64) -> I64:
         """Row of the object that each handle names at its position, -1 if none is alive then."""
         rows = self.at(handles, positions)
-        alive = (rows >= 0) & (self.table["died"][np.maximum(rows, 0)] >= positions)
+        if not len(self.table):
+            return rows
+        alive = (rows >= 0) & (self.table["gone"][np.maximum(rows, 0)] >= positions)
         return np.where(alive, rows, -1)
 
 
 @dataclass
 class _Rows:
-    """Births, references and deaths while they are being collected: handle, position, change, kind, is a birth."""
+    """Births, references and deaths while they are being collected."""
 
     handle: list[U64]
     position: list[I64]
+    time: list[U64]  # when a birth was over, when anything else began
     change: list[I64]
     kind: list[I64]
     birth: list[NDArray[np.bool_]]
 
-    def add(self, handles: U64, positions: I64, change: int, kind: int, birth: bool) -> None:
+    def add(self, trace: Trace, handles: U64, positions: I64, change: int, kind: int, birth: bool = False) -> None:
         n = len(handles)
         self.handle.append(handles)
         self.position.append(positions)
+        self.time.append(trace.column("end" if birth else "begin", positions))
         self.change.append(np.full(n, change, np.int64))
         self.kind.append(np.full(n, kind, np.int64))
         self.birth.append(np.full(n, birth))
+
+    def sorted(self) -> tuple[U64, I64, U64, I64, I64, NDArray[np.bool_]]:
+        """All columns, by handle and time."""
+        handle, time = np.concatenate(self.handle), np.concatenate(self.time)
+        order = np.lexsort((time, handle))
+        rest = (np.concatenate(c)[order] for c in (self.position, self.change, self.kind, self.birth))
+        position, change, kind, birth = rest
+        return handle[order], position, time[order], change, kind, birth
 
 
 def _good(trace: Trace, positions: I64) -> I64:
@@ -117,7 +143,7 @@ def _subject(info: CallInfo) -> str:
 
 
 def _collect(trace: Trace) -> _Rows:
-    rows = _Rows([], [], [], [], [])
+    rows = _Rows([], [], [], [], [], [])
     for info in trace.schema.calls:
         kind = _kind_number(info)
         if kind < 0 or info.does not in ("create", "retain", "release"):
@@ -125,10 +151,10 @@ def _collect(trace: Trace) -> _Rows:
         positions = _good(trace, trace.select(info))
         if info.does == "create" and info.word("result") is not None:
             handles = trace.field(info, "result", positions)
-            rows.add(handles[handles != 0], positions[handles != 0], 1, kind, True)
+            rows.add(trace, handles[handles != 0], positions[handles != 0], 1, kind, birth=True)
         elif info.does != "create":
             change = 1 if info.does == "retain" else -1
-            rows.add(trace.field(info, _subject(info), positions), positions, change, kind, False)
+            rows.add(trace, trace.field(info, _subject(info), positions), positions, change, kind)
     _collect_devices(trace, rows)
     return rows
 
@@ -139,27 +165,38 @@ def _collect_devices(trace: Trace, rows: _Rows) -> None:
         return
     positions = trace.select(note)
     handles, first = np.unique(trace.field(note, "device", positions), return_index=True)
-    rows.add(handles, positions[first], 1, KINDS.index("device"), True)
+    rows.add(trace, handles, positions[first], 1, KINDS.index("device"), birth=True)
 
 
-def _lives(rows: _Rows) -> tuple[U64, I64, I64, I64]:
-    """(handle, kind, born, died) of each life: references are summed from each birth on, all handles at once."""
-    handle, position = np.concatenate(rows.handle), np.concatenate(rows.position)
-    change, kind, birth = np.concatenate(rows.change), np.concatenate(rows.kind), np.concatenate(rows.birth)
-    order = np.lexsort((position, handle))
-    handle, position, change, kind, birth = (a[order] for a in (handle, position, change, kind, birth))
+def _lives(trace: Trace, rows: _Rows) -> NDArray[np.void]:
+    """One row per life: references are summed from each birth on, all handles at once."""
+    handle, position, time, change, kind, birth = rows.sorted()
     starts = birth.copy()
     starts[0] = True
     starts[1:] |= handle[1:] != handle[:-1]
     first = np.flatnonzero(starts)
+    table = np.zeros(len(first), DTYPE)
+    table["handle"], table["kind"], table["owner"], table["parent"] = handle[first], kind[first], -1, -1
+    table["born"] = np.where(birth[first], position[first], -1)
+    begun = np.searchsorted(trace.column("begin"), time[first], side="left")
+    table["since"] = np.where(birth[first], np.maximum(begun, position[first] + 1), -1)
+    table["died"] = _deaths(first, position, change, birth)
+    return table
+
+
+def _deaths(first: I64, position: I64, change: I64, birth: NDArray[np.bool_]) -> I64:
+    """The call after which a life's references never rise above zero again, NEVER if they stay above it."""
+    starts = np.zeros(len(position), np.int64)
+    starts[first] = 1
     segment = np.cumsum(starts) - 1
     total = np.cumsum(change)
     references = total - (total[first] - change[first])[segment]
     # A life whose birth we did not see (made before recording, or by another way in) is taken to hold one reference.
     references += np.where(birth[first], 0, 1)[segment]
-    ended = np.where(references <= 0, position, NEVER)
-    died = np.minimum.reduceat(ended, first)
-    return handle[first], kind[first], np.where(birth[first], position[first], -1), died
+    # A reference taken after the count fell to zero was lent by an object that still held this one: it lived on.
+    last = np.maximum.reduceat(np.where(references > 0, np.arange(len(position)), first[segment] - 1), first)
+    end = np.append(first[1:], len(position))
+    return np.where(last + 1 < end, position[np.minimum(last + 1, len(position) - 1)], NEVER)
 
 
 def _fill(trace: Trace, table: NDArray[np.void]) -> None:
@@ -175,17 +212,38 @@ def _fill(trace: Trace, table: NDArray[np.void]) -> None:
         for name in ("size", "flags", "host_ptr"):
             if info.word(name) is not None:
                 table[name][at[keep]] = trace.field(info, name, positions[keep])
+        _fill_owners(trace, info, table, at[keep], positions[keep])
         if info.object == "subbuffer":
-            _fill_subbuffers(trace, info, table, at[keep], positions[keep])
+            _fill_regions(trace, table, at[keep], positions[keep])
 
 
-def _fill_subbuffers(trace: Trace, info: CallInfo, table: NDArray[np.void], at: I64, positions: I64) -> None:
-    parents = Objects(table).at(trace.field(info, "buffer", positions), positions)
-    table["parent"][at] = parents
+def _fill_owners(trace: Trace, info: CallInfo, table: NDArray[np.void], at: I64, positions: I64) -> None:
+    """What the driver keeps for as long as the new object lives: the handle that the creating call was given."""
+    source = next((n for n, kind in info.fields if kind in OWNERS and n != "result"), None)
+    if source is None:
+        return
+    owner = Objects(table).at(trace.field(info, source, positions), positions)
+    table["owner"][at] = owner
+    if info.object == "subbuffer":
+        table["parent"][at] = owner
+
+
+def _fill_regions(trace: Trace, table: NDArray[np.void], at: I64, positions: I64) -> None:
     for row, position in zip(at, positions, strict=True):
         region = np.frombuffer(trace.array(int(position), "create_info")[:16], "<u8")
         if len(region) == 2:
             table["offset"][row], table["size"][row] = region
+
+
+def _fill_gone(table: NDArray[np.void]) -> None:
+    """Children before owners: a kernel may hold the program that holds the context."""
+    owner, kernel = table["owner"], KINDS.index("kernel")
+    while len(copies := np.flatnonzero((owner >= 0) & (table["kind"][owner] == kernel))):
+        owner[copies] = owner[owner[copies]]  # a copied kernel holds the program, not the kernel it was copied from
+    table["gone"] = table["died"]
+    for kinds in (("kernel", "subbuffer"), ("program", "queue", "buffer", "image", "pipe", "sampler", "svm")):
+        held = np.flatnonzero(np.isin(table["kind"], [KINDS.index(k) for k in kinds]) & (owner >= 0))
+        np.maximum.at(table["gone"], owner[held], table["gone"][held])
 
 
 def _number(table: NDArray[np.void]) -> None:
@@ -200,10 +258,9 @@ def derive_objects(trace: Trace) -> Objects:
     rows = _collect(trace)
     if not rows.handle or not sum(map(len, rows.handle)):
         return Objects(np.zeros(0, DTYPE))
-    handle, kind, born, died = _lives(rows)
-    table = np.zeros(len(handle), DTYPE)
-    table["handle"], table["kind"], table["born"], table["died"], table["parent"] = handle, kind, born, died, -1
-    table = table[np.argsort(born, kind="stable")]
+    table = _lives(trace, rows)
+    table = table[np.argsort(table["born"], kind="stable")]
     _fill(trace, table)
+    _fill_gone(table)
     _number(table)
     return Objects(table)

@@ -5,7 +5,7 @@ object that was rebuilt after the run gives wrong names, which cannot be noticed
 damaged gives its path and an offset, never an exception.
 
 Limits: ELF of 64 bits, little-endian. Lines need DWARF 2 to 5, in the object or in its separate debug file; split
-DWARF, and sections compressed with zstd, are left out. A function is named only where a symbol covers the address: in
+and 64-bit DWARF, and sections compressed with zstd, are left out. A function is named only where a symbol covers the address: in
 a stripped library the nearest symbol before it is some other function.
 """
 
@@ -20,6 +20,7 @@ import weakref
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -231,7 +232,8 @@ class Image:
 
     @property
     def has_symtab(self) -> bool:
-        return bool(len(self.section(".symtab")))
+        section = self.sections.get(".symtab")
+        return section is not None and int(section["type"]) != SHT_NOBITS
 
     def function(self, address: int) -> tuple[str, int] | None:
         """(name, start) of the function that covers a linked address."""
@@ -244,16 +246,15 @@ class Image:
             inside = self._unsized(before, address)
         if not len(inside):
             return None
-        # Aliases: the global name is the one in the sources; the rest makes the choice the same every time.
-        best = min(inside, key=lambda s: (-int(s["value"]), int(s["size"]), (int(s["info"]) >> 4) % 2 == 0, int(s["name"])))
+        best = min(inside, key=_rank)
         return _text(names, int(best["name"])), int(best["value"])
 
     def _unsized(self, before: NDArray[np.void], address: int) -> NDArray[np.void]:
         """Labels of assembler code have no size: they reach to the next symbol or to the end of their section."""
         nearest = before[before["value"] == before["value"].max()]
-        ends = self._section_ends
-        good = [int(s["size"]) == 0 and int(s["shndx"]) < len(ends) and address < ends[int(s["shndx"])] for s in nearest]
-        return nearest if all(good) else nearest[:0]
+        ends = dict(enumerate(self._section_ends))
+        keep = [int(s["size"]) == 0 and address < ends.get(int(s["shndx"]), 0) for s in nearest]
+        return np.asarray(nearest[keep])
 
     # ---- separate debug files ----
 
@@ -265,15 +266,15 @@ class Image:
         return note[16 : 16 + size].hex() if note[8:16] == b"\3\0\0\0GNU\0" and size <= 64 else ""
 
     def debug_image(self, root: Path) -> Image | None:
-        """The separate debug file of this object: by build id, else by the name it gives. Never that of another build."""
+        """The separate debug file: by build id, else by the name that the object gives. Never that of another build."""
         if self.build_id:
             found = Image.open(str(root / ".build-id" / self.build_id[:2] / f"{self.build_id[2:]}.debug"))
             if found and found.build_id == self.build_id:
                 return found
         link = self.section(".gnu_debuglink")
-        name, folder = os.path.basename(_text(link, 0)), os.path.dirname(self.path)
-        places = [Path(folder), Path(folder) / ".debug", root / folder.lstrip("/")] if name not in ("", ".", "..") else []
-        candidates = (Image.open(str(place / name)) for place in places)
+        name, folder = os.path.basename(_text(link, 0)), Path(self.path).parent
+        places = (folder, folder / ".debug", root / str(folder).lstrip("/"))
+        candidates = (Image.open(str(place / name)) for place in places if name)
         checksum = int.from_bytes(link[-4:], "little")
         return next((image for image in candidates if image and self._same_build(image, checksum)), None)
 
@@ -320,6 +321,12 @@ def _inflate(data: bytes) -> IO[bytes] | None:
         return io.BytesIO(zlib.decompressobj().decompress(data[24:], MOST_TABLE_BYTES))
     except zlib.error:
         return None
+
+
+def _rank(symbol: np.void) -> tuple[int, int, int, int]:
+    """Which of several symbols names an address: the innermost; of aliases the global one, as it is in the sources."""
+    bind = int(symbol["info"]) >> 4
+    return -int(symbol["value"]), int(symbol["size"]), {1: 0, 2: 1}.get(bind, 2), int(symbol["name"])
 
 
 def _text(names: bytes, at: int) -> str:
@@ -375,7 +382,7 @@ class _LineMachine:
         self._sequence.append((self._address, self._file, self._line & 0xFFFFFFFF, ends))
 
     def run(self) -> None:
-        """Ends with IndexError on a program that was cut."""
+        """Ends with IndexError on a program that is damaged; the sequences before that place are kept."""
         program, size = self._program, len(self._program)
         while self._at < size:
             code = program[self._at]
@@ -394,14 +401,14 @@ class _LineMachine:
         self._address = (self._address + steps * self._unit) & MASK
 
     def _number(self) -> int:
-        value, shift = 0, 0
-        while True:
+        value = 0
+        for shift in range(0, 70, 7):
             byte = self._program[self._at]
             self._at += 1
             value |= (byte & 127) << shift
-            shift += 7
             if byte < 128:
                 return value
+        raise IndexError("a number of more than 64 bits")
 
     def _signed(self) -> int:
         begin = self._at
@@ -443,9 +450,9 @@ class _LineMachine:
         self._at = end
 
     def _end_sequence(self) -> None:
-        """Code that the linker left out keeps its lines, at address 0 (or ~0): they would claim addresses of others."""
+        """Code that the linker left out keeps its lines, at 0, ~0 or ~1: they would claim addresses of other code."""
         self._emit(ends=True)
-        if self._sequence[0][0] != 0:
+        if 0 < self._sequence[0][0] < MASK - 1:
             self.rows += self._sequence
         self._sequence = []
         self._restart()
@@ -460,6 +467,7 @@ class _Dwarf:
     def __init__(self, image: Image) -> None:
         self._image = image
         self._lines: dict[int, _Lines | None] = {}
+        self._functions: dict[int, list[tuple[int, int, DIE]]] = {}
 
     @cached_property
     def _info(self) -> DWARFInfo:
@@ -527,7 +535,8 @@ class _Dwarf:
             if number >= MOST_UNITS:
                 break
             if unit.cu_offset not in self._covered[1]:
-                rows += [(low, high - low, unit.cu_offset) for low, high in _unit_ranges(unit) if 0 < low < high <= MASK]
+                ranges = _unit_ranges(unit)
+                rows += [(low, high - low, unit.cu_offset) for low, high in ranges if 0 < low < high <= MASK]
         return np.array(rows, np.uint64).reshape(-1, 3)
 
     def _unit(self, address: int) -> CompileUnit | None:
@@ -542,7 +551,9 @@ class _Dwarf:
 
     def _line_table(self, unit: CompileUnit) -> _Lines | None:
         if unit.cu_offset not in self._lines:
-            self._lines[unit.cu_offset] = self._decode_lines(unit)
+            self._lines[unit.cu_offset] = None  # stays, where decoding fails: the functions may be whole
+            with suppress(Exception):
+                self._lines[unit.cu_offset] = self._decode_lines(unit)
         return self._lines[unit.cu_offset]
 
     def _decode_lines(self, unit: CompileUnit) -> _Lines | None:
@@ -554,10 +565,8 @@ class _Dwarf:
             return None
         program.stream.seek(begin)
         machine = _LineMachine(program.header, program.stream.read(end - begin))
-        try:
+        with suppress(IndexError):
             machine.run()
-        except IndexError:
-            pass
         columns = list(zip(*machine.rows, strict=True)) or [(), (), (), ()]
         return _Lines(
             np.array(columns[0], np.uint64), np.array(columns[1], np.int64), np.array(columns[2], np.int64),
@@ -568,35 +577,40 @@ class _Dwarf:
 
     def _scopes(self, unit: CompileUnit, address: int) -> list[DIE]:
         """The function that covers an address, then what was inlined there, outermost first."""
-        top = unit.get_top_DIE()
-        inside: DIE | None = top
-        found = []
-        for _ in range(MOST_DEPTH):
-            inside = self._scope_inside(unit, inside, address) if inside is not None else None
-            if inside is None:
-                return found
-            if inside.tag in ("DW_TAG_subprogram", "DW_TAG_inlined_subroutine"):
+        if unit.cu_offset not in self._functions:
+            self._functions[unit.cu_offset] = list(_functions(unit))
+        inside = next((die for low, high, die in self._functions[unit.cu_offset] if low <= address < high), None)
+        found: list[DIE] = []
+        while inside is not None and len(found) < MOST_DEPTH:
+            if inside.tag in _FUNCTIONS:
                 # A function inside a function (Fortran, GNU C) is not inlined into it: only the inner one runs.
                 found = [inside] if inside.tag == "DW_TAG_subprogram" else [*found, inside]
+            scopes = (die for die in _children(unit, inside) if die.tag in _SCOPES)
+            inside = next((die for die in scopes if _covers(die, address)), None)
         return found
 
-    def _scope_inside(self, unit: CompileUnit, outer: DIE, address: int) -> DIE | None:
-        """The child (through namespaces) that covers an address."""
-        waiting = [outer]
-        while waiting:
-            for child in _children(unit, waiting.pop()):
-                if child.tag in ("DW_TAG_namespace", "DW_TAG_module"):
-                    waiting.append(child)
-                elif child.tag in _SCOPES and any(low <= address < high for low, high in _ranges(child)):
-                    return child
-        return None
+
+_FUNCTIONS = ("DW_TAG_subprogram", "DW_TAG_inlined_subroutine")
+_SCOPES = (*_FUNCTIONS, "DW_TAG_lexical_block", "DW_TAG_try_block", "DW_TAG_catch_block")
 
 
-_SCOPES = ("DW_TAG_subprogram", "DW_TAG_inlined_subroutine", "DW_TAG_lexical_block", "DW_TAG_try_block", "DW_TAG_catch_block")
+def _functions(unit: CompileUnit) -> Iterator[tuple[int, int, DIE]]:
+    """(low, high, function) of each stretch of code of a unit's functions, through namespaces."""
+    waiting = [unit.get_top_DIE()]
+    while waiting:
+        for child in _children(unit, waiting.pop()):
+            if child.tag in ("DW_TAG_namespace", "DW_TAG_module"):
+                waiting.append(child)
+            elif child.tag == "DW_TAG_subprogram":
+                yield from ((low, high, child) for low, high in _ranges(child) if low)
+
+
+def _covers(die: DIE, address: int) -> bool:
+    return any(low <= address < high for low, high in _ranges(die))
 
 
 def _covering(rows: NDArray[np.uint64], address: int) -> int | None:
-    """The unit whose range holds an address; the smallest range where several do. Ranges at 0 were left out by the linker."""
+    """The unit whose range holds an address; of several the smallest. Ranges at 0 were left out by the linker."""
     at = np.uint64(address)
     inside = rows[(rows[:, 0] != 0) & (rows[:, 0] <= at)]
     inside = inside[(at - inside[:, 0]) < inside[:, 1]]
@@ -618,7 +632,7 @@ def _after(unit: CompileUnit, die: DIE) -> int:
     """Where the entry behind `die` and all that is inside it begins."""
     at, depth = die.offset + die.size, 1 if die.has_children else 0
     while depth:
-        sibling = die.attributes.get("DW_AT_sibling")
+        sibling = die.attributes.get("DW_AT_sibling") if die.has_children else None
         if sibling is not None and unit.cu_offset + int(sibling.value) >= at:
             at, depth = unit.cu_offset + int(sibling.value), depth - 1
             if not depth:
@@ -637,7 +651,7 @@ def _ranges(die: DIE) -> list[tuple[int, int]]:
         return [(low.value, low.value + high.value if relative else high.value)]
     listed = die.attributes.get("DW_AT_ranges")
     lists = die.dwarfinfo.range_lists() if listed is not None else None
-    if lists is None:
+    if listed is None or lists is None:
         return []
     base, found = _value(die.cu.get_top_DIE(), "DW_AT_low_pc"), []
     for entry in lists.get_range_list_at_offset(listed.value, cast(CompileUnit, die.cu)):
@@ -663,20 +677,20 @@ def _value(die: DIE, name: str) -> int:
 
 def _string(die: DIE, name: str) -> str:
     found = die.attributes.get(name)
-    return printable(found.value.decode("utf-8", "replace")) if found is not None and isinstance(found.value, bytes) else ""
+    return _decode(found.value) if found is not None and isinstance(found.value, bytes) else ""
 
 
 def _function_name(die: DIE) -> str:
     """The linker's name if there is one (C++), else the name; both may stand at the declaration."""
-    names = []
+    linkage, plain = "", ""
     for _ in range(4):
-        names += [_string(die, "DW_AT_linkage_name") or _string(die, "DW_AT_MIPS_linkage_name"), _string(die, "DW_AT_name")]
+        linkage = linkage or _string(die, "DW_AT_linkage_name") or _string(die, "DW_AT_MIPS_linkage_name")
+        plain = plain or _string(die, "DW_AT_name")
         link = next((a for a in ("DW_AT_abstract_origin", "DW_AT_specification") if a in die.attributes), None)
         if link is None:
             break
         die = die.get_DIE_from_attribute(link)
-    linkage = next((n for n in names[::2] if n), "")
-    return linkage or next((n for n in names if n), "")
+    return linkage or plain
 
 
 def _files(header: Any, directory: str) -> tuple[str, ...]:
@@ -743,19 +757,18 @@ class Symbols:
     def kind(self, address: int) -> str | None:
         """What an address points to: "code", "stack" (of the first thread), "heap" (of the C library, in part),
         "anonymous" (also other threads' stacks, large allocations and zeroed data of objects), "file:PATH",
-        "reserved" (address space without access: drivers and allocators keep much of it), or None if nothing is there.
+        "reserved" (address space without access: drivers and allocators keep much of it), or None if the maps that
+        were kept have nothing there.
         """
         mapping = self.mapping(address)
         if mapping is None:
             return None
+        if mapping.path.startswith(("[stack", "[heap]")):
+            return mapping.path[1:6].rstrip("]")
         if mapping.executable:
             return "code"
         if mapping.is_file:
             return f"file:{printable(mapping.path)}"
-        if mapping.path.startswith("[stack"):
-            return "stack"
-        if mapping.path == "[heap]":
-            return "heap"
         return "anonymous" if mapping.access[:3] != "---" else "reserved"
 
     def executable(self, address: int) -> bool:
@@ -813,7 +826,7 @@ class Symbols:
         back = 1 if is_return_address else 0
         mapping = self.mapping(address - back)
         if mapping is None:
-            return (f"{address:#x} (not mapped)",)
+            return (f"{address:#x} (in no known mapping)",)
         if not mapping.path:
             return (f"{address:#x} ({'generated code' if mapping.executable else 'anonymous memory'})",)
         return tuple(place.text(back) for place in self.places(address - back))
@@ -847,7 +860,9 @@ class _Object:
         frames = self._dwarf.frames(address) or [("", "")]
         outer, source = frames[-1]
         inlined = [Place(path, address, function, 0, where) for function, where in frames[:-1]]
-        return (*inlined, Place(path, address, outer or name, address - start, source))
+        # The linker's name of a C++ function says more than debug information without one, and is what c++filt takes.
+        function = name if name.startswith("_Z") else outer or name
+        return (*inlined, Place(path, address, function, address - start, source))
 
 
 @lru_cache(maxsize=4)

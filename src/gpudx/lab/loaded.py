@@ -33,7 +33,7 @@ REASONS: dict[str, tuple[str, str]] = {
     "other machine": ("{path} is built for {detail}, the recorder is not", "Run a build for this machine's own kind."),
     "set-user-id": (
         "{path} changes user or privileges when it starts (set-user-id, set-group-id or file capabilities)",
-        "Run a copy without these bits, made with `cp` under your own name.",
+        "Run a copy without these bits, made with `cp` under your own name; write `sudo gpudx run` for sudo.",
     ),
     "unreadable": ("{path} cannot be read, so its kind is not known", "Make it readable, or run a copy you can read."),
     "unknown": ("{path} is not a program that gpudx knows", "Run `gpudx doctor`, then start the program itself."),

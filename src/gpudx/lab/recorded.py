@@ -78,7 +78,7 @@ def run_recorded(
     """
     file = program.find(command)
     traces = case_dir / TRACES
-    env = recorded_environment(native.library(), traces, keep, {**os.environ, **(extra_env or {})})
+    env = recorded_environment(native.library(), traces, keep, {**os.environ, **(extra_env or {})}, file)
     _make_directory(traces)
     with signals.held() as (watched, mask):
         run = _Run(_start(file, command, env, mask), watched, timeout, on_progress)

@@ -84,7 +84,9 @@ def _is_whole(content: bytes, start: int, stop: int) -> bool:
     """A record is followed by the end or by a record; or it holds no second magic (a path may contain one)."""
     if not content.startswith(MAGIC, start) or stop > len(content):
         return False
-    return stop == len(content) or content.startswith(MAGIC, stop) or content.find(MAGIC, start + 1, stop) < 0
+    if stop == len(content) or content.startswith(MAGIC, stop):
+        return True
+    return content.find(MAGIC, start + 1, stop + len(MAGIC)) < 0
 
 
 def _entry(piece: bytes) -> RollEntry:

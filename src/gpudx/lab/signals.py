@@ -42,14 +42,20 @@ def name(number: int) -> str:
 def held() -> Iterator[tuple[set[int], set[int]]]:
     """Block the signals to be read. Gives (the signals to wait for, the mask the program must start with).
 
-    What is ignored stays ignored (nohup, background jobs of a shell without job control).
+    What is ignored stays ignored (nohup, background jobs of a shell without job control), except SIGCHLD: with it
+    ignored the kernel would throw the program's exit status away. What comes after the program's end is dropped, so
+    that a second Ctrl-C does not cost the case.
     """
+    if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     wanted = {one for one in PASSED_ON if signal.getsignal(one) != signal.SIG_IGN}
     watched: set[int] = {*wanted, signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     try:
         yield watched, {int(one) for one in before}
     finally:
+        while signal.sigtimedwait(watched, 0):
+            pass
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 

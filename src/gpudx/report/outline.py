@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, Instrument, Site
+from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, Instrument, Observation, Site
 from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, Tone
-from gpudx.report.safe import clean
+from gpudx.report.safe import clean, full
 
 MOST_PER_SEVERITY = 10
 MOST_FRAMES = 12
@@ -34,7 +34,7 @@ def outline(case: Case) -> Outline:
 
 def one_line(case: Case) -> str:
     """What `gpudx run` says after a run that needs no report."""
-    return clean(f"gpudx: {_watched(case)} case: {case.directory}")
+    return f"gpudx: {clean(_watched(case))} case: {full(case.directory)}"
 
 
 def needs_report(case: Case) -> bool:
@@ -82,10 +82,13 @@ def _watched(case: Case) -> str:
     launches = sum(process.launches for process in case.processes)
     if not calls:
         return "no GPU API call was seen."
-    number = len(case.processes)
-    processes = f"{number} process" + ("es" if number != 1 else "")
+    seen = f"{_number(calls, 'recorded call')}, {_number(launches, 'launch', 'launches')}"
     found = _counted(case) if case.findings else "nothing found"
-    return f"{found} in {calls:,} recorded calls, {launches:,} launches ({processes})."
+    return f"{found} in {seen} ({_number(len(case.processes), 'process', 'processes')})."
+
+
+def _number(count: int, one: str, many: str = "") -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def _counted(case: Case) -> str:
@@ -94,7 +97,7 @@ def _counted(case: Case) -> str:
     for severity, one, many in SEVERITIES:
         number = sum(finding.severity == severity for finding in case.findings)
         if number:
-            parts.append(f"{number:,} {one if number == 1 else many}")
+            parts.append(_number(number, one, many))
     return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]])) if parts else "no findings"
 
 
@@ -199,7 +202,7 @@ def _stack(frames: tuple[str, ...]) -> tuple[Block, ...]:
 def _rest(case: Case) -> Iterator[Section]:
     yield Section(f"Findings: {_counted(case)}", _findings(case) if case.findings else ())
     yield Section("How the program ended", _ending(case))
-    yield Section("Experiments", _bullets([_observation(case, i) for i in range(len(case.observations))]))
+    yield Section("Experiments", _bullets(_experiments(case)))
     yield Section("What was recorded", _processes(case))
     yield Section("Instruments", _instruments(case))
     yield Section("Gaps", _bullets(_gaps(case)))
@@ -230,8 +233,12 @@ def _ending(case: Case) -> tuple[Block, ...]:
     return _paragraph(case.outcome.summary + address) + _rows([("command", " ".join(case.command))])
 
 
-def _observation(case: Case, index: int) -> str:
-    seen = case.observations[index]
+def _experiments(case: Case) -> list[str]:
+    """All but the plain run when it was made once: how that ended has just been said."""
+    return [_observation(seen) for seen in case.observations if seen.experiment != "recorded" or seen.runs > 1]
+
+
+def _observation(seen: Observation) -> str:
     note = f" {seen.note}" if seen.note else ""
     return f"{seen.experiment}: {seen.outcome}, {seen.reproduced} of {seen.runs} runs failed.{note}"
 

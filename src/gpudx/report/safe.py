@@ -18,7 +18,7 @@ _LONG_NAME = re.compile(rf"\S{{{LONGEST_NAME + 1},}}")
 
 def clean(text: str) -> str:
     """One line without anything invisible: hidden characters as \\xNN, names over 200 characters shortened."""
-    return full(_LONG_NAME.sub(lambda match: shorten(match[0], LONGEST_NAME), shorten(text, LONGEST_TEXT)))
+    return full(shorten(_LONG_NAME.sub(lambda match: shorten(match[0], LONGEST_NAME), text), LONGEST_TEXT))
 
 
 def full(text: str) -> str:

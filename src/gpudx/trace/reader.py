@@ -169,26 +169,41 @@ class Trace:
 
     def column(self, name: str, positions: I64 | None = None) -> NDArray[Any]:
         """One field of the records ("begin", "status", "tid", ...), at `positions` or for all."""
+        kind, offset = (self.schema.layouts["slot"].fields or {})[name][:2]
+        return self._gather(kind, offset, positions)
+
+    def _gather(self, kind: np.dtype[Any], offset: int, positions: I64 | None) -> NDArray[Any]:
+        """Values at `offset` of the records: one flat view and one `take`, which is several times faster than indexing
+        a structured array."""
         rows = self.rows if positions is None else self.rows[positions]
-        return np.ascontiguousarray(self._slots[name][rows])
+        step = self.schema.layouts["slot"].itemsize // kind.itemsize
+        flat = self._bytes[: len(self._bytes) // kind.itemsize * kind.itemsize].view(kind)
+        return np.take(flat, rows * step + offset // kind.itemsize)
 
     @cached_property
     def call(self) -> NDArray[np.uint16]:
         """The call number of every record: the column everything is selected by."""
         return self.column("call")
 
+    @cached_property
+    def _by_call(self) -> tuple[I64, I64]:
+        """Positions sorted by call number (and time), and where each number begins."""
+        order = np.argsort(self.call, kind="stable")
+        return order, np.searchsorted(self.call[order], np.arange(len(self.schema.calls) + 1))
+
     def select(self, calls: tuple[CallInfo, ...] | CallInfo) -> I64:
         """Positions of all records of these calls."""
-        numbers = [calls.number] if isinstance(calls, CallInfo) else [c.number for c in calls]
-        if not numbers:
-            return np.zeros(0, np.int64)
-        wanted = np.zeros(max(len(self.schema.calls), 1 << 16), bool)
-        wanted[numbers] = True
-        return np.flatnonzero(wanted[self.call])
+        wanted = (calls,) if isinstance(calls, CallInfo) else calls
+        order, first = self._by_call
+        parts = [order[first[c.number] : first[c.number + 1]] for c in wanted if first[c.number] < first[c.number + 1]]
+        if len(parts) == 1:
+            return parts[0]
+        return np.sort(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
 
     def words(self, positions: I64, word: int) -> U64:
         """Recorded word number `word` at `positions`."""
-        return np.ascontiguousarray(self._slots["w"][self.rows[positions], word])
+        offset = (self.schema.layouts["slot"].fields or {})["w"][1]
+        return self._gather(np.dtype("<u8"), offset + 8 * word, positions)
 
     def field(self, call: CallInfo, name: str, positions: I64) -> U64:
         """The named field of `call` at positions that are records of that call; zeros if it has no such field."""

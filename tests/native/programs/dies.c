@@ -25,7 +25,7 @@ static int deeper(volatile char *from)
 {
     volatile char here[4096];
     here[0] = *from;
-    return deeper(here) + here[1];
+    return here[0] == 77 ? 0 : deeper(here) + here[0];
 }
 
 static void *fault(void *unused)
@@ -94,8 +94,8 @@ int main(int argc, char **argv)
         fault(NULL);
     }
     if (!strcmp(mode, "fpe")) {
-        volatile int zero = 0;
-        printf("%d", 1 / zero);
+        volatile int some = 5, zero = 0;
+        printf("%d", some / zero);
     }
     if (!strcmp(mode, "ill")) __builtin_trap();
     if (!strcmp(mode, "bus")) bus_error();

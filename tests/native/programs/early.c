@@ -1,16 +1,9 @@
-/* Makes calls before any constructor of any library has run, and after all exit handlers were registered. */
+/* Makes calls from constructors, destructors and exit handlers. early_library.c calls still earlier. */
 #include "gpu.h"
-
-static void at_first(void)
-{
-    gpu_open();
-    gpu_calls(0, 2);
-}
-
-__attribute__((section(".preinit_array"), used)) static void (*const first)(void) = at_first;
 
 __attribute__((constructor)) static void constructed(void)
 {
+    gpu_open();
     gpu_calls(1, 2);
 }
 

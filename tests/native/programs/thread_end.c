@@ -1,4 +1,5 @@
-/* Threads that call from the destructors of their thread-local values, are cancelled inside calls, or end the process. */
+/* Threads that call from the destructors of their thread-local values, are cancelled inside calls, or are still at it
+ * when the process ends. */
 #include "gpu.h"
 
 #include <pthread.h>
@@ -27,24 +28,33 @@ static void *cancelled(void *unused)
     return NULL;
 }
 
-int main(void)
+static void start_and_end(void *(*body)(void *), int how_many, int cancel)
 {
-    pthread_t thread;
+    for (int i = 0; i < how_many; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, body, &key);
+        if (cancel) {
+            usleep(1000);
+            pthread_cancel(thread);
+        }
+        pthread_join(thread, NULL);
+    }
+}
+
+int main(int argc, char **argv)
+{
     gpu_open();
     pthread_key_create(&key, last_call);
-    for (int i = 0; i < 50; i++) {
-        pthread_create(&thread, NULL, ends, &key);
-        pthread_join(thread, NULL);
-    }
-    for (int i = 0; i < 50; i++) {
+    if (is(argc, argv, "destructors"))
+        start_and_end(ends, 50, 0);
+    if (is(argc, argv, "cancelled"))
+        start_and_end(cancelled, 50, 1);
+    gpu_calls(3, 10);
+    if (is(argc, argv, "exit")) {
+        pthread_t thread;
         pthread_create(&thread, NULL, cancelled, NULL);
         usleep(1000);
-        pthread_cancel(thread);
-        pthread_join(thread, NULL);
     }
-    gpu_calls(3, 10);
-    pthread_create(&thread, NULL, cancelled, NULL);
-    usleep(1000);
     puts("done");
     return 0;
 }

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
+from gpudx.backends.opencl import entry
 from gpudx.backends.tool import Bundled, Linking, Tool
 
 HERE = Path(__file__).resolve().parent
@@ -14,8 +16,14 @@ PIP_DEVICE = 'pip install "pyopencl[pocl]" (loader and processor device, no root
 
 
 def environment(lib: Path) -> dict[str, str]:
-    """The loader takes the recorder as a layer. ocl-icd 2.3.1 hands only the first of the list to children."""
-    return {"OPENCL_LAYERS": str(lib)}
+    """The loader takes the recorder as a layer, unless it was built to come in by symbols. ocl-icd 2.3.1 hands only the
+    first of the list to children."""
+    return {} if lib.name == entry.BY_SYMBOLS else {"OPENCL_LAYERS": str(lib)}
+
+
+def library(lib: Path, program: Path, base: Mapping[str, str]) -> Path:
+    """The build with OpenCL symbols where the program's loader knows no layers; GPUDX_OPENCL overrides."""
+    return entry.library_for(lib, program, base, base.get(entry.VARIABLE, "auto"))
 
 
 def bundled_loader() -> Bundled | None:

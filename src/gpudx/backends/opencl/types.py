@@ -1,7 +1,8 @@
 """Sizes of OpenCL C types, from their declared names and, for structures, from the program's source.
 
 OpenCL C specification: 6.1.1 and 6.1.2 (scalars and vectors; a 3-component vector takes the room of 4), 6.1.5
-(alignment: each type to its own size), 6.11.1 (packed). What cannot be worked out is None, never a guess.
+(alignment: each type to its own size), 6.11.1 (packed). What cannot be worked out is None, never a guess: structures
+with an alignment of their own, and those defined in several ways (behind #if).
 """
 
 from __future__ import annotations
@@ -72,15 +73,25 @@ def _struct(name: str, source: str, bits: int, depth: int) -> Layout | None:
     if depth > 4:
         return None
     text = _clean(source)
-    for match in STRUCT.finditer(text):
-        if name not in (match["tag"], match["name"]):
-            continue
-        packed = "packed" in (match["before"] or "") + (match["after"] or "")
-        return _layout(match["body"], match[2] == "union", packed, text, bits, depth)
-    alias = re.search(rf"typedef\s+([\w\s]+?)\s+{re.escape(name)}\s*;", text)
-    if alias and base_name(alias[1]) != name:
-        return layout_of(alias[1], source, bits) if depth < 4 else None
-    return None
+    found = [m for m in STRUCT.finditer(text) if name in (m["tag"], m["name"])]
+    if found:
+        layouts = {_of_definition(match, text, bits, depth) for match in found}
+        return layouts.pop() if len(layouts) == 1 else None
+    aliases = {base_name(m) for m in re.findall(rf"typedef\s+([\w\s]+?)\s+{re.escape(name)}\s*;", text)}
+    if len(aliases) != 1 or name in aliases:
+        return None
+    return _aliased(aliases.pop(), source, bits, depth + 1)
+
+
+def _aliased(name: str, source: str, bits: int, depth: int) -> Layout | None:
+    return layout_of(name, source, bits) if scalar_of(name) or name in POINTER_WIDE else _struct(name, source, bits, depth)
+
+
+def _of_definition(match: re.Match[str], text: str, bits: int, depth: int) -> Layout | None:
+    attributes = (match["before"] or "") + (match["after"] or "")
+    if "aligned" in attributes + match["body"] or re.search(r"#\s*pragma\s+pack", text):
+        return None
+    return _layout(match["body"], match[2] == "union", "packed" in attributes, text, bits, depth)
 
 
 def _layout(body: str, union: bool, packed: bool, source: str, bits: int, depth: int) -> Layout | None:

@@ -1,0 +1,110 @@
+/* The arguments of a launch, as they stand when it is made.
+ *
+ * Written like those of OpenCL: one struct gdx_argument each, values over 8 bytes whole in the tail. The parts are
+ * written in this order because readers expect the argument list at the head of the blob. */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "cuda/hooks.h"
+
+/* Where the values are: an array of pointers, or one packed buffer. */
+struct source {
+    struct gdx_lane *lane;
+    void **params;
+    const char *buffer;
+    size_t buffer_bytes;
+};
+
+/* Driver API reference, cuLaunchKernel: `extra` is a list of pairs that CU_LAUNCH_PARAM_END closes. */
+static void find_buffer(struct source *source, void **extra)
+{
+    const size_t *size = NULL;
+    enum { PAIRS = 8 };
+    for (int i = 0; i < PAIRS && gdx_readable(source->lane, extra, 2 * sizeof *extra); i++, extra += 2) {
+        if ((uintptr_t)extra[0] == CU_LAUNCH_PARAM_END)
+            break;
+        if ((uintptr_t)extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            source->buffer = extra[1];
+        if ((uintptr_t)extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+            size = extra[1];
+    }
+    if (source->buffer && size && gdx_readable(source->lane, size, sizeof *size))
+        source->buffer_bytes = *size;
+    if (!source->buffer_bytes || source->buffer_bytes > GDX_BLOB_MAX
+        || !gdx_readable(source->lane, source->buffer, source->buffer_bytes))
+        source->buffer = NULL;
+}
+
+/* The value of one parameter, NULL when it cannot be read. */
+static const void *value_of(const struct source *source, const struct gdx_cu_param *param, uint32_t index)
+{
+    if (source->buffer)
+        return (size_t)param->offset + param->size <= source->buffer_bytes ? source->buffer + param->offset : NULL;
+    const void *at = source->params ? source->params[index] : NULL;
+    return at && param->size && gdx_readable(source->lane, at, param->size) ? at : NULL;
+}
+
+static inline uint64_t first_word(const void *at, uint32_t size)
+{
+    uint64_t word = 0;
+    if (GDX_LIKELY(size >= 8))
+        memcpy(&word, at, 8);
+    else if (size == 4)
+        memcpy(&word, at, 4);
+    else
+        memcpy(&word, at, size);
+    return word;
+}
+
+static struct gdx_argument argument(const struct gdx_cu_param *param, uint32_t index, const void *at, uint32_t tid,
+                                    char *tail)
+{
+    struct gdx_argument out = { .index = (uint16_t)index, .flags = GDX_ARG_set, .size = param->size, .setter = tid };
+    if (GDX_UNLIKELY(!at)) {
+        out.flags |= GDX_ARG_unreadable;
+        return out;
+    }
+    out.value = first_word(at, param->size);
+    if (GDX_LIKELY(param->size <= 8))
+        return out;
+    if (tail && param->tail != UINT32_MAX) {
+        out.tail = param->tail;
+        memcpy(tail + param->tail, at, param->size);
+    } else {
+        out.tail = UINT32_MAX;
+        out.flags |= GDX_ARG_cut;
+    }
+    return out;
+}
+
+/* Without a layout only a packed buffer says anything; it is kept whole, as far as there is room. */
+static void put_raw(struct gdx_open *open, const struct source *source)
+{
+    open->slot->flags |= GDX_FLAG_cut;
+    if (source->buffer)
+        gdx_put(open, GDX_PART_argument_tail, source->buffer,
+                source->buffer_bytes < GDX_CU_TAIL ? source->buffer_bytes : GDX_CU_TAIL);
+}
+
+void gdx_cu_put_arguments(struct gdx_open *open, const struct gdx_cu_layout *layout, void **params, void **extra)
+{
+    struct source source = { .lane = open->lane };
+    if (GDX_UNLIKELY(!params && extra))
+        find_buffer(&source, extra);
+    if (GDX_UNLIKELY(!layout)) {
+        put_raw(open, &source);
+        return;
+    }
+    if (!layout->count)
+        return;
+    if (params && gdx_readable(open->lane, params, layout->count * sizeof *params))
+        source.params = params;
+    char *tail = layout->tail_bytes ? gdx_part(open, GDX_PART_argument_tail, layout->tail_bytes) : NULL;
+    if (tail)
+        memset(tail, 0, layout->tail_bytes);
+    struct gdx_argument *room = gdx_part(open, GDX_PART_arguments, layout->count * sizeof *room);
+    for (uint32_t i = 0; room && i < layout->count; i++)
+        room[i] = argument(&layout->params[i], i, value_of(&source, &layout->params[i], i), open->lane->tid, tail);
+    if (layout->count < layout->all)
+        open->slot->flags |= GDX_FLAG_cut;
+}

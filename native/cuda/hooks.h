@@ -1,0 +1,145 @@
+/* The CUDA driver API in neutral events. Most wrappers are made from schema/cuda.toml; the rest is here, by subject.
+ *
+ * One rule keeps this safe: gdx_cu_next holds functions of libcuda itself and nothing else, and a wrapper only ever
+ * stands in front of the function of its own name (entry.c says how a program comes to call it). All questions of ours
+ * go to gdx_cu_next, never through a wrapper. */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "core/recorder.h"
+#include "cu_abi.h"
+
+/* Every name the driver exports, in the order of gdx_cu_next; wrapper is NULL where we do not record. */
+struct gdx_cu_name { const char *name; void *wrapper; };
+extern const struct gdx_cu_name gdx_cu_names[GDX_CU_NAMES];
+
+/* ---- entry.c: the way in ---- */
+
+extern _Atomic(void *) gdx_cu_targets[GDX_CU_NAMES];  /* where our exported symbols lead; NULL: not known yet */
+void *gdx_cu_resolve(unsigned number, void *caller);
+
+static inline void *gdx_cu_symbol(unsigned number, void *caller)
+{
+    void *at = atomic_load_explicit(&gdx_cu_targets[number], memory_order_acquire);
+    return GDX_LIKELY(at) ? at : gdx_cu_resolve(number, caller);
+}
+
+/* ---- contexts.c: which context the thread is in, devices, streams that are being captured ---- */
+
+struct gdx_cu_thread { uint32_t generation, context; };
+extern __thread struct gdx_cu_thread gdx_cu_thread __attribute__((tls_model("initial-exec")));
+extern _Atomic int gdx_cu_captures;  /* streams being captured in this process */
+
+void gdx_cu_learn_context(void);
+bool gdx_cu_is_captured(CUstream queue, bool own_thread);
+int gdx_cu_current_device(void);     /* -1: no context */
+
+/* Like gdx_begin, for calls that are made in the thread's current context. */
+static inline bool gdx_cu_begin(struct gdx_open *open, uint32_t call, void *caller)
+{
+    if (GDX_UNLIKELY(!gdx_cu_thread.context))
+        gdx_cu_learn_context();
+    if (!gdx_begin(open, call, caller))
+        return false;
+    if (GDX_LIKELY(gdx_cu_thread.generation == open->generation))
+        open->slot->context = gdx_cu_thread.context;
+    return true;
+}
+
+/* ---- endings ---- */
+
+static inline void gdx_cu_end(struct gdx_open *open, CUresult status)
+{
+    gdx_end(open, status);
+}
+
+/* For calls that put work into a stream. Asked afterwards, because only then is the stream known to be a good one. */
+static inline void gdx_cu_end_on(struct gdx_open *open, CUstream queue, bool own_thread, CUresult status)
+{
+    if (GDX_UNLIKELY(atomic_load_explicit(&gdx_cu_captures, memory_order_relaxed) > 0) && status == CUDA_SUCCESS
+        && gdx_still_open(open) && gdx_cu_is_captured(queue, own_thread))
+        open->slot->flags |= GDX_FLAG_captured;
+    gdx_end(open, status);
+}
+
+/* Failures of work that ran earlier are reported by whichever call comes next, queries included. */
+static inline bool gdx_cu_of_earlier_work(CUresult status)
+{
+    return status == CUDA_ERROR_ECC_UNCORRECTABLE || status == CUDA_ERROR_NVLINK_UNCORRECTABLE
+        || status == CUDA_ERROR_CONTAINED || status == CUDA_ERROR_UNKNOWN
+        || (status >= CUDA_ERROR_ILLEGAL_ADDRESS && status <= CUDA_ERROR_TENSOR_MEMORY_LEAK);
+}
+
+/* "Not ready" is an answer, not a failure. */
+static inline bool gdx_cu_worth_noting(CUresult status)
+{
+    return status != CUDA_SUCCESS && status != CUDA_ERROR_NOT_READY;
+}
+
+static inline void gdx_cu_end_query(struct gdx_open *open, CUresult status)
+{
+    if (gdx_cu_of_earlier_work(status))
+        gdx_end(open, status);
+    else
+        gdx_end_quiet(open, status);
+}
+
+static inline void gdx_cu_end_late(struct gdx_open *open, CUresult status)
+{
+    gdx_end(open, status);
+}
+
+/* ---- words ---- */
+
+#define GDX_CU_WORD(x) ((uint64_t)(uintptr_t)(x))
+
+/* The stream that is meant: 0 in entries for per-thread default streams is the thread's own. */
+static inline uint64_t gdx_cu_queue(CUstream queue, bool own_thread)
+{
+    return !queue && own_thread ? CU_STREAM_PER_THREAD : GDX_CU_WORD(queue);
+}
+
+static inline uint64_t gdx_cu_location(CUmemLocation location)
+{
+    return (uint64_t)(uint32_t)location.type | (uint64_t)(uint32_t)location.id << 32;
+}
+
+/* Content of `count` elements; a count that cannot be true is left to gdx_put to refuse. */
+static inline void gdx_cu_put_array(struct gdx_open *open, uint32_t field, const void *data, size_t count, size_t element)
+{
+    gdx_put(open, field, data, count > GDX_BLOB_MAX ? GDX_BLOB_MAX + 1 : count * element);
+}
+
+/* ---- functions.c: the functions a program can launch, and where their parameters lie ---- */
+
+enum { GDX_CU_ARGUMENTS = 256, GDX_CU_TAIL = 4096 };  /* most arguments, and bytes of long ones, kept per launch */
+
+struct gdx_cu_param {
+    uint32_t offset, size;
+    uint32_t tail;       /* its place among the long values; UINT32_MAX: short, or no room */
+};
+struct gdx_cu_layout {
+    uint32_t count;      /* of `params` */
+    uint32_t all;        /* how many the function has */
+    uint32_t bytes;      /* of the whole parameter block */
+    uint32_t tail_bytes;
+    struct gdx_cu_param params[];
+};
+
+/* The parameters of a function that is about to be launched; NULL when they are not known. The first time, the driver
+ * is asked and the answer noted. Only functions that the driver gave to the program are asked about: a stale or made-up
+ * handle must reach the driver inside the program's own, recorded call. */
+const struct gdx_cu_layout *gdx_cu_layout_of(CUfunction function);
+void gdx_cu_meet(uintptr_t function, uintptr_t owner, bool is_kernel);
+void gdx_cu_met_by_launch(CUfunction function);  /* an unknown handle that the driver accepted */
+void gdx_cu_forget_owner(uintptr_t owner);       /* its module or library is about to be unloaded */
+void gdx_cu_forget_functions(void);              /* a context is about to go, with all of its modules */
+
+/* arguments.c */
+void gdx_cu_put_arguments(struct gdx_open *open, const struct gdx_cu_layout *layout, void **params, void **extra);
+
+/* ---- copies.c ---- */
+
+struct gdx_cu_box { uint64_t src, dst, src_pitch, dst_pitch, width, height, depth, kinds; };
+struct gdx_cu_box gdx_cu_box3(const CUDA_MEMCPY3D *copy);

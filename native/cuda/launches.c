@@ -1,0 +1,137 @@
+/* Launches: written down with all of their arguments before the driver sees them. */
+#define _GNU_SOURCE
+#include "cuda/hooks.h"
+
+struct shape { unsigned int grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes; };
+
+static inline void put_shape(struct gdx_open *open, uint64_t queue, CUfunction kernel, struct shape shape)
+{
+    uint64_t *w = open->slot->w;
+    w[0] = queue;
+    w[1] = GDX_CU_WORD(kernel);
+    w[2] = shape.grid_x;
+    w[3] = shape.grid_y;
+    w[4] = shape.grid_z;
+    w[5] = shape.block_x;
+    w[6] = shape.block_y;
+    w[7] = shape.block_z;
+    w[8] = shape.shared_bytes;
+}
+
+static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, const struct gdx_cu_layout *layout,
+                       CUfunction kernel, CUresult result)
+{
+    gdx_cu_end_on(open, queue, own_thread, result);
+    if (GDX_UNLIKELY(!layout) && result == CUDA_SUCCESS)
+        gdx_cu_met_by_launch(kernel);
+}
+
+#define SHAPE (struct shape){ grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes }
+#define SHAPE_PARAMETERS                                                                                         \
+    unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x, unsigned int block_y,  \
+        unsigned int block_z, unsigned int shared_bytes
+#define SHAPE_ARGUMENTS grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes
+
+#define LAUNCH_KERNEL(name, own_thread)                                                                          \
+    CUresult rec_##name(CUfunction kernel, SHAPE_PARAMETERS, CUstream queue, void **params, void **extra)        \
+    {                                                                                                            \
+        struct gdx_open open;                                                                                    \
+        const struct gdx_cu_layout *layout = gdx_cu_layout_of(kernel);                                           \
+        if (gdx_cu_begin(&open, GDX_CALL_cuLaunchKernel, __builtin_return_address(0))) {                         \
+            put_shape(&open, gdx_cu_queue(queue, own_thread), kernel, SHAPE);                                    \
+            gdx_cu_put_arguments(&open, layout, params, extra);                                                  \
+            gdx_commit(&open);                                                                                   \
+        }                                                                                                        \
+        CUresult result = gdx_cu_next.name(kernel, SHAPE_ARGUMENTS, queue, params, extra);                       \
+        end(&open, queue, own_thread, layout, kernel, result);                                                   \
+        return result;                                                                                           \
+    }
+LAUNCH_KERNEL(cuLaunchKernel, false)
+LAUNCH_KERNEL(cuLaunchKernel_ptsz, true)
+
+#define LAUNCH_COOPERATIVE(name, own_thread)                                                                     \
+    CUresult rec_##name(CUfunction kernel, SHAPE_PARAMETERS, CUstream queue, void **params)                      \
+    {                                                                                                            \
+        struct gdx_open open;                                                                                    \
+        const struct gdx_cu_layout *layout = gdx_cu_layout_of(kernel);                                           \
+        if (gdx_cu_begin(&open, GDX_CALL_cuLaunchCooperativeKernel, __builtin_return_address(0))) {              \
+            put_shape(&open, gdx_cu_queue(queue, own_thread), kernel, SHAPE);                                    \
+            gdx_cu_put_arguments(&open, layout, params, NULL);                                                   \
+            gdx_commit(&open);                                                                                   \
+        }                                                                                                        \
+        CUresult result = gdx_cu_next.name(kernel, SHAPE_ARGUMENTS, queue, params);                              \
+        end(&open, queue, own_thread, layout, kernel, result);                                                   \
+        return result;                                                                                           \
+    }
+LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel, false)
+LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, true)
+
+/* What a configuration says, where it can be read; its attributes are part 0 of the blob. */
+static void put_config(struct gdx_open *open, const CUlaunchConfig *config, CUfunction kernel, bool own_thread)
+{
+    if (!config || !gdx_readable(open->lane, config, sizeof *config)) {
+        put_shape(open, 0, kernel, (struct shape){ 0 });
+        open->slot->flags |= GDX_FLAG_cut;
+        return;
+    }
+    const struct shape shape = { config->grid_x,  config->grid_y,  config->grid_z,      config->block_x,
+                                 config->block_y, config->block_z, config->shared_bytes };
+    put_shape(open, gdx_cu_queue(config->queue, own_thread), kernel, shape);
+    if (config->attribute_count)
+        gdx_cu_put_array(open, 0, config->attributes, config->attribute_count, sizeof *config->attributes);
+}
+
+#define LAUNCH_EX(name, own_thread)                                                                              \
+    CUresult rec_##name(const CUlaunchConfig *config, CUfunction kernel, void **params, void **extra)            \
+    {                                                                                                            \
+        struct gdx_open open;                                                                                    \
+        const struct gdx_cu_layout *layout = gdx_cu_layout_of(kernel);                                           \
+        if (gdx_cu_begin(&open, GDX_CALL_cuLaunchKernelEx, __builtin_return_address(0))) {                       \
+            put_config(&open, config, kernel, own_thread);                                                       \
+            gdx_cu_put_arguments(&open, layout, params, extra);                                                  \
+            gdx_commit(&open);                                                                                   \
+        }                                                                                                        \
+        CUresult result = gdx_cu_next.name(config, kernel, params, extra);                                       \
+        end(&open, result == CUDA_SUCCESS ? config->queue : NULL, own_thread, layout, kernel, result);           \
+        return result;                                                                                           \
+    }
+LAUNCH_EX(cuLaunchKernelEx, false)
+LAUNCH_EX(cuLaunchKernelEx_ptsz, true)
+
+/* The oldest form: block and parameters were set on the function by calls before. */
+static bool begin_old(struct gdx_open *open, uint32_t call, CUfunction kernel, int x, int y, CUstream queue, void *caller)
+{
+    if (!gdx_cu_begin(open, call, caller))
+        return false;
+    put_shape(open, gdx_cu_queue(queue, false), kernel, (struct shape){ (unsigned)x, (unsigned)y, 1, 0, 0, 0, 0 });
+    open->slot->flags |= GDX_FLAG_cut;
+    gdx_commit(open);
+    return true;
+}
+
+CUresult rec_cuLaunch(CUfunction kernel)
+{
+    struct gdx_open open;
+    begin_old(&open, GDX_CALL_cuLaunch, kernel, 1, 1, NULL, __builtin_return_address(0));
+    CUresult result = gdx_cu_next.cuLaunch(kernel);
+    gdx_cu_end(&open, result);
+    return result;
+}
+
+CUresult rec_cuLaunchGrid(CUfunction kernel, int grid_x, int grid_y)
+{
+    struct gdx_open open;
+    begin_old(&open, GDX_CALL_cuLaunchGrid, kernel, grid_x, grid_y, NULL, __builtin_return_address(0));
+    CUresult result = gdx_cu_next.cuLaunchGrid(kernel, grid_x, grid_y);
+    gdx_cu_end(&open, result);
+    return result;
+}
+
+CUresult rec_cuLaunchGridAsync(CUfunction kernel, int grid_x, int grid_y, CUstream queue)
+{
+    struct gdx_open open;
+    begin_old(&open, GDX_CALL_cuLaunchGridAsync, kernel, grid_x, grid_y, queue, __builtin_return_address(0));
+    CUresult result = gdx_cu_next.cuLaunchGridAsync(kernel, grid_x, grid_y, queue);
+    gdx_cu_end_on(&open, queue, false, result);
+    return result;
+}

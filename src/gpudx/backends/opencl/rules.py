@@ -1,0 +1,28 @@
+"""Rules of OpenCL that depend on versions and build options."""
+
+from __future__ import annotations
+
+import re
+
+VERSION = re.compile(r"OpenCL (\d+)\.(\d+)")
+STANDARD = re.compile(r"-cl-std=CL(?:C)?(\d+)\.(\d+)")
+
+
+def whole_groups(device_version: str, build_options: str) -> bool | None:
+    """Must the global size be a multiple of the local size? None when only the driver knows.
+
+    OpenCL 2.0 allows a remainder, to programs built with -cl-std=CL2.0 or later; without the option programs are
+    OpenCL C 1.x. In OpenCL 3.0 it is optional again (OpenCL 3.0 specification, clEnqueueNDRangeKernel).
+    """
+    version, standard = VERSION.search(device_version), STANDARD.search(build_options)
+    if not version or int(version[1]) < 2:
+        return True
+    if not standard or int(standard[1]) < 2 or "-cl-uniform-work-group-size" in build_options:
+        return True
+    return False if int(version[1]) == 2 else None
+
+
+def empty_launches(device_version: str) -> bool:
+    """May the global size be 0? From OpenCL 2.1 on."""
+    version = VERSION.search(device_version)
+    return bool(version) and (int(version[1]), int(version[2])) >= (2, 1)  # type: ignore[index]

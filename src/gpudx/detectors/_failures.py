@@ -1,0 +1,144 @@
+"""Failing calls, folded: which were made at one place, which came of which, and which the program went on after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx.detectors._groups import groups
+from gpudx.facts import Facts
+from gpudx.trace import CallInfo
+
+I64 = NDArray[np.int64]
+COMMANDS = ("launch", "copy", "fill", "map", "unmap", "native_kernel", "migrate", "acquire", "hand_back", "marker", "barrier")
+CLEANUP = ("release", "query", "wait", "flush", "free_later", "unmap", "callback")
+OWN = ("handle:mem", "handle:kernel", "handle:program", "handle:sampler")  # what a failure can be passed on by
+
+
+@dataclass
+class Failure:
+    """Calls that failed in the same way at the same place, and what came of them."""
+
+    position: int  # the first
+    count: int
+    info: CallInfo
+    status: int
+    tid: int
+    handles: dict[str, int]  # field -> handle, without events
+    followers: list[Failure] = field(default_factory=list)
+
+    @property
+    def null(self) -> set[str]:
+        """Fields that hold a null handle."""
+        return {name for name, value in self.handles.items() if not value}
+
+    @property
+    def makes(self) -> str:
+        """The kind of handle that the call should have given, "" if none."""
+        return dict(self.info.fields).get("result", "") if self.info.does == "create" else ""
+
+
+class Failures:
+    """The failing calls of one process, first to last."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+
+    @cached_property
+    def all(self) -> list[Failure]:
+        """One per call, status and call site, by their first occurrence."""
+        trace, positions = self._facts.trace, self._facts.errors.position
+        keys = (trace.call[positions], trace.column("status", positions), trace.column("caller", positions))
+        return [self.at(int(part[0]), len(part)) for part in groups(positions, *keys)]
+
+    def at(self, position: int, count: int = 1) -> Failure:
+        """The failing call at a position."""
+        trace, one = self._facts.trace, np.array([position])
+        info, words = trace.info(position), trace.record(position)
+        handles = {n: words[n] for n, kind in info.fields if kind.startswith("handle:") and n not in ("result", "event")}
+        status, tid = int(trace.column("status", one)[0]), int(trace.column("tid", one)[0])
+        return Failure(position, count, info, status, tid, handles)
+
+    @cached_property
+    def roots(self) -> list[Failure]:
+        """The failures that are not followers of an earlier one."""
+        roots: list[Failure] = []
+        for failure in self.all:
+            leader = next((root for root in roots if _follows(failure, root)), None)
+            if leader:
+                leader.followers.append(failure)
+            else:
+                roots.append(failure)
+        return roots
+
+    # ---- what the program did next ----
+
+    def ignored(self, failure: Failure) -> str:
+        """How we know that the program went on as if the call had succeeded; "" if it may have dealt with it."""
+        if any(_used_null(f, failure) for f in failure.followers):
+            return "what it should have given was used all the same"
+        if failure.info.does == "set_arg":
+            return self._launched_anyway(failure)
+        if any(_shares(f, failure) for f in failure.followers) and failure.info.does in ("create", "build", *COMMANDS):
+            return "the same objects were used again, and those calls failed too"
+        return self._went_on(failure) if failure.info.does in COMMANDS else ""
+
+    def _launched_anyway(self, failure: Failure) -> str:
+        """A refused argument, and then a launch of the kernel without a good setting in between."""
+        sets, launches, words = self._facts.set_args, self._facts.launches, self._facts.trace.record(failure.position)
+        later = launches.position[(launches.kernel == words["kernel"]) & (launches.position > failure.position)]
+        if not len(later):
+            return ""
+        again = (sets.kernel == words["kernel"]) & (sets.index == words["index"]) & (sets.status == 0)
+        between = again & (sets.position > failure.position) & (sets.position < later[0])
+        return "" if between.any() else f"the kernel was launched all the same (call {int(later[0]) + 1})"
+
+    def _went_on(self, failure: Failure) -> str:
+        """A refused command, and then other commands in the same queue without a repetition that succeeded."""
+        later = self._commands_after(failure)
+        if not len(later):
+            return ""
+        trace = self._facts.trace
+        same = later[trace.call[later] == failure.info.number]
+        same = same[trace.column("status", same) == 0]
+        for name, value in failure.handles.items():
+            same = same[trace.field(failure.info, name, same) == value]
+        return "" if len(same) else f"the program went on with {trace.info(int(later[0])).name} (call {int(later[0]) + 1})"
+
+    def _commands_after(self, failure: Failure) -> I64:
+        trace = self._facts.trace
+        calls = tuple(c for c in trace.schema.calls if c.does in COMMANDS and c.word("queue") == 0)
+        positions = trace.select(calls)
+        positions = positions[positions > failure.position]
+        same = trace.column("tid", positions) == failure.tid
+        return positions[same & (trace.words(positions, 0) == failure.handles.get("queue", 0))]
+
+    def stopped_at(self, failure: Failure) -> bool:
+        """Did the failing thread do nothing but tidy up after it?"""
+        trace = self._facts.trace
+        later = np.arange(failure.position + 1, len(trace))
+        later = later[trace.column("tid", later) == failure.tid]
+        tidy = np.array([c.does in CLEANUP or c.api == "note" for c in trace.schema.calls])
+        return bool(tidy[trace.call[later]].all())
+
+
+def _used_null(failure: Failure, root: Failure) -> bool:
+    """Was a null handle used of the very kind that the first call should have given?"""
+    kinds = dict(failure.info.fields)
+    return bool(root.makes) and any(kinds[name] == root.makes for name in failure.null)
+
+
+def _shares(failure: Failure, root: Failure) -> bool:
+    kinds, own = dict(failure.info.fields), dict(root.info.fields)
+    ours = {value for name, value in root.handles.items() if value and own[name] in OWN}
+    return any(value in ours and kinds[name] in OWN for name, value in failure.handles.items())
+
+
+def _follows(failure: Failure, root: Failure) -> bool:
+    """Does a later failure come of an earlier one, as far as objects and status can show it?"""
+    same = failure.info.number == root.info.number and failure.status == root.status
+    earlier = [root, *root.followers]
+    return same or any(_used_null(failure, one) or _shares(failure, one) for one in earlier)

@@ -1,0 +1,56 @@
+"""Sentences' parts that several detectors need, and the sites they speak of."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterable, Sequence
+
+from gpudx.facts import Facts
+from gpudx.facts.kernels import ArgInfo
+from gpudx.model import Site
+
+MOST_NAMED = 3
+
+
+def declared(facts: Facts, kernel_row: int, index: int) -> ArgInfo | None:
+    """What the kernel's source declares for an argument, None when the driver did not say."""
+    info = facts.kernels.info(kernel_row)
+    return info.args.get(index) if info else None
+
+
+def argument(facts: Facts, kernel_row: int, index: int) -> str:
+    """ "argument 1 (ushort* d)"."""
+    known = declared(facts, kernel_row, index)
+    return f"argument {index}" + (f" ({known.type} {known.name})" if known else "")
+
+
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """ "1 byte", "1,024 bytes"."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def several(names: Sequence[str], most: int = MOST_NAMED) -> str:
+    """ "a", "a and b", "a, b, c and 4 others"."""
+    shown, more = list(names[:most]), len(names) - most
+    tail = [plural(more, "other")] if more > 0 else [shown.pop()] if shown else []
+    return " and ".join(filter(None, [", ".join(shown), *tail]))
+
+
+def site_of(facts: Facts, position: int) -> Site:
+    """The site of a call, with the argument and value it sets if it sets one: the same for every detector."""
+    if facts.trace.info(position).does != "set_arg":
+        return facts.sites.at(position)
+    words = facts.trace.record(position)
+    return facts.sites.at(position, argument=words["index"], value=words["value"])
+
+
+def sites_of(facts: Facts, positions: Iterable[int]) -> tuple[Site, ...]:
+    return tuple(site_of(facts, int(p)) for p in positions)
+
+
+def signal_name(number: int) -> str:
+    """ "SIGSEGV" for 11."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,100 @@
+"""A kernel was launched with an argument that was never set.
+
+Arguments belong to the kernel object: a second object of the same kernel begins with none, and an argument whose setting
+was refused is not set either. The driver refuses the launch, or runs it with whatever stands in that place.
+
+Example:
+
+    cl_kernel second = clCreateKernel(program, "scale", &status);   // the arguments of the first are not copied
+    clEnqueueNDRangeKernel(queue, second, 1, NULL, &n, NULL, 0, NULL, NULL);
+
+Mend it by setting every argument on this very kernel object before its first launch, and by checking each setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx.detectors import Run
+from gpudx.detectors._groups import groups
+from gpudx.detectors._words import argument, several, site_of
+from gpudx.facts import Facts
+from gpudx.model import Evidence, Finding
+
+ID = "argument-never-set"
+LOOKED_AT = 8  # launches of one function, for one whose arguments are known to be missing
+KEPT = 64  # native/opencl/arguments.c: a launch is recorded with so many arguments at most
+I64 = NDArray[np.int64]
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding per kernel function; repeats are counted."""
+    launches = facts.launches
+    declared = launches.declared.arguments(launches.kernel_row)
+    checked = (declared > 0) & (declared <= KEPT)
+    missing = checked & (_given(facts) < declared)
+    refused = checked & ~missing & (launches.status != 0)
+    for rows in (np.flatnonzero(missing), np.flatnonzero(refused)):
+        for part in groups(rows, facts.kernels.functions(launches.kernel_row[rows])):
+            found = _first(facts, part)
+            if found:
+                yield _finding(facts, run, *found, len(part) if missing[part[0]] else 1)
+
+
+def _given(facts: Facts) -> I64:
+    """How many arguments each launch had; each index is recorded once."""
+    return np.bincount(facts.launches.arguments.launch, minlength=len(facts.launches))
+
+
+def _first(facts: Facts, part: I64) -> tuple[int, dict[int, int | None]] | None:
+    """The first launch with unset arguments: its row, and for each index the refused setting, or None if there is none."""
+    for row in map(int, part[:LOOKED_AT]):
+        unset = _unset(facts, row)
+        if unset:
+            return row, unset
+    return None
+
+
+def _unset(facts: Facts, row: int) -> dict[int, int | None]:
+    info = facts.launches.info(row)
+    given = {int(a["index"]) for a in facts.launches.values(row)}
+    failed = int(facts.launches.status[row]) != 0
+    lost = any(gap.kind == "overwritten" for gap in facts.trace.gaps)
+    if info is None or (not given and not failed and lost):
+        return {}  # nothing was kept of this object, and the driver saw nothing wrong
+    tried, set_ = _settings(facts, row)
+    never: dict[int, int | None] = {i: None for i in range(info.num_args) if i not in given and i not in set_}
+    refused: dict[int, int | None] = {i: at for i, at in tried.items() if i not in set_}
+    return dict(sorted({**never, **(refused if failed else {})}.items()))
+
+
+def _settings(facts: Facts, row: int) -> tuple[dict[int, int], set[int]]:
+    """Before the launch, on its kernel object: the last refused setting of each argument, and what was set for good."""
+    sets, launches = facts.set_args, facts.launches
+    until = int(np.searchsorted(sets.position, launches.position[row]))
+    rows = np.flatnonzero(sets.kernel_row[:until] == launches.kernel_row[row])
+    good = sets.status[rows] == 0
+    tried = {int(i): int(rows[~good][sets.index[rows[~good]] == i][-1]) for i in np.unique(sets.index[rows[~good]])}
+    return tried, {int(i) for i in np.unique(sets.index[rows[good]])}
+
+
+def _finding(facts: Facts, run: Run, row: int, unset: dict[int, int | None], count: int) -> Finding:
+    launches = facts.launches
+    kernel_row, site = int(launches.kernel_row[row]), site_of(facts, int(launches.position[row]))
+    names = [argument(facts, kernel_row, index) for index in unset]
+    attempts = [int(facts.set_args.position[at]) for at in unset.values() if at is not None]
+    tried = f"; the only attempt (call {attempts[0] + 1}) was refused" if attempts else ""
+    message = f"Kernel {site.kernel} was launched although {several(names)} had never been set{tried}."
+    evidence = [Evidence(f"no setting of {name} on this kernel object succeeded before the launch", (site.number,)) for name in names[:8]]
+    evidence += [Evidence(f"call {at + 1} was refused with {facts.errors.status_name(at)}", (at + 1,)) for at in attempts[:8]]
+    if site.status:
+        evidence.append(Evidence(f"the launch ended with {site.status}", (site.number,)))
+    tolerated = int(launches.status[row]) != 0 and not run.failed
+    return Finding(
+        id=ID, severity="warning" if tolerated else "error", message=message, evidence=tuple(evidence), site=site,
+        others=tuple(site_of(facts, at) for at in attempts[:8]), count=count, causes=(ID,),
+        facts=(("kernel", site.kernel or "?"), ("arguments", ",".join(map(str, unset)))),
+    )

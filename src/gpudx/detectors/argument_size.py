@@ -1,0 +1,92 @@
+"""A kernel argument was given with another size than the kernel declares.
+
+clSetKernelArg copies as many bytes as it is told. Some drivers refuse a size that does not fit; others copy what they get,
+and the kernel reads bytes behind it that nobody set, or half of the value. The usual reasons: a host structure with
+other padding than the device's, a three-component vector (which takes the room of four), a double where the kernel has a
+float, an int where it has a long.
+
+Example:
+
+    struct range { long first; int count; };            // 16 bytes on the device: 4 bytes of padding at the end
+    clSetKernelArg(kernel, 1, 12, &range);               // 12 bytes
+    clSetKernelArg(kernel, 2, 3 * sizeof(float), xyz);   // kernel: float3, which is 16 bytes
+
+Mend it by passing `sizeof` of a host type with the same layout: cl_float3, cl_long, a structure with the same padding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gpudx.detectors import Run
+from gpudx.detectors._groups import groups
+from gpudx.detectors._words import argument, declared, plural, site_of
+from gpudx.facts import Facts
+from gpudx.facts.kernels import ArgInfo
+from gpudx.model import Evidence, Finding
+
+ID = "argument-size"
+FLOATS = {2: "half", 4: "float", 8: "double"}
+INTEGERS = {1: "char", 2: "short", 4: "int", 8: "long, size_t or pointer"}
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding per kernel argument and size that was passed; repeats are counted."""
+    sets = facts.set_args
+    sizes = sets.declared.get("size", sets.kernel_row, sets.index)
+    rows = np.flatnonzero((sizes >= 0) & (sets.size != sizes) & (sets.pointer != 0) & ~sets.svm)
+    functions = facts.kernels.functions(sets.kernel_row[rows])
+    for part in groups(rows, functions, sets.index[rows], sets.size[rows]):
+        known = declared(facts, int(sets.kernel_row[part[0]]), int(sets.index[part[0]]))
+        if known is not None and known.size is not None:
+            yield _finding(facts, int(part[0]), known, known.size, len(part))
+
+
+def _finding(facts: Facts, row: int, known: ArgInfo, size: int, count: int) -> Finding:
+    sets = facts.set_args
+    given, site = int(sets.size[row]), site_of(facts, int(sets.position[row]))
+    what = argument(facts, int(sets.kernel_row[row]), known.index)
+    reason = _reason(known, size, given)
+    message = (
+        f"{site.call} gave {plural(given, 'byte')} for {what} of kernel {site.kernel}, which takes {size:,}"
+        + (f": {reason}." if reason else ".")
+    )
+    return Finding(
+        id=ID, severity="error", message=message, site=site, count=count, causes=(ID,),
+        evidence=(Evidence(f"the kernel declares {what}, which takes {plural(size, 'byte')}", (site.number,)),
+                  Evidence(_effect(site.status, size, given), (site.number,))),
+        facts=(("kernel", site.kernel or "?"), ("argument", str(known.index)), ("given", str(given)), ("declared", str(size))),
+        details={"given": given, "declared": size, "type": known.type},
+    )
+
+
+def _effect(status: str | None, size: int, given: int) -> str:
+    if status:
+        return f"the driver refused the call with {status}" if status != "in flight" else "the call never returned"
+    if given < size:
+        return f"the driver accepted it, so the kernel reads {plural(size - given, 'byte')} that nobody set"
+    return f"the driver accepted it, and the kernel reads the first {plural(size, 'byte')} only"
+
+
+def _reason(known: ArgInfo, size: int, given: int) -> str:
+    """Why the sizes may differ, "" where no usual reason fits."""
+    if known.is_memory:
+        return "a memory argument takes the size of a handle, not of the memory"
+    if known.scalar and known.type.rstrip().endswith("3") and given * 4 == size * 3:
+        return f"{known.type} takes the room of 4 components"
+    if known.scalar:
+        return _scalar(known, size, given)
+    if known.packed and given > size:
+        return "the kernel's structure is packed, the host's is not"
+    if known.tail_padding and given == size - known.tail_padding:
+        return f"the kernel's structure has {plural(known.tail_padding, 'byte')} of padding at its end"
+    return "the host's structure has another layout than the kernel's"
+
+
+def _scalar(known: ArgInfo, size: int, given: int) -> str:
+    names = FLOATS if known.scalar in FLOATS.values() else INTEGERS
+    if given in names and size in names:
+        return f"{given} is the size of {'an' if names[given][0] == 'i' else 'a'} {names[given]}"
+    return ""

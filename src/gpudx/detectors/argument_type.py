@@ -1,0 +1,96 @@
+"""A kernel argument has the size of the declared type, but the bits of another one.
+
+An int passed where the kernel has a float (or the other way round) has the right size, so no driver can notice. The
+kernel reads the same bits as another number: the integer 1024 as the float 1.4e-42, the float 1.0 as the integer
+1065353216. Results are wrong, loops run for ever or not at all.
+
+Example:
+
+    int scale = 1024;
+    clSetKernelArg(kernel, 1, sizeof scale, &scale);     // kernel: float scale
+
+Mend it by converting on the host: `cl_float scale = 1024`.
+
+It is told only if every setting of the argument looks so, and never as more than a warning: bits alone prove nothing.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx.detectors import Run
+from gpudx.detectors._groups import groups
+from gpudx.detectors._words import argument, declared, plural, several, site_of
+from gpudx.facts import Facts
+from gpudx.model import Evidence, Finding
+
+ID = "argument-type"
+I64 = NDArray[np.int64]
+U64 = NDArray[np.uint64]
+ENOUGH = 4  # different values in the range of ordinary floats are no coincidence any more: (1/17)^4
+LOWEST, HIGHEST = 0x3A800000, 0x49800000  # the floats from 1/1024 to 2^20: one in 17 of all 32-bit patterns
+ROUND = (1 << 12) - 1  # floats that people write down end in zeros
+ELEMENTS = (1, 2, 4, 8, 16)
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding per kernel argument whose every setting looks like another type."""
+    sets = facts.set_args
+    rows = np.flatnonzero((sets.size == 4) & (sets.pointer != 0) & (sets.value != 0) & _by_value(facts))
+    for part in groups(rows, facts.kernels.functions(sets.kernel_row[rows]), sets.index[rows]):
+        known = declared(facts, int(sets.kernel_row[part[0]]), int(sets.index[part[0]]))
+        values = np.unique(sets.value[part] & np.uint64(0xFFFFFFFF))
+        if known and known.size == 4 and known.scalar == "float" and _are_integers(values):
+            yield _finding(facts, part, "an integer", values)
+        elif known and known.size == 4 and known.scalar in ("int", "uint") and _are_floats(facts, values):
+            yield _finding(facts, part, "a float", values)
+
+
+def _by_value(facts: Facts) -> NDArray[np.bool_]:
+    sets = facts.set_args
+    return sets.declared.get("size", sets.kernel_row, sets.index) == 4
+
+
+def _are_integers(values: U64) -> bool:
+    """Small integers are denormal floats, small negative ones are NaNs with nearly all bits set: nobody passes those."""
+    positive = values < 0x00800000
+    negative = values > 0xFFFF0000
+    return bool((positive | negative).all())
+
+
+def _are_floats(facts: Facts, values: U64) -> bool:
+    """Ordinary floats: round ones that are no recorded size, or several of any kind."""
+    if not ((values >= LOWEST) & (values <= HIGHEST)).all():
+        return False
+    if len(values) >= ENOUGH:
+        return True
+    round_ = (values & np.uint64(ROUND)) == 0
+    power_of_two = (values & (values - np.uint64(1))) == 0
+    return bool(round_.all()) and not power_of_two.all() and not _is_size(facts, values)
+
+
+def _is_size(facts: Facts, values: U64) -> bool:
+    """A count or size around a gigabyte looks like a float too."""
+    sizes = np.unique(facts.objects.table["size"])
+    return bool(np.isin(np.concatenate([values * np.uint64(k) for k in ELEMENTS]), sizes).any())
+
+
+def _finding(facts: Facts, part: I64, looks_like: str, values: U64) -> Finding:
+    sets, row = facts.set_args, int(part[0])
+    site = site_of(facts, int(sets.position[row]))
+    what = argument(facts, int(sets.kernel_row[row]), int(sets.index[row]))
+    bits = int(sets.value[row]) & 0xFFFFFFFF
+    as_int, as_float = (struct.unpack(code, struct.pack("<I", bits))[0] for code in ("<i", "<f"))
+    meant, read = (as_int, f"{as_float:g}") if looks_like == "an integer" else (f"{as_float:g}", as_int)
+    message = f"{what.capitalize()} of kernel {site.kernel} seems to hold {looks_like}: {meant}, which the kernel reads as {read}."
+    shown = several([f"{int(v):#010x}" for v in values])
+    return Finding(
+        id=ID, severity="warning", message=message, site=site, count=len(part), causes=(ID,),
+        evidence=(Evidence(f"{plural(len(part), 'setting')} of {what}, all of this kind: {shown}", (site.number,)),),
+        facts=(("kernel", site.kernel or "?"), ("argument", str(site.argument)), ("looks like", looks_like)),
+        details={"bits": f"{bits:#010x}"},
+    )

@@ -1,0 +1,68 @@
+"""A call failed and the program ended because of it.
+
+The program did what it should: it looked at the status and stopped. The failing call is then where the search begins, with
+its values, the compiler's words where a build failed, and the place in the host code.
+
+Example:
+
+    status = clBuildProgram(program, 1, &device, "-cl-fast-math", NULL, NULL);   // no such option
+    if (status != CL_SUCCESS) exit(1);
+
+Mend it by reading the status in the words of the specification for this call, and by checking the values it was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudx.detectors import Run
+from gpudx.detectors._failures import Failure, Failures
+from gpudx.detectors._words import site_of
+from gpudx.facts import Facts
+from gpudx.model import Evidence, Finding
+
+ID = "failed-call"
+LOG_LINES = 12
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """At most one finding: the last failing call before a bad end, if nothing but tidying up came after it."""
+    failures = Failures(facts)
+    if run.outcome.kind not in ("exit", "signal") or not len(facts.errors):
+        return
+    last = int(facts.errors.position[-1])
+    failure = failures.at(last)
+    if failure.info.does != "release" and failures.stopped_at(failure):
+        yield _finding(facts, run, failure)
+
+
+def _finding(facts: Facts, run: Run, failure: Failure) -> Finding:
+    site = site_of(facts, failure.position)
+    of = f" for kernel {site.kernel}" if site.kernel else ""
+    evidence = [Evidence(f"{site.call} answered {site.status}: {_values(facts, failure)}", (site.number,)),
+                Evidence("nothing but tidying up followed it in its thread", (site.number,))]
+    evidence += [Evidence(f"the compiler said: {line}", (site.number,)) for line in _log(facts, failure)]
+    return Finding(
+        id=ID, severity="error", message=f"{site.call}{of} failed with {site.status}, and the program ended after it.",
+        evidence=tuple(evidence), site=site, causes=(ID,),
+        facts=(("call", site.call), ("status", site.status or "?"), ("kernel", site.kernel or "")),
+    )
+
+
+def _values(facts: Facts, failure: Failure) -> str:
+    words = facts.trace.record(failure.position)
+    texts = [f"{name} = {facts.trace.array(failure.position, name).decode('utf-8', 'replace')!r}"
+             for name, (_, kind) in failure.info.arrays.items() if kind == "text"]
+    return ", ".join([f"{name} = {words[name]:#x}" for name, _ in failure.info.fields if name != "result"] + texts)
+
+
+def _log(facts: Facts, failure: Failure) -> list[str]:
+    """What the compiler said about a failed build: the note that follows the call."""
+    note = facts.trace.schema.by_name("note_build_log")
+    program = facts.trace.record(failure.position).get("program")
+    if note is None or failure.info.does != "build":
+        return []
+    for position in map(int, facts.trace.select(note)):
+        if position > failure.position and facts.trace.record(position)["program"] == program:
+            return [line for line in facts.trace.text(position).splitlines() if line.strip()][:LOG_LINES]
+    return []

@@ -1,0 +1,57 @@
+"""A call failed and the program went on as if it had succeeded.
+
+What the call should have done is missing from then on. The failures that people see are its followers: an invalid kernel
+because the program did not build, wrong results because a copy was refused. Followers are folded under the first failure.
+
+Example:
+
+    cl_mem big = clCreateBuffer(context, 0, 1ull << 40, NULL, NULL);   // refused; nobody looks
+    clSetKernelArg(kernel, 0, sizeof big, &big);
+    clEnqueueNDRangeKernel(...);                                        // CL_INVALID_KERNEL_ARGS, and that is reported
+
+Mend it by checking the status of this call and stopping there; then find out why it fails.
+
+Programs try things out: a format, a build option, a work-group size. A failure after which the program did something
+else instead is not told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudx.detectors import Run
+from gpudx.detectors._failures import Failure, Failures
+from gpudx.detectors._words import plural, several, site_of, sites_of
+from gpudx.facts import Facts
+from gpudx.model import Evidence, Finding
+
+ID = "ignored-error"
+SHOWN = 5
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding per first failure that the program went on after."""
+    failures = Failures(facts)
+    for failure in failures.roots:
+        how = failures.ignored(failure)
+        if how:
+            yield _finding(facts, run, failure, how)
+
+
+def _finding(facts: Facts, run: Run, failure: Failure, how: str) -> Finding:
+    site = site_of(facts, failure.position)
+    followers = failure.followers
+    later = sum(f.count for f in followers)
+    names = several([f"{f.info.name} ({facts.errors.status_name(f.position)})" for f in followers])
+    tail = f"; {plural(later, 'later call')} failed because of it: {names}" if followers else ""
+    evidence = [Evidence(f"{site.call} answered {site.status}", (site.number,)), Evidence(how, (site.number,))]
+    for f in followers[:SHOWN]:
+        evidence.append(Evidence(f"follower: {f.info.name} answered {facts.errors.status_name(f.position)}", (f.position + 1,)))
+    of = f" for kernel {site.kernel}" if site.kernel else ""
+    return Finding(
+        id=ID, severity="error" if run.failed else "warning", site=site, count=failure.count, causes=(ID,),
+        message=f"{site.call}{of} failed with {site.status} and the program went on{tail}.", evidence=tuple(evidence),
+        others=sites_of(facts, [f.position for f in followers[:SHOWN]]),
+        facts=(("call", site.call), ("status", site.status or "?"), ("kernel", site.kernel or "")),
+        details={"followers": later},
+    )

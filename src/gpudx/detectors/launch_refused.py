@@ -1,0 +1,150 @@
+"""A launch was refused because of its sizes.
+
+The status says which group of limits was broken, not which limit, and not by how much. Every limit that was recorded is
+compared with the launch, and each one that it breaks is listed with its numbers: work-group size against device and
+kernel, each dimension, divisibility, a work-group size that the kernel requires, local memory, empty sizes. If none is
+broken, that is said instead of guessing.
+
+Example:
+
+    size_t local[2] = {64, 64};                          // 4096 work-items; the kernel can have 1024
+    clEnqueueNDRangeKernel(queue, kernel, 2, NULL, global, local, 0, NULL, NULL);
+
+Mend it by asking the kernel (clGetKernelWorkGroupInfo), not the device, for the largest work-group, and by rounding the
+global size up to a multiple of the local one, with a bounds check in the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from gpudx.detectors import Run
+from gpudx.detectors._groups import groups
+from gpudx.detectors._words import plural, site_of
+from gpudx.facts import Facts
+from gpudx.facts.kernels import Device, DeviceLimits
+from gpudx.model import Evidence, Finding
+
+ID = "launch-refused"
+Sizes = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Launch:
+    """A launch with everything that limits it. Sizes that were not given are 0."""
+
+    sizes: Sizes
+    groups: Sizes
+    device: Device
+    limits: DeviceLimits | None
+    local_arguments: int
+    whole_groups: bool | None
+    may_be_empty: bool
+
+    @property
+    def items(self) -> int:
+        """Work-items of one group; 0 when the program left it to the driver."""
+        return prod(g or 1 for g in self.groups) if any(self.groups) else 0
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding per kernel function, sizes and status; repeats are counted."""
+    launches = facts.launches
+    rows = np.flatnonzero(launches.status != 0)
+    functions = facts.kernels.functions(launches.kernel_row[rows])
+    for part in groups(rows, functions, launches.status[rows], *launches.sizes(rows)):
+        found = _finding(facts, run, int(part[0]), len(part))
+        if found:
+            yield found
+
+
+def _launch(facts: Facts, row: int) -> _Launch | None:
+    launches, position = facts.launches, int(facts.launches.position[row])
+    device = facts.kernels.device_of(int(launches.queue[row]), position)
+    info, kernel_row = launches.info(row), int(launches.kernel_row[row])
+    if device is None:
+        return None
+    limits = next((one for one in (info.limits if info else ()) if one.device == device.handle), None)
+    local = facts.trace.schema.argument_flags["local"]
+    dynamic = sum(int(a["size"]) for a in launches.values(row) if a["flags"] & local)
+    return _Launch(*launches.geometry(row), device, limits, dynamic,
+                   facts.kernels.whole_groups(kernel_row, device, position), facts.kernels.empty_launches(device))
+
+
+def broken(launch: _Launch) -> list[str]:
+    """Every limit that the launch breaks, with its numbers."""
+    found = [*_empty(launch), *_group_size(launch), *_dimensions(launch), *_required(launch), *_local_memory(launch)]
+    if launch.whole_groups or (launch.whole_groups is None and not found):
+        found += _remainder(launch)
+    return found
+
+
+def _empty(launch: _Launch) -> Iterator[str]:
+    given = [i for i in range(3) if launch.sizes[i] or launch.groups[i]]
+    last = given[-1] if given else 0
+    for i in range(last + 1):
+        if not launch.sizes[i] and not launch.may_be_empty:
+            yield f"the global size in dimension {i} is 0, or was not given" if not given else f"the global size in dimension {i} is 0"
+        if any(launch.groups) and not launch.groups[i]:
+            yield f"the local size in dimension {i} is 0"
+    if not given and launch.may_be_empty:
+        yield "no global size was given, or the number of dimensions is not 1, 2 or 3"
+
+
+def _group_size(launch: _Launch) -> Iterator[str]:
+    text = f"a work-group of {' x '.join(str(g) for g in launch.groups if g)} has {plural(launch.items, 'work-item')}"
+    if launch.items > launch.device.max_work_group_size > 0:
+        yield f"{text}, the device allows {launch.device.max_work_group_size:,}"
+    elif launch.limits and launch.items > launch.limits.max_work_group_size > 0:
+        yield f"{text}, the kernel can have {launch.limits.max_work_group_size:,} on this device"
+
+
+def _dimensions(launch: _Launch) -> Iterator[str]:
+    for i, (size, most) in enumerate(zip(launch.groups, launch.device.max_item_sizes, strict=False)):
+        if size > most > 0:
+            yield f"the local size in dimension {i} is {size:,}, the device allows {most:,}"
+
+
+def _required(launch: _Launch) -> Iterator[str]:
+    required = launch.limits.required if launch.limits else ()
+    if not any(required):
+        return
+    wanted = " x ".join(map(str, required))
+    if not any(launch.groups):
+        yield f"the kernel requires work-groups of {wanted}, and no local size was given"
+    elif tuple(g or 1 for g in launch.groups) != tuple(r or 1 for r in required):
+        yield f"the kernel requires work-groups of {wanted}, the launch has {' x '.join(str(g or 1) for g in launch.groups)}"
+
+
+def _local_memory(launch: _Launch) -> Iterator[str]:
+    own = launch.limits.local_mem_size if launch.limits else 0
+    if own + launch.local_arguments > launch.device.local_mem_size > 0:
+        yield (f"local memory: {own:,} bytes in the kernel and {launch.local_arguments:,} as arguments pass the "
+               f"{plural(launch.device.local_mem_size, 'byte')} of the device")
+
+
+def _remainder(launch: _Launch) -> Iterator[str]:
+    for i, (size, group) in enumerate(zip(launch.sizes, launch.groups, strict=True)):
+        if group and size % group:
+            yield f"the global size in dimension {i} is {size:,}, not a multiple of the local size {group:,}"
+
+
+def _finding(facts: Facts, run: Run, row: int, count: int) -> Finding | None:
+    launch = _launch(facts, row)
+    if launch is None:
+        return None
+    site, found = site_of(facts, int(facts.launches.position[row])), broken(launch)
+    evidence = [Evidence(text, (site.number,)) for text in found]
+    evidence.append(Evidence(f"the driver answered {site.status}", (site.number,)))
+    what = "; ".join(found) if found else "its sizes break none of the limits that were recorded"
+    return Finding(
+        id=ID, severity=("error" if run.failed else "warning") if found else "info",
+        message=f"The launch of kernel {site.kernel} was refused with {site.status}: {what}.", evidence=tuple(evidence),
+        site=site, count=count, causes=(ID,) if found else (),
+        facts=(("kernel", site.kernel or "?"), ("status", site.status or "?"), ("limits", what)),
+        details={"limits_broken": len(found)},
+    )

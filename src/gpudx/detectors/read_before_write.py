@@ -1,0 +1,108 @@
+"""A buffer was read before anything had written it.
+
+A new buffer holds whatever its memory held before: zeros on one driver, old data on another, and sometimes yesterday's right
+results. Nothing wrote it: it was not made from host memory, no copy, fill or map went to it, and no launch before was
+given it in a place where it could have written.
+
+Example:
+
+    cl_mem sums = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, NULL, &status);
+    clEnqueueReadBuffer(queue, sums, CL_TRUE, 0, bytes, out, 0, NULL, NULL);    // the launch was forgotten
+
+Mend it by writing or filling the buffer first, or by finding out why the launch that should write it was not made.
+
+A warning only: reading back what is then thrown away is harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx.detectors import Run
+from gpudx.detectors._groups import groups
+from gpudx.detectors._words import argument, site_of
+from gpudx.facts import Facts
+from gpudx.facts.accesses import MAY, WRITE
+from gpudx.facts.objects import KINDS
+from gpudx.model import Evidence, Finding
+
+ID = "read-before-write"
+I64 = NDArray[np.int64]
+LATE = np.int64(1) << np.int64(62)
+OUTSIDE = ("native_kernel", "acquire")  # writers that name their memory in a list
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding per reading call (and kernel argument); buffers after the first are counted."""
+    table = facts.accesses
+    root = _roots(facts)[table["object"]]
+    writes = (table["how"] & WRITE) != 0
+    written = np.full(len(facts.objects), LATE)
+    np.minimum.at(written, root[writes], table["position"][writes])
+    fresh = _fresh(facts)
+    early = np.flatnonzero(~writes & fresh[root] & (table["position"] < written[root]))
+    first = early[np.unique(root[early], return_index=True)[1]]  # accesses are in order of time
+    calls = facts.trace.call[table["position"][first]]
+    for part in groups(first, calls, _functions(facts, first), table["argument"][first]):
+        yield _finding(facts, int(part[0]), int(root[part[0]]), len(part))
+
+
+def _roots(facts: Facts) -> I64:
+    """The buffer that each object is part of: itself, unless it is a sub-buffer."""
+    parent = facts.objects.table["parent"]
+    return np.where(parent >= 0, parent, np.arange(len(parent)))
+
+
+def _fresh(facts: Facts) -> NDArray[np.bool_]:
+    """Buffers that began with no content, and whose whole life was kept."""
+    table = facts.objects.table
+    fresh = (table["kind"] == KINDS.index("buffer")) & (table["host_ptr"] == 0) & (table["size"] > 0)
+    fresh &= table["born"] >= _complete_since(facts)
+    for position in map(int, facts.trace.select(tuple(c for c in facts.trace.schema.calls if c.does in OUTSIDE))):
+        handles = np.frombuffer(facts.trace.array(position, "mems"), "<u8")
+        rows = facts.objects.at(handles, np.full(len(handles), position))
+        fresh[rows[rows >= 0]] = False
+    return np.asarray(fresh)
+
+
+def _complete_since(facts: Facts) -> int:
+    """The position from which on every thread's calls were kept; objects made before may have been written unseen."""
+    if not any(gap.kind == "overwritten" for gap in facts.trace.gaps):
+        return 0
+    ring = facts.trace.select(tuple(c for c in facts.trace.schema.calls if c.does in ("set_arg", "launch", "copy", "fill", "map")))
+    _, first = np.unique(facts.trace.column("tid", ring), return_index=True)
+    return int(ring[first].max()) if len(first) else len(facts.trace)
+
+
+def _functions(facts: Facts, rows: I64) -> I64:
+    """The kernel function of each access, -1 for copies."""
+    positions = facts.accesses["position"][rows]
+    at = np.searchsorted(facts.launches.position, positions).clip(0, max(len(facts.launches) - 1, 0))
+    if not len(facts.launches):
+        return np.full(len(rows), -1)
+    found = np.where(facts.launches.position[at] == positions, facts.launches.kernel_row[at], -1)
+    return facts.kernels.functions(found)
+
+
+def _finding(facts: Facts, row: int, obj: int, count: int) -> Finding:
+    access = facts.accesses[row]
+    position, index = int(access["position"]), int(access["argument"])
+    born = int(facts.objects.table["born"][obj])
+    label = facts.objects.label(obj)
+    site = facts.sites.at(position, argument=index) if index >= 0 else site_of(facts, position)
+    launch = facts.launches.at_position(position)
+    if launch is not None and access["how"] & MAY:
+        how = f"was given to kernel {site.kernel} as {argument(facts, int(facts.launches.kernel_row[launch]), index)}, which is read only,"
+    else:
+        how = f"was read by {site.call}"
+    return Finding(
+        id=ID, severity="warning", message=f"{label.capitalize()} {how} before anything had written it.", site=site,
+        evidence=(Evidence(f"call {born + 1} made {label} without content", (born + 1,)),
+                  Evidence(f"no copy, fill, map or launch before call {position + 1} could have written it", (position + 1,))),
+        others=(site_of(facts, born),), allocation=label, count=count, causes=(ID,),
+        facts=(("call", site.call), ("kernel", site.kernel or ""), ("argument", str(index))),
+        details={"allocation_size": int(facts.objects.table["size"][obj]), "state": "live"},
+    )

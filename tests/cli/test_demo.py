@@ -1,0 +1,141 @@
+"""gpudx demo: builds an incident, runs it, and compares the diagnosis with the expected one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cli_kit import Gpudx
+from sample_cases import DIAGNOSIS, FULL, PASSED
+
+from gpudx import incidents
+from gpudx.errors import UserError
+from gpudx.model import Outcome
+
+DESCRIPTION = """
+name = "crash"
+title = "It crashes"
+story = "First sentence. Second sentence."
+backend = "none"
+sources = ["main.c"]
+flags = []
+libs = ["m"]
+twin_flags = ["-DTWIN"]
+run = ["7"]
+[expect]
+cause = "some-cause"
+kernel = "restore"
+argument = 1
+outcomes = ["exit:7"]
+"""
+MAIN = """#include <stdlib.h>
+int main(int count, char **words)
+{
+#ifdef TWIN
+    return 0;
+#endif
+    return atoi(words[1]);
+}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "incidents/crash"
+    place.mkdir(parents=True)
+    (place / "incident.toml").write_text(DESCRIPTION)
+    (place / "main.c").write_text(MAIN)
+    return tmp_path / "incidents"
+
+
+@pytest.fixture
+def demo(gpudx_cli: Gpudx, folder: Path, tmp_path: Path) -> Gpudx:
+    """gpudx demo over the folder above: sitecustomize points the package there."""
+    (tmp_path / "site").mkdir()
+    text = f"import gpudx.incidents, pathlib\ngpudx.incidents.PACKAGED = pathlib.Path({str(folder)!r})\n"
+    (tmp_path / "site/sitecustomize.py").write_text(text)
+    import gpudx
+
+    path = f"{tmp_path / 'site'}:{Path(gpudx.__file__).parents[1]}"
+    return lambda *words, **more: gpudx_cli("demo", *words, PYTHONPATH=path, **more)
+
+
+def test_as_expected(demo: Gpudx, tmp_path: Path) -> None:
+    done = demo("crash", "--case", "case", finds="confirmed")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("gpudx: crash: It crashes\ngpudx: First sentence.\ngpudx: CONFIRMED some-cause\n")
+    assert done.stderr.endswith("gpudx: as expected: some-cause\n")
+    assert str(tmp_path / "case") in done.stderr
+    assert (tmp_path / "case/build/crash").is_file()
+    assert (tmp_path / "case/case.json").is_file()
+
+
+def test_the_first_is_the_default_and_the_list(demo: Gpudx) -> None:
+    assert demo(finds="confirmed").returncode == 0
+    assert demo("--list").stdout.split(maxsplit=1) == ["crash", "It crashes\n"]
+
+
+def test_not_as_expected(demo: Gpudx) -> None:
+    done = demo("crash")
+    assert done.returncode == 1
+    assert "not as expected: expected some-cause, found no cause" in done.stderr
+
+
+def test_the_twin(demo: Gpudx) -> None:
+    done = demo("crash", "--twin")
+    assert done.returncode == 0, done.stderr
+    assert "as expected: no fault" in done.stderr
+    assert demo("crash", "--twin", finds="likely").returncode == 1
+
+
+def test_an_analysis_that_fails(demo: Gpudx) -> None:
+    done = demo("crash", finds="bug")
+    assert done.returncode == 1
+    assert "could not be done" in done.stderr
+
+
+def test_mistakes(demo: Gpudx, folder: Path, tmp_path: Path) -> None:
+    done = demo("nothing")
+    assert done.returncode == 2 and "choose one of crash" in done.stderr
+    (folder / "crash/main.c").write_text("int main(void){return nothing;}")
+    done = demo("crash")
+    assert done.returncode == 2 and "cannot be built" in done.stderr
+    done = demo("crash", CC="no-such-compiler")
+    assert done.returncode == 2 and "C compiler" in done.stderr
+
+
+@pytest.mark.parametrize("text", ["name = ", "name = 'x'", DESCRIPTION.replace('story = "First', 'story = 1 # "')])
+def test_descriptions_that_are_none(folder: Path, text: str) -> None:
+    (folder / "crash/incident.toml").write_text(text)
+    with pytest.raises(UserError, match="does not describe an incident"):
+        incidents.every(folder)
+
+
+def test_no_incidents(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="reinstall"):
+        incidents.every(tmp_path)
+
+
+def test_differences(folder: Path) -> None:
+    incident = incidents.every(folder)["crash"]
+    expect = {"cause": DIAGNOSIS.cause, "call": "clSetKernelArg", "kernel": "restore_q4_0", "argument": 1}
+    fitting = replace(incident, expect={**expect, "value": "0x48000", "outcomes": ["signal:SIGSEGV"]})
+    assert incidents.differences(fitting, FULL, False) == []
+    other = replace(incident, expect={**expect, "kernel": "x", "outcomes": ["exit:1", "exit:2"]})
+    assert incidents.differences(other, FULL, False) == [
+        "expected the program to end with exit:1 or exit:2, it ended with signal:SIGSEGV (a race may need another run)",
+        "expected kernel x, found restore_q4_0",
+    ]
+    assert incidents.differences(fitting, PASSED, True) == []
+    assert len(incidents.differences(fitting, FULL, True)) == 3
+    assert incidents.outcome_word(replace(FULL, outcome=Outcome("timeout", ""))) == "timeout"
+
+
+def test_the_incidents_of_the_source_tree() -> None:
+    if not incidents.IN_SOURCE_TREE.is_dir():
+        pytest.skip("not in a source tree")
+    for name, incident in incidents.every(incidents.IN_SOURCE_TREE).items():
+        assert incident.folder.name == name
+        assert all((incident.folder / source).is_file() for source in incident.sources)
+        assert incident.title and incident.story and incident.expect["cause"]

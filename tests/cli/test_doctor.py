@@ -1,0 +1,69 @@
+"""gpudx doctor: honest about what is here and what is not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from cli_kit import Gpudx
+
+from gpudx import native
+from gpudx.cli.doctor import coverage_lines
+from gpudx.errors import UserError
+
+
+def test_the_table(gpudx_cli: Gpudx, recorder: Path) -> None:
+    done = gpudx_cli("doctor")
+    assert done.returncode == 0, done.stderr
+    assert f"recorder            found       0.1.0 {recorder}" in done.stdout
+    assert "self-test: loaded into a test process" in done.stdout
+    for name in (
+        "Python",
+        "C compiler",
+        "OpenCL loader",
+        "OpenCL devices",
+        "NVIDIA driver",
+        "compute-sanitizer",
+        "hipcc",
+    ):
+        assert f"\n{name}" in f"\n{done.stdout}"
+    for line in done.stdout.splitlines():
+        assert line[:1] == " " or line[20:29].strip() in ("found", "not found", "broken")
+
+
+def test_what_is_missing_says_how_to_get_it(gpudx_cli: Gpudx) -> None:
+    done = gpudx_cli("doctor", PATH="/nowhere", CC="")
+    assert "C compiler          not found" in done.stdout
+    assert "to install: apt install oclgrind" in done.stdout
+    assert "pip install nvidia-cuda-sanitizer-api" in done.stdout
+
+
+def test_a_recorder_that_does_not_load(gpudx_cli: Gpudx, tmp_path: Path) -> None:
+    (tmp_path / "lib.so").write_text("no library")
+    done = gpudx_cli("doctor", GPUDX_LIB=str(tmp_path / "lib.so"))
+    assert done.returncode == 1
+    assert "recorder            broken" in done.stdout and "without the recorder" in done.stdout
+    done = gpudx_cli("doctor", GPUDX_LIB="/no/lib.so")
+    assert done.returncode == 1
+    assert "recorder            not found" in done.stdout
+
+
+def test_coverage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = [
+        {"name": "note_device", "api": "note", "does": ""},
+        {"name": "clFinish", "api": "opencl", "does": "wait"},
+        {"name": "clOld", "api": "opencl", "does": "", "skip": "Windows only"},
+    ]
+    (tmp_path / "schema.json").write_text(json.dumps({"calls": calls}))
+    monkeypatch.setattr(native, "PACKAGED", tmp_path)
+    lines = list(coverage_lines())
+    assert lines[1] == "1 of 2 API calls are recorded"
+    assert lines[2].split() == ["clFinish", "recorded", "(wait)"]
+    assert lines[3].endswith("not recorded: Windows only")
+    (tmp_path / "schema.json").write_text("[]")
+    with pytest.raises(UserError, match="reinstall"):
+        list(coverage_lines())
+    (tmp_path / "schema.json").unlink()
+    with pytest.raises(UserError, match="reinstall"):
+        list(coverage_lines())

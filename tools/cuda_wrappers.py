@@ -1,0 +1,164 @@
+"""One recording wrapper per exported name of the CUDA driver: reserve, fill, commit, call the driver, patch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cuda_header import cuda_calls, entries, parameters, per_thread, prototype
+from cuda_model import CudaCall, CudaParam
+from schema_model import Call
+
+HEAD = '/* Made by tools/generate.py. */\n#include "cuda/hooks.h"\n'
+
+
+def as_word(call: CudaCall, expression: str, base: str, depth: int) -> str:
+    """A C expression widened to the 64-bit word that is recorded."""
+    assert call.types
+    if base == "CUmemLocation" and depth == 0:
+        return f"gdx_cu_location({expression})"
+    if depth or call.types.wide(base):
+        return f"(uint64_t)(uintptr_t){expression}"
+    return f"(uint64_t)(int64_t){expression}" if base in ("int", "CUresult", "CUdevice") else f"(uint64_t){expression}"
+
+
+def array_line(call: CudaCall, index: int, param: CudaParam) -> str:
+    """Records the content an array parameter points to."""
+    count = call.arrays[param.name]
+    if count == "text":
+        return f"gdx_put_text(&open, {index}, {param.name});"
+    if count.endswith(" bytes"):
+        return f"gdx_put(&open, {index}, {param.name}, {count.removesuffix(' bytes')});"
+    size = "1" if param.base == "void" and param.depth == 1 else f"sizeof *{param.name}"
+    return f"gdx_cu_put_array(&open, {index}, {param.name}, {count}, {size});"
+
+
+def value_of(call: CudaCall, param: CudaParam, own_thread: bool) -> str:
+    if param.how == "out":
+        return "0"
+    if param.base == "CUstream" and param.depth == 0:
+        return f"gdx_cu_queue({param.name}, {int(own_thread)})"
+    return as_word(call, param.name, param.base, param.depth)
+
+
+def fill_lines(call: CudaCall, own_thread: bool) -> list[str]:
+    """Stores the parameters, before the driver sees them."""
+    lines, word = [], 0
+    for index, param in enumerate(call.params):
+        assert isinstance(param, CudaParam)
+        if param.name in call.arrays:
+            lines.append(array_line(call, index, param))
+        elif call.recorded(param):
+            lines.append(f"open.slot->w[{word}] = {value_of(call, param, own_thread)};")
+            word += 1
+    if call.default_queue:
+        lines.append(f"open.slot->w[{word}] = gdx_cu_queue(NULL, {int(own_thread)});")
+    return lines
+
+
+def patch_lines(call: CudaCall) -> list[str]:
+    """Stores what the driver gave back, where the program wanted it."""
+    recorded = [p for p in call.params if call.recorded(p)]
+    lines = []
+    for word, param in enumerate(recorded):
+        assert isinstance(param, CudaParam)
+        if param.how == "out":
+            value = as_word(call, f"*{param.name}", param.base, param.depth - 1)
+            lines += [f"if ({param.name})", f"    open.slot->w[{word}] = {value};"]
+    return lines
+
+
+def arguments(call: Call) -> str:
+    return ", ".join(p.name for p in call.params)
+
+
+def queue_of(call: CudaCall) -> str | None:
+    """The stream parameter that receives the work, if there is one."""
+    wanted = [p.name for p in call.params if p.type == "CUstream" and p.name == "queue"]
+    return wanted[0] if wanted else None
+
+
+def hook_call(call: CudaCall, when: str) -> list[str]:
+    if not getattr(call, when):
+        return []
+    given = [*(["result"] if when == "after" else []), *(p.name for p in call.params)]
+    return [f"gdx_cu_{when}_{call.name}({', '.join(given)});"]
+
+
+def end_line(call: CudaCall, own_thread: bool) -> str:
+    queue = queue_of(call)
+    if queue and call.verb not in ("release", "begin_capture") and call.name != "cuStreamEndCapture":
+        return f"gdx_cu_end_on(&open, {queue}, {int(own_thread)}, result);"
+    return "gdx_cu_end(&open, result);"
+
+
+def wrapper(call: CudaCall, name: str) -> str:
+    """Writes the call down before the driver sees it."""
+    own_thread = per_thread(name)
+    begin = "gdx_cu_begin" if call.uses_context else "gdx_begin"
+    body = [
+        "struct gdx_open open;",
+        f"if ({begin}(&open, GDX_CALL_{call.name}, __builtin_return_address(0))) {{",
+        *(f"    {line}" for line in fill_lines(call, own_thread)),
+        "    gdx_commit(&open);",
+        "}",
+        *hook_call(call, "before"),
+        f"CUresult result = gdx_cu_next.{name}({arguments(call)});",
+    ]
+    if patch := patch_lines(call):
+        body += ["if (result == CUDA_SUCCESS && gdx_still_open(&open)) {", *(f"    {line}" for line in patch), "}"]
+    body += [end_line(call, own_thread), *hook_call(call, "after"), "return result;"]
+    return function(call, name, body)
+
+
+def failure_wrapper(call: CudaCall, name: str) -> str:
+    """Writes the call down after the driver, and only if it failed."""
+    body = [
+        f"CUresult result = gdx_cu_next.{name}({arguments(call)});",
+        "if (GDX_UNLIKELY(gdx_cu_worth_noting(result))) {",
+        "    struct gdx_open open;",
+        f"    if (gdx_begin(&open, GDX_CALL_{call.name}, __builtin_return_address(0))) {{",
+        *(f"        {line}" for line in fill_lines(call, per_thread(name))),
+        "        gdx_commit(&open);",
+        "    }",
+        f"    gdx_cu_end_{'query' if call.verb == 'query' else 'late'}(&open, result);",
+        "}",
+        *hook_call(call, "after"),
+        "return result;",
+    ]
+    if call.verb == "poll":
+        body[1] = "if (result != CUDA_ERROR_NOT_READY) {"
+    return function(call, name, body)
+
+
+def function(call: CudaCall, name: str, body: list[str]) -> str:
+    return "\n".join([f"static {prototype(call, 'rec_' + name)}", "{", *(f"    {line}" for line in body), "}"])
+
+
+def wrappers(cuda: dict[str, Any], calls: list[Call]) -> str:
+    own = [(c, name) for c in cuda_calls(calls) if not c.skip and not c.by_hand for name in c.names]
+    parts = [failure_wrapper(c, name) if c.only_failures else wrapper(c, name) for c, name in own]
+    wrapped = {name for c in cuda_calls(calls) if not c.skip for name in c.names}
+    rows = [
+        f'    {{ "{name}", {f"(void *)rec_{name}" if name in wrapped else "NULL"} }},' for name, _ in entries(cuda, calls)
+    ]
+    table = "const struct gdx_cu_name gdx_cu_names[GDX_CU_NAMES] = {\n" + "\n".join(rows) + "\n};\n"
+    return "\n\n".join([HEAD, *parts, table])
+
+
+def export(call: CudaCall, name: str) -> str:
+    return "\n".join(
+        [
+            f"GDX_EXPORT {prototype(call, name)}",
+            "{",
+            f"    CUresult (*go)({parameters(call)}) = gdx_cu_symbol(GDX_CU_{name}, __builtin_return_address(0));",
+            f"    return go ? go({arguments(call)}) : CUDA_ERROR_STUB_LIBRARY;",
+            "}",
+        ]
+    )
+
+
+def exports(calls: list[Call]) -> str:
+    """The wrapped entries as symbols, for programs and extension modules that are linked with the driver."""
+    own = [(c, name) for c in cuda_calls(calls) if not c.skip for name in c.names]
+    return "\n\n".join([HEAD, *(export(c, name) for c, name in own)]) + "\n"
+

@@ -1,0 +1,82 @@
+"""Makes the reference pages in docs/ from the files they describe. A test checks that they are current.
+
+usage: PYTHONPATH=src python tools/docs.py
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+MADE = "<!-- Made by tools/docs.py. Edit the files it describes. -->\n\n"
+
+
+def trace_format() -> str:
+    """docs/trace-format.md, from schema/events.toml."""
+    events = tomllib.loads((ROOT / "schema" / "events.toml").read_text())
+    prose = [line[2:] if line.startswith("# ") else "" for line in _head(ROOT / "schema" / "events.toml")]
+    parts = [MADE + "# The trace file\n", "\n".join(prose), ""]
+    for name, fields in events["layout"].items():
+        rows = [f"| {field} | {kind} |" for field, kind in fields]
+        parts += [f"\n## {name}\n", "| field | type |\n| --- | --- |", *rows]
+    parts += ["\n## What a call can do\n", "| word | meaning |\n| --- | --- |"]
+    parts += [f"| {word} | {meaning} |" for word, meaning in events["does"].items()]
+    parts += ["\n## Notes of the recorder\n", "| note | words | in the blob |\n| --- | --- | --- |"]
+    parts += [_note(note) for note in events["note"]]
+    return "\n".join(parts) + "\n"
+
+
+def _head(path: Path) -> list[str]:
+    lines = path.read_text().splitlines()
+    return lines[: next(i for i, line in enumerate(lines) if not line.startswith("#"))]
+
+
+def _note(note: dict[str, Any]) -> str:
+    parts = "; ".join(f"{k}: {v}" for k, v in note.get("parts", {}).items())
+    return f"| {note['name']} | {', '.join(note['fields'])} | {parts} |"
+
+
+def _page(title: str, lead: str, modules: list[tuple[str, ModuleType]]) -> str:
+    parts = [MADE + f"# {title}\n", lead]
+    for name, module in modules:
+        parts += [f"\n## {name}\n", (module.__doc__ or "").strip()]
+    return "\n".join(parts) + "\n"
+
+
+def detectors() -> str:
+    """docs/detectors.md, from the docstrings of the detectors."""
+    from gpudx.detectors import every
+
+    lead = "Each of these reads the recorded facts of one process and yields findings. One file each in src/gpudx/detectors/."
+    return _page("Detectors", lead, [(module.ID, module) for module in every()])
+
+
+def causes() -> str:
+    """docs/causes.md, from the causes' files."""
+    import importlib
+
+    from gpudx.causes import every
+
+    lead = "What a finding can mean, what would refute it, and how it is mended. One file each in src/gpudx/causes/."
+    modules = [(name, importlib.import_module("gpudx.causes." + name.replace("-", "_"))) for name in every()]
+    text = _page("Causes", lead, modules)
+    for name, cause in every().items():
+        fixes = "\n".join(f"- {fix}" for fix in cause.fix)
+        doc = (importlib.import_module("gpudx.causes." + name.replace("-", "_")).__doc__ or "").strip()
+        text = text.replace(f"\n## {name}\n\n{doc}", f"\n## {name}\n\n{doc}\n\nRefuted if: {cause.refutes_if}\n\nMend:\n{fixes}")
+    return text
+
+
+PAGES = {"trace-format.md": trace_format, "detectors.md": detectors, "causes.md": causes}
+
+
+def main() -> None:
+    for name, make in PAGES.items():
+        (ROOT / "docs" / name).write_text(make())
+
+
+if __name__ == "__main__":
+    main()
