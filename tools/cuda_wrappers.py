@@ -80,15 +80,15 @@ def queue_of(call: CudaCall) -> str | None:
 def hook_call(call: CudaCall, when: str) -> list[str]:
     if not getattr(call, when):
         return []
-    given = [*(["result"] if when == "after" else []), *(p.name for p in call.params)]
+    given = [*(["status"] if when == "after" else []), *(p.name for p in call.params)]
     return [f"gdx_cu_{when}_{call.name}({', '.join(given)});"]
 
 
 def end_line(call: CudaCall, own_thread: bool) -> str:
     queue = queue_of(call)
     if queue and call.verb not in ("release", "begin_capture") and call.name != "cuStreamEndCapture":
-        return f"gdx_cu_end_on(&open, {queue}, {int(own_thread)}, result);"
-    return "gdx_cu_end(&open, result);"
+        return f"gdx_cu_end_on(&open, {queue}, {int(own_thread)}, status);"
+    return "gdx_cu_end(&open, status);"
 
 
 def wrapper(call: CudaCall, name: str) -> str:
@@ -102,31 +102,30 @@ def wrapper(call: CudaCall, name: str) -> str:
         "    gdx_commit(&open);",
         "}",
         *hook_call(call, "before"),
-        f"CUresult result = gdx_cu_next.{name}({arguments(call)});",
+        f"CUresult status = gdx_cu_next.{name}({arguments(call)});",
     ]
     if patch := patch_lines(call):
-        body += ["if (result == CUDA_SUCCESS && gdx_still_open(&open)) {", *(f"    {line}" for line in patch), "}"]
-    body += [end_line(call, own_thread), *hook_call(call, "after"), "return result;"]
+        body += ["if (status == CUDA_SUCCESS && gdx_still_open(&open)) {", *(f"    {line}" for line in patch), "}"]
+    body += [end_line(call, own_thread), *hook_call(call, "after"), "return status;"]
     return function(call, name, body)
 
 
 def failure_wrapper(call: CudaCall, name: str) -> str:
-    """Writes the call down after the driver, and only if it failed."""
+    """Writes the call down after the driver, and only if it failed (a poll: if it was answered)."""
+    poll = call.verb == "poll"
     body = [
-        f"CUresult result = gdx_cu_next.{name}({arguments(call)});",
-        "if (GDX_UNLIKELY(gdx_cu_worth_noting(result))) {",
+        f"CUresult status = gdx_cu_next.{name}({arguments(call)});",
+        "if (status != CUDA_ERROR_NOT_READY) {" if poll else "if (GDX_UNLIKELY(gdx_cu_worth_noting(status))) {",
         "    struct gdx_open open;",
-        f"    if (gdx_begin(&open, GDX_CALL_{call.name}, __builtin_return_address(0))) {{",
+        f"    if ({'gdx_cu_begin' if poll else 'gdx_begin'}(&open, GDX_CALL_{call.name}, __builtin_return_address(0))) {{",
         *(f"        {line}" for line in fill_lines(call, per_thread(name))),
         "        gdx_commit(&open);",
         "    }",
-        f"    gdx_cu_end_{'query' if call.verb == 'query' else 'late'}(&open, result);",
+        f"    gdx_cu_end_{'query' if call.verb == 'query' else 'late'}(&open, status);",
         "}",
         *hook_call(call, "after"),
-        "return result;",
+        "return status;",
     ]
-    if call.verb == "poll":
-        body[1] = "if (result != CUDA_ERROR_NOT_READY) {"
     return function(call, name, body)
 
 

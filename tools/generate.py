@@ -8,6 +8,10 @@ usage: generate.py SCHEMA_DIR OUT_DIR
     cl_wrappers.c    one recording wrapper per OpenCL entry, and the layer's table
     cl_exports.c     the same entries as exported symbols, for loaders without layers
     cl.h             our own OpenCL header, installed as CL/cl.h for machines without the vendor's
+    cu_abi.h         CUDA driver types, constants and the table of its functions (native/cuda)
+    cu_wrappers.c    one recording wrapper per entry of the CUDA driver
+    cu_exports.c     the same entries as exported symbols, for programs linked with the driver
+    cu.h             our own header of the CUDA driver, for tests on machines without the vendor's
     schema.json      the schema text, for `gpudx doctor -v`
 """
 
@@ -19,6 +23,9 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import cuda_header
+import cuda_wrappers
+from cuda_model import load_cuda
 from opencl_header import abi_header, public_header
 from opencl_wrappers import exports, wrappers
 from schema_model import Call, load_calls
@@ -125,8 +132,10 @@ def write(path: Path, text: str) -> None:
 def main(schema_dir: Path, out: Path) -> None:
     events = tomllib.loads((schema_dir / "events.toml").read_text())
     opencl = tomllib.loads((schema_dir / "opencl.toml").read_text())
-    calls = load_calls(events, opencl)
-    text = json.dumps(trace_schema(events, calls, {"opencl": opencl["errors"]}), separators=(",", ":"))
+    cuda = tomllib.loads((schema_dir / "cuda.toml").read_text())
+    calls = [*load_calls(events, opencl), *load_cuda(events, cuda)]
+    errors = {"opencl": opencl["errors"], "cuda": cuda["errors"]}
+    text = json.dumps(trace_schema(events, calls, errors), separators=(",", ":"))
     write(out / "gdx_abi.h", abi_h(events, calls))
     write(out / "gdx_schema.c", bytes_c(text))
     write(out / "schema.json", text)
@@ -134,6 +143,10 @@ def main(schema_dir: Path, out: Path) -> None:
     write(out / "cl_wrappers.c", wrappers(calls))
     write(out / "cl_exports.c", exports(calls))
     write(out / "cl.h", public_header(opencl, calls))
+    write(out / "cu_abi.h", cuda_header.abi_header(cuda, calls))
+    write(out / "cu_wrappers.c", cuda_wrappers.wrappers(cuda, calls))
+    write(out / "cu_exports.c", cuda_wrappers.exports(calls))
+    write(out / "cu.h", cuda_header.public_header(cuda, calls))
 
 
 if __name__ == "__main__":

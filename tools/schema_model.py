@@ -153,7 +153,7 @@ def parse_params(text: str) -> tuple[Param, ...]:
 
 
 def load_call(row: dict[str, Any]) -> Call:
-    extra = {k: row[k] for k in ("reads", "writes", "maps", "host") if k in row}
+    extra: dict[str, str] = {k: row[k] for k in ("reads", "writes", "maps", "host") if k in row}
     return Call(
         api="opencl",
         name=row["name"],
@@ -167,11 +167,16 @@ def load_call(row: dict[str, Any]) -> Call:
     )
 
 
+def load_note(row: dict[str, Any]) -> Call:
+    extra = {"numbers": " ".join(row["numbers"])} if "numbers" in row else {}
+    return Call(api="note", name="note_" + row["name"], does="", note_fields=tuple(row["fields"]), extra=extra)
+
+
 def load_calls(events: dict[str, Any], opencl: dict[str, Any]) -> list[Call]:
     """All calls in the order of their numbers: number 0 is never written, notes first, then the APIs."""
     assert events["words"] == WORDS
     calls = [Call(api="note", name="note_nothing", does="")]
-    calls += [Call(api="note", name="note_" + n["name"], does="", note_fields=tuple(n["fields"])) for n in events["note"]]
+    calls += [load_note(row) for row in events["note"]]
     calls += [load_call(row) for row in opencl["call"]]
     for call in calls:
         assert len(call.fields) <= WORDS, call

@@ -463,7 +463,7 @@ bool gdx_begin(struct gdx_open *open, uint32_t call, void *caller)
     slot->blob = 0;
     slot->blob_bytes = 0;
     slot->tid = lane->tid;
-    slot->spare = 0;
+    slot->context = 0;
     slot->begin = gdx_ticks();
     open->slot = slot;
     open->lane = lane;

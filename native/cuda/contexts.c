@@ -184,13 +184,13 @@ void gdx_cu_before_cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
     (void)device;
     context_changed();
-    gdx_cu_forget_functions();
+    gdx_cu_forget_functions(false);
 }
 
 void gdx_cu_before_cuCtxDestroy_v2(CUcontext context)
 {
     (void)context;
-    gdx_cu_forget_functions();
+    gdx_cu_forget_functions(false);
 }
 
 void gdx_cu_after_cuCtxDestroy_v2(CUresult status, CUcontext context)

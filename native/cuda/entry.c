@@ -172,6 +172,8 @@ static bool of_driver(void *function)
         return true;
     if (known && still_loaded(known))
         return false;
+    if (known)
+        gdx_cu_forget_functions(true);  /* handles of a driver that is gone */
     adopt(map);
     return true;
 }
@@ -282,7 +284,7 @@ static void *instead_of_answer(void *real, const char *symbol, int version, cuui
         if (gdx_cu_names[i].wrapper && !strncmp(gdx_cu_names[i].name, symbol, strlen(symbol)))
             return gdx_cu_names[i].wrapper;
     }
-    if (!known && gdx_on() && atomic_fetch_add(&told, 1) < TOLD) {
+    if (!known && !ours(real) && gdx_on() && atomic_fetch_add(&told, 1) < TOLD) {
         const uint64_t words[] = { (uint64_t)(int64_t)version, flags };
         gdx_note(GDX_CALL_note_unknown_entry, words, 2, (struct gdx_text){ symbol, strlen(symbol) },
                  (struct gdx_text){ 0 }, NULL, 0);
@@ -309,16 +311,25 @@ CUresult rec_cuGetProcAddress_v2(const char *symbol, void **function, int versio
 
 /* ---- symbols ---- */
 
+/* A library that defines these names itself (a stub, another tool) and takes their addresses gets ours, and may hand them
+ * to others for whom no library defines them. The driver that is loaded is what they mean. */
+static void *of_known_driver(int number)
+{
+    struct link_map *known = atomic_load_explicit(&adopted, memory_order_acquire);
+    return known && still_loaded(known) ? next(number) : NULL;
+}
+
+/* Only wrappers are remembered: they are always good. What another library defines is looked up for each call, because it
+ * depends on the caller and may be unloaded. */
 void *gdx_cu_resolve(unsigned number, void *caller)
 {
     if (!gdx_real_dlsym)
         find_real_dlsym();
     void *at = gdx_real_dlsym ? without_us((int)number, caller) : NULL;
     dlerror();  /* a name that was not found is our affair; the program must not see it as its own error */
-    if (!at)
-        return NULL;
-    at = gdx_directory() ? instead_of(at, (int)number) : at;
-    atomic_store_explicit(&gdx_cu_targets[number], at, memory_order_release);
+    at = instead_of(at ? at : of_known_driver((int)number), (int)number);
+    if (at == gdx_cu_names[number].wrapper)
+        atomic_store_explicit(&gdx_cu_targets[number], at, memory_order_release);
     return at;
 }
 

@@ -123,12 +123,12 @@ void gdx_cu_forget_owner(uintptr_t owner)
             kill_row(&all[i]);
 }
 
-/* Kernels belong to libraries, which outlive contexts. */
-void gdx_cu_forget_functions(void)
+void gdx_cu_forget_functions(bool kernels_too)
 {
     struct row *all = atomic_load(&rows);
     for (size_t i = 0; all && i < ROWS; i++)
-        if (atomic_load_explicit(&all[i].function, memory_order_relaxed) && !atomic_load(&all[i].is_kernel))
+        if (atomic_load_explicit(&all[i].function, memory_order_relaxed)
+            && (kernels_too || !atomic_load(&all[i].is_kernel)))
             kill_row(&all[i]);
 }
 

@@ -134,7 +134,8 @@ const struct gdx_cu_layout *gdx_cu_layout_of(CUfunction function);
 void gdx_cu_meet(uintptr_t function, uintptr_t owner, bool is_kernel);
 void gdx_cu_met_by_launch(CUfunction function);  /* an unknown handle that the driver accepted */
 void gdx_cu_forget_owner(uintptr_t owner);       /* its module or library is about to be unloaded */
-void gdx_cu_forget_functions(void);              /* a context is about to go, with all of its modules */
+/* A context is about to go, with all of its modules; kernels belong to libraries, which outlive contexts. */
+void gdx_cu_forget_functions(bool kernels_too);
 
 /* arguments.c */
 void gdx_cu_put_arguments(struct gdx_open *open, const struct gdx_cu_layout *layout, void **params, void **extra);

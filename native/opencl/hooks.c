@@ -242,6 +242,25 @@ cl_kernel rec_clCreateKernel(cl_program program, const char *kernel_name, cl_int
     return result;
 }
 
+/* One call, many objects: each is written down as if it had been made alone. */
+static void note_made(cl_program program, cl_kernel kernel, void *caller)
+{
+    char name[1024];
+    size_t bytes = 0;
+    struct gdx_open open;
+    gdx_cl_kernel_born(kernel);
+    gdx_cl_describe_kernel(program, kernel);
+    if (gdx_cl_next.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, &bytes) != CL_SUCCESS)
+        return;
+    if (gdx_begin(&open, GDX_CALL_clCreateKernel, caller)) {
+        gdx_put(&open, 1, name, bytes ? bytes - 1 : 0);
+        open.slot->w[0] = WORD(program);
+        open.slot->w[1] = WORD(kernel);
+        gdx_commit(&open);
+        gdx_end_quiet(&open, 0);
+    }
+}
+
 cl_int rec_clCreateKernelsInProgram(cl_program program, cl_uint num_kernels, cl_kernel *kernels, cl_uint *num_kernels_ret)
 {
     struct gdx_open open;
@@ -253,23 +272,11 @@ cl_int rec_clCreateKernelsInProgram(cl_program program, cl_uint num_kernels, cl_
         gdx_commit(&open);
     }
     cl_int result = gdx_cl_next.clCreateKernelsInProgram(program, num_kernels, kernels, num_kernels_ret);
+    int saved = errno;
     gdx_end(&open, result);
-    for (cl_uint i = 0; result == CL_SUCCESS && kernels && i < *num_kernels_ret && i < num_kernels; i++) {
-        char name[1024];
-        size_t bytes = 0;
-        gdx_cl_kernel_born(kernels[i]);
-        gdx_cl_describe_kernel(program, kernels[i]);
-        if (gdx_cl_next.clGetKernelInfo(kernels[i], CL_KERNEL_FUNCTION_NAME, sizeof name, name, &bytes) != CL_SUCCESS)
-            continue;
-        /* One call, many objects: each is written down as if it had been made alone. */
-        if (BEGIN(clCreateKernel)) {
-            gdx_put(&open, 1, name, bytes ? bytes - 1 : 0);
-            open.slot->w[0] = WORD(program);
-            open.slot->w[1] = WORD(kernels[i]);
-            gdx_commit(&open);
-            gdx_end_quiet(&open, 0);
-        }
-    }
+    for (cl_uint i = 0; gdx_on() && result == CL_SUCCESS && kernels && i < *num_kernels_ret && i < num_kernels; i++)
+        note_made(program, kernels[i], __builtin_return_address(0));
+    errno = saved;
     return result;
 }
 

@@ -20,6 +20,7 @@ from gpudx.lab import loaded, program
 from gpudx.lab.outcome import outcome as outcome_of
 from gpudx.lab.recorded import RunResult
 from gpudx.model import Case, Diagnosis, Finding, Observation, Outcome, ProcessInfo
+from gpudx.model.diagnosis import OutcomeName
 from gpudx.trace import Trace, open_trace
 
 NOT_CHECKED = ("What kernels did inside their memory: recording sees calls, not accesses.",)
@@ -106,5 +107,5 @@ def _process(facts: Facts, case_dir: Path) -> ProcessInfo:
 
 def _observation(outcome: Outcome) -> Observation:
     failed = outcome.kind in FAILED_OUTCOMES
-    name = "timeout" if outcome.kind == "timeout" else "reproduced" if failed else "passed"
+    name: OutcomeName = "timeout" if outcome.kind == "timeout" else "reproduced" if failed else "passed"
     return Observation("recorded", name, int(failed), 1, outcome.summary)

@@ -42,6 +42,11 @@ def test_a_static_program_that_passes(gpudx_cli: Gpudx, tmp_path: Path) -> None:
     assert gpudx_cli("run", "--error-exitcode", "9", "--", "./app").returncode == 9
 
 
+def test_gpudx_has_one_thread_while_the_program_runs(gpudx_cli: Gpudx) -> None:
+    """Signals are read by the thread that blocks them; another one would take them and end gpudx."""
+    assert gpudx_cli("run", "--", "sh", "-c", "ls /proc/$PPID/task | wc -l").stdout == "1\n"
+
+
 def test_options_after_the_command_are_the_commands(gpudx_cli: Gpudx) -> None:
     assert gpudx_cli("run", "echo", "--timeout", "-q", "--", "x").stdout == "--timeout -q -- x\n"
 

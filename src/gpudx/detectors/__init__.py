@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
 
+from gpudx.detectors._related import with_causes
 from gpudx.facts import Facts
 from gpudx.model import Finding, Outcome
 
@@ -41,5 +42,4 @@ def every() -> tuple[ModuleType, ...]:
 
 def detect_all(facts: Facts, run: Run) -> Iterator[Finding]:
     """The findings of all detectors about one process."""
-    for detector in every():
-        yield from detector.detect(facts, run)
+    yield from with_causes([finding for detector in every() for finding in detector.detect(facts, run)])

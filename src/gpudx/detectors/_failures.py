@@ -13,7 +13,19 @@ from gpudx.facts import Facts
 from gpudx.trace import CallInfo
 
 I64 = NDArray[np.int64]
-COMMANDS = ("launch", "copy", "fill", "map", "unmap", "native_kernel", "migrate", "acquire", "hand_back", "marker", "barrier")
+COMMANDS = (
+    "launch",
+    "copy",
+    "fill",
+    "map",
+    "unmap",
+    "native_kernel",
+    "migrate",
+    "acquire",
+    "hand_back",
+    "marker",
+    "barrier",
+)
 CLEANUP = ("release", "query", "wait", "flush", "free_later", "unmap", "callback")
 OWN = ("handle:mem", "handle:kernel", "handle:program", "handle:sampler")  # what a failure can be passed on by
 
@@ -58,7 +70,9 @@ class Failures:
         """The failing call at a position."""
         trace, one = self._facts.trace, np.array([position])
         info, words = trace.info(position), trace.record(position)
-        handles = {n: words[n] for n, kind in info.fields if kind.startswith("handle:") and n not in ("result", "event")}
+        handles = {
+            n: words[n] for n, kind in info.fields if kind.startswith("handle:") and n not in ("result", "event")
+        }
         status, tid = int(trace.column("status", one)[0]), int(trace.column("tid", one)[0])
         return Failure(position, count, info, status, tid, handles)
 
@@ -106,7 +120,9 @@ class Failures:
         same = same[trace.column("status", same) == 0]
         for name, value in failure.handles.items():
             same = same[trace.field(failure.info, name, same) == value]
-        return "" if len(same) else f"the program went on with {trace.info(int(later[0])).name} (call {int(later[0]) + 1})"
+        return (
+            "" if len(same) else f"the program went on with {trace.info(int(later[0])).name} (call {int(later[0]) + 1})"
+        )
 
     def _commands_after(self, failure: Failure) -> I64:
         trace = self._facts.trace

@@ -12,7 +12,7 @@ I64 = NDArray[np.int64]
 
 
 def groups(rows: I64, *keys: NDArray[Any]) -> list[I64]:
-    """`rows` split where `keys` (one value per row) differ; the part with the earliest row first, at most MOST parts."""
+    """`rows` split where `keys` (one value per row) differ: at most MOST parts, that with the earliest row first."""
     if not len(rows):
         return []
     order = np.lexsort(keys[::-1])

@@ -16,8 +16,12 @@ I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
 # Devices and platforms have no life of their own, and events are too many to follow.
 CHECKED: dict[str, tuple[str, ...]] = {
-    "handle:mem": MEMORY, "handle:queue": ("queue",), "handle:context": ("context",), "handle:program": ("program",),
-    "handle:kernel": ("kernel",), "handle:sampler": ("sampler",),
+    "handle:mem": MEMORY,
+    "handle:queue": ("queue",),
+    "handle:context": ("context",),
+    "handle:program": ("program",),
+    "handle:kernel": ("kernel",),
+    "handle:sampler": ("sampler",),
 }
 
 

@@ -34,8 +34,12 @@ class HostRanges:
     position: I64
     source: NDArray[np.uint8]
 
-    TEXTS = ("the host memory that call {} copies from or to", "the host memory that a memory object was made from (call {})",
-             "the address that mapping memory gave (call {})", "the address of a variable whose content call {} passed")
+    TEXTS = (
+        "the host memory that call {} copies from or to",
+        "the host memory that a memory object was made from (call {})",
+        "the address that mapping memory gave (call {})",
+        "the address of a variable whose content call {} passed",
+    )
 
     def holding(self, value: int, before: int) -> HostMemory | None:
         """The last stretch named before a position that holds the address."""

@@ -64,7 +64,9 @@ class Decoder:
         if int(objects.table["gone"][row]) >= position:
             if objects.kind(row) in self._kinds:
                 return Origin("live", label, (Evidence(f"{value:#x} is {label}"),), label, size, "live")
-            return Origin("foreign", f"the handle of {label}", (Evidence(f"{value:#x} is {label}"),), label, size, "live")
+            return Origin(
+                "foreign", f"the handle of {label}", (Evidence(f"{value:#x} is {label}"),), label, size, "live"
+            )
         return self._dead(value, position, row, label, size)
 
     def _dead(self, value: int, position: int, row: int, label: str, size: int | None) -> Origin | None:
@@ -73,7 +75,9 @@ class Decoder:
         if host and host.position > died:
             return None  # the driver gave the memory back and the program has it now
         evidence = Evidence(f"{label} was released by call {died + 1}", (died + 1,))
-        return Origin("dead", f"the handle of {label}, released by call {died + 1}", (evidence,), label, size, "released")
+        return Origin(
+            "dead", f"the handle of {label}, released by call {died + 1}", (evidence,), label, size, "released"
+        )
 
     # ---- numbers ----
 
@@ -111,7 +115,11 @@ class Decoder:
         rows = np.flatnonzero((table["offset"] == value) & (table["born"] < position))
         if len(rows):
             label, born = self._facts.objects.label(int(rows[-1])), int(table["born"][rows[-1]])
-            return Origin("offset", f"the offset of {label}", (Evidence(f"call {born + 1} put {label} at {value:#x}", (born + 1,)),))
+            return Origin(
+                "offset",
+                f"the offset of {label}",
+                (Evidence(f"call {born + 1} put {label} at {value:#x}", (born + 1,)),),
+            )
         for at, name in self._lengths(value, position):
             call = self._facts.trace.info(at).name
             evidence = Evidence(f"call {at + 1}, {call}, was given {value:#x} as {name}", (at + 1,))
@@ -156,7 +164,9 @@ class Decoder:
         found = self._ranges.holding(value, position)
         if found:
             into = f", {plural(value - found.begin, 'byte')} in" if value != found.begin else ""
-            return Origin("host", found.text + into, (Evidence(f"{value:#x} is {found.text}{into}", (found.position + 1,)),))
+            return Origin(
+                "host", found.text + into, (Evidence(f"{value:#x} is {found.text}{into}", (found.position + 1,)),)
+            )
         kind = self._facts.symbols.kind(value) or ""
         names = {"stack": "an address on the program's stack", "code": "an address of code"}
         name = names.get(kind) or (f"an address inside {kind[5:]}" if kind.startswith("file:") else None)
@@ -165,6 +175,10 @@ class Decoder:
     def _nowhere(self, value: int) -> Origin:
         if self._facts.symbols.kind(value) in (None, "reserved"):
             text = "an address at which the process has no memory"
-            return Origin("unmapped", text, (Evidence(f"nothing is mapped at {value:#x}, and no recorded call gave this value"),))
+            return Origin(
+                "unmapped", text, (Evidence(f"nothing is mapped at {value:#x}, and no recorded call gave this value"),)
+            )
         text = "an address in the program's heap that no recorded call gave as a handle"
-        return Origin("heap", text, (Evidence(f"{value:#x} lies in memory of the process, and no recorded call gave it"),))
+        return Origin(
+            "heap", text, (Evidence(f"{value:#x} lies in memory of the process, and no recorded call gave it"),)
+        )

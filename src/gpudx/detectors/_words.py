@@ -24,6 +24,11 @@ def argument(facts: Facts, kernel_row: int, index: int) -> str:
     return f"argument {index}" + (f" ({known.type} {known.name})" if known else "")
 
 
+def capital(text: str) -> str:
+    """The text with a capital first letter, and otherwise as it is."""
+    return text[:1].upper() + text[1:]
+
+
 def plural(number: int, one: str, many: str | None = None) -> str:
     """ "1 byte", "1,024 bytes"."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -1,7 +1,7 @@
 """A kernel was launched with an argument that was never set.
 
-Arguments belong to the kernel object: a second object of the same kernel begins with none, and an argument whose setting
-was refused is not set either. The driver refuses the launch, or runs it with whatever stands in that place.
+Arguments belong to the kernel object: a second object of the same kernel begins with none, and an argument whose
+setting was refused is not set either. The driver refuses the launch, or runs it with whatever stands in that place.
 
 Example:
 
@@ -50,7 +50,7 @@ def _given(facts: Facts) -> I64:
 
 
 def _first(facts: Facts, part: I64) -> tuple[int, dict[int, int | None]] | None:
-    """The first launch with unset arguments: its row, and for each index the refused setting, or None if there is none."""
+    """The first launch with unset arguments: its row, and per index the refused setting, or None if there is none."""
     for row in map(int, part[:LOOKED_AT]):
         unset = _unset(facts, row)
         if unset:
@@ -86,15 +86,26 @@ def _finding(facts: Facts, run: Run, row: int, unset: dict[int, int | None], cou
     kernel_row, site = int(launches.kernel_row[row]), site_of(facts, int(launches.position[row]))
     names = [argument(facts, kernel_row, index) for index in unset]
     attempts = [int(facts.set_args.position[at]) for at in unset.values() if at is not None]
-    tried = f"; the only attempt (call {attempts[0] + 1}) was refused" if attempts else ""
+    tried = f"; the last attempt (call {attempts[0] + 1}) was refused" if attempts else ""
     message = f"Kernel {site.kernel} was launched although {several(names)} had never been set{tried}."
-    evidence = [Evidence(f"no setting of {name} on this kernel object succeeded before the launch", (site.number,)) for name in names[:8]]
-    evidence += [Evidence(f"call {at + 1} was refused with {facts.errors.status_name(at)}", (at + 1,)) for at in attempts[:8]]
+    evidence = [
+        Evidence(f"no setting of {name} on this kernel object succeeded before the launch", (site.number,))
+        for name in names[:8]
+    ]
+    evidence += [
+        Evidence(f"call {at + 1} was refused with {facts.errors.status_name(at)}", (at + 1,)) for at in attempts[:8]
+    ]
     if site.status:
         evidence.append(Evidence(f"the launch ended with {site.status}", (site.number,)))
     tolerated = int(launches.status[row]) != 0 and not run.failed
     return Finding(
-        id=ID, severity="warning" if tolerated else "error", message=message, evidence=tuple(evidence), site=site,
-        others=tuple(site_of(facts, at) for at in attempts[:8]), count=count, causes=(ID,),
+        id=ID,
+        severity="warning" if tolerated else "error",
+        message=message,
+        evidence=tuple(evidence),
+        site=site,
+        others=tuple(site_of(facts, at) for at in attempts[:8]),
+        count=count,
+        causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("arguments", ",".join(map(str, unset)))),
     )

@@ -1,9 +1,9 @@
 """A kernel argument was given with another size than the kernel declares.
 
-clSetKernelArg copies as many bytes as it is told. Some drivers refuse a size that does not fit; others copy what they get,
-and the kernel reads bytes behind it that nobody set, or half of the value. The usual reasons: a host structure with
-other padding than the device's, a three-component vector (which takes the room of four), a double where the kernel has a
-float, an int where it has a long.
+clSetKernelArg copies as many bytes as it is told. Some drivers refuse a size that does not fit; others copy what they
+get, and the kernel reads bytes behind it that nobody set, or half of the value. The usual reasons: a host structure
+with other padding than the device's, a three-component vector (which takes the room of four), a double where the
+kernel has a float, an int where it has a long.
 
 Example:
 
@@ -11,7 +11,8 @@ Example:
     clSetKernelArg(kernel, 1, 12, &range);               // 12 bytes
     clSetKernelArg(kernel, 2, 3 * sizeof(float), xyz);   // kernel: float3, which is 16 bytes
 
-Mend it by passing `sizeof` of a host type with the same layout: cl_float3, cl_long, a structure with the same padding.
+Mend it by passing `sizeof` of a host type with the same layout: cl_float3, cl_long, a structure with the same
+padding.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpudx.detectors import Run
+from gpudx.detectors._consequence import failed_launch
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import argument, declared, plural, site_of
 from gpudx.facts import Facts
@@ -49,15 +51,27 @@ def _finding(facts: Facts, row: int, known: ArgInfo, size: int, count: int) -> F
     given, site = int(sets.size[row]), site_of(facts, int(sets.position[row]))
     what = argument(facts, int(sets.kernel_row[row]), known.index)
     reason = _reason(known, size, given)
-    message = (
-        f"{site.call} gave {plural(given, 'byte')} for {what} of kernel {site.kernel}, which takes {size:,}"
-        + (f": {reason}." if reason else ".")
+    message = f"{site.call} gave {plural(given, 'byte')} for {what} of kernel {site.kernel}, which takes {size:,}" + (
+        f": {reason}." if reason else "."
     )
     return Finding(
-        id=ID, severity="error", message=message, site=site, count=count, causes=(ID,),
-        evidence=(Evidence(f"the kernel declares {what}, which takes {plural(size, 'byte')}", (site.number,)),
-                  Evidence(_effect(site.status, size, given), (site.number,))),
-        facts=(("kernel", site.kernel or "?"), ("argument", str(known.index)), ("given", str(given)), ("declared", str(size))),
+        id=ID,
+        severity="error",
+        message=message,
+        site=site,
+        others=failed_launch(facts, row),
+        count=count,
+        causes=(ID,),
+        evidence=(
+            Evidence(f"the kernel declares {what}, which takes {plural(size, 'byte')}", (site.number,)),
+            Evidence(_effect(site.status, size, given), (site.number,)),
+        ),
+        facts=(
+            ("kernel", site.kernel or "?"),
+            ("argument", str(known.index)),
+            ("given", str(given)),
+            ("declared", str(size)),
+        ),
         details={"given": given, "declared": size, "type": known.type},
     )
 

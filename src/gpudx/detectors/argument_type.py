@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
-from gpudx.detectors._words import argument, declared, plural, several, site_of
+from gpudx.detectors._words import argument, capital, declared, plural, several, site_of
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
 
@@ -56,7 +56,7 @@ def _by_value(facts: Facts) -> NDArray[np.bool_]:
 
 
 def _are_integers(values: U64) -> bool:
-    """Small integers are denormal floats, small negative ones are NaNs with nearly all bits set: nobody passes those."""
+    """Small integers are denormal floats, small negative ones NaNs with nearly all bits set: nobody passes those."""
     positive = values < 0x00800000
     negative = values > 0xFFFF0000
     return bool((positive | negative).all())
@@ -86,10 +86,15 @@ def _finding(facts: Facts, part: I64, looks_like: str, values: U64) -> Finding:
     bits = int(sets.value[row]) & 0xFFFFFFFF
     as_int, as_float = (struct.unpack(code, struct.pack("<I", bits))[0] for code in ("<i", "<f"))
     meant, read = (as_int, f"{as_float:g}") if looks_like == "an integer" else (f"{as_float:g}", as_int)
-    message = f"{what.capitalize()} of kernel {site.kernel} seems to hold {looks_like}: {meant}, which the kernel reads as {read}."
+    message = f"{capital(what)} of kernel {site.kernel} seems to hold {looks_like}: {meant}, read as {read}."
     shown = several([f"{int(v):#010x}" for v in values])
     return Finding(
-        id=ID, severity="warning", message=message, site=site, count=len(part), causes=(ID,),
+        id=ID,
+        severity="warning",
+        message=message,
+        site=site,
+        count=len(part),
+        causes=(ID,),
         evidence=(Evidence(f"{plural(len(part), 'setting')} of {what}, all of this kind: {shown}", (site.number,)),),
         facts=(("kernel", site.kernel or "?"), ("argument", str(site.argument)), ("looks like", looks_like)),
         details={"bits": f"{bits:#010x}"},

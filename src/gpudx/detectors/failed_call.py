@@ -1,14 +1,15 @@
 """A call failed and the program ended because of it.
 
-The program did what it should: it looked at the status and stopped. The failing call is then where the search begins, with
-its values, the compiler's words where a build failed, and the place in the host code.
+The program did what it should: it looked at the status and stopped. The failing call is then where the search begins,
+with its values, the compiler's words where a build failed, and the place in the host code.
 
 Example:
 
     status = clBuildProgram(program, 1, &device, "-cl-fast-math", NULL, NULL);   // no such option
     if (status != CL_SUCCESS) exit(1);
 
-Mend it by reading the status in the words of the specification for this call, and by checking the values it was given.
+Mend it by reading the status in the words of the specification for this call, and by checking the values it was
+given.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Iterator
 
 from gpudx.detectors import Run
 from gpudx.detectors._failures import Failure, Failures
+from gpudx.detectors._parameters import told, values_of
 from gpudx.detectors._words import site_of
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
@@ -39,21 +41,20 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 def _finding(facts: Facts, run: Run, failure: Failure) -> Finding:
     site = site_of(facts, failure.position)
     of = f" for kernel {site.kernel}" if site.kernel else ""
-    evidence = [Evidence(f"{site.call} answered {site.status}: {_values(facts, failure)}", (site.number,)),
-                Evidence("nothing but tidying up followed it in its thread", (site.number,))]
+    evidence = [
+        Evidence(f"{site.call} answered {site.status}: {told(values_of(facts, failure.position))}", (site.number,)),
+        Evidence("nothing but tidying up followed it in its thread", (site.number,)),
+    ]
     evidence += [Evidence(f"the compiler said: {line}", (site.number,)) for line in _log(facts, failure)]
     return Finding(
-        id=ID, severity="error", message=f"{site.call}{of} failed with {site.status}, and the program ended after it.",
-        evidence=tuple(evidence), site=site, causes=(ID,),
+        id=ID,
+        severity="error",
+        message=f"{site.call}{of} failed with {site.status}, and the program ended after it.",
+        evidence=tuple(evidence),
+        site=site,
+        causes=(ID,),
         facts=(("call", site.call), ("status", site.status or "?"), ("kernel", site.kernel or "")),
     )
-
-
-def _values(facts: Facts, failure: Failure) -> str:
-    words = facts.trace.record(failure.position)
-    texts = [f"{name} = {facts.trace.array(failure.position, name).decode('utf-8', 'replace')!r}"
-             for name, (_, kind) in failure.info.arrays.items() if kind == "text"]
-    return ", ".join([f"{name} = {words[name]:#x}" for name, _ in failure.info.fields if name != "result"] + texts)
 
 
 def _log(facts: Facts, failure: Failure) -> list[str]:

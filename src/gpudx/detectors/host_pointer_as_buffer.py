@@ -2,8 +2,8 @@
 
 The kernel declares a pointer, and a pointer of the host looks right. But a kernel receives memory through memory
 objects: the driver takes the address for an object of its own and reads the program's data as if it were one. Some
-drivers refuse the call, others crash in it or at the launch. The same happens when the handle is given where its address
-belongs: the driver then reads the first bytes of its own object as the handle.
+drivers refuse the call, others crash in it or at the launch. The same happens when the handle is given where its
+address belongs: the driver then reads the first bytes of its own object as the handle.
 
 Example:
 
@@ -22,6 +22,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpudx.detectors import Run
+from gpudx.detectors._consequence import failed_launch
 from gpudx.detectors._groups import groups
 from gpudx.detectors._memory_arguments import Suspect, handle_as_pointer, suspects
 from gpudx.detectors._words import argument, site_of
@@ -47,10 +48,20 @@ def _host(facts: Facts, suspect: Suspect) -> Finding:
     sets, origin = facts.set_args, suspect.origin
     site = site_of(facts, int(sets.position[suspect.row]))
     what = argument(facts, int(sets.kernel_row[suspect.row]), int(sets.index[suspect.row]))
-    message = f"{site.call} gave {what} of kernel {site.kernel} the value {site.value}, which is {origin.text}, not a memory object."
+    message = (
+        f"{site.call} gave {what} of kernel {site.kernel} the value {site.value}, which is {origin.text}, "
+        "not a memory object."
+    )
     evidence = (Evidence(f"the kernel declares {what} as memory", (site.number,)), *origin.evidence)
     return Finding(
-        id=ID, severity="error", message=message, evidence=evidence, site=site, count=suspect.count, causes=(ID,),
+        id=ID,
+        severity="error",
+        message=message,
+        evidence=evidence,
+        site=site,
+        others=failed_launch(facts, suspect.row),
+        count=suspect.count,
+        causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(site.argument)), ("origin", origin.kind)),
         details={"value": site.value, "origin": origin.kind},
     )
@@ -62,10 +73,22 @@ def _handle_itself(facts: Facts, row: int, count: int) -> Finding:
     obj = int(facts.objects.at(np.array([pointer], np.uint64), np.array([position], np.int64))[0])
     site, label = site_of(facts, position), facts.objects.label(obj)
     what = argument(facts, int(sets.kernel_row[row]), int(sets.index[row]))
-    message = f"{site.call} was given {label} itself for {what} of kernel {site.kernel}, where the address of its handle belongs."
+    message = (
+        f"{site.call} was given {label} itself for {what} of kernel {site.kernel}, "
+        "where the address of its handle belongs."
+    )
     return Finding(
-        id=ID, severity="error", message=message, site=site, count=count, allocation=label, causes=(ID,),
-        evidence=(Evidence(f"the pointer {pointer:#x} that the call was given is the handle of {label}", (site.number,)),),
+        id=ID,
+        severity="error",
+        message=message,
+        site=site,
+        others=failed_launch(facts, row),
+        count=count,
+        allocation=label,
+        causes=(ID,),
+        evidence=(
+            Evidence(f"the pointer {pointer:#x} that the call was given is the handle of {label}", (site.number,)),
+        ),
         facts=(("kernel", site.kernel or "?"), ("argument", str(site.argument)), ("origin", "handle")),
         details={"value": site.value, "origin": "handle"},
     )

@@ -1,7 +1,8 @@
 """A call failed and the program went on as if it had succeeded.
 
-What the call should have done is missing from then on. The failures that people see are its followers: an invalid kernel
-because the program did not build, wrong results because a copy was refused. Followers are folded under the first failure.
+What the call should have done is missing from then on. The failures that people see are its followers: an invalid
+kernel because the program did not build, wrong results because a copy was refused. Followers are folded under the
+first failure.
 
 Example:
 
@@ -46,12 +47,19 @@ def _finding(facts: Facts, run: Run, failure: Failure, how: str) -> Finding:
     tail = f"; {plural(later, 'later call')} failed because of it: {names}" if followers else ""
     evidence = [Evidence(f"{site.call} answered {site.status}", (site.number,)), Evidence(how, (site.number,))]
     for f in followers[:SHOWN]:
-        evidence.append(Evidence(f"follower: {f.info.name} answered {facts.errors.status_name(f.position)}", (f.position + 1,)))
+        evidence.append(
+            Evidence(f"follower: {f.info.name} answered {facts.errors.status_name(f.position)}", (f.position + 1,))
+        )
     of = f" for kernel {site.kernel}" if site.kernel else ""
     return Finding(
-        id=ID, severity="error" if run.failed else "warning", site=site, count=failure.count, causes=(ID,),
-        message=f"{site.call}{of} failed with {site.status} and the program went on{tail}.", evidence=tuple(evidence),
+        id=ID,
+        severity="error" if run.failed else "warning",
+        site=site,
+        count=failure.count,
+        causes=(ID,),
+        message=f"{site.call}{of} failed with {site.status} and the program went on{tail}.",
+        evidence=tuple(evidence),
         others=sites_of(facts, [f.position for f in followers[:SHOWN]]),
         facts=(("call", site.call), ("status", site.status or "?"), ("kernel", site.kernel or "")),
-        details={"followers": later},
+        details={"followers": later, "null_handle": next((f.makes for f in (failure, *followers) if f.makes), None)},
     )

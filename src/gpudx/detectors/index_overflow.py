@@ -1,8 +1,8 @@
 """Integer arguments multiply past what a 32-bit index can hold, and a buffer of the launch is that large.
 
-Kernels index with `row * stride + column`. In 32 bits that product ends at 2^31: it turns negative, and the access lands
-gigabytes before the buffer. Code that worked for years breaks when a model or a batch grows. The launch itself is
-accepted, and the crash shows up at the next wait.
+Kernels index with `row * stride + column`. In 32 bits that product ends at 2^31: it turns negative, and the access
+lands gigabytes before the buffer. Code that worked for years breaks when a model or a batch grows. The launch itself
+is accepted, and the crash shows up at the next wait.
 
 Example:
 
@@ -102,17 +102,28 @@ def _finding(facts: Facts, run: Run, found: _Overflow, count: int) -> Finding:
     label, size = facts.objects.label(found.object), int(facts.objects.table["size"][found.object])
     names = [f"{arg.name} = {value:,}" for arg, value in found.factors]
     limit = "2^32" if any(arg.scalar == "uint" for arg, _ in found.factors) else "2^31"
-    message = (f"Kernel {site.kernel} was given {several(names)}, whose product {found.product:,} passes {limit}, and "
-               f"{label} of {plural(size, 'byte')}: a 32-bit index cannot reach all of it.")
+    message = (
+        f"Kernel {site.kernel} was given {several(names)}, whose product {found.product:,} passes {limit}, and "
+        f"{label} of {plural(size, 'byte')}: a 32-bit index cannot reach all of it."
+    )
     info = facts.launches.info(found.launch)
     wide = _is_wide(facts, info)
-    evidence = [Evidence(f"{' x '.join(names)} = {found.product:,}", (site.number,)),
-                Evidence(f"argument {found.memory.index} ({found.memory.type} {found.memory.name}) is {label}", (site.number,))]
+    evidence = [
+        Evidence(f"{' x '.join(names)} = {found.product:,}", (site.number,)),
+        Evidence(f"argument {found.memory.index} ({found.memory.type} {found.memory.name}) is {label}", (site.number,)),
+    ]
     if wide:
         evidence.append(Evidence("the kernel may compute its index in 64 bits: its source does not show otherwise"))
     return Finding(
-        id=ID, severity=_severity(facts, run, position, wide), message=message, evidence=tuple(evidence), site=site,
-        count=count, allocation=label, causes=(ID,), details={"product": found.product, "allocation_size": size},
+        id=ID,
+        severity=_severity(facts, run, position, wide),
+        message=message,
+        evidence=tuple(evidence),
+        site=site,
+        count=count,
+        allocation=label,
+        causes=(ID,),
+        details={"product": found.product, "allocation_size": size},
         facts=(("kernel", site.kernel or "?"), ("factors", " x ".join(arg.name for arg, _ in found.factors))),
     )
 

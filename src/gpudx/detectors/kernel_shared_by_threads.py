@@ -1,9 +1,9 @@
 """Two threads drove one kernel object at the same time.
 
-A kernel object holds the arguments of its next launch. Setting them is the one thing in OpenCL that is not safe on the
-same object from several threads (OpenCL 1.2 specification, appendix A.2). Between one thread's settings and its launch
-another thread puts its own values there: the launch runs with a mixture, or the driver crashes while both change the
-same list. A lock around the table that the kernel came from does not help.
+A kernel object holds the arguments of its next launch. Setting them is the one thing in OpenCL that is not safe on
+the same object from several threads (OpenCL 1.2 specification, appendix A.2). Between one thread's settings and its
+launch another thread puts its own values there: the launch runs with a mixture, or the driver crashes while both
+change the same list. A lock around the table that the kernel came from does not help.
 
 Example: a cache gives every thread the same object.
 
@@ -11,11 +11,11 @@ Example: a cache gives every thread the same object.
     clSetKernelArg(kernel, 0, sizeof(cl_mem), &mine);
     clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &n, NULL, 0, NULL, NULL);
 
-Mend it with one kernel object per thread (clCreateKernel or clCloneKernel for each), or with one lock held from the first
-setting until the launch has returned.
+Mend it with one kernel object per thread (clCreateKernel or clCloneKernel for each), or with one lock held from the
+first setting until the launch has returned.
 
-Told when calls of two threads on one object overlapped in time, or when a launch ran with a value that another thread had
-put over the launching thread's own. Threads that take turns with a lock, or hand the object over, are silent.
+Told when calls of two threads on one object overlapped in time, or when a launch ran with a value that another thread
+had put over the launching thread's own. Threads that take turns with a lock, or hand the object over, are silent.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ARGUMENTS = 1 << 16
 
 @dataclass(frozen=True)
 class _Uses:
-    """Settings and launches of kernel objects that several threads used, by object and time. `index` is -1 for launches."""
+    """Settings and launches of kernel objects used by several threads, by object and time. Launches have index -1."""
 
     kernel_row: I64
     position: I64
@@ -140,17 +140,28 @@ def _finding(facts: Facts, uses: _Uses, row: int, overlaps: I64, overwritten: I6
     pair = overwritten[0] if len(overwritten) else overlaps[0]
     sites = sites_of(facts, uses.position[pair])
     message = f"Kernel {name} ({label}) was driven by {threads} threads at the same time: " + (
-        f"thread {sites[0].tid} set argument {sites[0].argument} (call {sites[0].number}), thread {sites[1].tid} set it "
-        f"again (call {sites[1].number}), and the first launched with that value (call {sites[2].number})."
+        f"thread {sites[0].tid} set argument {sites[0].argument} (call {sites[0].number}), thread {sites[1].tid} set "
+        f"it again (call {sites[1].number}), and the first launched with that value (call {sites[2].number})."
         if len(overwritten)
         else f"thread {sites[0].tid} was still in {sites[0].call} (call {sites[0].number}) when thread {sites[1].tid} "
         f"entered {sites[1].call} (call {sites[1].number})."
     )
     return Finding(
-        id=ID, severity="error", message=message, site=sites[-1], others=sites[:-1], causes=(ID,),
-        evidence=(*_replaced(uses, overwritten), *_at_once(uses, overlaps)), count=len(overlaps) + len(overwritten),
+        id=ID,
+        severity="error",
+        message=message,
+        site=sites[-1],
+        others=sites[:-1],
+        causes=(ID,),
+        evidence=(*_replaced(uses, overwritten), *_at_once(uses, overlaps)),
+        count=len(overlaps) + len(overwritten),
         facts=(("kernel", name),),
-        details={"kernel_object": label, "threads": threads, "overlaps": len(overlaps), "overwritten": len(overwritten)},
+        details={
+            "kernel_object": label,
+            "threads": threads,
+            "overlaps": len(overlaps),
+            "overwritten": len(overwritten),
+        },
     )
 
 
@@ -159,7 +170,8 @@ def _replaced(uses: _Uses, overwritten: I64) -> Iterator[Evidence]:
         calls = tuple(int(uses.position[i]) + 1 for i in (own, other, launch))
         yield Evidence(
             f"argument {uses.index[own]}: set by thread {uses.tid[own]}, set again by thread {uses.tid[other]}, then "
-            f"launched by thread {uses.tid[own]}", calls,
+            f"launched by thread {uses.tid[own]}",
+            calls,
         )
     if len(overwritten) > SHOWN:
         yield Evidence(f"the same happened to {plural(len(overwritten) - SHOWN, 'other setting')}")
@@ -168,6 +180,8 @@ def _replaced(uses: _Uses, overwritten: I64) -> Iterator[Evidence]:
 def _at_once(uses: _Uses, overlaps: I64) -> Iterator[Evidence]:
     for first, second in overlaps[:SHOWN]:
         calls = tuple(int(uses.position[i]) + 1 for i in (first, second))
-        yield Evidence(f"threads {uses.tid[first]} and {uses.tid[second]} were inside calls on it at the same time", calls)
+        yield Evidence(
+            f"threads {uses.tid[first]} and {uses.tid[second]} were inside calls on it at the same time", calls
+        )
     if len(overlaps) > SHOWN:
         yield Evidence(f"the same happened {plural(len(overlaps) - SHOWN, 'more time')}")

@@ -1,17 +1,17 @@
 """A launch was refused because of its sizes.
 
-The status says which group of limits was broken, not which limit, and not by how much. Every limit that was recorded is
-compared with the launch, and each one that it breaks is listed with its numbers: work-group size against device and
-kernel, each dimension, divisibility, a work-group size that the kernel requires, local memory, empty sizes. If none is
-broken, that is said instead of guessing.
+The status says which group of limits was broken, not which limit, and not by how much. Every limit that was recorded
+is compared with the launch, and each one that it breaks is listed with its numbers: work-group size against device
+and kernel, each dimension, divisibility, a work-group size that the kernel requires, local memory, empty sizes. If
+none is broken, that is said instead of guessing.
 
 Example:
 
     size_t local[2] = {64, 64};                          // 4096 work-items; the kernel can have 1024
     clEnqueueNDRangeKernel(queue, kernel, 2, NULL, global, local, 0, NULL, NULL);
 
-Mend it by asking the kernel (clGetKernelWorkGroupInfo), not the device, for the largest work-group, and by rounding the
-global size up to a multiple of the local one, with a bounds check in the kernel.
+Mend it by asking the kernel (clGetKernelWorkGroupInfo), not the device, for the largest work-group, and by rounding
+the global size up to a multiple of the local one, with a bounds check in the kernel.
 """
 
 from __future__ import annotations
@@ -71,8 +71,14 @@ def _launch(facts: Facts, row: int) -> _Launch | None:
     limits = next((one for one in (info.limits if info else ()) if one.device == device.handle), None)
     local = facts.trace.schema.argument_flags["local"]
     dynamic = sum(int(a["size"]) for a in launches.values(row) if a["flags"] & local)
-    return _Launch(*launches.geometry(row), device, limits, dynamic,
-                   facts.kernels.whole_groups(kernel_row, device, position), facts.kernels.empty_launches(device))
+    return _Launch(
+        *launches.geometry(row),
+        device,
+        limits,
+        dynamic,
+        facts.kernels.whole_groups(kernel_row, device, position),
+        facts.kernels.empty_launches(device),
+    )
 
 
 def broken(launch: _Launch) -> list[str]:
@@ -88,7 +94,11 @@ def _empty(launch: _Launch) -> Iterator[str]:
     last = given[-1] if given else 0
     for i in range(last + 1):
         if not launch.sizes[i] and not launch.may_be_empty:
-            yield f"the global size in dimension {i} is 0, or was not given" if not given else f"the global size in dimension {i} is 0"
+            yield (
+                f"the global size in dimension {i} is 0, or was not given"
+                if not given
+                else f"the global size in dimension {i} is 0"
+            )
         if any(launch.groups) and not launch.groups[i]:
             yield f"the local size in dimension {i} is 0"
     if not given and launch.may_be_empty:
@@ -117,14 +127,17 @@ def _required(launch: _Launch) -> Iterator[str]:
     if not any(launch.groups):
         yield f"the kernel requires work-groups of {wanted}, and no local size was given"
     elif tuple(g or 1 for g in launch.groups) != tuple(r or 1 for r in required):
-        yield f"the kernel requires work-groups of {wanted}, the launch has {' x '.join(str(g or 1) for g in launch.groups)}"
+        given = " x ".join(str(g or 1) for g in launch.groups)
+        yield f"the kernel requires work-groups of {wanted}, the launch has {given}"
 
 
 def _local_memory(launch: _Launch) -> Iterator[str]:
     own = launch.limits.local_mem_size if launch.limits else 0
     if own + launch.local_arguments > launch.device.local_mem_size > 0:
-        yield (f"local memory: {own:,} bytes in the kernel and {launch.local_arguments:,} as arguments pass the "
-               f"{plural(launch.device.local_mem_size, 'byte')} of the device")
+        yield (
+            f"local memory: {own:,} bytes in the kernel and {launch.local_arguments:,} as arguments pass the "
+            f"{plural(launch.device.local_mem_size, 'byte')} of the device"
+        )
 
 
 def _remainder(launch: _Launch) -> Iterator[str]:
@@ -142,9 +155,13 @@ def _finding(facts: Facts, run: Run, row: int, count: int) -> Finding | None:
     evidence.append(Evidence(f"the driver answered {site.status}", (site.number,)))
     what = "; ".join(found) if found else "its sizes break none of the limits that were recorded"
     return Finding(
-        id=ID, severity=("error" if run.failed else "warning") if found else "info",
-        message=f"The launch of kernel {site.kernel} was refused with {site.status}: {what}.", evidence=tuple(evidence),
-        site=site, count=count, causes=(ID,) if found else (),
+        id=ID,
+        severity=("error" if run.failed else "warning") if found else "info",
+        message=f"The launch of kernel {site.kernel} was refused with {site.status}: {what}.",
+        evidence=tuple(evidence),
+        site=site,
+        count=count,
+        causes=(ID,) if found else (),
         facts=(("kernel", site.kernel or "?"), ("status", site.status or "?"), ("limits", what)),
         details={"limits_broken": len(found)},
     )

@@ -1,8 +1,8 @@
 """A buffer was read before anything had written it.
 
-A new buffer holds whatever its memory held before: zeros on one driver, old data on another, and sometimes yesterday's right
-results. Nothing wrote it: it was not made from host memory, no copy, fill or map went to it, and no launch before was
-given it in a place where it could have written.
+A new buffer holds whatever its memory held before: zeros on one driver, old data on another, and sometimes
+yesterday's right results. Nothing wrote it: it was not made from host memory, no copy, fill or map went to it, and no
+launch before was given it in a place where it could have written.
 
 Example:
 
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
-from gpudx.detectors._words import argument, site_of
+from gpudx.detectors._words import argument, capital, site_of
 from gpudx.facts import Facts
 from gpudx.facts.accesses import MAY, WRITE
 from gpudx.facts.objects import KINDS
@@ -47,7 +47,8 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     first = early[np.unique(root[early], return_index=True)[1]]  # accesses are in order of time
     calls = facts.trace.call[table["position"][first]]
     for part in groups(first, calls, _functions(facts, first), table["argument"][first]):
-        yield _finding(facts, int(part[0]), int(root[part[0]]), len(part))
+        if not facts.trace.array(int(facts.objects.table["born"][root[part[0]]]), "properties"):
+            yield _finding(facts, int(part[0]), int(root[part[0]]), len(part))
 
 
 def _roots(facts: Facts) -> I64:
@@ -57,7 +58,7 @@ def _roots(facts: Facts) -> I64:
 
 
 def _fresh(facts: Facts) -> NDArray[np.bool_]:
-    """Buffers that began with no content, and whose whole life was kept."""
+    """Buffers that began with no content, and whose whole life was kept. (Memory of others comes with properties.)"""
     table = facts.objects.table
     fresh = (table["kind"] == KINDS.index("buffer")) & (table["host_ptr"] == 0) & (table["size"] > 0)
     fresh &= table["born"] >= _complete_since(facts)
@@ -72,7 +73,9 @@ def _complete_since(facts: Facts) -> int:
     """The position from which on every thread's calls were kept; objects made before may have been written unseen."""
     if not any(gap.kind == "overwritten" for gap in facts.trace.gaps):
         return 0
-    ring = facts.trace.select(tuple(c for c in facts.trace.schema.calls if c.does in ("set_arg", "launch", "copy", "fill", "map")))
+    ring = facts.trace.select(
+        tuple(c for c in facts.trace.schema.calls if c.does in ("set_arg", "launch", "copy", "fill", "map"))
+    )
     _, first = np.unique(facts.trace.column("tid", ring), return_index=True)
     return int(ring[first].max()) if len(first) else len(facts.trace)
 
@@ -95,14 +98,23 @@ def _finding(facts: Facts, row: int, obj: int, count: int) -> Finding:
     site = facts.sites.at(position, argument=index) if index >= 0 else site_of(facts, position)
     launch = facts.launches.at_position(position)
     if launch is not None and access["how"] & MAY:
-        how = f"was given to kernel {site.kernel} as {argument(facts, int(facts.launches.kernel_row[launch]), index)}, which is read only,"
+        what = argument(facts, int(facts.launches.kernel_row[launch]), index)
+        how = f"was given to kernel {site.kernel} as {what}, which is read only,"
     else:
         how = f"was read by {site.call}"
     return Finding(
-        id=ID, severity="warning", message=f"{label.capitalize()} {how} before anything had written it.", site=site,
-        evidence=(Evidence(f"call {born + 1} made {label} without content", (born + 1,)),
-                  Evidence(f"no copy, fill, map or launch before call {position + 1} could have written it", (position + 1,))),
-        others=(site_of(facts, born),), allocation=label, count=count, causes=(ID,),
+        id=ID,
+        severity="warning",
+        message=f"{capital(label)} {how} before anything had written it.",
+        site=site,
+        evidence=(
+            Evidence(f"call {born + 1} made {label} without content", (born + 1,)),
+            Evidence(f"no copy, fill, map or launch before call {position + 1} could have written it", (position + 1,)),
+        ),
+        others=(site_of(facts, born),),
+        allocation=label,
+        count=count,
+        causes=(ID,),
         facts=(("call", site.call), ("kernel", site.kernel or ""), ("argument", str(index))),
         details={"allocation_size": int(facts.objects.table["size"][obj]), "state": "live"},
     )

@@ -1,8 +1,8 @@
 """A memory object was released while it was set on a kernel, and the kernel was then launched.
 
-Setting an argument takes no reference: the kernel object holds a bare address (OpenCL specification, clSetKernelArg). After
-the last release the driver may free the memory or give it to the next buffer, and the launch reads or writes whatever is
-there now. No driver we know says anything; results change when something unrelated is allocated.
+Setting an argument takes no reference: the kernel object holds a bare address (OpenCL specification, clSetKernelArg).
+After the last release the driver may free the memory or give it to the next buffer, and the launch reads or writes
+whatever is there now. No driver we know says anything; results change when something unrelated is allocated.
 
 Example:
 
@@ -10,8 +10,8 @@ Example:
     clReleaseMemObject(buffer);
     clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &n, NULL, 0, NULL, NULL);
 
-Mend it by releasing the object after the last launch that uses it (releasing it right after that launch is fine: the queue
-holds it until the launch is done), or by setting the argument again.
+Mend it by releasing the object after the last launch that uses it (releasing it right after that launch is fine: the
+queue holds it until the launch is done), or by setting the argument again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PLACE = np.uint64(36)  # bits of a position; native/opencl/arguments.c keeps few
 
 @dataclass(frozen=True)
 class _Bound:
-    """Memory arguments of launches, as columns: rows of `arguments`, when each was set (-1: not known), and its object."""
+    """Memory arguments of launches as columns: rows of `arguments`, when each was set (-1: not known), its object."""
 
     row: I64
     set_at: I64
@@ -83,7 +83,9 @@ def _set_at(facts: Facts, rows: I64) -> I64:
     kernels = np.unique(launches.kernel_row[args.launch[rows]])
     of_interest = np.flatnonzero(np.isin(sets.kernel_row, kernels) & (sets.index < 64))
     keys = np.sort(_keys(sets.kernel_row[of_interest], sets.index[of_interest], sets.position[of_interest]))
-    wanted = _keys(launches.kernel_row[args.launch[rows]], args.index[rows].astype(np.int64), launches.position[args.launch[rows]])
+    wanted = _keys(
+        launches.kernel_row[args.launch[rows]], args.index[rows].astype(np.int64), launches.position[args.launch[rows]]
+    )
     if not len(keys):
         return np.full(len(rows), -1, np.int64)
     at = np.searchsorted(keys, wanted) - 1
@@ -105,15 +107,26 @@ def _finding(facts: Facts, bound: _Bound, at: int, count: int) -> Finding:
     what = argument(facts, int(launches.kernel_row[launch]), index)
     release = site_of(facts, died)
     since = f"set in call {set_at + 1}, " if set_at >= 0 else ""
-    message = (f"Kernel {site.kernel} was launched with {label} as {what}, which the program had released "
-               f"({since}released in call {died + 1}, launched in call {site.number}).")
-    evidence = [Evidence(f"{release.call} dropped the last reference to {label}", (died + 1,)),
-                Evidence(f"the launch still had its handle {site.value} as {what}", (site.number,))]
+    message = (
+        f"Kernel {site.kernel} was launched with {label} as {what}, which the program had released "
+        f"({since}released in call {died + 1}, launched in call {site.number})."
+    )
+    evidence = [
+        Evidence(f"{release.call} dropped the last reference to {label}", (died + 1,)),
+        Evidence(f"the launch still had its handle {site.value} as {what}", (site.number,)),
+    ]
     if set_at >= 0:
         evidence.insert(0, Evidence(f"{what} was set to {label} and not set again before the launch", (set_at + 1,)))
     return Finding(
-        id=ID, severity="error", message=message, evidence=tuple(evidence), site=site, count=count, allocation=label,
-        others=(release, *((site_of(facts, set_at),) if set_at >= 0 else ())), causes=(ID,),
+        id=ID,
+        severity="error",
+        message=message,
+        evidence=tuple(evidence),
+        site=site,
+        count=count,
+        allocation=label,
+        others=(release, *((site_of(facts, set_at),) if set_at >= 0 else ())),
+        causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(index))),
         details={"state": "released", "allocation_size": int(objects.table["size"][obj]) or None, "value": site.value},
     )

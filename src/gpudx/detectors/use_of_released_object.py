@@ -11,8 +11,8 @@ Example:
 
 Mend it by releasing the object after its last use, or by keeping a reference for each owner.
 
-An object that others still hold is not gone: a kernel holds its program, a sub-buffer its buffer, everything its context.
-Objects that are still set as arguments are `released-while-bound`.
+An object that others still hold is not gone: a kernel holds its program, a sub-buffer its buffer, everything its
+context. Objects that are still set as arguments are `released-while-bound`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.detectors._handles import Misused, misused
-from gpudx.detectors._words import sites_of
+from gpudx.detectors._words import capital, sites_of
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
 
@@ -55,10 +55,23 @@ def _finding(facts: Facts, found: Misused, part: np.typing.NDArray[np.int64]) ->
     again = "released it once more" if found.info.does == "release" else f"was given it as {found.field}"
     by = f"{others[0].call}, call {died + 1}"
     return Finding(
-        id=ID, severity="error", message=f"{label.capitalize()} had been released ({by}) when {site.call} {again}.",
-        evidence=(Evidence(f"{others[0].call} dropped the last reference to {label}", (died + 1,)),
-                  Evidence(f"{site.call} used its handle {site.value} afterwards", (site.number,))),
-        site=site, others=others, count=len(part), allocation=label, causes=(ID,),
-        facts=(("call", site.call), ("parameter", found.field), ("kind", objects.kind(row)), ("kernel", site.kernel or "")),
+        id=ID,
+        severity="error",
+        message=f"{capital(label)} had been released ({by}) when {site.call} {again}.",
+        evidence=(
+            Evidence(f"{others[0].call} dropped the last reference to {label}", (died + 1,)),
+            Evidence(f"{site.call} used its handle {site.value} afterwards", (site.number,)),
+        ),
+        site=site,
+        others=others,
+        count=len(part),
+        allocation=label,
+        causes=(ID,),
+        facts=(
+            ("call", site.call),
+            ("parameter", found.field),
+            ("kind", objects.kind(row)),
+            ("kernel", site.kernel or ""),
+        ),
         details={"value": site.value, "state": "released", "allocation_size": int(objects.table["size"][row]) or None},
     )

@@ -1,9 +1,9 @@
 """A value stands where the handle of an object belongs, and is none.
 
 Drivers take the 8 bytes they are given for the address of an object of their own and read what they find there. Many
-do not check: they crash in the call or at the next launch, far from the line that made the value. Kernel arguments that
-are declared as memory, and handle parameters of all calls, are compared with everything recorded: the handle of another
-kind of object, a handle whose object is gone, a size, an offset or a number that was passed somewhere.
+do not check: they crash in the call or at the next launch, far from the line that made the value. Kernel arguments
+that are declared as memory, and handle parameters of all calls, are compared with everything recorded: the handle of
+another kind of object, a handle whose object is gone, a size, an offset or a number that was passed somewhere.
 
 Example: a structure is read as another one, and its byte count lands in the handle's place.
 
@@ -11,9 +11,9 @@ Example: a structure is read as another one, and its byte count lands in the han
 
 Mend it by passing the object itself; look at what the variable is in the line named by the finding.
 
-An unknown address that the driver accepted is told as a note at most, and only when the run failed: the object may have
-been made in a way that is not recorded. Handles of released objects as parameters of calls are `use-of-released-object`,
-host addresses `host-pointer-as-buffer`.
+An unknown address that the driver accepted is told as a note at most, and only when the run failed: the object may
+have been made in a way that is not recorded. Handles of released objects as parameters of calls are
+`use-of-released-object`, host addresses `host-pointer-as-buffer`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpudx.detectors import Run
+from gpudx.detectors._consequence import failed_launch
 from gpudx.detectors._groups import groups
 from gpudx.detectors._handles import Misused, misused
 from gpudx.detectors._memory_arguments import Suspect, suspects
@@ -60,12 +61,22 @@ def _of_argument(facts: Facts, suspect: Suspect, severity: Severity) -> Finding:
     kernel_row, index = int(sets.kernel_row[suspect.row]), int(sets.index[suspect.row])
     site = site_of(facts, int(sets.position[suspect.row]))
     what = argument(facts, kernel_row, index)
-    message = f"{site.call} gave {what} of kernel {site.kernel} the value {site.value}, which is {origin.text}, not a memory object."
+    message = (
+        f"{site.call} gave {what} of kernel {site.kernel} the value {site.value}, which is {origin.text}, "
+        "not a memory object."
+    )
     known = declared(facts, kernel_row, index) is not None
     first = f"the kernel declares {what} as memory" if known else f"{what} was set to {plural(8, 'byte')}"
     return Finding(
-        id=ID, severity=severity, message=message, evidence=(Evidence(first, (site.number,)), *origin.evidence),
-        site=site, count=suspect.count, allocation=origin.allocation, causes=(ID,),
+        id=ID,
+        severity=severity,
+        message=message,
+        evidence=(Evidence(first, (site.number,)), *origin.evidence),
+        site=site,
+        others=failed_launch(facts, suspect.row),
+        count=suspect.count,
+        allocation=origin.allocation,
+        causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(index)), ("origin", origin.kind)),
         details=_details(site.value, origin),
     )
@@ -76,7 +87,7 @@ def _details(value: str | None, origin: Origin) -> dict[str, str | int | float |
 
 
 def _of_parameter(facts: Facts, found: Misused, run: Run) -> Iterator[Finding]:
-    """Parameters that are no dead handle: another kind of object, or a number in a call that failed or never returned."""
+    """Parameters that are no dead handle: another kind of object, or a number in a call that failed or never ended."""
     trace, decoder = facts.trace, Decoder(facts, found.kinds)
     ended = trace.column("end", found.position) != 0
     bad = (trace.column("status", found.position) != 0) | ~ended
@@ -94,8 +105,14 @@ def _parameter(facts: Facts, found: Misused, row: int, origin: Origin, count: in
     message = f"{site.call} was given {site.value} as {found.field}, which is {origin.text}, not {wanted}."
     evidence = Evidence(f"{site.call} takes {wanted} as {found.field}", (site.number,))
     return Finding(
-        id=ID, severity="error" if origin.certain or origin.kind == "unmapped" else "warning", message=message,
-        evidence=(evidence, *origin.evidence), site=site, count=count, allocation=origin.allocation, causes=(ID,),
+        id=ID,
+        severity="error" if origin.certain or origin.kind == "unmapped" else "warning",
+        message=message,
+        evidence=(evidence, *origin.evidence),
+        site=site,
+        count=count,
+        allocation=origin.allocation,
+        causes=(ID,),
         facts=(("call", site.call), ("parameter", found.field), ("origin", origin.kind)),
         details=_details(site.value, origin),
     )

@@ -105,9 +105,11 @@ class Kernels:
 
     @cached_property
     def _api(self) -> str:
-        """The API whose kernels are described here: the one that launches were made through."""
-        launches = self._trace.schema.doing("launch")
-        return launches[0].api if launches else ""
+        """The API whose kernels are described here: the one that the first kernel object was made with."""
+        rows = self._objects.rows_of("kernel")
+        born = self._objects.table["born"][rows]
+        born = born[born >= 0]
+        return self._trace.info(int(born[0])).api if len(born) else ""
 
     @cached_property
     def devices(self) -> dict[int, Device]:

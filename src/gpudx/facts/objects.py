@@ -121,9 +121,8 @@ class _Rows:
         """All columns, by handle and time."""
         handle, time = np.concatenate(self.handle), np.concatenate(self.time)
         order = np.lexsort((time, handle))
-        rest = (np.concatenate(c)[order] for c in (self.position, self.change, self.kind, self.birth))
-        position, change, kind, birth = rest
-        return handle[order], position, time[order], change, kind, birth
+        position, change, kind = (np.concatenate(c)[order] for c in (self.position, self.change, self.kind))
+        return handle[order], position, time[order], change, kind, np.concatenate(self.birth)[order]
 
 
 def _good(trace: Trace, positions: I64) -> I64:

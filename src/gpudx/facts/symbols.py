@@ -5,8 +5,8 @@ object that was rebuilt after the run gives wrong names, which cannot be noticed
 damaged gives its path and an offset, never an exception.
 
 Limits: ELF of 64 bits, little-endian. Lines need DWARF 2 to 5, in the object or in its separate debug file; split
-and 64-bit DWARF, and sections compressed with zstd, are left out. A function is named only where a symbol covers the address: in
-a stripped library the nearest symbol before it is some other function.
+DWARF gives lines but not what was inlined, 64-bit DWARF and sections compressed with zstd give neither. A function is
+named only where a symbol covers the address: in a stripped library the nearest symbol before it is another function.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 DEBUG_ROOT = Path("/usr/lib/debug")
 MASK = (1 << 64) - 1
 # What is read of one object at most, so that no library, however large or damaged, takes more than seconds.
-MOST_TABLE_BYTES = 1 << 30  # a symbol table, a string table, a decompressed section
+MOST_TABLE_BYTES = 512 << 20  # a symbol table, a string table, a decompressed section
 MOST_UNITS = 5_000  # compile units looked at one by one, where .debug_aranges does not cover them
 MOST_UNIT_BYTES = 4 << 20  # .debug_info of one unit, searched for inlined functions
 MOST_LINE_BYTES = 16 << 20  # the line program of one unit
@@ -123,6 +123,7 @@ class Image:
         self.path = path
         self._descriptor = descriptor
         weakref.finalize(self, os.close, descriptor)
+        self._size = os.fstat(descriptor).st_size
         self._header = self._records(0, 1, EHDR)
         if not len(self._header) or self._header["magic"][0] != ELF64_LITTLE:
             raise ValueError("not an ELF object of 64 bits, little-endian")
@@ -139,11 +140,12 @@ class Image:
             return None
 
     def read(self, offset: int, size: int) -> bytes:
-        """Bytes of the file; fewer at its end, none for an offset that no file can have."""
-        if not 0 <= offset < 1 << 62 or size <= 0:
+        """Bytes of the file; fewer at its end, none outside of it."""
+        room = min(size, self._size - offset, MOST_TABLE_BYTES)
+        if offset < 0 or room <= 0:
             return b""
         try:
-            return os.pread(self._descriptor, min(size, MOST_TABLE_BYTES), offset)
+            return os.pread(self._descriptor, room, offset)
         except OSError:
             return b""
 

@@ -31,6 +31,7 @@ PRESERVED = frozenset((3, RBP, 12, 13, 14, 15, RETURN))
 MOST_ENTRY_BYTES = 1 << 16
 MOST_TABLE_BYTES = 64 << 20
 MOST_SAVED = 64
+MOST_FRAMES = 64
 # What all linkers write: the count as udata4, the table as pairs of sdata4 relative to the section it is in.
 SEARCHABLE = b"\x03\x3b"
 # DW_EH_PE_* format -> (bytes, signed)
@@ -519,7 +520,7 @@ def _first_registers(words: LastWords) -> tuple[int | None, ...]:
 # ---- the way in ----
 
 
-def unwind(last_words: LastWords, symbols: Symbols, limit: int = 64) -> tuple[int, ...]:
+def unwind(last_words: LastWords, symbols: Symbols, limit: int = MOST_FRAMES) -> tuple[int, ...]:
     """Where the thread was, then the return addresses of its callers, innermost first. At most `limit`.
 
     Ends early rather than guess wrong; never raises on damaged input. After a signal handler's return code comes the
@@ -538,7 +539,7 @@ def host_stack(trace: Trace) -> tuple[str, ...]:
     if words is None:
         return ()
     symbols = symbols_of(trace.maps)
-    walk = _Walk(words, symbols, 64)
+    walk = _Walk(words, symbols, MOST_FRAMES)
     lines: list[str] = []
     for inner, frame in zip([None, *walk.frames], walk.frames, strict=False):
         if inner is None or not _passes_on(symbols, inner, frame):

@@ -20,7 +20,7 @@ UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 def recorded_environment(
     lib: Path, traces: Path, keep: str, base: Mapping[str, str], program: Path | None = None
 ) -> dict[str, str]:
-    """`base` plus what loads the recorder into `program`. What the user has in the same variables stays, behind ours."""
+    """`base` plus what loads the recorder into `program`. What the user has in these variables stays, behind ours."""
     directory = os.path.abspath(traces)
     if len(os.fsencode(directory)) > LONGEST_DIRECTORY:
         raise UserError("The case directory's path is too long for the recorder: choose a shorter one with --case DIR.")

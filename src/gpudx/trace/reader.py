@@ -107,10 +107,15 @@ class Trace:
         offsets = np.arange(self._first_unit, max(len(self._bytes) - layout.itemsize + 1, self._first_unit), unit)
         found = np.zeros(len(offsets), dtype=[("offset", "<u8"), ("kind", "<u4"), ("units", "<u4"), ("lane", "<u4"),
                                               ("laps", "<u4"), ("first_seq", "<u8")])
+        inside = 0  # units of a large blob, which hold what the program wrote, not chunks
         for i, offset in enumerate(offsets):
+            if inside:
+                inside -= 1
+                continue
             chunk = self._bytes[offset : offset + layout.itemsize].view(layout)[0]
             if int(chunk["magic"]) == self.schema.chunk_magic:
                 found[i] = (offset, chunk["kind"], chunk["units"], chunk["lane"], chunk["laps"], chunk["first_seq"])
+                inside = max(int(chunk["units"]) - 1, 0) if int(chunk["kind"]) == LARGE else 0
         return found
 
     def _read_rows(self) -> tuple[I64, int]:
@@ -169,7 +174,7 @@ class Trace:
 
     def column(self, name: str, positions: I64 | None = None) -> NDArray[Any]:
         """One field of the records ("begin", "status", "tid", ...), at `positions` or for all."""
-        kind, offset = (self.schema.layouts["slot"].fields or {})[name][:2]
+        kind, offset = self.schema.place("slot", name)
         return self._gather(kind, offset, positions)
 
     def _gather(self, kind: np.dtype[Any], offset: int, positions: I64 | None) -> NDArray[Any]:
@@ -202,7 +207,7 @@ class Trace:
 
     def words(self, positions: I64, word: int) -> U64:
         """Recorded word number `word` at `positions`."""
-        offset = (self.schema.layouts["slot"].fields or {})["w"][1]
+        _, offset = self.schema.place("slot", "w")
         return self._gather(np.dtype("<u8"), offset + 8 * word, positions)
 
     def field(self, call: CallInfo, name: str, positions: I64) -> U64:
@@ -239,9 +244,10 @@ class Trace:
 
     def _in_large(self, unit: int, kinds: NDArray[np.uint32]) -> bool:
         """A large blob spans units of which only the first has a chunk header."""
+        unit = min(unit, len(kinds) - 1)  # the last one may be cut before its header ends
         while unit > 0 and not kinds[unit]:
             unit -= 1
-        return bool(unit < len(kinds) and kinds[unit] == LARGE)
+        return bool(unit >= 0 and kinds[unit] == LARGE)
 
     def parts(self, position: int) -> dict[int, bytes]:
         """The parts of a record's blob by part number. Damaged parts end the list."""
@@ -319,9 +325,8 @@ class Trace:
     @property
     def argv(self) -> tuple[str, ...]:
         raw = self._bytes[: self.schema.layouts["header"].itemsize]
-        fields = self.schema.layouts["header"].fields or {}
-        begin = fields["argv"][1]
-        data = raw[begin : begin + fields["argv"][0].itemsize].tobytes()
+        kind, begin = self.schema.place("header", "argv")
+        data = raw[begin : begin + kind.itemsize].tobytes()
         return tuple(a.decode("utf-8", "replace") for a in data.rstrip(b"\0").split(b"\0") if a)
 
     @property
@@ -339,7 +344,8 @@ class Trace:
 
     def seconds(self, ticks: NDArray[np.uint64]) -> NDArray[np.float64]:
         """Seconds since the process's first GPU call."""
-        return (ticks.astype(np.int64) - np.int64(int(self.header["start_ticks"]))) / self.ticks_per_second
+        since = ticks - np.uint64(self.header["start_ticks"])  # wraps where a time lies before the start
+        return since.view(np.int64) / self.ticks_per_second
 
     @cached_property
     def last_words(self) -> LastWords | None:
@@ -368,6 +374,8 @@ class Trace:
 
 def _map(path: Path) -> NDArray[np.uint8]:
     try:
+        if path.exists() and not path.is_file():
+            raise UserError(f"{path}: not a file; give a file made by `gpudx run`.")
         with path.open("rb") as file:
             if path.stat().st_size == 0:
                 return np.zeros(0, np.uint8)

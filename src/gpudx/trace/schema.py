@@ -14,6 +14,25 @@ KNOWN_VERSION = 1
 MAX_SCHEMA_BYTES = 8 << 20
 MAX_LAYOUT_BYTES = 1 << 16
 NUMPY_TYPES = {"u16": "<u2", "u32": "<u4", "u64": "<u8", "i32": "<i4", "char": "S"}
+MAX_CALLS = 1 << 16
+# What the reader asks for by name. A trace may have more, in any place; with less it cannot be read.
+NEEDED_FIELDS = {
+    "header": {
+        "u32": "pid ppid clock entries ended error error_errno signal signal_tid maps_blob maps_bytes stack_blob stack_bytes",
+        "i32": "signal_code",
+        "u64": "start_ticks start_mono_ns start_real_ns late_ticks late_mono_ns signal_address signal_pc signal_sp "
+        "signal_ticks dropped lost_ledger",
+        "u64[]": "signal_registers",
+        "char": "exe argv",
+    },
+    "chunk": {"u64": "magic first_seq", "u32": "kind units lane laps"},
+    "slot": {"u64": "seq begin end caller", "u64[]": "w", "i32": "status", "u16": "call flags", "u32": "blob blob_bytes tid"},
+    "part": {"u32": "field bytes"},
+    "argument": {"u16": "index flags", "u32": "size tail setter", "u64": "value"},
+}
+NEEDED_PARTS = ("arguments", "argument_tail", "text", "text2", "numbers", "frames")
+NEEDED_FLAGS = ("in_another_call", "cut", "patched")
+NEEDED_ARGUMENT_FLAGS = ("set", "local", "unreadable", "svm", "cut")
 
 
 @dataclass(frozen=True)
@@ -45,6 +64,8 @@ def _dtype(layout: dict[str, Any]) -> np.dtype[Any]:
     names, formats, offsets = [], [], []
     for name, base, count, offset in layout["fields"]:
         kind = NUMPY_TYPES[base]
+        if not (1 <= int(count) <= MAX_LAYOUT_BYTES and 0 <= int(offset) <= MAX_LAYOUT_BYTES):
+            raise ValueError("field out of range")
         names.append(str(name))
         formats.append(f"S{int(count)}" if base == "char" else (kind if count == 1 else (kind, (int(count),))))
         offsets.append(int(offset))
@@ -52,6 +73,31 @@ def _dtype(layout: dict[str, Any]) -> np.dtype[Any]:
     if not 0 < size <= MAX_LAYOUT_BYTES:
         raise ValueError("layout size out of range")
     return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})  # type: ignore[call-overload,no-any-return]
+
+
+def _check_layout(name: str, layout: np.dtype[Any]) -> None:
+    """All needed fields are there, of the right type, and where a view of that type can see them."""
+    fields: Any = layout.fields
+    for base, names in NEEDED_FIELDS[name].items():
+        for field_name in names.split():
+            kind, offset = fields[field_name][:2]
+            if base == "char":
+                fits = kind.kind == "S"
+            else:
+                same = kind.base == np.dtype(NUMPY_TYPES[base.removesuffix("[]")])
+                fits = same and bool(kind.shape) == base.endswith("[]") and offset % kind.base.itemsize == 0
+            if not fits:
+                raise ValueError(f"{name}.{field_name} is not what it should be")
+    if name != "header" and layout.itemsize % 8:
+        raise ValueError(f"{name} is not made of words")
+
+
+def _numbers(table: dict[str, Any], needed: tuple[str, ...]) -> dict[str, int]:
+    """Names and their numbers of 32 bits; those in `needed` must be there."""
+    numbers = {str(name): int(value) for name, value in table.items()}
+    if not all(0 <= value < 1 << 32 for value in numbers.values()) or any(name not in numbers for name in needed):
+        raise ValueError("a number is missing or out of range")
+    return numbers
 
 
 def _call(number: int, row: dict[str, Any]) -> CallInfo:
@@ -91,7 +137,7 @@ class TraceSchema:
         """Reads the schema text; `where` names the file in the error."""
         try:
             return cls._parse(json.loads(text))
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as err:
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError) as err:
             raise UserError(
                 f"{where}: the description at the head of this trace cannot be read, so nothing in it can be trusted; "
                 "record the program again."
@@ -100,23 +146,31 @@ class TraceSchema:
     @classmethod
     def _parse(cls, data: dict[str, Any]) -> TraceSchema:
         layouts = {str(name): _dtype(layout) for name, layout in data["layout"].items()}
-        for needed in ("header", "chunk", "slot", "part", "argument"):
-            layouts[needed]
-        unit = int(data["unit_bytes"])
-        if not 4096 <= unit <= 1 << 30 or unit % layouts["slot"].itemsize:
+        for needed in NEEDED_FIELDS:
+            _check_layout(needed, layouts[needed])
+        slot, unit = layouts["slot"], int(data["unit_bytes"])
+        if not 4096 <= unit <= 1 << 30 or unit % slot.itemsize or layouts["chunk"].itemsize != slot.itemsize:
             raise ValueError("unit size out of range")
+        calls = tuple(_call(i, row) for i, row in enumerate(data["calls"]))
+        if len(calls) > MAX_CALLS or max((len(call.fields) for call in calls), default=0) > slot["w"].shape[0]:
+            raise ValueError("more calls or words than a record can have")
         return cls(
             version=int(data["version"]),
             unit_bytes=unit,
             chunk_magic=int(data["chunk_magic"]),
             layouts=layouts,
-            parts={str(k): int(v) for k, v in data["parts"].items()},
-            flags={str(k): int(v) for k, v in data["flags"].items()},
-            argument_flags={str(k): int(v) for k, v in data["argument_flags"].items()},
+            parts=_numbers(data["parts"], NEEDED_PARTS),
+            flags=_numbers(data["flags"], NEEDED_FLAGS),
+            argument_flags=_numbers(data["argument_flags"], NEEDED_ARGUMENT_FLAGS),
             recorder_errors={int(v): str(k) for k, v in data["recorder_errors"].items()},
             errors={str(api): {int(v): str(k) for k, v in names.items()} for api, names in data["errors"].items()},
-            calls=tuple(_call(i, row) for i, row in enumerate(data["calls"])),
+            calls=calls,
         )
+
+    def place(self, layout: str, name: str) -> tuple[np.dtype[Any], int]:
+        """Type and offset of one field of a layout."""
+        fields: Any = self.layouts[layout].fields
+        return fields[name][0], int(fields[name][1])
 
     def status_name(self, api: str, status: int) -> str:
         """The API's name for a status, or the number."""

@@ -129,7 +129,7 @@ static void *long_thread(void *number)
         record(RING_CALL, thread, (uint64_t)i);
         if (i % 50 == 0)
             record(LEDGER_CALL, thread, (uint64_t)i / 50);
-        if (i % 500 == 0)
+        if (i % 2500 == 0)
             gdx_note(GDX_CALL_note_source, words, 1, (struct gdx_text){ text, sizeof text }, (struct gdx_text){ 0 }, NULL, 0);
     }
     return NULL;

@@ -10,6 +10,7 @@ import contextlib
 import glob
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
@@ -54,7 +55,7 @@ def _must_use_symbols(program: Path, environment: Mapping[str, str]) -> bool:
 def _own_places(program: Path) -> Iterator[str]:
     """RPATH and RUNPATH of an executable; nothing for scripts and damaged files."""
     with contextlib.suppress(OSError, ELFError, ValueError, KeyError), program.open("rb") as file:
-        dynamic = ELFFile(file).get_section_by_name(".dynamic")
+        dynamic: Any = ELFFile(file).get_section_by_name(".dynamic")
         for tag in dynamic.iter_tags() if dynamic is not None else ():
             if tag.entry.d_tag in ("DT_RPATH", "DT_RUNPATH"):
                 text = tag.rpath if tag.entry.d_tag == "DT_RPATH" else tag.runpath

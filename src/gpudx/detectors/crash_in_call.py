@@ -1,0 +1,96 @@
+"""The process died of a signal inside a call of the program.
+
+The driver followed something it was given and crashed. The call that was in flight, its thread and all its values are
+certain, because they were written down before the driver was called. Which value it was is certain only if the
+address follows from it: the fault address is then the value plus a small offset, the place of a field that the driver
+read.
+
+Example:
+
+    fault address 0x480d8 = value 0x48000 + 0xd8         // the driver read a field of "the object at 0x48000"
+
+Mend it by looking at the value that was decoded; if none was, at each value of the call. The driver is to blame only
+if all of them are right.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+from gpudx.detectors import Run
+from gpudx.detectors._in_flight import died_unheard, fatal_call, open_calls
+from gpudx.detectors._parameters import Value, label_of, nearest, told, values_of
+from gpudx.detectors._words import signal_name, site_of
+from gpudx.facts import Facts
+from gpudx.model import Evidence, Finding, Site
+
+ID = "crash-in-call"
+FAULTS = (signal.SIGSEGV, signal.SIGBUS)
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """At most one finding for a process."""
+    words = facts.trace.last_words
+    position = fatal_call(facts)
+    if words is not None and position is not None:
+        is_fault = words.signal in FAULTS and words.code > 0
+        yield _finding(facts, position, signal_name(words.signal), words.address if is_fault else None)
+    elif died_unheard(facts, run) and len(open_calls(facts)) == 1:
+        yield _finding(facts, int(open_calls(facts)[0]), str(run.outcome.signal), None)
+
+
+def _finding(facts: Facts, position: int, name: str, address: int | None) -> Finding:
+    site = site_of(facts, position)
+    values = values_of(facts, position)
+    near = nearest(values, address) if address is not None else None
+    decoded = f"{near.name} {near.text} + {address - near.value:#x}" if near and address is not None else None
+    of = f" for kernel {site.kernel}" if site.kernel else ""
+    where = "" if address is None else f" at address {address:#x}" + (f", which is {decoded}" if decoded else "")
+    return Finding(
+        id=ID,
+        severity="error",
+        message=f"The process died of {name} inside {site.call}{of} (call {site.number}){where}.",
+        evidence=tuple(_evidence(site, name, values, decoded, address)),
+        site=site,
+        causes=(ID,),
+        facts=(
+            ("call", site.call),
+            ("kernel", site.kernel or ""),
+            ("signal", name),
+            ("decoded", near.name if near else ""),
+        ),
+        details={
+            "decoded": decoded,
+            "address": None if address is None else f"{address:#x}",
+            "kernel_object": _kernel_object(facts, position),
+            "null_handle": _null(facts, position),
+        },
+    )
+
+
+def _evidence(
+    site: Site, name: str, values: list[Value], decoded: str | None, address: int | None
+) -> Iterator[Evidence]:
+    yield Evidence(f"thread {site.tid} was inside {site.call} when {name} reached it", (site.number,))
+    yield Evidence(f"it was given {told(values)}", (site.number,))
+    if decoded:
+        yield Evidence(f"fault address {address:#x} = {decoded}", (site.number,))
+    elif address is not None:
+        yield Evidence(f"the fault address {address:#x} lies near none of these values", (site.number,))
+
+
+def _kernel_object(facts: Facts, position: int) -> str | None:
+    handle = facts.trace.record(position).get("kernel")
+    return label_of(facts, handle, position) if handle else None
+
+
+def _null(facts: Facts, position: int) -> str | None:
+    """The kind of a handle that was null, if one was."""
+    words = facts.trace.record(position)
+    kinds = [
+        k
+        for n, k in facts.trace.info(position).fields
+        if k.startswith("handle:") and n not in ("result", "event") and not words[n]
+    ]
+    return kinds[0] if kinds else None

@@ -1,0 +1,128 @@
+"""The process died of a signal while the thread concerned was in no recorded call.
+
+The fault is in the program's own code, in a kernel that runs on the host's processor, or in a thread of the driver.
+Which of them, the place and the stack say. Work that was queued and not known to be done is listed: a kernel on a CPU
+device that leaves its memory dies like this, some time after its launch was accepted. So does a copy to host memory
+that is not there, and its pointer is then found in the fault address.
+
+Example:
+
+    clEnqueueNDRangeKernel(...);                         // accepted
+    use(result[-1]);                                     // the program's own fault, or the kernel's: see the stack
+
+Mend it where the stack points to; if that is a driver thread or a kernel, look at the commands listed and their
+values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gpudx.detectors import Run
+from gpudx.detectors._in_flight import all_pending, died_unheard, fatal_call, open_calls
+from gpudx.detectors._parameters import nearest, values_of
+from gpudx.detectors._words import plural, several, signal_name, sites_of
+from gpudx.facts import Facts
+from gpudx.facts.unwind import host_stack
+from gpudx.model import Evidence, Finding
+from gpudx.trace.reader import LastWords
+
+ID = "crash-outside-calls"
+SHOWN = 5
+LOOKED_AT = 64  # commands whose values are compared with the fault address
+FRAMES = 16
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """At most one finding for a process."""
+    words = facts.trace.last_words
+    if words is not None and fatal_call(facts) is None:
+        yield _finding(facts, words)
+    elif died_unheard(facts, run) and not len(open_calls(facts)):
+        yield _unheard(facts, str(run.outcome.signal))
+
+
+def _finding(facts: Facts, words: LastWords) -> Finding:
+    name, place = signal_name(words.signal), facts.symbols.describe(words.pc, False)
+    commands = [int(p) for p in all_pending(facts)[::-1]]
+    decoded = _decoded(facts, words, commands)
+    tail = f", at {decoded[1]}" if decoded else ""
+    shown = list(dict.fromkeys([*([decoded[0]] if decoded else []), *commands]))[:SHOWN]
+    return Finding(
+        id=ID,
+        severity="info",
+        causes=(ID,),
+        message=f"The process died of {name} in thread {words.tid}, outside of all recorded calls, in {place}{tail}.",
+        evidence=tuple(_evidence(facts, words, name, place, commands)),
+        others=sites_of(facts, shown),
+        facts=(("signal", name), ("place", place.partition(" (")[0].partition("+")[0])),
+        details={"place": place, "address": f"{words.address:#x}", "decoded": decoded[1] if decoded else None},
+    )
+
+
+def _decoded(facts: Facts, words: LastWords, commands: list[int]) -> tuple[int, str] | None:
+    """The command, among those in flight or pending, whose value the fault address follows from."""
+    if words.code <= 0:
+        return None
+    for position in dict.fromkeys([*map(int, open_calls(facts)[::-1]), *commands[:LOOKED_AT]]):
+        near = nearest([v for v in values_of(facts, position) if v.value], words.address)
+        if near:
+            call = facts.trace.info(position).name
+            return (
+                position,
+                f"{near.name} {near.text} + {words.address - near.value:#x} of {call} (call {position + 1})",
+            )
+    return None
+
+
+def _evidence(facts: Facts, words: LastWords, name: str, place: str, commands: list[int]) -> Iterator[Evidence]:
+    address = f" at address {words.address:#x}" if words.code > 0 else ""
+    yield Evidence(f"{name} reached thread {words.tid} in {place}{address}")
+    stack = host_stack(facts.trace)
+    if stack:
+        yield Evidence("its stack, innermost first: " + " < ".join(stack[:FRAMES]))
+    yield from _last_calls(facts, words.tid)
+    for site in sites_of(facts, [int(p) for p in open_calls(facts)[:SHOWN]]):
+        yield Evidence(f"thread {site.tid} was inside {site.call}", (site.number,))
+    if commands:
+        names = [_command(facts, p) for p in commands[:SHOWN]]
+        numbers = tuple(p + 1 for p in commands[:SHOWN])
+        yield Evidence(f"queued and not known to be done, latest first: {several(names, SHOWN)}", numbers)
+
+
+def _command(facts: Facts, position: int) -> str:
+    row = facts.launches.at_position(position)
+    what = facts.trace.info(position).name if row is None else f"kernel {facts.launches.name(row)}"
+    return f"{what} (call {position + 1})"
+
+
+def _last_calls(facts: Facts, tid: int | None) -> Iterator[Evidence]:
+    """What the thread (all threads, where it is not known) had done before."""
+    notes = np.array([c.api == "note" for c in facts.trace.schema.calls])
+    mine = np.flatnonzero(~notes[facts.trace.call])
+    mine = mine if tid is None else mine[facts.trace.column("tid", mine) == tid]
+    if not len(mine):
+        yield Evidence("this thread had made no recorded call: it belongs to the driver, or to the program's own work")
+        return
+    last = [int(p) for p in mine[-3:][::-1]]
+    names = [f"{facts.trace.info(p).name} (call {p + 1})" for p in last]
+    yield Evidence(
+        f"it had made {plural(len(mine), 'call')}, latest first: {several(names)}", tuple(p + 1 for p in last)
+    )
+
+
+def _unheard(facts: Facts, name: str) -> Finding:
+    return Finding(
+        id=ID,
+        severity="info",
+        causes=(ID,),
+        facts=(("signal", name), ("place", "")),
+        details={"place": None},
+        message=f"The process died of {name} while no recorded call was in flight.",
+        evidence=(
+            Evidence(f"another handler took {name}, so thread and place are not known"),
+            *_last_calls(facts, None),
+        ),
+    )

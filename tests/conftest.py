@@ -1,0 +1,31 @@
+"""Shared by all tests: the helpers in tests/support, and OpenCL programs under the recorder."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from support import opencl as opencl_programs  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def opencl(tmp_path_factory: pytest.TempPathFactory) -> opencl_programs.OpenCL:
+    """Compiles and records small OpenCL programs; each is compiled once per session."""
+    if not shutil.which("cc"):
+        pytest.skip("no C compiler (cc)")
+    return opencl_programs.make(tmp_path_factory.mktemp("opencl"))
+
+
+@pytest.fixture(scope="session")
+def schema(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The schema text that the recorder of this checkout writes into its traces."""
+    out = tmp_path_factory.mktemp("schema")
+    root = opencl_programs.ROOT
+    subprocess.run([sys.executable, root / "tools/generate.py", root / "schema", out], check=True)
+    return (out / "schema.json").read_text()

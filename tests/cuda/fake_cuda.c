@@ -1,0 +1,925 @@
+/* A FAKE libcuda.so.1. It runs nothing on any GPU: it exists so that the hooks can be tested on machines without one.
+ *
+ * Device memory is host memory, streams run at once, and a "module" is a text with one line per kernel:
+ *
+ *     kernel NAME SIZE SIZE ...         parameter sizes in bytes; offsets are padded to each size, up to 8
+ *
+ * The kernel `add(float *a, float *b, float *out, int n)` adds; all others only fold their arguments into a checksum that
+ * fakeChecksum() returns, so that a program can tell whether every byte of every launch arrived.
+ *
+ *     FAKE_CUDA_FAIL=cuLaunchKernel:3:700   the third cuLaunchKernel succeeds, and every later call fails with 700,
+ *                                           as after a fault on a real device
+ *     FAKE_CUDA_REFUSE=cuMemAlloc_v2:2:2    the second cuMemAlloc_v2 fails with 2, once
+ *     FAKE_CUDA_CRASH=cuMemFree_v2:1        the first cuMemFree_v2 dies by SIGSEGV inside the driver */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cu.h"
+
+#define API __attribute__((visibility("default")))
+enum { PARAMS = 512, THREADS_MAX = 1024, SHARED_MAX = 49152, NODES = 64, DRIVER = 13000 };
+enum magic { CONTEXT = 0x10, MODULE, FUNCTION, KERNEL, STREAM, EVENT, GRAPH, NODE, EXEC, LIBRARY, DEAD };
+
+struct function {
+    enum magic magic;
+    char name[128];
+    int count;
+    size_t offset[PARAMS], size[PARAMS], bytes;
+    struct function *function;   /* of a kernel: the same as a function */
+};
+struct module { enum magic magic; int count; struct function functions[8], kernels[8]; };
+struct context { enum magic magic; CUdevice device; };
+struct node { enum magic magic; CUDA_KERNEL_NODE_PARAMS params; void *pointers[PARAMS]; char values[32768]; };
+struct graph { enum magic magic; int count; struct node *nodes[NODES]; };
+struct stream { enum magic magic; struct graph *capture; };
+struct event { enum magic magic; int polls; };
+
+static _Atomic int sticky, started;
+static _Atomic uint64_t checksum;
+static struct context primary = { CONTEXT, 0 };
+static _Thread_local struct context *current;
+static struct stream per_thread = { STREAM, NULL };
+
+/* ---- faults on demand ---- */
+
+struct plan { char name[64]; int nth, code; _Atomic int seen; };
+static struct plan fail_plan, refuse_plan, crash_plan;
+
+static void read_plan(struct plan *plan, const char *variable)
+{
+    const char *text = getenv(variable);
+    if (text)
+        sscanf(text, "%63[^:]:%d:%d", plan->name, &plan->nth, &plan->code);
+}
+
+static void forked(void)
+{
+    started = 0;  /* as with a real driver, a child cannot use what its parent started */
+}
+
+__attribute__((constructor)) static void read_plans(void)
+{
+    pthread_atfork(NULL, NULL, forked);
+    read_plan(&fail_plan, "FAKE_CUDA_FAIL");
+    read_plan(&refuse_plan, "FAKE_CUDA_REFUSE");
+    read_plan(&crash_plan, "FAKE_CUDA_CRASH");
+}
+
+static int due(struct plan *plan, const char *name)
+{
+    return plan->nth && !strcmp(plan->name, name) && atomic_fetch_add(&plan->seen, 1) + 1 == plan->nth;
+}
+
+static CUresult enter(const char *name)
+{
+    int now = sticky;
+    if (!started)
+        return CUDA_ERROR_NOT_INITIALIZED;
+    static volatile uintptr_t nowhere = 8;
+    if (due(&crash_plan, name))
+        *(volatile int *)nowhere = 0;
+    if (due(&fail_plan, name))
+        sticky = fail_plan.code;
+    return due(&refuse_plan, name) ? refuse_plan.code : now;
+}
+
+#define ENTER(name)                         \
+    do {                                    \
+        CUresult fault_ = enter(#name);     \
+        if (fault_ != CUDA_SUCCESS)         \
+            return fault_;                  \
+    } while (0)
+#define NEED(condition, code) \
+    do {                      \
+        if (!(condition))     \
+            return (code);    \
+    } while (0)
+
+/* ---- start, devices, contexts ---- */
+
+API uint64_t fakeChecksum(void)
+{
+    return checksum;
+}
+
+API CUresult cuInit(unsigned int flags)
+{
+    NEED(flags == 0, CUDA_ERROR_INVALID_VALUE);
+    started = 1;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuDriverGetVersion(int *version)
+{
+    *version = DRIVER;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuDeviceGetCount(int *count)
+{
+    ENTER(cuDeviceGetCount);
+    *count = 1;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuDeviceGet(CUdevice *device, int ordinal)
+{
+    ENTER(cuDeviceGet);
+    NEED(ordinal == 0, CUDA_ERROR_INVALID_DEVICE);
+    *device = 0;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuDeviceGetName(char *name, int room, CUdevice device)
+{
+    (void)device;
+    snprintf(name, (size_t)room, "Fake device for tests");
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
+{
+    (void)device;
+    *bytes = (size_t)1 << 30;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
+{
+    (void)device;
+    switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = THREADS_MAX; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK: *value = SHARED_MAX; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: *value = 232448; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = 9; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = 0; break;
+    default: *value = (int)attribute;
+    }
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+{
+    ENTER(cuDevicePrimaryCtxRetain);
+    NEED(device == 0, CUDA_ERROR_INVALID_DEVICE);
+    *context = (CUcontext)&primary;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
+{
+    ENTER(cuDevicePrimaryCtxRelease_v2);
+    (void)device;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuCtxCreate_v2(CUcontext *context, unsigned int flags, CUdevice device)
+{
+    ENTER(cuCtxCreate_v2);
+    (void)flags;
+    struct context *made = calloc(1, sizeof *made);
+    made->magic = CONTEXT;
+    made->device = device;
+    current = made;
+    *context = (CUcontext)made;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuCtxDestroy_v2(CUcontext context)
+{
+    ENTER(cuCtxDestroy_v2);
+    if (current == (struct context *)context)
+        current = NULL;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuCtxSetCurrent(CUcontext context)
+{
+    NEED(started, CUDA_ERROR_NOT_INITIALIZED);
+    current = (struct context *)context;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuCtxGetCurrent(CUcontext *context)
+{
+    NEED(started, CUDA_ERROR_NOT_INITIALIZED);
+    *context = (CUcontext)current;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuCtxGetDevice(CUdevice *device)
+{
+    NEED(current, CUDA_ERROR_INVALID_CONTEXT);
+    *device = current->device;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuCtxSynchronize(void)
+{
+    ENTER(cuCtxSynchronize);
+    NEED(current, CUDA_ERROR_INVALID_CONTEXT);
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuGetErrorName(CUresult error, const char **name)
+{
+    *name = error ? "CUDA_ERROR_OF_THE_FAKE" : "CUDA_SUCCESS";
+    return CUDA_SUCCESS;
+}
+
+/* ---- modules and libraries ---- */
+
+static size_t padded(size_t offset, size_t size)
+{
+    size_t to = size >= 8 ? 8 : size ? size : 1;
+    return (offset + to - 1) / to * to;
+}
+
+static void read_function(struct function *made, enum magic magic, const char *line)
+{
+    int used = 0;
+    made->magic = magic;
+    sscanf(line, "kernel %127s%n", made->name, &used);
+    line += used;
+    for (unsigned size; made->count < PARAMS && sscanf(line, "%u%n", &size, &used) == 1; line += used) {
+        made->offset[made->count] = padded(made->bytes, size);
+        made->size[made->count] = size;
+        made->bytes = made->offset[made->count++] + size;
+    }
+}
+
+static struct module *read_module(enum magic magic, const char *image)
+{
+    struct module *made = calloc(1, sizeof *made);
+    made->magic = magic;
+    for (const char *line = image; made->count < 8 && (line = strstr(line, "kernel ")); line++) {
+        const char *end = strchr(line, '\n');
+        char text[4096] = "";
+        memcpy(text, line, end && end - line < 4095 ? (size_t)(end - line) : strnlen(line, 4095));
+        read_function(&made->functions[made->count], FUNCTION, text);
+        read_function(&made->kernels[made->count], KERNEL, text);
+        made->kernels[made->count].function = &made->functions[made->count];
+        made->count++;
+    }
+    return made;
+}
+
+API CUresult cuModuleLoadData(CUmodule *module, const void *image)
+{
+    ENTER(cuModuleLoadData);
+    NEED(current, CUDA_ERROR_INVALID_CONTEXT);
+    NEED(!strncmp(image, "kernel ", 7), CUDA_ERROR_INVALID_IMAGE);
+    *module = (CUmodule)read_module(MODULE, image);
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int count, CUjit_option *options, void **values)
+{
+    ENTER(cuModuleLoadDataEx);
+    char *log = NULL;
+    for (unsigned i = 0; i < count; i++)
+        if (options[i] == CU_JIT_ERROR_LOG_BUFFER)
+            log = values[i];
+    if (strncmp(image, "kernel ", 7)) {
+        if (log)
+            strcpy(log, "fake error: not a kernel");
+        return CUDA_ERROR_INVALID_PTX;
+    }
+    *module = (CUmodule)read_module(MODULE, image);
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuModuleUnload(CUmodule module)
+{
+    ENTER(cuModuleUnload);
+    struct module *m = (struct module *)module;
+    for (int i = 0; i < m->count; i++)
+        m->functions[i].magic = DEAD;
+    return CUDA_SUCCESS;
+}
+
+static struct function *look_up(struct function *all, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (!strcmp(all[i].name, name))
+            return &all[i];
+    return NULL;
+}
+
+API CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
+{
+    ENTER(cuModuleGetFunction);
+    struct module *m = (struct module *)module;
+    *function = (CUfunction)look_up(m->functions, m->count, name);
+    return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+API CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *options, void **values, unsigned int count,
+                               CUlibraryOption *library_options, void **library_values, unsigned int library_count)
+{
+    ENTER(cuLibraryLoadData);
+    (void)options, (void)values, (void)count, (void)library_options, (void)library_values, (void)library_count;
+    *library = (CUlibrary)read_module(LIBRARY, code);
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char *name)
+{
+    ENTER(cuLibraryGetKernel);
+    struct module *m = (struct module *)library;
+    *kernel = (CUkernel)look_up(m->kernels, m->count, name);
+    return *kernel ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+API CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel)
+{
+    ENTER(cuKernelGetFunction);
+    *function = (CUfunction)((struct function *)kernel)->function;
+    return CUDA_SUCCESS;
+}
+
+static CUresult param_info(const struct function *f, size_t index, size_t *offset, size_t *size)
+{
+    NEED(index < (size_t)f->count, CUDA_ERROR_INVALID_VALUE);
+    *offset = f->offset[index];
+    *size = f->size[index];
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset, size_t *size)
+{
+    NEED(((struct function *)function)->magic == FUNCTION, CUDA_ERROR_INVALID_HANDLE);
+    return param_info((struct function *)function, index, offset, size);
+}
+
+API CUresult cuKernelGetParamInfo(CUkernel kernel, size_t index, size_t *offset, size_t *size)
+{
+    NEED(((struct function *)kernel)->magic == KERNEL, CUDA_ERROR_INVALID_HANDLE);
+    return param_info((struct function *)kernel, index, offset, size);
+}
+
+API CUresult cuFuncGetName(const char **name, CUfunction function)
+{
+    NEED(((struct function *)function)->magic == FUNCTION, CUDA_ERROR_INVALID_HANDLE);
+    *name = ((struct function *)function)->name;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuKernelGetName(const char **name, CUkernel kernel)
+{
+    NEED(((struct function *)kernel)->magic == KERNEL, CUDA_ERROR_INVALID_HANDLE);
+    *name = ((struct function *)kernel)->name;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction function)
+{
+    NEED(((struct function *)function)->magic == FUNCTION, CUDA_ERROR_INVALID_HANDLE);
+    *value = 100 + (int)attribute;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuKernelGetAttribute(int *value, CUfunction_attribute attribute, CUkernel kernel, CUdevice device)
+{
+    NEED(((struct function *)kernel)->magic == KERNEL && device == 0, CUDA_ERROR_INVALID_HANDLE);
+    *value = 200 + (int)attribute;
+    return CUDA_SUCCESS;
+}
+
+/* ---- memory ---- */
+
+API CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size)
+{
+    ENTER(cuMemAlloc_v2);
+    NEED(current, CUDA_ERROR_INVALID_CONTEXT);
+    NEED(size, CUDA_ERROR_INVALID_VALUE);
+    *address = (CUdeviceptr)(uintptr_t)calloc(1, size);
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuMemFree_v2(CUdeviceptr address)
+{
+    ENTER(cuMemFree_v2);
+    free((void *)(uintptr_t)address);
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream)
+{
+    ENTER(cuMemAllocAsync);
+    (void)stream;
+    *address = (CUdeviceptr)(uintptr_t)calloc(1, size);
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream)
+{
+    ENTER(cuMemFreeAsync);
+    (void)stream;
+    free((void *)(uintptr_t)address);
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuMemGetInfo_v2(size_t *left, size_t *total)
+{
+    ENTER(cuMemGetInfo_v2);
+    *left = *total = (size_t)1 << 30;
+    return CUDA_SUCCESS;
+}
+
+static CUresult copy(void *to, const void *from, size_t size)
+{
+    memcpy(to, from, size);
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void *src, size_t size)
+{
+    ENTER(cuMemcpyHtoD_v2);
+    return copy((void *)(uintptr_t)dst, src, size);
+}
+
+API CUresult cuMemcpyHtoD_v2_ptds(CUdeviceptr dst, const void *src, size_t size)
+{
+    ENTER(cuMemcpyHtoD_v2_ptds);
+    return copy((void *)(uintptr_t)dst, src, size);
+}
+
+API CUresult cuMemcpyDtoH_v2(void *dst, CUdeviceptr src, size_t size)
+{
+    ENTER(cuMemcpyDtoH_v2);
+    return copy(dst, (void *)(uintptr_t)src, size);
+}
+
+API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void *src, size_t size, CUstream stream)
+{
+    ENTER(cuMemcpyHtoDAsync_v2);
+    (void)stream;
+    return copy((void *)(uintptr_t)dst, src, size);
+}
+
+API CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *box)
+{
+    ENTER(cuMemcpy2D_v2);
+    char *to = (char *)(uintptr_t)box->dst.device + box->dst.y * box->dst.pitch + box->dst.x;
+    const char *from = (const char *)box->src.host + box->src.y * box->src.pitch + box->src.x;
+    NEED(box->src.type == CU_MEMORYTYPE_HOST && box->dst.type == CU_MEMORYTYPE_DEVICE, CUDA_ERROR_INVALID_VALUE);
+    for (size_t row = 0; row < box->height; row++)
+        memcpy(to + row * box->dst.pitch, from + row * box->src.pitch, box->width);
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuMemsetD8_v2(CUdeviceptr dst, unsigned char value, size_t count)
+{
+    ENTER(cuMemsetD8_v2);
+    memset((void *)(uintptr_t)dst, value, count);
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr address)
+{
+    ENTER(cuPointerGetAttribute);
+    (void)value, (void)attribute, (void)address;
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- streams and events ---- */
+
+API CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
+{
+    ENTER(cuStreamCreate);
+    (void)flags;
+    struct stream *made = calloc(1, sizeof *made);
+    made->magic = STREAM;
+    *stream = (CUstream)made;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuStreamDestroy_v2(CUstream stream)
+{
+    ENTER(cuStreamDestroy_v2);
+    free(stream);
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuStreamSynchronize(CUstream stream)
+{
+    ENTER(cuStreamSynchronize);
+    (void)stream;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuStreamQuery(CUstream stream)
+{
+    ENTER(cuStreamQuery);
+    (void)stream;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuEventCreate(CUevent *event, unsigned int flags)
+{
+    ENTER(cuEventCreate);
+    (void)flags;
+    struct event *made = calloc(1, sizeof *made);
+    made->magic = EVENT;
+    *event = (CUevent)made;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuEventDestroy_v2(CUevent event)
+{
+    ENTER(cuEventDestroy_v2);
+    free(event);
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuEventRecord(CUevent event, CUstream stream)
+{
+    ENTER(cuEventRecord);
+    (void)stream;
+    ((struct event *)event)->polls = 3;
+    return CUDA_SUCCESS;
+}
+
+/* Not ready three times after each record. */
+API CUresult cuEventQuery(CUevent event)
+{
+    ENTER(cuEventQuery);
+    return ((struct event *)event)->polls-- > 0 ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+}
+
+API CUresult cuEventSynchronize(CUevent event)
+{
+    ENTER(cuEventSynchronize);
+    (void)event;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
+{
+    ENTER(cuStreamWaitEvent);
+    (void)stream, (void)event, (void)flags;
+    return CUDA_SUCCESS;
+}
+
+static struct stream *stream_of(CUstream stream)
+{
+    return (uintptr_t)stream == CU_STREAM_PER_THREAD ? &per_thread : (uintptr_t)stream > 2 ? (struct stream *)stream : NULL;
+}
+
+API CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
+{
+    struct stream *s = stream_of(stream);
+    *status = s && s->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+}
+
+/* ---- launches ---- */
+
+static void fold(const void *data, size_t bytes)
+{
+    uint64_t sum = 14695981039346656037ull;
+    for (size_t i = 0; i < bytes; i++)
+        sum = (sum ^ ((const unsigned char *)data)[i]) * 1099511628211ull;
+    atomic_fetch_add(&checksum, sum);
+}
+
+/* The values of a launch as one block, from either form. */
+static CUresult gather(const struct function *f, void **params, void **extra, char *block)
+{
+    if (params) {
+        for (int i = 0; i < f->count; i++)
+            memcpy(block + f->offset[i], params[i], f->size[i]);
+        return CUDA_SUCCESS;
+    }
+    NEED(extra || !f->count, CUDA_ERROR_INVALID_VALUE);
+    const char *buffer = NULL;
+    size_t size = 0;
+    for (; extra && extra[0]; extra += 2) {
+        if ((uintptr_t)extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+            buffer = extra[1];
+        if ((uintptr_t)extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+            size = *(size_t *)extra[1];
+    }
+    NEED(size == f->bytes, CUDA_ERROR_INVALID_VALUE);
+    if (size)
+        memcpy(block, buffer, size);
+    return CUDA_SUCCESS;
+}
+
+static void execute(const struct function *f, const char *block)
+{
+    if (strcmp(f->name, "add")) {
+        fold(block, f->bytes);
+        return;
+    }
+    float *a, *b, *out;
+    int n;
+    memcpy(&a, block + f->offset[0], 8);
+    memcpy(&b, block + f->offset[1], 8);
+    memcpy(&out, block + f->offset[2], 8);
+    memcpy(&n, block + f->offset[3], 4);
+    for (int i = 0; i < n; i++)
+        out[i] = a[i] + b[i];
+}
+
+static struct node *make_node(const struct function *f, CUDA_KERNEL_NODE_PARAMS params, const char *block)
+{
+    struct node *made = calloc(1, sizeof *made);
+    made->magic = NODE;
+    memcpy(made->values, block, f->bytes);
+    for (int i = 0; i < f->count; i++)
+        made->pointers[i] = made->values + f->offset[i];
+    made->params = params;
+    made->params.params = made->pointers;
+    made->params.extra = NULL;
+    return made;
+}
+
+static CUresult launch(CUfunction function, const unsigned *dims, unsigned shared, CUstream stream, void **params, void **extra)
+{
+    struct function *f = (struct function *)function;
+    struct stream *s = stream_of(stream);
+    char block[32768];
+    NEED(f && (f->magic == FUNCTION || f->magic == KERNEL), CUDA_ERROR_INVALID_HANDLE);
+    NEED(dims[0] && dims[3] && dims[3] * dims[4] * dims[5] <= THREADS_MAX, CUDA_ERROR_INVALID_VALUE);
+    NEED(shared <= SHARED_MAX, CUDA_ERROR_INVALID_VALUE);
+    memset(block, 0, f->bytes);
+    CUresult status = gather(f, params, extra, block);
+    if (status)
+        return status;
+    if (s && s->capture) {
+        CUDA_KERNEL_NODE_PARAMS p = { function, dims[0], dims[1], dims[2], dims[3], dims[4], dims[5], shared, 0, 0, 0, 0 };
+        s->capture->nodes[s->capture->count++] = make_node(f, p, block);
+    } else {
+        execute(f, block);
+    }
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuLaunchKernel(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by,
+                            unsigned int bz, unsigned int shared, CUstream stream, void **params, void **extra)
+{
+    ENTER(cuLaunchKernel);
+    return launch(f, (unsigned[]){ gx, gy, gz, bx, by, bz }, shared, stream, params, extra);
+}
+
+API CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
+                                 unsigned int by, unsigned int bz, unsigned int shared, CUstream stream, void **params,
+                                 void **extra)
+{
+    ENTER(cuLaunchKernel_ptsz);
+    return launch(f, (unsigned[]){ gx, gy, gz, bx, by, bz }, shared, stream, params, extra);
+}
+
+API CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
+                                       unsigned int by, unsigned int bz, unsigned int shared, CUstream stream, void **params)
+{
+    ENTER(cuLaunchCooperativeKernel);
+    return launch(f, (unsigned[]){ gx, gy, gz, bx, by, bz }, shared, stream, params, NULL);
+}
+
+API CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **params, void **extra)
+{
+    ENTER(cuLaunchKernelEx);
+    return launch(f, &c->grid_x, c->shared_bytes, c->queue, params, extra);
+}
+
+API CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
+{
+    ENTER(cuLaunchHostFunc);
+    (void)stream;
+    function(data);
+    return CUDA_SUCCESS;
+}
+
+/* ---- graphs ---- */
+
+API CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode mode)
+{
+    ENTER(cuStreamBeginCapture_v2);
+    (void)mode;
+    struct stream *s = stream_of(stream);
+    NEED(s, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    s->capture = calloc(1, sizeof *s->capture);
+    s->capture->magic = GRAPH;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
+{
+    ENTER(cuStreamEndCapture);
+    struct stream *s = stream_of(stream);
+    NEED(s && s->capture, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+    *graph = (CUgraph)s->capture;
+    s->capture = NULL;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuGraphCreate(CUgraph *graph, unsigned int flags)
+{
+    ENTER(cuGraphCreate);
+    (void)flags;
+    struct graph *made = calloc(1, sizeof *made);
+    made->magic = GRAPH;
+    *graph = (CUgraph)made;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuGraphAddKernelNode_v2(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
+                                     const CUDA_KERNEL_NODE_PARAMS *params)
+{
+    ENTER(cuGraphAddKernelNode_v2);
+    (void)after, (void)count;
+    struct graph *g = (struct graph *)graph;
+    struct function *f = (struct function *)(params->func ? params->func : (CUfunction)params->kern);
+    char block[32768] = { 0 };
+    gather(f, params->params, params->extra, block);
+    g->nodes[g->count] = make_node(f, *params, block);
+    *node = (CUgraphNode)g->nodes[g->count++];
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode *nodes, size_t *count)
+{
+    struct graph *g = (struct graph *)graph;
+    for (int i = 0; nodes && i < g->count; i++)
+        nodes[i] = (CUgraphNode)g->nodes[i];
+    *count = (size_t)g->count;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType *type)
+{
+    (void)node;
+    *type = CU_GRAPH_NODE_TYPE_KERNEL;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS *params)
+{
+    *params = ((struct node *)node)->params;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags)
+{
+    ENTER(cuGraphInstantiateWithFlags);
+    (void)flags;
+    struct graph *made = malloc(sizeof *made);
+    memcpy(made, graph, sizeof *made);
+    made->magic = EXEC;
+    *exec = (CUgraphExec)made;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params)
+{
+    ENTER(cuGraphExecKernelNodeSetParams_v2);
+    struct graph *g = (struct graph *)exec;
+    struct function *f = (struct function *)params->func;
+    char block[32768] = { 0 };
+    gather(f, params->params, params->extra, block);
+    for (int i = 0; i < g->count; i++)
+        if (g->nodes[i] == (struct node *)node)
+            g->nodes[i] = make_node(f, *params, block);
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream)
+{
+    ENTER(cuGraphLaunch);
+    (void)stream;
+    struct graph *g = (struct graph *)exec;
+    for (int i = 0; i < g->count; i++)
+        execute((struct function *)g->nodes[i]->params.func, g->nodes[i]->values);
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuGraphExecDestroy(CUgraphExec exec)
+{
+    ENTER(cuGraphExecDestroy);
+    free(exec);
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuGraphDestroy(CUgraph graph)
+{
+    ENTER(cuGraphDestroy);
+    free(graph);
+    return CUDA_SUCCESS;
+}
+
+/* ---- cuGetProcAddress ---- */
+
+static CUresult a_new_function(void)
+{
+    return CUDA_SUCCESS;  /* stands for what a newer driver has and the recorder does not know */
+}
+
+struct entry { const char *symbol; int since; cuuint64_t per_thread; void *function; };
+#define ENTRY(symbol, since, function) { symbol, since, 0, (void *)function }
+#define ENTRY_PER_THREAD(symbol, since, function) { symbol, since, 2, (void *)function }
+static const struct entry entries[];
+
+static void *answer(const char *symbol, int version, cuuint64_t flags)
+{
+    void *best = NULL;
+    int since = -1;
+    cuuint64_t kind = 0;
+    for (const struct entry *e = entries; e->symbol; e++) {
+        if (strcmp(e->symbol, symbol) || e->since > version || (e->per_thread && !(flags & 2)))
+            continue;
+        if (e->per_thread > kind || (e->per_thread == kind && e->since > since)) {
+            best = e->function;
+            since = e->since;
+            kind = e->per_thread;
+        }
+    }
+    return best;
+}
+
+API CUresult cuGetProcAddress_v2(const char *symbol, void **function, int version, cuuint64_t flags,
+                                 CUdriverProcAddressQueryResult *found)
+{
+    NEED(symbol && function, CUDA_ERROR_INVALID_VALUE);
+    *function = answer(symbol, version, flags);
+    if (found)
+        *found = *function ? 0 : 1;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuGetProcAddress(const char *symbol, void **function, int version, cuuint64_t flags)
+{
+    NEED(symbol && function, CUDA_ERROR_INVALID_VALUE);
+    *function = answer(symbol, version, flags);
+    return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+static const struct entry entries[] = {
+    ENTRY("cuInit", 2000, cuInit),
+    ENTRY("cuDriverGetVersion", 2020, cuDriverGetVersion),
+    ENTRY("cuDeviceGetCount", 2000, cuDeviceGetCount),
+    ENTRY("cuDeviceGet", 2000, cuDeviceGet),
+    ENTRY("cuDevicePrimaryCtxRetain", 7000, cuDevicePrimaryCtxRetain),
+    ENTRY("cuDevicePrimaryCtxRelease", 11000, cuDevicePrimaryCtxRelease_v2),
+    ENTRY("cuCtxCreate", 3020, cuCtxCreate_v2),
+    ENTRY("cuCtxDestroy", 4000, cuCtxDestroy_v2),
+    ENTRY("cuCtxSetCurrent", 4000, cuCtxSetCurrent),
+    ENTRY("cuCtxGetCurrent", 4000, cuCtxGetCurrent),
+    ENTRY("cuCtxSynchronize", 2000, cuCtxSynchronize),
+    ENTRY("cuModuleLoadData", 2000, cuModuleLoadData),
+    ENTRY("cuModuleLoadDataEx", 2010, cuModuleLoadDataEx),
+    ENTRY("cuModuleUnload", 2000, cuModuleUnload),
+    ENTRY("cuModuleGetFunction", 2000, cuModuleGetFunction),
+    ENTRY("cuLibraryLoadData", 12000, cuLibraryLoadData),
+    ENTRY("cuLibraryGetKernel", 12000, cuLibraryGetKernel),
+    ENTRY("cuKernelGetFunction", 12000, cuKernelGetFunction),
+    ENTRY("cuMemAlloc", 3020, cuMemAlloc_v2),
+    ENTRY("cuMemFree", 3020, cuMemFree_v2),
+    ENTRY("cuMemAllocAsync", 11020, cuMemAllocAsync),
+    ENTRY("cuMemFreeAsync", 11020, cuMemFreeAsync),
+    ENTRY("cuMemGetInfo", 3020, cuMemGetInfo_v2),
+    ENTRY("cuMemcpyHtoD", 3020, cuMemcpyHtoD_v2),
+    ENTRY_PER_THREAD("cuMemcpyHtoD", 7000, cuMemcpyHtoD_v2_ptds),
+    ENTRY("cuMemcpyDtoH", 3020, cuMemcpyDtoH_v2),
+    ENTRY("cuMemcpyHtoDAsync", 3020, cuMemcpyHtoDAsync_v2),
+    ENTRY("cuMemcpy2D", 3020, cuMemcpy2D_v2),
+    ENTRY("cuMemsetD8", 3020, cuMemsetD8_v2),
+    ENTRY("cuPointerGetAttribute", 4000, cuPointerGetAttribute),
+    ENTRY("cuStreamCreate", 2000, cuStreamCreate),
+    ENTRY("cuStreamDestroy", 4000, cuStreamDestroy_v2),
+    ENTRY("cuStreamSynchronize", 2000, cuStreamSynchronize),
+    ENTRY("cuStreamQuery", 2000, cuStreamQuery),
+    ENTRY("cuStreamWaitEvent", 3020, cuStreamWaitEvent),
+    ENTRY("cuStreamBeginCapture", 10010, cuStreamBeginCapture_v2),
+    ENTRY("cuStreamEndCapture", 10000, cuStreamEndCapture),
+    ENTRY("cuStreamIsCapturing", 10000, cuStreamIsCapturing),
+    ENTRY("cuEventCreate", 2000, cuEventCreate),
+    ENTRY("cuEventDestroy", 4000, cuEventDestroy_v2),
+    ENTRY("cuEventRecord", 2000, cuEventRecord),
+    ENTRY("cuEventQuery", 2000, cuEventQuery),
+    ENTRY("cuEventSynchronize", 2000, cuEventSynchronize),
+    ENTRY("cuLaunchKernel", 4000, cuLaunchKernel),
+    ENTRY_PER_THREAD("cuLaunchKernel", 7000, cuLaunchKernel_ptsz),
+    ENTRY("cuLaunchKernelEx", 11060, cuLaunchKernelEx),
+    ENTRY("cuLaunchCooperativeKernel", 9000, cuLaunchCooperativeKernel),
+    ENTRY("cuLaunchHostFunc", 10000, cuLaunchHostFunc),
+    ENTRY("cuGraphCreate", 10000, cuGraphCreate),
+    ENTRY("cuGraphAddKernelNode", 12000, cuGraphAddKernelNode_v2),
+    ENTRY("cuGraphInstantiate", 12000, cuGraphInstantiateWithFlags),
+    ENTRY("cuGraphExecKernelNodeSetParams", 12000, cuGraphExecKernelNodeSetParams_v2),
+    ENTRY("cuGraphLaunch", 10000, cuGraphLaunch),
+    ENTRY("cuGraphExecDestroy", 10000, cuGraphExecDestroy),
+    ENTRY("cuGraphDestroy", 10000, cuGraphDestroy),
+    ENTRY("cuGetErrorName", 6000, cuGetErrorName),
+    ENTRY("cuGetProcAddress", 11030, cuGetProcAddress),
+    ENTRY("cuGetProcAddress", 12000, cuGetProcAddress_v2),
+    ENTRY("cuMadeTomorrow", 13000, a_new_function),
+    { NULL, 0, 0, NULL },
+};

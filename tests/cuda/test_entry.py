@@ -1,0 +1,133 @@
+"""How the hooks get in, and that nobody else notices."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from cuda_kit import PROGRAMS, WAYS, Kit, decode, of
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_to_the_driver_is_seen_and_changes_nothing(kit: Kit, way: str) -> None:
+    plain, recorded = kit.both([kit.program("tour", way=way)])
+    assert plain.returncode == 0 and recorded.seen == plain.seen
+    calls = decode(recorded.trace())
+    assert len(of(calls, "cuLaunchKernel")) == 7
+    assert all(call.done for call in calls)
+    assert recorded.trace().entries & 4
+
+
+def test_all_ways_record_the_same_calls(kit: Kit) -> None:
+    told = []
+    for way in WAYS:
+        calls = decode(kit.run([kit.program("tour", way=way)]).trace())
+        told.append([(call.name, call.status, call.flags, call.context) for call in calls])
+    assert told[0] == told[1] == told[2]
+
+
+def test_a_driver_whose_own_names_are_taken_over_is_still_recorded(kit: Kit) -> None:
+    """Its cuGetProcAddress then answers with our symbols instead of its functions."""
+    program = kit.program("tour", way="BY_PROC_ADDRESS")
+    plain = kit.run([program], recorded=False, driver=kit.loose_driver)
+    recorded = kit.run([program], driver=kit.loose_driver)
+    assert plain.returncode == 0 and recorded.seen == plain.seen
+    assert len(of(decode(recorded.trace()), "cuLaunchKernel")) == 7
+
+
+def test_the_call_site_is_the_programs(kit: Kit) -> None:
+    for way in WAYS:
+        trace = kit.run([kit.program("tour", way=way)]).trace()
+        launches = of(decode(trace), "cuLaunchKernel")
+        (line,) = [row for row in trace.maps.splitlines() if f"tour-{way}" in row and " r-xp " in row]
+        begin, end = (int(part, 16) for part in line.split()[0].split("-"))
+        callers = trace.column("caller")
+        assert all(begin <= int(callers[call.position]) < end for call in launches), way
+
+
+def test_asking_cu_get_proc_address(kit: Kit) -> None:
+    """For itself, before cuInit, for variants, without places to answer to, for what does not exist."""
+    plain, recorded = kit.both([kit.program("asks")])
+    assert plain.returncode == 0 and recorded.seen == plain.seen
+    assert "itself: 0 found 0 same 1" in plain.stdout and "per thread differs: 1, is 1" in plain.stdout
+    trace = recorded.trace()
+    calls = decode(trace)
+    (unknown,) = of(calls, "note_unknown_entry")
+    assert trace.text(unknown.position) == "cuMadeTomorrow"
+    (launch,) = of(calls, "cuLaunchKernel")
+    assert launch.words["queue"] == 2 and launch.status == 400
+
+
+def test_dlsym_keeps_its_meaning_for_everyone_else(kit: Kit) -> None:
+    third = kit.library(PROGRAMS / "third.c", "libthird.so", folder="scopes")
+    kit.library(PROGRAMS / "other.c", "libother.so", folder="scopes")
+    local = kit.library(PROGRAMS / "local.c", "liblocal.so", folder="scopes")
+    here = str(third.parent)
+    program = kit.program("scopes", "-rdynamic", "-Wl,--no-as-needed", "-L", here, "-lother", "-lthird", f"-Wl,-rpath,{here}")
+    plain, recorded = kit.both([program, local])
+    assert plain.returncode == 0, plain.stderr
+    assert "default 1, next 2\nold default 1, next 2\nlibrary's next: 3\n" in plain.stdout
+    assert recorded.seen == plain.seen
+    assert not recorded.traces()  # nothing touched a GPU
+
+
+def test_another_tool_behind_us_keeps_its_place(kit: Kit) -> None:
+    """The program's calls reach the tool as before; what the tool passes on to the driver is its own business."""
+    shim = kit.library(PROGRAMS / "shim.c", "libshim.so")
+    program = kit.program("tour", way="LINKED")
+    plain = kit.run([program], recorded=False, env={"LD_PRELOAD": str(shim)})
+    recorded = kit.run([program], env={"LD_PRELOAD": f"{kit.recorder}:{shim}"})
+    assert "shim saw 5 allocations" in plain.stdout
+    assert recorded.seen == plain.seen
+    calls = decode(recorded.trace())
+    assert len(of(calls, "cuLaunchKernel")) == 7 and not of(calls, "cuMemAlloc_v2")
+
+
+def test_another_tool_before_us(kit: Kit) -> None:
+    shim = kit.library(PROGRAMS / "shim.c", "libshim.so")
+    program = kit.program("tour", way="LINKED")
+    plain = kit.run([program], recorded=False, env={"LD_PRELOAD": str(shim)})
+    recorded = kit.run([program], env={"LD_PRELOAD": f"{shim}:{kit.recorder}"})
+    assert recorded.seen == plain.seen
+    assert len(of(decode(recorded.trace()), "cuMemAlloc_v2")) == 5
+
+
+def test_an_extension_module_linked_with_the_driver(kit: Kit) -> None:
+    link = ["-L", str(kit.driver), "-lcuda"]
+    plugin = kit.library(PROGRAMS / "plugin.c", "libplugin.so", *link)
+    plain, recorded = kit.both([kit.program("opens_plugin"), plugin])
+    assert plain.stdout == "start: 0\n" and recorded.seen == plain.seen
+    (made,) = of(decode(recorded.trace()), "cuMemAlloc_v2")
+    assert made.words["size"] == 12345
+
+
+def test_a_weak_symbol_without_a_driver_gives_an_error_not_a_crash(kit: Kit) -> None:
+    plain, recorded = kit.both([kit.program("weak")])
+    assert plain.stdout == "driver: 0\n" and recorded.seen == plain.seen
+
+
+def test_a_driver_that_is_closed_and_opened_again_elsewhere(kit: Kit) -> None:
+    plain, recorded = kit.both([kit.program("reopen")])
+    assert plain.stdout == "first: 0\ngone: 1\nsecond: 0\n" and recorded.seen == plain.seen
+    assert [call.words["size"] for call in of(decode(recorded.trace()), "cuMemAlloc_v2")] == [111, 222]
+
+
+def test_without_a_directory_nothing_is_recorded(kit: Kit) -> None:
+    for way in WAYS:
+        program = kit.program("tour", way=way)
+        plain = kit.run([program], recorded=False)
+        preloaded = kit.run([program], recorded=False, env={"LD_PRELOAD": str(kit.recorder)})
+        assert preloaded.seen == plain.seen
+
+
+def test_programs_without_a_gpu_leave_no_trace(kit: Kit) -> None:
+    recorded = kit.run(["sh", "-c", "echo hello; true"])
+    assert recorded.stdout == "hello\n" and not recorded.traces()
+
+
+def test_only_entries_of_the_driver_are_exported(kit: Kit) -> None:
+    table = subprocess.run(["nm", "-D", "--defined-only", kit.recorder], capture_output=True, text=True, check=True).stdout
+    exported = {line.split()[-1] for line in table.splitlines()}
+    assert "dlsym" in exported and "cuLaunchKernel_ptsz" in exported
+    others = {n for n in exported if not n.startswith(("cu", "cl", "exec", "posix_spawn", "dlsym"))}
+    assert not {n for n in others if "gdx" in n or "rec_" in n}

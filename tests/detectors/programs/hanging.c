@@ -1,0 +1,35 @@
+/* Programs that do not end by themselves. */
+#include "common.h"
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+    cl_int status;
+    start(argc, argv);
+    cl_kernel spin = make_kernel("spin"), scale = make_kernel("scale");
+    cl_mem data = filled_buffer(BYTES);
+    size_t one = 1, count = COUNT;
+    cl_event go = NULL, done = NULL;
+    set_mem(scale, 0, data);
+    set_float(scale, 1, 2);
+    set_int(scale, 2, COUNT);
+    launch(scale, COUNT);
+    check(clFinish(queue), "clFinish");
+    if (is("kernel")) {
+        set_mem(spin, 0, data);
+        launch(scale, COUNT);
+        check(clEnqueueNDRangeKernel(queue, spin, 1, NULL, &one, NULL, 0, NULL, NULL), "clEnqueueNDRangeKernel");
+        clFinish(queue);
+    }
+    if (is("event")) {
+        go = clCreateUserEvent(context, &status);
+        check(status, "clCreateUserEvent");
+        status = clEnqueueNDRangeKernel(queue, scale, 1, NULL, &count, NULL, 1, &go, &done);
+        check(status, "clEnqueueNDRangeKernel");
+        clFlush(queue);
+        clWaitForEvents(1, &done);
+    }
+    if (is("host"))
+        pause();
+    return finish();
+}

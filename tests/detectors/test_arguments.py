@@ -1,0 +1,152 @@
+"""argument-size, argument-type, argument-never-set and released-while-bound."""
+
+from __future__ import annotations
+
+import pytest
+from support.opencl import OpenCL
+from support.synthetic import GLOBAL, Arg
+
+SIZE, TYPE, NEVER, BOUND = "argument-size", "argument-type", "argument-never-set", "released-while-bound"
+
+
+@pytest.mark.parametrize(
+    ("mode", "given", "declared", "reason"),
+    [
+        ("memory", 4096, 8, "a memory argument takes the size of a handle"),
+        ("struct", 8, 16, "another layout"),
+        ("padding", 12, 16, "4 bytes of padding at its end"),
+        ("vector", 12, 16, "float3 takes the room of 4 components"),
+        ("int", 4, 8, "4 is the size of an int"),
+        ("double", 8, 4, "8 is the size of a double"),
+    ],
+)
+def test_size(opencl: OpenCL, mode: str, given: int, declared: int, reason: str) -> None:
+    finding = opencl.run("argument_sizes", mode).only(SIZE)
+    assert finding.severity == "error"
+    assert (finding.details["given"], finding.details["declared"]) == (given, declared)
+    assert reason in finding.message
+
+
+def test_right_sizes_are_silent(opencl: OpenCL) -> None:
+    assert not opencl.run("argument_sizes", "right").findings
+
+
+def test_packed_structure(world, look) -> None:  # type: ignore[no-untyped-def]
+    process = world(source="typedef struct __attribute__((packed)) { char c; float x; } item; kernel void f(item i) {}")
+    kernel = process.kernel("f", [Arg("item", "i")])
+    process.set_arg(kernel, 0, 1, 8, status=-51)
+    (finding,) = [f for f in look(process) if f.id == SIZE]
+    assert "takes 5: the kernel's structure is packed, the host's is not" in finding.message
+    assert any("CL_INVALID_ARG_SIZE" in e.text for e in finding.evidence)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "typedef struct { int a; } __attribute__((aligned(16))) item;",
+        "#if 0\ntypedef struct { int a; } item;\n#else\ntypedef struct { int a, b; } item;\n#endif",
+        "#pragma pack(1)\ntypedef struct { char c; int a; } item;",
+        "typedef struct { REAL x; } item;",
+    ],
+)
+def test_layouts_that_cannot_be_known_are_silent(world, look, source: str) -> None:  # type: ignore[no-untyped-def]
+    process = world(source=source)
+    kernel = process.kernel("f", [Arg("item", "i")])
+    process.set_arg(kernel, 0, 1, 16)
+    assert not [f for f in look(process) if f.id == SIZE]
+
+
+def test_integer_for_float(opencl: OpenCL) -> None:
+    finding = opencl.run("argument_types", "int for float").only(TYPE)
+    assert finding.severity == "warning"
+    assert finding.count == 2
+    assert "seems to hold an integer: 1024" in finding.message
+
+
+def test_float_for_integer(opencl: OpenCL) -> None:
+    finding = opencl.run("argument_types", "float for int").only(TYPE)
+    assert finding.severity == "warning"
+    assert "seems to hold a float: 1.5" in finding.message
+
+
+@pytest.mark.parametrize("mode", ["mixed", "gigabyte", "right"])
+def test_ordinary_values_are_silent(opencl: OpenCL, mode: str) -> None:
+    assert not opencl.run("argument_types", mode).of(TYPE)
+
+
+def test_seeds_and_sizes_are_silent(world, look) -> None:  # type: ignore[no-untyped-def]
+    process = world()
+    process.buffer(1000 << 20)
+    kernel = process.kernel("f", [Arg("uint", "seed"), Arg("uint", "bytes"), Arg("float", "zero")])
+    process.set_arg(kernel, 0, 0x3DCCCCCD, 4)
+    process.set_arg(kernel, 0, 0x9E3779B9, 4)
+    process.set_arg(kernel, 1, 1000 << 20, 4)  # as a float: 0.25
+    process.set_arg(kernel, 2, 0, 4)
+    assert not [f for f in look(process) if f.id == TYPE]
+
+
+def test_missing_argument(opencl: OpenCL) -> None:
+    finding = opencl.run("never_set", "missing").only(NEVER)
+    assert finding.severity == "error"
+    assert "argument 2 (int n) had never been set" in finding.message
+    assert finding.site is not None and finding.site.status == "CL_INVALID_KERNEL_ARGS"
+
+
+def test_refused_setting_counts_as_unset(opencl: OpenCL) -> None:
+    finding = opencl.run("never_set", "refused").only(NEVER)
+    assert "the last attempt (call" in finding.message
+    assert finding.others[0].status == "CL_INVALID_ARG_VALUE"
+
+
+def test_arguments_of_another_object_do_not_count(opencl: OpenCL) -> None:
+    finding = opencl.run("never_set", "second").only(NEVER)
+    assert "argument 0 (float* data), argument 1 (float factor) and argument 2 (int n)" in finding.message
+
+
+def test_refusal_that_the_program_dealt_with_is_a_warning(opencl: OpenCL) -> None:
+    run = opencl.run("never_set", "tolerated")
+    assert run.outcome.kind == "passed"
+    assert run.only(NEVER).severity == "warning"
+
+
+def test_all_arguments_set_is_silent(opencl: OpenCL) -> None:
+    assert not opencl.run("never_set", "right").findings
+
+
+def test_released_while_bound(opencl: OpenCL) -> None:
+    finding = opencl.run("bound", "wrong").only(BOUND)
+    assert finding.severity == "error"
+    assert finding.allocation == "buffer #1"
+    assert finding.site is not None and finding.site.call == "clEnqueueNDRangeKernel"
+    assert [site.call for site in finding.others] == ["clReleaseMemObject", "clSetKernelArg"]
+
+
+@pytest.mark.parametrize("mode", ["set again", "right"])
+def test_set_again_or_released_after_the_launch_is_silent(opencl: OpenCL, mode: str) -> None:
+    run = opencl.run("bound", mode)
+    assert run.outcome.kind == "passed"
+    assert not run.errors
+
+
+def test_released_while_bound_and_address_reused(world, look) -> None:  # type: ignore[no-untyped-def]
+    process = world()
+    first = process.buffer(4096)
+    kernel = process.kernel("scale", [Arg("float*", "data", GLOBAL)])
+    process.set_arg(kernel, 0, first)
+    process.release(first)
+    process.buffer(4096, result=first)
+    process.launch(kernel, (64,))
+    (finding,) = [f for f in look(process) if f.id == BOUND]
+    assert finding.allocation == "buffer #1"
+
+
+def test_reused_address_that_was_set_again_is_silent(world, look) -> None:  # type: ignore[no-untyped-def]
+    process = world()
+    kernel = process.kernel("scale", [Arg("float*", "data", GLOBAL)])
+    address = process.handle()
+    for _ in range(3):
+        process.buffer(4096, result=address)
+        process.set_arg(kernel, 0, address)
+        process.launch(kernel, (64,))
+        process.release(address)
+    assert not [f for f in look(process) if f.severity == "error"]

@@ -1,0 +1,85 @@
+"""hang, crash-in-call and crash-outside-calls."""
+
+from __future__ import annotations
+
+import pytest
+from support.opencl import OpenCL
+from support.synthetic import GLOBAL, Arg
+
+HANG, IN_CALL, OUTSIDE = "hang", "crash-in-call", "crash-outside-calls"
+TIMEOUT_S = 1.5
+
+
+def test_kernel_that_does_not_end(opencl: OpenCL) -> None:
+    finding = opencl.run("hanging", "kernel", timeout=TIMEOUT_S).only(HANG)
+    assert finding.severity == "error"
+    assert finding.site is not None and (finding.site.call, finding.site.status) == ("clFinish", "in flight")
+    assert "launch 3 of kernel spin" in finding.message
+    assert "launch 1 " not in finding.message, "what a completed wait covers is done"
+
+
+def test_event_that_nobody_completes(opencl: OpenCL) -> None:
+    finding = opencl.run("hanging", "event", timeout=TIMEOUT_S).only(HANG)
+    assert finding.site is not None and finding.site.call == "clWaitForEvents"
+    assert "the event that clCreateUserEvent made in call" in finding.message
+
+
+def test_hang_in_the_program_itself(opencl: OpenCL) -> None:
+    finding = opencl.run("hanging", "host", timeout=TIMEOUT_S).only(HANG)
+    assert finding.site is None
+    assert "outside of all recorded calls" in finding.message
+
+
+def test_program_that_ends_is_silent(opencl: OpenCL) -> None:
+    assert not opencl.run("hanging", "right").findings
+
+
+def test_crash_in_a_kernel_is_not_blamed_on_a_call(opencl: OpenCL) -> None:
+    run = opencl.run("crashing", "kernel")
+    finding = run.only(OUTSIDE)
+    assert run.outcome.signal == "SIGSEGV"
+    assert finding.severity == "info"
+    assert any("kernel far_away" in e.text for e in finding.evidence)
+    assert not run.errors
+
+
+def test_host_pointer_of_a_copy_is_found_in_the_fault_address(opencl: OpenCL) -> None:
+    run = opencl.run("crashing", "call")
+    (finding,) = (*run.of(OUTSIDE), *run.of(IN_CALL))
+    assert "ptr 0x123456789000 + " in str(finding.details["decoded"])
+
+
+def test_crash_in_the_program_itself(opencl: OpenCL) -> None:
+    finding = opencl.run("crashing", "host").only(OUTSIDE)
+    assert "main at crashing.c:" in finding.message
+
+
+def test_abort(opencl: OpenCL) -> None:
+    run = opencl.run("crashing", "abort")
+    assert run.only(OUTSIDE).message.startswith("The process died of SIGABRT")
+    assert not run.errors
+
+
+def test_no_crash_is_silent(opencl: OpenCL) -> None:
+    assert not opencl.run("crashing", "right").findings
+
+
+@pytest.mark.parametrize(("address", "decoded"), [(0x123456008, True), (0x7F0000000000, False)])
+def test_fault_address_of_a_launch(world, look, address: int, decoded: bool) -> None:  # type: ignore[no-untyped-def]
+    process = world()
+    kernel = process.kernel("scale", [Arg("float*", "data", GLOBAL)])
+    process.set_arg(kernel, 0, process.buffer(64, result=0x123456000))
+    process.launch(kernel, (64,), open_=True)
+    process.header.update(signal=11, signal_code=1, signal_tid=1, signal_address=address, ended=0)
+    (finding,) = [f for f in look(process, "signal", signal="SIGSEGV") if f.id == IN_CALL]
+    assert bool(finding.details["decoded"]) == decoded
+    if decoded:
+        assert "argument 0 (float* data) 0x123456000 (buffer #1) + 0x8" in finding.message
+
+
+def test_other_threads_calls_are_not_blamed(world, look) -> None:  # type: ignore[no-untyped-def]
+    process = world()
+    process.call("clFinish", queue=process.queue, tid=7, open_=True)
+    process.header.update(signal=11, signal_code=1, signal_tid=8, signal_address=0x10, ended=0)
+    found = look(process, "signal", signal="SIGSEGV")
+    assert [f.id for f in found] == [OUTSIDE]

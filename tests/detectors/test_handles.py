@@ -1,0 +1,144 @@
+"""value-is-not-a-handle, use-of-released-object and host-pointer-as-buffer."""
+
+from __future__ import annotations
+
+import pytest
+from support.opencl import OpenCL
+from support.synthetic import GLOBAL, Arg
+
+VALUE, RELEASED, HOST = "value-is-not-a-handle", "use-of-released-object", "host-pointer-as-buffer"
+
+
+@pytest.mark.parametrize(
+    ("mode", "origin", "text"),
+    [
+        ("dead", "dead", "the handle of buffer #3, released by call"),
+        ("foreign", "foreign", "the handle of queue #1"),
+        ("size", "size", "the byte size of buffer #2"),
+        ("number", "number", "a number that was also passed as argument 2 of kernel copy"),
+        ("small", "small", "the number 7"),
+        ("wild", "unmapped", "an address at which the process has no memory"),
+    ],
+)
+def test_value_is_decoded(opencl: OpenCL, mode: str, origin: str, text: str) -> None:
+    finding = opencl.run("not_a_handle", mode).only(VALUE)
+    assert finding.severity == "error"
+    assert finding.details["origin"] == origin
+    assert text in finding.message
+    assert finding.site is not None
+    assert (finding.site.call, finding.site.kernel, finding.site.argument) == ("clSetKernelArg", "scale", 0)
+    assert finding.site.argument_name == "data"
+    assert finding.site.source and "/common.h:" in finding.site.source
+
+
+def test_right_value_is_silent(opencl: OpenCL) -> None:
+    assert not opencl.run("not_a_handle", "right").findings
+
+
+def test_crash_and_value_name_the_same_site(opencl: OpenCL) -> None:
+    run = opencl.run("not_a_handle", "size")
+    crash, value = run.only("crash-in-call"), run.only(VALUE)
+    assert run.outcome.signal == "SIGSEGV"
+    assert crash.site == value.site
+    assert crash.causes[0] == VALUE
+    assert str(crash.details["decoded"]).startswith("value 0x48000 + 0x")
+
+
+def test_launch_that_fails_with_the_value_is_named(opencl: OpenCL) -> None:
+    run = opencl.run("not_a_handle", "launch")
+    assert run.outcome.kind != "passed"
+    assert [site.call for site in run.only(VALUE).others] == ["clEnqueueNDRangeKernel"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "call", "kind"),
+    [("buffer", "clEnqueueWriteBuffer", "Buffer #1"), ("kernel", "clSetKernelArg", "Kernel #1"), ("twice", "clReleaseKernel", "Kernel #1")],
+)
+def test_released_object(opencl: OpenCL, mode: str, call: str, kind: str) -> None:
+    finding = opencl.run("released_object", mode).only(RELEASED)
+    assert finding.severity == "error"
+    assert finding.message.startswith(f"{kind} had been released")
+    assert finding.site is not None and finding.site.call == call
+    assert finding.others[0].call.startswith("clRelease")
+
+
+@pytest.mark.parametrize("mode", ["context", "program", "parent", "retained", "right"])
+def test_objects_that_others_hold_are_silent(opencl: OpenCL, mode: str) -> None:
+    run = opencl.run("released_object", mode)
+    assert run.outcome.kind == "passed"
+    assert not run.errors
+
+
+@pytest.mark.parametrize(
+    ("mode", "text"),
+    [
+        ("stack", "an address on the program's stack"),
+        ("heap", "the host memory that a memory object was made from"),
+        ("mapped", "the address that mapping memory gave"),
+        ("handle", "was given buffer #1 itself for argument 0 (float* data) of kernel scale"),
+    ],
+)
+def test_host_pointer(opencl: OpenCL, mode: str, text: str) -> None:
+    run = opencl.run("host_pointer", mode)
+    finding = run.only(HOST)
+    assert finding.severity == "error"
+    assert text in finding.message
+    assert not run.of(VALUE)
+
+
+def test_buffer_made_from_host_memory_is_silent(opencl: OpenCL) -> None:
+    assert not opencl.run("host_pointer", "right").errors
+
+
+# ---- what a driver at hand does not show ----
+
+
+def test_handle_that_was_never_recorded_is_no_error(world, look) -> None:  # type: ignore[no-untyped-def]
+    """An object made through an extension: the driver accepts it, so it is one."""
+    process = world()
+    kernel = process.kernel("scale", [Arg("float*", "data", GLOBAL)])
+    process.set_arg(kernel, 0, 0x7F1234567000)
+    process.launch(kernel, (64,))
+    assert not [f for f in look(process) if f.severity == "error"]
+
+
+def test_unrecorded_handle_that_is_set_twice_is_not_taken_for_a_number(world, look) -> None:  # type: ignore[no-untyped-def]
+    process = world()
+    kernel = process.kernel("scale", [Arg("float*", "data", GLOBAL)])
+    for _ in range(2):
+        process.set_arg(kernel, 0, 0x7F1234567000)
+    assert not [f for f in look(process) if f.severity == "error"]
+
+
+def test_repeats_are_counted(world, look) -> None:  # type: ignore[no-untyped-def]
+    process = world()
+    process.buffer(294912)
+    kernel = process.kernel("scale", [Arg("float*", "data", GLOBAL)])
+    for _ in range(100):
+        process.set_arg(kernel, 0, 294912)
+    (finding,) = [f for f in look(process) if f.id == VALUE]
+    assert finding.count == 100
+
+
+def test_offset_of_a_copy_is_decoded(world, look) -> None:  # type: ignore[no-untyped-def]
+    process = world()
+    buffer = process.buffer(1 << 20)
+    process.call("clEnqueueWriteBuffer", queue=process.queue, buffer=buffer, offset=0x8010, size=64)
+    kernel = process.kernel("scale", [Arg("float*", "data", GLOBAL)])
+    process.set_arg(kernel, 0, 0x8010)
+    (finding,) = [f for f in look(process) if f.id == VALUE]
+    assert finding.details["origin"] == "offset"
+    assert "the offset that clEnqueueWriteBuffer was given before" in finding.message
+
+
+def test_queue_given_as_buffer(world, look) -> None:  # type: ignore[no-untyped-def]
+    process = world()
+    process.call("clEnqueueWriteBuffer", queue=process.queue, buffer=process.queue, size=64, status=-38)
+    (finding,) = [f for f in look(process) if f.id == VALUE]
+    assert "as buffer, which is the handle of queue #1, not a memory object" in finding.message
+
+
+def test_null_handles_are_left_to_the_errors(world, look) -> None:  # type: ignore[no-untyped-def]
+    process = world()
+    process.call("clEnqueueWriteBuffer", queue=process.queue, buffer=0, size=64, status=-38)
+    assert not [f for f in look(process) if f.id in (VALUE, RELEASED)]

@@ -1,0 +1,72 @@
+"""kernel-shared-by-threads: interleaved and overlapping calls are loud, locks and hand-overs are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.opencl import ROOT, OpenCL
+from support.synthetic import GLOBAL, Arg, World
+
+ID = "kernel-shared-by-threads"
+INCIDENT = ROOT / "incidents/opencl-shared-kernel"
+
+
+def test_interleaved_settings(opencl: OpenCL) -> None:
+    run = opencl.run("shared_kernel", "mixed")
+    finding = run.only(ID)
+    assert finding.severity == "error"
+    assert finding.details["overwritten"] == 9  # three arguments in three rounds
+    assert finding.details["overlaps"] == 0
+    assert [site.call for site in (*finding.others, finding.site) if site] == ["clSetKernelArg"] * 2 + ["clEnqueueNDRangeKernel"]
+    own, other = finding.others
+    assert finding.site is not None and own.tid == finding.site.tid != other.tid
+
+
+@pytest.mark.parametrize("mode", ["locked", "handed over", "own"])
+def test_taking_turns_is_silent(opencl: OpenCL, mode: str) -> None:
+    assert not opencl.run("shared_kernel", mode).findings
+
+
+def test_incident(opencl: OpenCL) -> None:
+    program = opencl.build([INCIDENT / "main.c"], name="shared-kernel-incident")
+    finding = opencl.record([program]).only(ID)
+    assert finding.site is not None and finding.site.kernel == "scale_and_shift"
+
+
+def _kernel(process: World) -> int:
+    kernel = process.kernel("scale", [Arg("float*", "data", GLOBAL)])
+    return kernel
+
+
+def test_calls_that_overlap_in_time(world, look) -> None:  # type: ignore[no-untyped-def]
+    process = world()
+    buffer, kernel = process.buffer(64), _kernel(process)
+    process.set_arg(kernel, 0, buffer, tid=1, begin=100_000, ticks=100)
+    process.set_arg(kernel, 0, buffer, tid=2, begin=100_050, ticks=100)
+    (finding,) = [f for f in look(process) if f.id == ID]
+    assert finding.severity == "error"
+    assert "thread 1 was still in clSetKernelArg" in finding.message
+
+
+def test_launches_may_overlap(world, look) -> None:  # type: ignore[no-untyped-def]
+    """Launching one object from two threads is allowed; only setting its arguments is not."""
+    process = world()
+    buffer, kernel = process.buffer(64), _kernel(process)
+    process.set_arg(kernel, 0, buffer, tid=1)
+    process.launch(kernel, (64,), tid=1, begin=100_000, ticks=100)
+    process.launch(kernel, (64,), tid=2, begin=100_050, ticks=100)
+    assert not [f for f in look(process) if f.id == ID]
+
+
+def test_arguments_set_once_for_all_threads_are_silent(world, look) -> None:  # type: ignore[no-untyped-def]
+    process = world()
+    buffer = process.buffer(64)
+    kernel = process.kernel("scale", [Arg("float*", "data", GLOBAL), Arg("int", "n")])
+    process.set_arg(kernel, 0, buffer, tid=1)
+    for round_ in range(4):
+        process.set_arg(kernel, 1, round_, 4, tid=2 + round_ % 2)
+        process.launch(kernel, (64,), tid=2 + round_ % 2)
+    assert not [f for f in look(process) if f.id == ID]
+
+

@@ -1,0 +1,128 @@
+"""launch-refused and index-overflow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.opencl import OpenCL
+from support.synthetic import GLOBAL, LOCAL, Arg
+
+REFUSED, OVERFLOW = "launch-refused", "index-overflow"
+NARROW = "kernel void add(global float *out, int rows, int columns) { int i = get_global_id(0) * columns; out[i] = 1; }"
+WIDE = "kernel void add(global float *out, int rows, int columns) { size_t i = (size_t)get_global_id(0) * columns; out[i] = 1; }"
+
+
+@pytest.mark.parametrize(
+    ("mode", "parts"),
+    [
+        ("group", ["a work-group of", "the device allows"]),
+        ("dimension", ["a work-group of", "the local size in dimension 0 is"]),
+        ("remainder", ["the global size in dimension 0 is 100, not a multiple of the local size 64"]),
+        ("required", ["the kernel requires work-groups of 8 x 1 x 1, the launch has 4 x 1 x 1"]),
+        ("dims", ["the number of dimensions is not 1, 2 or 3"]),
+    ],
+)
+def test_refused(opencl: OpenCL, mode: str, parts: list[str]) -> None:
+    finding = opencl.run("refused", mode).only(REFUSED)
+    assert finding.severity == "error"
+    assert all(part in finding.message for part in parts)
+
+
+def test_no_limit_broken_is_said(opencl: OpenCL) -> None:
+    finding = opencl.run("refused", "unset").only(REFUSED)
+    assert finding.severity == "info"
+    assert "break none of the limits" in finding.message
+
+
+def test_trying_out_sizes_is_a_warning(opencl: OpenCL) -> None:
+    assert opencl.run("refused", "tuned").only(REFUSED).severity == "warning"
+
+
+def test_accepted_launch_is_silent(opencl: OpenCL) -> None:
+    assert not opencl.run("refused", "right").of(REFUSED)
+
+
+def _broken(process: Any, look: Any, *launch: Any, **kernel: Any) -> int:
+    made = process.kernel("f", [Arg("float*", "data", GLOBAL), Arg("float*", "room", LOCAL)], **kernel)
+    process.set_arg(made, 0, process.buffer(4096))
+    process.set_arg(made, 1, 0, 40000, local=True)
+    process.launch(made, *launch, status=-54)
+    (finding,) = [f for f in look(process, "exit") if f.id == REFUSED]
+    return int(finding.details["limits_broken"])
+
+
+@pytest.mark.parametrize(
+    ("launch", "kernel", "broken"),
+    [
+        (((2048,), (256,)), {"most": 128}, 1),  # the kernel's limit
+        (((4096,), (2048,)), {}, 2),  # the device's limit and the dimension's
+        (((100, 100), (8, 8)), {}, 2),  # both dimensions
+        (((64,), (64,)), {"local": 20000}, 1),  # local memory
+        (((64,), ()), {"required": (8, 8, 1)}, 1),  # required, and none given
+        (((0,), (8,)), {}, 1),
+        (((64,), (64,)), {}, 0),
+    ],
+)
+def test_every_limit_and_no_other(world, look, launch: Any, kernel: Any, broken: int) -> None:  # type: ignore[no-untyped-def]
+    assert _broken(world(), look, *launch, **kernel) == broken
+
+
+@pytest.mark.parametrize(
+    ("version", "options", "told"),
+    [
+        ("OpenCL 1.2 x", "", True),
+        ("OpenCL 2.0 x", "", True),
+        ("OpenCL 2.0 x", "-cl-std=CL2.0", False),
+        ("OpenCL 2.0 x", "-cl-std=CL2.0 -cl-uniform-work-group-size", True),
+        ("OpenCL 3.0 x", "-cl-std=CL3.0", False),  # only the driver knows, and another limit explains it
+    ],
+)
+def test_remainder_depends_on_the_version(world, look, version: str, options: str, told: bool) -> None:  # type: ignore[no-untyped-def]
+    process = world(version=version, options=options)
+    assert _broken(process, look, (100,), (64,), most=32) == 1 + told
+
+
+def _overflow(process: Any, look: Any, *, rows: int, columns: int, size: int, kind: str = "int", ended: str = "passed") -> list[Any]:
+    kernel = process.kernel("add", [Arg("float*", "out", GLOBAL), Arg(kind, "rows"), Arg(kind, "columns")])
+    process.set_arg(kernel, 0, process.buffer(size))
+    process.set_arg(kernel, 1, rows, 4)
+    process.set_arg(kernel, 2, columns, 4)
+    process.launch(kernel, (64,))
+    process.header["ended"] = ended == "passed"
+    return [f for f in look(process, ended) if f.id == OVERFLOW]
+
+
+def test_product_passes_32_bits(world, look) -> None:  # type: ignore[no-untyped-def]
+    (finding,) = _overflow(world(source=NARROW), look, rows=50000, columns=50000, size=10_000_000_000)
+    assert finding.severity == "warning"
+    assert "rows = 50,000 and columns = 50,000, whose product 2,500,000,000 passes 2^31" in finding.message
+
+
+@pytest.mark.parametrize(("source", "severity"), [(NARROW, "error"), (WIDE, "warning"), ("", "warning")])
+def test_crash_after_it_makes_it_an_error(world, look, source: str, severity: str) -> None:  # type: ignore[no-untyped-def]
+    found = _overflow(world(source=source), look, rows=50000, columns=50000, size=10_000_000_000, ended="signal")
+    assert [f.severity for f in found] == [severity]
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"rows": 40000, "columns": 40000, "size": 6_400_000_000},  # 1.6e9 elements: the index fits
+        {"rows": 65536, "columns": 65536, "size": 3 << 30},  # the product counts nothing here
+        {"rows": 50000, "columns": 50000, "size": 10_000_000_000, "kind": "uint"},  # fits into an unsigned index
+        {"rows": 50000, "columns": 50000, "size": 1 << 20},
+    ],
+)
+def test_products_that_fit_are_silent(world, look, sizes: dict[str, Any]) -> None:  # type: ignore[no-untyped-def]
+    assert not _overflow(world(source=NARROW), look, **sizes)
+
+
+def test_64_bit_arguments_are_silent(world, look) -> None:  # type: ignore[no-untyped-def]
+    process = world()
+    kernel = process.kernel("add", [Arg("float*", "out", GLOBAL), Arg("long", "rows"), Arg("long", "columns")])
+    process.set_arg(kernel, 0, process.buffer(10_000_000_000))
+    for index in (1, 2):
+        process.set_arg(kernel, index, 50000, 8)
+    process.launch(kernel, (64,))
+    assert not [f for f in look(process) if f.id == OVERFLOW]

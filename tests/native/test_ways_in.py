@@ -1,0 +1,92 @@
+"""Both ways into a program, as a layer of the OpenCL loader and as symbols in front of it, see the same calls."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from functools import cache
+from pathlib import Path
+
+import pytest
+from native_kit import ROOT, Kit, Ran, Way, cc
+
+from gpudx.trace import Trace
+
+TWINS = ["opencl-set-rows-q4_0", "opencl-shared-kernel"]
+WAYS: tuple[Way, ...] = ("layer", "symbols")
+
+PYTHON_PROGRAM = """
+import numpy as np, pyopencl as cl
+context = cl.Context(cl.get_platforms()[0].get_devices()[:1])
+queue = cl.CommandQueue(context)
+program = cl.Program(context, "kernel void twice(global float *a, float by) { a[get_global_id(0)] *= by; }").build()
+host = np.arange(64, dtype=np.float32)
+buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=host)
+kernel = cl.Kernel(program, "twice")
+for i in range(5):
+    kernel(queue, (64,), None, buffer, np.float32(2))
+cl.enqueue_copy(queue, host, buffer)
+queue.finish()
+print(host.sum())
+"""
+
+
+@cache
+def has_opencl() -> bool:
+    """Can programs be linked with an OpenCL loader that finds a device?"""
+    text = ('#include <CL/cl.h>\nint main(void) { cl_uint n = 0; cl_platform_id p; '
+            'return clGetPlatformIDs(1, &p, &n) || !n || clGetDeviceIDs(p, CL_DEVICE_TYPE_ALL, 0, 0, &n) || !n; }')
+    flags = ["-x", "c", "-", "-o", "/tmp/gpudx-has-opencl", "-w", "-lOpenCL"]
+    built = subprocess.run(["cc", *flags], input=text, text=True, capture_output=True, check=False)
+    return built.returncode == 0 and subprocess.run(["/tmp/gpudx-has-opencl"], check=False).returncode == 0
+
+
+needs_opencl = pytest.mark.skipif(not has_opencl(), reason="no OpenCL device with headers and loader here (install pocl)")
+
+
+def sequences(trace: Trace) -> list[tuple[str, ...]]:
+    """The calls of each thread, in order; threads in no order. Notes are the recorder's own."""
+    threads: dict[int, list[str]] = {}
+    for position, tid in enumerate(trace.column("tid")):
+        call = trace.info(position)
+        if call.api == "opencl":
+            threads.setdefault(int(tid), []).append(call.name)
+    return sorted(tuple(calls) for calls in threads.values())
+
+
+def three_ways(kit: Kit, command: list[str | Path]) -> dict[str, Ran]:
+    """Plain, as a layer, as symbols: what the user sees is the same."""
+    runs = {way: kit.run(command, way, keep="all", timeout=120) for way in ("plain", *WAYS)}
+    assert runs["layer"].seen == runs["plain"].seen
+    assert runs["symbols"].seen == runs["plain"].seen
+    return runs
+
+
+@needs_opencl
+@pytest.mark.parametrize("name", TWINS)
+def test_twins_of_the_incidents(kit: Kit, name: str) -> None:
+    folder = ROOT / "incidents" / name
+    described = tomllib.loads((folder / "incident.toml").read_text())
+    program = kit.folder / name
+    libs = [f"-l{lib}" for lib in described["libs"]]
+    cc("-std=gnu11", "-O1", "-w", *described["twin_flags"], "-o", program, *(folder / s for s in described["sources"]), *libs)
+    runs = three_ways(kit, [program])
+    assert runs["plain"].returncode == 0
+    seen = {way: sequences(runs[way].trace()) for way in WAYS}
+    assert seen["layer"] == seen["symbols"]
+    assert sum(len(calls) for calls in seen["layer"]) > 20
+    assert [runs[way].trace().entries for way in WAYS] == [1, 2]
+
+
+def test_a_python_program(kit: Kit) -> None:
+    pytest.importorskip("pyopencl")
+    runs = three_ways(kit, [sys.executable, "-c", PYTHON_PROGRAM])
+    if runs["plain"].returncode:
+        pytest.skip("pyopencl finds no device here")
+    traces = {way: [t for t in runs[way].traces() if t.entries] for way in WAYS}
+    if not traces["layer"]:
+        pytest.skip("the loader in pyopencl knows no layers")
+    assert sequences(traces["layer"][0]) == sequences(traces["symbols"][0])
+    names = [name for calls in sequences(traces["symbols"][0]) for name in calls]
+    assert names.count("clEnqueueNDRangeKernel") == 5

@@ -1,0 +1,188 @@
+"""Builds small OpenCL programs in C, runs them under the recorder, and gives what the detectors found.
+
+Nothing of the system is needed but `cc`: the header is made from schema/, loader and device come from the pyopencl wheel.
+GPUDX_TEST_OPENCL=system uses the system's loader and driver instead.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+from gpudx import native
+from gpudx.detectors import Run, detect_all
+from gpudx.errors import UserError
+from gpudx.facts import Facts, derive
+from gpudx.model import Finding, Outcome
+from gpudx.trace import Trace, open_trace
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = ROOT / "tests/detectors/programs"
+PATIENCE_S = 60
+
+
+@dataclass(frozen=True)
+class Loader:
+    """What programs are linked with, and the environment in which they find a device."""
+
+    link: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+def find_loader() -> Loader | None:
+    """The loader in the pyopencl wheel, or the system's where that is wanted or all there is."""
+    wheel = _wheel() if os.environ.get("GPUDX_TEST_OPENCL") != "system" else None
+    if wheel:
+        return wheel
+    return Loader(("-lOpenCL",), {}) if any(Path("/etc/OpenCL/vendors").glob("*.icd")) else None
+
+
+def _wheel() -> Loader | None:
+    spec = importlib.util.find_spec("pyopencl")
+    if spec is None or spec.origin is None:
+        return None
+    home = Path(spec.origin).parent
+    libs = home / ".libs"
+    loaders, drivers = sorted(libs.glob("libOpenCL*.so*")), sorted(libs.glob("libpocl*.so*"))
+    if not loaders or not drivers:
+        return None
+    link = (str(loaders[0]), f"-Wl,-rpath,{libs}")
+    return Loader(link, {"PYOPENCL_HOME": str(home), "OCL_ICD_VENDORS": str(drivers[0])})
+
+
+def find_recorder() -> Path | None:
+    """The recorder of this checkout's build or of the installed package."""
+    named = os.environ.get("GPUDX_TEST_LIB")
+    candidates = [Path(named)] if named else []
+    try:
+        candidates.append(native.library())
+    except UserError:
+        candidates.append(ROOT / "build/native/libgpudx.so")
+    return next((path for path in candidates if path.is_file()), None)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A run that is over: how it ended, what it printed, and its traces."""
+
+    outcome: Outcome
+    output: str
+    traces: tuple[Trace, ...]
+
+    @cached_property
+    def facts(self) -> Facts:
+        """The facts of the only process that was recorded."""
+        (trace,) = self.traces
+        return derive(trace)
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(f for trace in self.traces for f in detect_all(derive(trace), Run(self.outcome)))
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        return tuple(f for f in self.findings if f.severity == "error")
+
+    def of(self, name: str) -> tuple[Finding, ...]:
+        """The findings of one detector."""
+        return tuple(f for f in self.findings if f.id == name)
+
+    def only(self, name: str) -> Finding:
+        """The one finding of a detector."""
+        found = self.of(name)
+        assert len(found) == 1, f"{name}: {[f.message for f in self.findings]}\n{self.outcome}\n{self.output}"
+        return found[0]
+
+
+class OpenCL:
+    """Compiles programs once per session and runs them under the recorder."""
+
+    def __init__(self, folder: Path, loader: Loader, recorder: Path) -> None:
+        self.folder, self.loader, self.recorder = folder, loader, recorder
+        self._runs = 0
+
+    @cached_property
+    def include(self) -> Path:
+        """A folder with our own CL/cl.h."""
+        out = self.folder / "generated"
+        subprocess.run([sys.executable, ROOT / "tools/generate.py", ROOT / "schema", out], check=True)
+        (out / "CL").mkdir(exist_ok=True)
+        (out / "CL/cl.h").write_text((out / "cl.h").read_text())
+        return out
+
+    def build(self, sources: Sequence[Path], *flags: str, name: str | None = None) -> Path:
+        """A program from C files."""
+        target = self.folder / (name or sources[0].stem)
+        if not target.exists():
+            common = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", f"-I{self.include}", f"-I{PROGRAMS}"]
+            command = ["cc", *common, *flags, "-o", target, *sources, *self.loader.link, "-lpthread", "-lm"]
+            done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+        return target
+
+    def run(self, program: str, *arguments: str, timeout: float | None = None) -> Recorded:
+        """One of tests/detectors/programs, recorded."""
+        return self.record([self.build([PROGRAMS / f"{program}.c"]), *arguments], timeout=timeout)
+
+    def record(self, command: Sequence[str | Path], *, timeout: float | None = None) -> Recorded:
+        """Any command, recorded. With a timeout, a program that is not over by then counts as hanging."""
+        self._runs += 1
+        traces = self.folder / f"traces-{self._runs}"
+        traces.mkdir()
+        began = time.monotonic()
+        process = subprocess.Popen(
+            [str(part) for part in command], env=self._environment(traces), cwd=self.folder, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+        )
+        timed_out, output = _wait(process, timeout)
+        outcome = _outcome(process.returncode, timed_out, time.monotonic() - began)
+        return Recorded(outcome, output, tuple(open_trace(path) for path in sorted(traces.glob("*.gdx"))))
+
+    def _environment(self, traces: Path) -> dict[str, str]:
+        cache = self.folder / "kernels"
+        cache.mkdir(exist_ok=True)
+        ours = {"GPUDX_DIR": str(traces), "GPUDX_KEEP": "all", "POCL_CACHE_DIR": str(cache)}
+        loading = {"LD_PRELOAD": str(self.recorder), "OPENCL_LAYERS": str(self.recorder)}
+        return {**os.environ, **self.loader.environment, **ours, **loading}
+
+
+def _wait(process: subprocess.Popen[str], timeout: float | None) -> tuple[bool, str]:
+    """(was it stopped?, what it printed)"""
+    try:
+        return False, process.communicate(timeout=timeout or PATIENCE_S)[0]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        output = process.communicate()[0]
+        assert timeout, f"a program did not end in {PATIENCE_S} s\n{output}"
+        return True, output
+
+
+def _outcome(code: int, timed_out: bool, seconds: float) -> Outcome:
+    if timed_out:
+        return Outcome("timeout", "The program had not ended and was stopped.", duration_s=seconds)
+    if code < 0:
+        name = signal.Signals(-code).name
+        return Outcome("signal", f"The program was killed by {name}.", None, name, None, seconds)
+    if code:
+        return Outcome("exit", f"The program exited with status {code}.", code, duration_s=seconds)
+    return Outcome("passed", "The program ended normally.", 0, duration_s=seconds)
+
+
+def make(folder: Path) -> OpenCL:
+    """Skips the test where something is missing, and says what."""
+    loader, recorder = find_loader(), find_recorder()
+    if loader is None:
+        pytest.skip('no OpenCL loader and device: pip install "pyopencl[pocl]"')
+    if recorder is None:
+        pytest.skip("the recorder is not built: install gpudx, or set GPUDX_TEST_LIB")
+    return OpenCL(folder, loader, recorder)
