@@ -33,7 +33,14 @@ typedef struct {
     unsigned int attribute_count;
 } CUlaunchConfig;
 /* One side of a structured copy; two-dimensional ones lack the members for depth. */
-struct gdx_cu_side2 { size_t x, y; unsigned int type; const void *host; CUdeviceptr device; CUarray array; size_t pitch; };
+struct gdx_cu_side2 {
+    size_t x, y;
+    unsigned int type;
+    const void *host;
+    CUdeviceptr device;
+    CUarray array;
+    size_t pitch;
+};
 struct gdx_cu_side3 {
     size_t x, y, z, level;
     unsigned int type;
@@ -46,7 +53,12 @@ struct gdx_cu_side3 {
 typedef struct { struct gdx_cu_side2 src, dst; size_t width, height; } CUDA_MEMCPY2D;
 typedef struct { struct gdx_cu_side3 src, dst; size_t width, height, depth; } CUDA_MEMCPY3D;
 typedef struct { struct gdx_cu_side3 src, dst; size_t width, height, depth; } CUDA_MEMCPY3D_PEER;
-typedef struct { CUdeviceptr dst; size_t pitch; unsigned int value, element; size_t width, height; } CUDA_MEMSET_NODE_PARAMS;
+typedef struct {
+    CUdeviceptr dst;
+    size_t pitch;
+    unsigned int value, element;
+    size_t width, height;
+} CUDA_MEMSET_NODE_PARAMS;
 typedef struct {
     unsigned char pool[88];
     const void *access;

@@ -113,11 +113,12 @@ def wrapper(call: CudaCall, name: str) -> str:
 def failure_wrapper(call: CudaCall, name: str) -> str:
     """Writes the call down after the driver, and only if it failed (a poll: if it was answered)."""
     poll = call.verb == "poll"
+    begin = "gdx_cu_begin" if poll else "gdx_begin"
     body = [
         f"CUresult status = gdx_cu_next.{name}({arguments(call)});",
         "if (status != CUDA_ERROR_NOT_READY) {" if poll else "if (GDX_UNLIKELY(gdx_cu_worth_noting(status))) {",
         "    struct gdx_open open;",
-        f"    if ({'gdx_cu_begin' if poll else 'gdx_begin'}(&open, GDX_CALL_{call.name}, __builtin_return_address(0))) {{",
+        f"    if ({begin}(&open, GDX_CALL_{call.name}, __builtin_return_address(0))) {{",
         *(f"        {line}" for line in fill_lines(call, per_thread(name))),
         "        gdx_commit(&open);",
         "    }",
@@ -136,10 +137,8 @@ def function(call: CudaCall, name: str, body: list[str]) -> str:
 def wrappers(cuda: dict[str, Any], calls: list[Call]) -> str:
     own = [(c, name) for c in cuda_calls(calls) if not c.skip and not c.by_hand for name in c.names]
     parts = [failure_wrapper(c, name) if c.only_failures else wrapper(c, name) for c, name in own]
-    wrapped = {name for c in cuda_calls(calls) if not c.skip for name in c.names}
-    rows = [
-        f'    {{ "{name}", {f"(void *)rec_{name}" if name in wrapped else "NULL"} }},' for name, _ in entries(cuda, calls)
-    ]
+    wrapped = {name: f"(void *)rec_{name}" for c in cuda_calls(calls) if not c.skip for name in c.names}
+    rows = [f'    {{ "{name}", {wrapped.get(name, "NULL")} }},' for name, _ in entries(cuda, calls)]
     table = "const struct gdx_cu_name gdx_cu_names[GDX_CU_NAMES] = {\n" + "\n".join(rows) + "\n};\n"
     return "\n\n".join([HEAD, *parts, table])
 

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
+#include <time.h>
 #include <unistd.h>
 #include <fcntl.h>
 
@@ -75,10 +76,20 @@ static void keep_maps_now(struct gdx_header *header, char *room, uint32_t where)
 }
 
 /* Of several threads that die at the same time, the first one speaks. A child that shares our memory (vfork) does not. */
+static _Atomic int finished;
+
 static bool may_speak(const struct gdx_header *header)
 {
     static atomic_flag spoken = ATOMIC_FLAG_INIT;
     return header && header->pid == (uint32_t)getpid() && !atomic_flag_test_and_set(&spoken);
+}
+
+/* Another thread died a moment earlier and is still speaking; to go on would end the process in the middle of it. */
+static void let_finish(void)
+{
+    const struct timespec pause = { .tv_nsec = 1000000 };
+    for (int i = 0; i < 2000 && !atomic_load(&finished); i++)
+        nanosleep(&pause, NULL);
 }
 
 static void speak(struct gdx_header *header, int number, const siginfo_t *info, const ucontext_t *context)
@@ -112,8 +123,12 @@ static void last_words(int number, siginfo_t *info, void *context)
     struct gdx_header *header = gdx_own_header();
     struct sigaction plain = { .sa_handler = SIG_DFL };
     int saved = errno;
-    if (may_speak(header))
+    if (may_speak(header)) {
         speak(header, number, info, context);
+        atomic_store(&finished, 1);
+    } else if (header && header->pid == (uint32_t)getpid() && header->signal_tid != (uint32_t)syscall(SYS_gettid)) {
+        let_finish();  /* not where the speaker itself faulted again: it would wait for itself */
+    }
     sigaction(number, &plain, NULL);
     if (!comes_again(number, info))
         syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid), number);

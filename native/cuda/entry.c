@@ -6,8 +6,8 @@
  * names (other tools, stubs), a second driver in the same process.
  *
  *   dlsym               the runtime library (cudart, linked in statically by nvcc), ctypes, most frameworks
- *   cuGetProcAddress    the runtime since CUDA 11.3, which asks dlsym only for this one name. Which variant of a function it
- *                       answers with depends on version and flags, so the answer is mapped, not the question
+ *   cuGetProcAddress    the runtime since CUDA 11.3, which asks dlsym only for this one name. Which variant of a
+ *                       function it answers with depends on version and flags: the answer is mapped, not the question
  *   symbols             programs and extension modules that are linked with -lcuda
  *
  * docs/decisions/003-cuda-way-in.md has the reasons, and what was left out.
@@ -212,7 +212,8 @@ static void find_real_dlsym(void)
 }
 
 /* 1: `answer` is what the program gets. 0: the real dlsym is to be entered as if we were not there. */
-__attribute__((visibility("hidden"), used)) int gdx_dlsym_ours(void *handle, const char *name, void *caller, void **answer)
+__attribute__((visibility("hidden"), used))
+int gdx_dlsym_ours(void *handle, const char *name, void *caller, void **answer)
 {
     if (GDX_UNLIKELY(!gdx_real_dlsym))
         find_real_dlsym();
@@ -233,8 +234,9 @@ __attribute__((visibility("hidden"), used)) int gdx_dlsym_ours(void *handle, con
 }
 
 /* RTLD_NEXT and RTLD_DEFAULT mean "as seen from the caller", and glibc tells the caller by the return address. So for
- * everything that is not about us the real function is entered by a jump, with the caller's return address on the stack.
- * Unversioned, and so found for every version of dlsym that a program may ask for (glibc, elf/dl-lookup.c, check_match). */
+ * everything that is not about us the real function is entered by a jump, with the caller's return address on the
+ * stack. Unversioned, and so found for every version of dlsym that a program may ask for (glibc, elf/dl-lookup.c,
+ * check_match). */
 #if defined(__x86_64__)
 __asm__(".pushsection .text\n"
         ".p2align 4\n"
@@ -270,25 +272,42 @@ __asm__(".pushsection .text\n"
 
 /* ---- cuGetProcAddress ---- */
 
-/* Different entries of the driver may be one function (a linker folds equal code), so the answer must also be called
- * what was asked for: "cuMemAlloc" is answered with cuMemAlloc_v2, "cuGraphInstantiate" with ...WithFlags. */
-static void *instead_of_answer(void *real, const char *symbol, int version, cuuint64_t flags)
+/* Is this a name for what was asked for? "cuMemAlloc" is answered with cuMemAlloc_v2, "cuGraphInstantiate" with
+ * cuGraphInstantiateWithFlags. */
+static bool named_so(int number, const char *symbol, size_t length)
+{
+    return !strncmp(gdx_cu_names[number].name, symbol, length);
+}
+
+/* The driver answered with a function that is not among its symbols. That is no loss where we would not have recorded it
+ * anyway; otherwise the trace says that these calls are missing. */
+static void note_unknown(const char *symbol, int version, cuuint64_t flags)
 {
     enum { TOLD = 64 };
     static _Atomic int told;
-    bool known = false;
-    for (int i = 0; i < GDX_CU_NAMES; i++) {
+    int number = find_name(symbol);
+    if ((number >= 0 && !gdx_cu_names[number].wrapper) || !gdx_on() || atomic_fetch_add(&told, 1) >= TOLD)
+        return;
+    const uint64_t words[] = { (uint64_t)(int64_t)version, flags };
+    gdx_note(GDX_CALL_note_unknown_entry, words, 2, (struct gdx_text){ symbol, strlen(symbol) }, (struct gdx_text){ 0 },
+             NULL, 0);
+}
+
+/* Different entries of the driver may be one function (a linker folds equal code), so the wrapper must also be called
+ * what was asked for. */
+static void *instead_of_answer(void *real, const char *symbol, int version, cuuint64_t flags)
+{
+    size_t length = strlen(symbol);
+    bool known = !length || ours(real);
+    for (int i = 0; length && i < GDX_CU_NAMES; i++) {
         if (next(i) != real)
             continue;
         known = true;
-        if (gdx_cu_names[i].wrapper && !strncmp(gdx_cu_names[i].name, symbol, strlen(symbol)))
+        if (gdx_cu_names[i].wrapper && named_so(i, symbol, length))
             return gdx_cu_names[i].wrapper;
     }
-    if (!known && !ours(real) && gdx_on() && atomic_fetch_add(&told, 1) < TOLD) {
-        const uint64_t words[] = { (uint64_t)(int64_t)version, flags };
-        gdx_note(GDX_CALL_note_unknown_entry, words, 2, (struct gdx_text){ symbol, strlen(symbol) },
-                 (struct gdx_text){ 0 }, NULL, 0);
-    }
+    if (!known)
+        note_unknown(symbol, version, flags);
     return real;
 }
 
@@ -311,16 +330,16 @@ CUresult rec_cuGetProcAddress_v2(const char *symbol, void **function, int versio
 
 /* ---- symbols ---- */
 
-/* A library that defines these names itself (a stub, another tool) and takes their addresses gets ours, and may hand them
- * to others for whom no library defines them. The driver that is loaded is what they mean. */
+/* A library that defines these names itself (a stub, another tool) and takes their addresses gets ours, and may hand
+ * them to others for whom no library defines them. The driver that is loaded is what they mean. */
 static void *of_known_driver(int number)
 {
     struct link_map *known = atomic_load_explicit(&adopted, memory_order_acquire);
     return known && still_loaded(known) ? next(number) : NULL;
 }
 
-/* Only wrappers are remembered: they are always good. What another library defines is looked up for each call, because it
- * depends on the caller and may be unloaded. */
+/* Only wrappers are remembered: they are always good. What another library defines is looked up for each call, because
+ * it depends on the caller and may be unloaded. */
 void *gdx_cu_resolve(unsigned number, void *caller)
 {
     if (!gdx_real_dlsym)

@@ -1,7 +1,7 @@
 /* Functions that a program can launch, and the layout of their parameters.
  *
- * A launch gives the driver an array of pointers without sizes. The sizes come from cuFuncGetParamInfo; a CUkernel, which
- * the launch calls take too since CUDA 12, is refused by that with CUDA_ERROR_INVALID_HANDLE and answers to
+ * A launch gives the driver an array of pointers without sizes. The sizes come from cuFuncGetParamInfo; a CUkernel,
+ * which the launch calls take too since CUDA 12, is refused by that with CUDA_ERROR_INVALID_HANDLE and answers to
  * cuKernelGetParamInfo (seen with driver 580).
  *
  * The table is open-addressed, read and written without locks. Keys stay for ever: a handle that dies and comes back
@@ -213,7 +213,9 @@ static struct gdx_text name_of(uintptr_t function, bool is_kernel)
         status = gdx_cu_next.cuKernelGetName(&name, (CUkernel)function);
     if (!is_kernel && gdx_cu_next.cuFuncGetName)
         status = gdx_cu_next.cuFuncGetName(&name, (CUfunction)function);
-    return status == CUDA_SUCCESS && name ? (struct gdx_text){ name, strnlen(name, GDX_TEXT_MAX) } : (struct gdx_text){ 0 };
+    if (status != CUDA_SUCCESS || !name)
+        return (struct gdx_text){ 0 };
+    return (struct gdx_text){ name, strnlen(name, GDX_TEXT_MAX) };
 }
 
 /* The order is that of `numbers` of note_kernel in schema/events.toml. */
@@ -297,7 +299,8 @@ void gdx_cu_after_cuModuleGetFunction(CUresult status, CUfunction *result, CUmod
         gdx_cu_meet((uintptr_t)*result, (uintptr_t)program, false);
 }
 
-void gdx_cu_after_cuModuleEnumerateFunctions(CUresult status, CUfunction *functions, unsigned int count, CUmodule program)
+void gdx_cu_after_cuModuleEnumerateFunctions(CUresult status, CUfunction *functions, unsigned int count,
+                                             CUmodule program)
 {
     for (unsigned int i = 0; status == CUDA_SUCCESS && functions && i < count; i++)
         gdx_cu_meet((uintptr_t)functions[i], (uintptr_t)program, false);
@@ -355,7 +358,8 @@ static void note_log(CUresult status, unsigned int count, const CUjit_option *op
     if (!log || !room || room > GDX_LARGE_MAX || !gdx_readable(lane, log, room))
         return;
     const uint64_t words[] = { 0, 0, (uint64_t)(int64_t)status };
-    gdx_note(GDX_CALL_note_build_log, words, 3, (struct gdx_text){ log, strnlen(log, room) }, (struct gdx_text){ 0 }, NULL, 0);
+    struct gdx_text text = { log, strnlen(log, room) };
+    gdx_note(GDX_CALL_note_build_log, words, 3, text, (struct gdx_text){ 0 }, NULL, 0);
 }
 
 void gdx_cu_after_cuModuleLoadDataEx(CUresult status, CUmodule *result, const void *image, unsigned int option_count,

@@ -22,8 +22,9 @@ static CUfunction function_of(const CUDA_KERNEL_NODE_PARAMS *params)
 
 static void put_node(struct gdx_open *open, uint64_t exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params)
 {
-    const uint64_t words[GDX_WORDS] = { exec, GDX_CU_WORD(node), GDX_CU_WORD(function_of(params)), params->grid_x,
-                                        params->grid_y, params->grid_z, params->block_x, params->block_y, params->block_z };
+    const uint64_t words[GDX_WORDS] = { exec, GDX_CU_WORD(node), GDX_CU_WORD(function_of(params)),
+                                        params->grid_x, params->grid_y, params->grid_z,
+                                        params->block_x, params->block_y, params->block_z };
     for (unsigned i = 0; i < GDX_WORDS; i++)
         open->slot->w[i] = words[i];
     uint64_t *shared = gdx_part(open, GDX_PART_numbers, sizeof *shared);
@@ -164,7 +165,8 @@ static void graph_ready(CUresult status, CUgraphExec exec, CUgraph graph)
     note(GDX_CALL_note_graph, words, 4);
 }
 
-void gdx_cu_after_cuGraphInstantiateWithFlags(CUresult status, CUgraphExec *result, CUgraph graph, unsigned long long flags)
+void gdx_cu_after_cuGraphInstantiateWithFlags(CUresult status, CUgraphExec *result, CUgraph graph,
+                                              unsigned long long flags)
 {
     (void)flags;
     graph_ready(status, status == CUDA_SUCCESS && result ? *result : NULL, graph);
@@ -257,7 +259,8 @@ CUresult rec_cuGraphExecNodeSetParams(CUgraphExec graph_exec, CUgraphNode node, 
 {
     struct gdx_open open;
     struct gdx_lane *lane = gdx_lane();
-    bool kernel = lane && params && gdx_readable(lane, params, sizeof *params) && params->type == CU_GRAPH_NODE_TYPE_KERNEL;
+    bool good = lane && params && gdx_readable(lane, params, sizeof *params);
+    bool kernel = good && params->type == CU_GRAPH_NODE_TYPE_KERNEL;
     begin_set(&open, GDX_CALL_cuGraphExecNodeSetParams, __builtin_return_address(0), graph_exec, node,
               kernel ? &params->kernel : NULL);
     CUresult result = gdx_cu_next.cuGraphExecNodeSetParams(graph_exec, node, params);

@@ -106,7 +106,8 @@ static inline uint64_t gdx_cu_location(CUmemLocation location)
 }
 
 /* Content of `count` elements; a count that cannot be true is left to gdx_put to refuse. */
-static inline void gdx_cu_put_array(struct gdx_open *open, uint32_t field, const void *data, size_t count, size_t element)
+static inline void gdx_cu_put_array(struct gdx_open *open, uint32_t field, const void *data, size_t count,
+                                    size_t element)
 {
     gdx_put(open, field, data, count > GDX_BLOB_MAX ? GDX_BLOB_MAX + 1 : count * element);
 }

@@ -99,14 +99,14 @@ LAUNCH_EX(cuLaunchKernelEx, false)
 LAUNCH_EX(cuLaunchKernelEx_ptsz, true)
 
 /* The oldest form: block and parameters were set on the function by calls before. */
-static bool begin_old(struct gdx_open *open, uint32_t call, CUfunction kernel, int x, int y, CUstream queue, void *caller)
+static void begin_old(struct gdx_open *open, uint32_t call, CUfunction kernel, int x, int y, CUstream queue,
+                      void *caller)
 {
     if (!gdx_cu_begin(open, call, caller))
-        return false;
+        return;
     put_shape(open, gdx_cu_queue(queue, false), kernel, (struct shape){ (unsigned)x, (unsigned)y, 1, 0, 0, 0, 0 });
     open->slot->flags |= GDX_FLAG_cut;
     gdx_commit(open);
-    return true;
 }
 
 CUresult rec_cuLaunch(CUfunction kernel)

@@ -20,15 +20,14 @@ static void patch(struct gdx_open *open, const CUdeviceptr *result, CUresult sta
     open->slot->w[size_word] = size_at(*result);
 }
 
-static bool begin_ipc(struct gdx_open *open, unsigned int flags, void *caller)
+static void begin_ipc(struct gdx_open *open, unsigned int flags, void *caller)
 {
     if (!gdx_cu_begin(open, GDX_CALL_cuIpcOpenMemHandle_v2, caller))
-        return false;
+        return;
     open->slot->w[0] = 0;
     open->slot->w[1] = flags;
     open->slot->w[2] = 0;
     gdx_commit(open);
-    return true;
 }
 
 CUresult rec_cuIpcOpenMemHandle_v2(CUdeviceptr *result, CUipcMemHandle handle, unsigned int flags)

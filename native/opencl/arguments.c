@@ -146,7 +146,7 @@ static void keep(struct shadow *shadow, struct gdx_argument *arg, struct gdx_arg
         shadow->count = fresh.index + 1u;
 }
 
-void gdx_cl_argument_set(struct gdx_open *open, cl_kernel kernel, cl_uint index, size_t size, const void *value, bool svm)
+struct gdx_argument gdx_cl_argument_read(struct gdx_open *open, cl_uint index, size_t size, const void *value, bool svm)
 {
     struct gdx_argument fresh = { .index = (uint16_t)index, .flags = GDX_ARG_set, .size = (uint32_t)size,
                                   .setter = open->lane->tid };
@@ -163,9 +163,14 @@ void gdx_cl_argument_set(struct gdx_open *open, cl_kernel kernel, cl_uint index,
         fresh.flags |= GDX_ARG_unreadable;
     }
     open->slot->w[4] = fresh.value;
+    return fresh;
+}
+
+void gdx_cl_argument_keep(cl_kernel kernel, cl_uint index, const struct gdx_argument *fresh, const void *value)
+{
     struct shadow *shadow = find(kernel);
     if (shadow && index < ARGS)
-        keep(shadow, &shadow->args[index], fresh, value);
+        keep(shadow, &shadow->args[index], *fresh, value);
 }
 
 void gdx_cl_put_arguments(struct gdx_open *open, cl_kernel kernel)

@@ -4,6 +4,7 @@
 #include "opencl/hooks.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -116,35 +117,75 @@ cl_int rec_clReleaseProgram(cl_program program)
     return result;
 }
 
-/* Declared types of arguments need this option (OpenCL 1.2 specification, 5.7.3); it changes no code. It goes to the end
- * with two blanks in front, by which it can be told from the program's own when the program asks for its options. */
-static const char arg_info[] = "  -cl-kernel-arg-info";
+/* Declared types of arguments need this option (OpenCL 1.2 specification, 5.7.3); it changes no code. A program that asks
+ * for its options must get its own, so those that were built with ours are remembered; where two fall into one place,
+ * the older is forgotten. */
+static const char arg_info[] = "-cl-kernel-arg-info";
+enum { REMEMBERED = 1024, OPTIONS = 4096 };
+static _Atomic uintptr_t built_with_ours[REMEMBERED];
+
+static _Atomic uintptr_t *memory_of(cl_program program)
+{
+    return &built_with_ours[((uintptr_t)program >> 4) * 0x9e3779b97f4a7c15ull >> 54];
+}
 
 static const char *with_arg_info(cl_program program, const char *options, char *room, size_t bytes)
 {
-    if (!gdx_on() || (options && strstr(options, arg_info + 2)) || !gdx_cl_has_arg_info(program))
+    if (!gdx_on() || (options && strstr(options, arg_info)) || !gdx_cl_has_arg_info(program))
         return options;
-    int n = snprintf(room, bytes, "%s%s", options ? options : "", arg_info);
-    return n > 0 && (size_t)n < bytes ? room : options;
+    int n = snprintf(room, bytes, "%s%s%s", options ? options : "", options && *options ? " " : "", arg_info);
+    if (n < 0 || (size_t)n >= bytes)
+        return options;
+    atomic_store(memory_of(program), (uintptr_t)program);
+    return room;
 }
 
-/* A driver that does not like our option, or a build that fails: once more as the program wrote it, so that result and
- * log are those it would have had. With a callback that would be one call of it too many. */
-static bool build_again(cl_int result, const char *own, const char *used, cl_program_callback notify)
+static void forget_options(cl_program program)
 {
-    if (own == used)
-        return false;
-    return result == CL_INVALID_BUILD_OPTIONS || result == CL_INVALID_COMPILER_OPTIONS
-        || (!notify && (result == CL_BUILD_PROGRAM_FAILURE || result == CL_COMPILE_PROGRAM_FAILURE));
+    uintptr_t own = (uintptr_t)program;
+    atomic_compare_exchange_strong(memory_of(program), &own, 0);
+}
+
+/* Takes our option out of `text` with the blank that parts it from others; the new length with its zero. */
+static size_t without_arg_info(char *text, size_t bytes)
+{
+    char *at = NULL;
+    for (char *next = text; (next = strstr(next, arg_info)); next++)
+        at = next;
+    if (!at)
+        return bytes;
+    char *end = at + sizeof arg_info - 1;
+    if (at > text && at[-1] == ' ')
+        at--;
+    else if (*end == ' ')
+        end++;
+    memmove(at, end, strlen(end) + 1);
+    return strlen(text) + 1;
 }
 
 /* The options as the program gave them. */
+static cl_int own_options(cl_program program, cl_device_id device, size_t room, void *value, size_t *value_size)
+{
+    char text[OPTIONS + sizeof arg_info + 1] = "";
+    size_t bytes = 0;
+    cl_int result = gdx_cl_next.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_OPTIONS, sizeof text, text, &bytes);
+    if (result != CL_SUCCESS || bytes == 0 || bytes > sizeof text || text[bytes - 1])
+        return gdx_cl_next.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_OPTIONS, room, value, value_size);
+    bytes = without_arg_info(text, bytes);
+    if (value && room < bytes)
+        return CL_INVALID_VALUE;
+    if (value)
+        memcpy(value, text, bytes);
+    if (value_size)
+        *value_size = bytes;
+    return CL_SUCCESS;
+}
+
 cl_int rec_clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_program_build_info what, size_t room,
                                  void *value, size_t *value_size)
 {
     struct gdx_open open;
-    char text[4096 + sizeof arg_info];
-    size_t bytes = 0, tail = sizeof arg_info;
+    cl_int result;
     if (BEGIN(clGetProgramBuildInfo)) {
         open.slot->w[0] = WORD(program);
         open.slot->w[1] = WORD(device);
@@ -152,30 +193,25 @@ cl_int rec_clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_pro
         open.slot->w[3] = room;
         gdx_commit(&open);
     }
-    cl_int result = CL_INVALID_VALUE;
-    if (what == CL_PROGRAM_BUILD_OPTIONS && gdx_on())
-        result = gdx_cl_next.clGetProgramBuildInfo(program, device, what, sizeof text, text, &bytes);
-    if (result == CL_SUCCESS && bytes >= tail && bytes <= sizeof text && !memcmp(text + bytes - tail, arg_info, tail)) {
-        bytes -= tail - 1;
-        text[bytes - 1] = 0;
-        if (value && room < bytes)
-            result = CL_INVALID_VALUE;
-        else if (value)
-            memcpy(value, text, bytes);
-        if (value_size && result == CL_SUCCESS)
-            *value_size = bytes;
-    } else {
+    if (what == CL_PROGRAM_BUILD_OPTIONS && program && atomic_load(memory_of(program)) == (uintptr_t)program)
+        result = own_options(program, device, room, value, value_size);
+    else
         result = gdx_cl_next.clGetProgramBuildInfo(program, device, what, room, value, value_size);
-    }
     gdx_end_quiet(&open, result);
     return result;
+}
+
+/* A driver that does not like our option is asked again, with the program's own. */
+static bool build_again(cl_int result, const char *own, const char *used)
+{
+    return own != used && (result == CL_INVALID_BUILD_OPTIONS || result == CL_INVALID_COMPILER_OPTIONS);
 }
 
 cl_int rec_clBuildProgram(cl_program program, cl_uint num_devices, const cl_device_id *devices, const char *options,
                           cl_program_callback notify, void *user_data)
 {
     struct gdx_open open;
-    char room[4096];
+    char room[OPTIONS];
     if (BEGIN(clBuildProgram)) {
         gdx_put(&open, 2, devices, (size_t)num_devices * sizeof *devices);
         gdx_put_text(&open, 3, options);
@@ -184,9 +220,10 @@ cl_int rec_clBuildProgram(cl_program program, cl_uint num_devices, const cl_devi
         open.slot->w[2] = WORD(notify);
         gdx_commit(&open);
     }
+    forget_options(program);
     const char *used = with_arg_info(program, options, room, sizeof room);
     cl_int result = gdx_cl_next.clBuildProgram(program, num_devices, devices, used, notify, user_data);
-    if (build_again(result, options, used, notify))
+    if (build_again(result, options, used))
         result = gdx_cl_next.clBuildProgram(program, num_devices, devices, options, notify, user_data);
     gdx_end(&open, result);
     gdx_cl_note_build(program, num_devices, devices, result);
@@ -198,7 +235,7 @@ cl_int rec_clCompileProgram(cl_program program, cl_uint num_devices, const cl_de
                             cl_program_callback notify, void *user_data)
 {
     struct gdx_open open;
-    char room[4096];
+    char room[OPTIONS];
     if (BEGIN(clCompileProgram)) {
         gdx_put(&open, 2, devices, (size_t)num_devices * sizeof *devices);
         gdx_put_text(&open, 3, options);
@@ -210,10 +247,11 @@ cl_int rec_clCompileProgram(cl_program program, cl_uint num_devices, const cl_de
         open.slot->w[5] = WORD(notify);
         gdx_commit(&open);
     }
+    forget_options(program);
     const char *used = with_arg_info(program, options, room, sizeof room);
     cl_int result = gdx_cl_next.clCompileProgram(program, num_devices, devices, used, num_input_headers, input_headers,
                                                  header_include_names, notify, user_data);
-    if (build_again(result, options, used, notify))
+    if (build_again(result, options, used))
         result = gdx_cl_next.clCompileProgram(program, num_devices, devices, options, num_input_headers, input_headers,
                                               header_include_names, notify, user_data);
     gdx_end(&open, result);
@@ -326,15 +364,18 @@ cl_int rec_clReleaseKernel(cl_kernel kernel)
 cl_int rec_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
 {
     struct gdx_open open;
+    struct gdx_argument fresh;
     if (BEGIN(clSetKernelArg)) {
         open.slot->w[0] = WORD(kernel);
         open.slot->w[1] = index;
         open.slot->w[2] = size;
         open.slot->w[3] = WORD(value);
-        gdx_cl_argument_set(&open, kernel, index, size, value, false);
+        fresh = gdx_cl_argument_read(&open, index, size, value, false);
         gdx_commit(&open);
     }
     cl_int result = gdx_cl_next.clSetKernelArg(kernel, index, size, value);
+    if (GDX_LIKELY(result == CL_SUCCESS && open.slot))
+        gdx_cl_argument_keep(kernel, index, &fresh, value);  /* what the driver refuses, the kernel does not hold */
     gdx_end(&open, result);
     return result;
 }
@@ -342,15 +383,18 @@ cl_int rec_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const vo
 cl_int rec_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *value)
 {
     struct gdx_open open;
+    struct gdx_argument fresh;
     if (BEGIN(clSetKernelArgSVMPointer)) {
         open.slot->w[0] = WORD(kernel);
         open.slot->w[1] = index;
         open.slot->w[2] = sizeof value;
         open.slot->w[3] = WORD(value);
-        gdx_cl_argument_set(&open, kernel, index, sizeof value, value, true);
+        fresh = gdx_cl_argument_read(&open, index, sizeof value, value, true);
         gdx_commit(&open);
     }
     cl_int result = gdx_cl_next.clSetKernelArgSVMPointer(kernel, index, value);
+    if (result == CL_SUCCESS && open.slot)
+        gdx_cl_argument_keep(kernel, index, &fresh, value);
     gdx_end(&open, result);
     return result;
 }

@@ -25,5 +25,6 @@ void gdx_cl_kernel_born(cl_kernel kernel);
 void gdx_cl_kernel_copied(cl_kernel from, cl_kernel to);
 void gdx_cl_kernel_retained(cl_kernel kernel);
 void gdx_cl_kernel_released(cl_kernel kernel);
-void gdx_cl_argument_set(struct gdx_open *open, cl_kernel kernel, cl_uint index, size_t size, const void *value, bool svm);
+struct gdx_argument gdx_cl_argument_read(struct gdx_open *open, cl_uint index, size_t size, const void *value, bool svm);
+void gdx_cl_argument_keep(cl_kernel kernel, cl_uint index, const struct gdx_argument *fresh, const void *value);
 void gdx_cl_put_arguments(struct gdx_open *open, cl_kernel kernel);

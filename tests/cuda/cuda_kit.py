@@ -24,6 +24,7 @@ ROOT = HERE.parents[1]
 NATIVE = ROOT / "native"
 PROGRAMS = HERE / "programs"
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
+LIBRARY_FLAGS = ["-std=gnu11", "-O2", "-g", "-fPIC", "-fvisibility=hidden", *WARNINGS]
 WAYS = ("LINKED", "BY_DLSYM", "BY_PROC_ADDRESS")
 OURS = ("GPUDX_DIR", "GPUDX_KEEP", "LD_PRELOAD", "OPENCL_LAYERS", "LD_LIBRARY_PATH")
 
@@ -121,7 +122,7 @@ class Kit:
         sources += [made / f"{name}.c" for name in ("gdx_schema", "cl_wrappers", "cu_wrappers", "cu_exports")]
         place = self.folder / "objects"
         place.mkdir()
-        flags = ["-std=gnu11", "-O2", "-g", "-fPIC", "-fvisibility=hidden", *WARNINGS, "-I", str(NATIVE), "-I", str(made)]
+        flags = [*LIBRARY_FLAGS, "-I", str(NATIVE), "-I", str(made)]
 
         def compile_one(source: Path) -> Path:
             target = place / f"{source.parent.name}-{source.stem}.o"
@@ -140,8 +141,8 @@ class Kit:
         place.mkdir(exist_ok=True)
         target = place / name
         if not target.exists():
-            cc("-std=gnu11", "-O2", "-g", "-fPIC", "-shared", "-fvisibility=hidden", *WARNINGS, "-I", str(self.generated),
-               f"-Wl,-soname,{soname or name}", "-o", target, source, *flags, "-ldl", "-lpthread")
+            link = ["-shared", f"-Wl,-soname,{soname or name}", *flags, "-ldl", "-lpthread"]
+            cc(*LIBRARY_FLAGS, "-I", str(self.generated), "-o", target, source, *link)
         return target
 
     @cached_property
@@ -179,8 +180,8 @@ class Kit:
         if recorded:
             full |= {"GPUDX_DIR": str(place), "LD_PRELOAD": str(self.recorder)}
         done = subprocess.run(
-            [str(part) for part in command], env={**full, **(env or {})}, capture_output=True, text=True, errors="replace",
-            timeout=timeout, check=False,
+            [str(part) for part in command], env={**full, **(env or {})}, timeout=timeout, check=False,
+            capture_output=True, text=True, errors="replace",
         )
         return Ran(done.returncode, done.stdout, done.stderr, place)
 

@@ -4,8 +4,8 @@
  *
  *     kernel NAME SIZE SIZE ...         parameter sizes in bytes; offsets are padded to each size, up to 8
  *
- * The kernel `add(float *a, float *b, float *out, int n)` adds; all others only fold their arguments into a checksum that
- * fakeChecksum() returns, so that a program can tell whether every byte of every launch arrived.
+ * The kernel `add(float *a, float *b, float *out, int n)` adds; all others only fold their arguments into a checksum
+ * that fakeChecksum() returns, so that a program can tell whether every byte of every launch arrived.
  *
  *     FAKE_CUDA_FAIL=cuLaunchKernel:3:700   the third cuLaunchKernel succeeds, and every later call fails with 700,
  *                                           as after a fault on a real device
@@ -278,7 +278,8 @@ API CUresult cuModuleLoadData(CUmodule *module, const void *image)
     return CUDA_SUCCESS;
 }
 
-API CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int count, CUjit_option *options, void **values)
+API CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int count, CUjit_option *options,
+                                void **values)
 {
     ENTER(cuModuleLoadDataEx);
     char *log = NULL;
@@ -319,8 +320,9 @@ API CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const ch
     return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
-API CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *options, void **values, unsigned int count,
-                               CUlibraryOption *library_options, void **library_values, unsigned int library_count)
+API CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *options, void **values,
+                               unsigned int count, CUlibraryOption *library_options, void **library_values,
+                               unsigned int library_count)
 {
     ENTER(cuLibraryLoadData);
     (void)options, (void)values, (void)count, (void)library_options, (void)library_values, (void)library_count;
@@ -569,7 +571,9 @@ API CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flag
 
 static struct stream *stream_of(CUstream stream)
 {
-    return (uintptr_t)stream == CU_STREAM_PER_THREAD ? &per_thread : (uintptr_t)stream > 2 ? (struct stream *)stream : NULL;
+    if ((uintptr_t)stream == CU_STREAM_PER_THREAD)
+        return &per_thread;
+    return (uintptr_t)stream > CU_STREAM_PER_THREAD ? (struct stream *)stream : NULL;
 }
 
 API CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
@@ -641,7 +645,8 @@ static struct node *make_node(const struct function *f, CUDA_KERNEL_NODE_PARAMS 
     return made;
 }
 
-static CUresult launch(CUfunction function, const unsigned *dims, unsigned shared, CUstream stream, void **params, void **extra)
+static CUresult launch(CUfunction function, const unsigned *dims, unsigned shared, CUstream stream, void **params,
+                       void **extra)
 {
     struct function *f = (struct function *)function;
     struct stream *s = stream_of(stream);
@@ -654,7 +659,8 @@ static CUresult launch(CUfunction function, const unsigned *dims, unsigned share
     if (status)
         return status;
     if (s && s->capture) {
-        CUDA_KERNEL_NODE_PARAMS p = { function, dims[0], dims[1], dims[2], dims[3], dims[4], dims[5], shared, 0, 0, 0, 0 };
+        CUDA_KERNEL_NODE_PARAMS p = { .func = function, .shared_bytes = shared };
+        memcpy(&p.grid_x, dims, 6 * sizeof *dims);
         s->capture->nodes[s->capture->count++] = make_node(f, p, block);
     } else {
         execute(f, block);
@@ -662,8 +668,9 @@ static CUresult launch(CUfunction function, const unsigned *dims, unsigned share
     return CUDA_SUCCESS;
 }
 
-API CUresult cuLaunchKernel(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx, unsigned int by,
-                            unsigned int bz, unsigned int shared, CUstream stream, void **params, void **extra)
+API CUresult cuLaunchKernel(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
+                            unsigned int by, unsigned int bz, unsigned int shared, CUstream stream, void **params,
+                            void **extra)
 {
     ENTER(cuLaunchKernel);
     return launch(f, (unsigned[]){ gx, gy, gz, bx, by, bz }, shared, stream, params, extra);
@@ -678,7 +685,8 @@ API CUresult cuLaunchKernel_ptsz(CUfunction f, unsigned int gx, unsigned int gy,
 }
 
 API CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gx, unsigned int gy, unsigned int gz, unsigned int bx,
-                                       unsigned int by, unsigned int bz, unsigned int shared, CUstream stream, void **params)
+                                       unsigned int by, unsigned int bz, unsigned int shared, CUstream stream,
+                                       void **params)
 {
     ENTER(cuLaunchCooperativeKernel);
     return launch(f, (unsigned[]){ gx, gy, gz, bx, by, bz }, shared, stream, params, NULL);
@@ -778,7 +786,8 @@ API CUresult cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsig
     return CUDA_SUCCESS;
 }
 
-API CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS *params)
+API CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode node,
+                                               const CUDA_KERNEL_NODE_PARAMS *params)
 {
     ENTER(cuGraphExecKernelNodeSetParams_v2);
     struct graph *g = (struct graph *)exec;

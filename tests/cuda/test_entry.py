@@ -63,7 +63,8 @@ def test_dlsym_keeps_its_meaning_for_everyone_else(kit: Kit) -> None:
     kit.library(PROGRAMS / "other.c", "libother.so", folder="scopes")
     local = kit.library(PROGRAMS / "local.c", "liblocal.so", folder="scopes")
     here = str(third.parent)
-    program = kit.program("scopes", "-rdynamic", "-Wl,--no-as-needed", "-L", here, "-lother", "-lthird", f"-Wl,-rpath,{here}")
+    link = ["-rdynamic", "-Wl,--no-as-needed", "-L", here, "-lother", "-lthird", f"-Wl,-rpath,{here}"]
+    program = kit.program("scopes", *link)
     plain, recorded = kit.both([program, local])
     assert plain.returncode == 0, plain.stderr
     assert "default 1, next 2\nold default 1, next 2\nlibrary's next: 3\n" in plain.stdout
@@ -126,7 +127,8 @@ def test_programs_without_a_gpu_leave_no_trace(kit: Kit) -> None:
 
 
 def test_only_entries_of_the_driver_are_exported(kit: Kit) -> None:
-    table = subprocess.run(["nm", "-D", "--defined-only", kit.recorder], capture_output=True, text=True, check=True).stdout
+    command = ["nm", "-D", "--defined-only", str(kit.recorder)]
+    table = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     exported = {line.split()[-1] for line in table.splitlines()}
     assert "dlsym" in exported and "cuLaunchKernel_ptsz" in exported
     others = {n for n in exported if not n.startswith(("cu", "cl", "exec", "posix_spawn", "dlsym"))}

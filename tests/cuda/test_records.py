@@ -55,7 +55,8 @@ def test_a_structured_copy_is_worked_out(trace: Trace, calls: list[Call]) -> Non
 def test_launch_arguments_by_pointers_and_by_buffer(trace: Trace, calls: list[Call]) -> None:
     mixed = named(trace, calls, "mixed")
     launches = [c for c in calls if c.words.get("kernel") == mixed and c.name.startswith("cuLaunch")]
-    assert [c.name for c in launches] == ["cuLaunchKernel", "cuLaunchKernel", "cuLaunchKernelEx", "cuLaunchCooperativeKernel"]
+    forms = ["cuLaunchKernel", "cuLaunchKernel", "cuLaunchKernelEx", "cuLaunchCooperativeKernel"]
+    assert [c.name for c in launches] == forms
     big = struct.pack("<3di4x", 1.5, 2.5, 3.5, 42)
     expected = [b"\x11", b"\x22" * 2, b"\x33" * 4, b"\x44" * 8, big, b"\x55" * 8]
     for launch in launches:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -9,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from native_kit import ROOT, Kit, Ran, Way, cc
+from native_kit import PROGRAMS, ROOT, Kit, Ran, Way, cc
 
 from gpudx.trace import Trace
 
@@ -77,6 +78,47 @@ def test_twins_of_the_incidents(kit: Kit, name: str) -> None:
     assert seen["layer"] == seen["symbols"]
     assert sum(len(calls) for calls in seen["layer"]) > 20
     assert [runs[way].trace().entries for way in WAYS] == [1, 2]
+
+
+@needs_opencl
+@pytest.mark.skipif(not Path("/usr/include/CL/cl.h").exists(), reason="the Khronos OpenCL headers are not installed")
+def test_everything_a_real_driver_supports(kit: Kit) -> None:
+    program = kit.folder / "real_calls"
+    cc("-std=gnu11", "-O1", "-g", "-Wall", "-Wno-deprecated-declarations", "-o", program, PROGRAMS / "real_calls.c", "-lOpenCL")
+    runs = three_ways(kit, [program])
+    assert runs["plain"].returncode == 0
+    seen = {way: sequences(runs[way].trace()) for way in WAYS}
+    assert seen["layer"] == seen["symbols"]
+    (calls,) = seen["layer"]
+    called = set(re.findall(r"\b(cl[A-Z]\w+)\(", (PROGRAMS / "real_calls.c").read_text()))
+    supported = set(re.findall(r"\b(cl[A-Z]\w+)", runs["plain"].stdout)) | {"clGetKernelArgInfo"}
+    assert supported <= set(calls)
+    assert set(calls) <= called
+    check_words(runs["layer"].trace())
+
+
+def check_words(trace: Trace) -> None:
+    """Some records of programs/real_calls.c, word by word."""
+
+    def records(name: str) -> list[dict[str, int]]:
+        info = trace.schema.by_name(name)
+        assert info
+        return [trace.record(int(p)) for p in trace.select(info)]
+
+    queue = records("clCreateCommandQueueWithProperties")[0]["result"]
+    first = records("clCreateBuffer")[0]
+    assert (first["size"], first["flags"]) == (256, 1 | 32)
+    write = records("clEnqueueWriteBuffer")[0]
+    assert (write["queue"], write["buffer"], write["offset"], write["size"]) == (queue, first["result"], 0, 32)
+    assert write["event"] == records("clEnqueueCopyBuffer")[0]["src_buffer"] * 0 + write["event"] != 0
+    launches = records("clEnqueueNDRangeKernel")
+    assert [(r["global_x"], r["local_x"]) for r in launches] == [(64, 8), (64, 0), (16, 0)]
+    failed = [r for r in records("clCreateKernel") if not r["result"]]
+    assert len(failed) == 1
+    positions = trace.select(trace.schema.doing("launch"))
+    owner, arguments = trace.arguments(positions)
+    sizes = [[int(s) for s in arguments["size"][owner == i]] for i in range(len(positions))]
+    assert sizes == [[8, 4], [8, 4], [8, 64, 64], [8]]
 
 
 def test_a_python_program(kit: Kit) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpudx.detectors._once import once
 from gpudx.facts import Facts
 from gpudx.facts.objects import KINDS, MEMORY
 from gpudx.trace import CallInfo
@@ -38,18 +38,29 @@ class Misused:
     dead: NDArray[np.bool_]  # the value named an object before
 
 
-def misused(facts: Facts) -> Iterator[Misused]:
+@once
+def misused(facts: Facts) -> list[Misused]:
     """All handle parameters of all calls; null handles are left to the detectors of errors."""
+    found = []
     for info in facts.trace.schema.calls:
         fields = [(n, kind) for n, kind in info.fields if kind in CHECKED and n != "result"]
         positions = facts.trace.select(info) if fields else np.zeros(0, np.int64)
         if len(positions):
-            yield from (found for n, kind in fields if (found := _check(facts, info, n, CHECKED[kind], positions)))
+            found += [_check(facts, info, n, CHECKED[kind], positions) for n, kind in fields]
+    return [one for one in found if one is not None]
+
+
+def _handles(facts: Facts, info: CallInfo, field: str, positions: I64) -> tuple[U64, I64]:
+    """The handles in a field, and the latest lives they name."""
+    sets = facts.set_args
+    if field == "kernel" and info.does == "set_arg" and len(positions) == len(sets):
+        return sets.kernel, sets.kernel_row  # the most frequent call of all: looked up already
+    values = facts.trace.field(info, field, positions)
+    return values, facts.objects.at(values, positions)
 
 
 def _check(facts: Facts, info: CallInfo, field: str, kinds: tuple[str, ...], positions: I64) -> Misused | None:
-    values = facts.trace.field(info, field, positions)
-    rows = facts.objects.at(values, positions)
+    values, rows = _handles(facts, info, field, positions)
     table = facts.objects.table
     right = np.append(np.isin(table["kind"], [KINDS.index(k) for k in kinds]), False)
     alive = np.append(table["gone"], -1)[rows] >= positions

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.detectors._groups import groups
+from gpudx.detectors._once import once
 from gpudx.detectors._values import Decoder, Origin
 from gpudx.facts import Facts
 from gpudx.facts.objects import KINDS, MEMORY
@@ -36,40 +36,40 @@ def is_memory(facts: Facts, rows: I64) -> Bool:
     return np.append(memory, False)[rows]
 
 
-def handle_as_pointer(facts: Facts) -> Bool:
+@once
+def handle_as_pointer(facts: Facts) -> I64:
     """Settings whose place of the value *is* a live memory object: the object was passed instead of its address."""
-    sets = facts.set_args
-    given = (sets.pointer != 0) & ~sets.svm
-    given[given] = is_memory(facts, facts.objects.live_at(sets.pointer[given], sets.position[given]))
-    return given
+    sets, handles = facts.set_args, facts.objects.table["handle"][facts.objects.rows_of(*MEMORY)]
+    if not len(handles):
+        return np.zeros(0, np.int64)
+    rows = np.flatnonzero((sets.pointer >= handles.min()) & (sets.pointer <= handles.max()))
+    rows = rows[~sets.svm[rows]]
+    return rows[is_memory(facts, facts.objects.live_at(sets.pointer[rows], sets.position[rows]))]
 
 
-def suspects(facts: Facts) -> Iterator[Suspect]:
+@once
+def suspects(facts: Facts) -> list[Suspect]:
     """The worst setting of each argument of each kernel function, at most MOST of them."""
-    rows = np.flatnonzero(_not_memory(facts) & ~handle_as_pointer(facts))
+    rows = np.setdiff1d(_not_memory(facts), handle_as_pointer(facts))
     sets, decoder = facts.set_args, Decoder(facts)
-    for part in groups(rows, facts.kernels.functions(sets.kernel_row[rows]), sets.index[rows]):
-        yield _worst(facts, decoder, part)
+    parts = groups(rows, facts.kernels.functions(sets.kernel_row[rows]), sets.index[rows])
+    return [_worst(facts, decoder, part) for part in parts]
 
 
-def _not_memory(facts: Facts) -> Bool:
-    sets = facts.set_args
-    eight = (sets.size == 8) & (sets.value != 0) & (sets.pointer != 0) & ~sets.svm
-    declared = sets.declared.get("memory", sets.kernel_row, sets.index)
-    unknown = ~sets.declared.get("known", sets.kernel_row, sets.index)
-    wrong = eight & declared
-    wrong[wrong] = ~is_memory(facts, facts.objects.live_at(sets.value[wrong], sets.position[wrong]))
-    undeclared = eight & unknown
-    undeclared[undeclared] = _dead_memory(facts, np.flatnonzero(undeclared))
-    return wrong | undeclared
+def _not_memory(facts: Facts) -> I64:
+    """Settings of 8 bytes that name no live memory, where the kernel declares memory."""
+    sets, known = facts.set_args, facts.set_args.declares("known")
+    rows = np.flatnonzero(sets.declares("memory") | ~known)
+    rows = rows[(sets.size[rows] == 8) & (sets.value[rows] != 0) & (sets.pointer[rows] != 0)]
+    rows = rows[~is_memory(facts, facts.objects.live_at(sets.value[rows], sets.position[rows]))]
+    rows = rows[~sets.svm[rows]]
+    return rows[known[rows] | _dead_memory(facts, rows)]
 
 
 def _dead_memory(facts: Facts, rows: I64) -> Bool:
-    """Nothing is declared, but the value is the handle of memory that is gone: no number has this value by chance."""
-    sets, objects = facts.set_args, facts.objects
-    found = objects.at(sets.value[rows], sets.position[rows])
-    gone = objects.live_at(sets.value[rows], sets.position[rows]) < 0
-    return gone & is_memory(facts, found)
+    """Where nothing is declared, the handle of memory that is gone: no number has this value by chance."""
+    sets = facts.set_args
+    return is_memory(facts, facts.objects.at(sets.value[rows], sets.position[rows]))
 
 
 def _worst(facts: Facts, decoder: Decoder, part: I64) -> Suspect:

@@ -144,9 +144,7 @@ class Decoder:
         sets = self._facts.set_args
         until = int(np.searchsorted(sets.position, position))
         rows = np.flatnonzero((sets.value[:until] == value) & (sets.size[:until] <= 8))
-        declared = sets.declared
-        plain = declared.get("known", sets.kernel_row[rows], sets.index[rows])
-        plain &= ~declared.get("memory", sets.kernel_row[rows], sets.index[rows])
+        plain = sets.declares("known")[rows] & ~sets.declares("memory")[rows]
         if not plain.any():
             return None
         row = int(rows[plain][-1])

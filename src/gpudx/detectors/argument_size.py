@@ -37,8 +37,9 @@ INTEGERS = {1: "char", 2: "short", 4: "int", 8: "long, size_t or pointer"}
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per kernel argument and size that was passed; repeats are counted."""
     sets = facts.set_args
-    sizes = sets.declared.get("size", sets.kernel_row, sets.index)
-    rows = np.flatnonzero((sizes >= 0) & (sets.size != sizes) & (sets.pointer != 0) & ~sets.svm)
+    sizes = sets.declares("size")
+    rows = np.flatnonzero((sizes >= 0) & (sets.size != sizes))
+    rows = rows[(sets.pointer[rows] != 0) & ~sets.svm[rows]]
     functions = facts.kernels.functions(sets.kernel_row[rows])
     for part in groups(rows, functions, sets.index[rows], sets.size[rows]):
         known = declared(facts, int(sets.kernel_row[part[0]]), int(sets.index[part[0]]))

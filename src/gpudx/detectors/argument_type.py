@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
-from gpudx.detectors._words import argument, capital, declared, plural, several, site_of
+from gpudx.detectors._words import argument, capital, plural, several, site_of
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
 
@@ -35,37 +35,57 @@ ENOUGH = 4  # different values in the range of ordinary floats are no coincidenc
 LOWEST, HIGHEST = 0x3A800000, 0x49800000  # the floats from 1/1024 to 2^20: one in 17 of all 32-bit patterns
 ROUND = (1 << 12) - 1  # floats that people write down end in zeros
 ELEMENTS = (1, 2, 4, 8, 16)
+ARGUMENTS = 1 << 12
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per kernel argument whose every setting looks like another type."""
     sets = facts.set_args
-    rows = np.flatnonzero((sets.size == 4) & (sets.pointer != 0) & (sets.value != 0) & _by_value(facts))
-    for part in groups(rows, facts.kernels.functions(sets.kernel_row[rows]), sets.index[rows]):
-        known = declared(facts, int(sets.kernel_row[part[0]]), int(sets.index[part[0]]))
-        values = np.unique(sets.value[part] & np.uint64(0xFFFFFFFF))
-        if known and known.size == 4 and known.scalar == "float" and _are_integers(values):
-            yield _finding(facts, part, "an integer", values)
-        elif known and known.size == 4 and known.scalar in ("int", "uint") and _are_floats(facts, values):
-            yield _finding(facts, part, "a float", values)
+    rows = np.flatnonzero((sets.declares("size") == 4) & (sets.size == 4))
+    rows = rows[sets.value[rows] != 0]
+    keys = facts.kernels.functions(sets.kernel_row)[rows] * ARGUMENTS + sets.index[rows].clip(0, ARGUMENTS - 1)
+    for name, scalars, looks in (("an integer", ("float",), _like_integer), ("a float", ("int", "uint"), _like_float)):
+        of_type = np.flatnonzero(np.isin(keys, _keys_of(facts, scalars)))
+        kept = of_type[_all_look(keys[of_type], looks(_bits(facts, rows[of_type])))]
+        for part in groups(rows[kept], keys[kept]):
+            values = np.unique(_bits(facts, part))
+            if name == "an integer" or _are_floats(facts, values):
+                yield _finding(facts, part, name, values)
 
 
-def _by_value(facts: Facts) -> NDArray[np.bool_]:
-    sets = facts.set_args
-    return sets.declared.get("size", sets.kernel_row, sets.index) == 4
+def _bits(facts: Facts, rows: I64) -> U64:
+    return facts.set_args.value[rows] & np.uint64(0xFFFFFFFF)
 
 
-def _are_integers(values: U64) -> bool:
+def _keys_of(facts: Facts, scalars: tuple[str, ...]) -> I64:
+    """Arguments of one component that are declared as one of `scalars`, as function number and index in one number."""
+    rows = facts.set_args.declared.rows
+    functions, first = np.unique(facts.kernels.functions(rows), return_index=True)
+    infos = [(int(f), facts.kernels.info(int(rows[i]))) for f, i in zip(functions, first, strict=True)]
+    declared = [(f, arg) for f, info in infos if info for arg in info.args.values()]
+    return np.array(
+        [f * ARGUMENTS + arg.index for f, arg in declared if arg.scalar in scalars and arg.size == 4], np.int64
+    )
+
+
+def _all_look(keys: I64, looks: NDArray[np.bool_]) -> I64:
+    """Those settings that look so together with all others of their argument."""
+    clean = np.ones(int(keys.max(initial=0)) + 1, bool)
+    clean[keys[~looks]] = False
+    return np.flatnonzero(clean[keys])
+
+
+def _like_integer(values: U64) -> NDArray[np.bool_]:
     """Small integers are denormal floats, small negative ones NaNs with nearly all bits set: nobody passes those."""
-    positive = values < 0x00800000
-    negative = values > 0xFFFF0000
-    return bool((positive | negative).all())
+    return (values < 0x00800000) | (values > 0xFFFF0000)
+
+
+def _like_float(values: U64) -> NDArray[np.bool_]:
+    return (values >= LOWEST) & (values <= HIGHEST)
 
 
 def _are_floats(facts: Facts, values: U64) -> bool:
     """Ordinary floats: round ones that are no recorded size, or several of any kind."""
-    if not ((values >= LOWEST) & (values <= HIGHEST)).all():
-        return False
     if len(values) >= ENOUGH:
         return True
     round_ = (values & np.uint64(ROUND)) == 0

@@ -39,7 +39,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
         if suspect.origin.kind == "host" or (suspect.origin.kind == "heap" and refused):
             yield _host(facts, suspect)
     sets = facts.set_args
-    rows = np.flatnonzero(handle_as_pointer(facts))
+    rows = handle_as_pointer(facts)
     for part in groups(rows, facts.kernels.functions(sets.kernel_row[rows]), sets.index[rows]):
         yield _handle_itself(facts, int(part[0]), len(part))
 

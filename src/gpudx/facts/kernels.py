@@ -218,9 +218,10 @@ class Kernels:
         Programs make a kernel object per thread or per launch; what concerns the function is told once.
         """
         numbers: dict[tuple[int, str], int] = {}
-        known = np.unique(rows[rows >= 0])
         place = np.full(len(self._objects) + 1, -1, np.int64)
-        for row in known:
+        used = np.zeros(len(place), bool)
+        used[rows] = True
+        for row in np.flatnonzero(used[:-1]):
             key = (int(self._objects.table["owner"][row]), self.name(int(row)))
             place[row] = numbers.setdefault(key, len(numbers))
         return place[rows]

@@ -42,16 +42,21 @@ class Declared:
 
     def get(self, name: str, rows: I64, indexes: NDArray[Any]) -> NDArray[Any]:
         """Column `name` for each (kernel row, argument index); the fill value where nothing is declared."""
+        return self.at_cells(name, self.cells(rows, indexes))
+
+    def at_cells(self, name: str, cells: I64) -> NDArray[Any]:
+        """The same for cells that were worked out before: several columns for the same rows cost one lookup each."""
         fill = next(f for n, _, f in self.COLUMNS if n == name)
-        if not len(self.rows):
-            return np.full(len(rows), fill, self.tables[name].dtype)
-        return np.take(self._padded(name, fill), self._cell(rows, indexes))
+        return np.take(self._padded(name, fill), cells)
 
     def _padded(self, name: str, fill: Any) -> NDArray[Any]:
         """The table as one line with the fill value at its end, for whatever is not declared."""
         return np.append(self.tables[name].ravel(), np.array([fill], self.tables[name].dtype))
 
-    def _cell(self, rows: I64, indexes: NDArray[Any]) -> I64:
+    def cells(self, rows: I64, indexes: NDArray[Any]) -> I64:
+        """Where (kernel row, argument index) stands in the tables; one past the end for what is not declared."""
+        if not len(self.rows):
+            return np.zeros(len(rows), np.int64)
         at = self._slot(rows)
         outside = (at < 0) | (indexes >= self.width) | (indexes < 0)
         return np.where(outside, len(self.rows) * self.width, at * self.width + indexes)
@@ -140,7 +145,8 @@ class Launches:
     def _named_objects(self, raw: NDArray[np.void], index: NDArray[np.int32], value: U64, owner: I64) -> I64:
         """The live memory object that each value names, -1 for numbers."""
         rows = self.kernel_row[owner]
-        memory = self.declared.get("memory", rows, index) | ~self.declared.get("known", rows, index)
+        cells = self.declared.cells(rows, index)
+        memory = self.declared.at_cells("memory", cells) | ~self.declared.at_cells("known", cells)
         maybe = np.flatnonzero((raw["size"] == 8) & memory & (value != 0))
         found = np.full(len(raw), -1, np.int64)
         found[maybe] = self._objects.live_at(value[maybe], self.position[owner[maybe]])
@@ -222,3 +228,11 @@ class SetArgs:
     @cached_property
     def declared(self) -> Declared:
         return Declared(self._kernels, self.kernel_row)
+
+    @cached_property
+    def _cells(self) -> I64:
+        return self.declared.cells(self.kernel_row, self.index)
+
+    def declares(self, name: str) -> NDArray[Any]:
+        """Column `name` of the declaration of each argument that was set."""
+        return self.declared.at_cells(name, self._cells)

@@ -76,17 +76,40 @@ class Objects:
         rows = np.argsort(keys, kind="stable")
         return rows, keys[rows]
 
-    def at(self, handles: U64, positions: I64) -> I64:
-        """Row of the latest life of each handle that began at or before its position, else -1. It may be dead."""
-        if not len(self.table):
-            return np.full(len(handles), -1, np.int64)
+    @cached_property
+    def _lives(self) -> tuple[I64, I64, I64]:
+        """Per distinct handle: how many lives it had, the row of its first, and when that began."""
         rows, keys = self._order
-        ids = np.searchsorted(self._handles, handles)
-        known = (ids < len(self._handles)) & (self._handles[np.minimum(ids, len(self._handles) - 1)] == handles)
+        ids = (keys >> np.uint64(36)).astype(np.int64)
+        first = np.searchsorted(ids, np.arange(len(self._handles)))
+        return np.bincount(ids, minlength=len(self._handles)), rows[first], self.table["since"][rows[first]]
+
+    def at(self, handles: U64, positions: I64) -> I64:
+        """Row of the latest life of each handle that began at or before its position, else -1. It may be dead.
+
+        Most values are no handles, and most handles have one life: both are settled without searching by time.
+        """
+        found = np.full(len(handles), -1, np.int64)
+        if not len(self.table):
+            return found
+        maybe = np.flatnonzero((handles >= self._handles[0]) & (handles <= self._handles[-1]))
+        ids = np.searchsorted(self._handles, handles[maybe])
+        known = self._handles[ids] == handles[maybe]
+        if not known.all():
+            maybe, ids = maybe[known], ids[known]
+        lives, row, since = self._lives
+        found[maybe] = np.where(since[ids] <= positions[maybe], row[ids], -1)
+        several = lives[ids] > 1
+        if several.any():
+            found[maybe[several]] = self._by_time(ids[several], positions[maybe[several]])
+        return found
+
+    def _by_time(self, ids: I64, positions: I64) -> I64:
+        rows, keys = self._order
         wanted = (ids.astype(np.uint64) << np.uint64(36)) | (positions + 1).astype(np.uint64)
         found = np.searchsorted(keys, wanted, side="right") - 1
         same = (found >= 0) & ((keys[np.maximum(found, 0)] >> np.uint64(36)) == ids.astype(np.uint64))
-        return np.where(known & same, rows[np.maximum(found, 0)], -1)
+        return np.where(same, rows[np.maximum(found, 0)], -1)
 
     def live_at(self, handles: U64, positions: I64) -> I64:
         """Row of the object that each handle names at its position, -1 if none is alive then."""

@@ -1,5 +1,5 @@
-/* Asks the driver's own questions: cuGetProcAddress for itself, before cuInit, with odd arguments, and for what comes from
- * nowhere. Prints what a program could notice. */
+/* Asks the driver's own questions: cuGetProcAddress for itself, before cuInit, with odd arguments, and for what does
+ * not exist. Prints what a program could notice. */
 #include "reach.h"
 
 typedef CUresult ask_function(const char *, void **, int, cuuint64_t, CUdriverProcAddressQueryResult *);
@@ -10,8 +10,7 @@ int main(void)
     CUdriverProcAddressQueryResult found = 9;
     ask_function *ask, *itself;
     CUresult (*old_ask)(const char *, void **, int, cuuint64_t);
-    CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void **,
-                       void **);
+    __typeof__(&cuLaunchKernel) launch;
     *(void **)&ask = dlsym(driver, "cuGetProcAddress_v2");
     *(void **)&old_ask = dlsym(driver, "cuGetProcAddress");
     printf("itself: %d", ask("cuGetProcAddress", (void **)&itself, 12000, 0, &found));

@@ -1,4 +1,4 @@
-/* A library that a program opens for itself, with a function that only happens to be called like one of the driver's. */
+/* A library that a program opens for itself, with a function that happens to be called like one of the driver's. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 

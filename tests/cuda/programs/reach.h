@@ -1,5 +1,5 @@
-/* One program, three ways to the driver: -DLINKED (symbols of -lcuda), -DBY_DLSYM, -DBY_PROC_ADDRESS (cuGetProcAddress_v2, found
- * with dlsym, as the runtime library does). Programs write DO(cuInit)(0). */
+/* One program, three ways to the driver: -DLINKED (symbols of -lcuda), -DBY_DLSYM, -DBY_PROC_ADDRESS
+ * (cuGetProcAddress_v2, found with dlsym, as the runtime library does). Programs write DO(cuInit)(0). */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -22,25 +22,29 @@
 #endif
 
 /* name under which cuGetProcAddress knows it, exported name */
-#define FUNCTIONS(X)                                                                                                      \
-    X(cuInit, cuInit) X(cuDriverGetVersion, cuDriverGetVersion) X(cuDeviceGet, cuDeviceGet) X(cuDeviceGetCount, cuDeviceGetCount)   \
-    X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain) X(cuCtxCreate, cuCtxCreate_v2) X(cuCtxDestroy, cuCtxDestroy_v2)  \
-    X(cuCtxSetCurrent, cuCtxSetCurrent) X(cuCtxSynchronize, cuCtxSynchronize) X(cuModuleLoadData, cuModuleLoadData)        \
-    X(cuModuleLoadDataEx, cuModuleLoadDataEx) X(cuModuleUnload, cuModuleUnload) X(cuModuleGetFunction, cuModuleGetFunction) \
-    X(cuLibraryLoadData, cuLibraryLoadData) X(cuLibraryGetKernel, cuLibraryGetKernel)                                     \
-    X(cuKernelGetFunction, cuKernelGetFunction) X(cuMemAlloc, cuMemAlloc_v2) X(cuMemFree, cuMemFree_v2)                   \
-    X(cuMemAllocAsync, cuMemAllocAsync) X(cuMemFreeAsync, cuMemFreeAsync) X(cuMemGetInfo, cuMemGetInfo_v2)                \
-    X(cuMemcpyHtoD, cuMemcpyHtoD_v2) X(cuMemcpyDtoH, cuMemcpyDtoH_v2) X(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2)          \
-    X(cuMemcpy2D, cuMemcpy2D_v2) X(cuMemsetD8, cuMemsetD8_v2) X(cuPointerGetAttribute, cuPointerGetAttribute)             \
-    X(cuStreamCreate, cuStreamCreate) X(cuStreamDestroy, cuStreamDestroy_v2) X(cuStreamSynchronize, cuStreamSynchronize)  \
-    X(cuStreamQuery, cuStreamQuery) X(cuStreamWaitEvent, cuStreamWaitEvent) X(cuStreamBeginCapture, cuStreamBeginCapture_v2) \
-    X(cuStreamEndCapture, cuStreamEndCapture) X(cuEventCreate, cuEventCreate) X(cuEventDestroy, cuEventDestroy_v2)        \
-    X(cuEventRecord, cuEventRecord) X(cuEventQuery, cuEventQuery) X(cuEventSynchronize, cuEventSynchronize)               \
-    X(cuLaunchKernel, cuLaunchKernel) X(cuLaunchKernelEx, cuLaunchKernelEx)                                               \
-    X(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel) X(cuLaunchHostFunc, cuLaunchHostFunc)                         \
-    X(cuGraphCreate, cuGraphCreate) X(cuGraphAddKernelNode, cuGraphAddKernelNode_v2)                                      \
-    X(cuGraphInstantiate, cuGraphInstantiateWithFlags) X(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams_v2) \
-    X(cuGraphLaunch, cuGraphLaunch) X(cuGraphExecDestroy, cuGraphExecDestroy) X(cuGraphDestroy, cuGraphDestroy)           \
+#define FUNCTIONS(X) \
+    X(cuInit, cuInit) X(cuDriverGetVersion, cuDriverGetVersion) X(cuDeviceGet, cuDeviceGet) \
+    X(cuDeviceGetCount, cuDeviceGetCount) X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain) \
+    X(cuCtxCreate, cuCtxCreate_v2) X(cuCtxDestroy, cuCtxDestroy_v2) X(cuCtxSetCurrent, cuCtxSetCurrent) \
+    X(cuCtxSynchronize, cuCtxSynchronize) X(cuModuleLoadData, cuModuleLoadData) \
+    X(cuModuleLoadDataEx, cuModuleLoadDataEx) X(cuModuleUnload, cuModuleUnload) \
+    X(cuModuleGetFunction, cuModuleGetFunction) X(cuLibraryLoadData, cuLibraryLoadData) \
+    X(cuLibraryGetKernel, cuLibraryGetKernel) X(cuKernelGetFunction, cuKernelGetFunction) \
+    X(cuMemAlloc, cuMemAlloc_v2) X(cuMemFree, cuMemFree_v2) X(cuMemAllocAsync, cuMemAllocAsync) \
+    X(cuMemFreeAsync, cuMemFreeAsync) X(cuMemGetInfo, cuMemGetInfo_v2) X(cuMemcpyHtoD, cuMemcpyHtoD_v2) \
+    X(cuMemcpyDtoH, cuMemcpyDtoH_v2) X(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2) X(cuMemcpy2D, cuMemcpy2D_v2) \
+    X(cuMemsetD8, cuMemsetD8_v2) X(cuPointerGetAttribute, cuPointerGetAttribute) \
+    X(cuStreamCreate, cuStreamCreate) X(cuStreamDestroy, cuStreamDestroy_v2) \
+    X(cuStreamSynchronize, cuStreamSynchronize) X(cuStreamQuery, cuStreamQuery) \
+    X(cuStreamWaitEvent, cuStreamWaitEvent) X(cuStreamBeginCapture, cuStreamBeginCapture_v2) \
+    X(cuStreamEndCapture, cuStreamEndCapture) X(cuEventCreate, cuEventCreate) \
+    X(cuEventDestroy, cuEventDestroy_v2) X(cuEventRecord, cuEventRecord) X(cuEventQuery, cuEventQuery) \
+    X(cuEventSynchronize, cuEventSynchronize) X(cuLaunchKernel, cuLaunchKernel) \
+    X(cuLaunchKernelEx, cuLaunchKernelEx) X(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel) \
+    X(cuLaunchHostFunc, cuLaunchHostFunc) X(cuGraphCreate, cuGraphCreate) \
+    X(cuGraphAddKernelNode, cuGraphAddKernelNode_v2) X(cuGraphInstantiate, cuGraphInstantiateWithFlags) \
+    X(cuGraphExecKernelNodeSetParams, cuGraphExecKernelNodeSetParams_v2) X(cuGraphLaunch, cuGraphLaunch) \
+    X(cuGraphExecDestroy, cuGraphExecDestroy) X(cuGraphDestroy, cuGraphDestroy) \
     X(cuGetErrorName, cuGetErrorName)
 
 #ifdef LINKED

@@ -1,8 +1,9 @@
 /* What dlsym means to a program that has nothing to do with CUDA, and to one that looks for CUDA where it is not.
  *
- * librunner.so (RTLD_NEXT in a library that stands between others) is given as argument 1. */
+ * A library to open (local.c) is given as argument 1. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,7 +30,8 @@ static int call(void *at)
 static void show_missing(const char *what, void *at)
 {
     const char *error = dlerror();
-    printf("%s: %s, %s\n", what, at ? "found" : "missing", error && strstr(error, "undefined symbol") ? "undefined" : "no error");
+    bool undefined = error && strstr(error, "undefined symbol");
+    printf("%s: %s, %s\n", what, at ? "found" : "missing", undefined ? "undefined" : "no error");
 }
 
 int main(int argc, char **argv)

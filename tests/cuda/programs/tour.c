@@ -50,8 +50,14 @@ static void every_form_of_launch(void)
     struct big big = { { 1.5, 2.5, 3.5 }, 42, 0 };
     void *params[] = { &c, &s, &i, &q, &big, &last };
     CHECK(DO(cuLaunchKernel)(mixed, 1, 2, 3, 4, 5, 6, 64, NULL, params, NULL));
-    struct __attribute__((packed)) { unsigned char c, pad; unsigned short s; unsigned i; unsigned long long q; struct big big;
-                                     unsigned long long last; } packed = { c, 0, s, i, q, big, last };
+    struct {
+        unsigned char c, pad;
+        unsigned short s;
+        unsigned i;
+        unsigned long long q;
+        struct big big;
+        unsigned long long last;
+    } packed = { c, 0, s, i, q, big, last };
     size_t bytes = sizeof packed;
     void *extra[] = { (void *)CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, (void *)CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
                       (void *)CU_LAUNCH_PARAM_END };
