@@ -9,7 +9,7 @@
 #include <time.h>
 
 static const char source[] =
-    "kernel void step(global const float *in, global float *out, float by) {\n"
+    "kernel void advance(global const float *in, global float *out, float by) {\n"
     "    size_t i = get_global_id(0);\n"
     "    out[i] = in[i] * by + 1.0f;\n"
     "}\n";
@@ -44,7 +44,8 @@ int main(int argc, char **argv)
     cl_command_queue queue = clCreateCommandQueue(context, device, 0, &status);
     cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, &status);
     check(clBuildProgram(program, 1, &device, NULL, NULL, NULL), "clBuildProgram");
-    cl_kernel kernel = clCreateKernel(program, "step", &status);
+    cl_kernel kernel = clCreateKernel(program, "advance", &status);
+    check(status, "clCreateKernel");
     cl_mem a = clCreateBuffer(context, CL_MEM_READ_WRITE, items * sizeof(float), NULL, &status);
     cl_mem b = clCreateBuffer(context, CL_MEM_READ_WRITE, items * sizeof(float), NULL, &status);
     check(status, "clCreateBuffer");

@@ -57,7 +57,7 @@ uint32_t gdx_ring_chunks(void)
         return 0;
     uint64_t bytes = value ? strtoull(value, NULL, 10) : 0;
     uint64_t most = gdx_memory_is_limited() ? soft_limit(RLIMIT_AS) / GDX_UNIT_BYTES / 256 : GDX_RING_CHUNKS_MAX;
-    uint64_t chunks = (bytes ? bytes : 32u << 20) / GDX_UNIT_BYTES;
+    uint64_t chunks = (bytes ? bytes : 16u << 20) / GDX_UNIT_BYTES;
     if (most > GDX_RING_CHUNKS_MAX)
         most = GDX_RING_CHUNKS_MAX;
     if (chunks > most)

@@ -21,6 +21,9 @@
 
 enum { SLOT = sizeof(struct gdx_slot), HEAD = sizeof(struct gdx_chunk), STACKS_MAX = 256, FRAMES_MAX = 48,
        MAPPED_MAX = 16384, LEDGER_RETRY = 256, PAGE = 4096 };
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23  /* linux/mman.h; C libraries before glibc 2.35 do not have it */
+#endif
 static const uint64_t FILE_MAX = 30ull << 30;     /* blob offsets reach 32 GiB */
 static const uint64_t LEDGER_MAX = 2ull << 30;
 static const uint8_t in_ledger[GDX_CALLS] = GDX_LEDGER_TABLE;
@@ -91,6 +94,14 @@ bool gdx_on(void)
     return state && !atomic_load_explicit(&state->failed, memory_order_relaxed);
 }
 
+/* Gets the pages ready for writing in one step: a page fault for each, in the middle of the program's calls, costs
+ * several times as much. Also after a chunk was written to disk meanwhile, which makes its pages read-only again.
+ * False: there is no room for them. */
+static bool prepare(void *at, size_t bytes)
+{
+    return madvise(at, bytes, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;  /* EINVAL: before Linux 5.14 */
+}
+
 /* Maps `bytes` of the file at `offset`, after making sure that the disk has them: writing to a mapped hole of a
  * full disk would be a SIGBUS in the program. No descriptor stays open, because programs close or count theirs.
  *
@@ -111,11 +122,16 @@ static void *map_file(const char *path, uint64_t offset, size_t bytes, int *err)
     }
     *err = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
     if (!*err) {
-        at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, (off_t)offset);
+        at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
         if (at == MAP_FAILED)
             *err = errno;
     }
     close(fd);
+    if (at != MAP_FAILED && !prepare(at, bytes)) {
+        *err = ENOSPC;
+        munmap(at, bytes);
+        at = MAP_FAILED;
+    }
     return at == MAP_FAILED ? NULL : at;
 }
 
@@ -205,6 +221,7 @@ static bool more_ring(struct gdx_lane *lane)
         return false;
     }
     lane->ring_at = (lane->ring_at + 1) % lane->ring_count;
+    prepare(lane->ring[lane->ring_at].chunk, GDX_UNIT_BYTES);
     start_track(lane, &lane->track[0], lane->ring[lane->ring_at].chunk, lane->ring[lane->ring_at].file_offset);
     return true;
 }

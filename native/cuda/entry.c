@@ -298,7 +298,7 @@ static void note_unknown(const char *symbol, int version, cuuint64_t flags)
 static void *instead_of_answer(void *real, const char *symbol, int version, cuuint64_t flags)
 {
     size_t length = strlen(symbol);
-    bool known = !length || ours(real);
+    bool known = !length;
     for (int i = 0; length && i < GDX_CU_NAMES; i++) {
         if (next(i) != real)
             continue;
@@ -306,7 +306,7 @@ static void *instead_of_answer(void *real, const char *symbol, int version, cuui
         if (gdx_cu_names[i].wrapper && named_so(i, symbol, length))
             return gdx_cu_names[i].wrapper;
     }
-    if (!known)
+    if (!known && !ours(real))
         note_unknown(symbol, version, flags);
     return real;
 }

@@ -19,7 +19,7 @@ def command(
     error_exitcode: Annotated[
         int | None, typer.Option(min=0, max=255, metavar="N", help="Exit with N if a passing program has faults.")
     ] = None,
-    keep: Annotated[str, typer.Option(metavar="SIZE", help='Calls kept per thread, or "all".')] = "32M",
+    keep: Annotated[str, typer.Option(metavar="SIZE", help='Calls kept per thread, or "all".')] = "16M",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the case, say nothing.")] = False,
 ) -> None:
     """Run a program, unmodified, and say why it failed.

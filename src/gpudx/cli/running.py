@@ -30,7 +30,7 @@ def run_and_tell(
     case_dir: Path,
     *,
     timeout: float | None = None,
-    keep: str = "32M",
+    keep: str = "16M",
     quiet: bool = False,
     extra_env: Mapping[str, str] | None = None,
 ) -> Told:

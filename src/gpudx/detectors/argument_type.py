@@ -59,10 +59,7 @@ def _bits(facts: Facts, rows: I64) -> U64:
 
 def _keys_of(facts: Facts, scalars: tuple[str, ...]) -> I64:
     """Arguments of one component that are declared as one of `scalars`, as function number and index in one number."""
-    rows = facts.set_args.declared.rows
-    functions, first = np.unique(facts.kernels.functions(rows), return_index=True)
-    infos = [(int(f), facts.kernels.info(int(rows[i]))) for f, i in zip(functions, first, strict=True)]
-    declared = [(f, arg) for f, info in infos if info for arg in info.args.values()]
+    declared = [(f, arg) for f, info in enumerate(facts.kernels.of_functions) if info for arg in info.args.values()]
     return np.array(
         [f * ARGUMENTS + arg.index for f, arg in declared if arg.scalar in scalars and arg.size == 4], np.int64
     )

@@ -1,8 +1,8 @@
 """Names of device functions as their source spells them: the common part of the Itanium C++ ABI's mangling (chapter 5).
 
-Read are nested and templated names, substitutions, function and pointer types, literals, lambdas and operators. What is
-not read (expressions in template arguments, decltype) leaves the name mangled, as the contract of `demangle` says: a name
-is either right or untouched. Hostile names are bounded in depth and length.
+Read are nested and templated names, substitutions, function and pointer types, literals, lambdas and operators. What
+is not read (expressions in template arguments, decltype, members) leaves the name mangled: a name is either right or
+untouched. Hostile names are bounded in depth and length.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ STANDARD = {
 }  # fmt: skip
 OPERATORS = {
     "cl": "()", "ix": "[]", "pl": "+", "mi": "-", "ml": "*", "dv": "/", "rm": "%", "an": "&", "or": "|", "eo": "^",
-    "aS": "=", "pL": "+=", "mI": "-=", "mL": "*=", "dV": "/=", "ls": "<<", "rs": ">>", "eq": "==", "ne": "!=", "lt": "<",
-    "gt": ">", "le": "<=", "ge": ">=", "nt": "!", "aa": "&&", "oo": "||", "pp": "++", "mm": "--", "pt": "->", "co": "~",
+    "aS": "=", "pL": "+=", "mI": "-=", "mL": "*=", "dV": "/=", "ls": "<<", "rs": ">>", "eq": "==", "ne": "!=",
+    "lt": "<", "gt": ">", "le": "<=", "ge": ">=", "nt": "!", "aa": "&&", "oo": "||", "pp": "++", "mm": "--",
+    "pt": "->", "co": "~",
 }  # fmt: skip
 SUFFIX = {"j": "u", "l": "l", "m": "ul", "x": "ll", "y": "ull"}
 HERE = "\x01"  # where a pointer's star goes in the spelling of a function or array type
@@ -70,7 +71,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 2
         self.known: list[str] = []  # what S_, S0_, ... stand for
-        self.arguments: list[list[str]] = [[]]  # template arguments, what T_, T0_, ... stand for
+        self.arguments: list[str] = []  # what T_, T0_, ... stand for: the template arguments of the function
 
     # -- the input
 
@@ -93,7 +94,9 @@ class _Reader:
             self.at += 1
         if start == self.at:
             raise _Unread
-        return int(self.text[start : min(self.at, start + 9)])
+        if self.at - start > 40:
+            raise _Unread
+        return int(self.text[start : self.at])
 
     def sequence(self) -> int:
         """_ is 0, 0_ is 1, ... in base 36."""
@@ -117,22 +120,27 @@ class _Reader:
 
     def encoding(self, depth: int) -> tuple[str, str]:
         """The function's name alone, and with its parameters."""
-        name, templated, qualifiers = self.name(depth)
+        outer, self.arguments = self.arguments, []
+        name, templated, qualifiers = self.name(depth, True)
         types = []
         while self.at < len(self.text) and self.peek() != "E":
             types.append(self.type(depth + 1))
+        self.arguments = outer
         if not types:
             return name, name
         returned = types.pop(0) + " " if templated and len(types) > 1 else ""
         return name, f"{returned}{name}({_listed(types)}){qualifiers}"
 
-    def name(self, depth: int) -> tuple[str, bool, str]:
-        """The name, whether it ends in template arguments (then a return type follows), and its qualifiers."""
+    def name(self, depth: int, own: bool) -> tuple[str, bool, str]:
+        """The name, whether it ends in template arguments (then a return type follows), and its qualifiers.
+
+        `own` says that it is the name of the function itself, whose template arguments its types refer to.
+        """
         _check(depth)
         if self.peek() == "N":
-            return self.nested(depth)
+            return self.nested(depth, own)
         if self.peek() == "Z":
-            return self.local(depth)
+            return self.local(depth, own)
         if self.peek() == "S" and self.peek(2) != "St":
             text = self.substitution()
         else:
@@ -140,9 +148,9 @@ class _Reader:
             if self.peek() == "I":
                 self.remember(text)
         templated = self.peek() == "I"
-        return (text + self.template(depth + 1) if templated else text), templated, ""
+        return (text + self.template(depth + 1, own) if templated else text), templated, ""
 
-    def nested(self, depth: int) -> tuple[str, bool, str]:
+    def nested(self, depth: int, own: bool) -> tuple[str, bool, str]:
         self.need("N")
         qualifiers = ""
         while self.peek() in ("r", "V", "K"):
@@ -154,7 +162,7 @@ class _Reader:
         while not self.take("E"):
             templated = False
             if self.peek() == "I":
-                text, templated = text + self.template(depth + 1), True
+                text, templated = text + self.template(depth + 1, own), True
             elif self.peek() == "S" and not text:
                 text = "std" if self.take("St") else self.substitution()
                 continue  # already known
@@ -166,12 +174,12 @@ class _Reader:
                 self.remember(text)
         return text, templated, qualifiers
 
-    def local(self, depth: int) -> tuple[str, bool, str]:
+    def local(self, depth: int, own: bool) -> tuple[str, bool, str]:
         self.need("Z")
         outer = self.encoding(depth + 1)[1]
         self.need("E")
         self.take("s")
-        name, templated, qualifiers = self.name(depth + 1)
+        name, templated, qualifiers = self.name(depth + 1, own)
         if self.take("_"):
             self.number()
         return f"{outer}::{name}", templated, qualifiers
@@ -182,9 +190,9 @@ class _Reader:
         if self.peek().isdigit():
             return prefix + self.tags(self.identifier())
         if self.peek(2) in ("C1", "C2", "C3", "D0", "D1", "D2"):
-            mark, last = self.peek(), re.sub(r"<.*", "", outer.rsplit("::", 1)[-1])
+            mark = "~" if self.peek() == "D" else ""
             self.at += 2
-            return prefix + ("~" if mark == "D" else "") + last
+            return f"{prefix}{mark}{_last_name(outer)}"
         if self.peek(2) in ("Ul", "Ut"):
             return prefix + self.unnamed(depth)
         if self.peek(2) == "cv":
@@ -214,9 +222,11 @@ class _Reader:
         if self.take("Ut"):
             return f"{{unnamed type#{self.ordinal()}}}"
         self.need("Ul")
+        outer, self.arguments = self.arguments, []  # T_ would be the lambda's own, which has no name
         types = [self.type(depth + 1)]
         while not self.take("E"):
             types.append(self.type(depth + 1))
+        self.arguments = outer
         return f"{{lambda({_listed(types)})#{self.ordinal()}}}"
 
     def ordinal(self) -> int:
@@ -234,11 +244,11 @@ class _Reader:
 
     def parameter(self) -> str:
         self.need("T")
-        return self.arguments[-1][self.sequence()]
+        return self.arguments[self.sequence()]
 
     # -- template arguments
 
-    def template(self, depth: int) -> str:
+    def template(self, depth: int, own: bool = False) -> str:
         _check(depth)
         self.need("I")
         given: list[str] = []
@@ -246,9 +256,9 @@ class _Reader:
         while not self.take("E"):
             text = self.argument(depth + 1)
             given.append(text)
-            shown += [text] if text else []
-        if depth <= 2:
-            self.arguments[-1] = given
+            shown += [_plain(text)] if text else []
+        if own:
+            self.arguments = given
         inside = ", ".join(shown)
         return f"<{inside}{' ' if inside.endswith('>') else ''}>"
 
@@ -305,7 +315,7 @@ class _Reader:
             text = self.remember(self.parameter())
             return self.remember(text + self.template(depth + 1)) if self.peek() == "I" else text
         if code and (code in "NZ" or code.isdigit() or self.peek(2) == "St"):
-            return self.remember(self.name(depth + 1)[0])
+            return self.remember(self.name(depth + 1, False)[0])
         raise _Unread
 
     def qualified(self, depth: int) -> str:
@@ -355,3 +365,15 @@ def _check(depth: int) -> None:
 
 def _listed(types: list[str]) -> str:
     return "" if types == ["void"] else ", ".join(types)
+
+
+def _last_name(text: str) -> str:
+    """ "a::b<c::d>" -> "b"."""
+    end, depth = len(text), 0
+    for at in range(len(text) - 1, -1, -1):
+        depth += {">": 1, "<": -1}.get(text[at], 0)
+        if depth == 0 and text[at] == "<":
+            end = at
+        if depth == 0 and text[at] == ":":
+            return text[at + 1 : end]
+    return text[:end]

@@ -1,10 +1,10 @@
 """Which source line a program counter belongs to: the DWARF line program of a device image.
 
-Built with line information, device images carry .debug_line in DWARF version 2 (section 6.2 of the DWARF standard, read
-here up to version 4), with addresses already relocated in the images of a core dump. The program for one function is found
-by the address that it starts with, so that an image with megabytes of line programs costs one search, not a full run.
+Built with line information, device images carry .debug_line in DWARF version 2 (section 6.2 of the DWARF standard,
+read here up to version 4), with addresses already relocated in the images of a core dump. The program for one function
+is found by the address that it starts with, so that an image with megabytes of line programs costs one search.
 
-Not read: version 5 tables, and the vendor's records of inlined calls; the line is that of the innermost inlined function.
+Not read: version 5 tables, and the vendor's records of inlined calls; the line is that of the innermost function.
 """
 
 from __future__ import annotations
@@ -128,7 +128,8 @@ def _unit(data: bytes, at: int, end: int, version: int) -> _Unit | None:
 
 def _files(data: bytes, at: int, end: int) -> tuple[str, ...]:
     """File names with their directories."""
-    directories, files = [""], []
+    directories: list[str] = [""]
+    files: list[str] = []
     text, at = _text(data, at, end)
     while text:
         directories.append(text)

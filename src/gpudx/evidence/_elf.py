@@ -1,7 +1,7 @@
 """Sections of ELF files as one numpy table: 64-bit, little-endian, for files that may be cut off or hostile.
 
-Layout from the System V ABI (gABI 4.1, chapter 4). A count of sections that does not fit into 16 bits stands in the size
-of section 0, and the index of the name table in its link; GPU core dumps of busy devices need both.
+Layout from the System V ABI (gABI 4.1, chapter 4). A count of sections that does not fit into 16 bits stands in the
+size of section 0, and the index of the name table in its link; GPU core dumps of busy devices need both.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ SECTION = np.dtype([
 ])
 NOBITS, STRTAB, SYMTAB = 8, 3, 2
 LONGEST_NAME = 4096  # a mangled name of a deeply nested template is long, a hostile one is endless
-SYMBOL = np.dtype([("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")])
+SYMBOL = np.dtype([
+    ("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8"),
+])
 
 
 class BadElf(ValueError):
@@ -107,7 +109,8 @@ class Elf:
     def rows(self, index: int, dtype: np.dtype[np.void], least: int, most: int) -> Table:
         """A section as a table: newer fields that an older writer left out are zero, unknown newer ones are dropped.
 
-        `least` is the size of an entry in the format's first version; smaller entries give no rows. At most `most` rows.
+        `least` is the size of an entry in the format's first version; smaller entries give no rows, and at most
+        `most` rows are read.
         """
         size = int(self.sections["entsize"][index]) or dtype.itemsize
         content = self.bytes_of(index)

@@ -98,7 +98,7 @@ class Kernels:
     def __init__(self, trace: Trace, objects: Objects) -> None:
         self._trace = trace
         self._objects = objects
-        self._names: dict[int, str] = {}
+        self._names: dict[int, str] = {}  # by function
         self._infos: dict[int, KernelInfo | None] = {}
 
     # ---- descriptions ----
@@ -212,19 +212,38 @@ class Kernels:
 
     # ---- objects ----
 
-    def functions(self, rows: I64) -> I64:
-        """A number for the function of each kernel object: equal where program and name are. -1 for unknown objects.
+    @cached_property
+    def _functions(self) -> tuple[I64, I64]:
+        """Per object its function's number (-1: no kernel, or not known), and per function the first object of it.
 
-        Programs make a kernel object per thread or per launch; what concerns the function is told once.
+        Programs make a kernel object per thread or per launch; what concerns the function is looked up once.
         """
-        numbers: dict[tuple[int, str], int] = {}
-        place = np.full(len(self._objects) + 1, -1, np.int64)
-        used = np.zeros(len(place), bool)
-        used[rows] = True
-        for row in np.flatnonzero(used[:-1]):
-            key = (int(self._objects.table["owner"][row]), self.name(int(row)))
-            place[row] = numbers.setdefault(key, len(numbers))
-        return place[rows]
+        rows = self._objects.rows_of("kernel")
+        rows = rows[self._objects.table["born"][rows] >= 0]
+        born, place = self._objects.table["born"][rows], np.full(len(self._objects) + 1, -1, np.int64)
+        named = np.array([c.arrays.get("kernel_name") is not None for c in self._trace.schema.calls])[self._trace.call[born]]
+        pairs = np.stack([self._objects.table["owner"][rows[named]], self._trace.same_content(born[named])], axis=1)
+        _, first, number = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
+        rank = np.argsort(np.argsort(first))  # numbered in order of birth
+        place[rows[named]] = rank[number.reshape(-1)]
+        for row in map(int, rows[~named]):
+            place[row] = place[self._source(row)]
+        return place, rows[named][np.sort(first)]
+
+    def _source(self, row: int) -> int:
+        """The kernel object that this one was copied from, -1 if none."""
+        born = int(self._objects.table["born"][row])
+        handle = self._trace.record(born).get("source_kernel", 0)
+        return int(self._objects.at(np.array([handle], np.uint64), np.array([born], np.int64))[0])
+
+    def functions(self, rows: I64) -> I64:
+        """A number for the function of each kernel object: equal where program and name are. -1 for unknown objects."""
+        return self._functions[0][rows]
+
+    @property
+    def of_functions(self) -> list[KernelInfo | None]:
+        """The description of each function, by its number."""
+        return [self.info(int(row)) for row in self._functions[1]]
 
     def device_of(self, queue: int, position: int) -> Device | None:
         """The device behind a queue handle."""
@@ -255,43 +274,27 @@ class Kernels:
 
     def name(self, row: int) -> str:
         """The function a kernel object runs; "?" when its making was not recorded."""
-        if row < 0:
+        function = int(self._functions[0][row]) if row >= 0 else -1
+        if function < 0:
             return "?"
-        if row not in self._names:
-            self._names[row] = self._find_name(row)
-        return self._names[row]
-
-    def _find_name(self, row: int) -> str:
-        born = int(self._objects.table["born"][row])
-        if born < 0:
-            return "?"
-        text = self._trace.array(born, "kernel_name").decode("utf-8", "replace")
-        if text:
-            return text
-        source = self._trace.record(born).get("source_kernel")
-        if source:
-            return self.name(int(self._objects.at(np.array([source], np.uint64), np.array([born], np.int64))[0]))
-        return "?"
+        if function not in self._names:
+            born = int(self._objects.table["born"][self._functions[1][function]])
+            self._names[function] = self._trace.array(born, "kernel_name").decode("utf-8", "replace") or "?"
+        return self._names[function]
 
     def info(self, row: int) -> KernelInfo | None:
         """The description of a kernel object's function, None when the driver gave none."""
-        if row not in self._infos:
-            self._infos[row] = self._find_info(row)
-        return self._infos[row]
+        function = int(self._functions[0][row]) if row >= 0 else -1
+        if function < 0:
+            return None
+        if function not in self._infos:
+            self._infos[function] = self._find_info(int(self._functions[1][function]))
+        return self._infos[function]
 
     def _find_info(self, row: int) -> KernelInfo | None:
-        if row < 0:
-            return None
-        born = int(self._objects.table["born"][row])
-        if born < 0:
-            return None
-        words = self._trace.record(born)
-        if "source_kernel" in words:
-            origin = self._objects.at(np.array([words["source_kernel"]], np.uint64), np.array([born], np.int64))
-            return self.info(int(origin[0]))
         # A program's handle may be reused: the description must fall into the life of this very program.
-        program = words.get("program", 0)
-        owner = int(self._objects.at(np.array([program], np.uint64), np.array([born], np.int64))[0])
-        since, until = (-1, born) if owner < 0 else (int(self._objects.table[k][owner]) for k in ("born", "died"))
+        born = int(self._objects.table["born"][row])
+        program, owner = self._trace.record(born).get("program", 0), int(self._objects.table["owner"][row])
+        since, until = (-1, born) if owner < 0 else (int(self._objects.table[k][owner]) for k in ("born", "gone"))
         candidates = self.described.get((program, self.name(row)), [])
         return next((c for c in candidates if since <= c.position <= max(until, born + 1)), None)

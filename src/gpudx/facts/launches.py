@@ -24,21 +24,20 @@ class Declared:
     COLUMNS = (("size", np.int64, -1), ("memory", bool, False), ("read_only", bool, False), ("known", bool, False),
                ("pointer", bool, False))
 
-    def __init__(self, kernels: Kernels, rows: I64) -> None:
-        self.rows = np.unique(rows[rows >= 0])
-        infos = [kernels.info(int(r)) for r in self.rows]
-        self.width = max((max(i.args, default=-1) + 1 for i in infos if i), default=0) or 1
-        self.num_args = np.array([i.num_args if i else -1 for i in infos], np.int64)
-        self.tables = {n: np.full((len(infos), self.width), fill, kind) for n, kind, fill in self.COLUMNS}
-        for at, info in enumerate(infos):
+    def __init__(self, kernels: Kernels) -> None:
+        self._kernels = kernels
+        self.functions = kernels.of_functions
+        self.width = max((max(i.args, default=-1) + 1 for i in self.functions if i), default=0) or 1
+        self.tables = {n: np.full((len(self.functions), self.width), fill, kind) for n, kind, fill in self.COLUMNS}
+        for number, info in enumerate(self.functions):
             for index, arg in (info.args if info else {}).items():
-                self._put(at, index, arg)
+                self._put(number, index, arg)
 
-    def _put(self, at: int, index: int, arg: ArgInfo) -> None:
+    def _put(self, number: int, index: int, arg: ArgInfo) -> None:
         values = {"size": -1 if arg.size is None else arg.size, "memory": arg.is_memory, "read_only": arg.read_only,
                   "known": True, "pointer": "*" in arg.type}
         for name, value in values.items():
-            self.tables[name][at, index] = value
+            self.tables[name][number, index] = value
 
     def get(self, name: str, rows: I64, indexes: NDArray[Any]) -> NDArray[Any]:
         """Column `name` for each (kernel row, argument index); the fill value where nothing is declared."""
@@ -55,24 +54,14 @@ class Declared:
 
     def cells(self, rows: I64, indexes: NDArray[Any]) -> I64:
         """Where (kernel row, argument index) stands in the tables; one past the end for what is not declared."""
-        if not len(self.rows):
-            return np.zeros(len(rows), np.int64)
-        at = self._slot(rows)
-        outside = (at < 0) | (indexes >= self.width) | (indexes < 0)
-        return np.where(outside, len(self.rows) * self.width, at * self.width + indexes)
-
-    def _slot(self, rows: I64) -> I64:
-        """Place of each kernel row in our tables, -1 if it has none; by a lookup table, because there are many rows."""
-        place = np.full(int(self.rows[-1]) + 2, -1, np.int64)
-        place[self.rows] = np.arange(len(self.rows))
-        return place[np.clip(rows, -1, len(place) - 1)]
+        number = self._kernels.functions(rows)
+        outside = (number < 0) | (indexes >= self.width) | (indexes < 0)
+        return np.where(outside, len(self.functions) * self.width, number * self.width + indexes)
 
     def arguments(self, rows: I64) -> I64:
         """How many arguments each kernel row declares, -1 if unknown."""
-        if not len(self.rows):
-            return np.full(len(rows), -1, np.int64)
-        at = self._slot(rows)
-        return np.where(at >= 0, self.num_args[at], -1)
+        declared = np.array([*(i.num_args if i else -1 for i in self.functions), -1], np.int64)
+        return declared[self._kernels.functions(rows)]
 
 
 @dataclass(frozen=True)
@@ -128,7 +117,7 @@ class Launches:
 
     @cached_property
     def declared(self) -> Declared:
-        return Declared(self._kernels, self.kernel_row)
+        return Declared(self._kernels)
 
     @cached_property
     def arguments(self) -> Arguments:
@@ -227,7 +216,7 @@ class SetArgs:
 
     @cached_property
     def declared(self) -> Declared:
-        return Declared(self._kernels, self.kernel_row)
+        return Declared(self._kernels)
 
     @cached_property
     def _cells(self) -> I64:

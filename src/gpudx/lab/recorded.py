@@ -67,7 +67,7 @@ def run_recorded(
     case_dir: Path,
     *,
     timeout: float | None = None,
-    keep: str = "32M",
+    keep: str = "16M",
     extra_env: Mapping[str, str] | None = None,
     on_progress: Progress | None = None,
 ) -> RunResult:
