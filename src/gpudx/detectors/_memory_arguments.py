@@ -50,8 +50,11 @@ def handle_as_pointer(facts: Facts) -> I64:
 @once
 def suspects(facts: Facts) -> list[Suspect]:
     """The worst setting of each argument of each kernel function, at most MOST of them."""
-    rows = np.setdiff1d(_not_memory(facts), handle_as_pointer(facts))
     sets, decoder = facts.set_args, Decoder(facts)
+    itself = np.zeros(len(sets), bool)
+    itself[handle_as_pointer(facts)] = True
+    rows = _not_memory(facts)
+    rows = rows[~itself[rows]]
     parts = groups(rows, facts.kernels.functions(sets.kernel_row[rows]), sets.index[rows])
     return [_worst(facts, decoder, part) for part in parts]
 

@@ -369,6 +369,7 @@ def _listed(types: list[str]) -> str:
 
 def _last_name(text: str) -> str:
     """ "a::b<c::d>" -> "b"."""
+    text = re.sub(r"\[abi:\w+\]", "", text)
     end, depth = len(text), 0
     for at in range(len(text) - 1, -1, -1):
         depth += {">": 1, "<": -1}.get(text[at], 0)

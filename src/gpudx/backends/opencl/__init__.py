@@ -27,14 +27,21 @@ def library(lib: Path, program: Path, base: Mapping[str, str]) -> Path:
 
 
 def bundled_loader() -> Bundled | None:
-    """The loader inside the pyopencl wheel. It finds the wheel's own drivers through PYOPENCL_HOME and crashes
-    without that variable (seen with pyopencl 2026.1)."""
+    """The loader and the processor device inside the pyopencl wheel.
+
+    The loader crashes without PYOPENCL_HOME (seen with pyopencl 2026.1). The wheel's own .icd file names its driver
+    without a folder, which only works for a program that is linked with an old-style RPATH; OCL_ICD_VENDORS takes the
+    driver itself by its whole path.
+    """
     spec = importlib.util.find_spec("pyopencl")
     if spec is None or spec.origin is None:
         return None
     home = Path(spec.origin).parent
-    loaders = sorted((home / ".libs").glob("libOpenCL*.so*"))
-    return Bundled(loaders[0], {"PYOPENCL_HOME": str(home)}) if loaders else None
+    loaders, drivers = (sorted((home / ".libs").glob(name)) for name in ("libOpenCL*.so*", "libpocl*.so*"))
+    if not loaders:
+        return None
+    found = {"OCL_ICD_VENDORS": str(drivers[0])} if drivers else {}
+    return Bundled(loaders[0], {"PYOPENCL_HOME": str(home), **found})
 
 
 def system_has_driver() -> bool:
