@@ -26,6 +26,7 @@ enum { SLOT = sizeof(struct gdx_slot), HEAD = sizeof(struct gdx_chunk), STACKS_M
 #define MADV_POPULATE_WRITE 23  /* linux/mman.h; C libraries before glibc 2.35 do not have it */
 #endif
 static const uint64_t FILE_MAX = 30ull << 30;     /* blob offsets reach 32 GiB */
+static const uint64_t WRITEBACK_NS = 4000000000u;
 static const uint64_t LEDGER_MAX = 2ull << 30;
 static const uint8_t in_ledger[GDX_CALLS] = GDX_LEDGER_TABLE;
 
@@ -38,6 +39,7 @@ struct state {
     atomic_flag locks[GDX_LOCKS];
     struct gdx_header *header;
     uint64_t file_end, ledger_bytes;
+    uint64_t writeback_ticks;
     uint32_t lanes, ring_chunks;   /* ring chunks per lane; 0: keep all */
     uint32_t mapped;               /* ring chunks of all lanes */
     struct gdx_lane *free_lanes;
@@ -118,8 +120,7 @@ static int reserve(int fd, uint64_t offset, size_t bytes)
 }
 
 /* Gets the pages ready for writing in one step: a page fault for each, in the middle of the program's calls, costs
- * several times as much. Also after a chunk was written to disk meanwhile, which makes its pages read-only again.
- * False: there is no room for them. */
+ * several times as much. False: there is no room for them. */
 static bool prepare(void *at, size_t bytes)
 {
     return madvise(at, bytes, MADV_POPULATE_WRITE) == 0 || errno == EINVAL;  /* EINVAL: before Linux 5.14 */
@@ -213,6 +214,15 @@ static void let_go(const struct gdx_lane *lane, struct gdx_track *track)
         munmap(track->chunk, GDX_UNIT_BYTES);
 }
 
+/* The kernel writes changed pages to disk every few seconds (vm.dirty_writeback_centisecs, 5 s) and makes them read-only
+ * for that. */
+static void prepare_again(struct gdx_chunk *chunk)
+{
+    const struct gdx_slot *first = (const struct gdx_slot *)((const char *)chunk + HEAD);
+    if (gdx_ticks() - first->begin > state->writeback_ticks)
+        prepare(chunk, GDX_UNIT_BYTES);
+}
+
 /* May this lane have another ring chunk? Every mapping counts against vm.max_map_count (65530 unless changed), which
  * the program needs too. */
 static bool may_grow(const struct gdx_lane *lane)
@@ -244,7 +254,7 @@ static bool more_ring(struct gdx_lane *lane)
         return false;
     }
     lane->ring_at = (lane->ring_at + 1) % lane->ring_count;
-    prepare(lane->ring[lane->ring_at].chunk, GDX_UNIT_BYTES);
+    prepare_again(lane->ring[lane->ring_at].chunk);
     start_track(lane, &lane->track[0], lane->ring[lane->ring_at].chunk, lane->ring[lane->ring_at].file_offset);
     return true;
 }
@@ -401,6 +411,8 @@ static void open_trace(void)
     }
     state->header = header;
     state->file_end = first_unit;
+    state->writeback_ticks = (header->late_ticks - header->start_ticks) * WRITEBACK_NS
+        / (header->late_mono_ns - header->start_mono_ns + 1);
     state->ring_chunks = gdx_ring_chunks();
     gdx_watch_signals();
     atomic_store(&state->generation, atomic_fetch_add(&generations, 1) + 1);

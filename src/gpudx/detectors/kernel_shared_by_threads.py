@@ -96,14 +96,28 @@ def _overwritten(uses: _Uses) -> I64:
 
     Only between threads that both launch the object: one that only ever sets arguments for another hands it over.
     """
-    thread = uses.kernel_row * (int(uses.tid.max()) + 1) + uses.tid
-    argument = uses.kernel_row * ARGUMENTS + uses.index.clip(0, ARGUMENTS - 1)
-    own, launched = np.flatnonzero(uses.index >= 0), np.flatnonzero(uses.index < 0)
-    launch = _next(uses, thread, launched, own)
-    own, launch = own[launch >= 0], launch[launch >= 0]
-    last = _previous(uses, argument, np.flatnonzero(uses.index >= 0), own, launch)
+    mixed = np.isin(uses.kernel_row, _left_open(uses))
+    thread = _numbers(uses.kernel_row * (int(uses.tid.max()) + 1) + uses.tid, mixed)
+    argument = _numbers(uses.kernel_row * ARGUMENTS + uses.index.clip(0, ARGUMENTS - 1), mixed)
+    settings, launched = np.flatnonzero(mixed & (uses.index >= 0)), np.flatnonzero(mixed & (uses.index < 0))
+    launch = _next(uses, thread, launched, settings)
+    own, launch = settings[launch >= 0], launch[launch >= 0]
+    last = _previous(uses, argument, settings, own, launch)
     other = (uses.tid[last] != uses.tid[own]) & np.isin(thread[last], thread[launched])
     return np.stack([own[other], last[other], launch[other]], axis=1)
+
+
+def _left_open(uses: _Uses) -> I64:
+    """Objects that another thread took over after a setting; where it is always after a launch, threads take turns."""
+    changes = (uses.kernel_row[1:] == uses.kernel_row[:-1]) & (uses.tid[1:] != uses.tid[:-1])
+    return np.unique(uses.kernel_row[:-1][changes & (uses.index[:-1] >= 0)])
+
+
+def _numbers(key: I64, where: NDArray[np.bool_]) -> I64:
+    """Small numbers for equal keys, so that number and position fit into 63 bits; -1 elsewhere."""
+    numbers = np.full(len(key), -1, np.int64)
+    numbers[where] = np.unique(key[where], return_inverse=True)[1]
+    return numbers
 
 
 def _next(uses: _Uses, key: I64, among: I64, rows: I64) -> I64:
@@ -129,9 +143,8 @@ def _sorted(uses: _Uses, key: I64, rows: I64) -> tuple[I64, I64]:
 
 
 def _combined(uses: _Uses, key: I64, rows: I64, times: I64) -> I64:
-    """One number for (key, position): keys are numbered first, so that both fit into 63 bits."""
-    numbers = np.unique(key, return_inverse=True)[1]
-    return (numbers[rows] << PLACE) | uses.position[times]
+    """One number for (key, position)."""
+    return (key[rows] << PLACE) | uses.position[times]
 
 
 def _finding(facts: Facts, uses: _Uses, row: int, overlaps: I64, overwritten: I64) -> Finding:

@@ -1,0 +1,221 @@
+/* Programs and extension modules that are linked with -lcuda: their references to the driver's functions are turned to our
+ * wrappers, in their own tables (the global offset table), once they are loaded.
+ *
+ * Exporting the driver's names from the preloaded library would be simpler, and was tried. But libraries exist that keep
+ * function pointers in variables of these very names; they would find our code where they expect their variable, and
+ * write to it. Here nobody sees a name of ours: only objects that say they need libcuda.so are looked at, and of their
+ * tables only the places that lead to libcuda.so.
+ *
+ * How a place is told that is safe to change:
+ *   - it belongs to a relocation for a name we wrap, which the object does not define itself
+ *   - it holds the driver's function, or it still leads to the object's own lazy stub and nothing in the global scope
+ *     would come before the driver
+ *   - the object was loaded completely. dl_iterate_phdr also shows objects that another thread is still relocating; those
+ *     are done when dlsym, which waits for that thread, has returned. So objects are listed first, then dlsym is called,
+ *     and only what was listed is changed
+ *
+ * Nothing here waits for a lock of ours: a second thread that comes at the same time leaves the work to the first. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <elf.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/process.h"
+#include "cuda/driver.h"
+#include "cuda/hooks.h"
+
+#if defined(__x86_64__)
+enum { SLOT_LAZY = R_X86_64_JUMP_SLOT, SLOT_BOUND = R_X86_64_GLOB_DAT, SLOT_DATA = R_X86_64_64 };
+#elif defined(__aarch64__)
+enum { SLOT_LAZY = R_AARCH64_JUMP_SLOT, SLOT_BOUND = R_AARCH64_GLOB_DAT, SLOT_DATA = R_AARCH64_ABS64 };
+#else
+enum { SLOT_LAZY = -1, SLOT_BOUND = -1, SLOT_DATA = -1 };
+#endif
+enum { LISTED_MAX = 256 };
+
+typedef void *dlsym_function(void *handle, const char *name);
+extern dlsym_function *gdx_real_dlsym;  /* entry.c */
+
+struct look {
+    unsigned long long adds;
+    size_t count;
+    const ElfW(Dyn) *listed[LISTED_MAX];      /* objects that need the driver */
+    struct gdx_object driver;                 /* the adopted one if it is still there, else the first */
+    bool foreign[GDX_CU_NAMES];               /* something in the global scope comes before the driver */
+    bool unfinished;
+};
+
+/* Where an object lies, and which of its pages are read-only after relocation. */
+struct extent { ElfW(Addr) from, to, sealed_from, sealed_to; };
+
+static struct gdx_object object_in(const struct dl_phdr_info *info)
+{
+    struct gdx_object object = { info->dlpi_addr, NULL, info->dlpi_name };
+    for (ElfW(Half) i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            object.dynamic = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    return object;
+}
+
+static bool needs_driver(const struct gdx_object *object)
+{
+    const char *names = gdx_symbols_of(object).names;
+    for (const ElfW(Dyn) *d = object->dynamic; names && d && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_NEEDED && !strncmp(names + d->d_un.d_val, "libcuda.so", 10))
+            return true;
+    return false;
+}
+
+/* ---- listing ---- */
+
+static int count_adds(struct dl_phdr_info *info, size_t size, void *adds)
+{
+    (void)size;
+    *(unsigned long long *)adds = info->dlpi_adds;
+    return 1;
+}
+
+static int list_one(struct dl_phdr_info *info, size_t size, void *look_)
+{
+    (void)size;
+    struct look *look = look_;
+    struct gdx_object object = object_in(info);
+    if (!object.dynamic)
+        return 0;
+    if (gdx_is_driver(&object)) {
+        if (!look->driver.dynamic || gdx_cu_is_adopted(&object))
+            look->driver = object;
+    } else if (look->count < LISTED_MAX && needs_driver(&object)) {
+        look->listed[look->count++] = object.dynamic;
+    }
+    return 0;
+}
+
+/* ---- changing ---- */
+
+static struct extent extent_of(const struct dl_phdr_info *info)
+{
+    struct extent extent = { ~(ElfW(Addr))0, 0, 0, 0 };
+    ElfW(Addr) page = (ElfW(Addr))sysconf(_SC_PAGESIZE);
+    for (ElfW(Half) i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        ElfW(Addr) from = info->dlpi_addr + part->p_vaddr, to = from + part->p_memsz;
+        if (part->p_type == PT_LOAD) {
+            extent.from = from < extent.from ? from : extent.from;
+            extent.to = to > extent.to ? to : extent.to;
+        }
+        if (part->p_type == PT_GNU_RELRO) {
+            /* The loader seals whole pages: from the page of the first byte, without the last, unfinished one. */
+            extent.sealed_from = from & ~(page - 1);
+            extent.sealed_to = to & ~(page - 1);
+        }
+    }
+    return extent;
+}
+
+static void store(void **place, void *value, const struct extent *extent)
+{
+    ElfW(Addr) at = (ElfW(Addr))place, page = (ElfW(Addr))sysconf(_SC_PAGESIZE);
+    bool sealed = at >= extent->sealed_from && at < extent->sealed_to;
+    void *start = (void *)(at & ~(page - 1));
+    if (sealed && mprotect(start, page, PROT_READ | PROT_WRITE))
+        return;
+    __atomic_store_n(place, value, __ATOMIC_RELEASE);
+    if (sealed)
+        mprotect(start, page, PROT_READ);
+}
+
+static void consider(struct look *look, const struct extent *extent, void **place, int number)
+{
+    void *real = gdx_cu_real(number), *wrapper = gdx_cu_names[number].wrapper;
+    void *now = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    bool lazy = (ElfW(Addr))now >= extent->from && (ElfW(Addr))now < extent->to;
+    if (!real || !wrapper || now == wrapper)
+        return;
+    if (now == real || (lazy && !look->foreign[number]))
+        store(place, wrapper, extent);
+}
+
+static void change_table(struct look *look, const struct gdx_object *object, const struct extent *extent,
+                         const ElfW(Rela) *table, size_t bytes)
+{
+    struct gdx_symbols symbols = gdx_symbols_of(object);
+    for (size_t i = 0; table && symbols.table && i < bytes / sizeof *table; i++) {
+        int type = (int)ELF64_R_TYPE(table[i].r_info);
+        const ElfW(Sym) *symbol = &symbols.table[ELF64_R_SYM(table[i].r_info)];
+        if (type != SLOT_LAZY && type != SLOT_BOUND && !(type == SLOT_DATA && table[i].r_addend == 0))
+            continue;
+        int number = symbol->st_shndx == SHN_UNDEF ? gdx_cu_number(symbols.names + symbol->st_name) : -1;
+        if (number >= 0)
+            consider(look, extent, (void **)(object->base + table[i].r_offset), number);
+    }
+}
+
+static int change_one(struct dl_phdr_info *info, size_t size, void *look_)
+{
+    (void)size;
+    struct look *look = look_;
+    struct gdx_object object = object_in(info);
+    struct extent extent = extent_of(info);
+    const ElfW(Rela) *plain = NULL, *jumps = NULL;
+    size_t plain_bytes = 0, jump_bytes = 0, listed = 0;
+    while (listed < look->count && look->listed[listed] != object.dynamic)
+        listed++;
+    if (listed == look->count)
+        return 0;
+    for (const ElfW(Dyn) *d = object.dynamic; d->d_tag != DT_NULL; d++) {
+        if (d->d_tag == DT_RELA)
+            plain = gdx_dynamic_address(&object, d->d_un.d_ptr);
+        if (d->d_tag == DT_RELASZ)
+            plain_bytes = d->d_un.d_val;
+        if (d->d_tag == DT_JMPREL)
+            jumps = gdx_dynamic_address(&object, d->d_un.d_ptr);
+        if (d->d_tag == DT_PLTRELSZ)
+            jump_bytes = d->d_un.d_val;
+    }
+    change_table(look, &object, &extent, plain, plain_bytes);
+    change_table(look, &object, &extent, jumps, jump_bytes);
+    return 0;
+}
+
+/* Another tool that is preloaded comes before the driver for everyone. Also the wait that makes sure that what was listed
+ * is loaded completely. */
+static void find_foreign(struct look *look)
+{
+    for (int i = 0; i < GDX_CU_NAMES; i++) {
+        void *first = gdx_cu_names[i].wrapper ? gdx_real_dlsym(RTLD_DEFAULT, gdx_cu_names[i].name) : NULL;
+        look->foreign[i] = first && first != gdx_cu_real(i);
+    }
+    dlerror();
+}
+
+static void look_around(unsigned long long adds)
+{
+    static _Atomic unsigned long long done;
+    if (adds == atomic_load(&done))
+        return;
+    struct look look = { .adds = adds };
+    dl_iterate_phdr(list_one, &look);
+    if (look.driver.dynamic && !gdx_cu_is_adopted(&look.driver))
+        gdx_cu_adopt(&look.driver);
+    if (look.driver.dynamic && look.count) {
+        find_foreign(&look);
+        dl_iterate_phdr(change_one, &look);
+    }
+    atomic_store(&done, adds);
+}
+
+void gdx_cu_look_at_linked(void)
+{
+    static atomic_flag busy = ATOMIC_FLAG_INIT;
+    unsigned long long adds = 0;
+    if (!gdx_directory() || !gdx_real_dlsym || SLOT_LAZY < 0)
+        return;
+    dl_iterate_phdr(count_adds, &adds);
+    if (atomic_flag_test_and_set(&busy))
+        return;
+    look_around(adds);
+    atomic_flag_clear(&busy);
+}
