@@ -11,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from support import opencl as opencl_programs  # noqa: E402
+from support import opencl as opencl_programs
 
 
 @pytest.fixture(scope="session")

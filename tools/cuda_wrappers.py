@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cuda_header import cuda_calls, entries, parameters, per_thread, prototype
+from cuda_header import cuda_calls, entries, per_thread, prototype
 from cuda_model import CudaCall, CudaParam
 from schema_model import Call
 
@@ -141,22 +141,4 @@ def wrappers(cuda: dict[str, Any], calls: list[Call]) -> str:
     rows = [f'    {{ "{name}", {wrapped.get(name, "NULL")} }},' for name, _ in entries(cuda, calls)]
     table = "const struct gdx_cu_name gdx_cu_names[GDX_CU_NAMES] = {\n" + "\n".join(rows) + "\n};\n"
     return "\n\n".join([HEAD, *parts, table])
-
-
-def export(call: CudaCall, name: str) -> str:
-    return "\n".join(
-        [
-            f"GDX_EXPORT {prototype(call, name)}",
-            "{",
-            f"    CUresult (*go)({parameters(call)}) = gdx_cu_symbol(GDX_CU_{name}, __builtin_return_address(0));",
-            f"    return go ? go({arguments(call)}) : CUDA_ERROR_STUB_LIBRARY;",
-            "}",
-        ]
-    )
-
-
-def exports(calls: list[Call]) -> str:
-    """The wrapped entries as symbols, for programs and extension modules that are linked with the driver."""
-    own = [(c, name) for c in cuda_calls(calls) if not c.skip for name in c.names]
-    return "\n\n".join([HEAD, *(export(c, name) for c, name in own)]) + "\n"
 

@@ -10,7 +10,6 @@ usage: generate.py SCHEMA_DIR OUT_DIR
     cl.h             our own OpenCL header, installed as CL/cl.h for machines without the vendor's
     cu_abi.h         CUDA driver types, constants and the table of its functions (native/cuda)
     cu_wrappers.c    one recording wrapper per entry of the CUDA driver
-    cu_exports.c     the same entries as exported symbols, for programs linked with the driver
     cu.h             our own header of the CUDA driver, for tests on machines without the vendor's
     schema.json      the schema text, for `gpudx doctor -v`
 """
@@ -145,7 +144,6 @@ def main(schema_dir: Path, out: Path) -> None:
     write(out / "cl.h", public_header(opencl, calls))
     write(out / "cu_abi.h", cuda_header.abi_header(cuda, calls))
     write(out / "cu_wrappers.c", cuda_wrappers.wrappers(cuda, calls))
-    write(out / "cu_exports.c", cuda_wrappers.exports(calls))
     write(out / "cu.h", cuda_header.public_header(cuda, calls))
 
 

@@ -1,6 +1,6 @@
 /* The loop that programs made of small kernels run: set the arguments, launch, and wait now and then. Prints seconds.
  *
- *     small_kernels LAUNCHES ITEMS
+ *     small_kernels LAUNCHES ITEMS BEFORE      BEFORE launches are made before the clock starts
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -33,6 +33,7 @@ int main(int argc, char **argv)
 {
     int launches = argc > 1 ? atoi(argv[1]) : 20000;
     size_t items = argc > 2 ? (size_t)atol(argv[2]) : 1024;
+    int before = argc > 3 ? atoi(argv[3]) : launches / 10;
     cl_platform_id platform;
     cl_device_id device;
     cl_int status;
@@ -50,7 +51,7 @@ int main(int argc, char **argv)
     cl_mem b = clCreateBuffer(context, CL_MEM_READ_WRITE, items * sizeof(float), NULL, &status);
     check(status, "clCreateBuffer");
     double begin = 0;
-    for (int i = -launches / 10; i < launches; i++) {
+    for (int i = -before; i < launches; i++) {
         float by = (float)i;
         if (i == 0)
             begin = now();

@@ -2,8 +2,8 @@
  *
  *     launch_loop [LAUNCHES]
  *
- * Prints "NAME nanoseconds-per-launch" lines. The final wait is in the time: a loop that only fills the queue would look
- * cheaper than it is. */
+ * Prints "NAME nanoseconds-per-launch" lines. The final wait is in the time: a loop that only fills the queue would
+ * look cheaper than it is. */
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

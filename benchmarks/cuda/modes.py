@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -62,14 +63,22 @@ def recorded_mode() -> Mode:
     return Mode(RECORDED, (sys.executable, "-m", "gpudx", "run"), gpudx_environment())
 
 
+def package() -> Path:
+    """The gpudx that will run: the one Python finds, else our sources."""
+    spec = importlib.util.find_spec("gpudx")
+    return Path(spec.origin).resolve().parent if spec and spec.origin else ROOT / "src/gpudx"
+
+
+def is_source_tree() -> bool:
+    return package() == ROOT / "src/gpudx"
+
+
 def gpudx_environment() -> dict[str, str]:
     """What `python -m gpudx` needs: nothing when it is installed, else our sources and the library in build/."""
     env = {}
-    spec = importlib.util.find_spec("gpudx")
-    package = Path(spec.origin).parent if spec and spec.origin else ROOT / "src/gpudx"
-    if spec is None:
+    if is_source_tree():
         env["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
-    if "GPUDX_LIB" not in os.environ and not (package / "_native/libgpudx.so").is_file():
+    if "GPUDX_LIB" not in os.environ and not (package() / "_native/libgpudx.so").is_file():
         env["GPUDX_LIB"] = str(built_library())
     return env
 
@@ -98,19 +107,19 @@ def run(mode: Mode, command: list[str]) -> Result:
     """Run `command` in `mode` and wait."""
     if mode.name == RECORDED:
         with case_directory() as folder:
-            return run_words(recorded_words(mode, folder, command), mode.env, folder)
+            return run_words(recorded_words(mode, folder, command, "--quiet"), mode.env, folder)
     if mode.name == MEMCHECK and not mode.words:
         raise NotMeasured("compute-sanitizer not found")
     return run_words([*mode.words, *command], mode.env)
 
 
-def recorded_words(mode: Mode, folder: Path, command: list[str]) -> list[str]:
+def recorded_words(mode: Mode, folder: Path, command: list[str], *options: str) -> list[str]:
     """gpudx keeps the time limit itself, so that a program that hangs is ended together with it."""
-    return [*mode.words, "--case", str(folder), "--timeout", str(RUN_LIMIT_S - 10), "--", *command]
+    return [*mode.words, *options, "--case", str(folder), "--timeout", str(RUN_LIMIT_S - 10), "--", *command]
 
 
 def run_words(words: list[str], env: Mapping[str, str], folder: Path | None = None) -> Result:
-    with started(words, env) as running:
+    with started(words, env, subprocess.PIPE) as running:
         try:
             out, err = running.communicate(timeout=RUN_LIMIT_S)
         except subprocess.TimeoutExpired:
@@ -119,34 +128,26 @@ def run_words(words: list[str], env: Mapping[str, str], folder: Path | None = No
 
 
 @contextmanager
-def started(words: list[str], env: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
-    """A program in a session of its own, so that none of its children is left on the device if we give up on it.
-
-    Its messages go to a file: nobody may be reading them, and a full pipe would stop it.
-    """
-    with tempfile.TemporaryFile("w+", errors="replace") as messages:
-        running = start(words, env, messages)
-        try:
-            yield running
-        finally:
-            if running.poll() is None:
-                os.killpg(running.pid, signal.SIGKILL)
-                running.wait()
-
-
-def start(words: list[str], env: Mapping[str, str], messages: IO[str]) -> subprocess.Popen[str]:
+def started(words: list[str], env: Mapping[str, str], stderr: int) -> Iterator[subprocess.Popen[str]]:
+    """A program in a session of its own, so that none of its children is left on the device if we give up on it."""
     try:
-        return subprocess.Popen(
+        running = subprocess.Popen(
             words,
             env={**os.environ, **env},
             stdout=subprocess.PIPE,
-            stderr=messages,
+            stderr=stderr,
             text=True,
             errors="replace",
             start_new_session=True,
         )
     except OSError as error:
         raise NotMeasured(str(error)) from None
+    try:
+        yield running
+    finally:
+        if running.poll() is None:
+            os.killpg(running.pid, signal.SIGKILL)
+            running.wait()
 
 
 def read_case(folder: Path) -> dict[str, Any] | None:

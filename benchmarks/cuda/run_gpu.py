@@ -9,7 +9,6 @@ not taken for a difference between them. The table goes to stdout and to benchma
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import statistics
 import subprocess
@@ -159,7 +158,7 @@ def crash_once(program: Path, launches: int) -> tuple[float, str]:
     mode = modes.recorded_mode()
     with modes.case_directory() as folder:
         words = modes.recorded_words(mode, folder, [str(program), str(launches)])
-        with modes.started(words, mode.env) as watched:
+        with modes.started(words, mode.env, subprocess.DEVNULL) as watched:
             died_at = watch_death(watched)
             watched.wait()
             ended_at = time.monotonic()
@@ -193,7 +192,9 @@ def is_running(pid: str) -> bool:
 
 
 def verdict_of(case: dict[str, Any] | None) -> str:
-    best = ((case or {}).get("diagnosis") or [None])[0]
+    if case is None:
+        raise NotMeasured("gpudx left no case")
+    best = (case["diagnosis"] or [None])[0]
     if not best:
         return "no verdict"
     kernel = (best.get("guilty") or {}).get("kernel")
@@ -282,6 +283,7 @@ def facts_now(commit: str | None) -> dict[str, str]:
         "device": device or "unknown",
         "driver": driver.splitlines()[0] if driver else "unknown",
         "commit": commit or commit_now() or "unknown",
+        "gpudx": "source tree" if modes.is_source_tree() else "installed (is it this commit?)",
     }
 
 
@@ -305,9 +307,8 @@ def said(*words: str) -> str:
 
 def compile_all(folder: Path) -> dict[str, Path]:
     """The .cu programs, side by side: the compiler takes seconds for each."""
-    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
     programs = {source.stem: folder / source.stem for source in HERE.glob("*.cu")}
-    words = [nvcc, "-O2", "-lineinfo", "-arch=native"]
+    words = [find_nvcc(), "-O2", "-lineinfo", "-arch=native"]
     running = [
         subprocess.Popen([*words, str(HERE / f"{name}.cu"), "-o", str(path)]) for name, path in programs.items()
     ]
@@ -315,6 +316,12 @@ def compile_all(folder: Path) -> dict[str, Path]:
     if any(ended):
         sys.exit("A benchmark does not compile.")
     return programs
+
+
+def find_nvcc() -> str:
+    toolkits = sorted(Path("/usr/local").glob("cuda*/bin/nvcc"))
+    nvcc = shutil.which("nvcc") or (str(toolkits[-1]) if toolkits else None)
+    return nvcc or sys.exit("There is no nvcc: put the CUDA toolkit's bin folder into PATH.")
 
 
 def python_with_torch(wanted: str | None) -> str:

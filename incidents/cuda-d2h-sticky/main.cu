@@ -1,5 +1,5 @@
-/* A grey image is brightened in many small steps, converted to colour for display, and the mean of each row goes back to
- * the host for a statistic. */
+/* A grey image is brightened in many small steps, converted to colour for display, and the mean of each row goes back
+ * to the host for a statistic. */
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>

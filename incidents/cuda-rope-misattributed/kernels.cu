@@ -1,6 +1,6 @@
 #include "kernels.h"
 
-/* A block makes a TILE x TILE patch of the output in steps along the inner dimension; a thread has PATCH x PATCH of it. */
+/* A block makes TILE x TILE values of the output, in steps along the inner dimension; a thread makes PATCH x PATCH. */
 enum { THREADS = 256, STEP = 16, PATCH = 4, ACROSS = TILE / PATCH };
 
 struct Tiles {

@@ -1,5 +1,5 @@
-/* A small language model: 512 prompts of 16 tokens go through two layers, then some of the results are compared with the
- * same work done on the host. */
+/* A small language model: 512 prompts of 16 tokens go through two layers, then some of the results are compared with
+ * the same work done on the host. */
 #include "kernels.h"
 #include "reference.h"
 
@@ -148,7 +148,8 @@ int main()
     std::vector<LayerWeights> weights = read_weights(config);
     std::vector<DeviceLayer> layers = upload_weights(weights);
     std::vector<float> input = random_values((size_t)ROWS * config.dim, 1.0f, 99);
-    check_setup(cudaMemcpy(activations.x, input.data(), input.size() * sizeof(float), cudaMemcpyHostToDevice), "upload");
+    check_setup(cudaMemcpy(activations.x, input.data(), input.size() * sizeof(float), cudaMemcpyHostToDevice),
+                "upload");
     std::vector<float> result = forward(config, layers, activations);
     int wrong = compare(config, weights, input, result);
     release(layers, activations);

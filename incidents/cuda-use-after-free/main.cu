@@ -1,11 +1,11 @@
-/* Frames go through a tone curve. The curve's table is kept on the device by a small cache, which is trimmed to give memory
- * back when a frame is done. */
+/* Frames go through a tone curve. The curve's table is kept on the device by a small cache, which is trimmed to give
+ * memory back when a frame is done. */
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
 
-/* Everything is small: the driver cuts such blocks out of one larger mapping and keeps that when one of them is freed. */
+/* All blocks are small: the driver cuts such ones out of a larger mapping, and keeps that when one of them is freed. */
 enum { FRAMES = 2, PIXELS = 48 * 1024, TABLE = PIXELS, THREADS = 256 };
 
 struct Cache {

@@ -17,8 +17,8 @@ typedef wmma::fragment<wmma::accumulator, TILE, TILE, TILE, float> ScoreTile;
 
 /* One warp makes one tile of scores: TILE queries, from row blockIdx.y * TILE on, against TILE keys. */
 #ifdef TWIN
-/* A tile is loaded and stored by the whole warp together, from memory that the whole warp sees. All TILE rows are there,
- * HEAD_DIM apart. */
+/* A tile is loaded and stored by the whole warp together, from memory that the whole warp sees. All TILE rows are
+ * there, HEAD_DIM apart. */
 static __device__ void load_queries(half *tile, const half *queries)
 {
     for (int i = threadIdx.x; i < TILE * HEAD_DIM; i += WARP)
@@ -46,8 +46,8 @@ __global__ void score_tile(float *scores, const half *queries, const half *keys,
         scores[(size_t)(blockIdx.y * TILE + i / TILE) * key_count + blockIdx.x * TILE + i % TILE] = result[i];
 }
 #else
-/* Each thread holds a few queries of its own "in registers". Four rows are not a tile of sixteen, and no other thread can
- * see them. */
+/* Each thread holds a few queries of its own "in registers". Four rows are not a tile of sixteen, and no other thread
+ * can see them. */
 enum { OWN_ROWS = 4 };
 
 static __device__ void load_queries(half (*own)[HEAD_DIM], const half *queries)
@@ -131,7 +131,8 @@ static float wanted_score(const half *query, const half *key)
     return sum;
 }
 
-static int count_wrong(const std::vector<half> &queries, const std::vector<half> &keys, const std::vector<float> &scores)
+static int count_wrong(const std::vector<half> &queries, const std::vector<half> &keys,
+                       const std::vector<float> &scores)
 {
     int wrong = 0;
     for (size_t q = 0; q < QUERIES; q++)

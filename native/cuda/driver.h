@@ -1,7 +1,7 @@
 /* The driver as an object in memory: its functions are read from its own symbol table.
  *
- * Not with dlsym: that could answer with another tool's functions, takes the loader's lock and leaves its errors where the
- * program may look for its own. */
+ * Not with dlsym: that could answer with another tool's functions, takes the loader's lock and leaves its errors where
+ * the program may look for its own. */
 #pragma once
 
 #include <link.h>

@@ -14,17 +14,6 @@
 struct gdx_cu_name { const char *name; void *wrapper; };
 extern const struct gdx_cu_name gdx_cu_names[GDX_CU_NAMES];
 
-/* ---- entry.c: the way in ---- */
-
-extern _Atomic(void *) gdx_cu_targets[GDX_CU_NAMES];  /* where our exported symbols lead; NULL: not known yet */
-void *gdx_cu_resolve(unsigned number, void *caller);
-
-static inline void *gdx_cu_symbol(unsigned number, void *caller)
-{
-    void *at = atomic_load_explicit(&gdx_cu_targets[number], memory_order_acquire);
-    return GDX_LIKELY(at) ? at : gdx_cu_resolve(number, caller);
-}
-
 /* ---- contexts.c: which context the thread is in, devices, streams that are being captured ---- */
 
 struct gdx_cu_thread { uint32_t generation, context; };

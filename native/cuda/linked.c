@@ -1,18 +1,18 @@
-/* Programs and extension modules that are linked with -lcuda: their references to the driver's functions are turned to our
- * wrappers, in their own tables (the global offset table), once they are loaded.
+/* Programs and extension modules that are linked with -lcuda: their references to the driver's functions are turned to
+ * our wrappers, in their own tables (the global offset table), once they are loaded.
  *
- * Exporting the driver's names from the preloaded library would be simpler, and was tried. But libraries exist that keep
- * function pointers in variables of these very names; they would find our code where they expect their variable, and
- * write to it. Here nobody sees a name of ours: only objects that say they need libcuda.so are looked at, and of their
+ * Exporting the driver's names from the preloaded library would be simpler, and was tried. But libraries exist that
+ * keep function pointers in variables of these very names; they would find our code where they expect their variable,
+ * and write to it. Here nobody sees a name of ours: only objects that say they need libcuda.so are looked at, and of their
  * tables only the places that lead to libcuda.so.
  *
  * How a place is told that is safe to change:
  *   - it belongs to a relocation for a name we wrap, which the object does not define itself
  *   - it holds the driver's function, or it still leads to the object's own lazy stub and nothing in the global scope
  *     would come before the driver
- *   - the object was loaded completely. dl_iterate_phdr also shows objects that another thread is still relocating; those
- *     are done when dlsym, which waits for that thread, has returned. So objects are listed first, then dlsym is called,
- *     and only what was listed is changed
+ *   - the object was loaded completely. dl_iterate_phdr also shows objects that another thread is still relocating;
+ *     those are done when dlsym, which waits for that thread, has returned. So objects are listed first, then dlsym is
+ *     called, and only what was listed is changed
  *
  * Nothing here waits for a lock of ours: a second thread that comes at the same time leaves the work to the first. */
 #define _GNU_SOURCE
@@ -39,12 +39,10 @@ typedef void *dlsym_function(void *handle, const char *name);
 extern dlsym_function *gdx_real_dlsym;  /* entry.c */
 
 struct look {
-    unsigned long long adds;
     size_t count;
     const ElfW(Dyn) *listed[LISTED_MAX];      /* objects that need the driver */
     struct gdx_object driver;                 /* the adopted one if it is still there, else the first */
     bool foreign[GDX_CU_NAMES];               /* something in the global scope comes before the driver */
-    bool unfinished;
 };
 
 /* Where an object lies, and which of its pages are read-only after relocation. */
@@ -61,7 +59,10 @@ static struct gdx_object object_in(const struct dl_phdr_info *info)
 
 static bool needs_driver(const struct gdx_object *object)
 {
-    const char *names = gdx_symbols_of(object).names;
+    const char *names = NULL;
+    for (const ElfW(Dyn) *d = object->dynamic; d && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_STRTAB)
+            names = gdx_dynamic_address(object, d->d_un.d_ptr);
     for (const ElfW(Dyn) *d = object->dynamic; names && d && d->d_tag != DT_NULL; d++)
         if (d->d_tag == DT_NEEDED && !strncmp(names + d->d_un.d_val, "libcuda.so", 10))
             return true;
@@ -91,6 +92,18 @@ static int list_one(struct dl_phdr_info *info, size_t size, void *look_)
         look->listed[look->count++] = object.dynamic;
     }
     return 0;
+}
+
+/* In a walk of its own: during a walk nothing is unloaded. */
+static int adopt_one(struct dl_phdr_info *info, size_t size, void *look_)
+{
+    (void)size;
+    struct look *look = look_;
+    struct gdx_object object = object_in(info);
+    if (object.dynamic != look->driver.dynamic || !gdx_is_driver(&object))
+        return 0;
+    gdx_cu_adopt(&object);
+    return 1;
 }
 
 /* ---- changing ---- */
@@ -127,18 +140,18 @@ static void store(void **place, void *value, const struct extent *extent)
         mprotect(start, page, PROT_READ);
 }
 
-static void consider(struct look *look, const struct extent *extent, void **place, int number)
+static void consider(const struct look *look, const struct extent *extent, void **place, int number, int type)
 {
     void *real = gdx_cu_real(number), *wrapper = gdx_cu_names[number].wrapper;
     void *now = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-    bool lazy = (ElfW(Addr))now >= extent->from && (ElfW(Addr))now < extent->to;
+    bool lazy = type == SLOT_LAZY && (ElfW(Addr))now >= extent->from && (ElfW(Addr))now < extent->to;
     if (!real || !wrapper || now == wrapper)
         return;
     if (now == real || (lazy && !look->foreign[number]))
         store(place, wrapper, extent);
 }
 
-static void change_table(struct look *look, const struct gdx_object *object, const struct extent *extent,
+static void change_table(const struct look *look, const struct gdx_object *object, const struct extent *extent,
                          const ElfW(Rela) *table, size_t bytes)
 {
     struct gdx_symbols symbols = gdx_symbols_of(object);
@@ -149,7 +162,7 @@ static void change_table(struct look *look, const struct gdx_object *object, con
             continue;
         int number = symbol->st_shndx == SHN_UNDEF ? gdx_cu_number(symbols.names + symbol->st_name) : -1;
         if (number >= 0)
-            consider(look, extent, (void **)(object->base + table[i].r_offset), number);
+            consider(look, extent, (void **)(object->base + table[i].r_offset), number, type);
     }
 }
 
@@ -180,8 +193,8 @@ static int change_one(struct dl_phdr_info *info, size_t size, void *look_)
     return 0;
 }
 
-/* Another tool that is preloaded comes before the driver for everyone. Also the wait that makes sure that what was listed
- * is loaded completely. */
+/* Another tool that is preloaded comes before the driver for everyone. Also the wait that makes sure that what was
+ * listed is loaded completely. */
 static void find_foreign(struct look *look)
 {
     for (int i = 0; i < GDX_CU_NAMES; i++) {
@@ -196,10 +209,10 @@ static void look_around(unsigned long long adds)
     static _Atomic unsigned long long done;
     if (adds == atomic_load(&done))
         return;
-    struct look look = { .adds = adds };
+    struct look look = { 0 };
     dl_iterate_phdr(list_one, &look);
     if (look.driver.dynamic && !gdx_cu_is_adopted(&look.driver))
-        gdx_cu_adopt(&look.driver);
+        dl_iterate_phdr(adopt_one, &look);
     if (look.driver.dynamic && look.count) {
         find_foreign(&look);
         dl_iterate_phdr(change_one, &look);

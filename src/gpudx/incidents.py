@@ -30,6 +30,7 @@ class Incident:
     libs: tuple[str, ...] = ()
     twin_flags: tuple[str, ...] = ()
     run: tuple[str, ...] = ()
+    compiler: str = ""
     expect: dict[str, Any] = field(default_factory=dict)
 
 
@@ -53,6 +54,7 @@ def _read(path: Path) -> Incident:
             backend=data["backend"],
             folder=path.parent,
             sources=tuple(data["sources"]),
+            compiler=data.get("compiler", ""),
             expect=dict(data.get("expect", {})),
             **lists,
         )

@@ -119,7 +119,7 @@ class Kit:
         made = self.generated
         sources = [*(NATIVE / "core").glob("*.c"), *(NATIVE / "opencl").glob("*.c"), *(NATIVE / "cuda").glob("*.c")]
         sources = [s for s in sources if s != NATIVE / "opencl/symbols.c"]
-        sources += [made / f"{name}.c" for name in ("gdx_schema", "cl_wrappers", "cu_wrappers", "cu_exports")]
+        sources += [made / f"{name}.c" for name in ("gdx_schema", "cl_wrappers", "cu_wrappers")]
         place = self.folder / "objects"
         place.mkdir()
         flags = [*LIBRARY_FLAGS, "-I", str(NATIVE), "-I", str(made)]
@@ -155,7 +155,7 @@ class Kit:
 
     @cached_property
     def loose_driver(self) -> Path:
-        """The same, but its own names can be taken over by others: its table of answers then points to our symbols."""
+        """The same, but its own names could be taken over by another library that defines them."""
         return self.library(HERE / "fake_cuda.c", "libcuda.so.1", folder="loose-driver").parent
 
     def program(self, source: str, *flags: str, way: str = "BY_DLSYM", name: str = "") -> Path:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.detecting import Look, Make
 from support.synthetic import World
 
 from gpudx.detectors import Run, detect_all
 from gpudx.facts import derive
 from gpudx.model import Finding, Outcome
-
-Look = Callable[..., list[Finding]]
-Make = Callable[..., World]
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.detecting import Look, Make
 from support.opencl import OpenCL
 from support.synthetic import GLOBAL, Arg
 
@@ -31,7 +32,7 @@ def test_right_sizes_are_silent(opencl: OpenCL) -> None:
     assert not opencl.run("argument_sizes", "right").findings
 
 
-def test_packed_structure(world, look) -> None:  # type: ignore[no-untyped-def]
+def test_packed_structure(world: Make, look: Look) -> None:
     process = world(source="typedef struct __attribute__((packed)) { char c; float x; } item; kernel void f(item i) {}")
     kernel = process.kernel("f", [Arg("item", "i")])
     process.set_arg(kernel, 0, 1, 8, status=-51)
@@ -49,7 +50,7 @@ def test_packed_structure(world, look) -> None:  # type: ignore[no-untyped-def]
         "typedef struct { REAL x; } item;",
     ],
 )
-def test_layouts_that_cannot_be_known_are_silent(world, look, source: str) -> None:  # type: ignore[no-untyped-def]
+def test_layouts_that_cannot_be_known_are_silent(world: Make, look: Look, source: str) -> None:
     process = world(source=source)
     kernel = process.kernel("f", [Arg("item", "i")])
     process.set_arg(kernel, 0, 1, 16)
@@ -74,7 +75,7 @@ def test_ordinary_values_are_silent(opencl: OpenCL, mode: str) -> None:
     assert not opencl.run("argument_types", mode).of(TYPE)
 
 
-def test_seeds_and_sizes_are_silent(world, look) -> None:  # type: ignore[no-untyped-def]
+def test_seeds_and_sizes_are_silent(world: Make, look: Look) -> None:
     process = world()
     process.buffer(1000 << 20)
     kernel = process.kernel("f", [Arg("uint", "seed"), Arg("uint", "bytes"), Arg("float", "zero")])
@@ -128,7 +129,7 @@ def test_set_again_or_released_after_the_launch_is_silent(opencl: OpenCL, mode: 
     assert not run.errors
 
 
-def test_released_while_bound_and_address_reused(world, look) -> None:  # type: ignore[no-untyped-def]
+def test_released_while_bound_and_address_reused(world: Make, look: Look) -> None:
     process = world()
     first = process.buffer(4096)
     kernel = process.kernel("scale", [Arg("float*", "data", GLOBAL)])
@@ -140,7 +141,7 @@ def test_released_while_bound_and_address_reused(world, look) -> None:  # type: 
     assert finding.allocation == "buffer #1"
 
 
-def test_reused_address_that_was_set_again_is_silent(world, look) -> None:  # type: ignore[no-untyped-def]
+def test_reused_address_that_was_set_again_is_silent(world: Make, look: Look) -> None:
     process = world()
     kernel = process.kernel("scale", [Arg("float*", "data", GLOBAL)])
     address = process.handle()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 from support.opencl import PROGRAMS, ROOT, OpenCL
@@ -11,7 +12,7 @@ INCIDENTS = sorted(path.parent for path in (ROOT / "incidents").glob("opencl-*/i
 
 
 @pytest.mark.parametrize("incident", INCIDENTS, ids=lambda path: path.name)
-def test_twin_of_an_incident(opencl: OpenCL, incident) -> None:  # type: ignore[no-untyped-def]
+def test_twin_of_an_incident(opencl: OpenCL, incident: Path) -> None:
     program = opencl.build(sorted(incident.glob("*.c")), "-DTWIN", name=f"{incident.name}-twin")
     run = opencl.record([program])
     assert run.outcome.kind == "passed", run.output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.detecting import Look, Make
 from support.opencl import OpenCL
 from support.synthetic import GLOBAL, Arg
 
@@ -65,7 +66,7 @@ def test_no_crash_is_silent(opencl: OpenCL) -> None:
 
 
 @pytest.mark.parametrize(("address", "decoded"), [(0x123456008, True), (0x7F0000000000, False)])
-def test_fault_address_of_a_launch(world, look, address: int, decoded: bool) -> None:  # type: ignore[no-untyped-def]
+def test_fault_address_of_a_launch(world: Make, look: Look, address: int, decoded: bool) -> None:
     process = world()
     kernel = process.kernel("scale", [Arg("float*", "data", GLOBAL)])
     process.set_arg(kernel, 0, process.buffer(64, result=0x123456000))
@@ -77,7 +78,7 @@ def test_fault_address_of_a_launch(world, look, address: int, decoded: bool) -> 
         assert "argument 0 (float* data) 0x123456000 (buffer #1) + 0x8" in finding.message
 
 
-def test_other_threads_calls_are_not_blamed(world, look) -> None:  # type: ignore[no-untyped-def]
+def test_other_threads_calls_are_not_blamed(world: Make, look: Look) -> None:
     process = world()
     process.call("clFinish", queue=process.queue, tid=7, open_=True)
     process.header.update(signal=11, signal_code=1, signal_tid=8, signal_address=0x10, ended=0)

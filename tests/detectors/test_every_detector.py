@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from types import ModuleType
 
 import pytest
-from support.synthetic import GLOBAL, Arg
+from support.detecting import Look, Make
+from support.synthetic import GLOBAL, Arg, World
 
-from gpudx.detectors import every
+from gpudx.detectors import Run, detect_all, every
+from gpudx.facts import derive
+from gpudx.model import Outcome
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\x00\n\u202e\udcff"
 
 
 @pytest.mark.parametrize("detector", every(), ids=lambda d: d.__name__.rpartition(".")[2])
-def test_detector_has_a_page_and_an_id(detector) -> None:  # type: ignore[no-untyped-def]
+def test_detector_has_a_page_and_an_id(detector: ModuleType) -> None:
     assert detector.__name__.rpartition(".")[2].replace("_", "-") == detector.ID
-    page = detector.__doc__
+    page = detector.__doc__ or ""
     assert "Example:" in page and "Mend it" in page
     assert page.splitlines()[0].endswith(".")
     assert not re.search(r"\b(fix|should)", detector.ID), "names state the fault, not the cure"
 
 
-def test_hostile_names_are_data(world, look) -> None:  # type: ignore[no-untyped-def]
+def test_hostile_names_are_data(world: Make, look: Look) -> None:
     """Names come through as they are; making them harmless is the business of reports."""
     process = world()
     name = HOSTILE.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
@@ -35,19 +40,13 @@ def test_hostile_names_are_data(world, look) -> None:  # type: ignore[no-untyped
     assert all(f.fingerprint and f.message.endswith(".") for f in found)
 
 
-def test_empty_process_is_silent(world, look) -> None:  # type: ignore[no-untyped-def]
+def test_empty_process_is_silent(world: Make, look: Look) -> None:
     assert not look(world())
     assert not look(world(), "exit")
 
 
-def test_same_fault_has_the_same_fingerprint(schema, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_same_fault_has_the_same_fingerprint(schema: str, tmp_path: Path) -> None:
     """Addresses, threads and call numbers differ between runs; the fault does not."""
-    from support.synthetic import World
-
-    from gpudx.detectors import Run, detect_all
-    from gpudx.facts import derive
-    from gpudx.model import Outcome
-
     prints = []
     for run in range(2):
         process = World(schema)

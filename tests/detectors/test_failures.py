@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.detecting import Look, Make
 from support.opencl import OpenCL
 
 IGNORED, FAILED, UNWRITTEN = "ignored-error", "failed-call", "read-before-write"
@@ -25,7 +26,9 @@ def test_program_that_stops_at_the_failure(opencl: OpenCL) -> None:
     assert any("nonsense" in e.text for e in finding.evidence), "the compiler's words are missing"
 
 
-@pytest.mark.parametrize(("mode", "severity"), [("copy", "warning"), ("copy and fail", "error"), ("argument", "warning")])
+@pytest.mark.parametrize(
+    ("mode", "severity"), [("copy", "warning"), ("copy and fail", "error"), ("argument", "warning")]
+)
 def test_refused_call_and_the_program_goes_on(opencl: OpenCL, mode: str, severity: str) -> None:
     run = opencl.run("ignored", mode)
     assert run.only(IGNORED).severity == severity
@@ -45,14 +48,17 @@ def test_probing_is_not_blamed_for_a_later_failure(opencl: OpenCL) -> None:
     assert not run.errors
 
 
-def test_thousands_of_followers_are_one_finding(world, look) -> None:  # type: ignore[no-untyped-def]
+def test_thousands_of_followers_are_one_finding(world: Make, look: Look) -> None:
     process = world()
     process.call("clCreateBuffer", context=process.context, size=1 << 50, status=-61)
     for _ in range(5000):
         process.call("clEnqueueWriteBuffer", queue=process.queue, buffer=0, size=64, status=-38)
     (finding,) = [f for f in look(process, "exit") if f.id == IGNORED]
     assert finding.details["followers"] == 5000
-    assert "clCreateBuffer failed with CL_INVALID_BUFFER_SIZE and the program went on; 5,000 later calls" in finding.message
+    assert (
+        "clCreateBuffer failed with CL_INVALID_BUFFER_SIZE and the program went on; 5,000 later calls"
+        in finding.message
+    )
 
 
 @pytest.mark.parametrize(

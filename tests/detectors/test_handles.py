@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.detecting import Look, Make
 from support.opencl import OpenCL
 from support.synthetic import GLOBAL, Arg
 
@@ -52,7 +53,11 @@ def test_launch_that_fails_with_the_value_is_named(opencl: OpenCL) -> None:
 
 @pytest.mark.parametrize(
     ("mode", "call", "kind"),
-    [("buffer", "clEnqueueWriteBuffer", "Buffer #1"), ("kernel", "clSetKernelArg", "Kernel #1"), ("twice", "clReleaseKernel", "Kernel #1")],
+    [
+        ("buffer", "clEnqueueWriteBuffer", "Buffer #1"),
+        ("kernel", "clSetKernelArg", "Kernel #1"),
+        ("twice", "clReleaseKernel", "Kernel #1"),
+    ],
 )
 def test_released_object(opencl: OpenCL, mode: str, call: str, kind: str) -> None:
     finding = opencl.run("released_object", mode).only(RELEASED)
@@ -93,7 +98,7 @@ def test_buffer_made_from_host_memory_is_silent(opencl: OpenCL) -> None:
 # ---- what a driver at hand does not show ----
 
 
-def test_handle_that_was_never_recorded_is_no_error(world, look) -> None:  # type: ignore[no-untyped-def]
+def test_handle_that_was_never_recorded_is_no_error(world: Make, look: Look) -> None:
     """An object made through an extension: the driver accepts it, so it is one."""
     process = world()
     kernel = process.kernel("scale", [Arg("float*", "data", GLOBAL)])
@@ -102,7 +107,7 @@ def test_handle_that_was_never_recorded_is_no_error(world, look) -> None:  # typ
     assert not [f for f in look(process) if f.severity == "error"]
 
 
-def test_unrecorded_handle_that_is_set_twice_is_not_taken_for_a_number(world, look) -> None:  # type: ignore[no-untyped-def]
+def test_unrecorded_handle_that_is_set_twice_is_not_taken_for_a_number(world: Make, look: Look) -> None:
     process = world()
     kernel = process.kernel("scale", [Arg("float*", "data", GLOBAL)])
     for _ in range(2):
@@ -110,7 +115,7 @@ def test_unrecorded_handle_that_is_set_twice_is_not_taken_for_a_number(world, lo
     assert not [f for f in look(process) if f.severity == "error"]
 
 
-def test_repeats_are_counted(world, look) -> None:  # type: ignore[no-untyped-def]
+def test_repeats_are_counted(world: Make, look: Look) -> None:
     process = world()
     process.buffer(294912)
     kernel = process.kernel("scale", [Arg("float*", "data", GLOBAL)])
@@ -120,7 +125,7 @@ def test_repeats_are_counted(world, look) -> None:  # type: ignore[no-untyped-de
     assert finding.count == 100
 
 
-def test_offset_of_a_copy_is_decoded(world, look) -> None:  # type: ignore[no-untyped-def]
+def test_offset_of_a_copy_is_decoded(world: Make, look: Look) -> None:
     process = world()
     buffer = process.buffer(1 << 20)
     process.call("clEnqueueWriteBuffer", queue=process.queue, buffer=buffer, offset=0x8010, size=64)
@@ -131,14 +136,14 @@ def test_offset_of_a_copy_is_decoded(world, look) -> None:  # type: ignore[no-un
     assert "the offset that clEnqueueWriteBuffer was given before" in finding.message
 
 
-def test_queue_given_as_buffer(world, look) -> None:  # type: ignore[no-untyped-def]
+def test_queue_given_as_buffer(world: Make, look: Look) -> None:
     process = world()
     process.call("clEnqueueWriteBuffer", queue=process.queue, buffer=process.queue, size=64, status=-38)
     (finding,) = [f for f in look(process) if f.id == VALUE]
     assert "as buffer, which is the handle of queue #1, not a memory object" in finding.message
 
 
-def test_null_handles_are_left_to_the_errors(world, look) -> None:  # type: ignore[no-untyped-def]
+def test_null_handles_are_left_to_the_errors(world: Make, look: Look) -> None:
     process = world()
     process.call("clEnqueueWriteBuffer", queue=process.queue, buffer=0, size=64, status=-38)
     assert not [f for f in look(process) if f.id in (VALUE, RELEASED)]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from support.detecting import Look, Make
 from support.opencl import ROOT, OpenCL
 from support.synthetic import GLOBAL, Arg, World
 
@@ -18,7 +17,9 @@ def test_interleaved_settings(opencl: OpenCL) -> None:
     assert finding.severity == "error"
     assert finding.details["overwritten"] == 9  # three arguments in three rounds
     assert finding.details["overlaps"] == 0
-    assert [site.call for site in (*finding.others, finding.site) if site] == ["clSetKernelArg"] * 2 + ["clEnqueueNDRangeKernel"]
+    assert [site.call for site in (*finding.others, finding.site) if site] == ["clSetKernelArg"] * 2 + [
+        "clEnqueueNDRangeKernel"
+    ]
     own, other = finding.others
     assert finding.site is not None and own.tid == finding.site.tid != other.tid
 
@@ -35,11 +36,10 @@ def test_incident(opencl: OpenCL) -> None:
 
 
 def _kernel(process: World) -> int:
-    kernel = process.kernel("scale", [Arg("float*", "data", GLOBAL)])
-    return kernel
+    return process.kernel("scale", [Arg("float*", "data", GLOBAL)])
 
 
-def test_calls_that_overlap_in_time(world, look) -> None:  # type: ignore[no-untyped-def]
+def test_calls_that_overlap_in_time(world: Make, look: Look) -> None:
     process = world()
     buffer, kernel = process.buffer(64), _kernel(process)
     process.set_arg(kernel, 0, buffer, tid=1, begin=100_000, ticks=100)
@@ -49,7 +49,7 @@ def test_calls_that_overlap_in_time(world, look) -> None:  # type: ignore[no-unt
     assert "thread 1 was still in clSetKernelArg" in finding.message
 
 
-def test_launches_may_overlap(world, look) -> None:  # type: ignore[no-untyped-def]
+def test_launches_may_overlap(world: Make, look: Look) -> None:
     """Launching one object from two threads is allowed; only setting its arguments is not."""
     process = world()
     buffer, kernel = process.buffer(64), _kernel(process)
@@ -59,7 +59,7 @@ def test_launches_may_overlap(world, look) -> None:  # type: ignore[no-untyped-d
     assert not [f for f in look(process) if f.id == ID]
 
 
-def test_arguments_set_once_for_all_threads_are_silent(world, look) -> None:  # type: ignore[no-untyped-def]
+def test_arguments_set_once_for_all_threads_are_silent(world: Make, look: Look) -> None:
     process = world()
     buffer = process.buffer(64)
     kernel = process.kernel("scale", [Arg("float*", "data", GLOBAL), Arg("int", "n")])
@@ -68,5 +68,3 @@ def test_arguments_set_once_for_all_threads_are_silent(world, look) -> None:  # 
         process.set_arg(kernel, 1, round_, 4, tid=2 + round_ % 2)
         process.launch(kernel, (64,), tid=2 + round_ % 2)
     assert not [f for f in look(process) if f.id == ID]
-
-

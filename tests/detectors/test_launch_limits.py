@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.detecting import Look, Make
 from support.opencl import OpenCL
 from support.synthetic import GLOBAL, LOCAL, Arg
 
 REFUSED, OVERFLOW = "launch-refused", "index-overflow"
 NARROW = "kernel void add(global float *out, int rows, int columns) { int i = get_global_id(0) * columns; out[i] = 1; }"
-WIDE = "kernel void add(global float *out, int rows, int columns) { size_t i = (size_t)get_global_id(0) * columns; out[i] = 1; }"
+WIDE = NARROW.replace("int i = get_global_id(0)", "size_t i = (size_t)get_global_id(0)")
 
 
 @pytest.mark.parametrize(
@@ -64,7 +65,7 @@ def _broken(process: Any, look: Any, *launch: Any, **kernel: Any) -> int:
         (((64,), (64,)), {}, 0),
     ],
 )
-def test_every_limit_and_no_other(world, look, launch: Any, kernel: Any, broken: int) -> None:  # type: ignore[no-untyped-def]
+def test_every_limit_and_no_other(world: Make, look: Look, launch: Any, kernel: Any, broken: int) -> None:
     assert _broken(world(), look, *launch, **kernel) == broken
 
 
@@ -78,12 +79,14 @@ def test_every_limit_and_no_other(world, look, launch: Any, kernel: Any, broken:
         ("OpenCL 3.0 x", "-cl-std=CL3.0", False),  # only the driver knows, and another limit explains it
     ],
 )
-def test_remainder_depends_on_the_version(world, look, version: str, options: str, told: bool) -> None:  # type: ignore[no-untyped-def]
+def test_remainder_depends_on_the_version(world: Make, look: Look, version: str, options: str, told: bool) -> None:
     process = world(version=version, options=options)
     assert _broken(process, look, (100,), (64,), most=32) == 1 + told
 
 
-def _overflow(process: Any, look: Any, *, rows: int, columns: int, size: int, kind: str = "int", ended: str = "passed") -> list[Any]:
+def _overflow(
+    process: Any, look: Any, *, rows: int, columns: int, size: int, kind: str = "int", ended: str = "passed"
+) -> list[Any]:
     kernel = process.kernel("add", [Arg("float*", "out", GLOBAL), Arg(kind, "rows"), Arg(kind, "columns")])
     process.set_arg(kernel, 0, process.buffer(size))
     process.set_arg(kernel, 1, rows, 4)
@@ -93,14 +96,14 @@ def _overflow(process: Any, look: Any, *, rows: int, columns: int, size: int, ki
     return [f for f in look(process, ended) if f.id == OVERFLOW]
 
 
-def test_product_passes_32_bits(world, look) -> None:  # type: ignore[no-untyped-def]
+def test_product_passes_32_bits(world: Make, look: Look) -> None:
     (finding,) = _overflow(world(source=NARROW), look, rows=50000, columns=50000, size=10_000_000_000)
     assert finding.severity == "warning"
     assert "rows = 50,000 and columns = 50,000, whose product 2,500,000,000 passes 2^31" in finding.message
 
 
 @pytest.mark.parametrize(("source", "severity"), [(NARROW, "error"), (WIDE, "warning"), ("", "warning")])
-def test_crash_after_it_makes_it_an_error(world, look, source: str, severity: str) -> None:  # type: ignore[no-untyped-def]
+def test_crash_after_it_makes_it_an_error(world: Make, look: Look, source: str, severity: str) -> None:
     found = _overflow(world(source=source), look, rows=50000, columns=50000, size=10_000_000_000, ended="signal")
     assert [f.severity for f in found] == [severity]
 
@@ -114,11 +117,11 @@ def test_crash_after_it_makes_it_an_error(world, look, source: str, severity: st
         {"rows": 50000, "columns": 50000, "size": 1 << 20},
     ],
 )
-def test_products_that_fit_are_silent(world, look, sizes: dict[str, Any]) -> None:  # type: ignore[no-untyped-def]
+def test_products_that_fit_are_silent(world: Make, look: Look, sizes: dict[str, Any]) -> None:
     assert not _overflow(world(source=NARROW), look, **sizes)
 
 
-def test_64_bit_arguments_are_silent(world, look) -> None:  # type: ignore[no-untyped-def]
+def test_64_bit_arguments_are_silent(world: Make, look: Look) -> None:
     process = world()
     kernel = process.kernel("add", [Arg("float*", "out", GLOBAL), Arg("long", "rows"), Arg("long", "columns")])
     process.set_arg(kernel, 0, process.buffer(10_000_000_000))

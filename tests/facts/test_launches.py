@@ -36,8 +36,15 @@ def test_declared_types_and_sizes(recorded: Facts) -> None:
     info = recorded.launches.info(0)
     assert info is not None
     sizes = [(a.type, a.size, a.tail_padding) for a in info.args.values()]
-    assert sizes == [("float*", 8, 0), ("four_t", 16, 0), ("range_t", 16, 4), ("float3", 16, 0), ("long", 8, 0),
-                     ("float", 4, 0), ("double", 8, 0)]
+    assert sizes == [
+        ("float*", 8, 0),
+        ("four_t", 16, 0),
+        ("range_t", 16, 4),
+        ("float3", 16, 0),
+        ("long", 8, 0),
+        ("float", 4, 0),
+        ("double", 8, 0),
+    ]
     assert info.args[0].element == 4
 
 

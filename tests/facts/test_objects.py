@@ -77,7 +77,7 @@ def test_reference_lent_by_another_object_prolongs_the_life(process: World, tmp_
 
 
 def test_threads_that_overlap(process: World, tmp_path: Path) -> None:
-    """A buffer is made in one thread while another releases its predecessor: the driver gives the address on at once."""
+    """A buffer is made in one thread while another releases its predecessor: the driver gives the address on."""
     handle = process.buffer(100)
     process.call("clCreateBuffer", context=process.context, size=200, result=handle, tid=1, begin=100_000, ticks=1000)
     process.call("clReleaseMemObject", mem=handle, tid=2, begin=100_100, ticks=10)

@@ -1,7 +1,7 @@
 """Builds small OpenCL programs in C, runs them under the recorder, and gives what the detectors found.
 
-Nothing of the system is needed but `cc`: the header is made from schema/, loader and device come from the pyopencl wheel.
-GPUDX_TEST_OPENCL=system uses the system's loader and driver instead.
+Nothing of the system is needed but `cc`: the header is made from schema/, loader and device come from the pyopencl
+wheel. GPUDX_TEST_OPENCL=system uses the system's loader and driver instead.
 """
 
 from __future__ import annotations
@@ -141,8 +141,14 @@ class OpenCL:
         traces.mkdir()
         began = time.monotonic()
         process = subprocess.Popen(
-            [str(part) for part in command], env=self._environment(traces), cwd=self.folder, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+            [str(part) for part in command],
+            env=self._environment(traces),
+            cwd=self.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
         )
         timed_out, output = _wait(process, timeout)
         outcome = _outcome(process.returncode, timed_out, time.monotonic() - began)

@@ -59,8 +59,15 @@ class Held:
 class World:
     """A process with one device, context, queue and program."""
 
-    def __init__(self, schema: str, *, source: str = "", version: str = "OpenCL 1.2 test", limits: Mapping[str, int] | None = None,
-                 options: str = "") -> None:
+    def __init__(
+        self,
+        schema: str,
+        *,
+        source: str = "",
+        version: str = "OpenCL 1.2 test",
+        limits: Mapping[str, int] | None = None,
+        options: str = "",
+    ) -> None:
         self.text = schema
         self.schema = TraceSchema.parse(schema.encode(), "schema")
         self._parts = {str(k): int(v) for k, v in json.loads(schema)["parts"].items()}
@@ -84,9 +91,20 @@ class World:
 
     # ---- records ----
 
-    def call(self, name: str, *, status: int = 0, tid: int = 1, begin: int | None = None, ticks: int = 10, open_: bool = False,
-             texts: Mapping[str, str] | None = None, arrays: Mapping[str, bytes] | None = None,
-             parts: Sequence[tuple[int, bytes]] = (), **fields: int) -> int:
+    def call(
+        self,
+        name: str,
+        *,
+        status: int = 0,
+        tid: int = 1,
+        begin: int | None = None,
+        ticks: int = 10,
+        open_: bool = False,
+        texts: Mapping[str, str] | None = None,
+        arrays: Mapping[str, bytes] | None = None,
+        parts: Sequence[tuple[int, bytes]] = (),
+        **fields: int,
+    ) -> int:
         """One call; gives its position, counted from 0, if calls are written in order of their beginnings."""
         info = self.schema.by_name(name)
         assert info is not None, name
@@ -97,7 +115,9 @@ class World:
         self._now = max(self._now, start + ticks)
         return len(self._calls) - 1
 
-    def note(self, name: str, fields: Mapping[str, int], text: str = "", text2: str = "", numbers: Sequence[int] = ()) -> None:
+    def note(
+        self, name: str, fields: Mapping[str, Any], text: str = "", text2: str = "", numbers: Sequence[int] = ()
+    ) -> None:
         data = np.array(numbers, "<u8").tobytes()
         named = (("text", text.encode("utf-8", "surrogateescape")), ("text2", text2.encode()), ("numbers", data))
         self.call(name, parts=[(self._parts[part], content) for part, content in named if content], **fields)
@@ -110,42 +130,79 @@ class World:
     # ---- objects ----
 
     def _describe_device(self, version: str) -> None:
-        words = {"device": self.device, "type": 4, "address_bits": 64, "max_work_group_size": self.limits["max_work_group_size"],
-                 "local_mem_size": self.limits["local_mem_size"]}
+        words = {
+            "device": self.device,
+            "type": 4,
+            "address_bits": 64,
+            "max_work_group_size": self.limits["max_work_group_size"],
+            "local_mem_size": self.limits["local_mem_size"],
+        }
         self.note("note_device", words, "a device", f"1.0\n{version}", [self.limits["max_item"]] * 3)
 
-    def buffer(self, size: int, **more: int) -> int:
+    def buffer(self, size: int, **more: Any) -> int:
         return self.create("clCreateBuffer", context=self.context, flags=1, size=size, **more)
 
-    def release(self, mem: int, **more: int) -> int:
+    def release(self, mem: int, **more: Any) -> int:
         return self.call("clReleaseMemObject", mem=mem, **more)
 
-    def kernel(self, name: str, args: Sequence[Arg], *, most: int = 1024, local: int = 0, required: Sequence[int] = (0, 0, 0)) -> int:
+    def kernel(
+        self, name: str, args: Sequence[Arg], *, most: int = 1024, local: int = 0, required: Sequence[int] = (0, 0, 0)
+    ) -> int:
         made = self.create("clCreateKernel", program=self.program, texts={"kernel_name": name})
-        words = {"kernel": made, "program": self.program, "num_args": len(args), "max_work_group_size": most,
-                 "local_mem_size": local, "device": self.device}
+        words = {
+            "kernel": made,
+            "program": self.program,
+            "num_args": len(args),
+            "max_work_group_size": most,
+            "local_mem_size": local,
+            "device": self.device,
+        }
         self.note("note_kernel", words, name, numbers=required)
         for index, arg in enumerate(args):
-            described = {"kernel": made, "index": index, "address_space": arg.space, "access": arg.access,
-                         "qualifiers": arg.qualifiers}
+            described = {
+                "kernel": made,
+                "index": index,
+                "address_space": arg.space,
+                "access": arg.access,
+                "qualifiers": arg.qualifiers,
+            }
             self.note("note_kernel_arg", described, arg.type, arg.name)
         self._held[made] = Held()
         return made
 
-    def set_arg(self, kernel: int, index: int, value: int, size: int = 8, *, local: bool = False, tid: int = 1, **more: Any) -> int:
+    def set_arg(
+        self, kernel: int, index: int, value: int, size: int = 8, *, local: bool = False, tid: int = 1, **more: Any
+    ) -> int:
         flags = 3 if local else 1
         self._held[kernel].arguments[index] = (flags, size, value, tid)
-        return self.call("clSetKernelArg", kernel=kernel, index=index, size=size, pointer=0 if local else 0x7F0000000000,
-                         value=0 if local else value, tid=tid, **more)
+        return self.call(
+            "clSetKernelArg",
+            kernel=kernel,
+            index=index,
+            size=size,
+            pointer=0 if local else 0x7F0000000000,
+            value=0 if local else value,
+            tid=tid,
+            **more,
+        )
 
-    def launch(self, kernel: int, sizes: Sequence[int], groups: Sequence[int] = (), *, tid: int = 1, **more: Any) -> int:
+    def launch(
+        self, kernel: int, sizes: Sequence[int], groups: Sequence[int] = (), *, tid: int = 1, **more: Any
+    ) -> int:
         held = self._held[kernel].arguments
-        packed = b"".join(struct.pack("<HHIQII", index, *held.get(index, (0, 0, 0, 0))[:3], 0, held.get(index, (0, 0, 0, 0))[3])
-                          for index in range(max(held, default=-1) + 1))
+        packed = b"".join(
+            struct.pack("<HHIQII", index, *held.get(index, (0, 0, 0, 0))[:3], 0, held.get(index, (0, 0, 0, 0))[3])
+            for index in range(max(held, default=-1) + 1)
+        )
         names = ("global_x", "global_y", "global_z", "local_x", "local_y", "local_z")
         geometry = [*sizes, *[0] * (3 - len(sizes)), *groups, *[0] * (3 - len(groups))]
         parts = [(self._parts["arguments"], packed)] if packed else []
-        fields = {"queue": self.queue, "kernel": kernel, **dict(zip(names, geometry, strict=True)), **more.pop("fields", {})}
+        fields = {
+            "queue": self.queue,
+            "kernel": kernel,
+            **dict(zip(names, geometry, strict=True)),
+            **more.pop("fields", {}),
+        }
         return self.call("clEnqueueNDRangeKernel", tid=tid, parts=parts, **fields, **more)
 
     # ---- the file ----
@@ -156,15 +213,27 @@ class World:
         first_unit = -(-(4096 + len(text)) // 4096) * 4096
         calls = [_encode(self.schema, call) for call in self._calls]
         units = _units(self.schema, calls, first_unit)
-        path.write_bytes(self._header(text, first_unit).ljust(4096, b"\0") + text.ljust(first_unit - 4096, b"\0") + units)
+        path.write_bytes(
+            self._header(text, first_unit).ljust(4096, b"\0") + text.ljust(first_unit - 4096, b"\0") + units
+        )
         return open_trace(path)
 
     def _header(self, text: bytes, first_unit: int) -> bytes:
         header = np.zeros(1, self.schema.layouts["header"])
         values: dict[str, Any] = {
-            "magic": b"gpudxtr1", "version": 1, "header_bytes": 4096, "schema_offset": 4096, "schema_bytes": len(text),
-            "unit_bytes": self.schema.unit_bytes, "first_unit": first_unit, "pid": 100, "ppid": 1, "clock": 2, "ended": 1,
-            "exe": b"/program", **self.header,
+            "magic": b"gpudxtr1",
+            "version": 1,
+            "header_bytes": 4096,
+            "schema_offset": 4096,
+            "schema_bytes": len(text),
+            "unit_bytes": self.schema.unit_bytes,
+            "first_unit": first_unit,
+            "pid": 100,
+            "ppid": 1,
+            "clock": 2,
+            "ended": 1,
+            "exe": b"/program",
+            **self.header,
         }
         for name, value in values.items():
             header[name][0] = value
@@ -176,7 +245,13 @@ def _encode(schema: TraceSchema, call: _Call) -> tuple[np.ndarray[Any, Any], byt
     info = schema.by_name(call.name)
     assert info is not None
     slot = np.zeros(1, schema.layouts["slot"])
-    slot["begin"], slot["end"], slot["status"], slot["call"], slot["tid"] = call.begin, call.end, call.status, info.number, call.tid
+    slot["begin"], slot["end"], slot["status"], slot["call"], slot["tid"] = (
+        call.begin,
+        call.end,
+        call.status,
+        info.number,
+        call.tid,
+    )
     for name, value in call.fields.items():
         word = info.word(name)
         assert word is not None, f"{call.name} has no {name}"
@@ -204,5 +279,11 @@ def _units(schema: TraceSchema, calls: Sequence[tuple[np.ndarray[Any, Any], byte
 
 def _chunk(schema: TraceSchema, first_seq: int) -> bytearray:
     chunk = np.zeros(1, schema.layouts["chunk"])
-    chunk["magic"], chunk["kind"], chunk["units"], chunk["first_seq"], chunk["lane"] = schema.chunk_magic, RING, 1, first_seq, 1
+    chunk["magic"], chunk["kind"], chunk["units"], chunk["first_seq"], chunk["lane"] = (
+        schema.chunk_magic,
+        RING,
+        1,
+        first_seq,
+        1,
+    )
     return bytearray(chunk.tobytes().ljust(schema.unit_bytes, b"\0"))

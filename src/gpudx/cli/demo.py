@@ -15,10 +15,11 @@ from gpudx.lab.build import Built
 from gpudx.model import Case
 
 BUILD = "build"
+DEFAULT = "opencl-set-rows-q4_0"  # runs everywhere: it needs no GPU
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(help="The incident. [the first of the list]")] = None,
+    name: Annotated[str, typer.Argument(help="The incident.")] = DEFAULT,
     list_them: Annotated[bool, typer.Option("--list", help="List the incidents.")] = False,
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
     twin: Annotated[bool, typer.Option("--twin", help="Run the same program without the fault.")] = False,
@@ -34,9 +35,9 @@ def command(
         for incident in known.values():
             typer.echo(f"{incident.name:<28}  {incident.title}")
         return
-    if name is not None and name not in known:
+    if name not in known:
         raise UserError(f"There is no incident {name!r}: choose one of {', '.join(known)}.")
-    _play(known[name] if name else next(iter(known.values())), case, twin)
+    _play(known[name], case, twin)
 
 
 def _play(incident: Incident, wanted: Path | None, twin: bool) -> None:
@@ -76,5 +77,5 @@ def build_incident(incident: Incident, folder: Path, twin: bool) -> Built:
     except OSError as error:
         raise UserError(f"{folder} cannot be written ({error}): choose another place with --case DIR.") from None
     flags = incident.flags + (incident.twin_flags if twin else ())
-    recipe = build.Recipe(incident.name, incident.sources, flags, incident.libs)
+    recipe = build.Recipe(incident.name, incident.sources, flags, incident.libs, incident.compiler)
     return build.build(recipe, folder, backends.linking(incident.backend))

@@ -30,9 +30,8 @@ class SourceLine:
         return f"{self.file}:{self.line}"
 
 
-def source_line(lines: memoryview, function: int, pc: int) -> SourceLine | None:
+def source_line(data: bytes, function: int, pc: int) -> SourceLine | None:
     """The line of `pc` in the code that starts at address `function`; None when the table does not say."""
-    data = bytes(lines)
     needle = b"\x00\x09\x02" + struct.pack("<Q", function)  # "set address", as every sequence begins
     try:
         for unit in _units(data):

@@ -2,21 +2,23 @@
 instruction accessed, and whether the registers that made its address still hold what they held then.
 
 An error is reported after the fact: the warp runs on until something needs the missing value. In a core dump the lane's
-registers are those of where it stopped. `changed` walks every path from the faulting instruction to that place; only when
-no instruction on any of them can have written the address registers is the address decoded. Anything not understood on the
-way is an answer too: "not known".
+registers are those of where it stopped. `changed` walks every path from the faulting instruction to that place; only
+when no instruction on any of them can have written the address registers is the address decoded. Anything not
+understood on the way is an answer too: "not known".
 
-Facts, found by changing one bit at a time and reading what nvdisasm 13.4 makes of it, for sm_75, 80, 89, 90, 100 and 120:
-bits 0-8 operation, 9-11 form of the operands, 12-15 guard, 16-23 result, 24-31 address register, 40-63 signed offset,
-72 "E" (64-bit addresses), 73-75 size; in form 4 a uniform register (bits 32-37 of loads, 64-69 of stores and atomics; 8 bits
-wide from sm_100 on) is either added or, where bit 76 (atomics: 71) is set from sm_80 on, a descriptor. Bits 110-112 name
-the scoreboard that a load's result is awaited on, bits 116-121 the scoreboards an instruction waits for, 7 is none.
+Facts, found by changing one bit at a time and reading what nvdisasm 13.4 makes of it, for sm_75, 80, 89, 90, 100 and
+120: bits 0-8 operation, 9-11 form of the operands, 12-15 guard, 16-23 result, 24-31 address register, 40-63 signed
+offset, 72 "E" (64-bit addresses), 73-75 size; in form 4 a uniform register (bits 32-37 of loads, 64-69 of stores and
+atomics; 8 bits wide from sm_100 on) is either added or, where bit 76 (atomics: 71) is set from sm_80 on, a descriptor.
+Bits 110-112 name the scoreboard that a load's result is awaited on, bits 116-121 the scoreboards that an instruction
+waits for; a real dump of sm_90 showed a warp held at the first instruction that waits for the load that faulted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 INSTRUCTION = 16
@@ -27,14 +29,16 @@ MOST_VISITED = 20_000
 
 Kind = Literal["read", "write", "atomic"]
 Space = Literal["global", "generic", "shared", "local"]
+Address = tuple[int, bool, int | None, int]  # register, whether it is a pair, uniform register that is added, offset
 
 SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 8, 6: 16}
-ATOMIC_SIZES = {0: 4, 1: 4, 2: 8, 3: 8, 4: 16}  # sm_90 on
+ATOMIC_SIZES = {0: 4, 1: 4, 2: 8, 3: 8, 4: 16}  # sm_90 on, integers
+FLOAT_ATOMIC_SIZES = {0: 4, 1: 8, 2: 16, 3: 4, 4: 8, 5: 16, 9: 4}  # sm_90 on, vectors of halves, and float
 ATOMIC_SIZES_BEFORE = {0: 4, 1: 4, 2: 8, 3: 4, 4: 4, 5: 8, 6: 8}  # with floating types in between
 
 _LD, _LDG, _LDC, _LDL, _LDS, _ST, _STG, _STL, _STS = 0x180, 0x181, 0x182, 0x183, 0x184, 0x185, 0x186, 0x187, 0x188
-_ATOM, _ATOM_CAS, _ATOMS, _ATOMS_CAS, _RED, _ATOMG, _ATOMG_CAS, _LDGSTS = (
-    0x18A, 0x18B, 0x18C, 0x18D, 0x18E, 0x1A8, 0x1A9, 0x1AE,
+_ATOM, _ATOM_CAS, _ATOMS, _ATOMS_CAS, _RED, _ATOMG_FLOAT, _RED_FLOAT, _ATOMG, _ATOMG_CAS, _LDGSTS = (
+    0x18A, 0x18B, 0x18C, 0x18D, 0x18E, 0x1A3, 0x1A6, 0x1A8, 0x1A9, 0x1AE,
 )  # fmt: skip
 NAMES: dict[int, tuple[str, Kind, Space]] = {
     _LD: ("LD", "read", "generic"), _LDG: ("LDG", "read", "global"), _LDL: ("LDL", "read", "local"),
@@ -43,11 +47,12 @@ NAMES: dict[int, tuple[str, Kind, Space]] = {
     _ATOM_CAS: ("ATOM.CAS", "atomic", "generic"), _ATOMS: ("ATOMS", "atomic", "shared"),
     _ATOMS_CAS: ("ATOMS.CAS", "atomic", "shared"), _RED: ("RED", "atomic", "global"),
     _ATOMG: ("ATOMG", "atomic", "global"), _ATOMG_CAS: ("ATOMG.CAS", "atomic", "global"),
+    _ATOMG_FLOAT: ("ATOMG", "atomic", "global"), _RED_FLOAT: ("RED", "atomic", "global"),
     _LDGSTS: ("LDGSTS", "read", "global"),
 }  # fmt: skip
 _LOADS, _STORES = (_LD, _LDG, _LDS, _LDL), (_ST, _STG, _STS, _STL)
-_WIDE = (_LD, _LDG, _ST, _STG)  # 64-bit addresses
-_ATOMICS = (_ATOM, _ATOMG)
+_ATOMICS = (_ATOM, _ATOMG, _ATOMG_FLOAT)
+_REDUCTIONS = (_RED, _RED_FLOAT)
 _CAS = (_ATOM_CAS, _ATOMG_CAS)
 
 _BPT, _BSSY, _BSYNC, _BRA, _EXIT, _WARPSYNC = 0x15C, 0x145, 0x141, 0x147, 0x14D, 0x148
@@ -57,15 +62,16 @@ _R2P = 0x004
 
 # How many consecutive registers an instruction's result may take, by operation; more where modifiers decide.
 _ONE = (
-    0x002, 0x003, 0x006, 0x007, 0x008, 0x009, 0x00A, 0x010, 0x011, 0x012, 0x013, 0x015, 0x016, 0x017, 0x019, 0x01A, 0x01B,
-    0x020, 0x021, 0x022, 0x023, 0x024, 0x026, 0x027, 0x030, 0x031, 0x032, 0x033, 0x035, 0x036, 0x039, 0x03A, 0x03E, 0x040,
-    0x043, 0x045, 0x048, 0x100, 0x101, 0x105, 0x106, 0x107, 0x108, 0x109, 0x119, 0x11C, 0x189,
+    0x002, 0x003, 0x006, 0x007, 0x008, 0x009, 0x00A, 0x010, 0x011, 0x012, 0x013, 0x015, 0x016, 0x017, 0x019, 0x01A,
+    0x01B, 0x020, 0x021, 0x022, 0x023, 0x024, 0x026, 0x027, 0x030, 0x031, 0x032, 0x033, 0x035, 0x036, 0x039, 0x03A,
+    0x03E, 0x040, 0x043, 0x045, 0x048, 0x100, 0x101, 0x105, 0x106, 0x107, 0x108, 0x109, 0x119, 0x11C, 0x189, 0x1A1,
+    0x1AA,
 )  # fmt: skip
 _TWO = (0x005, 0x025, 0x028, 0x029, 0x02B, 0x110, 0x111, 0x112, 0x113)  # CS2R, IMAD.WIDE, doubles, 64-bit conversions
 _FOUR = (0x037, 0x03B, 0x03C, 0x03D, 0x199)  # IMMA, LDSM, HMMA, BMMA, SULD
 _NONE = {
-    _R2P, 0x00B, 0x00C, 0x01C, 0x02A, 0x034, 0x044, 0x102, 0x118, 0x11A, 0x11D, 0x18F, 0x190, 0x192, 0x19D, 0x1AB, 0x1AF,
-    _RED, _LDGSTS, _WARPSYNC, _BRA, _EXIT, _BSYNC, *_FALLS_THROUGH, *_STORES,
+    _R2P, 0x00B, 0x00C, 0x01C, 0x02A, 0x034, 0x044, 0x102, 0x118, 0x11A, 0x11D, 0x18F, 0x190, 0x192, 0x19D, 0x1AB,
+    0x1AF, *_REDUCTIONS, _LDGSTS, _WARPSYNC, _BRA, _EXIT, _BSYNC, *_FALLS_THROUGH, *_STORES,
 }  # fmt: skip
 RESULT = {**dict.fromkeys(_ONE, 1), **dict.fromkeys(_TWO, 2), **dict.fromkeys(_FOUR, 4), 0x03F: 8}
 _UNIFORM = range(0x080, 0x0C0)  # the uniform datapath: results go to uniform registers only
@@ -130,7 +136,10 @@ class Memory:
 
 
 def decode(word: int, sm: int) -> Memory | None:
-    """The memory access of an instruction for a device of compute capability `sm` (90 for 9.0); None: not understood."""
+    """The memory access of an instruction, for a device of compute capability `sm` (90 for 9.0).
+
+    None: not a memory instruction, or one in a form that is not understood.
+    """
     op, form = operation(word), bits(word, 9, 11)
     if op not in NAMES or sm < 70 or (sm >= 100 and op not in _LOADS + _STORES):
         return None
@@ -138,8 +147,7 @@ def decode(word: int, sm: int) -> Memory | None:
     if where is None:
         return None
     name, kind, space = NAMES[op]
-    atomic = kind == "atomic"
-    size = _atomic_size(word, sm) if atomic else SIZES.get(bits(word, 73, 75))
+    size = _atomic_size(word, op, sm) if kind == "atomic" else SIZES.get(bits(word, 73, 75))
     register, wide, uniform, offset = where
     board = bits(word, 110, 112)
     result = _result(word)
@@ -150,7 +158,9 @@ def decode(word: int, sm: int) -> Memory | None:
     )  # fmt: skip
 
 
-def _atomic_size(word: int, sm: int) -> int | None:
+def _atomic_size(word: int, op: int, sm: int) -> int | None:
+    if op in (_ATOMG_FLOAT, _RED_FLOAT):
+        return FLOAT_ATOMIC_SIZES.get(bits(word, 73, 76))
     if sm >= 90:
         return ATOMIC_SIZES.get(bits(word, 73, 75))
     return ATOMIC_SIZES_BEFORE.get(bits(word, 73, 76))
@@ -160,8 +170,7 @@ def _scale(word: int, op: int) -> int:
     return (1, 4, 8, 16)[bits(word, 78, 79)] if op in (_LDS, _STS, _ATOMS, _ATOMS_CAS) else 1
 
 
-def _address(word: int, op: int, form: int, sm: int) -> tuple[int, bool, int | None, int] | None:
-    """Register, whether it is a pair, the uniform register that is added, offset."""
+def _address(word: int, op: int, form: int, sm: int) -> Address | None:
     register, offset = bits(word, 24, 31), _signed(bits(word, 40, 63), 24)
     if op == _LDGSTS:
         return _copy_address(word, form, register, sm)
@@ -173,19 +182,19 @@ def _address(word: int, op: int, form: int, sm: int) -> tuple[int, bool, int | N
         return (register, False, _uniform(word, 64, sm), offset) if form == 4 and bits(word, 91, 91) else None
     if not bits(word, 72, 72):
         return None  # 32-bit addresses do not occur any more
-    if form == 1 and (op in _WIDE + _CAS + _ATOMICS or op == _RED):
+    if form == 1:
         return (register, True, None, offset) if bits(word, 91, 91) == 0 else None
     return _uniform_address(word, op, register, offset, sm) if form == 4 else None
 
 
-def _uniform_address(word: int, op: int, register: int, offset: int, sm: int) -> tuple[int, bool, int | None, int] | None:
+def _uniform_address(word: int, op: int, register: int, offset: int, sm: int) -> Address | None:
     """The form with a uniform register, which may be a descriptor instead of a part of the address."""
-    if op == _RED and not bits(word, 91, 91):
+    if op in _REDUCTIONS and not bits(word, 91, 91):
         return register, True, None, offset
     if op in _CAS or not bits(word, 91, 91):
         return None
     pair = bits(word, 70, 70) if op in _ATOMICS else bits(word, 90, 90)
-    flag = 71 if op in _ATOMICS or op == _RED else 76
+    flag = 71 if op in _ATOMICS + _REDUCTIONS else 76
     descriptor = sm >= 80 and bits(word, flag, flag)
     if descriptor and not pair:
         return None
@@ -193,7 +202,7 @@ def _uniform_address(word: int, op: int, register: int, offset: int, sm: int) ->
     return register, bool(pair), uniform, offset
 
 
-def _copy_address(word: int, form: int, register: int, sm: int) -> tuple[int, bool, int | None, int] | None:
+def _copy_address(word: int, form: int, register: int, sm: int) -> Address | None:
     """The global side of LDGSTS, which copies to shared memory."""
     if form != 7 or not bits(word, 91, 91) or not 80 <= sm < 100:
         return None
@@ -272,13 +281,25 @@ class Code:
             plain = always and not bits(word, 24, 33)
             return None if to is None else [to] if plain else [to, *following]
         if op == _BSYNC:
-            return following + self._meeting_points()
+            return self._met(number)
         known = op not in _FLOW or op in _FALLS_THROUGH or (op == _WARPSYNC and bits(word, 9, 11) == 4)
         return following if known else None
 
-    def _meeting_points(self) -> list[int]:
-        found = (self.target(n) for n in range(min(len(self), MOST_VISITED)) if operation(self.word(n)) == _BSSY)
-        return [to for to in found if to is not None]
+    def _met(self, number: int) -> list[int]:
+        """Where a warp goes on after BSYNC: the place that BSSY of the same barrier named, as a rule the next one."""
+        barrier = bits(self.word(number), 16, 19)
+        points = self._meeting_points.get(barrier, set())
+        return [number + 1] if number + 1 in points else sorted(points)
+
+    @cached_property
+    def _meeting_points(self) -> dict[int, set[int]]:
+        found: dict[int, set[int]] = {}
+        for number in range(min(len(self), MOST_VISITED)):
+            word = self.word(number)
+            to = self.target(number) if operation(word) == _BSSY else None
+            if to is not None:
+                found.setdefault(bits(word, 16, 19), set()).add(to)
+        return found
 
     def changed(self, access: Memory, fault: int, stop: int) -> str | None:
         """Why the registers at `stop` may not be those at `fault`; None when they must be the same.

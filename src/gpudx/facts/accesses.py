@@ -14,7 +14,9 @@ from gpudx.trace import CallInfo, Trace
 I64 = NDArray[np.int64]
 READ, WRITE, MAY = 1, 2, 4  # MAY: a launch that was given the object; the kernel need not touch it
 
-DTYPE = np.dtype([("position", "<i8"), ("object", "<i8"), ("offset", "<u8"), ("size", "<u8"), ("how", "u1"), ("argument", "<i2")])
+DTYPE = np.dtype(
+    [("position", "<i8"), ("object", "<i8"), ("offset", "<u8"), ("size", "<u8"), ("how", "u1"), ("argument", "<i2")]
+)
 RANGE = re.compile(r"(?P<object>\w+)(@(?P<offset>\w+))?(\+(?P<size>\w+))?")
 
 

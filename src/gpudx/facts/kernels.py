@@ -68,6 +68,9 @@ class KernelInfo:
     args: dict[int, ArgInfo] = field(default_factory=dict)
 
 
+Descriptions = dict[tuple[int, str], list[KernelInfo]]  # by program and name, oldest first
+
+
 @dataclass(frozen=True)
 class Device:
     """A device as its driver describes it."""
@@ -158,19 +161,21 @@ class Kernels:
                 self._add_argument(position, found, last)
         return found
 
-    def _add_kernel(self, position: int, found: dict[tuple[int, str], list[KernelInfo]], last: dict[int, tuple[int, str]]) -> None:
+    def _add_kernel(self, position: int, found: Descriptions, last: dict[int, tuple[int, str]]) -> None:
         words, name = self._trace.record(position), self._trace.text(position)
         key = (words["program"], name)
-        limits = DeviceLimits(words["device"], words["max_work_group_size"], words["local_mem_size"], self._trace.numbers(position))
+        required = self._trace.numbers(position)
+        limits = DeviceLimits(words["device"], words["max_work_group_size"], words["local_mem_size"], required)
         earlier = found.setdefault(key, [])
         another = earlier and all(known.device != limits.device for known in earlier[-1].limits)
         if another and last.get(words["kernel"]) == key and not earlier[-1].args:
-            earlier[-1] = replace(earlier[-1], limits=(*earlier[-1].limits, limits))  # the same kernel on another device
+            # the same kernel on another device
+            earlier[-1] = replace(earlier[-1], limits=(*earlier[-1].limits, limits))
             return
         earlier.append(KernelInfo(name, words["program"], position, words["num_args"], (limits,), {}))
         last[words["kernel"]] = key
 
-    def _add_argument(self, position: int, found: dict[tuple[int, str], list[KernelInfo]], last: dict[int, tuple[int, str]]) -> None:
+    def _add_argument(self, position: int, found: Descriptions, last: dict[int, tuple[int, str]]) -> None:
         words = self._trace.record(position)
         key = last.get(words["kernel"])
         if key is not None:
@@ -221,7 +226,8 @@ class Kernels:
         rows = self._objects.rows_of("kernel")
         rows = rows[self._objects.table["born"][rows] >= 0]
         born, place = self._objects.table["born"][rows], np.full(len(self._objects) + 1, -1, np.int64)
-        named = np.array([c.arrays.get("kernel_name") is not None for c in self._trace.schema.calls])[self._trace.call[born]]
+        by_name = np.array(["kernel_name" in c.arrays for c in self._trace.schema.calls])
+        named = by_name[self._trace.call[born]]
         pairs = np.stack([self._objects.table["owner"][rows[named]], self._trace.same_content(born[named])], axis=1)
         _, first, number = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
         rank = np.argsort(np.argsort(first))  # numbered in order of birth

@@ -66,7 +66,7 @@ class Declared:
 
 @dataclass(frozen=True)
 class Arguments:
-    """One row per argument of each launch. `launch` is the row in Launches; `object` the live object it names, or -1."""
+    """One row per argument of each launch. `launch` is a row of Launches, `object` the live object it names, or -1."""
 
     launch: I64
     index: NDArray[np.int32]

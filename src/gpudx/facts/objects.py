@@ -21,7 +21,10 @@ from numpy.typing import NDArray
 from gpudx.trace import CallInfo, Trace
 
 NEVER = np.int64(1) << np.int64(62)  # died: not while we watched
-KINDS = ("context", "queue", "buffer", "subbuffer", "image", "pipe", "sampler", "program", "kernel", "svm", "device", "memory")
+KINDS = (
+    "context", "queue", "buffer", "subbuffer", "image", "pipe", "sampler", "program", "kernel", "svm", "device",
+    "memory",
+)
 MEMORY = ("buffer", "subbuffer", "image", "pipe")
 OWNERS = ("handle:context", "handle:program", "handle:mem", "handle:kernel")
 I64 = NDArray[np.int64]
@@ -168,7 +171,7 @@ def _collect(trace: Trace) -> _Rows:
     rows = _Rows([], [], [], [], [], [])
     for info in trace.schema.calls:
         kind = _kind_number(info)
-        if kind < 0 or info.does not in ("create", "retain", "release"):
+        if kind < 0 or info.does not in ("create", "retain", "release", "free_later"):
             continue
         positions = _good(trace, trace.select(info))
         if info.does == "create" and info.word("result") is not None:

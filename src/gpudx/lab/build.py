@@ -25,6 +25,7 @@ class Recipe:
     sources: tuple[str, ...]
     flags: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
+    compiler: str = ""  # a compiler that brings its own headers and libraries, such as nvcc; "": the C compiler
 
 
 @dataclass(frozen=True)
@@ -54,16 +55,24 @@ def compiler() -> list[str]:
 
 def build(recipe: Recipe, folder: Path, linking: Linking | None) -> Built:
     """Compile `recipe` inside `folder`. UserError with the compiler's first complaint when it fails."""
-    cc = compiler()
-    parts = _parts(cc, linking) if linking else _Parts()
+    cc = [_named_compiler(recipe.compiler)] if recipe.compiler else [*compiler(), *FLAGS]
+    parts = _parts(compiler(), linking) if linking and not recipe.compiler else _Parts()
     program = folder / recipe.name
     libraries = [word for name in recipe.libraries for word in _library(name, linking, parts)]
-    words = [*cc, *FLAGS, *recipe.flags, *parts.include, *recipe.sources, "-o", str(program), *libraries]
+    words = [*cc, *recipe.flags, *parts.include, *recipe.sources, "-o", str(program), *libraries]
     answer = ask(words, cwd=folder)
     if answer.problem:
         said = next((line for line in answer.err.splitlines() if "error" in line), answer.problem)
         raise UserError(f"{recipe.name} cannot be built: {said.strip()}; see `gpudx doctor`.")
     return Built(program, parts.environment)
+
+
+def _named_compiler(name: str) -> str:
+    places = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/cuda/bin", "/opt/rocm/bin"])
+    found = shutil.which(name, path=places)
+    if found is None:
+        raise UserError(f"{name} is not here: install the toolkit it belongs to, or put its folder into PATH.")
+    return found
 
 
 def _library(name: str, linking: Linking | None, parts: _Parts) -> tuple[str, ...]:

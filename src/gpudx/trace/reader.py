@@ -272,7 +272,7 @@ class Trace:
         as different from all others.
         """
         words = self._bytes[: len(self._bytes) // 8 * 8].view("<u8")
-        where, size = self.column("blob", positions).astype(np.int64), self.column("blob_bytes", positions).astype(np.int64)
+        where, size = (self.column(name, positions).astype(np.int64) for name in ("blob", "blob_bytes"))
         usable = (where > 0) & (size <= LONG) & (where * 8 + size <= len(words) * 8)
         width = int((size[usable].max(initial=0) + 7) // 8)
         table = np.zeros((len(positions), width + 2), "<u8")

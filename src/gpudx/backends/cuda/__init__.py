@@ -1,13 +1,36 @@
-"""CUDA: what is looked for on this machine. The recorder does not enter CUDA programs yet."""
+"""CUDA: the recorder gets in by being preloaded (docs/decisions/004-cuda-way-in.md)."""
 
 from __future__ import annotations
 
+import json
+from functools import cache
 from pathlib import Path
 
+from gpudx import native
 from gpudx.backends.tool import Tool
 
 HERE = Path(__file__).resolve().parent
 TOOLKIT = ("/usr/local/cuda*/bin", "/opt/cuda/bin")
+
+
+def environment(lib: Path) -> dict[str, str]:
+    """Nothing: preloading is all it takes."""
+    return {}
+
+
+@cache
+def error_names() -> dict[int, str]:
+    """CUresult values and their names, as schema/cuda.toml has them; empty where the package is not installed."""
+    described = native.data("schema.json")
+    if described is None:
+        return {}
+    names: dict[str, int] = json.loads(described.read_text())["errors"].get("cuda", {})
+    return {value: name for name, value in names.items()}
+
+
+def error_name(status: int) -> str:
+    """The name of a CUresult, for what is read outside of traces (which carry the names themselves)."""
+    return error_names().get(status, f"CUDA error {status}")
 
 TOOLS = (
     Tool("NVIDIA driver", "runs CUDA programs", "see docs.nvidia.com/datacenter", probe=HERE / "probe_driver.py"),

@@ -84,7 +84,8 @@ def _struct(name: str, source: str, bits: int, depth: int) -> Layout | None:
 
 
 def _aliased(name: str, source: str, bits: int, depth: int) -> Layout | None:
-    return layout_of(name, source, bits) if scalar_of(name) or name in POINTER_WIDE else _struct(name, source, bits, depth)
+    built_in = scalar_of(name) or name in POINTER_WIDE
+    return layout_of(name, source, bits) if built_in else _struct(name, source, bits, depth)
 
 
 def _of_definition(match: re.Match[str], text: str, bits: int, depth: int) -> Layout | None:
@@ -126,10 +127,8 @@ def _fields(declaration: str, source: str, bits: int, depth: int) -> list[tuple[
 
 
 def _field(type_name: str, stars: str, dims: str, source: str, bits: int, depth: int) -> tuple[int, int]:
-    if stars:
-        layout: Layout | None = Layout(bits // 8, bits // 8)
-    else:
-        layout = layout_of(type_name, source, bits) if scalar_of(type_name) else _struct(base_name(type_name), source, bits, depth + 1)
+    pointer = Layout(bits // 8, bits // 8)
+    layout = pointer if stars else _aliased(base_name(type_name), source, bits, depth + 1)
     if layout is None:
         return (-1, 1)
     count = 1
