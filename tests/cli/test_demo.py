@@ -71,8 +71,14 @@ def test_as_expected(demo: Gpudx, tmp_path: Path) -> None:
     assert (tmp_path / "case/case.json").is_file()
 
 
-def test_the_first_is_the_default_and_the_list(demo: Gpudx) -> None:
-    assert demo(finds="confirmed").returncode == 0
+def test_the_default_runs_everywhere() -> None:
+    from gpudx.cli.demo import DEFAULT
+    from gpudx.incidents import every
+
+    assert every()[DEFAULT].backend == "opencl"
+
+
+def test_list(demo: Gpudx) -> None:
     assert demo("--list").stdout.split(maxsplit=1) == ["crash", "It crashes\n"]
 
 
