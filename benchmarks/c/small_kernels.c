@@ -1,6 +1,6 @@
 /* The loop that programs made of small kernels run: set the arguments, launch, and wait now and then. Prints seconds.
  *
- *     small_kernels LAUNCHES ITEMS BEFORE      BEFORE launches are made before the clock starts
+ *     small_kernels LAUNCHES ITEMS BEFORE EVERY      BEFORE launches come before the clock starts; a wait after EVERY
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 {
     int launches = argc > 1 ? atoi(argv[1]) : 20000;
     size_t items = argc > 2 ? (size_t)atol(argv[2]) : 1024;
-    int before = argc > 3 ? atoi(argv[3]) : launches / 10;
+    int before = argc > 3 ? atoi(argv[3]) : launches / 10, every = argc > 4 ? atoi(argv[4]) : 50;
     cl_platform_id platform;
     cl_device_id device;
     cl_int status;
@@ -59,7 +59,7 @@ int main(int argc, char **argv)
         check(clSetKernelArg(kernel, 1, sizeof b, i & 1 ? &b : &a), "clSetKernelArg");
         check(clSetKernelArg(kernel, 2, sizeof by, &by), "clSetKernelArg");
         check(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &items, NULL, 0, NULL, NULL), "clEnqueueNDRangeKernel");
-        if (i % 50 == 0)
+        if (i % every == 0)
             check(clFinish(queue), "clFinish");
     }
     check(clFinish(queue), "clFinish");

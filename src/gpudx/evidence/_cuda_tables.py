@@ -1,8 +1,8 @@
 """The tables of a CUDA core dump, made flat: one numpy table each of devices, grids, SMs, blocks, warps and lanes.
 
 The format is described in the toolkit's cudacoredump.h: an ELF file whose section types start at 0x80000001, where a
-section's link is the section of the table above it and its info the row there. So the names, megabytes of them in a dump
-of a busy device, are never read. Later drivers append fields to the entries; `since` comments name the driver release.
+section's link is the section of the table above it and its info the row there. So the names, megabytes of them in a
+dump of a busy device, are never read. Later drivers append fields to the entries; comments name the driver release.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from enum import IntEnum
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from gpudx.evidence._elf import STRTAB, Elf, Ints, Table, text_at
 
@@ -71,6 +72,7 @@ LANE = _dtype(
 FRAME = _dtype("offset:8", "pc:8", "level", "pad")
 META = _dtype("generator:8", "driver_major", "driver_minor", "cuda_major", "cuda_minor", "flags", "time")
 
+MOST_WORDS = 512  # registers of one thread: 255
 MOST_ROWS = 1 << 21  # all lanes of the largest device are an eighth of this
 
 
@@ -201,10 +203,25 @@ class Tables:
         """An entry of the dump's string table; 0 is the empty text."""
         return text_at(self._strings, offset)
 
-    def words(self, section: int, most: int = 512) -> Table:
-        """A section of 32-bit words: registers, predicates."""
-        content = self.elf.bytes_of(section)
-        count = min(len(content) // 4, most)
+    @cached_property
+    def registers(self) -> Ints:
+        """By lane: the section with its registers, or -1."""
+        return self.content(Kind.REGISTERS, self.lanes)
+
+    @cached_property
+    def predicates(self) -> Ints:
+        """By lane: the section with its predicates, or -1."""
+        return self.content(Kind.PREDICATES, self.lanes)
+
+    @cached_property
+    def uniform_registers(self) -> Ints:
+        """By warp: the section with its uniform registers, or -1."""
+        return self.content(Kind.UNIFORM_REGISTERS, self.warps)
+
+    def words(self, sections: Ints, row: int) -> npt.NDArray[np.uint32]:
+        """The 32-bit words of the section that belongs to a row; empty when there is none."""
+        content = self.elf.bytes_of(int(sections[row]))
+        count = min(len(content) // 4, MOST_WORDS)
         return np.frombuffer(content[: count * 4], dtype="<u4")
 
     def frames(self, section: int) -> Table:

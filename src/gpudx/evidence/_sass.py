@@ -246,10 +246,10 @@ def _predicates(word: int) -> Iterable[int]:
 
 
 class Code:
-    """The instructions of one function or section, numbered from 0."""
+    """The instructions of one code section, numbered from 0; `start` is the address of the first."""
 
-    def __init__(self, data: memoryview, sm: int) -> None:
-        self.data, self.sm = data, sm
+    def __init__(self, data: memoryview, sm: int, start: int = 0) -> None:
+        self.data, self.sm, self.start = data, sm, start
 
     def __len__(self) -> int:
         return len(self.data) // INSTRUCTION

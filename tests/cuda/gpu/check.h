@@ -1,4 +1,5 @@
-/* For the small GPU programs: say what failed and go on or stop. They print one line each, so that runs can be compared. */
+/* For the small GPU programs: say what failed and go on or stop. They print one line each, so that runs can be
+ * compared. */
 #pragma once
 
 #include <cstdio>

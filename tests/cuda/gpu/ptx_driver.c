@@ -1,5 +1,5 @@
-/* A program of the driver API, linked with -lcuda, with its kernel as PTX. Launches in both forms: an array of pointers, and
- * one packed buffer. */
+/* A program of the driver API, linked with -lcuda, with its kernel as PTX. Launches in both forms: an array of
+ * pointers, and one packed buffer. */
 #include <cuda.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +53,8 @@ int main(void)
     CHECK(cuLaunchKernel(scale, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
     struct { CUdeviceptr out; unsigned factor; } packed = { out, 5 };
     size_t bytes = 12;  /* not sizeof: the padding at the end is no part of the parameters */
-    void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END };
+    void *extra[] = { CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes,
+                      CU_LAUNCH_PARAM_END };
     CHECK(cuLaunchKernel(scale, 1, 1, 1, 32, 1, 1, 0, NULL, NULL, extra));
     CHECK(cuMemcpyDtoH(&back, out + 31 * sizeof back, sizeof back));
     printf("last = %u\n", back);

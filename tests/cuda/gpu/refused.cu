@@ -1,5 +1,5 @@
-/* Launches that the driver refuses, and says so at once: too many threads, too much shared memory, no grid, a cooperative
- * grid that does not fit. */
+/* Launches that the driver refuses, and says so at once: too many threads, too much shared memory, no grid, a
+ * cooperative grid that does not fit. */
 #include "check.h"
 
 __global__ void idle(int value)

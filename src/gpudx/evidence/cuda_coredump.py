@@ -1,0 +1,180 @@
+"""NVIDIA GPU core dumps (CUDA_ENABLE_COREDUMP_ON_EXCEPTION), read without cuda-gdb.
+
+A dump is an ELF file with one section per table and per lane's registers; `_cuda_tables` has the format. This says
+which kernel failed where, in which blocks and threads, and, when it can be proved from the registers, which addresses
+the failing instruction accessed. Memory contents are not read: a dump of many gigabytes costs what its tables cost.
+
+Is it whole? The driver writes the section table last, at the end of the file. A dump is complete when
+
+    bytes 0-5 are 7f 'E' 'L' 'F' 02 01, the 2 bytes at 58 are 64, and the 8 bytes at 40 (`table`) are not 0;
+    n is the 2 bytes at 60 or, when these are 0, the 8 bytes at table + 32 (the size of section 0), and not 0;
+    table + 64 * n is not more than the file's size, and the last of the n entries is not all zeros,
+
+which `is_complete` checks with three short reads; what holds the process until then can do the same in C.
+
+What a dump lacks is said in `Dump.notes`, and why an address is missing in `Fault.no_access`. Limits: addresses are
+decoded for loads, stores and atomics of sm_70 to sm_90 (loads and stores only after that), never guessed; source lines
+need -lineinfo or -G; a fault whose warps had exited when it was reported has no block and no thread.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+from gpudx.errors import UserError
+from gpudx.evidence import _cuda_exceptions as exceptions
+from gpudx.evidence._cuda_dump import (
+    Access,
+    Context,
+    Device,
+    Dim,
+    Dump,
+    Fault,
+    Grid,
+    Module,
+    Resident,
+    Thread,
+)
+from gpudx.evidence._cuda_reader import Reader
+from gpudx.evidence._elf import HEADER, SECTION, BadElf, Elf, ident
+from gpudx.evidence._head import Source, head_of
+from gpudx.evidence._words import plural
+from gpudx.model import Evidence, Finding
+
+__all__ = [
+    "FORMAT",
+    "Access",
+    "Context",
+    "Device",
+    "Dump",
+    "Fault",
+    "Grid",
+    "Module",
+    "Resident",
+    "Thread",
+    "is_complete",
+    "read",
+    "sniff",
+    "to_findings",
+]
+
+FORMAT = "cuda-coredump"
+CORE, CUDA_MACHINE = 4, 0xBE  # ELF type and machine
+
+
+def sniff(source: Source) -> float:
+    """1 for a GPU core dump, whole or cut off; 0 for anything else."""
+    try:
+        head = ident(head_of(source, HEADER))
+    except BadElf:
+        return 0.0
+    return 1.0 if (head.type, head.machine) == (CORE, CUDA_MACHINE) else 0.0
+
+
+def is_complete(path: Path | str) -> bool:
+    """Whether the driver has written the dump to its end, as the module's text says. False for what is no dump."""
+    try:
+        with open(path, "rb") as file:
+            return _complete(file.fileno())
+    except (OSError, BadElf, struct.error, OverflowError):
+        return False
+
+
+def _complete(descriptor: int) -> bool:
+    head = ident(os.pread(descriptor, HEADER, 0))
+    if not head.table or head.entry != SECTION.itemsize:
+        return False
+    count = head.count or struct.unpack("<Q", os.pread(descriptor, 8, head.table + 32))[0]
+    end = head.table + count * SECTION.itemsize
+    if not count or end > os.fstat(descriptor).st_size:
+        return False
+    return any(os.pread(descriptor, SECTION.itemsize, end - SECTION.itemsize))
+
+
+def read(path: Path | str) -> Dump:
+    """Reads a dump. Raises UserError, in one sentence, for a file that is no dump or was cut off."""
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            return Reader(path, Elf(_mapped(file.fileno(), path))).dump()
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
+    except BadElf as error:
+        raise UserError(f"the GPU core dump {path} {error}; keep the process alive until it is written") from None
+
+
+def _mapped(descriptor: int, path: Path) -> memoryview:
+    if not os.fstat(descriptor).st_size:
+        raise UserError(f"the GPU core dump {path} is empty: the driver created it and wrote nothing")
+    data = memoryview(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ))
+    if bytes(data[:2]) == b"\x1f\x8b":
+        raise UserError(f"{path} is compressed: unpack it first (gunzip {path})")
+    if sniff(bytes(data[:HEADER])) == 0.0:
+        raise UserError(f"{path} is not a GPU core dump of CUDA")
+    return data
+
+
+def to_findings(dump: Dump) -> tuple[Finding, ...]:
+    """One finding per fault."""
+    return tuple(_finding(dump, fault) for fault in dump.faults)
+
+
+def _finding(dump: Dump, fault: Fault) -> Finding:
+    name = exceptions.short_name(fault.exception)
+    where = f" at {fault.place}" if fault.place else ""
+    offset = f"{fault.place.offset:#x}" if fault.place else "?"
+    return Finding(
+        id=f"gpu-exception-{name}", severity="error", message=f"Kernel {fault.kernel} failed{where}: {fault.meaning}.",
+        evidence=tuple(Evidence(text) for text in _sentences(dump, fault)), count=max(fault.warps, 1),
+        facts=(("kernel", fault.kernel), ("exception", name), ("offset", offset)), details=_details(fault),
+    )  # fmt: skip
+
+
+def _sentences(dump: Dump, fault: Fault) -> Iterator[str]:
+    yield f"the GPU core dump says {fault.exception}: {fault.meaning}"
+    if fault.detail:
+        yield f"the driver adds: {fault.detail}"
+    if fault.first:
+        first = fault.first
+        yield (
+            f"{plural(fault.lanes, 'thread')} of {plural(fault.warps, 'warp')} in {plural(fault.blocks, 'block')} on"
+            f" {plural(fault.sms, 'SM')}; the first is thread {_dim(first.thread)} of block {_dim(first.block)},"
+            f" SM {first.sm}, warp {first.warp}"
+        )
+    if fault.grid:
+        grid = fault.grid
+        yield f"grid {grid.id}: {fault.kernel} with {_dim(grid.grid)} blocks of {_dim(grid.block)} threads"
+    yield from _access_sentence(fault)
+    yield from (f"called from {frame}" for frame in fault.frames)
+    yield from (f"the dump is not whole: {note}" for note in dump.notes)
+
+
+def _access_sentence(fault: Fault) -> Iterator[str]:
+    access = fault.access
+    if access is None:
+        yield from (f"the accessed address is not known: {reason}" for reason in (fault.no_access,) if reason)
+        return
+    size = plural(access.size, "byte") if access.size else "unknown size"
+    span = f"{access.lowest:#x}" if access.lowest == access.highest else f"{access.lowest:#x} to {access.highest:#x}"
+    what = f"a {access.kind} of {size} in {access.space} memory"
+    yield f"{access.instruction}, {what}, accessed {span} (decoded from the registers)"
+
+
+def _dim(dim: Dim) -> str:
+    return f"({dim[0]},{dim[1]},{dim[2]})"
+
+
+def _details(fault: Fault) -> dict[str, str | int | float | bool | None]:
+    access, place = fault.access, fault.place
+    return {
+        "exception": fault.exception, "kernel": fault.kernel, "source": place.source if place else None,
+        "error_pc": f"{fault.error_pc:#x}" if fault.error_pc else None, "precise": fault.precise,
+        "address_low": f"{access.lowest:#x}" if access else None,
+        "address_high": f"{access.highest:#x}" if access else None,
+        "access": access.kind if access else None, "access_size": access.size if access else None,
+        "warps": fault.warps, "blocks": fault.blocks,
+    }  # fmt: skip
