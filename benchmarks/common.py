@@ -26,7 +26,19 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "native")]
 
 from native_kit import Kit  # noqa: E402
 
-__all__ = ["HERE", "ROOT", "Kit", "Result", "Row", "arguments", "build", "finish", "interleaved", "median", "native_kit"]
+__all__ = [
+    "HERE",
+    "ROOT",
+    "Kit",
+    "Result",
+    "Row",
+    "arguments",
+    "build",
+    "finish",
+    "interleaved",
+    "median",
+    "native_kit",
+]
 
 
 @dataclass(frozen=True)
@@ -108,7 +120,9 @@ def _processor() -> str:
 
 
 def _commit() -> str:
-    done = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
+    )
     return done.stdout.strip() or "unknown"
 
 
@@ -124,7 +138,9 @@ def environment() -> dict[str, str]:
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "processor": f"{_processor()}, {len(os.sched_getaffinity(0))} used",
         "kernel": platform.release(),
-        "compiler": subprocess.run(["cc", "--version"], capture_output=True, text=True, check=False).stdout.partition("\n")[0],
+        "compiler": subprocess.run(["cc", "--version"], capture_output=True, text=True, check=False).stdout.partition(
+            "\n"
+        )[0],
         "opencl": _opencl_versions(),
         "commit": _commit(),
     }
@@ -143,7 +159,9 @@ def _table(result: Result) -> str:
     head = ["", "measured", "unit", "target", "", ""]
     rows = [head, *map(_cells, result.rows)]
     widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
 
 
 def _markdown(result: Result, where: dict[str, str]) -> str:

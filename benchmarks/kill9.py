@@ -33,7 +33,10 @@ def main() -> int:
     result = Result("kill9", f"kill -9 under {THREADS} writing threads")
     with native_kit() as kit:
         driver = kit.linked("core_driver")
-        for name, keep, kills in (("keep all", "all", options.kills // 2), ("small ring", SMALL_RING, options.kills - options.kills // 2)):
+        for name, keep, kills in (
+            ("keep all", "all", options.kills // 2),
+            ("small ring", SMALL_RING, options.kills - options.kills // 2),
+        ):
             outcomes, broken = kill_all(kit, driver, keep, kills, options.seed)
             records = sum(o.records for o in outcomes)
             note = (

@@ -87,8 +87,12 @@ def main() -> int:
         try:
             result.rows += small_kernels(kit, options.processes)
         except subprocess.CalledProcessError:
-            result.remarks.append("No OpenCL driver with headers and loader here: the loop of small kernels was not run.")
-    result.remarks.append(f"{options.processes} processes per variant, alternating; {ROUNDS} calls and {LAUNCHES} launches each; medians.")
+            result.remarks.append(
+                "No OpenCL driver with headers and loader here: the loop of small kernels was not run."
+            )
+    result.remarks.append(
+        f"{options.processes} processes per variant, alternating; {ROUNDS} calls and {LAUNCHES} launches each; medians."
+    )
     return finish(result, options)
 
 

@@ -11,7 +11,9 @@ ALL = ("overhead", "analysis", "kill9", "same_results")
 
 
 def main() -> int:
-    missed = [name for name in ALL if subprocess.run([sys.executable, HERE / f"{name}.py", "--save"], check=False).returncode]
+    missed = [
+        name for name in ALL if subprocess.run([sys.executable, HERE / f"{name}.py", "--save"], check=False).returncode
+    ]
     print(f"not met: {', '.join(missed)}" if missed else "all targets met")
     return 1 if missed else 0
 

@@ -20,7 +20,14 @@ from pathlib import Path
 
 from common import ROOT, Result, Row, arguments, finish
 
-FILES = ("test_wrapper.py", "test_enqueue_copy.py", "test_arrays_in_structs.py", "test_array.py", "test_algorithm.py", "test_clrandom.py")
+FILES = (
+    "test_wrapper.py",
+    "test_enqueue_copy.py",
+    "test_arrays_in_structs.py",
+    "test_array.py",
+    "test_algorithm.py",
+    "test_clrandom.py",
+)
 SUITE_LIMIT_S = 1500
 CLPEAK = ("clpeak", "--kernel-latency", "--global-bandwidth")
 
@@ -28,7 +35,19 @@ CLPEAK = ("clpeak", "--kernel-latency", "--global-bandwidth")
 def fetch(folder: Path) -> Path:
     """The test folder of the installed pyopencl."""
     wanted = f"pyopencl=={version('pyopencl')}"
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", "pyopencl", "-d", folder, wanted]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--no-binary",
+        "pyopencl",
+        "-d",
+        folder,
+        wanted,
+    ]
     subprocess.run(command, check=True)
     with tarfile.open(next(folder.glob("pyopencl-*.tar.gz"))) as archive:
         archive.extractall(folder, filter="data")
@@ -58,9 +77,22 @@ def outcomes(path: Path) -> dict[str, str]:
 
 def run_suite(tests: Path, folder: Path, name: str, case: Path | None, files: tuple[str, ...]) -> dict[str, str]:
     report = folder / f"{name}.xml"
-    command: list[str | Path] = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", f"--junitxml={report}", *files]
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:randomly",
+        f"--junitxml={report}",
+        *files,
+    ]
     wanted = recorded(case, *command) if case else command
-    subprocess.run(wanted, cwd=tests, env=environment(folder), stdout=subprocess.DEVNULL, check=False, timeout=SUITE_LIMIT_S)
+    subprocess.run(
+        wanted, cwd=tests, env=environment(folder), stdout=subprocess.DEVNULL, check=False, timeout=SUITE_LIMIT_S
+    )
     return outcomes(report)
 
 
@@ -98,7 +130,9 @@ def clpeak(folder: Path, result: Result) -> None:
         return
     case = folder / "clpeak-case"
     plain = subprocess.run(CLPEAK, env=environment(folder), capture_output=True, text=True, check=False)
-    with_us = subprocess.run(recorded(case, *CLPEAK), env=environment(folder), capture_output=True, text=True, check=False)
+    with_us = subprocess.run(
+        recorded(case, *CLPEAK), env=environment(folder), capture_output=True, text=True, check=False
+    )
     shape = [re.sub(r"[\d.]+", "#", run.stdout) for run in (plain, with_us)]
     result.rows += [
         Row("clpeak, exit status that differs", int(plain.returncode != with_us.returncode), "", 0),

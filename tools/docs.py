@@ -66,7 +66,9 @@ def causes() -> str:
     for name, cause in every().items():
         fixes = "\n".join(f"- {fix}" for fix in cause.fix)
         doc = (importlib.import_module("gpudx.causes." + name.replace("-", "_")).__doc__ or "").strip()
-        text = text.replace(f"\n## {name}\n\n{doc}", f"\n## {name}\n\n{doc}\n\nRefuted if: {cause.refutes_if}\n\nMend:\n{fixes}")
+        text = text.replace(
+            f"\n## {name}\n\n{doc}", f"\n## {name}\n\n{doc}\n\nRefuted if: {cause.refutes_if}\n\nMend:\n{fixes}"
+        )
     return text
 
 

@@ -58,8 +58,8 @@ def c_struct(name: str, fields: list[list[str]]) -> str:
     checks = []
     for field, base, count, offset in layout_offsets(fields):
         lines.append(f"    {C_TYPES[base]} {field}{f'[{count}]' if count > 1 else ''};")
-        checks.append(f"_Static_assert(offsetof(struct gdx_{name}, {field}) == {offset}, \"{name}.{field}\");")
-    checks.append(f"_Static_assert(sizeof(struct gdx_{name}) == {layout_size(fields)}, \"{name}\");")
+        checks.append(f'_Static_assert(offsetof(struct gdx_{name}, {field}) == {offset}, "{name}.{field}");')
+    checks.append(f'_Static_assert(sizeof(struct gdx_{name}) == {layout_size(fields)}, "{name}");')
     return "\n".join([*lines, "};", *checks])
 
 
@@ -95,7 +95,7 @@ def abi_h(events: dict[str, Any], calls: list[Call]) -> str:
         [
             "/* Made by tools/generate.py from schema/. Edit those. */\n#pragma once\n"
             "#include <stddef.h>\n#include <stdint.h>",
-            f"#define GDX_VERSION {events['version']}\n#define GDX_MAGIC \"{events['magic']}\"\n"
+            f'#define GDX_VERSION {events["version"]}\n#define GDX_MAGIC "{events["magic"]}"\n'
             f"#define GDX_UNIT_BYTES {events['unit_bytes']}u\n#define GDX_HEADER_BYTES {events['header_bytes']}u\n"
             f"#define GDX_CHUNK_MAGIC {events['chunk_magic']:#x}ull\n#define GDX_WORDS {events['words']}",
             *(c_struct(name, fields) for name, fields in events["layout"].items()),

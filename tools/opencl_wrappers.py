@@ -8,7 +8,7 @@ from schema_model import HANDLES, Call, Param
 
 def as_word(expression: str, param_type: str) -> str:
     """A C expression widened to the 64-bit word that is recorded."""
-    if param_type.endswith("*") or param_type in HANDLES or param_type.endswith(("_callback", "_native_kernel")):
+    if param_type in HANDLES or param_type.endswith(("*", "_callback", "_native_kernel")):
         return f"(uint64_t)(uintptr_t){expression}"
     if param_type.startswith("CLegl") or param_type == "cl_GLsync":
         return f"(uint64_t)(uintptr_t){expression}"

@@ -1,6 +1,6 @@
 """The walk: bytes become a report, in one direction. Read this first.
 
-    run (lab) -> traces -> facts -> findings (detectors) -> diagnosis -> case -> report (elsewhere)
+run (lab) -> traces -> facts -> findings (detectors) -> diagnosis -> case -> report (elsewhere)
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ def find(facts: Iterable[Facts], outcome: Outcome) -> tuple[Finding, ...]:
     return tuple(sorted(merged.values(), key=lambda f: severity[f.severity]))
 
 
-def _diagnosis(findings: Sequence[Finding], outcome: Outcome, presence: loaded.Presence, calls: int) -> tuple[Diagnosis, ...]:
+def _diagnosis(
+    findings: Sequence[Finding], outcome: Outcome, presence: loaded.Presence, calls: int
+) -> tuple[Diagnosis, ...]:
     told = diagnose(findings, outcome)
     failed = outcome.kind in FAILED_OUTCOMES
     if told or not failed:
@@ -97,11 +99,22 @@ def _ended(traces: Iterable[Trace]) -> set[int]:
 def _process(facts: Facts, case_dir: Path) -> ProcessInfo:
     trace = facts.trace
     words = trace.last_words
-    ended = f"signal {words.signal}" if words else "reached its exit handlers" if trace.ended else "ended without exit handlers"
+    ended = (
+        f"signal {words.signal}"
+        if words
+        else "reached its exit handlers"
+        if trace.ended
+        else "ended without exit handlers"
+    )
     return ProcessInfo(
-        pid=trace.pid, ppid=trace.ppid, command=" ".join(trace.argv) or trace.exe,
+        pid=trace.pid,
+        ppid=trace.ppid,
+        command=" ".join(trace.argv) or trace.exe,
         trace=str(trace.path.relative_to(case_dir)) if trace.path.is_relative_to(case_dir) else str(trace.path),
-        calls=len(trace), launches=len(facts.launches), gaps=tuple(g.text for g in trace.gaps), ended=ended,
+        calls=len(trace),
+        launches=len(facts.launches),
+        gaps=tuple(g.text for g in trace.gaps),
+        ended=ended,
     )
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fake_opencl import FAKE_ERRNO, opencl_calls
+
 from schema_model import HANDLES, Call, Param
 
 COUNT = 2  # elements in every array that has a count

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from native_kit import ROOT, Kit, cc
+
 from opencl_header import BITFIELDS, POINTER_WIDE, used_types
 from schema_model import HANDLES, Call, load_calls
 

@@ -11,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "native"))
 
-from native_kit import Kit  # noqa: E402
+from native_kit import Kit
 
 Make = Callable[..., Path]
 

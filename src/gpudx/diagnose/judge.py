@@ -73,7 +73,9 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
     if finding.severity == "warning":
         return "inconclusive", "This is unusual and came before the failure, but nothing ties the failure to it."
     if surface is None:
-        return _likely(finding, "The program failed after it, without a crash or a failing call that could be tied to it.")
+        return _likely(
+            finding, "The program failed after it, without a crash or a failing call that could be tied to it."
+        )
     if finding.site and surface.site and finding.site.pid != surface.site.pid:
         return "inconclusive", "The fault is in another process than the one that failed."
     if same_call(finding, surface):
@@ -87,7 +89,10 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
 
 def _same_call(finding: Finding, surface: Finding) -> tuple[Status, str]:
     if surface.details.get("decoded"):
-        return "confirmed", "The program crashed inside this very call, at an address that follows from the wrong value."
+        return (
+            "confirmed",
+            "The program crashed inside this very call, at an address that follows from the wrong value.",
+        )
     if surface.id == "failed-call":
         return "confirmed", "The driver refused this very call."
     return "likely", "The program crashed inside this very call; the fault address does not show which value did it."
@@ -101,25 +106,45 @@ def _likely(finding: Finding, reason: str) -> tuple[Status, str]:
 def _surfaced_in(finding: Finding, surface: Finding) -> bool:
     """Is the failing call the launch that used what the finding is about, refused by the driver?"""
     launches = {(s.pid, s.number) for s in finding.others if s.launch is not None or s.status}
-    return surface.id == "failed-call" and surface.site is not None and (surface.site.pid, surface.site.number) in launches
+    return (
+        surface.id == "failed-call" and surface.site is not None and (surface.site.pid, surface.site.number) in launches
+    )
 
 
 def _tell(finding: Finding, verdict: Verdict, surface: Finding | None) -> Diagnosis:
     cause = cause_of(finding)
     return Diagnosis(
-        cause=cause.id, status=verdict.status, summary=finding.message, guilty=_guilty(finding.site, finding, surface),
-        victim=victim_of(finding, surface), evidence=verdict.counted, refutes_if=cause.refutes_if, fix=cause.fix,
-        reason=verdict.reason, findings=(finding.fingerprint,), not_counted=verdict.not_counted,
+        cause=cause.id,
+        status=verdict.status,
+        summary=finding.message,
+        guilty=_guilty(finding.site, finding, surface),
+        victim=victim_of(finding, surface),
+        evidence=verdict.counted,
+        refutes_if=cause.refutes_if,
+        fix=cause.fix,
+        reason=verdict.reason,
+        findings=(finding.fingerprint,),
+        not_counted=verdict.not_counted,
     )
 
 
 def _guilty(site: Site | None, finding: Finding, surface: Finding | None = None) -> Guilty | None:
     if site is None:
         return None
-    stack = site.host_stack or (surface.site.host_stack if surface and surface.site and same_call(finding, surface) else ())
+    stack = site.host_stack or (
+        surface.site.host_stack if surface and surface.site and same_call(finding, surface) else ()
+    )
     return Guilty(
-        api=site.api, call=site.call, number=site.number, kernel=site.kernel, launch=site.launch, argument=site.argument,
-        argument_name=site.argument_name, value=site.value, allocation=_allocation(finding), source=site.source,
+        api=site.api,
+        call=site.call,
+        number=site.number,
+        kernel=site.kernel,
+        launch=site.launch,
+        argument=site.argument,
+        argument_name=site.argument_name,
+        value=site.value,
+        allocation=_allocation(finding),
+        source=site.source,
         host_stack=stack,
     )
 
@@ -136,8 +161,15 @@ def _only_surface(surface: Finding) -> Diagnosis:
     cause = cause_of(surface)
     status: Status = "likely" if surface.id == "failed-call" else "inconclusive"
     return Diagnosis(
-        cause=cause.id, status=status, summary=surface.message, guilty=_guilty(surface.site, surface), victim=None,
-        evidence=surface.evidence, refutes_if=cause.refutes_if, fix=cause.fix, findings=(surface.fingerprint,),
+        cause=cause.id,
+        status=status,
+        summary=surface.message,
+        guilty=_guilty(surface.site, surface),
+        victim=None,
+        evidence=surface.evidence,
+        refutes_if=cause.refutes_if,
+        fix=cause.fix,
+        findings=(surface.fingerprint,),
         reason="Where it surfaced is known; no recorded fact says why.",
     )
 
@@ -145,11 +177,19 @@ def _only_surface(surface: Finding) -> Diagnosis:
 def unexplained(outcome: Outcome, calls: int) -> Diagnosis:
     """The program failed and nothing that was recorded is wrong: an honest end."""
     return Diagnosis(
-        cause=UNEXPLAINED, status="inconclusive", guilty=None, victim=None,
+        cause=UNEXPLAINED,
+        status="inconclusive",
+        guilty=None,
+        victim=None,
         summary="Nothing that was recorded explains the failure.",
-        evidence=(Evidence(outcome.summary), Evidence(f"{calls:,} recorded calls: none failed, none was in flight at the end.")),
+        evidence=(
+            Evidence(outcome.summary),
+            Evidence(f"{calls:,} recorded calls: none failed, none was in flight at the end."),
+        ),
         refutes_if="A call would have failed or been in flight, or a detector would have found a fault.",
-        fix=("Read the program's own output above: the fault may be in its host code.",
-             "Record again with --keep all if the report names gaps."),
+        fix=(
+            "Read the program's own output above: the fault may be in its host code.",
+            "Record again with --keep all if the report names gaps.",
+        ),
         reason="No detector found a fault and no call failed.",
     )

@@ -124,10 +124,15 @@ class Kernels:
         words = self._trace.record(position)
         numbers = self._trace.numbers(position)
         return Device(
-            handle=words["device"], name=self._trace.text(position), version=self._trace.text(position, "text2"),
-            type=words["type"], address_bits=words["address_bits"] or 64,
-            max_work_group_size=words["max_work_group_size"], local_mem_size=words["local_mem_size"],
-            global_mem_size=words["global_mem_size"], max_alloc_size=words["max_alloc_size"],
+            handle=words["device"],
+            name=self._trace.text(position),
+            version=self._trace.text(position, "text2"),
+            type=words["type"],
+            address_bits=words["address_bits"] or 64,
+            max_work_group_size=words["max_work_group_size"],
+            local_mem_size=words["local_mem_size"],
+            global_mem_size=words["global_mem_size"],
+            max_alloc_size=words["max_alloc_size"],
             max_item_sizes=numbers[:3],
         )
 
@@ -184,8 +189,12 @@ class Kernels:
 
     def _argument(self, position: int, words: dict[str, int], info: KernelInfo) -> ArgInfo:
         arg = ArgInfo(
-            index=words["index"], type=self._trace.text(position), name=self._trace.text(position, "text2"),
-            space=words["address_space"], access=words["access"], qualifiers=words["qualifiers"],
+            index=words["index"],
+            type=self._trace.text(position),
+            name=self._trace.text(position, "text2"),
+            space=words["address_space"],
+            access=words["access"],
+            qualifiers=words["qualifiers"],
         )
         if arg.space == LOCAL:
             return arg
@@ -212,8 +221,13 @@ class Kernels:
         layout = types.layout_of(arg.type, self.source(info.program, info.position), bits)
         if layout is None:
             return arg
-        return replace(arg, size=layout.size, tail_padding=layout.tail_padding, packed=layout.packed,
-                       scalar=types.scalar_of(arg.type))
+        return replace(
+            arg,
+            size=layout.size,
+            tail_padding=layout.tail_padding,
+            packed=layout.packed,
+            scalar=types.scalar_of(arg.type),
+        )
 
     # ---- objects ----
 

@@ -21,8 +21,13 @@ Bool = NDArray[np.bool_]
 class Declared:
     """Per-argument declarations as columns: what was declared for (kernel object row, argument index)."""
 
-    COLUMNS = (("size", np.int64, -1), ("memory", bool, False), ("read_only", bool, False), ("known", bool, False),
-               ("pointer", bool, False))
+    COLUMNS = (
+        ("size", np.int64, -1),
+        ("memory", bool, False),
+        ("read_only", bool, False),
+        ("known", bool, False),
+        ("pointer", bool, False),
+    )
 
     def __init__(self, kernels: Kernels) -> None:
         self._kernels = kernels
@@ -34,8 +39,13 @@ class Declared:
                 self._put(number, index, arg)
 
     def _put(self, number: int, index: int, arg: ArgInfo) -> None:
-        values = {"size": -1 if arg.size is None else arg.size, "memory": arg.is_memory, "read_only": arg.read_only,
-                  "known": True, "pointer": "*" in arg.type}
+        values = {
+            "size": -1 if arg.size is None else arg.size,
+            "memory": arg.is_memory,
+            "read_only": arg.read_only,
+            "known": True,
+            "pointer": "*" in arg.type,
+        }
         for name, value in values.items():
             self.tables[name][number, index] = value
 
@@ -127,8 +137,14 @@ class Launches:
             owner, raw = owner[given], raw[given]
         index, value = raw["index"].astype(np.int32), np.ascontiguousarray(raw["value"])
         return Arguments(
-            launch=owner, index=index, size=raw["size"], value=value, flags=raw["flags"], tail=raw["tail"],
-            setter=raw["setter"], object=self._named_objects(raw, index, value, owner),
+            launch=owner,
+            index=index,
+            size=raw["size"],
+            value=value,
+            flags=raw["flags"],
+            tail=raw["tail"],
+            setter=raw["setter"],
+            object=self._named_objects(raw, index, value, owner),
         )
 
     def _named_objects(self, raw: NDArray[np.void], index: NDArray[np.int32], value: U64, owner: I64) -> I64:
@@ -156,8 +172,14 @@ class Launches:
             at = int(args.tail[row])
             data = tail[at : at + size] if at + size <= len(tail) else data
         declared = info.args.get(index) if info else None
-        return {"index": index, "size": size, "bytes": data, "flags": int(args.flags[row]),
-                "object": int(args.object[row]), "declared": declared}
+        return {
+            "index": index,
+            "size": size,
+            "bytes": data,
+            "flags": int(args.flags[row]),
+            "object": int(args.object[row]),
+            "declared": declared,
+        }
 
 
 class SetArgs:

@@ -70,7 +70,7 @@ class Memory:
 
     def neighbours(self, address: int, position: int) -> list[int]:
         """The live allocations nearest below and above an address that lies in none."""
-        rows, first, _, _ = self._ranges
+        rows = self._ranges[0]
         alive = rows[self.live(rows, np.full(len(rows), position, np.int64))]
         alive = alive[self._objects.table["since"][alive] <= position]
         starts = self._objects.table["handle"][alive]

@@ -22,7 +22,17 @@ from gpudx.trace import CallInfo, Trace
 
 NEVER = np.int64(1) << np.int64(62)  # died: not while we watched
 KINDS = (
-    "context", "queue", "buffer", "subbuffer", "image", "pipe", "sampler", "program", "kernel", "svm", "device",
+    "context",
+    "queue",
+    "buffer",
+    "subbuffer",
+    "image",
+    "pipe",
+    "sampler",
+    "program",
+    "kernel",
+    "svm",
+    "device",
     "memory",
 )
 MEMORY = ("buffer", "subbuffer", "image", "pipe")
@@ -31,9 +41,21 @@ I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
 
 DTYPE = np.dtype(
-    [("handle", "<u8"), ("kind", "u1"), ("born", "<i8"), ("since", "<i8"), ("died", "<i8"), ("gone", "<i8"),
-     ("size", "<u8"), ("owner", "<i8"), ("parent", "<i8"), ("offset", "<u8"), ("flags", "<u8"), ("host_ptr", "<u8"),
-     ("number", "<i4")]
+    [
+        ("handle", "<u8"),
+        ("kind", "u1"),
+        ("born", "<i8"),
+        ("since", "<i8"),
+        ("died", "<i8"),
+        ("gone", "<i8"),
+        ("size", "<u8"),
+        ("owner", "<i8"),
+        ("parent", "<i8"),
+        ("offset", "<u8"),
+        ("flags", "<u8"),
+        ("host_ptr", "<u8"),
+        ("number", "<i4"),
+    ]
 )
 
 
@@ -60,7 +82,7 @@ class Objects:
         return KINDS[int(self.table["kind"][row])]
 
     def label(self, row: int) -> str:
-        """"buffer #3": the third buffer the process made. The name used in every sentence."""
+        """ "buffer #3": the third buffer the process made. The name used in every sentence."""
         return f"{self.kind(row)} #{int(self.table['number'][row])}"
 
     def rows_of(self, *kinds: str) -> I64:

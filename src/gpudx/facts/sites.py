@@ -17,8 +17,9 @@ from gpudx.trace import Trace
 class Sites:
     """Makes a Site of a position. Slow (it reads debug information), so only for what is reported."""
 
-    def __init__(self, trace: Trace, objects: Objects, kernels: Kernels, launches: Launches, errors: Errors,
-                 symbols: Symbols) -> None:
+    def __init__(
+        self, trace: Trace, objects: Objects, kernels: Kernels, launches: Launches, errors: Errors, symbols: Symbols
+    ) -> None:
         self._trace, self._objects, self._kernels, self._launches = trace, objects, kernels, launches
         self._errors, self._symbols = errors, symbols
 
@@ -33,12 +34,19 @@ class Sites:
         in_flight = int(self._trace.column("end", one)[0]) == 0
         failed = int(self._trace.column("status", one)[0]) != 0
         return Site(
-            call=info.name, number=position + 1, pid=self._trace.pid, tid=int(self._trace.column("tid", one)[0]),
-            api=info.api, kernel=self._kernels.name(kernel_row) if kernel_row >= 0 else None,
-            launch=launch + 1 if launch is not None else None, argument=argument,
-            argument_name=declared.name if declared else None, value=None if value is None else f"{value:#x}",
+            call=info.name,
+            number=position + 1,
+            pid=self._trace.pid,
+            tid=int(self._trace.column("tid", one)[0]),
+            api=info.api,
+            kernel=self._kernels.name(kernel_row) if kernel_row >= 0 else None,
+            launch=launch + 1 if launch is not None else None,
+            argument=argument,
+            argument_name=declared.name if declared else None,
+            value=None if value is None else f"{value:#x}",
             status="in flight" if in_flight else self._errors.status_name(position) if failed else None,
-            source=self._source(position), host_stack=self._stack(position),
+            source=self._source(position),
+            host_stack=self._stack(position),
         )
 
     def _kernel_row(self, position: int) -> int:

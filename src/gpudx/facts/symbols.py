@@ -44,17 +44,49 @@ MOST_DEPTH = 64  # of scopes in a function
 PAGE = 4096
 
 EHDR = np.dtype(
-    [("magic", "S6"), ("ident", "V10"), ("type", "<u2"), ("machine", "<u2"), ("version", "<u4"), ("entry", "<u8"),
-     ("phoff", "<u8"), ("shoff", "<u8"), ("flags", "<u4"), ("ehsize", "<u2"), ("phentsize", "<u2"), ("phnum", "<u2"),
-     ("shentsize", "<u2"), ("shnum", "<u2"), ("shstrndx", "<u2")]
+    [
+        ("magic", "S6"),
+        ("ident", "V10"),
+        ("type", "<u2"),
+        ("machine", "<u2"),
+        ("version", "<u4"),
+        ("entry", "<u8"),
+        ("phoff", "<u8"),
+        ("shoff", "<u8"),
+        ("flags", "<u4"),
+        ("ehsize", "<u2"),
+        ("phentsize", "<u2"),
+        ("phnum", "<u2"),
+        ("shentsize", "<u2"),
+        ("shnum", "<u2"),
+        ("shstrndx", "<u2"),
+    ]
 )
 PHDR = np.dtype(
-    [("type", "<u4"), ("flags", "<u4"), ("offset", "<u8"), ("vaddr", "<u8"), ("paddr", "<u8"), ("filesz", "<u8"),
-     ("memsz", "<u8"), ("align", "<u8")]
+    [
+        ("type", "<u4"),
+        ("flags", "<u4"),
+        ("offset", "<u8"),
+        ("vaddr", "<u8"),
+        ("paddr", "<u8"),
+        ("filesz", "<u8"),
+        ("memsz", "<u8"),
+        ("align", "<u8"),
+    ]
 )
 SHDR = np.dtype(
-    [("name", "<u4"), ("type", "<u4"), ("flags", "<u8"), ("addr", "<u8"), ("offset", "<u8"), ("size", "<u8"),
-     ("link", "<u4"), ("info", "<u4"), ("addralign", "<u8"), ("entsize", "<u8")]
+    [
+        ("name", "<u4"),
+        ("type", "<u4"),
+        ("flags", "<u8"),
+        ("addr", "<u8"),
+        ("offset", "<u8"),
+        ("size", "<u8"),
+        ("link", "<u4"),
+        ("info", "<u4"),
+        ("addralign", "<u8"),
+        ("entsize", "<u8"),
+    ]
 )
 SYM = np.dtype([("name", "<u4"), ("info", "u1"), ("other", "u1"), ("shndx", "<u2"), ("value", "<u8"), ("size", "<u8")])
 ELF64_LITTLE = b"\x7fELF\x02\x01"
@@ -356,7 +388,7 @@ class _Lines:
     files: tuple[str, ...]
 
     def source(self, address: int) -> str:
-        """"path:line" of an address, "" where the compiler gave no line."""
+        """ "path:line" of an address, "" where the compiler gave no line."""
         at = np.uint64(address)
         rows = np.flatnonzero((self.address[:-1] <= at) & (at < self.address[1:]) & ~self.ends[:-1])
         return self.name(int(self.file[rows[-1]]), int(self.line[rows[-1]])) if len(rows) else ""
@@ -571,8 +603,11 @@ class _Dwarf:
             machine.run()
         columns = list(zip(*machine.rows, strict=True)) or [(), (), (), ()]
         return _Lines(
-            np.array(columns[0], np.uint64), np.array(columns[1], np.int64), np.array(columns[2], np.int64),
-            np.array(columns[3], np.bool_), _files(program.header, _string(unit.get_top_DIE(), "DW_AT_comp_dir")),
+            np.array(columns[0], np.uint64),
+            np.array(columns[1], np.int64),
+            np.array(columns[2], np.int64),
+            np.array(columns[3], np.bool_),
+            _files(program.header, _string(unit.get_top_DIE(), "DW_AT_comp_dir")),
         )
 
     # ---- functions ----
@@ -834,7 +869,7 @@ class Symbols:
         return tuple(place.text(back) for place in self.places(address - back))
 
     def source(self, address: int, is_return_address: bool = True) -> str | None:
-        """"path/tensor.c:195" for an address, None where no line is known."""
+        """ "path/tensor.c:195" for an address, None where no line is known."""
         place = self.locate(address - 1 if is_return_address else address)
         return place.source or None if place else None
 
@@ -880,7 +915,7 @@ _MODIFIERS = re.compile(r"[rVK]*[RO]?")
 
 
 def pretty(name: str) -> str:
-    """"ns::Class::method" for a mangled C++ name without templates or operators; any other name unchanged."""
+    """ "ns::Class::method" for a mangled C++ name without templates or operators; any other name unchanged."""
     local = name.removeprefix("_ZL") if name.startswith("_ZL") else name.removeprefix("_Z")
     if not name.startswith("_Z"):
         return name

@@ -34,8 +34,16 @@ def _calls(facts: Facts) -> Iterator[Row]:
     for at in range(len(trace)):
         info = trace.info(at)
         open_ = not end[at]
-        yield (at + 1, f"{seconds[at]:.6f}", int(tids[at]), info.name, _kernel(facts, at, info), _values(facts, at, info),
-               _status(facts, at, int(status[at]), open_), None if open_ else f"{micro[at]:.1f}")
+        yield (
+            at + 1,
+            f"{seconds[at]:.6f}",
+            int(tids[at]),
+            info.name,
+            _kernel(facts, at, info),
+            _values(facts, at, info),
+            _status(facts, at, int(status[at]), open_),
+            None if open_ else f"{micro[at]:.1f}",
+        )
 
 
 def _kernel(facts: Facts, position: int, info: CallInfo) -> str | None:
@@ -73,9 +81,18 @@ def _launches(facts: Facts) -> Iterator[Row]:
         position = int(launches.position[row])
         sizes, groups = launches.geometry(row)
         queue = _value(facts, int(launches.queue[row]), "handle:queue", position)
-        yield (row + 1, position + 1, f"{seconds[row]:.6f}", int(launches.tid[row]), launches.name(row), queue,
-               _sizes(sizes), _sizes(groups), _arguments(facts, row),
-               _status(facts, position, int(launches.status[row]), not launches.done[row]))
+        yield (
+            row + 1,
+            position + 1,
+            f"{seconds[row]:.6f}",
+            int(launches.tid[row]),
+            launches.name(row),
+            queue,
+            _sizes(sizes),
+            _sizes(groups),
+            _arguments(facts, row),
+            _status(facts, position, int(launches.status[row]), not launches.done[row]),
+        )
 
 
 def _sizes(sizes: tuple[int, ...]) -> str:
@@ -101,8 +118,16 @@ def _allocations(facts: Facts) -> Iterator[Row]:
         entry = objects.table[row]
         died = None if entry["died"] == NEVER else int(entry["died"]) + 1
         parent = objects.label(int(entry["parent"])) if entry["parent"] >= 0 else None
-        yield (objects.label(int(row)), f"{int(entry['handle']):#x}", int(entry["size"]), "released" if died else "live",
-               int(entry["born"]) + 1, died, parent, int(entry["offset"]) if parent else None)
+        yield (
+            objects.label(int(row)),
+            f"{int(entry['handle']):#x}",
+            int(entry["size"]),
+            "released" if died else "live",
+            int(entry["born"]) + 1,
+            died,
+            parent,
+            int(entry["offset"]) if parent else None,
+        )
 
 
 def _errors(facts: Facts) -> Iterator[Row]:
@@ -113,7 +138,10 @@ def _errors(facts: Facts) -> Iterator[Row]:
 
 TABLES = {
     "calls": (("number", "time_s", "thread", "call", "kernel", "values", "status", "us"), _calls),
-    "launches": (("launch", "number", "time_s", "thread", "kernel", "queue", "global", "local", "arguments", "status"), _launches),
+    "launches": (
+        ("launch", "number", "time_s", "thread", "kernel", "queue", "global", "local", "arguments", "status"),
+        _launches,
+    ),
     "allocations": (("name", "handle", "bytes", "state", "made_by", "released_by", "parent", "offset"), _allocations),
     "errors": (("number", "thread", "call", "kernel", "status", "source", "stack"), _errors),
 }

@@ -22,8 +22,15 @@ from gpudx.trace.schema import KNOWN_VERSION, MAX_SCHEMA_BYTES, CallInfo, TraceS
 MAGIC = b"gpudxtr1"
 # The first fields of every header, in every version: enough to find the schema text, which describes the rest.
 HEAD = np.dtype(
-    [("magic", "S8"), ("version", "<u4"), ("header_bytes", "<u4"), ("schema_offset", "<u8"), ("schema_bytes", "<u8"),
-     ("unit_bytes", "<u8"), ("first_unit", "<u8")]
+    [
+        ("magic", "S8"),
+        ("version", "<u4"),
+        ("header_bytes", "<u4"),
+        ("schema_offset", "<u8"),
+        ("schema_bytes", "<u8"),
+        ("unit_bytes", "<u8"),
+        ("first_unit", "<u8"),
+    ]
 )
 RING, LEDGER, LARGE = 1, 2, 3
 LONG = 512  # bytes of a blob that are compared with others
@@ -74,10 +81,14 @@ class Trace:
 
     def _read_head(self) -> np.void:
         if len(self._bytes) < HEAD.itemsize:
-            raise UserError(f"{self.path}: not a gpudx trace, or cut before its header ended; record the program again.")
+            raise UserError(
+                f"{self.path}: not a gpudx trace, or cut before its header ended; record the program again."
+            )
         head = self._bytes[: HEAD.itemsize].view(HEAD)[0]
         if head["magic"] != MAGIC:
-            raise UserError(f"{self.path}: not a gpudx trace (it does not begin as one); give a file made by `gpudx run`.")
+            raise UserError(
+                f"{self.path}: not a gpudx trace (it does not begin as one); give a file made by `gpudx run`."
+            )
         if int(head["version"]) > KNOWN_VERSION:
             raise UserError(
                 f"{self.path}: written by a newer gpudx (trace format {int(head['version'])}, this one reads up to "
@@ -106,8 +117,17 @@ class Trace:
         """(offset, kind, lane, first_seq, laps) of each chunk that was published."""
         unit, layout = self.schema.unit_bytes, self.schema.layouts["chunk"]
         offsets = np.arange(self._first_unit, max(len(self._bytes) - layout.itemsize + 1, self._first_unit), unit)
-        found = np.zeros(len(offsets), dtype=[("offset", "<u8"), ("kind", "<u4"), ("units", "<u4"), ("lane", "<u4"),
-                                              ("laps", "<u4"), ("first_seq", "<u8")])
+        found = np.zeros(
+            len(offsets),
+            dtype=[
+                ("offset", "<u8"),
+                ("kind", "<u4"),
+                ("units", "<u4"),
+                ("lane", "<u4"),
+                ("laps", "<u4"),
+                ("first_seq", "<u8"),
+            ],
+        )
         inside = 0  # units of a large blob, which hold what the program wrote, not chunks
         for i, offset in enumerate(offsets):
             if inside:
@@ -156,9 +176,13 @@ class Trace:
     def _header_gaps(self) -> list[Gap]:
         header, gaps = self.header, []
         if dropped := int(header["dropped"]):
-            gaps.append(Gap("dropped", f"{dropped} calls made by signal handlers inside the recorder are missing", dropped))
+            gaps.append(
+                Gap("dropped", f"{dropped} calls made by signal handlers inside the recorder are missing", dropped)
+            )
         if lost := int(header["lost_ledger"]):
-            gaps.append(Gap("ledger-full", f"{lost} object records are missing because the ledger or the disk was full", lost))
+            gaps.append(
+                Gap("ledger-full", f"{lost} object records are missing because the ledger or the disk was full", lost)
+            )
         if error := int(header["error"]):
             why = self.schema.recorder_errors.get(error, f"reason {error}").replace("_", " ")
             gaps.append(Gap("stopped", f"recording stopped before the program did: {why}"))
@@ -375,9 +399,14 @@ class Trace:
         stack, _ = self._at(int(header["stack_blob"]), int(header["stack_bytes"]))
         when = np.array([header["signal_ticks"]], np.uint64)
         return LastWords(
-            signal=int(header["signal"]), code=int(header["signal_code"]), tid=int(header["signal_tid"]),
-            address=int(header["signal_address"]), pc=int(header["signal_pc"]), sp=int(header["signal_sp"]),
-            registers=tuple(int(r) for r in header["signal_registers"]), stack=stack,
+            signal=int(header["signal"]),
+            code=int(header["signal_code"]),
+            tid=int(header["signal_tid"]),
+            address=int(header["signal_address"]),
+            pc=int(header["signal_pc"]),
+            sp=int(header["signal_sp"]),
+            registers=tuple(int(r) for r in header["signal_registers"]),
+            stack=stack,
             time_s=float(self.seconds(when)[0]),
         )
 

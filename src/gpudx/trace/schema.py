@@ -26,7 +26,13 @@ NEEDED_FIELDS = {
         "char": "exe argv",
     },
     "chunk": {"u64": "magic first_seq", "u32": "kind units lane laps"},
-    "slot": {"u64": "seq begin end caller", "u64[]": "w", "i32": "status", "u16": "call flags", "u32": "blob blob_bytes tid"},
+    "slot": {
+        "u64": "seq begin end caller",
+        "u64[]": "w",
+        "i32": "status",
+        "u16": "call flags",
+        "u32": "blob blob_bytes tid",
+    },
     "part": {"u32": "field bytes"},
     "argument": {"u16": "index flags", "u32": "size tail setter", "u64": "value"},
 }

@@ -17,8 +17,15 @@ from elftools.elf.elffile import ELFFile
 
 LOADER = "libOpenCL.so.1"
 SYSTEM = (
-    "/usr/lib/*-linux-gnu", "/lib/*-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib", "/lib", "/usr/local/lib",
-    "/usr/local/cuda/lib64", "/opt/rocm/lib",
+    "/usr/lib/*-linux-gnu",
+    "/lib/*-linux-gnu",
+    "/usr/lib64",
+    "/lib64",
+    "/usr/lib",
+    "/lib",
+    "/usr/local/lib",
+    "/usr/local/cuda/lib64",
+    "/opt/rocm/lib",
 )
 BY_SYMBOLS = "libgpudx-opencl.so"
 VARIABLE = "GPUDX_OPENCL"  # auto, layer or symbols

@@ -11,13 +11,31 @@ import re
 from dataclasses import dataclass
 
 SCALARS = {
-    "bool": 1, "char": 1, "uchar": 1, "short": 2, "ushort": 2, "half": 2, "int": 4, "uint": 4, "float": 4,
-    "long": 8, "ulong": 8, "double": 8,
+    "bool": 1,
+    "char": 1,
+    "uchar": 1,
+    "short": 2,
+    "ushort": 2,
+    "half": 2,
+    "int": 4,
+    "uint": 4,
+    "float": 4,
+    "long": 8,
+    "ulong": 8,
+    "double": 8,
 }
 SPELLINGS = {
-    "unsigned char": "uchar", "unsigned short": "ushort", "unsigned int": "uint", "unsigned": "uint",
-    "unsigned long": "ulong", "signed char": "char", "signed int": "int", "signed": "int", "long int": "long",
-    "unsigned long int": "ulong", "short int": "short",
+    "unsigned char": "uchar",
+    "unsigned short": "ushort",
+    "unsigned int": "uint",
+    "unsigned": "uint",
+    "unsigned long": "ulong",
+    "signed char": "char",
+    "signed int": "int",
+    "signed": "int",
+    "long int": "long",
+    "unsigned long int": "ulong",
+    "short int": "short",
 }
 FLOATS = {"half", "float", "double"}
 POINTER_WIDE = {"size_t", "ptrdiff_t", "intptr_t", "uintptr_t"}
