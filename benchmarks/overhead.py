@@ -58,7 +58,7 @@ def run_kernels(kit: Kit, program: Path, way: Way, items: int, before: int) -> f
     folder = kit.folder / "traces"
     folder.mkdir(exist_ok=True)
     env = {**kit.environment(way, folder), "POCL_DEVICES": "basic"}
-    command = [program, str(LAUNCHES), str(items), str(before)]
+    command: list[str | Path] = [program, str(LAUNCHES), str(items), str(before)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
     shutil.rmtree(folder)
     return float(done.stdout)

@@ -118,6 +118,13 @@ static bool comes_again(int number, const siginfo_t *info)
     return !(number == SIGBUS && info->si_code == BUS_MCEERR_AO);
 }
 
+static void (*_Atomic wait_before_death)(void);
+
+void gdx_before_death(void (*wait)(void))
+{
+    atomic_store(&wait_before_death, wait);
+}
+
 static void last_words(int number, siginfo_t *info, void *context)
 {
     struct gdx_header *header = gdx_own_header();
@@ -125,6 +132,9 @@ static void last_words(int number, siginfo_t *info, void *context)
     int saved = errno;
     if (may_speak(header)) {
         speak(header, number, info, context);
+        void (*wait)(void) = atomic_load(&wait_before_death);
+        if (wait)
+            wait();
         atomic_store(&finished, 1);
     } else if (header && header->pid == (uint32_t)getpid() && header->signal_tid != (uint32_t)syscall(SYS_gettid)) {
         let_finish();  /* not where the speaker itself faulted again: it would wait for itself */

@@ -40,5 +40,6 @@ char *gdx_read_maps(size_t *bytes);  /* /proc/self/maps; NULL when it cannot be 
 void gdx_free_maps(char *text);
 
 void gdx_watch_signals(void);        /* last words on SIGSEGV and its like, where the program has no handler */
+void gdx_before_death(void (*wait)(void));   /* called at the end of the last words; system calls only */
 struct gdx_header *gdx_own_header(void);                  /* recorder.c */
 char *gdx_last_room(size_t bytes, uint32_t *where);       /* recorder.c */

@@ -36,11 +36,30 @@ static inline bool gdx_cu_begin(struct gdx_open *open, uint32_t call, void *call
     return true;
 }
 
+/* ---- dump.c: a core dump of the device is on its way; the process's end waits for it ---- */
+
+void gdx_cu_expect_dump(void);
+
 /* ---- endings ---- */
+
+/* Failures of work that ran earlier are reported by whichever call comes next, queries included. */
+static inline bool gdx_cu_of_earlier_work(CUresult status)
+{
+    return status == CUDA_ERROR_ECC_UNCORRECTABLE || status == CUDA_ERROR_NVLINK_UNCORRECTABLE
+        || status == CUDA_ERROR_CONTAINED || status == CUDA_ERROR_UNKNOWN
+        || (status >= CUDA_ERROR_ILLEGAL_ADDRESS && status <= CUDA_ERROR_TENSOR_MEMORY_LEAK);
+}
+
+static inline void gdx_cu_look_at(CUresult status)
+{
+    if (GDX_UNLIKELY(status != CUDA_SUCCESS) && gdx_cu_of_earlier_work(status))
+        gdx_cu_expect_dump();
+}
 
 static inline void gdx_cu_end(struct gdx_open *open, CUresult status)
 {
     gdx_end(open, status);
+    gdx_cu_look_at(status);
 }
 
 /* For calls that put work into a stream. Asked afterwards, because only then is the stream known to be a good one. */
@@ -49,15 +68,7 @@ static inline void gdx_cu_end_on(struct gdx_open *open, CUstream queue, bool own
     if (GDX_UNLIKELY(atomic_load_explicit(&gdx_cu_captures, memory_order_relaxed) > 0) && status == CUDA_SUCCESS
         && gdx_still_open(open) && gdx_cu_is_captured(queue, own_thread))
         open->slot->flags |= GDX_FLAG_captured;
-    gdx_end(open, status);
-}
-
-/* Failures of work that ran earlier are reported by whichever call comes next, queries included. */
-static inline bool gdx_cu_of_earlier_work(CUresult status)
-{
-    return status == CUDA_ERROR_ECC_UNCORRECTABLE || status == CUDA_ERROR_NVLINK_UNCORRECTABLE
-        || status == CUDA_ERROR_CONTAINED || status == CUDA_ERROR_UNKNOWN
-        || (status >= CUDA_ERROR_ILLEGAL_ADDRESS && status <= CUDA_ERROR_TENSOR_MEMORY_LEAK);
+    gdx_cu_end(open, status);
 }
 
 /* "Not ready" is an answer, not a failure. */
@@ -69,14 +80,14 @@ static inline bool gdx_cu_worth_noting(CUresult status)
 static inline void gdx_cu_end_query(struct gdx_open *open, CUresult status)
 {
     if (gdx_cu_of_earlier_work(status))
-        gdx_end(open, status);
+        gdx_cu_end(open, status);
     else
         gdx_end_quiet(open, status);
 }
 
 static inline void gdx_cu_end_late(struct gdx_open *open, CUresult status)
 {
-    gdx_end(open, status);
+    gdx_cu_end(open, status);
 }
 
 /* ---- words ---- */

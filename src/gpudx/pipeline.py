@@ -6,17 +6,20 @@ run (lab) -> traces -> facts -> findings (detectors) -> diagnosis -> case -> rep
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from gpudx import __version__, casefile, native
 from gpudx.detectors import Run, detect_all
-from gpudx.diagnose import diagnose
+from gpudx.diagnose import device_faults, diagnose
 from gpudx.diagnose.judge import unexplained
 from gpudx.errors import UserError
+from gpudx.evidence import cuda_coredump
+from gpudx.evidence.cuda_coredump import Dump
 from gpudx.facts import Facts, derive
 from gpudx.lab import loaded, program
+from gpudx.lab.environment import DUMPS
 from gpudx.lab.outcome import outcome as outcome_of
 from gpudx.lab.recorded import RunResult
 from gpudx.model import Case, Diagnosis, Finding, Observation, Outcome, ProcessInfo
@@ -33,7 +36,9 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path) -> Case
     facts = [derive(trace) for trace in traces]
     outcome = outcome_of(run, _fault_address(traces, run.pid))
     presence = loaded.judge(run, lambda path: program.inspect(path, native.library()), _ended(traces))
-    findings = find(facts, outcome)
+    dumps, unread = _dumps(case_dir / DUMPS)
+    findings = merge([*find(facts, outcome), *_device_faults(dumps, facts)])
+    unreadable += unread
     calls, launches = sum(map(len, traces)), sum(len(f.launches) for f in facts)
     case = Case(
         command=tuple(command),
@@ -53,12 +58,34 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path) -> Case
 
 
 def find(facts: Iterable[Facts], outcome: Outcome) -> tuple[Finding, ...]:
-    """All findings of all processes; the same fault is told once, with its count."""
-    merged: dict[str, Finding] = {}
+    """What the detectors find in all processes."""
+    return merge(finding for one in facts for finding in detect_all(one, Run(outcome)))
+
+
+def _dumps(folder: Path) -> tuple[dict[int, Dump], list[str]]:
+    """The device's own records by process, and a sentence for each that cannot be read."""
+    found, unreadable = {}, []
+    for path in sorted(folder.glob("*.nvcudmp")):
+        try:
+            found[int(path.stem)] = cuda_coredump.read(path)
+        except (UserError, ValueError) as error:
+            unreadable.append(str(error))
+    return found, unreadable
+
+
+def _device_faults(dumps: dict[int, Dump], facts: Iterable[Facts]) -> Iterator[Finding]:
+    """Faults that the device recorded itself, joined to the launches that made them."""
     for one in facts:
-        for finding in detect_all(one, Run(outcome)):
-            earlier = merged.get(finding.fingerprint)
-            merged[finding.fingerprint] = replace(earlier, count=earlier.count + finding.count) if earlier else finding
+        if one.trace.pid in dumps:
+            yield from device_faults.join(dumps[one.trace.pid], one)
+
+
+def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The same fault is told once, with its count; errors first."""
+    merged: dict[str, Finding] = {}
+    for finding in findings:
+        earlier = merged.get(finding.fingerprint)
+        merged[finding.fingerprint] = replace(earlier, count=earlier.count + finding.count) if earlier else finding
     severity = {"error": 0, "warning": 1, "info": 2}
     return tuple(sorted(merged.values(), key=lambda f: severity[f.severity]))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from cuda_kit import PROGRAMS, WAYS, Kit, decode, of
+from cuda_kit import PROGRAMS, WAYS, Kit, decode, of, values
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -148,3 +148,16 @@ def test_no_name_of_the_driver_is_exported(kit: Kit) -> None:
     exported = {line.split()[-1] for line in table.splitlines()}
     assert "dlsym" in exported
     assert not {name for name in exported if name.startswith(("cu", "gdx", "rec_"))}
+
+
+def test_tools_of_the_driver_get_its_own_functions(kit: Kit) -> None:
+    """And a function that comes from there is described once the driver has accepted a launch of it."""
+    tool = kit.library(PROGRAMS / "tool.c", "libnvidia-test.so")
+    plain, recorded = kit.both([kit.program("uses_tool"), tool])
+    assert plain.returncode == 0 and recorded.seen == plain.seen
+    trace = recorded.trace()
+    calls = decode(trace)
+    assert not of(calls, "cuModuleLoadData", "cuModuleGetFunction")
+    first, second = of(calls, "cuLaunchKernel")
+    assert not values(trace, first.position) and first.flags & trace.schema.flags["cut"]
+    assert [data for _, _, data in values(trace, second.position)] == [b"\1\0\0\0", b"\2\0\0\0"]

@@ -86,6 +86,24 @@ def test_seeds_and_sizes_are_silent(world: Make, look: Look) -> None:
     assert not [f for f in look(process) if f.id == TYPE]
 
 
+def test_counter_of_a_random_generator_is_silent(world: Make, look: Look) -> None:
+    """It began in the range of ordinary floats by chance, and so it stays there."""
+    process = world()
+    kernel = process.kernel("f", [Arg("int", "counter")])
+    for step in range(30):
+        process.set_arg(kernel, 0, 0x40BDC23C + step * 0x00400265, 4)
+    assert not [f for f in look(process) if f.id == TYPE]
+
+
+def test_several_unrelated_floats_for_an_integer(world: Make, look: Look) -> None:
+    process = world()
+    kernel = process.kernel("f", [Arg("int", "count")])
+    for bits in (0x3DCCCCCD, 0x42C80000, 0x3E99999A, 0x40490FDB):  # 0.1, 100, 0.3, pi
+        process.set_arg(kernel, 0, bits, 4)
+    (finding,) = [f for f in look(process) if f.id == TYPE]
+    assert "seems to hold a float: 0.1" in finding.message
+
+
 def test_missing_argument(opencl: OpenCL) -> None:
     finding = opencl.run("never_set", "missing").only(NEVER)
     assert finding.severity == "error"
@@ -151,3 +169,17 @@ def test_reused_address_that_was_set_again_is_silent(world: Make, look: Look) ->
         process.launch(kernel, (64,))
         process.release(address)
     assert not [f for f in look(process) if f.severity == "error"]
+
+
+def test_arguments_set_through_an_extension_are_silent(world: Make, look: Look) -> None:
+    process = world()
+    process.call("clGetExtensionFunctionAddressForPlatform", texts={"function_name": "clSetKernelArgMemPointerINTEL"})
+    process.launch(process.kernel("scale", [Arg("float*", "data", GLOBAL)]), (64,))
+    assert not [f for f in look(process) if f.id == NEVER]
+
+
+def test_launch_that_was_accepted_without_its_arguments(world: Make, look: Look) -> None:
+    process = world()
+    process.launch(process.kernel("scale", [Arg("float*", "data", GLOBAL)]), (64,))
+    (finding,) = [f for f in look(process) if f.id == NEVER]
+    assert finding.severity == "error"

@@ -61,6 +61,16 @@ def test_thousands_of_followers_are_one_finding(world: Make, look: Look) -> None
     )
 
 
+def test_doing_it_by_other_means_is_not_ignoring(world: Make, look: Look) -> None:
+    """A buffer cannot be mapped, so it is read instead."""
+    process = world()
+    buffer = process.buffer(64)
+    process.call("clEnqueueFillBuffer", queue=process.queue, buffer=buffer, size=64)
+    process.call("clEnqueueMapBuffer", queue=process.queue, buffer=buffer, size=64, status=-12)
+    process.call("clEnqueueReadBuffer", queue=process.queue, buffer=buffer, size=64)
+    assert not look(process, "exit")
+
+
 @pytest.mark.parametrize(
     ("mode", "text"),
     [

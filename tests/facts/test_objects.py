@@ -120,6 +120,42 @@ def test_functions_are_numbered_by_program_and_name(process: World, tmp_path: Pa
     assert facts.kernels.functions(np.append(rows, -1)).tolist() == [0, 1, 0, -1]
 
 
+def test_driver_that_gives_the_same_object_out_again(process: World, tmp_path: Path) -> None:
+    """Two calls make the same sampler: it lives until both are released."""
+    handle = process.create("clCreateSampler", context=process.context)
+    process.create("clCreateSampler", context=process.context, result=handle)
+    first = process.call("clReleaseSampler", sampler=handle)
+    last = process.call("clReleaseSampler", sampler=handle)
+    objects = _objects(process, tmp_path)
+    assert _at(objects, handle, first + 1) is not None
+    assert _at(objects, handle, last + 1) is None
+
+
+def test_image_made_from_a_buffer_holds_it(process: World, tmp_path: Path) -> None:
+    buffer = process.buffer(4096)
+    desc = bytes(64) + buffer.to_bytes(8, "little")
+    image = process.create("clCreateImage", context=process.context, arrays={"desc": desc})
+    released = process.release(buffer)
+    last = process.release(image)
+    objects = _objects(process, tmp_path)
+    assert objects.label(int(objects.table["parent"][_row(objects, "image #1")])) == "buffer #1"
+    assert _at(objects, buffer, released + 1) == "buffer #1"
+    assert _at(objects, buffer, last + 1) is None
+
+
+def test_list_of_freed_pointers_is_not_taken_for_an_event(process: World, tmp_path: Path) -> None:
+    pointer = process.create("clSVMAlloc", context=process.context, size=64)
+    process.call(
+        "clEnqueueSVMFree",
+        queue=process.queue,
+        num_svm=1,
+        event=0x1234,
+        arrays={"svm_list": pointer.to_bytes(8, "little")},
+    )
+    objects = _objects(process, tmp_path)
+    assert 0x1234 not in objects.table["handle"].tolist()
+
+
 @pytest.fixture(scope="module")
 def recorded(opencl: OpenCL) -> Facts:
     run = opencl.run("objects")

@@ -6,7 +6,10 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from gpudx import native
+
 HERE = Path(__file__).resolve().parent
-BUILT = Path(os.environ.get("GPUDX_TEST_LIB", HERE.parents[1] / "build/native/libgpudx.so"))
+CANDIDATES = (os.environ.get("GPUDX_TEST_LIB"), native.PACKAGED / "libgpudx.so", HERE.parents[1] / "build/native/libgpudx.so")
+BUILT = next((path for path in map(Path, filter(None, CANDIDATES)) if path.is_file()), HERE / "libgpudx.so")
 
 Build = Callable[..., Path]

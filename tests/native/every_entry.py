@@ -52,7 +52,9 @@ def value_of(call: Call, number: int, index: int, param: Param, again: bool) -> 
     if param.name == "errcode" or call.is_out_event(param):
         return Value("NULL" if again else ("&err" if param.name == "errcode" else "&event"))
     if param.name in call.arrays:
-        return Value(f"({param.type})" + {"text": f'"text-{number}"', "zero-ended": "list"}.get(call.arrays[param.name], "data"))
+        return Value(
+            f"({param.type})" + {"text": f'"text-{number}"', "zero-ended": "list"}.get(call.arrays[param.name], "data")
+        )
     if param.name in call.arrays.values():
         return Value(str(COUNT), COUNT)
     if param.pointer:
@@ -91,7 +93,11 @@ def _lines(call: Call, number: int, again: bool) -> list[str]:
 
 def program() -> str:
     """The C source."""
-    body = ["    for (unsigned i = 0; i < sizeof data; i++)", "        data[i] = (unsigned char)((7 * i + 3) % 251);", "    errno = 5;"]
+    body = [
+        "    for (unsigned i = 0; i < sizeof data; i++)",
+        "        data[i] = (unsigned char)((7 * i + 3) % 251);",
+        "    errno = 5;",
+    ]
     for number, call in enumerate(opencl_calls()):
         body += _lines(call, number, False) + _lines(call, number, True)
     return HEAD + "\nint main(void)\n{\n" + "\n".join([*body, "    return 0;"]) + "\n}\n"

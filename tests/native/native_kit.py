@@ -181,10 +181,18 @@ class Kit:
         full = {**self.environment(way, place, keep), **(env or {})}
         done = subprocess.run(
             [str(part) for part in command],
-            env=full, capture_output=True, text=True, errors="replace", timeout=timeout, check=False, cwd=self.folder,
+            env=full,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            check=False,
+            cwd=self.folder,
         )
         return Ran(done.returncode, done.stdout, done.stderr, place)
 
-    def both(self, command: Sequence[str | Path], *, keep: str = "", env: Mapping[str, str] | None = None) -> tuple[Ran, Ran]:
+    def both(
+        self, command: Sequence[str | Path], *, keep: str = "", env: Mapping[str, str] | None = None
+    ) -> tuple[Ran, Ran]:
         """The same command without and with the recorder."""
         return self.run(command, "plain", env=env), self.run(command, "symbols", keep=keep, env=env)

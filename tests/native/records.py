@@ -30,7 +30,8 @@ def word(thread: NDArray[np.uint64], counter: NDArray[np.uint64], i: int) -> NDA
     with np.errstate(over="ignore"):
         x = (thread + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15) + counter * np.uint64(0xBF58476D1CE4E5B9)
         x = x + np.uint64(i * 0x94D049BB133111EB & 0xFFFFFFFFFFFFFFFF)
-    return x ^ (x >> np.uint64(29))
+    mixed: NDArray[np.uint64] = x ^ (x >> np.uint64(29))
+    return mixed
 
 
 def read(trace: Trace, call: str = RING_CALL) -> Read:

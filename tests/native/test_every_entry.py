@@ -89,7 +89,13 @@ def test_a_failing_call_leaves_its_results_alone(kit: Kit, tmp_path: Path) -> No
     ran = kit.run([kit.program("refused")], "symbols")
     assert ran.seen == kit.run([kit.program("refused")], "plain").seen == (0, "refused\n", "")
     trace = ran.trace()
-    for name in ("clEnqueueNDRangeKernel", "clEnqueueTask", "clEnqueueMarker", "clEnqueueReadBuffer", "clEnqueueMapBuffer"):
+    for name in (
+        "clEnqueueNDRangeKernel",
+        "clEnqueueTask",
+        "clEnqueueMarker",
+        "clEnqueueReadBuffer",
+        "clEnqueueMapBuffer",
+    ):
         (position,) = records_of(trace, name)
         assert int(trace.column("status")[position]) == -36, name
         assert trace.record(position)["event"] == 0, name

@@ -100,8 +100,21 @@ def test_fork_of_a_threaded_program(kit: Kit) -> None:
     assert len(ran.traces()) == 61
 
 
-EXECS = ["execv", "execve", "execvp", "execvpe", "execl", "execlp", "execle", "fexecve", "vfork", "posix_spawn", "posix_spawnp",
-         "system", "popen"]
+EXECS = [
+    "execv",
+    "execve",
+    "execvp",
+    "execvpe",
+    "execl",
+    "execlp",
+    "execle",
+    "fexecve",
+    "vfork",
+    "posix_spawn",
+    "posix_spawnp",
+    "system",
+    "popen",
+]
 
 
 @pytest.mark.parametrize("how", EXECS)
@@ -124,9 +137,18 @@ def test_programs_started_without_us_are_noted(kit: Kit, how: str) -> None:
 # ---- signals ----
 
 DEATHS = {
-    "abort": signal.SIGABRT, "raise_abrt": signal.SIGABRT, "kill_abrt": signal.SIGABRT, "kill_segv": signal.SIGSEGV,
-    "segv": signal.SIGSEGV, "fpe": signal.SIGFPE, "ill": signal.SIGILL, "bus": signal.SIGBUS, "sys": signal.SIGSYS,
-    "thread": signal.SIGSEGV, "driver": signal.SIGSEGV, "overflow_other_stack": signal.SIGSEGV,
+    "abort": signal.SIGABRT,
+    "raise_abrt": signal.SIGABRT,
+    "kill_abrt": signal.SIGABRT,
+    "kill_segv": signal.SIGSEGV,
+    "segv": signal.SIGSEGV,
+    "fpe": signal.SIGFPE,
+    "ill": signal.SIGILL,
+    "bus": signal.SIGBUS,
+    "sys": signal.SIGSYS,
+    "thread": signal.SIGSEGV,
+    "driver": signal.SIGSEGV,
+    "overflow_other_stack": signal.SIGSEGV,
 }
 SILENT_DEATHS = {"kill_term": signal.SIGTERM, "blocked": signal.SIGSEGV, "overflow": signal.SIGSEGV}
 
@@ -201,7 +223,11 @@ def test_a_limit_on_file_size_from_the_start(kit: Kit) -> None:
     folder = kit.folder / "no-files"
     folder.mkdir()
     done = subprocess.run(
-        [program], env=kit.environment("symbols", folder), capture_output=True, text=True, check=False,
+        [program],
+        env=kit.environment("symbols", folder),
+        capture_output=True,
+        text=True,
+        check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
     )
     assert (done.returncode, done.stdout, done.stderr) == (7, "done\n", "")
@@ -218,7 +244,11 @@ def test_under_a_limit_on_memory_little_is_taken(kit: Kit) -> None:
     folder = kit.folder / "little-memory"
     folder.mkdir()
     done = subprocess.run(
-        [kit.program("calls"), "300000"], env=kit.environment("symbols", folder), capture_output=True, text=True, check=False,
+        [kit.program("calls"), "300000"],
+        env=kit.environment("symbols", folder),
+        capture_output=True,
+        text=True,
+        check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
     )
     assert (done.returncode, done.stdout, done.stderr) == (7, "done\n", "")
@@ -236,7 +266,9 @@ def test_no_more_files_may_be_opened(kit: Kit, count: int) -> None:
 @contextlib.contextmanager
 def small_disk(folder: Path, size: str) -> Iterator[Path]:
     folder.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True, check=False)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], capture_output=True, check=False
+    )
     if done.returncode:
         pytest.skip("cannot mount a tmpfs here")
     try:
@@ -287,7 +319,13 @@ def test_the_program_moves(kit: Kit, tmp_path: Path, move: str) -> None:
 @pytest.mark.parametrize("place", ["missing", "file", "long", "proc", "empty"])
 def test_traces_cannot_be_written(kit: Kit, tmp_path: Path, place: str) -> None:
     (tmp_path / "file").write_text("")
-    where = {"missing": tmp_path / "a/b", "file": tmp_path / "file", "long": "/x" * 2000, "proc": "/proc/self", "empty": ""}
+    where = {
+        "missing": tmp_path / "a/b",
+        "file": tmp_path / "file",
+        "long": "/x" * 2000,
+        "proc": "/proc/self",
+        "empty": "",
+    }
     ran = kit.run([kit.program("calls"), "5000"], "symbols", env={"GPUDX_DIR": str(where[place])})
     assert ran.seen == (7, "done\n", "")
 
@@ -298,7 +336,10 @@ def test_the_directory_is_removed(kit: Kit, tmp_path: Path) -> None:
     env = kit.environment("symbols", folder)
     done = subprocess.run(
         ["sh", "-c", 'rm -rf "$GPUDX_DIR"; exec "$0" 5000', kit.program("calls")],
-        env=env, capture_output=True, text=True, check=False,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (7, "done\n", "")
 

@@ -48,7 +48,9 @@ def tables() -> tuple[dict[str, Any], list[Call]]:
 
 def comparison(call: Call, place: int) -> list[str]:
     """C lines that compile only if the entry is where and what the Khronos table says."""
-    lines = [f'_Static_assert(offsetof(struct _cl_icd_dispatch, {call.name}) == {place} * sizeof(void *), "{call.name}");']
+    lines = [
+        f'_Static_assert(offsetof(struct _cl_icd_dispatch, {call.name}) == {place} * sizeof(void *), "{call.name}");'
+    ]
     if call.skip:
         return lines
     params = ", ".join(p.type for p in call.params) or "void"
@@ -71,11 +73,15 @@ def test_every_prototype_is_the_khronos_one(tmp_path: Path) -> None:
 @needs_khronos
 def test_every_constant_is_the_khronos_one(tmp_path: Path) -> None:
     opencl, _ = tables()
-    rows = [f'#ifdef {name}\n_Static_assert({name} == {value}, "{name}");\n#else\nstatic int missing_{name};\n#endif'
-            for name, value in (opencl["errors"] | opencl["constants"]).items()]
+    rows = [
+        f'#ifdef {name}\n_Static_assert({name} == {value}, "{name}");\n#else\nstatic int missing_{name};\n#endif'
+        for name, value in (opencl["errors"] | opencl["constants"]).items()
+    ]
     source = tmp_path / "constants.c"
     source.write_text(HEAD + "\n".join(rows))
-    done = subprocess.run(["cc", "-std=gnu11", "-fsyntax-only", "-Wunused-variable", source], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["cc", "-std=gnu11", "-fsyntax-only", "-Wunused-variable", source], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     missing = [line for line in done.stderr.splitlines() if "missing_" in line and "warning" in line]
     assert len(missing) < 40, missing  # extensions that these headers do not have
@@ -83,12 +89,26 @@ def test_every_constant_is_the_khronos_one(tmp_path: Path) -> None:
 
 def type_facts(calls: list[Call]) -> str:
     """A C program that prints size and sign of every scalar type, and the layout of every structure."""
-    scalars = sorted(t for t in used_types(calls) if not t.endswith(("_callback", "_native_kernel", "_format", "_desc")) and t not in HANDLES)
+    scalars = sorted(
+        t
+        for t in used_types(calls)
+        if not t.endswith(("_callback", "_native_kernel", "_format", "_desc")) and t not in HANDLES
+    )
     lines = [f'    printf("{t} %zu %d\\n", sizeof({t}), ({t})-1 < 0);' for t in [*scalars, *BITFIELDS, *POINTER_WIDE]]
     structures = {
         "cl_image_format": ["image_channel_order", "image_channel_data_type"],
-        "cl_image_desc": ["image_type", "image_width", "image_height", "image_depth", "image_array_size", "image_row_pitch",
-                          "image_slice_pitch", "num_mip_levels", "num_samples", "buffer"],
+        "cl_image_desc": [
+            "image_type",
+            "image_width",
+            "image_height",
+            "image_depth",
+            "image_array_size",
+            "image_row_pitch",
+            "image_slice_pitch",
+            "num_mip_levels",
+            "num_samples",
+            "buffer",
+        ],
         "cl_buffer_region": ["origin", "size"],
     }
     for name, fields in structures.items():
@@ -102,7 +122,10 @@ def test_every_type_has_the_khronos_layout(kit: Kit, tmp_path: Path) -> None:
     _, calls = tables()
     facts = type_facts([c for c in calls if not c.skip])
     printed = []
-    for name, head, include in (("khronos", HEAD, "/usr/include"), ("ours", '#include "cl_abi.h"\n', str(kit.generated))):
+    for name, head, include in (
+        ("khronos", HEAD, "/usr/include"),
+        ("ours", '#include "cl_abi.h"\n', str(kit.generated)),
+    ):
         source, program = tmp_path / f"{name}.c", tmp_path / name
         source.write_text(head + facts)
         cc("-std=gnu11", "-w", "-I", include, "-o", program, source)
@@ -121,6 +144,15 @@ def test_our_header_compiles_the_incidents(kit: Kit, incident: Path, variant: st
     described = tomllib.loads((incident / "incident.toml").read_text())
     for source in described["sources"]:
         headers = tmp_path / "headers"
-        cc("-std=gnu11", "-Wall", "-Werror", "-I", kit.generated, *described[variant], "-fsyntax-only", incident / source)
+        cc(
+            "-std=gnu11",
+            "-Wall",
+            "-Werror",
+            "-I",
+            kit.generated,
+            *described[variant],
+            "-fsyntax-only",
+            incident / source,
+        )
         cc("-std=gnu11", "-I", kit.generated, *described[variant], "-M", "-MF", headers, incident / source)
         assert "/usr/include/CL" not in headers.read_text()

@@ -36,14 +36,18 @@ print(host.sum())
 @cache
 def has_opencl() -> bool:
     """Can programs be linked with an OpenCL loader that finds a device?"""
-    text = ('#include <CL/cl.h>\nint main(void) { cl_uint n = 0; cl_platform_id p; '
-            'return clGetPlatformIDs(1, &p, &n) || !n || clGetDeviceIDs(p, CL_DEVICE_TYPE_ALL, 0, 0, &n) || !n; }')
+    text = (
+        "#include <CL/cl.h>\nint main(void) { cl_uint n = 0; cl_platform_id p; "
+        "return clGetPlatformIDs(1, &p, &n) || !n || clGetDeviceIDs(p, CL_DEVICE_TYPE_ALL, 0, 0, &n) || !n; }"
+    )
     flags = ["-x", "c", "-", "-o", "/tmp/gpudx-has-opencl", "-w", "-lOpenCL"]
     built = subprocess.run(["cc", *flags], input=text, text=True, capture_output=True, check=False)
     return built.returncode == 0 and subprocess.run(["/tmp/gpudx-has-opencl"], check=False).returncode == 0
 
 
-needs_opencl = pytest.mark.skipif(not has_opencl(), reason="no OpenCL device with headers and loader here (install pocl)")
+needs_opencl = pytest.mark.skipif(
+    not has_opencl(), reason="no OpenCL device with headers and loader here (install pocl)"
+)
 
 
 def sequences(trace: Trace) -> list[tuple[str, ...]]:
@@ -56,9 +60,10 @@ def sequences(trace: Trace) -> list[tuple[str, ...]]:
     return sorted(tuple(calls) for calls in threads.values())
 
 
-def three_ways(kit: Kit, command: list[str | Path]) -> dict[str, Ran]:
+def three_ways(kit: Kit, command: list[str | Path]) -> dict[Way, Ran]:
     """Plain, as a layer, as symbols: what the user sees is the same."""
-    runs = {way: kit.run(command, way, keep="all", timeout=120) for way in ("plain", *WAYS)}
+    all_ways: tuple[Way, ...] = ("plain", *WAYS)
+    runs = {way: kit.run(command, way, keep="all", timeout=120) for way in all_ways}
     assert runs["layer"].seen == runs["plain"].seen
     assert runs["symbols"].seen == runs["plain"].seen
     return runs
@@ -71,7 +76,16 @@ def test_twins_of_the_incidents(kit: Kit, name: str) -> None:
     described = tomllib.loads((folder / "incident.toml").read_text())
     program = kit.folder / name
     libs = [f"-l{lib}" for lib in described["libs"]]
-    cc("-std=gnu11", "-O1", "-w", *described["twin_flags"], "-o", program, *(folder / s for s in described["sources"]), *libs)
+    cc(
+        "-std=gnu11",
+        "-O1",
+        "-w",
+        *described["twin_flags"],
+        "-o",
+        program,
+        *(folder / s for s in described["sources"]),
+        *libs,
+    )
     runs = three_ways(kit, [program])
     assert runs["plain"].returncode == 0
     seen = {way: sequences(runs[way].trace()) for way in WAYS}
@@ -84,7 +98,17 @@ def test_twins_of_the_incidents(kit: Kit, name: str) -> None:
 @pytest.mark.skipif(not Path("/usr/include/CL/cl.h").exists(), reason="the Khronos OpenCL headers are not installed")
 def test_everything_a_real_driver_supports(kit: Kit) -> None:
     program = kit.folder / "real_calls"
-    cc("-std=gnu11", "-O1", "-g", "-Wall", "-Wno-deprecated-declarations", "-o", program, PROGRAMS / "real_calls.c", "-lOpenCL")
+    cc(
+        "-std=gnu11",
+        "-O1",
+        "-g",
+        "-Wall",
+        "-Wno-deprecated-declarations",
+        "-o",
+        program,
+        PROGRAMS / "real_calls.c",
+        "-lOpenCL",
+    )
     runs = three_ways(kit, [program])
     assert runs["plain"].returncode == 0
     seen = {way: sequences(runs[way].trace()) for way in WAYS}

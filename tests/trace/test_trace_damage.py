@@ -70,7 +70,11 @@ def test_cut_at_every_kilobyte(small: Path, tmp_path: Path) -> None:
         os.truncate(path, size)
         trace = exercise(path)
         assert (trace is not None) == (size >= first_unit)
-        assert trace is None or (size - first_unit) % trace.schema.unit_bytes == 0 or "cut-file" in {g.kind for g in trace.gaps}
+        assert (
+            trace is None
+            or (size - first_unit) % trace.schema.unit_bytes == 0
+            or "cut-file" in {g.kind for g in trace.gaps}
+        )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -136,8 +140,28 @@ def _paths(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 HOSTILE_VALUES: list[Any] = [
-    None, True, -1, 0, 1, 3, 1 << 16, 1 << 31, 1 << 63, 1 << 70, 1e300, float("nan"), "", "u64", "x" * 100, [], [[]], {}, [1, 2, 3, 4],
-    {"size": 8, "fields": []}, [["a", "u64", 1 << 40, 0]], [["a", "char", -5, 0]],
+    None,
+    True,
+    -1,
+    0,
+    1,
+    3,
+    1 << 16,
+    1 << 31,
+    1 << 63,
+    1 << 70,
+    1e300,
+    float("nan"),
+    "",
+    "u64",
+    "x" * 100,
+    [],
+    [[]],
+    {},
+    [1, 2, 3, 4],
+    {"size": 8, "fields": []},
+    [["a", "u64", 1 << 40, 0]],
+    [["a", "char", -5, 0]],
 ]
 
 
@@ -197,7 +221,9 @@ def test_every_field_of_a_layout_missing_or_moved(crashed: Path, tmp_path: Path,
         read_damaged(with_schema(data, changed), tmp_path)
 
 
-@pytest.mark.parametrize("text", [b"", b"{", b"null", b"[]", b"\xff\xfe", b'{"layout": {}}', b"[" * 100_000, b"1" * 10_000])
+@pytest.mark.parametrize(
+    "text", [b"", b"{", b"null", b"[]", b"\xff\xfe", b'{"layout": {}}', b"[" * 100_000, b"1" * 10_000]
+)
 def test_a_description_that_is_none(crashed: Path, tmp_path: Path, text: bytes) -> None:
     assert not read_damaged(with_schema(crashed.read_bytes(), text), tmp_path)
 

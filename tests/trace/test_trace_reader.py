@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from exercise import exercise
+from native_kit import Kit
 
 from gpudx.errors import UserError
 from gpudx.trace import Trace, open_case, open_trace
@@ -50,11 +51,13 @@ def test_the_dying_words(crashed: Path) -> None:
     assert trace.info(int(position)).name == "clFinish"
 
 
-def test_stacks_point_to_their_calls(kit, threaded: Path) -> None:  # type: ignore[no-untyped-def]
+def test_stacks_point_to_their_calls(kit: Kit) -> None:
     driver = kit.linked("core_driver", name="core_driver-plain")
     trace = kit.run([driver, "failing", "3"], "linked").trace()
-    stacks = trace.select(trace.schema.by_name("note_stack"))
-    failing = trace.select(trace.schema.by_name("clSetKernelArg"))
+    note, call = trace.schema.by_name("note_stack"), trace.schema.by_name("clSetKernelArg")
+    assert note
+    assert call
+    stacks, failing = trace.select(note), trace.select(call)
     assert list(trace.words(stacks, 0)) == list(trace.slot_address(failing))
 
 
@@ -75,7 +78,9 @@ def test_a_case_has_its_traces_oldest_first(crashed: Path, threaded: Path, tmp_p
         open_case(tmp_path / "traces")
 
 
-@pytest.mark.parametrize("kind", ["missing", "empty", "directory", "text", "elf", "fifo", "device", "short", "no-permission"])
+@pytest.mark.parametrize(
+    "kind", ["missing", "empty", "directory", "text", "elf", "fifo", "device", "short", "no-permission"]
+)
 def test_what_is_not_a_trace_is_refused(tmp_path: Path, crashed: Path, kind: str) -> None:
     path = tmp_path / "file"
     if kind == "empty":
@@ -110,7 +115,7 @@ def test_a_newer_trace_says_what_to_do(crashed: Path, tmp_path: Path) -> None:
         open_trace(path)
 
 
-def test_reading_is_fast(kit, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_reading_is_fast(kit: Kit) -> None:
     """A trace is read as arrays: half a million calls in well under a second or two."""
     driver = kit.linked("core_driver", name="core_driver-plain")
     trace: Trace = kit.run([driver, "ring", "500000"], "linked", keep="all").trace()

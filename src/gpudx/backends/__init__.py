@@ -5,8 +5,19 @@ A backend is a package here. It may define, and everything is optional:
     library(lib, program, environment)   which build of the recorder to preload into `program`, a file beside `lib`
     environment(lib)   variables through which the API's own loader is told to load the recorder. Each is a list
                        separated by colons; what the user has there stays, behind ours.
+    settings(folder, environment)   plain variables under which the driver leaves evidence in `folder`
+    snapshot(folder)   makes hanging processes leave evidence there now
     TOOLS              what `gpudx doctor` looks for: a tuple of `gpudx.backends.tool.Tool`
+    COUNTS_REFERENCES  objects keep alive what they were made from (a kernel its program). Without it, the end of a program
+                       is the end of its kernels
     LINKING            how a C program is built against the API on this machine: a `gpudx.backends.tool.Linking`
+
+and hold these modules:
+
+    types              layout_of(type, source, bits), scalar_of(type): sizes of declared types; signature(symbol): what a
+                       kernel's symbol says of its name and parameters
+    rules              what limits a launch
+    statuses           DEVICE_ERRORS: statuses that report an earlier fault of the device; ORDINARY: that are no failures
 """
 
 from __future__ import annotations
@@ -33,6 +44,19 @@ def library(lib: Path, program: Path, base: Mapping[str, str]) -> Path:
     for backend in every().values():
         lib = getattr(backend, "library", _same)(lib, program, base)
     return lib
+
+
+def settings(folder: Path, base: Mapping[str, str]) -> dict[str, str]:
+    """The plain variables of all backends; what the user has set stays."""
+    merged: dict[str, str] = {}
+    for backend in every().values():
+        merged.update(getattr(backend, "settings", _no_settings)(folder, base))
+    return {name: value for name, value in merged.items() if name not in base}
+
+
+def snapshot(folder: Path) -> list[Path]:
+    """What all backends could make hanging processes leave in `folder`."""
+    return [path for backend in every().values() for path in getattr(backend, "snapshot", _no_snapshot)(folder)]
 
 
 def named(name: str) -> ModuleType | None:
@@ -64,3 +88,11 @@ def _same(lib: Path, program: Path, base: Mapping[str, str]) -> Path:
 
 def _nothing(lib: Path) -> dict[str, str]:
     return {}
+
+
+def _no_settings(folder: Path, base: Mapping[str, str]) -> dict[str, str]:
+    return {}
+
+
+def _no_snapshot(folder: Path) -> list[Path]:
+    return []

@@ -20,6 +20,9 @@ def command(
         int | None, typer.Option(min=0, max=255, metavar="N", help="Exit with N if a passing program has faults.")
     ] = None,
     keep: Annotated[str, typer.Option(metavar="SIZE", help='Calls kept per thread, or "all".')] = "16M",
+    dump: Annotated[
+        bool, typer.Option("--dump", help="Have the driver write a core dump of the device. May change how it ends.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the case, say nothing.")] = False,
 ) -> None:
     """Run a program, unmodified, and say why it failed.
@@ -31,7 +34,7 @@ def command(
     from gpudx.lab.recorded import end_like
 
     with new_case(case, program[0]) as directory:
-        told = run_and_tell(program, directory, timeout=timeout, keep=keep, quiet=quiet)
+        told = run_and_tell(program, directory, timeout=timeout, keep=keep, quiet=quiet, dump=dump)
     end_like(told.run, error_exitcode if told.case and has_faults(told.case) else None)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -111,9 +112,9 @@ class Failures:
         return "" if between.any() else f"the kernel was launched all the same (call {int(later[0]) + 1})"
 
     def _went_on(self, failure: Failure) -> str:
-        """A refused command, and then other commands in the same queue without a repetition that succeeded."""
+        """A refused command, and then other commands in the same queue without one that did the same and succeeded."""
         later = self._commands_after(failure)
-        if not len(later):
+        if not len(later) or self._replaces(failure, int(later[0])):
             return ""
         trace = self._facts.trace
         same = later[trace.call[later] == failure.info.number]
@@ -123,6 +124,13 @@ class Failures:
         return (
             "" if len(same) else f"the program went on with {trace.info(int(later[0])).name} (call {int(later[0]) + 1})"
         )
+
+    def _replaces(self, failure: Failure, position: int) -> bool:
+        """Does this call do by other means what failed: read what should have been read, write what should be written?"""
+        trace, words = self._facts.trace, self._facts.trace.record(position)
+        failed = int(trace.column("status", np.array([position]))[0]) != 0
+        mine, theirs = _touched(failure.info, failure.handles), _touched(trace.info(position), words)
+        return not failed and any(theirs.get(way, -1) == handle for way, handle in mine.items())
 
     def _commands_after(self, failure: Failure) -> I64:
         trace = self._facts.trace
@@ -139,6 +147,13 @@ class Failures:
         later = later[trace.column("tid", later) == failure.tid]
         tidy = np.array([c.does in CLEANUP or c.api == "note" for c in trace.schema.calls])
         return bool(tidy[trace.call[later]].all())
+
+
+def _touched(info: CallInfo, words: Mapping[str, int]) -> dict[str, int]:
+    """What a call reads and writes: {"reads": handle, "writes": handle}. A map does either."""
+    ways = {"reads": info.reads or info.maps, "writes": info.writes or info.maps}
+    fields = {way: text.partition("@")[0].partition("+")[0] for way, text in ways.items() if text}
+    return {way: words[name] for way, name in fields.items() if name in words}
 
 
 def _used_null(failure: Failure, root: Failure) -> bool:

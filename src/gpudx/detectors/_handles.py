@@ -16,7 +16,7 @@ I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
 # Devices and platforms have no life of their own, and events are too many to follow.
 CHECKED: dict[str, tuple[str, ...]] = {
-    "handle:mem": MEMORY,
+    "handle:mem": (*MEMORY, "memory"),
     "handle:queue": ("queue",),
     "handle:context": ("context",),
     "handle:program": ("program",),
@@ -27,7 +27,7 @@ CHECKED: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Misused:
-    """Calls of one kind whose parameter `field` is no live handle: their positions, values, and latest lives or -1."""
+    """Calls of one kind whose parameter `field` is no live handle: their positions, values, and what they name or -1."""
 
     info: CallInfo
     field: str
@@ -35,7 +35,12 @@ class Misused:
     position: I64
     value: U64
     row: I64
-    dead: NDArray[np.bool_]  # the value named an object before
+    dead: NDArray[np.bool_]  # the value named an object of the right kind before
+
+
+def by_handle(facts: Facts) -> set[str]:
+    """APIs that name everything by handles of their own; others take addresses, which may point into an object."""
+    return {call.api for call in facts.trace.schema.doing("set_arg")}
 
 
 @once
@@ -62,10 +67,12 @@ def _handles(facts: Facts, info: CallInfo, field: str, positions: I64) -> tuple[
 def _check(facts: Facts, info: CallInfo, field: str, kinds: tuple[str, ...], positions: I64) -> Misused | None:
     values, rows = _handles(facts, info, field, positions)
     table = facts.objects.table
-    right = np.append(np.isin(table["kind"], [KINDS.index(k) for k in kinds]), False)
+    right = np.append(np.isin(table["kind"], [KINDS.index(k) for k in kinds]), False)[rows]
     alive = np.append(table["gone"], -1)[rows] >= positions
-    wrong = np.flatnonzero((values != 0) & ~(right[rows] & alive))
+    wrong = np.flatnonzero((values != 0) & ~(right & alive))
     if not len(wrong):
         return None
-    rows, alive = rows[wrong], alive[wrong]
+    rows, right, alive = rows[wrong], right[wrong], alive[wrong]
+    # The address of an object of another kind that is gone may belong to something new that was not recorded.
+    rows = np.where(right | alive, rows, -1)
     return Misused(info, field, kinds, positions[wrong], values[wrong], rows, (rows >= 0) & ~alive)

@@ -64,10 +64,11 @@ class Decoder:
         if int(objects.table["gone"][row]) >= position:
             if objects.kind(row) in self._kinds:
                 return Origin("live", label, (Evidence(f"{value:#x} is {label}"),), label, size, "live")
-            return Origin(
-                "foreign", f"the handle of {label}", (Evidence(f"{value:#x} is {label}"),), label, size, "live"
-            )
-        return self._dead(value, position, row, label, size)
+            shared = objects.kind(row) == "svm"
+            text = f"{label}, shared virtual memory set with the wrong call" if shared else f"the handle of {label}"
+            return Origin("foreign", text, (Evidence(f"{value:#x} is {label}"),), label, size, "live")
+        # The address of an object of another kind that is gone may belong to something new that was not recorded.
+        return self._dead(value, position, row, label, size) if objects.kind(row) in self._kinds else None
 
     def _dead(self, value: int, position: int, row: int, label: str, size: int | None) -> Origin | None:
         died = int(self._facts.objects.table["died"][row])

@@ -21,7 +21,8 @@ def declared(facts: Facts, kernel_row: int, index: int) -> ArgInfo | None:
 def argument(facts: Facts, kernel_row: int, index: int) -> str:
     """ "argument 1 (ushort* d)"."""
     known = declared(facts, kernel_row, index)
-    return f"argument {index}" + (f" ({known.type} {known.name})" if known else "")
+    told = f"{known.type} {known.name}".strip() if known else ""
+    return f"argument {index}" + (f" ({told})" if told else "")
 
 
 def capital(text: str) -> str:

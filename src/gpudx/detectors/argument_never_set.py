@@ -26,6 +26,7 @@ from gpudx.model import Evidence, Finding
 
 ID = "argument-never-set"
 LOOKED_AT = 8  # launches of one function, for one whose arguments are known to be missing
+ASKED = 10_000  # questions for extension functions that are looked at
 KEPT = 64  # native/opencl/arguments.c: a launch is recorded with so many arguments at most
 I64 = NDArray[np.int64]
 
@@ -34,7 +35,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per kernel function; repeats are counted."""
     launches = facts.launches
     declared = launches.declared.arguments(launches.kernel_row)
-    checked = (declared > 0) & (declared <= KEPT)
+    checked = (declared > 0) & (declared <= KEPT) & _set_one_by_one(facts)
     missing = checked & (_given(facts) < declared)
     refused = checked & ~missing & (launches.status != 0)
     for rows in (np.flatnonzero(missing), np.flatnonzero(refused)):
@@ -42,6 +43,21 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
             found = _first(facts, part)
             if found:
                 yield _finding(facts, run, *found, len(part) if missing[part[0]] else 1)
+
+
+def _set_one_by_one(facts: Facts) -> NDArray[np.bool_]:
+    """Launches of APIs in which arguments are set by calls of their own, all of which are recorded."""
+    ways = {c.api for c in facts.trace.schema.doing("set_arg")}
+    right = np.array([c.api in ways for c in facts.trace.schema.calls])
+    chosen = right[facts.trace.call[facts.launches.position]]
+    return chosen & (facts.launches.status != 0) if _other_setters(facts) else chosen
+
+
+def _other_setters(facts: Facts) -> bool:
+    """Did the program ask for a function of an extension that sets arguments? Only the driver knows what it set then."""
+    asks = tuple(c for c in facts.trace.schema.calls if "function_name" in c.arrays)
+    names = (facts.trace.array(int(p), "function_name") for p in facts.trace.select(asks)[:ASKED])
+    return any(b"KernelArg" in name for name in names)
 
 
 def _given(facts: Facts) -> I64:

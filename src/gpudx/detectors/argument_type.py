@@ -31,7 +31,8 @@ from gpudx.model import Evidence, Finding
 ID = "argument-type"
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
-ENOUGH = 4  # different values in the range of ordinary floats are no coincidence any more: (1/17)^4
+ENOUGH = 4  # unrelated values in the range of ordinary floats are no coincidence any more: (1/17)^4
+EXPONENT = np.uint64(23)  # where it begins in a float: counters of random generators rarely leave theirs
 LOWEST, HIGHEST = 0x3A800000, 0x49800000  # the floats from 1/1024 to 2^20: one in 17 of all 32-bit patterns
 ROUND = (1 << 12) - 1  # floats that people write down end in zeros
 ELEMENTS = (1, 2, 4, 8, 16)
@@ -49,7 +50,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
         kept = of_type[_all_look(keys[of_type], looks(_bits(facts, rows[of_type])))]
         for part in groups(rows[kept], keys[kept]):
             values = np.unique(_bits(facts, part))
-            if name == "an integer" or _are_floats(facts, values):
+            if name == "an integer" or _are_floats(facts, values, _bits(facts, part)):
                 yield _finding(facts, part, name, values)
 
 
@@ -81,9 +82,10 @@ def _like_float(values: U64) -> NDArray[np.bool_]:
     return (values >= LOWEST) & (values <= HIGHEST)
 
 
-def _are_floats(facts: Facts, values: U64) -> bool:
-    """Ordinary floats: round ones that are no recorded size, or several of any kind."""
-    if len(values) >= ENOUGH:
+def _are_floats(facts: Facts, values: U64, in_time: U64) -> bool:
+    """Ordinary floats: several of different magnitude that go up and down, or round ones that are no recorded size."""
+    steps = np.diff(in_time.astype(np.int64))
+    if len(np.unique(values >> EXPONENT)) >= ENOUGH and (steps > 0).any() and (steps < 0).any():
         return True
     round_ = (values & np.uint64(ROUND)) == 0
     power_of_two = (values & (values - np.uint64(1))) == 0

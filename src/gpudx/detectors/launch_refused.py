@@ -54,7 +54,8 @@ class _Launch:
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per kernel function, sizes and status; repeats are counted."""
     launches = facts.launches
-    rows = np.flatnonzero(launches.status != 0)
+    sized = np.array([c.word("global_x") is not None for c in facts.trace.schema.calls])
+    rows = np.flatnonzero((launches.status != 0) & sized[facts.trace.call[launches.position]])
     functions = facts.kernels.functions(launches.kernel_row[rows])
     for part in groups(rows, functions, launches.status[rows], *launches.sizes(rows)):
         found = _finding(facts, run, int(part[0]), len(part))

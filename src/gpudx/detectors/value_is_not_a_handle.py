@@ -25,7 +25,7 @@ import numpy as np
 from gpudx.detectors import Run
 from gpudx.detectors._consequence import failed_launch
 from gpudx.detectors._groups import groups
-from gpudx.detectors._handles import Misused, misused
+from gpudx.detectors._handles import Misused, by_handle, misused
 from gpudx.detectors._memory_arguments import Suspect, suspects
 from gpudx.detectors._values import Decoder, Origin
 from gpudx.detectors._words import argument, declared, plural, site_of
@@ -43,7 +43,8 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
         if severity:
             yield _of_argument(facts, suspect, severity)
     for found in misused(facts):
-        yield from _of_parameter(facts, found, run)
+        if found.info.api in by_handle(facts):
+            yield from _of_parameter(facts, found, run)
 
 
 def _severity(suspect: Suspect, run: Run) -> Severity | None:

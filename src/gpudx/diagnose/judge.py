@@ -21,6 +21,7 @@ from gpudx.model import Allocation, Diagnosis, Evidence, Finding, Guilty, Hypoth
 
 ORDER: dict[Status, int] = {"confirmed": 0, "likely": 1, "inconclusive": 2, "refuted": 3}
 UNEXPLAINED = "unexplained"
+DEVICE_FAULT = "device-fault"
 
 
 def diagnose(findings: Sequence[Finding], outcome: Outcome) -> tuple[Diagnosis, ...]:
@@ -68,6 +69,8 @@ def _judge(finding: Finding, surface: Finding | None, outcome: Outcome, suspects
 
 
 def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tuple[Status, str]:
+    if finding.id == DEVICE_FAULT:
+        return "confirmed", "The device's own record names this launch."
     if outcome.kind == "passed":
         return "confirmed", "The fault stands in the record itself; this run did not fail from it, another may."
     if finding.severity == "warning":

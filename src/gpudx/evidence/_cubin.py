@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gpudx.evidence._demangle import demangle, function_name
+from gpudx.backends.mangling import demangle, function_name
 from gpudx.evidence._dwarf_line import source_line
 from gpudx.evidence._elf import SYMBOL, SYMTAB, Elf, Ints, Table, text_at
 

@@ -13,6 +13,9 @@ from gpudx.evidence._cuda_dump import Access, Addresses
 from gpudx.evidence._cuda_tables import Tables
 from gpudx.evidence._elf import Ints, Table
 
+ALL = (1 << 64) - 1
+Mask = npt.NDArray[np.bool_]
+
 
 @dataclass(frozen=True)
 class Flat:
@@ -22,7 +25,7 @@ class Flat:
     rows: Ints  # row in the table of lanes
     warp: Ints  # row in the table of warps
     sm: Ints  # row in the table of SMs
-    active: npt.NDArray[np.bool_]
+    active: Mask
 
 
 def access_of(
@@ -37,7 +40,7 @@ def access_of(
     usable, reason = _unchanged(flat, code, memory, number, rows)
     if reason:
         return None, reason
-    threads, addresses = _Lanes(tables, flat, memory).addresses(usable)
+    threads, addresses = _addresses(tables, flat, memory, usable)
     if not len(threads):
         return None, "the registers of the faulting threads are not in the dump"
     threads, addresses = _offending(tables, flat, exception, memory, threads, addresses)
@@ -56,50 +59,43 @@ def _unchanged(flat: Flat, code: sass.Code, memory: sass.Memory, number: int, ro
     return rows[usable], "" if usable.any() else next(reason for reason in reasons.values() if reason)
 
 
-class _Lanes:
-    """Address arithmetic of one instruction over many lanes."""
+def _addresses(tables: Tables, flat: Flat, memory: sass.Memory, rows: Ints) -> tuple[Ints, Addresses]:
+    """Addresses of the lanes that executed the instruction and whose registers are there; sums wrap as the device's do."""
+    total, there = _register(tables, flat, memory, rows)
+    added, known = _uniform(tables, flat, memory, rows)
+    there &= known & _executed(tables, flat, memory, rows)
+    total = total * np.uint64(memory.scale) + added + np.uint64(memory.offset & ALL)
+    return rows[there], (total if memory.wide_sum else total & np.uint64(0xFFFFFFFF))[there]
 
-    def __init__(self, tables: Tables, flat: Flat, memory: sass.Memory) -> None:
-        self.tables, self.flat, self.memory = tables, flat, memory
-        self.mask = (1 << 64) - 1 if memory.wide_sum else (1 << 32) - 1
 
-    def addresses(self, rows: Ints) -> tuple[Ints, Addresses]:
-        """Of the lanes that executed the instruction and whose registers are there."""
-        memory, threads, found = self.memory, [], []
-        uniform = self._uniform(rows)
-        for row in rows.tolist():
-            base, added = self._base(row), uniform.get(int(self.flat.warp[row])) if memory.uniform is not None else 0
-            if base is not None and added is not None and self._executed(row):
-                threads.append(row)
-                found.append((base * memory.scale + added + memory.offset) & self.mask)
-        return np.array(threads, np.int64), np.array(found, np.uint64)
+def _register(tables: Tables, flat: Flat, memory: sass.Memory, rows: Ints) -> tuple[Addresses, Mask]:
+    if memory.register == sass.ZERO:
+        return np.zeros(len(rows), np.uint64), np.ones(len(rows), bool)
+    return _number(tables, tables.registers[flat.rows[rows]], memory.register, memory.wide)
 
-    def _base(self, row: int) -> int | None:
-        memory = self.memory
-        if memory.register == sass.ZERO:
-            return 0
-        words = self.tables.words(self.tables.registers, int(self.flat.rows[row]))
-        last = memory.register + (1 if memory.wide else 0)
-        if last >= len(words):
-            return None
-        return int(words[memory.register]) | (int(words[last]) << 32 if memory.wide else 0)
 
-    def _uniform(self, rows: Ints) -> dict[int, int]:
-        """The value of the uniform register in each warp: a pair where addresses are 64 bits."""
-        number, values = self.memory.uniform, {}
-        for warp in np.unique(self.flat.warp[rows]).tolist() if number is not None else ():
-            words = self.tables.words(self.tables.uniform_registers, warp)
-            if number is not None and number + 1 < len(words):
-                values[warp] = int(words[number]) | (int(words[number + 1]) << 32 if self.memory.wide_sum else 0)
-        return values
+def _uniform(tables: Tables, flat: Flat, memory: sass.Memory, rows: Ints) -> tuple[Addresses, Mask]:
+    """The uniform register of each lane's warp: a pair where addresses are 64 bits."""
+    if memory.uniform is None:
+        return np.zeros(len(rows), np.uint64), np.ones(len(rows), bool)
+    return _number(tables, tables.uniform_registers[flat.warp[rows]], memory.uniform, memory.wide_sum)
 
-    def _executed(self, row: int) -> bool:
-        """Whether the lane's predicate let it take part."""
-        memory = self.memory
-        if memory.guard == sass.TRUE:
-            return not memory.negated
-        words = self.tables.words(self.tables.predicates, int(self.flat.rows[row]))
-        return memory.guard < len(words) and bool(words[memory.guard]) != memory.negated
+
+def _executed(tables: Tables, flat: Flat, memory: sass.Memory, rows: Ints) -> Mask:
+    """Whether the lane's predicate let it take part."""
+    if memory.guard == sass.TRUE:
+        return np.full(len(rows), not memory.negated)
+    value, there = tables.word(tables.predicates[flat.rows[rows]], memory.guard)
+    return there & ((value != 0) != memory.negated)
+
+
+def _number(tables: Tables, sections: Ints, index: int, pair: bool) -> tuple[Addresses, Mask]:
+    """A register, or a pair of them as one number."""
+    low, there = tables.word(sections, index)
+    if not pair:
+        return low, there
+    high, both = tables.word(sections, index + 1)
+    return low | high << np.uint64(32), there & both
 
 
 def _offending(

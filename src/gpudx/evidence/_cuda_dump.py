@@ -17,10 +17,20 @@ Dim = tuple[int, int, int]
 Addresses = npt.NDArray[np.uint64]
 
 # One row per thread on the device. `sm` and `warp` are the hardware's numbers, `error_pc` is 0 when there is none.
-LANES = np.dtype([
-    ("device", "<i4"), ("sm", "<i4"), ("warp", "<i4"), ("lane", "<i4"), ("grid", "<u8"), ("block", "<u4", 3),
-    ("thread", "<u4", 3), ("pc", "<u8"), ("exception", "<u4"), ("error_pc", "<u8"),
-])
+LANES = np.dtype(
+    [
+        ("device", "<i4"),
+        ("sm", "<i4"),
+        ("warp", "<i4"),
+        ("lane", "<i4"),
+        ("grid", "<u8"),
+        ("block", "<u4", 3),
+        ("thread", "<u4", 3),
+        ("pc", "<u8"),
+        ("exception", "<u4"),
+        ("error_pc", "<u8"),
+    ]
+)
 
 
 @dataclass(frozen=True)

@@ -132,14 +132,20 @@ class Reader:
             tables.notes.append("it has no device table")
         meta = tables.meta[0] if len(tables.meta) else np.zeros(1, tables.meta.dtype)[0]
         return Dump(
-            path=str(self.path), created=int(meta["time"]),
+            path=str(self.path),
+            created=int(meta["time"]),
             driver=_version(meta["driver_major"], meta["driver_minor"]),
             cuda=_version(meta["cuda_major"], meta["cuda_minor"]),
             flags=tuple(name for bit, name in enumerate(FLAGS) if int(meta["flags"]) >> bit & 1),
-            devices=tuple(self._devices()), contexts=tuple(self._contexts()), modules=tuple(self._modules()),
-            grids=self.grids, faults=faults, resident=tuple(self._resident()), notes=tuple(tables.notes),
+            devices=tuple(self._devices()),
+            contexts=tuple(self._contexts()),
+            modules=tuple(self._modules()),
+            grids=self.grids,
+            faults=faults,
+            resident=tuple(self._resident()),
+            notes=tuple(tables.notes),
             lanes=self.flat.lanes,
-        )  # fmt: skip
+        )
 
     # -- the simple tables
 
@@ -175,9 +181,14 @@ class Reader:
     def _thread(self, row: int) -> Thread:
         lane = self.flat.lanes[row]
         return Thread(
-            int(lane["device"]), int(lane["sm"]), int(lane["warp"]), int(lane["lane"]), _dim(lane["block"]),
-            _dim(lane["thread"]), int(lane["pc"]),
-        )  # fmt: skip
+            int(lane["device"]),
+            int(lane["sm"]),
+            int(lane["warp"]),
+            int(lane["lane"]),
+            _dim(lane["block"]),
+            _dim(lane["thread"]),
+            int(lane["pc"]),
+        )
 
     def _grid_of(self, row: int) -> Grid | None:
         return self.by_id.get((int(self.flat.lanes["device"][row]), int(self.flat.lanes["grid"][row])))
@@ -234,13 +245,24 @@ class Reader:
         access, reason = self._access(code, pc if precise else 0, module, rows)
         lanes = flat.lanes[rows]
         return Fault(
-            exception=exception, code=max(code, 0), meaning=meaning, grid=grid, place=self.images.place(pc, module),
-            error_pc=pc if precise else None, precise=precise, sms=_distinct(lanes["device"], lanes["sm"]),
+            exception=exception,
+            code=max(code, 0),
+            meaning=meaning,
+            grid=grid,
+            place=self.images.place(pc, module),
+            error_pc=pc if precise else None,
+            precise=precise,
+            sms=_distinct(lanes["device"], lanes["sm"]),
             blocks=_distinct(lanes["device"], lanes["grid"], *(lanes["block"][:, axis] for axis in range(3))),
-            warps=len(np.unique(flat.warp[rows])), lanes=len(rows), first=self._thread(row), access=access,
-            no_access=reason, frames=tuple(self._frames(row, module)), registers=self._registers(row),
+            warps=len(np.unique(flat.warp[rows])),
+            lanes=len(rows),
+            first=self._thread(row),
+            access=access,
+            no_access=reason,
+            frames=tuple(self._frames(row, module)),
+            registers=self._registers(row),
             detail=self._detail(int(flat.sm[row])),
-        )  # fmt: skip
+        )
 
     def _named(self, code: int, pc: int, module: int, precise: bool) -> tuple[str, str, int, bool]:
         """Exception, meaning, address, and whether that is the instruction at fault."""
@@ -279,11 +301,22 @@ class Reader:
         place = self.images.place(pc)
         grids = [g for g in self.grids if place and g.device == device and g.kernel == place.mangled]
         return Fault(
-            exception=exceptions.name_of(code), code=code, meaning=exceptions.meaning_of(code),
-            grid=grids[0] if len(grids) == 1 else None, place=place, error_pc=pc or None, precise=bool(pc),
-            sms=len(rows), blocks=0, warps=0, lanes=0, first=None, access=None,
-            no_access="the faulting warps had exited before the dump was taken", detail=self._detail(rows[0]),
-        )  # fmt: skip
+            exception=exceptions.name_of(code),
+            code=code,
+            meaning=exceptions.meaning_of(code),
+            grid=grids[0] if len(grids) == 1 else None,
+            place=place,
+            error_pc=pc or None,
+            precise=bool(pc),
+            sms=len(rows),
+            blocks=0,
+            warps=0,
+            lanes=0,
+            first=None,
+            access=None,
+            no_access="the faulting warps had exited before the dump was taken",
+            detail=self._detail(rows[0]),
+        )
 
     def _detail(self, sm: int) -> str:
         offset = int(self.tables.sms.table["text"][sm])
@@ -297,7 +330,7 @@ class Reader:
                 yield place
 
     def _registers(self, row: int) -> tuple[int, ...]:
-        return tuple(self.tables.words(self.tables.registers, int(self.flat.rows[row])).tolist())
+        return tuple(self.tables.words(int(self.tables.registers[self.flat.rows[row]])).tolist())
 
     # -- where everything stood
 
@@ -339,9 +372,19 @@ def _distinct(*columns: npt.NDArray[np.generic]) -> int:
 def _grid(row: np.void, device: int, place: Place | None, parameters: bytes | None) -> Grid:
     cluster = _dim((row["cx"], row["cy"], row["cz"]))
     return Grid(
-        id=int(row["id"]), device=device, context=int(row["context"]), kernel=place.mangled if place else None,
-        function=place.function if place else None, entry=int(row["entry"]), module=int(row["module"]),
-        grid=_dim((row["gx"], row["gy"], row["gz"])), block=_dim((row["bx"], row["by"], row["bz"])),
-        cluster=cluster if any(cluster) else None, parent=int(row["parent"]) or None, parameters=parameters,
-        parameter_base=int(row["params"]), registers=int(row["registers"]), host_tid=int(row["tid"]),
-    )  # fmt: skip
+        id=int(row["id"]),
+        device=device,
+        context=int(row["context"]),
+        kernel=place.mangled if place else None,
+        function=place.function if place else None,
+        entry=int(row["entry"]),
+        module=int(row["module"]),
+        grid=_dim((row["gx"], row["gy"], row["gz"])),
+        block=_dim((row["bx"], row["by"], row["bz"])),
+        cluster=cluster if any(cluster) else None,
+        parent=int(row["parent"]) or None,
+        parameters=parameters,
+        parameter_base=int(row["params"]),
+        registers=int(row["registers"]),
+        host_tid=int(row["tid"]),
+    )

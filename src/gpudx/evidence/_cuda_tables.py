@@ -66,9 +66,7 @@ WARP = _dtype(
     "pc:8", "id", "mask", "active", "broken", "valid", "pad0", "registers", "pad1", "shared", "pad2",
     "syscall", "cbu_active", "cbu_exited", "cbu_collective",
 )  # fmt: skip
-LANE = _dtype(
-    "pc:8", "offset:8", "id", "x", "y", "z", "exception", "depth", "syscall_depth", "cc", "state", "pad"
-)
+LANE = _dtype("pc:8", "offset:8", "id", "x", "y", "z", "exception", "depth", "syscall_depth", "cc", "state", "pad")
 FRAME = _dtype("offset:8", "pc:8", "level", "pad")
 META = _dtype("generator:8", "driver_major", "driver_minor", "cuda_major", "cuda_minor", "flags", "time")
 
@@ -218,11 +216,20 @@ class Tables:
         """By warp: the section with its uniform registers, or -1."""
         return self.content(Kind.UNIFORM_REGISTERS, self.warps)
 
-    def words(self, sections: Ints, row: int) -> npt.NDArray[np.uint32]:
-        """The 32-bit words of the section that belongs to a row; empty when there is none."""
-        content = self.elf.bytes_of(int(sections[row]))
+    def words(self, section: int) -> npt.NDArray[np.uint32]:
+        """The 32-bit words of a section; empty for -1."""
+        content = self.elf.bytes_of(section)
         count = min(len(content) // 4, MOST_WORDS)
         return np.frombuffer(content[: count * 4], dtype="<u4")
+
+    def word(self, sections: Ints, index: int) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.bool_]]:
+        """One 32-bit word of each of many sections, and whether it is there (not for -1, nor past a section's end)."""
+        chosen = np.maximum(sections, 0)
+        table = self.elf.sections[chosen]
+        there = (sections >= 0) & self.elf.whole[chosen] & (table["size"] >= 4 * (index + 1))
+        start = np.where(there, table["offset"] + np.uint64(4 * index), 0).astype(np.int64)
+        raw = np.frombuffer(self.elf.data, np.uint8)[start[:, None] + np.arange(4)]
+        return np.ascontiguousarray(raw).view("<u4").ravel().astype(np.uint64), np.asarray(there, dtype=np.bool_)
 
     def frames(self, section: int) -> Table:
         layout = LAYOUTS[Kind.BACKTRACE]

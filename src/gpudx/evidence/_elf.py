@@ -17,15 +17,32 @@ Table = npt.NDArray[np.void]
 Ints = npt.NDArray[np.int64]
 
 HEADER = 64
-SECTION = np.dtype([
-    ("name", "<u4"), ("type", "<u4"), ("flags", "<u8"), ("addr", "<u8"), ("offset", "<u8"), ("size", "<u8"),
-    ("link", "<u4"), ("info", "<u4"), ("align", "<u8"), ("entsize", "<u8"),
-])
+SECTION = np.dtype(
+    [
+        ("name", "<u4"),
+        ("type", "<u4"),
+        ("flags", "<u8"),
+        ("addr", "<u8"),
+        ("offset", "<u8"),
+        ("size", "<u8"),
+        ("link", "<u4"),
+        ("info", "<u4"),
+        ("align", "<u8"),
+        ("entsize", "<u8"),
+    ]
+)
 NOBITS, STRTAB, SYMTAB = 8, 3, 2
 LONGEST_NAME = 4096  # a mangled name of a deeply nested template is long, a hostile one is endless
-SYMBOL = np.dtype([
-    ("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8"),
-])
+SYMBOL = np.dtype(
+    [
+        ("name", "<u4"),
+        ("info", "u1"),
+        ("other", "u1"),
+        ("section", "<u2"),
+        ("value", "<u8"),
+        ("size", "<u8"),
+    ]
+)
 
 
 class BadElf(ValueError):

@@ -152,10 +152,20 @@ def decode(word: int, sm: int) -> Memory | None:
     board = bits(word, 110, 112)
     result = _result(word)
     return Memory(
-        name=name, kind=kind, space=space, size=size, register=register, wide=wide, uniform=uniform, offset=offset,
-        scale=_scale(word, op), guard=bits(word, 12, 14), negated=bool(bits(word, 15, 15)),
-        result=result if result is not None else range(0), scoreboard=board if board < 6 and result else None,
-    )  # fmt: skip
+        name=name,
+        kind=kind,
+        space=space,
+        size=size,
+        register=register,
+        wide=wide,
+        uniform=uniform,
+        offset=offset,
+        scale=_scale(word, op),
+        guard=bits(word, 12, 14),
+        negated=bool(bits(word, 15, 15)),
+        result=result if result is not None else range(0),
+        scoreboard=board if board < 6 and result else None,
+    )
 
 
 def _atomic_size(word: int, op: int, sm: int) -> int | None:

@@ -1,8 +1,36 @@
-"""Parts of sentences that several formats need."""
+"""Parts of sentences and findings that several formats need."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from gpudx.model import Finding
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:
     """ "1 byte", "1,024 bytes"."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def bare(function: str) -> str:
+    """A function's name without parameters and return type: "void ns::fill<(int)4>(float *)" -> "ns::fill<(int)4>"."""
+    end, depth = len(function), 0
+    if function.endswith(")"):
+        for at in range(len(function) - 1, -1, -1):
+            depth += {")": 1, "(": -1}.get(function[at], 0)
+            if depth == 0:
+                end = at or len(function)
+                break
+    name, start, depth = function[:end], 0, 0
+    for at, letter in enumerate(name):
+        depth += {"<": 1, "(": 1, ">": -1, ")": -1}.get(letter, 0)
+        start = at + 1 if letter == " " and depth == 0 else start
+    return name[start:] or function
+
+
+def sourced(findings: Iterable[Finding], raw: str | None) -> tuple[Finding, ...]:
+    """The findings, each piece of evidence naming the file of the case directory in which it can be read."""
+    if raw is None:
+        return tuple(findings)
+    return tuple(replace(f, evidence=tuple(replace(e, raw=raw) for e in f.evidence)) for f in findings)

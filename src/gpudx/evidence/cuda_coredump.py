@@ -42,7 +42,7 @@ from gpudx.evidence._cuda_dump import (
 from gpudx.evidence._cuda_reader import Reader
 from gpudx.evidence._elf import HEADER, SECTION, BadElf, Elf, ident
 from gpudx.evidence._head import Source, head_of
-from gpudx.evidence._words import plural
+from gpudx.evidence._words import plural, sourced
 from gpudx.model import Evidence, Finding
 
 __all__ = [
@@ -118,9 +118,9 @@ def _mapped(descriptor: int, path: Path) -> memoryview:
     return data
 
 
-def to_findings(dump: Dump) -> tuple[Finding, ...]:
-    """One finding per fault."""
-    return tuple(_finding(dump, fault) for fault in dump.faults)
+def to_findings(dump: Dump, raw: str | None = None) -> tuple[Finding, ...]:
+    """One finding per fault. `raw` names the dump's file in the case directory."""
+    return sourced((_finding(dump, fault) for fault in dump.faults), raw)
 
 
 def _finding(dump: Dump, fault: Fault) -> Finding:
@@ -128,10 +128,14 @@ def _finding(dump: Dump, fault: Fault) -> Finding:
     where = f" at {fault.place}" if fault.place else ""
     offset = f"{fault.place.offset:#x}" if fault.place else "?"
     return Finding(
-        id=f"gpu-exception-{name}", severity="error", message=f"Kernel {fault.kernel} failed{where}: {fault.meaning}.",
-        evidence=tuple(Evidence(text) for text in _sentences(dump, fault)), count=max(fault.warps, 1),
-        facts=(("kernel", fault.kernel), ("exception", name), ("offset", offset)), details=_details(fault),
-    )  # fmt: skip
+        id=f"gpu-exception-{name}",
+        severity="error",
+        message=f"Kernel {fault.kernel} failed{where}: {fault.meaning}.",
+        evidence=tuple(Evidence(text) for text in _sentences(dump, fault)),
+        count=max(fault.warps, 1),
+        facts=(("kernel", fault.kernel), ("exception", name), ("offset", offset)),
+        details=_details(fault),
+    )
 
 
 def _sentences(dump: Dump, fault: Fault) -> Iterator[str]:
@@ -171,10 +175,15 @@ def _dim(dim: Dim) -> str:
 def _details(fault: Fault) -> dict[str, str | int | float | bool | None]:
     access, place = fault.access, fault.place
     return {
-        "exception": fault.exception, "kernel": fault.kernel, "source": place.source if place else None,
-        "error_pc": f"{fault.error_pc:#x}" if fault.error_pc else None, "precise": fault.precise,
+        "exception": fault.exception,
+        "kernel": fault.kernel,
+        "source": place.source if place else None,
+        "error_pc": f"{fault.error_pc:#x}" if fault.error_pc else None,
+        "precise": fault.precise,
         "address_low": f"{access.lowest:#x}" if access else None,
         "address_high": f"{access.highest:#x}" if access else None,
-        "access": access.kind if access else None, "access_size": access.size if access else None,
-        "warps": fault.warps, "blocks": fault.blocks,
-    }  # fmt: skip
+        "access": access.kind if access else None,
+        "access_size": access.size if access else None,
+        "warps": fault.warps,
+        "blocks": fault.blocks,
+    }

@@ -9,9 +9,13 @@ from numpy.typing import NDArray
 
 from gpudx.facts.accesses import derive_accesses
 from gpudx.facts.errors import Errors
+from gpudx.facts.graphs import Graphs
 from gpudx.facts.kernels import Kernels
 from gpudx.facts.launches import Launches, SetArgs
+from gpudx.facts.memory import Memory
 from gpudx.facts.objects import Objects, derive_objects
+from gpudx.facts.order import Order
+from gpudx.facts.ranges import Ranges
 from gpudx.facts.sites import Sites
 from gpudx.facts.symbols import Symbols
 from gpudx.trace import Trace
@@ -35,7 +39,23 @@ class Facts:
 
     @cached_property
     def launches(self) -> Launches:
-        return Launches(self.trace, self.objects, self.kernels)
+        return Launches(self.trace, self.objects, self.kernels, self.memory)
+
+    @cached_property
+    def memory(self) -> Memory:
+        return Memory(self.objects)
+
+    @cached_property
+    def graphs(self) -> Graphs:
+        return Graphs(self.trace, self.objects, self.kernels, self.memory, self.launches.declared)
+
+    @cached_property
+    def ranges(self) -> Ranges:
+        return Ranges(self.trace, self.memory)
+
+    @cached_property
+    def order(self) -> Order:
+        return Order(self.trace, self.objects)
 
     @cached_property
     def set_args(self) -> SetArgs:

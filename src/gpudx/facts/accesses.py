@@ -17,6 +17,7 @@ READ, WRITE, MAY = 1, 2, 4  # MAY: a launch that was given the object; the kerne
 DTYPE = np.dtype(
     [("position", "<i8"), ("object", "<i8"), ("offset", "<u8"), ("size", "<u8"), ("how", "u1"), ("argument", "<i2")]
 )
+ADDRESSED = [KINDS.index(kind) for kind in ("memory", "global", "array")]
 RANGE = re.compile(r"(?P<object>\w+)(@(?P<offset>\w+))?(\+(?P<size>\w+))?")
 
 
@@ -39,6 +40,7 @@ def _of_call(trace: Trace, objects: Objects, info: CallInfo, text: str, how: int
     offset = trace.field(info, match["offset"], positions) if match["offset"] else np.zeros(len(positions), np.uint64)
     size = trace.field(info, match["size"], positions) if match["size"] else np.zeros(len(positions), np.uint64)
     keep = found >= 0
+    keep[keep] = ~np.isin(objects.table["kind"][found[keep]], ADDRESSED)  # those are in facts.ranges
     return _rows(positions[keep], found[keep], how, offset[keep], size[keep])
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from gpudx.facts._backend import backend_module
 from gpudx.trace import Trace
 
 NULL_RESULT = -100000  # native/core/recorder.h: GDX_STATUS_NULL
@@ -19,8 +20,8 @@ class Errors:
         self._trace = trace
         quiet = np.zeros(1 << 16, bool)
         quiet[[c.number for c in trace.schema.calls if c.does == "query" or c.api == "note"]] = True
-        failing = trace.column("status") != 0
-        self.position: NDArray[np.int64] = np.flatnonzero(failing & ~quiet[trace.call])
+        failing = np.flatnonzero((trace.column("status") != 0) & ~quiet[trace.call])
+        self.position: NDArray[np.int64] = failing[~self._told_by(failing, "ORDINARY")]
 
     def __len__(self) -> int:
         return len(self.position)
@@ -31,6 +32,36 @@ class Errors:
         if status == NULL_RESULT:
             return "a null result"
         return self._trace.schema.status_name(self._trace.info(position).api, status)
+
+    # ---- faults of the device, which calls only report ----
+
+    def _told_by(self, positions: NDArray[np.int64], table: str) -> NDArray[np.bool_]:
+        """Whose status is in a table of its API's backend?"""
+        calls, status = self._trace.call[positions], self._trace.column("status", positions)
+        answer = np.zeros(len(positions), bool)
+        for api in {self._trace.schema.calls[int(c)].api for c in np.unique(calls)}:
+            module = backend_module(api, "statuses")
+            known = list(getattr(module, table, ()))
+            numbers = [c.number for c in self._trace.schema.calls if c.api == api]
+            answer |= np.isin(calls, numbers) & np.isin(status, known)
+        return answer
+
+    @cached_property
+    def reports(self) -> NDArray[np.int64]:
+        """Failing calls that only report that work before them failed on the device."""
+        return self.position[self._told_by(self.position, "DEVICE_ERRORS")]
+
+    @cached_property
+    def own(self) -> NDArray[np.int64]:
+        """Failing calls that failed for reasons of their own: those before the first report. After it all calls fail."""
+        return self.position[self.position < self.reports[0]] if len(self.reports) else self.position
+
+    def device_error(self, position: int) -> str | None:
+        """What a report says, in plain words; None for other calls."""
+        module = backend_module(self._trace.info(position).api, "statuses")
+        status = int(self._trace.column("status", np.array([position]))[0])
+        known: dict[int, str] = getattr(module, "DEVICE_ERRORS", {})
+        return known.get(status)
 
     @cached_property
     def stacks(self) -> dict[int, tuple[int, ...]]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
-from types import ModuleType
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudx.backends import named
+from gpudx.facts._backend import backend_module
+from gpudx.facts.contexts import Contexts
 from gpudx.facts.objects import Objects
 from gpudx.trace import Trace
 
@@ -54,6 +53,7 @@ class DeviceLimits:
     max_work_group_size: int
     local_mem_size: int
     required: tuple[int, ...]
+    numbers: dict[str, int] = field(default_factory=dict)  # what else the note said, by name
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,8 @@ class KernelInfo:
     num_args: int
     limits: tuple[DeviceLimits, ...] = ()
     args: dict[int, ArgInfo] = field(default_factory=dict)
+    symbol: str = ""  # the name as compiled, where it differs from `name`
+    signature: str = ""  # the whole declaration, where the symbol tells
 
 
 Descriptions = dict[tuple[int, str], list[KernelInfo]]  # by program and name, oldest first
@@ -85,14 +87,7 @@ class Device:
     global_mem_size: int
     max_alloc_size: int
     max_item_sizes: tuple[int, ...]
-
-
-@cache
-def _backend_module(api: str, leaf: str) -> ModuleType | None:
-    """A module of the API's backend: what only it can know, None where it has no such module."""
-    backend = named(api)
-    name = f"{backend.__name__}.{leaf}" if backend else ""
-    return importlib.import_module(name) if name and importlib.util.find_spec(name) else None
+    numbers: dict[str, int] = field(default_factory=dict)
 
 
 class Kernels:
@@ -111,8 +106,18 @@ class Kernels:
         """The API whose kernels are described here: the one that the first kernel object was made with."""
         rows = self._objects.rows_of("kernel")
         born = self._objects.table["born"][rows]
-        born = born[born >= 0]
-        return self._trace.info(int(born[0])).api if len(born) else ""
+        apis = (self._trace.info(int(position)).api for position in born[born >= 0])
+        return next((api for api in apis if api != "note"), self._launching)
+
+    @cached_property
+    def _launching(self) -> str:
+        """The API of the first launch, "" if there is none."""
+        positions = self._trace.select(self._trace.schema.doing("launch"))
+        return self._trace.info(int(positions[0])).api if len(positions) else ""
+
+    @cached_property
+    def contexts(self) -> Contexts:
+        return Contexts(self._trace)
 
     @cached_property
     def devices(self) -> dict[int, Device]:
@@ -134,6 +139,7 @@ class Kernels:
             global_mem_size=words["global_mem_size"],
             max_alloc_size=words["max_alloc_size"],
             max_item_sizes=numbers[:3],
+            numbers=self._trace.named_numbers(position),
         )
 
     @cached_property
@@ -207,14 +213,14 @@ class Kernels:
 
     def _element(self, arg: ArgInfo, info: KernelInfo) -> int | None:
         """Bytes of what a pointer points to."""
-        types = _backend_module(self._api, "types")
+        types = backend_module(self._api, "types")
         if types is None or arg.type.count("*") != 1:
             return None
         layout = types.layout_of(arg.type, self.source(info.program, info.position))
         return layout.size if layout else None
 
     def _by_value(self, arg: ArgInfo, info: KernelInfo) -> ArgInfo:
-        types = _backend_module(self._api, "types")
+        types = backend_module(self._api, "types")
         if types is None:
             return arg
         bits = next((d.address_bits for d in self.devices.values()), 64)
@@ -246,9 +252,61 @@ class Kernels:
         _, first, number = np.unique(pairs, axis=0, return_index=True, return_inverse=True)
         rank = np.argsort(np.argsort(first))  # numbered in order of birth
         place[rows[named]] = rank[number.reshape(-1)]
+        firsts = list(rows[named][np.sort(first)])
         for row in map(int, rows[~named]):
             place[row] = place[self._source(row)]
-        return place, rows[named][np.sort(first)]
+        self._add_noted(rows[~named], place, firsts)
+        return place, np.array(firsts, np.int64)
+
+    def _add_noted(self, rows: I64, place: I64, firsts: list[int]) -> None:
+        """Functions that the recorder described by their handles: equal where program and symbol are."""
+        numbers: dict[tuple[int, str], int] = {}
+        for row in map(int, rows):
+            note = self._note_of(row)
+            symbol = self._symbol(row, note)
+            if place[row] >= 0 or not symbol:
+                continue
+            key = (int(self._objects.table["owner"][row]), symbol)
+            if key not in numbers:
+                numbers[key] = len(firsts)
+                firsts.append(row)
+            place[row] = numbers[key]
+
+    @cached_property
+    def _notes(self) -> dict[int, list[int]]:
+        """Kernel handle -> positions of its descriptions, oldest first."""
+        note = self._trace.schema.by_name("note_kernel")
+        positions = self._trace.select(note) if note else np.zeros(0, np.int64)
+        found: dict[int, list[int]] = {}
+        for position, kernel in zip(positions, self._trace.words(positions, 0).tolist(), strict=True):
+            found.setdefault(kernel, []).append(int(position))
+        return found
+
+    @cached_property
+    def _layouts(self) -> dict[int, list[int]]:
+        """Kernel handle -> positions of the layouts of its parameters, oldest first."""
+        note = self._trace.schema.by_name("note_kernel_params")
+        found: dict[int, list[int]] = {}
+        for position in map(int, self._trace.select(note) if note else ()):
+            found.setdefault(self._trace.record(position)["kernel"], []).append(position)
+        return found
+
+    def _note_of(self, row: int) -> int | None:
+        """The description of a kernel object: the first in its life, which is written when it is first launched, else
+        the last before it (the same function, asked for again)."""
+        return self._in_life(self._notes, row)
+
+    def _in_life(self, notes: dict[int, list[int]], row: int) -> int | None:
+        entry = self._objects.table[row]
+        positions = notes.get(int(entry["handle"]), [])
+        later = [p for p in positions if p >= int(entry["born"]) and p <= int(entry["gone"])]
+        return later[0] if later else positions[-1] if positions else None
+
+    def _symbol(self, row: int, note: int | None) -> str:
+        """The name as compiled, from the description or from the call that asked for the kernel."""
+        born = int(self._objects.table["born"][row])
+        name = self._trace.array(born, "name").decode("utf-8", "replace").rstrip("\0")
+        return name or (self._trace.text(note) if note is not None else "")
 
     def _source(self, row: int) -> int:
         """The kernel object that this one was copied from, -1 if none."""
@@ -260,13 +318,26 @@ class Kernels:
         """A number for the function of each kernel object: equal where program and name are. -1 for unknown objects."""
         return self._functions[0][rows]
 
+    def named(self, name: str) -> I64:
+        """The numbers of the functions with this name, as compiled or as people read it."""
+        infos = self.of_functions
+        rows = self._functions[1]
+        fits = [
+            name in (self.name(int(row)), *((info.symbol, info.signature) if info else ()))
+            for row, info in zip(rows, infos, strict=True)
+        ]
+        return np.flatnonzero(fits)
+
     @property
     def of_functions(self) -> list[KernelInfo | None]:
         """The description of each function, by its number."""
         return [self.info(int(row)) for row in self._functions[1]]
 
     def device_of(self, queue: int, position: int) -> Device | None:
-        """The device behind a queue handle."""
+        """The device behind a queue handle, or of the context that the call was made in."""
+        number = self.contexts.number(position)
+        if number:
+            return self.devices.get(self.contexts.device(number, position) or 0)
         row = int(self._objects.at(np.array([queue], np.uint64), np.array([position], np.int64))[0])
         born = int(self._objects.table["born"][row]) if row >= 0 else -1
         return self.devices.get(self._trace.record(born).get("device", 0)) if born >= 0 else None
@@ -284,12 +355,12 @@ class Kernels:
 
     def whole_groups(self, row: int, device: Device, position: int) -> bool | None:
         """Must the global size of a launch be a multiple of the local size? None when only the driver knows."""
-        rules = _backend_module(self._api, "rules")
+        rules = backend_module(self._api, "rules")
         return rules.whole_groups(device.version, self.options(row, position)) if rules else None
 
     def empty_launches(self, device: Device) -> bool:
         """May a launch have no work-items?"""
-        rules = _backend_module(self._api, "rules")
+        rules = backend_module(self._api, "rules")
         return bool(rules and rules.empty_launches(device.version))
 
     def name(self, row: int) -> str:
@@ -298,9 +369,16 @@ class Kernels:
         if function < 0:
             return "?"
         if function not in self._names:
-            born = int(self._objects.table["born"][self._functions[1][function]])
-            self._names[function] = self._trace.array(born, "kernel_name").decode("utf-8", "replace") or "?"
+            self._names[function] = self._find_name(int(self._functions[1][function]))
         return self._names[function]
+
+    def _find_name(self, row: int) -> str:
+        born = int(self._objects.table["born"][row])
+        given = self._trace.array(born, "kernel_name").decode("utf-8", "replace")
+        symbol = given or self._symbol(row, self._note_of(row))
+        types = backend_module(self._api, "types")
+        readable = types.signature(symbol).name if types and hasattr(types, "signature") else symbol
+        return readable or "?"
 
     def info(self, row: int) -> KernelInfo | None:
         """The description of a kernel object's function, None when the driver gave none."""
@@ -316,5 +394,51 @@ class Kernels:
         born = int(self._objects.table["born"][row])
         program, owner = self._trace.record(born).get("program", 0), int(self._objects.table["owner"][row])
         since, until = (-1, born) if owner < 0 else (int(self._objects.table[k][owner]) for k in ("born", "gone"))
+        if "kernel_name" not in self._trace.info(born).arrays:
+            return self._describe_noted(row)
         candidates = self.described.get((program, self.name(row)), [])
         return next((c for c in candidates if since <= c.position <= max(until, born + 1)), None)
+
+    # ---- functions that are described by their symbols ----
+
+    def _describe_noted(self, row: int) -> KernelInfo | None:
+        note, layout = self._note_of(row), self._in_life(self._layouts, row)
+        if note is None:
+            return None
+        words, numbers = self._trace.record(note), self._trace.named_numbers(note)
+        symbol, types = self._symbol(row, note), backend_module(self._api, "types")
+        known = types.signature(symbol) if types and hasattr(types, "signature") else None
+        required = tuple(numbers.get(f"required_{axis}", 0) for axis in "xyz")
+        limits = DeviceLimits(
+            words["device"], words["max_work_group_size"], words["local_mem_size"], required, numbers
+        )
+        sizes = self._trace.numbers(layout)[1::2] if layout is not None else ()
+        return KernelInfo(
+            name=self.name(row),
+            program=words["program"],
+            position=note,
+            num_args=-1 if words["num_args"] >> 63 else words["num_args"],
+            limits=(limits,),
+            args=_parameters(known.parameters if known else None, sizes),
+            symbol=symbol,
+            signature=known.text if known else "",
+        )
+
+
+def _parameters(declared: tuple[Any, ...] | None, sizes: tuple[int, ...]) -> dict[int, ArgInfo]:
+    """Parameters by place: sizes from the driver, types from the symbol if it names as many."""
+    if declared is None or len(declared) != len(sizes):
+        return {i: ArgInfo(i, "", "", size=size) for i, size in enumerate(sizes)}
+    return {
+        i: ArgInfo(
+            index=i,
+            type=one.type,
+            name="",
+            space=GLOBAL if one.pointer else PRIVATE,
+            qualifiers=CONST if one.const else 0,
+            size=size,
+            scalar=one.scalar,
+            element=one.element,
+        )
+        for i, (one, size) in enumerate(zip(declared, sizes, strict=True))
+    }

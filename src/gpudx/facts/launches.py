@@ -9,69 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudx.facts.kernels import ArgInfo, KernelInfo, Kernels
+from gpudx.facts.declared import Declared
+from gpudx.facts.kernels import KernelInfo, Kernels
+from gpudx.facts.memory import Memory
 from gpudx.facts.objects import Objects
+from gpudx.facts.pointers import Pointers, find_pointers
 from gpudx.trace import Trace
+
+__all__ = ["Arguments", "Declared", "Launches", "SetArgs"]
 
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
 Bool = NDArray[np.bool_]
-
-
-class Declared:
-    """Per-argument declarations as columns: what was declared for (kernel object row, argument index)."""
-
-    COLUMNS = (
-        ("size", np.int64, -1),
-        ("memory", bool, False),
-        ("read_only", bool, False),
-        ("known", bool, False),
-        ("pointer", bool, False),
-    )
-
-    def __init__(self, kernels: Kernels) -> None:
-        self._kernels = kernels
-        self.functions = kernels.of_functions
-        self.width = max((max(i.args, default=-1) + 1 for i in self.functions if i), default=0) or 1
-        self.tables = {n: np.full((len(self.functions), self.width), fill, kind) for n, kind, fill in self.COLUMNS}
-        for number, info in enumerate(self.functions):
-            for index, arg in (info.args if info else {}).items():
-                self._put(number, index, arg)
-
-    def _put(self, number: int, index: int, arg: ArgInfo) -> None:
-        values = {
-            "size": -1 if arg.size is None else arg.size,
-            "memory": arg.is_memory,
-            "read_only": arg.read_only,
-            "known": True,
-            "pointer": "*" in arg.type,
-        }
-        for name, value in values.items():
-            self.tables[name][number, index] = value
-
-    def get(self, name: str, rows: I64, indexes: NDArray[Any]) -> NDArray[Any]:
-        """Column `name` for each (kernel row, argument index); the fill value where nothing is declared."""
-        return self.at_cells(name, self.cells(rows, indexes))
-
-    def at_cells(self, name: str, cells: I64) -> NDArray[Any]:
-        """The same for cells that were worked out before: several columns for the same rows cost one lookup each."""
-        fill = next(f for n, _, f in self.COLUMNS if n == name)
-        return np.take(self._padded(name, fill), cells)
-
-    def _padded(self, name: str, fill: Any) -> NDArray[Any]:
-        """The table as one line with the fill value at its end, for whatever is not declared."""
-        return np.append(self.tables[name].ravel(), np.array([fill], self.tables[name].dtype))
-
-    def cells(self, rows: I64, indexes: NDArray[Any]) -> I64:
-        """Where (kernel row, argument index) stands in the tables; one past the end for what is not declared."""
-        number = self._kernels.functions(rows)
-        outside = (number < 0) | (indexes >= self.width) | (indexes < 0)
-        return np.where(outside, len(self.functions) * self.width, number * self.width + indexes)
-
-    def arguments(self, rows: I64) -> I64:
-        """How many arguments each kernel row declares, -1 if unknown."""
-        declared = np.array([*(i.num_args if i else -1 for i in self.functions), -1], np.int64)
-        return declared[self._kernels.functions(rows)]
+Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -89,10 +39,10 @@ class Arguments:
 
 
 class Launches:
-    """One row per launch, oldest first."""
+    """One row per launch, oldest first. `captured` launches went into a graph and did not run."""
 
-    def __init__(self, trace: Trace, objects: Objects, kernels: Kernels) -> None:
-        self._trace, self._objects, self._kernels = trace, objects, kernels
+    def __init__(self, trace: Trace, objects: Objects, kernels: Kernels, memory: Memory) -> None:
+        self._trace, self._objects, self._kernels, self._memory = trace, objects, kernels, memory
         self.position = trace.select(trace.schema.doing("launch"))
         self.queue = trace.words(self.position, 0)
         self.kernel = trace.words(self.position, 1)
@@ -100,15 +50,59 @@ class Launches:
         self.tid = trace.column("tid", self.position)
         self.done = trace.column("end", self.position) != 0
         self.kernel_row = objects.at(self.kernel, self.position)
+        flag = trace.schema.flags.get("captured", 0)
+        self.captured: Bool = (trace.column("flags", self.position) & flag) != 0
 
     def __len__(self) -> int:
         return len(self.position)
 
+    @cached_property
+    def by_address(self) -> Bool:
+        """Launches of APIs whose arguments are addresses, not handles of memory objects."""
+        calls = [c.number for c in self._trace.schema.doing("launch") if c.word("grid_x") is not None]
+        return np.isin(self._trace.call[self.position], calls)
+
     def geometry(self, row: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Global and local sizes; a 0 means the dimension was not given."""
+        """Work-items in all and per group, in each dimension; a 0 means the dimension was not given.
+
+        OpenCL is given these numbers. CUDA is given groups (the grid) and work-items per group (the block): the first
+        triple is their product.
+        """
+        if self.by_address[row]:
+            grid, block = self.grid(row)
+            return tuple(g * b for g, b in zip(grid, block, strict=True)), block
         words = self._trace.record(int(self.position[row]))
         names = [("global_x", "global_y", "global_z"), ("local_x", "local_y", "local_z")]
         return tuple(words[n] for n in names[0]), tuple(words[n] for n in names[1])
+
+    def grid(self, row: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Groups, and work-items per group, as the launch was given them; zeros for APIs that take other numbers."""
+        words = self._trace.record(int(self.position[row]))
+        grid = tuple(words.get(f"grid_{axis}", 0) for axis in "xyz")
+        return grid, tuple(words.get(f"block_{axis}", 0) for axis in "xyz")
+
+    def find(
+        self, kernel_name: str, grid: Shape | None = None, block: Shape | None = None, before: int | None = None
+    ) -> I64:
+        """Launches of a kernel (its symbol or its readable name) of this shape, made before a position; the last first.
+
+        What is None is not compared. Launches that were refused or captured did not run and are left out.
+        """
+        names = self._kernels.named(kernel_name)
+        fits = np.isin(self._kernels.functions(self.kernel_row), names) & (self.kernel_row >= 0)
+        fits &= ((self.status == 0) | ~self.done) & ~self.captured
+        if before is not None:
+            fits &= self.position < before
+        for shape, first in ((grid, 2), (block, 5)):
+            for axis, size in enumerate(shape or ()):
+                fits &= self._trace.words(self.position, first + axis) == np.uint64(size)
+        return np.flatnonzero(fits)[::-1]
+
+    @cached_property
+    def pointers(self) -> Pointers:
+        """Every pointer that a launch was given, in arguments of their own and inside structures."""
+        rows = np.flatnonzero(self.by_address)
+        return find_pointers(self._trace, self._memory, self.declared, self.position, self.kernel_row, rows)
 
     def sizes(self, rows: I64) -> list[U64]:
         """The same as six columns, global sizes first."""
@@ -154,7 +148,13 @@ class Launches:
         memory = self.declared.at_cells("memory", cells) | ~self.declared.at_cells("known", cells)
         maybe = np.flatnonzero((raw["size"] == 8) & memory & (value != 0))
         found = np.full(len(raw), -1, np.int64)
+        addressed = self.by_address[owner[maybe]]
+        given = maybe[addressed]
+        maybe = maybe[~addressed]
         found[maybe] = self._objects.live_at(value[maybe], self.position[owner[maybe]])
+        positions = self.position[owner[given]]
+        rows = self._memory.at(value[given], positions)
+        found[given] = np.where(self._memory.live(rows, positions), rows, -1)
         return found
 
     def values(self, row: int) -> list[dict[str, Any]]:

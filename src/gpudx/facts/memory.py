@@ -1,7 +1,8 @@
 """Which allocation an address lies in, at a given time.
 
 Pointers may point into the middle of an allocation, and the same addresses belong to many allocations one after the
-other. Programs use few different addresses many times, so the work is done once per distinct address.
+other. Programs use few different addresses many times, so the work is done once per distinct address. Ranges are kept
+in classes of like size, so that one large allocation does not make every search look at thousands of small ones.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudx.facts.objects import Objects
+from gpudx.facts.objects import POINTED, Objects
 
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
-POINTED = ("memory", "svm")  # kinds of objects that programs name by address
+Bool = NDArray[np.bool_]
+OVERLAPPING = 4  # so many earlier lives of an address are asked when the latest is over
+NONE = np.zeros(0, np.int64)
 
 
 class Memory:
@@ -25,54 +28,112 @@ class Memory:
         self._objects = objects
         self._lives: dict[int, I64] = {}
 
+    # ---- ranges ----
+
     @cached_property
-    def _ranges(self) -> tuple[I64, U64, U64, int]:
-        """Rows sorted by first address, first and one-past-last addresses, and the largest size."""
-        table = self._objects.table
+    def rows(self) -> I64:
+        """All allocations, by first address."""
         rows = self._objects.rows_of(*POINTED)
-        rows = rows[np.argsort(table["handle"][rows], kind="stable")]
-        first, size = table["handle"][rows], np.maximum(table["size"][rows], 1)
-        return rows, first, first + size, int(size.max()) if len(size) else 0
+        rows = rows[self._objects.table["born"][rows] >= 0]
+        return rows[np.argsort(self._objects.table["handle"][rows], kind="stable")]
+
+    @cached_property
+    def _first(self) -> U64:
+        return self._objects.table["handle"][self.rows]
+
+    @cached_property
+    def _end(self) -> U64:
+        return self._first + np.maximum(self._objects.table["size"][self.rows], np.uint64(1))
+
+    @cached_property
+    def _classes(self) -> list[tuple[I64, U64, U64, int]]:
+        """Rows, first addresses, ends and the largest size of the allocations of each power of two."""
+        if not len(self.rows):
+            return []
+        power = np.log2((self._end - self._first).astype(np.float64)).astype(np.int64)
+        found = []
+        for one in np.unique(power):
+            mine = power == one
+            first, end = self._first[mine], self._end[mine]
+            found.append((self.rows[mine], first, end, int((end - first).max())))
+        return found
+
+    def maybe(self, addresses: U64) -> Bool:
+        """Which numbers can be addresses of recorded memory at all: a quick screen."""
+        if not len(self.rows):
+            return np.zeros(len(addresses), bool)
+        return (addresses >= self._first[0]) & (addresses < self._end.max())
 
     def lives(self, address: int) -> I64:
         """All allocations that ever held this address, oldest first."""
         if address not in self._lives:
-            rows, first, end, largest = self._ranges
-            low = int(np.searchsorted(first, np.uint64(max(address - largest, 0))))
-            high = int(np.searchsorted(first, np.uint64(address), side="right"))
-            holds = rows[low:high][end[low:high] > np.uint64(address)]
-            self._lives[address] = holds[np.argsort(self._objects.table["since"][holds], kind="stable")]
+            found = [self._holding(address, *one) for one in self._classes]
+            rows = np.concatenate(found) if found else NONE
+            self._lives[address] = rows[np.argsort(self._objects.table["since"][rows], kind="stable")]
         return self._lives[address]
 
+    @staticmethod
+    def _holding(address: int, rows: I64, first: U64, end: U64, largest: int) -> I64:
+        low = int(np.searchsorted(first, np.uint64(max(address - largest + 1, 0))))
+        high = int(np.searchsorted(first, np.uint64(address), side="right"))
+        return rows[low:high][end[low:high] > np.uint64(address)]
+
+    # ---- by time ----
+
     def at(self, addresses: U64, positions: I64) -> I64:
-        """Row of the latest allocation that held each address at or before its position, else -1. It may be freed."""
+        """Row of the allocation that holds each address at its position: a live one if there is one, else the latest
+        that did before (which is freed), else -1."""
         found = np.full(len(addresses), -1, np.int64)
-        values, which = np.unique(addresses, return_inverse=True)
-        order = np.argsort(which, kind="stable")
-        ends = np.cumsum(np.bincount(which, minlength=len(values)))
+        some = np.flatnonzero(self.maybe(addresses))
+        values, which = np.unique(addresses[some], return_inverse=True)
+        order = some[np.argsort(which.reshape(-1), kind="stable")]
+        ends = np.cumsum(np.bincount(which.reshape(-1), minlength=len(values)))
         for value, end, count in zip(values.tolist(), ends.tolist(), np.diff(ends, prepend=0).tolist(), strict=True):
             lives = self.lives(value)
-            if not len(lives):
-                continue
-            part = order[end - count : end]
-            at = np.searchsorted(self._objects.table["since"][lives], positions[part], side="right") - 1
-            found[part] = np.where(at >= 0, lives[np.maximum(at, 0)], -1)
+            if len(lives):
+                part = order[end - count : end]
+                found[part] = self._by_time(lives, positions[part])
         return found
 
-    def live(self, rows: I64, positions: I64) -> NDArray[np.bool_]:
+    def _by_time(self, lives: I64, positions: I64) -> I64:
+        latest = np.searchsorted(self._objects.table["since"][lives], positions, side="right") - 1
+        rows = np.where(latest >= 0, lives[np.maximum(latest, 0)], -1)
+        for back in range(1, min(OVERLAPPING, len(lives))):
+            earlier = lives[np.maximum(latest - back, 0)]
+            better = ~self.live(rows, positions) & (latest >= back) & self.live(earlier, positions)
+            rows = np.where(better, earlier, rows)
+        return rows
+
+    def one(self, address: int, position: int) -> int:
+        """The same for a single address."""
+        return int(self.at(np.array([address], np.uint64), np.array([position], np.int64))[0])
+
+    def live(self, rows: I64, positions: I64) -> Bool:
         """Were these allocations (rows from `at`) alive at these positions? False for -1."""
         gone = np.append(self._objects.table["gone"], -1)
         return gone[rows] >= positions
+
+    # ---- one address ----
 
     def offset(self, row: int, address: int) -> int:
         """Bytes from the allocation's start; at or past its size means past its end."""
         return address - int(self._objects.table["handle"][row])
 
+    def ends_at(self, address: int, position: int) -> int:
+        """The live allocation that ends right before an address, -1 if none: such an address may be meant as its end."""
+        row = self.one(address - 1, position) if address else -1
+        if row < 0 or not self.live(np.array([row]), np.array([position]))[0]:
+            return -1
+        return row if self.offset(row, address) == int(self._objects.table["size"][row]) else -1
+
     def neighbours(self, address: int, position: int) -> list[int]:
         """The live allocations nearest below and above an address that lies in none."""
-        rows = self._ranges[0]
-        alive = rows[self.live(rows, np.full(len(rows), position, np.int64))]
+        alive = self.rows[self.live(self.rows, np.full(len(self.rows), position, np.int64))]
         alive = alive[self._objects.table["since"][alive] <= position]
-        starts = self._objects.table["handle"][alive]
-        at = int(np.searchsorted(starts, np.uint64(address), side="right"))
+        at = int(np.searchsorted(self._objects.table["handle"][alive], np.uint64(address), side="right"))
         return [int(alive[i]) for i in (at - 1, at) if 0 <= i < len(alive)]
+
+    def describe(self, row: int) -> str:
+        """ "memory #4 (1,024 bytes)"."""
+        size = int(self._objects.table["size"][row])
+        return f"{self._objects.label(row)} ({size:,} {'byte' if size == 1 else 'bytes'})"

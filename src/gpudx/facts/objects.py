@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpudx.backends import named
+from gpudx.facts._backend import backend_module
 from gpudx.trace import CallInfo, Trace
 
 NEVER = np.int64(1) << np.int64(62)  # died: not while we watched
@@ -34,8 +36,26 @@ KINDS = (
     "svm",
     "device",
     "memory",
+    "global",
+    "event",
+    "graph",
+    "graph_exec",
+    "node",
+    "array",
+    "mipmap",
+    "texture",
+    "surface",
+    "pool",
+    "physical",
+    "reservation",
+    "green_context",
 )
 MEMORY = ("buffer", "subbuffer", "image", "pipe")
+POINTED = ("memory", "svm", "global")  # memory that programs name by addresses, which may point into its middle
+FAMILIES = ("", "device", "pitched", "managed", "host", "registered", "async", "mapped", "ipc", "imported", "graphics")
+HOST_FAMILIES = ("host", "registered")  # memory of the host that devices can reach too
+LOWEST_HANDLE = 4096  # smaller numbers are ordinals and special values, not addresses of objects
+UNCOUNTED = ("memory", "svm", "device")  # freed at once, whoever uses them
 OWNERS = ("handle:context", "handle:program", "handle:mem", "handle:kernel")
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
@@ -55,6 +75,9 @@ DTYPE = np.dtype(
         ("flags", "<u8"),
         ("host_ptr", "<u8"),
         ("number", "<i4"),
+        ("family", "u1"),
+        ("context", "<u4"),
+        ("later", "?"),
     ]
 )
 
@@ -67,7 +90,11 @@ class Objects:
     since   the first position at which the program can have had the handle
     died    the call that dropped the program's last reference
     gone    the call after which nothing that was recorded keeps it valid; never before `died`
-    owner   the object that this one keeps valid, -1 if none
+    owner   the object that this one was made from, -1 if none. Where the API counts references it is kept valid by this
+            one; elsewhere its end is the end of this one too
+    family  where memory comes from, a place in FAMILIES
+    context the number of the context it was made in, 0 if not known
+    later   it was freed in the order of a queue, not at once
     """
 
     table: NDArray[np.void]
@@ -84,6 +111,14 @@ class Objects:
     def label(self, row: int) -> str:
         """ "buffer #3": the third buffer the process made. The name used in every sentence."""
         return f"{self.kind(row)} #{int(self.table['number'][row])}"
+
+    def family(self, row: int) -> str:
+        """Where memory comes from, "" if nothing was said."""
+        return FAMILIES[int(self.table["family"][row])]
+
+    def state(self, row: int, position: int) -> str:
+        """ "live" or "freed" at a position."""
+        return "live" if int(self.table["gone"][row]) >= position else "freed"
 
     def rows_of(self, *kinds: str) -> I64:
         wanted = [KINDS.index(k) for k in kinds]
@@ -179,14 +214,29 @@ def _good(trace: Trace, positions: I64) -> I64:
     return positions[done & (trace.column("status", positions) == 0)]
 
 
+def _counts_references(api: str) -> bool:
+    """Does an object of this API keep what it was made from? Elsewhere the end of a program ends its kernels."""
+    backend = named(api)
+    return bool(getattr(backend, "COUNTS_REFERENCES", False))
+
+
 def _kind_number(info: CallInfo) -> int:
     kind = "buffer" if info.object == "mem" else info.object
+    if kind == "event" and _counts_references(info.api):
+        return -1  # each command makes one: too many to follow
     return KINDS.index(kind) if kind in KINDS else -1
 
 
-def _subject(info: CallInfo) -> str:
-    """The field that names the object of a retain or release."""
-    return info.fields[-1][0] if info.object == "svm" else info.fields[0][0]
+def _captured(trace: Trace, positions: I64) -> NDArray[np.bool_]:
+    """Which calls went into a graph instead of being done."""
+    return (trace.column("flags", positions) & trace.schema.flags.get("captured", 0)) != 0
+
+
+def _subject(info: CallInfo) -> str | None:
+    """The field that names the object of a retain or release, None where a list of objects does."""
+    if info.object == "svm":
+        return "svm" if info.word("svm") is not None else None
+    return info.fields[0][0]
 
 
 def _collect(trace: Trace) -> _Rows:
@@ -199,9 +249,9 @@ def _collect(trace: Trace) -> _Rows:
         if info.does == "create" and info.word("result") is not None:
             handles = trace.field(info, "result", positions)
             rows.add(trace, handles[handles != 0], positions[handles != 0], 1, kind, birth=True)
-        elif info.does != "create":
+        elif info.does != "create" and (subject := _subject(info)):
             change = 1 if info.does == "retain" else -1
-            rows.add(trace, trace.field(info, _subject(info), positions), positions, change, kind)
+            rows.add(trace, trace.field(info, subject, positions), positions, change, kind)
     _collect_devices(trace, rows)
     return rows
 
@@ -212,6 +262,7 @@ def _collect_devices(trace: Trace, rows: _Rows) -> None:
         return
     positions = trace.select(note)
     handles, first = np.unique(trace.field(note, "device", positions), return_index=True)
+    handles, first = handles[handles >= LOWEST_HANDLE], first[handles >= LOWEST_HANDLE]
     rows.add(trace, handles, positions[first], 1, KINDS.index("device"), birth=True)
 
 
@@ -227,19 +278,32 @@ def _lives(trace: Trace, rows: _Rows) -> NDArray[np.void]:
     table["born"] = np.where(birth[first], position[first], -1)
     begun = np.searchsorted(trace.column("begin"), time[first], side="left")
     table["since"] = np.where(birth[first], np.maximum(begun, position[first] + 1), -1)
-    table["died"] = _deaths(first, position, change, birth)
+    table["died"] = _deaths(first, position, change, _inherited(first, table, change))
     return table
 
 
-def _deaths(first: I64, position: I64, change: I64, birth: NDArray[np.bool_]) -> I64:
+def _inherited(first: I64, table: NDArray[np.void], change: I64) -> I64:
+    """References that a life begins with besides those of its own calls.
+
+    One whose birth we did not see (made before recording, or by another way in) is taken to hold one. One that began
+    while its predecessor held some is no new object: the driver gave the same one out again, or a release was lost.
+    """
+    held = np.where(table["born"] < 0, 1, 0)
+    sums = np.add.reduceat(change, first)
+    counted = ~np.isin(table["kind"], [KINDS.index(k) for k in UNCOUNTED])
+    again = (table["handle"][1:] == table["handle"][:-1]) & counted[1:] & (sums[:-1] + held[:-1] > 0)
+    for life in map(int, np.flatnonzero(again)):
+        held[life + 1] += max(int(held[life]) + int(sums[life]), 0)
+    return held
+
+
+def _deaths(first: I64, position: I64, change: I64, inherited: I64) -> I64:
     """The call after which a life's references never rise above zero again, NEVER if they stay above it."""
     starts = np.zeros(len(position), np.int64)
     starts[first] = 1
     segment = np.cumsum(starts) - 1
     total = np.cumsum(change)
-    references = total - (total[first] - change[first])[segment]
-    # A life whose birth we did not see (made before recording, or by another way in) is taken to hold one reference.
-    references += np.where(birth[first], 0, 1)[segment]
+    references = total - (total[first] - change[first])[segment] + inherited[segment]
     # A reference taken after the count fell to zero was lent by an object that still held this one: it lived on.
     last = np.maximum.reduceat(np.where(references > 0, np.arange(len(position)), first[segment] - 1), first)
     end = np.append(first[1:], len(position))
@@ -259,9 +323,15 @@ def _fill(trace: Trace, table: NDArray[np.void]) -> None:
         for name in ("size", "flags", "host_ptr"):
             if info.word(name) is not None:
                 table[name][at[keep]] = trace.field(info, name, positions[keep])
+        if info.size:
+            table["size"][at[keep]] = trace.product(info, info.size, positions[keep])
+        table["family"][at[keep]] = FAMILIES.index(info.family) if info.family in FAMILIES else 0
+        table["context"][at[keep]] = trace.context[positions[keep]]
         _fill_owners(trace, info, table, at[keep], positions[keep])
         if info.object == "subbuffer":
             _fill_regions(trace, table, at[keep], positions[keep])
+        if "desc" in info.arrays:
+            _fill_image_parents(trace, table, at[keep], positions[keep])
 
 
 def _fill_owners(trace: Trace, info: CallInfo, table: NDArray[np.void], at: I64, positions: I64) -> None:
@@ -275,6 +345,25 @@ def _fill_owners(trace: Trace, info: CallInfo, table: NDArray[np.void], at: I64,
         table["parent"][at] = owner
 
 
+def _own_noted_kernels(trace: Trace, table: NDArray[np.void]) -> None:
+    """The program of kernels that only a note tells of."""
+    note = trace.schema.by_name("note_kernel")
+    if note is None:
+        return
+    rows = np.flatnonzero(table["born"] >= 0)
+    rows = rows[trace.call[table["born"][rows]] == note.number]
+    born = table["born"][rows]
+    table["owner"][rows] = Objects(table).at(trace.field(note, "program", born), born)
+
+
+def _skip_copies(table: NDArray[np.void]) -> None:
+    """A copied kernel belongs to the program, not to the kernel it was copied from."""
+    owner, kernel = table["owner"], KINDS.index("kernel")
+    is_kernel = table["kind"] == kernel
+    while len(copies := np.flatnonzero((owner >= 0) & is_kernel & is_kernel[owner])):
+        owner[copies] = owner[owner[copies]]
+
+
 def _fill_regions(trace: Trace, table: NDArray[np.void], at: I64, positions: I64) -> None:
     for row, position in zip(at, positions, strict=True):
         region = np.frombuffer(trace.array(int(position), "create_info")[:16], "<u8")
@@ -282,14 +371,41 @@ def _fill_regions(trace: Trace, table: NDArray[np.void], at: I64, positions: I64
             table["offset"][row], table["size"][row] = region
 
 
-def _fill_gone(table: NDArray[np.void]) -> None:
+def _fill_image_parents(trace: Trace, table: NDArray[np.void], at: I64, positions: I64) -> None:
+    """Images may be made from a buffer or another image, whose memory they share."""
+    rules = backend_module(trace.info(int(positions[0])).api, "rules") if len(positions) else None
+    if rules is None:
+        return
+    handles = [rules.memory_of_image(trace.array(int(position), "desc")) for position in positions]
+    table["parent"][at] = Objects(table).at(np.array(handles, np.uint64), positions)
+
+
+def _fill_later(trace: Trace, table: NDArray[np.void]) -> None:
+    calls = [c.number for c in trace.schema.doing("free_later")]
+    died = np.flatnonzero(table["died"] < NEVER)
+    table["later"][died] = np.isin(trace.call[table["died"][died]], calls)
+
+
+def _end_with_owners(trace: Trace, table: NDArray[np.void]) -> None:
+    """Where nothing is counted, kernels and variables end with their program."""
+    counting = np.array([_counts_references(c.api) for c in trace.schema.calls])
+    ends = np.isin(table["kind"], [KINDS.index(k) for k in ("kernel", "global")]) & (table["owner"] >= 0)
+    rows = np.flatnonzero(ends & (table["born"] >= 0))
+    rows = rows[~counting[trace.call[table["born"][rows]]]]
+    table["died"][rows] = np.minimum(table["died"][rows], table["died"][table["owner"][rows]])
+    table["owner"][rows] = np.where(table["kind"][rows] == KINDS.index("kernel"), table["owner"][rows], -1)
+
+
+def _fill_gone(trace: Trace, table: NDArray[np.void]) -> None:
     """Children before owners: a kernel may hold the program that holds the context."""
-    owner, kernel = table["owner"], KINDS.index("kernel")
-    while len(copies := np.flatnonzero((owner >= 0) & (table["kind"][owner] == kernel))):
-        owner[copies] = owner[owner[copies]]  # a copied kernel holds the program, not the kernel it was copied from
+    counting = np.array([_counts_references(c.api) for c in trace.schema.calls])
+    counted = (table["born"] >= 0) & counting[trace.call[np.maximum(table["born"], 0)]]
+    owner = table["owner"]
     table["gone"] = table["died"]
+    parts = np.flatnonzero(table["parent"] >= 0)
+    np.maximum.at(table["gone"], table["parent"][parts], table["gone"][parts])
     for kinds in (("kernel", "subbuffer"), ("program", "queue", "buffer", "image", "pipe", "sampler", "svm")):
-        held = np.flatnonzero(np.isin(table["kind"], [KINDS.index(k) for k in kinds]) & (owner >= 0))
+        held = np.flatnonzero(np.isin(table["kind"], [KINDS.index(k) for k in kinds]) & (owner >= 0) & counted)
         np.maximum.at(table["gone"], owner[held], table["gone"][held])
 
 
@@ -308,6 +424,10 @@ def derive_objects(trace: Trace) -> Objects:
     table = _lives(trace, rows)
     table = table[np.argsort(table["born"], kind="stable")]
     _fill(trace, table)
-    _fill_gone(table)
+    _own_noted_kernels(trace, table)
+    _fill_later(trace, table)
+    _skip_copies(table)
+    _end_with_owners(trace, table)
+    _fill_gone(trace, table)
     _number(table)
     return Objects(table)

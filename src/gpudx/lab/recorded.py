@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from gpudx import native
+from gpudx import backends, native
 from gpudx.errors import UserError
 from gpudx.lab import hang, program, signals
-from gpudx.lab.environment import recorded_environment
+from gpudx.lab.environment import DUMPS, recorded_environment
 from gpudx.lab.looks import Look, Looker
 from gpudx.lab.roll import NAME as ROLL
 from gpudx.lab.roll import RollEntry
@@ -68,6 +68,7 @@ def run_recorded(
     *,
     timeout: float | None = None,
     keep: str = "16M",
+    dump: bool = False,
     extra_env: Mapping[str, str] | None = None,
     on_progress: Progress | None = None,
 ) -> RunResult:
@@ -78,13 +79,16 @@ def run_recorded(
     """
     file = program.find(command)
     traces = case_dir / TRACES
-    env = recorded_environment(native.library(), traces, keep, {**os.environ, **(extra_env or {})}, file)
+    env = recorded_environment(native.library(), traces, keep, {**os.environ, **(extra_env or {})}, file, dump)
     _make_directory(traces)
+    if dump:
+        _make_directory(case_dir / DUMPS)
     with signals.held() as (watched, mask):
         run = _Run(_start(file, command, env, mask), watched, timeout, on_progress)
         timed_out = not run.wait()
         duration = run.elapsed
         picture = _end(run, case_dir) if timed_out else None
+    _tidy(case_dir / DUMPS)
     roll = read_roll(traces / ROLL)
     return RunResult(
         command=tuple(command),
@@ -100,6 +104,14 @@ def run_recorded(
         looks=run.looker.looks(),
         hang=picture,
     )
+
+
+def _tidy(dumps: Path) -> None:
+    """Pipes go; an empty folder too."""
+    with contextlib.suppress(OSError):
+        for pipe in dumps.glob("pipe-*"):
+            pipe.unlink()
+        dumps.rmdir()
 
 
 def end_like(run: RunResult, status: int | None = None) -> NoReturn:
@@ -178,6 +190,7 @@ def _end(run: _Run, case_dir: Path) -> Path | None:
         (case_dir / HANG).write_text(hang.snapshot(run.pid))
     except OSError:
         path = None  # a full disk must not keep the program running
+    backends.snapshot(case_dir / DUMPS)
     hang.end_tree(run.pid, run.ended)
     return path
 

@@ -321,6 +321,24 @@ class Trace:
         data = self.parts(position).get(self.schema.parts[part], b"")
         return tuple(int(v) for v in np.frombuffer(data[: len(data) // 8 * 8], "<u8"))
 
+    def named_numbers(self, position: int) -> dict[str, int]:
+        """The numbers of a note by their names, as far as it has them."""
+        return dict(zip(self.info(position).numbers, self.numbers(position), strict=False))
+
+    def product(self, call: CallInfo, expression: str, positions: I64) -> U64:
+        """ "count*4", "pitch*height" or "size": a product of fields and numbers, at positions of that call."""
+        result = np.ones(len(positions), np.uint64)
+        for factor in expression.split("*"):
+            name = factor.strip()
+            result *= np.uint64(name) if name.isdigit() else self.field(call, name, positions)
+        return result
+
+    @cached_property
+    def context(self) -> NDArray[np.uint32]:
+        """The number of the context that each call was made in; 0 where it is not known."""
+        fields: Any = self.schema.layouts["slot"].fields
+        return self.column("context") if "context" in fields else np.zeros(len(self), np.uint32)
+
     def arguments(self, positions: I64) -> tuple[I64, NDArray[np.void]]:
         """The arguments of launches: (which of `positions` each belongs to, the argument records).
 
@@ -347,6 +365,35 @@ class Trace:
         for k in range(width):
             gathered[:, k] = words[first + k]
         return owner, gathered.reshape(-1).view(layout)
+
+    def tails(self, positions: I64) -> tuple[I64, I64]:
+        """Where the long arguments of launches begin in `words8`, and how many bytes they have; 0 bytes if none.
+
+        The part follows the argument list, which stands first in the blob.
+        """
+        where = self.column("blob", positions).astype(np.int64)
+        end = where + self.column("blob_bytes", positions).astype(np.int64) // 8
+        end[(where <= 0) | (end > len(self.words8))] = 0
+        at = where.copy()
+        head = self._heads(at, end)
+        has = (head & np.uint64(0xFFFFFFFF)) == np.uint64(self.schema.parts["arguments"])
+        at += np.where(has, 1 + ((head >> np.uint64(32)).astype(np.int64) + 7) // 8, 0)
+        head = self._heads(at, end)
+        size = (head >> np.uint64(32)).astype(np.int64)
+        good = (head & np.uint64(0xFFFFFFFF)) == np.uint64(self.schema.parts["argument_tail"])
+        return at + 1, np.where(good & (at + 1 + size // 8 <= end), size, 0)
+
+    def _heads(self, at: I64, end: I64) -> U64:
+        """The words that begin parts, 0 where the blob is over."""
+        inside = at < end
+        head = np.zeros(len(at), np.uint64)
+        head[inside] = self.words8[at[inside]]
+        return head
+
+    @cached_property
+    def words8(self) -> U64:
+        """The whole file as words of 8 bytes."""
+        return self._bytes[: len(self._bytes) // 8 * 8].view("<u8")
 
     def argument_tail(self, position: int) -> bytes:
         """The bytes of a launch's arguments that are longer than one word."""

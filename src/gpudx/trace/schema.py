@@ -57,6 +57,9 @@ class CallInfo:
     maps: str = ""
     host: str = ""
     skip: str = ""
+    size: str = ""  # bytes of the created object, as an expression over fields; "": the field `size`
+    family: str = ""  # where created memory comes from
+    numbers: tuple[str, ...] = ()  # names of a note's numbers
 
     def word(self, name: str) -> int | None:
         """The word that holds field `name`, None if the call has no such field."""
@@ -120,6 +123,9 @@ def _call(number: int, row: dict[str, Any]) -> CallInfo:
         maps=str(row.get("maps", "")),
         host=str(row.get("host", "")),
         skip=str(row.get("skip", "")),
+        size=str(row.get("size", "")),
+        family=str(row.get("family", "")),
+        numbers=tuple(str(row.get("numbers", "")).split()),
     )
 
 

@@ -7,7 +7,10 @@ from functools import cache
 from pathlib import Path
 
 from gpudx import native
+from gpudx.backends.cuda.dumps import settings, snapshot
 from gpudx.backends.tool import Tool
+
+__all__ = ["TOOLS", "environment", "error_name", "error_names", "settings", "snapshot"]
 
 HERE = Path(__file__).resolve().parent
 TOOLKIT = ("/usr/local/cuda*/bin", "/opt/cuda/bin")

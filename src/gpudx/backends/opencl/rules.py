@@ -22,6 +22,11 @@ def whole_groups(device_version: str, build_options: str) -> bool | None:
     return False if int(version[1]) == 2 else None
 
 
+def memory_of_image(desc: bytes) -> int:
+    """The buffer or image that an image was made from, 0 if none: the last field of cl_image_desc."""
+    return int.from_bytes(desc[64:72], "little")
+
+
 def empty_launches(device_version: str) -> bool:
     """May the global size be 0? From OpenCL 2.1 on."""
     version = VERSION.search(device_version)

@@ -49,18 +49,24 @@ def function_name(name: str) -> str:
     return _read(name)[1]
 
 
+def parameters(name: str) -> tuple[str, ...] | None:
+    """ "_Z4sinkPfj" -> ("float*", "unsigned int"); None when the name is not mangled or not understood."""
+    return _read(name)[2]
+
+
 @lru_cache(maxsize=256)
-def _read(name: str) -> tuple[str, str]:
+def _read(name: str) -> tuple[str, str, tuple[str, ...] | None]:
     if not name.startswith("_Z") or len(name) > LONGEST:
-        return name, name
+        return name, name, None
     reader = _Reader(name)
     try:
         bare, text = reader.encoding(0)
     except (_Unread, IndexError, RecursionError):
-        return name, name
+        return name, name, None
     if reader.at != len(name) or len(text) > LONGEST:
-        return name, name
-    return _plain(text), _plain(bare)
+        return name, name, None
+    types = reader.types
+    return _plain(text), _plain(bare), None if types is None else tuple(_plain(one) for one in types)
 
 
 def _plain(text: str) -> str:
@@ -72,6 +78,7 @@ class _Reader:
         self.text, self.at = text, 2
         self.known: list[str] = []  # what S_, S0_, ... stand for
         self.arguments: list[str] = []  # what T_, T0_, ... stand for: the template arguments of the function
+        self.types: list[str] | None = None  # of the parameters of the function that was read last: the outermost
 
     # -- the input
 
@@ -127,8 +134,10 @@ class _Reader:
             types.append(self.type(depth + 1))
         self.arguments = outer
         if not types:
+            self.types = None
             return name, name
         returned = types.pop(0) + " " if templated and len(types) > 1 else ""
+        self.types = [] if types == ["void"] else types
         return name, f"{returned}{name}({_listed(types)}){qualifiers}"
 
     def name(self, depth: int, own: bool) -> tuple[str, bool, str]:

@@ -1,0 +1,60 @@
+"""Core dumps of the device: asked for by variables, triggered at a hang, awaited.
+
+Memory contents are left out: the record has the arguments, and collecting memory takes long. The variables are those of
+the CUDA toolkit's documentation ("GPU core dump support"); a user who set them keeps his own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+ENABLE = "CUDA_ENABLE_COREDUMP_ON_EXCEPTION"
+FOLDER = "GPUDX_DUMPS"  # native/cuda/dump.c waits for dumps in this folder only
+SUFFIX = ".nvcudmp"
+LEFT_OUT = "skip_abort,skip_global_memory,skip_shared_memory,skip_local_memory"
+LONGEST_WAIT_S = 30.0
+
+
+def settings(folder: Path, base: Mapping[str, str]) -> dict[str, str]:
+    """The variables that make the driver write a dump per failing process into `folder`."""
+    if ENABLE in base:
+        return {}
+    return {
+        ENABLE: "1",
+        "CUDA_COREDUMP_FILE": f"{folder}/%p{SUFFIX}",
+        "CUDA_COREDUMP_GENERATION_FLAGS": LEFT_OUT,
+        "CUDA_ENABLE_USER_TRIGGERED_COREDUMP": "1",
+        "CUDA_COREDUMP_PIPE": f"{folder}/pipe-%p",
+        FOLDER: str(folder),
+    }
+
+
+def snapshot(folder: Path) -> list[Path]:
+    """Makes each living process that offers it write a dump now, and waits until the dumps are whole."""
+    asked = [path for path in sorted(folder.glob("pipe-*")) if _trigger(path)]
+    wanted = [folder / (path.name.removeprefix("pipe-") + SUFFIX) for path in asked]
+    deadline = time.monotonic() + LONGEST_WAIT_S
+    while time.monotonic() < deadline and not all(map(is_complete, wanted)):
+        time.sleep(0.05)
+    return [path for path in wanted if is_complete(path)]
+
+
+def _trigger(pipe: Path) -> bool:
+    """Any byte will do. A pipe nobody listens to belongs to a process that has ended."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        try:
+            return os.write(descriptor, b"1") == 1
+        finally:
+            os.close(descriptor)
+    return False
+
+
+def is_complete(path: Path) -> bool:
+    from gpudx.evidence.cuda_coredump import is_complete as whole
+
+    return whole(path)

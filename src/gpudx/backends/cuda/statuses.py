@@ -1,0 +1,31 @@
+"""Statuses of the CUDA driver API that need more than their names.
+
+DEVICE_ERRORS are faults of work that ran before: the call that answers with one only reports it, and every later call
+of the context answers with it too (CUDA driver API reference, CUresult: "leaves the process in an inconsistent state
+and any further CUDA work will return the same error").
+"""
+
+from __future__ import annotations
+
+DEVICE_ERRORS = {
+    214: "an uncorrectable ECC error was met in device memory",
+    220: "an NVLink error was met",
+    226: "a device-side fault was contained",
+    700: "a kernel accessed memory that it may not access",
+    702: "a kernel ran longer than the system allows",
+    710: "an assert in a kernel failed",
+    714: "a kernel overflowed its stack or damaged it",
+    715: "a kernel met an instruction that the device does not know, or a trap",
+    716: "a kernel accessed memory at an address that is not aligned to the access",
+    717: "a kernel used an address of the wrong memory space",
+    718: "a kernel jumped to an address that is not code",
+    719: "a kernel failed on the device",
+    721: "a kernel ended without giving its tensor memory back",
+}
+# Answers of calls that ask or tidy up; nothing went wrong.
+ORDINARY = {
+    4: "the driver is shutting down",
+    600: "the work is not done yet",
+    704: "peer access was already enabled",
+    712: "the host memory was already registered",
+}

@@ -1,0 +1,92 @@
+"""A graph was launched whose nodes still hold the address of memory that was freed.
+
+A graph keeps the addresses it was captured with. Freeing the memory does not touch it, and its launch succeeds: the
+nodes read and write memory that is nobody's, or by then another's.
+
+Example:
+
+    cudaGraphInstantiate(&exec, graph, 0);
+    cudaFree(buffer);                        // the kernel node was captured with it
+    cudaGraphLaunch(exec, stream);
+
+Mend it by keeping the memory for as long as the graph is launched, or by updating the nodes when it moves.
+
+Memory that the graph allocates itself is not looked at, nor are addresses inside structures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx.detectors import Run
+from gpudx.detectors._words import capital, sites_of
+from gpudx.facts import Facts
+from gpudx.facts.graphs import Node, Version
+from gpudx.model import Evidence, Finding
+
+ID = "graph-holds-dead-pointer"
+MOST = 20
+I64 = NDArray[np.int64]
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding per graph version and dead allocation, at most MOST."""
+    told = 0
+    for version, launches in facts.graphs.by_version():
+        seen: set[int] = set()
+        for node, place, address in facts.graphs.addresses(version):
+            dead = _dead(facts, address, launches)
+            if dead is None or dead[0] in seen or told >= MOST or _own(facts, version, address):
+                continue
+            seen.add(dead[0])
+            told += 1
+            yield _finding(facts, node, place, address, *dead)
+
+
+def _dead(facts: Facts, address: int, launches: I64) -> tuple[int, I64] | None:
+    """The freed allocation that an address pointed into, and the launches for which it did."""
+    positions = facts.graphs.position[launches]
+    rows = facts.memory.at(np.full(len(positions), address, np.uint64), positions)
+    dead = (rows >= 0) & ~facts.memory.live(rows, positions)
+    if not dead.any() or facts.memory.ends_at(address, int(positions[dead][0])) >= 0:
+        return None
+    return int(rows[dead][0]), positions[dead]
+
+
+def _own(facts: Facts, version: Version, address: int) -> bool:
+    """Does the address belong to memory that graphs allocate for themselves?"""
+    note = facts.trace.schema.by_name("note_graph_memory")
+    positions = facts.trace.select(note) if note else np.zeros(0, np.int64)
+    if note is None or not len(positions):
+        return False
+    begin, size = (facts.trace.field(note, name, positions) for name in ("address", "size"))
+    return bool(((begin <= address) & (address < begin + size)).any())
+
+
+def _finding(facts: Facts, node: Node, place: str, address: int, row: int, positions: I64) -> Finding:
+    position, died = int(positions[0]), int(facts.objects.table["gone"][row])
+    label, name = facts.objects.label(row), facts.graphs.name(node)
+    site, others = facts.sites.at(position, value=address), sites_of(facts, [died])
+    return Finding(
+        id=ID,
+        severity="error",
+        message=(
+            f"{capital(label)} had been freed ({others[0].call}, call {died + 1}) when a graph was launched whose node, "
+            f"{name}, still has it as {place}."
+        ),
+        evidence=(
+            Evidence(f"{others[0].call} freed {facts.memory.describe(row)}", (died + 1,)),
+            Evidence(f"the node was given {address:#x} as {place}", (node.position + 1,)),
+            Evidence(f"{site.call} started it afterwards", (site.number,)),
+        ),
+        site=site,
+        others=others,
+        count=len(positions),
+        allocation=label,
+        causes=(ID,),
+        facts=(("node", name), ("place", place)),
+        details={"state": "freed", "allocation_size": int(facts.objects.table["size"][row]) or None},
+    )

@@ -1,0 +1,75 @@
+"""A kernel was given the address of ordinary host memory.
+
+Most devices cannot reach memory that was neither made nor registered for them. The launch is accepted, and the kernel
+faults at its first access.
+
+Example:
+
+    std::vector<float> data(n);
+    scale<<<grid, block>>>(data.data(), n);        // an address of the heap
+
+Mend it by copying the data to the device and passing the copy's address, or by allocating it as managed or pinned.
+
+Told only where the device says that it cannot access pageable memory, and the process had its heap or stack there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gpudx.detectors import Run
+from gpudx.detectors._groups import groups
+from gpudx.detectors._words import argument
+from gpudx.facts import Facts
+from gpudx.model import Evidence, Finding
+
+ID = "host-pointer-on-device"
+HOST = {"heap": "on the program's heap", "stack": "on the program's stack"}
+LOOKED_AT = 8  # different values of one argument
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding per kernel function and argument."""
+    pointers, launches = facts.launches.pointers, facts.launches
+    maybe = pointers.declared & (pointers.object < 0) & (pointers.value != 0) & ~pointers.inside
+    rows = np.flatnonzero(maybe & ~launches.captured[pointers.launch])
+    functions = facts.kernels.functions(launches.kernel_row[pointers.launch[rows]])
+    for part in groups(rows, functions, pointers.index[rows]):
+        _, first = np.unique(pointers.value[part], return_index=True)
+        found = next((int(part[i]) for i in np.sort(first)[:LOOKED_AT] if _is_host(facts, int(part[i]))), None)
+        if found is not None:
+            yield _finding(facts, found, len(part))
+
+
+def _is_host(facts: Facts, row: int) -> bool:
+    pointers = facts.launches.pointers
+    position = int(facts.launches.position[pointers.launch[row]])
+    device = facts.kernels.device_of(int(facts.launches.queue[pointers.launch[row]]), position)
+    reaches = device is None or device.numbers.get("pageable_access", 1)
+    if reaches or facts.memory.ends_at(int(pointers.value[row]), position) >= 0:
+        return False
+    return facts.symbols.kind(int(pointers.value[row])) in HOST
+
+
+def _finding(facts: Facts, row: int, count: int) -> Finding:
+    pointers = facts.launches.pointers
+    launch, index, value = int(pointers.launch[row]), int(pointers.index[row]), int(pointers.value[row])
+    site = facts.sites.at(int(facts.launches.position[launch]), argument=index, value=value)
+    name = argument(facts, int(facts.launches.kernel_row[launch]), index)
+    where = HOST[facts.symbols.kind(value) or "heap"]
+    return Finding(
+        id=ID,
+        severity="error",
+        message=f"Kernel {site.kernel} was given an address {where} as {name}, which the device cannot reach.",
+        evidence=(
+            Evidence(f"{value:#x} is {where}, and in no recorded device memory", (site.number,)),
+            Evidence("the device says that it cannot access pageable host memory"),
+        ),
+        site=site,
+        count=count,
+        causes=(ID,),
+        facts=(("kernel", site.kernel or "?"), ("argument", str(index))),
+        details={"state": "host memory"},
+    )

@@ -1,0 +1,118 @@
+"""Joins the device's own record of a fault to the launch that made it.
+
+A dump names kernel, shape, parameters, thread, instruction and often the address; the trace has the launches with all their
+arguments and every allocation. Together they say which launch it was, which argument's memory was missed, and by how much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpudx.evidence._cuda_exceptions import short_name
+from gpudx.evidence.cuda_coredump import Dump, Fault, to_findings
+from gpudx.facts import Facts
+from gpudx.facts.misses import Miss, explain
+from gpudx.model import Evidence, Finding, Site
+
+ID = "device-fault"
+CAUSES = {"null": "out-of-bounds-access", "past": "out-of-bounds-access", "before": "out-of-bounds-access",
+          "wild": "out-of-bounds-access", "other": "out-of-bounds-access", "freed": "use-after-free"}  # fmt: skip
+BY_EXCEPTION = {"misaligned-address": "misaligned-access", "trap": "device-trap", "breakpoint": "device-trap"}
+MOST = 8
+
+
+def join(dump: Dump, facts: Facts) -> Iterator[Finding]:
+    """One finding per fault of the dump, most frequent first; with its launch where that is certain."""
+    for fault, plain in list(zip(dump.faults, to_findings(dump), strict=True))[:MOST]:
+        launch = launch_of(fault, facts)
+        yield _with_launch(fault, plain, facts, launch) if launch is not None else replace(plain, id=ID, causes=_causes(fault, None))
+
+
+def launch_of(fault: Fault, facts: Facts) -> int | None:
+    """The launch (row of Launches) that a faulting grid was: same kernel, shape and parameters; the last such one.
+
+    Grid numbers of a dump count copies and fills too, so they are not used.
+    """
+    grid = fault.grid
+    if grid is None:  # the warps had left: only the kernel is known, which tells the launch if it was launched once
+        rows = facts.launches.find(fault.place.mangled) if fault.place else []
+        return int(rows[0]) if len(rows) == 1 else None
+    rows = facts.launches.find(grid.kernel or fault.kernel, grid.grid, grid.block)
+    if grid.parameters is None:
+        return int(rows[0]) if len(rows) else None
+    return next((int(row) for row in rows if _same_parameters(facts, int(row), grid.parameters)), None)
+
+
+def _same_parameters(facts: Facts, row: int, parameters: bytes) -> bool:
+    """Do all recorded pointers and long values of the launch stand in the parameter block?"""
+    values = [a["bytes"] for a in facts.launches.values(row) if a["size"] >= 8]
+    return all(value in parameters for value in values)
+
+
+def _miss(fault: Fault, facts: Facts, launch: int) -> tuple[Miss, int] | None:
+    """What was missed: of all addresses of the faulting warps, those at the edges are looked at, outermost first."""
+    if fault.access is None:
+        return None
+    edges = [(explain(facts, launch, address), address) for address in (fault.access.highest, fault.access.lowest)]
+    return next((pair for pair in edges if pair[0].kind != "inside"), edges[0])
+
+
+def _with_launch(fault: Fault, plain: Finding, facts: Facts, launch: int) -> Finding:
+    missed = _miss(fault, facts, launch)
+    miss = missed[0] if missed else None
+    position = int(facts.launches.position[launch])
+    value = _argument_value(facts, launch, miss)
+    site = facts.sites.at(position, argument=miss.argument if miss else None, value=value)
+    known = miss is not None and miss.object >= 0
+    label = facts.objects.label(miss.object) if miss and known else None
+    gone = miss is not None and miss.kind == "freed"
+    size = int(facts.objects.table["size"][miss.object]) if miss and known else None
+    return replace(
+        plain,
+        id=ID,
+        message=_message(fault, site, missed),
+        evidence=(*_launch_evidence(facts, launch, site), *plain.evidence),
+        site=replace(site, source=_line(fault) or site.source),
+        allocation=label,
+        causes=_causes(fault, miss),
+        details={**plain.details, "allocation_size": size, "state": "freed" if gone else "live"},
+    )
+
+
+def _argument_value(facts: Facts, launch: int, miss: Miss | None) -> int | None:
+    if miss is None or miss.argument is None:
+        return None
+    found = [a["bytes"] for a in facts.launches.values(launch) if a["index"] == miss.argument and a["size"] == 8]
+    return int.from_bytes(found[0], "little") if found else None
+
+
+def _message(fault: Fault, site: Site, missed: tuple[Miss, int] | None) -> str:
+    where = f" at {_line(fault)}" if _line(fault) else ""
+    head = f"Kernel {fault.kernel} (launch {site.launch}, call {site.number}) failed{where}: {fault.meaning}"
+    return f"{head}; the access at {missed[1]:#x} was {missed[0].text}." if missed else f"{head}."
+
+
+def _launch_evidence(facts: Facts, launch: int, site: Site) -> Iterator[Evidence]:
+    yield Evidence(f"the faulting grid is launch {site.launch}: same kernel, shape and parameters", (site.number,))
+    for argument in facts.launches.values(launch):
+        data: bytes = argument["bytes"]
+        row = int(argument["object"])
+        name = facts.objects.label(row) if row >= 0 else ""
+        size = f", {int(facts.objects.table['size'][row]):,} bytes" if row >= 0 else ""
+        shown = f"{int.from_bytes(data, 'little'):#x}" if len(data) <= 8 else f"{len(data)} bytes"
+        yield Evidence(f"argument {argument['index']} was {shown}{f' ({name}{size})' if name else ''}", (site.number,))
+
+
+def _line(fault: Fault) -> str | None:
+    place = fault.place
+    return getattr(place, "source", None) or (str(place) if place else None)
+
+
+def _causes(fault: Fault, miss: Miss | None) -> tuple[str, ...]:
+    name = short_name(fault.exception)
+    if name in BY_EXCEPTION:
+        return (BY_EXCEPTION[name],)
+    if "illegal-address" in name or "user-stack" in name:
+        return (CAUSES.get(miss.kind, "out-of-bounds-access"),) if miss else ("out-of-bounds-access",)
+    return ("device-exception",)

@@ -1,0 +1,278 @@
+"""compute-sanitizer, and cuda-memcheck before it: memcheck, leak check, racecheck, initcheck, synccheck; text and XML.
+
+The tool prints one record per thread that failed; here they become one fault per site (kernel, kind, source line or
+instruction) with counts and ranges. A report without the tool's own summary is never clean: `Report.status` is then
+"did not run" or "cut off". Records that are known to be false alarms keep their place and say why (`Fault.doubt`), and
+API errors that only repeat an earlier failure are marked (`Fault.follows`).
+
+Reading is a stream: a report of any size costs the memory of its sites. Formats are those of the tool's documentation
+and of real output from CUDA 10 to 13; a first line that is not known becomes a "hardware-exception" when the next lines
+say where and who, and otherwise a remark of the tool about itself. Not told apart: the reports of several processes in
+one text, whose summaries are added up.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from gpudx.evidence._head import Source, head_of
+from gpudx.evidence._sanitizer_groups import Groups
+from gpudx.evidence._sanitizer_records import (
+    Box,
+    Fault,
+    HostFrame,
+    Location,
+    Nearest,
+    Range,
+    Record,
+    Report,
+    Status,
+)
+from gpudx.evidence._sanitizer_text import BANNERS, MARK, Parser, Totals
+from gpudx.evidence._sanitizer_xml import ROOT, XmlParser
+from gpudx.evidence._words import bare, plural, sourced
+from gpudx.model import Evidence, Finding, Severity
+
+__all__ = [
+    "FORMAT",
+    "Box",
+    "Fault",
+    "HostFrame",
+    "Location",
+    "Nearest",
+    "Range",
+    "Record",
+    "Report",
+    "parse",
+    "read",
+    "records",
+    "sniff",
+    "to_findings",
+]
+
+FORMAT = "compute-sanitizer"
+MOST_SHOWN = 6  # host frames in a finding
+NEAR = 1 << 20  # bytes; an allocation that is farther away says nothing about the access
+TOOLS = {
+    "race": "racecheck", "cluster-race": "racecheck", "uninitialised-read": "initcheck", "unused-memory": "initcheck",
+    "uninitialised-copy": "initcheck", "barrier": "synccheck", "invalid-read": "memcheck", "invalid-write": "memcheck",
+    "invalid-atomic": "memcheck", "invalid-access": "memcheck", "misaligned-access": "memcheck", "leak": "memcheck",
+    "device-heap": "memcheck",
+}  # fmt: skip
+TITLES = {
+    "invalid-read": "reads", "invalid-write": "writes", "invalid-atomic": "updates atomically",
+    "invalid-access": "accesses", "misaligned-access": "accesses",
+}  # fmt: skip
+
+
+def sniff(source: Source) -> float:
+    """1 with the tool's banner, summary or XML root; 0.9 for its records in a log; 0.3 for its mark alone."""
+    head = head_of(source)
+    if f"<{ROOT}".encode() in head or any(MARK + b" " + banner.encode() in head for banner in BANNERS):
+        return 1.0
+    if re.search(rb"========= (?:ERROR|RACECHECK|LEAK) SUMMARY", head):
+        return 1.0
+    if re.search(
+        rb"=========\s+(?:Invalid __|Program hit|Uninitialized|Host Frame|Barrier error|by thread \(|\w+:\s*Race reported)",
+        head,
+    ):
+        return 0.9
+    return 0.3 if re.search(rb"(?m)^========= \S", head) else 0.0
+
+
+def read(path: Path | str) -> Report:
+    """The report in a file. Raises UserError when it cannot be read."""
+    return parse(Path(path))
+
+
+def parse(source: Source) -> Report:
+    """The report in a text or file; text and XML are told apart by their beginning."""
+    groups = Groups()
+    reader = _reader(source)
+    for record in reader.records(source):
+        groups.add(record)
+    totals = reader.totals
+    if groups.left_out:
+        totals.problem(f"{plural(groups.left_out, 'record')} of further sites were left out")
+    faults = groups.faults()
+    return Report(
+        status=_status(reader, faults),
+        tool=_tool(totals, faults),
+        faults=faults,
+        records=groups.records,
+        errors=totals.errors,
+        not_printed=totals.not_printed,
+        leaked=totals.leaked,
+        target_failed=totals.target_failed,
+        problems=tuple(totals.problems),
+        summaries=tuple(totals.summaries),
+    )
+
+
+def records(source: Source) -> Iterator[Record]:
+    """Every record as it was printed, one by one."""
+    return _reader(source).records(source)
+
+
+def _reader(source: Source) -> Parser | XmlParser:
+    head = head_of(source, 4096).lstrip(b"\xef\xbb\xbf \r\n\t")
+    return XmlParser() if head.startswith((b"<?xml", f"<{ROOT}".encode())) else Parser()
+
+
+def _status(reader: Parser | XmlParser, faults: tuple[Fault, ...]) -> Status:
+    totals = reader.totals
+    ended = reader.closed if isinstance(reader, XmlParser) else totals.errors is not None
+    if faults or totals.errors:
+        return "errors" if ended else "cut off"
+    if not ended:
+        return "cut off" if totals.leaked is not None else "did not run"
+    if totals.fatal:
+        return "did not run"
+    return "incomplete" if totals.doubtful else "clean"
+
+
+def _tool(totals: Totals, faults: tuple[Fault, ...]) -> str | None:
+    if totals.hazards:
+        return "racecheck"
+    found = {TOOLS[f.kind] for f in faults if f.kind in TOOLS}
+    return found.pop() if len(found) == 1 else "memcheck" if totals.leaked is not None else None
+
+
+# -- findings
+
+
+def to_findings(report: Report, raw: str | None = None) -> tuple[Finding, ...]:
+    """One finding per fault, and one when the tool did not run or did not finish. `raw` names the report's file."""
+    return sourced((*_about_tool(report), *(_finding(report, fault) for fault in report.faults)), raw)
+
+
+def _about_tool(report: Report) -> Iterator[Finding]:
+    if report.status == "clean" or (report.status == "errors" and report.faults):
+        return
+    message = {
+        "errors": f"compute-sanitizer counted {plural(report.errors or 0, 'error')} and printed none of them.",
+        "did not run": "compute-sanitizer did not run: it printed no summary, so that nothing was checked.",
+        "cut off": "The compute-sanitizer report stops before its summary: there may have been more errors.",
+        "incomplete": "compute-sanitizer found nothing, but says itself that it could not check everything.",
+    }[report.status]
+    said = tuple(Evidence(f"the tool says: {text}") for text in report.problems)
+    none = "the report has no ERROR SUMMARY or RACECHECK SUMMARY line"
+    seen = Evidence(none if report.errors is None else "; ".join(report.summaries))
+    yield Finding(
+        id=f"sanitizer-{report.status.replace(' ', '-')}",
+        severity="error" if report.status == "errors" else "warning",
+        message=message,
+        evidence=(seen, *said),
+        facts=(("status", report.status),),
+    )
+
+
+def _finding(report: Report, fault: Fault) -> Finding:
+    first = fault.first
+    return Finding(
+        id=f"sanitizer-{fault.kind}",
+        severity=_severity(fault),
+        message=_message(fault),
+        count=fault.count,
+        evidence=tuple(Evidence(text) for text in _sentences(report, fault)),
+        facts=tuple(_facts(fault)),
+        details={
+            "kernel": first.where.function,
+            "source": first.where.source,
+            "size": first.size,
+            "space": first.space,
+            "pc": f"{first.where.pc:#x}" if first.where.pc is not None else None,
+            "address_low": f"{fault.addresses.low:#x}" if fault.addresses else None,
+            "address_high": f"{fault.addresses.high:#x}" if fault.addresses else None,
+            "api": first.api,
+            "error": first.error,
+            "code": first.code,
+            "doubt": fault.doubt,
+            "follows": fault.follows,
+        },
+    )
+
+
+def _severity(fault: Fault) -> Severity:
+    if fault.follows:
+        return "info"
+    return "warning" if fault.doubt and fault.first.severity == "error" else fault.first.severity
+
+
+def _facts(fault: Fault) -> Iterator[tuple[str, str]]:
+    """What stays the same between runs: no addresses, no threads."""
+    first = fault.first
+    where = first.where.source or (f"{first.where.pc:#x}" if first.where.pc is not None else None)
+    found = {
+        "kernel": bare(first.where.function or ""),
+        "where": where,
+        "space": first.space,
+        "api": first.api,
+        "error": first.error,
+        "code": None if first.code is None else str(first.code),
+        "reason": first.reason,
+        "host": str(first.host[-1].function) if first.host and not first.where.function else None,
+    }
+    yield from ((name, value) for name, value in found.items() if value)
+
+
+def _message(fault: Fault) -> str:
+    first = fault.first
+    if fault.kind == "api-error":
+        name = first.error or f"error {first.code}"
+        return f"{first.api} repeats {name}, an earlier failure." if fault.follows else f"{first.api} returned {name}."
+    if fault.kind == "uninitialised-copy":
+        return f"A copy of {plural(first.size or 0, 'byte')} reads device memory that was never written."
+    if fault.kind == "leak":
+        return f"{plural(fault.bytes, 'byte')} in {plural(fault.count, 'allocation')} were never released."
+    where = f" at {first.where.source}" if first.where.source else ""
+    kernel = bare(first.where.function) if first.where.function else "A kernel"
+    if fault.kind in TITLES:
+        what = f"{plural(first.size, 'byte')} of" if first.size else "from"
+        return f"{kernel} {TITLES[fault.kind]} {what} {first.space or 'device'} memory {_how(fault)}{where}."
+    if fault.kind == "race":
+        places = " and ".join(_place(place) for place in (first.where, first.other) if place)
+        return f"{kernel} has a race in {first.space or 'shared'} memory between {places}."
+    return f"{kernel}: {first.text.rstrip('.')}{where}."
+
+
+def _place(place: Location) -> str:
+    offset = f"+{place.pc:#x}" if place.pc is not None else ""
+    return f"{bare(place.function or '?')}{offset}" + (f" ({place.source})" if place.source else "")
+
+
+def _how(fault: Fault) -> str:
+    if fault.kind == "misaligned-access":
+        return "at an address that is not a multiple of the size"
+    nearest, past, reason = fault.first.nearest, fault.first.past_end, fault.first.reason
+    if nearest and past is not None and 0 <= past < nearest.size + NEAR:
+        away = plural(past, "byte") if past else "right"
+        return f"{away} behind the end of an allocation of {plural(nearest.size, 'byte')}"
+    if nearest and nearest.side == "before" and nearest.distance < NEAR:
+        return f"{plural(nearest.distance, 'byte')} before an allocation of {plural(nearest.size, 'byte')}"
+    return "out of bounds" if reason is None or "bound" in reason else f"that is {reason}"
+
+
+def _sentences(report: Report, fault: Fault) -> Iterator[str]:
+    first = fault.first
+    yield f"compute-sanitizer printed {plural(fault.count, 'record')}: {first.text}"
+    if first.where != Location():
+        yield f"at {first.where}" + (f", racing with {first.other}" if first.other else "")
+    if fault.threads and fault.blocks:
+        yield f"threads {fault.threads} of blocks {fault.blocks}"
+    if fault.addresses:
+        yield f"addresses {fault.addresses}" + (f", {first.reason}" if first.reason else "")
+    if first.nearest:
+        yield f"the first is {first.nearest}"
+    if fault.hazards > fault.count:
+        yield plural(fault.hazards, "hazard")
+    if fault.doubt:
+        yield f"this may be a false alarm: {fault.doubt}"
+    yield from (f"called from {frame}" for frame in first.device[:MOST_SHOWN])
+    if first.host:
+        stack = " < ".join(str(frame) for frame in first.host[:MOST_SHOWN])
+        yield f"host stack{f' at {first.host_at}' if first.host_at else ''}: {stack}"
+    if report.not_printed:
+        yield f"the tool counted {plural(report.not_printed, 'further error')} in this run and did not print them"

@@ -1,0 +1,128 @@
+"""Where an address lies, seen from the arguments of a launch: which memory it missed, and by how much."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpudx.facts import Facts
+
+NULL_PAGE = 1 << 16  # an address below this came from a null pointer
+FAR = 1 << 40  # farther than this nothing was missed: the address is wild
+
+
+@dataclass(frozen=True)
+class Miss:
+    """What an address is to a launch. `text` completes "the access was ..."."""
+
+    kind: str  # null, freed, past, before, inside, other, wild
+    text: str
+    argument: int | None = None
+    object: int = -1
+    distance: int = 0
+
+
+@dataclass(frozen=True)
+class _Given:
+    """A pointer argument, and the memory it points into."""
+
+    argument: int
+    word: int
+    inside: bool
+    value: int
+    object: int
+
+    @property
+    def name(self) -> str:
+        return f"argument {self.argument}" + (f", at byte {self.word} of it" if self.inside else "")
+
+
+def explain(facts: Facts, launch: int, address: int) -> Miss:
+    """Which memory of the launch (a row of Launches) an access at `address` missed, and by how much."""
+    given = _given(facts, launch)
+    position = int(facts.launches.position[launch])
+    return (
+        _null(given, address)
+        or _freed(facts, given, address, position)
+        or _inside(facts, given, address, position)
+        or _nearest(facts, given, address, position)
+    )
+
+
+def _given(facts: Facts, launch: int) -> list[_Given]:
+    pointers = facts.launches.pointers
+    return [
+        _Given(
+            int(pointers.index[r]),
+            int(pointers.word[r]),
+            bool(pointers.inside[r]),
+            int(pointers.value[r]),
+            int(pointers.object[r]),
+        )
+        for r in pointers.of(launch)
+    ]
+
+
+def _null(given: list[_Given], address: int) -> Miss | None:
+    if address >= NULL_PAGE:
+        return None
+    nulls = [g for g in given if g.value < NULL_PAGE and g.value <= address]
+    whose = f" ({nulls[0].name})" if len(nulls) == 1 else ""
+    return Miss("null", f"null + {address:#x}{whose}", nulls[0].argument if len(nulls) == 1 else None)
+
+
+def _freed(facts: Facts, given: list[_Given], address: int, position: int) -> Miss | None:
+    row = facts.memory.one(address, position)
+    if row < 0 or _live(facts, row, position):
+        return None
+    who = next((g for g in given if g.object == row), None)
+    whose = f" ({who.name})" if who else ""
+    text = f"inside freed {facts.objects.label(row)}{whose}"
+    return Miss("freed", text, who.argument if who else None, row, facts.memory.offset(row, address))
+
+
+def _live(facts: Facts, row: int, position: int) -> bool:
+    return bool(facts.memory.live(np.array([row]), np.array([position]))[0])
+
+
+def _inside(facts: Facts, given: list[_Given], address: int, position: int) -> Miss | None:
+    row = facts.memory.one(address, position)
+    who = next((g for g in given if g.object == row), None)
+    if row < 0 or who is None:
+        return None
+    offset = facts.memory.offset(row, address)
+    text = f"inside {facts.objects.label(row)} ({who.name}), {_bytes(offset)} from its start"
+    return Miss("inside", text, who.argument, row, offset)
+
+
+def _nearest(facts: Facts, given: list[_Given], address: int, position: int) -> Miss:
+    """The argument's memory that the address is least far from."""
+    table, found = facts.objects.table, []
+    for one in given:
+        if one.object < 0:
+            continue
+        begin = int(table["handle"][one.object])
+        end = begin + int(table["size"][one.object])
+        distance = address - end if address >= end else begin - address
+        found.append((distance, address >= end, one))
+    other = facts.memory.one(address, position)
+    if not found or min(f[0] for f in found) > FAR:
+        return _elsewhere(facts, other)
+    distance, past, one = min(found, key=lambda f: (f[0], f[2].inside))
+    label = f"{facts.objects.label(one.object)} ({one.name})"
+    where = f"{_bytes(distance)} {'past the end' if past else 'before the start'} of {label}"
+    where = f"right at the end of {label}" if past and not distance else where
+    tail = f", inside {facts.objects.label(other)}, which the launch was not given" if other >= 0 else ""
+    return Miss("past" if past else "before", where + tail, one.argument, one.object, distance)
+
+
+def _elsewhere(facts: Facts, other: int) -> Miss:
+    if other >= 0:
+        label = facts.objects.label(other)
+        return Miss("other", f"inside {label}, which the launch was not given", None, other)
+    return Miss("wild", "in no recorded memory, and near none that the launch was given")
+
+
+def _bytes(number: int) -> str:
+    return f"{number:,} {'byte' if number == 1 else 'bytes'}"

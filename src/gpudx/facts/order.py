@@ -1,0 +1,123 @@
+"""What had surely ended when: the waits that succeeded, and the work that each of them covers.
+
+A wait for a context covers all work of that context; one for a queue that queue; one for an event what its queue had
+been given before the event. A wait for the default queue covers the queues that synchronise with it. Work that no
+successful wait covers may still have been running.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx.facts.objects import Objects
+from gpudx.trace import CallInfo, Trace
+
+I64 = NDArray[np.int64]
+U64 = NDArray[np.uint64]
+DEFAULT_QUEUES = (0, 1)
+NON_BLOCKING = 1  # flag of a queue that does not synchronise with the default queue
+
+
+class Order:
+    """Successful waits before a position, and what they leave open."""
+
+    def __init__(self, trace: Trace, objects: Objects) -> None:
+        self._trace, self._objects = trace, objects
+
+    def _good(self, info: CallInfo) -> I64:
+        positions = self._trace.select(info)
+        done = self._trace.column("end", positions) != 0
+        return positions[done & (self._trace.column("status", positions) == 0)]
+
+    @cached_property
+    def _context_waits(self) -> I64:
+        calls = [c for c in self._trace.schema.doing("wait") if not c.fields]
+        return np.sort(np.concatenate([self._good(c) for c in calls] or [np.zeros(0, np.int64)]))
+
+    @cached_property
+    def _queue_waits(self) -> tuple[I64, U64]:
+        """Waits for queues: of their own, polls that said yes, and copies to the host, which return when done."""
+        schema = self._trace.schema
+        calls = [c for c in (*schema.doing("wait"), *schema.doing("poll")) if c.word("queue") is not None]
+        calls += [c for c in schema.doing("copy") if _blocks(c)]
+        return self._pairs(calls, "queue")
+
+    def _pairs(self, calls: list[CallInfo], field: str) -> tuple[I64, U64]:
+        """Positions of successful calls in order of time, and one field of each."""
+        found = [(p := self._good(c), self._trace.field(c, field, p)) for c in calls]
+        position = np.concatenate([p for p, _ in found] or [np.zeros(0, np.int64)])
+        value = np.concatenate([v for _, v in found] or [np.zeros(0, np.uint64)])
+        order = np.argsort(position, kind="stable")
+        return position[order], value[order]
+
+    @cached_property
+    def _event_waits(self) -> tuple[I64, U64]:
+        schema = self._trace.schema
+        calls = [c for c in (*schema.doing("wait"), *schema.doing("poll")) if c.word("event") is not None]
+        return self._pairs(calls, "event")
+
+    @cached_property
+    def _markers(self) -> tuple[I64, U64, U64]:
+        """Events put into queues: positions, events, queues."""
+        calls = [c for c in self._trace.schema.doing("marker") if {"event", "queue"} <= {n for n, _ in c.fields}]
+        position, event = self._pairs(calls, "event")
+        return position, event, self._pairs(calls, "queue")[1]
+
+    # ---- what is covered ----
+
+    def covered(self, queue: int, context: int, before: int) -> int:
+        """The last position up to which the work of a queue had surely ended before `before`; -1 if none."""
+        waits = self._context_waits[self._context_waits < before]
+        same = waits[np.isin(self._trace.context[waits], (context, 0))]
+        known = [int(same[-1])] if len(same) else []
+        known += self._by_queue(queue, before)
+        known += self._by_event(queue, before)
+        return max(known, default=-1)
+
+    def _by_queue(self, queue: int, before: int) -> list[int]:
+        position, waited = self._queue_waits
+        covers = waited == np.uint64(queue)
+        if self._blocking(queue, before):
+            covers |= np.isin(waited, DEFAULT_QUEUES)
+        hits = position[covers & (position < before)]
+        return [int(hits[-1])] if len(hits) else []
+
+    def _by_event(self, queue: int, before: int) -> list[int]:
+        """An event that was waited for says that what stood before it in its queue was done."""
+        position, waited = self._event_waits
+        made, event, queues = self._markers
+        mine = queues == np.uint64(queue)
+        found = []
+        for at, one in zip(position[::-1].tolist(), waited[::-1].tolist(), strict=True):
+            if at < before:
+                hits = made[mine & (event == np.uint64(one)) & (made < at)]
+                last = made[(event == np.uint64(one)) & (made < at)]
+                if len(hits) and int(last[-1]) == int(hits[-1]):
+                    found.append(int(hits[-1]))
+                    break
+        return found
+
+    def _blocking(self, queue: int, position: int) -> bool:
+        """Does this queue synchronise with the default one?"""
+        if queue in DEFAULT_QUEUES:
+            return True
+        row = int(self._objects.at(np.array([queue], np.uint64), np.array([position], np.int64))[0])
+        return row >= 0 and not int(self._objects.table["flags"][row]) & NON_BLOCKING
+
+    def open(self, positions: I64, queues: U64, before: int) -> NDArray[np.bool_]:
+        """Which of this work may still have been running at `before`? One search per queue and context."""
+        contexts = self._trace.context[positions]
+        answer = positions < before
+        for queue, context in {(int(q), int(c)) for q, c in zip(queues, contexts, strict=True)}:
+            mine = (queues == np.uint64(queue)) & (contexts == context)
+            answer[mine] &= positions[mine] > self.covered(queue, context, before)
+        return answer
+
+
+def _blocks(info: CallInfo) -> bool:
+    """Does a copy return only when it is done? Copies from the device to host memory that are given no queue; their
+    last field says which default queue they used."""
+    return bool(info.reads and info.host) and not info.writes and not info.name.removesuffix("_v2").endswith("Async")

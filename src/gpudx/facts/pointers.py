@@ -1,0 +1,122 @@
+"""The pointers in the arguments of launches: whole arguments, and words of structures that hold addresses.
+
+A structure's members are not recorded by name, so every aligned word of it that lies in recorded memory counts as a
+pointer. It need not be one: unused members hold what the stack held before. `word` tells the two kinds apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx.facts.declared import Declared
+from gpudx.facts.memory import Memory
+from gpudx.trace import Trace
+
+I64 = NDArray[np.int64]
+U64 = NDArray[np.uint64]
+Bool = NDArray[np.bool_]
+WORD = 8
+MOST_WORDS = 64  # of one structure that are looked at
+AT_ONCE = 1 << 16  # launches whose structures are looked at together
+
+
+@dataclass(frozen=True)
+class Pointers:
+    """One row per pointer, by launch.
+
+    launch    which of the positions given
+    index     the argument
+    word      offset inside the argument, 0 for an argument that is a pointer itself
+    inside    it is a word of a structure
+    declared  the kernel declares a pointer here; False where nothing is known of its type
+    object    the allocation it lies in: a live one, else the one that was freed last, else -1
+    live      was that alive at the launch?
+    """
+
+    launch: I64
+    index: NDArray[np.int32]
+    word: NDArray[np.int32]
+    value: U64
+    inside: Bool
+    declared: Bool
+    object: I64
+    live: Bool
+
+    def __len__(self) -> int:
+        return len(self.launch)
+
+    def of(self, launch: int) -> I64:
+        """The rows of one launch."""
+        first, last = np.searchsorted(self.launch, [launch, launch + 1])
+        return np.arange(first, last)
+
+
+Candidates = tuple[I64, NDArray[np.int32], NDArray[np.int32], U64, Bool, Bool]
+
+
+def find_pointers(
+    trace: Trace, memory: Memory, declared: Declared, positions: I64, kernel_rows: I64, rows: I64
+) -> Pointers:
+    """The pointers given to the launches (or graph nodes) at `positions[rows]`; `launch` is one of `rows`."""
+    parts = [
+        _candidates(trace, memory, declared, positions, kernel_rows, rows[at : at + AT_ONCE])
+        for at in range(0, len(rows), AT_ONCE)
+    ]
+    if not parts:
+        parts = [_nothing()]
+    launch, index, word, value, inside, known = (np.concatenate([p[i] for p in parts]) for i in range(6))
+    found = memory.at(value, positions[launch])
+    live = memory.live(found, positions[launch])
+    keep = known | (found >= 0)
+    order = np.flatnonzero(keep)[np.lexsort((word[keep], index[keep], launch[keep]))]
+    return Pointers(
+        launch[order], index[order], word[order], value[order], inside[order], known[order], found[order], live[order]
+    )
+
+
+def _nothing() -> Candidates:
+    number, flag = np.zeros(0, np.int32), np.zeros(0, bool)
+    return np.zeros(0, np.int64), number, number, np.zeros(0, np.uint64), flag, flag
+
+
+def _candidates(
+    trace: Trace, memory: Memory, declared: Declared, positions: I64, kernel_rows: I64, rows: I64
+) -> Candidates:
+    """Values that are declared as pointers, or may be ones, of some launches."""
+    owner, raw = trace.arguments(positions[rows])
+    flags = trace.schema.argument_flags
+    readable = ((raw["flags"] & flags["set"]) != 0) & ((raw["flags"] & flags["unreadable"]) == 0)
+    index = raw["index"].astype(np.int32)
+    cells = declared.cells(kernel_rows[rows[owner]], index)
+    known, pointer = declared.at_cells("known", cells), declared.at_cells("memory", cells)
+    value = np.ascontiguousarray(raw["value"])
+    whole = np.flatnonzero(readable & (raw["size"] == WORD) & (pointer | (~known & memory.maybe(value))))
+    zero, no = np.zeros(len(whole), np.int32), np.zeros(len(whole), bool)
+    plain = (rows[owner[whole]], index[whole], zero, value[whole], no, pointer[whole])
+    long = np.flatnonzero(readable & (raw["size"] > WORD) & ((raw["flags"] & flags["cut"]) == 0))
+    inner = _words(trace, memory, positions, rows, owner, raw, long)
+    joined = [np.concatenate(pair) for pair in zip(plain, inner, strict=True)]
+    return joined[0], joined[1], joined[2], joined[3], joined[4], joined[5]
+
+
+def _words(
+    trace: Trace, memory: Memory, positions: I64, rows: I64, owner: I64, raw: NDArray[np.void], long: I64
+) -> Candidates:
+    """Words of structures that lie in recorded memory."""
+    begin, size = trace.tails(positions[rows])
+    tail, bytes_ = raw["tail"][long].astype(np.int64), raw["size"][long].astype(np.int64)
+    fits = (tail % WORD == 0) & (tail + bytes_ <= size[owner[long]])
+    long, tail, bytes_ = long[fits], tail[fits], bytes_[fits]
+    counts = np.minimum(bytes_ // WORD, MOST_WORDS)
+    which = np.repeat(np.arange(len(long)), counts)
+    nth = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
+    values = trace.words8[begin[owner[long[which]]] + tail[which] // WORD + nth] if len(which) else trace.words8[:0]
+    keep = memory.maybe(values)
+    which, nth, values = which[keep], nth[keep], values[keep]
+    source = long[which]
+    yes, no = np.ones(len(source), bool), np.zeros(len(source), bool)
+    index, word = raw["index"][source].astype(np.int32), (nth * WORD).astype(np.int32)
+    return rows[owner[source]], index, word, values, yes, no

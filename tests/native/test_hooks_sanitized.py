@@ -1,0 +1,68 @@
+"""The OpenCL hooks under AddressSanitizer and UndefinedBehaviorSanitizer, in programs that do everything at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from every_entry import program
+from native_kit import NATIVE, PROGRAMS, WARNINGS, Kit, cc
+
+from gpudx.trace import Trace
+
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
+
+
+@pytest.fixture(scope="session")
+def hooks(kit: Kit) -> list[Path]:
+    """Object files of the recorder with its symbols, made with the sanitizers."""
+    place = kit.folder / "sanitized"
+    place.mkdir()
+    sources = [*kit.core_sources, *(NATIVE / "opencl").glob("*.c")]
+    sources += [kit.generated / "cl_wrappers.c", kit.generated / "cl_exports.c"]
+    for source in sources:
+        flags = ["-std=gnu11", "-O1", "-g", *WARNINGS, *SANITIZERS, "-I", NATIVE, "-I", kit.generated]
+        cc(*flags, "-c", "-o", place / f"{source.stem}.o", source)
+    return sorted(place.glob("*.o"))
+
+
+def with_hooks(kit: Kit, hooks: list[Path], source: Path) -> Path:
+    """The program with the recorder linked in: its symbols come before those of the library."""
+    target = kit.folder / f"{source.stem}-sanitized"
+    flags = ["-std=gnu11", "-O1", "-g", *WARNINGS, *SANITIZERS, "-I", kit.generated, "-I", PROGRAMS]
+    link = ["-L", kit.fake, f"-Wl,-rpath,{kit.fake}", "-lOpenCL", "-ldl", "-lpthread"]
+    cc(*flags, "-o", target, source, *hooks, *link)
+    return target
+
+
+def check_arguments(trace: Trace) -> None:
+    """Every argument that claims to be whole lies inside its launch's bytes."""
+    launches = trace.select(trace.schema.doing("launch"))
+    owner, arguments = trace.arguments(launches)
+    flags = trace.schema.argument_flags
+    plain = flags["set"]
+    wide = np.flatnonzero((arguments["size"] > 8) & (arguments["flags"] == plain))
+    lengths = [len(trace.argument_tail(int(p))) for p in launches]
+    for i in wide:
+        assert int(arguments["tail"][i]) + int(arguments["size"][i]) <= lengths[int(owner[i])]
+
+
+@pytest.mark.parametrize("name", ["launches", "shared", "threads_fork", "thread_end", "storm", "builds", "refused"])
+def test_programs(kit: Kit, hooks: list[Path], name: str) -> None:
+    built = with_hooks(kit, hooks, PROGRAMS / f"{name}.c")
+    arguments = {"thread_end": ["destructors"], "storm": ["300"]}.get(name, [])
+    ran = kit.run([built, *arguments], "linked", timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    assert "ERROR" not in ran.stderr
+    trace = ran.traces()[0]
+    assert not {g.kind for g in trace.gaps} & {"damaged", "stopped", "cut-file"}
+    if name in ("launches", "shared"):
+        check_arguments(trace)
+
+
+def test_every_entry(kit: Kit, hooks: list[Path]) -> None:
+    source = kit.folder / "every_entry_sanitized.c"
+    source.write_text(program())
+    ran = kit.run([with_hooks(kit, hooks, source)], "linked")
+    assert (ran.returncode, ran.stderr) == (0, "")
