@@ -31,6 +31,7 @@ class Incident:
     twin_flags: tuple[str, ...] = ()
     run: tuple[str, ...] = ()
     compiler: str = ""
+    dump: bool = False  # needs the device's own record to be told
     expect: dict[str, Any] = field(default_factory=dict)
 
 
@@ -55,6 +56,7 @@ def _read(path: Path) -> Incident:
             folder=path.parent,
             sources=tuple(data["sources"]),
             compiler=data.get("compiler", ""),
+            dump=bool(data.get("dump", False)),
             expect=dict(data.get("expect", {})),
             **lists,
         )

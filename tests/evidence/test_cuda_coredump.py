@@ -394,7 +394,7 @@ def _survives(path: Path, content: bytes) -> int:
     return 1
 
 
-# -- real dumps of an H200
+# -- real dumps
 
 
 def test_real_misaligned(sample: Callable[[str], Path]) -> None:

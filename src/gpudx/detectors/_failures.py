@@ -63,7 +63,7 @@ class Failures:
     @cached_property
     def all(self) -> list[Failure]:
         """One per call, status and call site, by their first occurrence."""
-        trace, positions = self._facts.trace, self._facts.errors.position
+        trace, positions = self._facts.trace, self._facts.errors.own
         keys = (trace.call[positions], trace.column("status", positions), trace.column("caller", positions))
         return [self.at(int(part[0]), len(part)) for part in groups(positions, *keys)]
 

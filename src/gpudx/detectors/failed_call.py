@@ -30,8 +30,8 @@ LOG_LINES = 12
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """At most one finding: the last failing call before a bad end, if nothing but tidying up came after it."""
     failures = Failures(facts)
-    if run.outcome.kind not in ("exit", "signal") or not len(facts.errors):
-        return
+    if run.outcome.kind not in ("exit", "signal") or not len(facts.errors) or len(facts.errors.reports):
+        return  # after a fault of the device all calls fail: see device-error-reported
     last = int(facts.errors.position[-1])
     failure = failures.at(last)
     if failure.info.does != "release" and failures.stopped_at(failure):

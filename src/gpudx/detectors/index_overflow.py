@@ -100,7 +100,7 @@ def _finding(facts: Facts, run: Run, found: _Overflow, count: int) -> Finding:
     position = int(facts.launches.position[found.launch])
     site = facts.sites.at(position, argument=found.memory.index)
     label, size = facts.objects.label(found.object), int(facts.objects.table["size"][found.object])
-    names = [f"{arg.name} = {value:,}" for arg, value in found.factors]
+    names = [f"{_name(arg)} = {value:,}" for arg, value in found.factors]
     limit = "2^32" if any(arg.scalar == "uint" for arg, _ in found.factors) else "2^31"
     message = (
         f"Kernel {site.kernel} was given {several(names)}, whose product {found.product:,} passes {limit}, and "
@@ -110,7 +110,7 @@ def _finding(facts: Facts, run: Run, found: _Overflow, count: int) -> Finding:
     wide = _is_wide(facts, info)
     evidence = [
         Evidence(f"{' x '.join(names)} = {found.product:,}", (site.number,)),
-        Evidence(f"argument {found.memory.index} ({found.memory.type} {found.memory.name}) is {label}", (site.number,)),
+        Evidence(f"{_memory(found.memory)} is {label}", (site.number,)),
     ]
     if wide:
         evidence.append(Evidence("the kernel may compute its index in 64 bits: its source does not show otherwise"))
@@ -124,8 +124,16 @@ def _finding(facts: Facts, run: Run, found: _Overflow, count: int) -> Finding:
         allocation=label,
         causes=(ID,),
         details={"product": found.product, "allocation_size": size},
-        facts=(("kernel", site.kernel or "?"), ("factors", " x ".join(arg.name for arg, _ in found.factors))),
+        facts=(("kernel", site.kernel or "?"), ("factors", " x ".join(_name(arg) for arg, _ in found.factors))),
     )
+
+
+def _name(arg: ArgInfo) -> str:
+    return arg.name or f"argument {arg.index}"
+
+
+def _memory(arg: ArgInfo) -> str:
+    return f"argument {arg.index} ({f'{arg.type} {arg.name}'.strip()})"
 
 
 def _severity(facts: Facts, run: Run, position: int, wide: bool) -> Severity:

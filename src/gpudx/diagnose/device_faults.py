@@ -36,8 +36,8 @@ def launch_of(fault: Fault, facts: Facts) -> int | None:
     """
     grid = fault.grid
     if grid is None:  # the warps had left: only the kernel is known, which tells the launch if it was launched once
-        rows = facts.launches.find(fault.place.mangled) if fault.place else []
-        return int(rows[0]) if len(rows) == 1 else None
+        only = facts.launches.find(fault.place.mangled).tolist() if fault.place else []
+        return int(only[0]) if len(only) == 1 else None
     rows = facts.launches.find(grid.kernel or fault.kernel, grid.grid, grid.block)
     if grid.parameters is None:
         return int(rows[0]) if len(rows) else None

@@ -16,8 +16,20 @@ from collections.abc import Iterable, Sequence
 
 from gpudx.causes import Cause
 from gpudx.causes import every as every_cause
-from gpudx.diagnose.surface import SURFACE, same_call, surface_of, victim_of
-from gpudx.model import Allocation, Diagnosis, Evidence, Finding, Guilty, Hypothesis, Outcome, Site, Status, Verdict
+from gpudx.diagnose.surface import REPORTED, SURFACE, same_call, surface_of, victim_of
+from gpudx.model import (
+    Allocation,
+    Diagnosis,
+    Evidence,
+    Finding,
+    Guilty,
+    Hypothesis,
+    Outcome,
+    Site,
+    Status,
+    Verdict,
+    Victim,
+)
 
 ORDER: dict[Status, int] = {"confirmed": 0, "likely": 1, "inconclusive": 2, "refuted": 3}
 UNEXPLAINED = "unexplained"
@@ -31,6 +43,8 @@ def diagnose(findings: Sequence[Finding], outcome: Outcome) -> tuple[Diagnosis, 
     verdicts = [(f, _judge(f, surface, outcome, suspects)) for f in suspects]
     verdicts.sort(key=lambda pair: (ORDER[pair[1].status], not same_call(pair[0], surface), *_place(pair[0])))
     told = tuple(_tell(f, v, surface) for f, v in verdicts)
+    if surface and surface.id == REPORTED and not any(f.severity == "error" for f in suspects):
+        return (_reported(surface), *told)
     if told or outcome.kind == "passed":
         return told
     return (_only_surface(surface),) if surface else ()
@@ -81,6 +95,8 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
         )
     if finding.site and surface.site and finding.site.pid != surface.site.pid:
         return "inconclusive", "The fault is in another process than the one that failed."
+    if surface.id == REPORTED:
+        return _before_report(finding, surface)
     if same_call(finding, surface):
         return _same_call(finding, surface)
     if finding.id == "ignored-error":
@@ -88,6 +104,14 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
     if _surfaced_in(finding, surface):
         return "confirmed", "The failure surfaced in a call that depends on the faulty one."
     return _likely(finding, "The fault is certain and came before the failure; that it caused it is not shown.")
+
+
+def _before_report(finding: Finding, surface: Finding) -> tuple[Status, str]:
+    """A fault that the device reported later: only work that had not surely ended can have made it."""
+    ended = surface.details.get("ended_before")
+    if finding.site and isinstance(ended, int) and finding.site.number <= ended:
+        return "inconclusive", "The fault is certain, but this work had ended before the work that faulted was started."
+    return _likely(finding, "It may have been running when the device faulted; that it is what faulted is not shown.")
 
 
 def _same_call(finding: Finding, surface: Finding) -> tuple[Status, str]:
@@ -157,6 +181,25 @@ def _allocation(finding: Finding) -> Allocation | None:
         return None
     size, state = finding.details.get("allocation_size"), finding.details.get("state")
     return Allocation(finding.allocation, size if isinstance(size, int) else None, str(state or "live"))
+
+
+def _reported(surface: Finding) -> Diagnosis:
+    """The reporting call is the victim. One launch is named only where no other can have done it, or is suspicious."""
+    cause, single = cause_of(surface), bool(surface.details.get("single")) and bool(surface.others)
+    only = surface.details.get("launches") == 1
+    alone = "It is the only launch" if only else "It is the only one with something odd among the launches"
+    return Diagnosis(
+        cause=cause.id,
+        status="likely" if single else "inconclusive",
+        summary=surface.message,
+        guilty=_guilty(surface.others[0], surface) if single else None,
+        victim=Victim(f"{surface.site.call if surface.site else 'A call'} only reported the fault.", surface.site),
+        evidence=surface.evidence,
+        refutes_if=cause.refutes_if,
+        fix=cause.fix,
+        findings=(surface.fingerprint,),
+        reason=f"{alone} that may have been running." if single else "Nothing recorded tells the launches apart.",
+    )
 
 
 def _only_surface(surface: Finding) -> Diagnosis:

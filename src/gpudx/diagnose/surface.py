@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from gpudx.model import Finding, Victim
 
 # Findings that say where it surfaced, not why. The first of these that is present counts.
-SURFACE = ("crash-in-call", "crash-outside-calls", "hang", "failed-call")
+REPORTED = "device-error-reported"  # the call that reports is innocent: the fault is of work before it
+SURFACE = ("crash-in-call", REPORTED, "crash-outside-calls", "hang", "failed-call")
 
 
 def surface_of(findings: Iterable[Finding]) -> Finding | None:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.facts.accesses import derive_accesses
+from gpudx.facts.contexts import Contexts
 from gpudx.facts.errors import Errors
 from gpudx.facts.graphs import Graphs
 from gpudx.facts.kernels import Kernels
@@ -44,6 +45,10 @@ class Facts:
     @cached_property
     def memory(self) -> Memory:
         return Memory(self.objects)
+
+    @property
+    def contexts(self) -> Contexts:
+        return self.kernels.contexts
 
     @cached_property
     def graphs(self) -> Graphs:

@@ -1,0 +1,14 @@
+"""Work on the device failed, and a later call reported it.
+
+The call that reports is innocent; which launch of the interval did it is not shown by the calls alone.
+"""
+
+from gpudx.causes import Cause
+
+CAUSE = Cause(
+    id="device-error-reported",
+    title="Work on the device failed, and a later call reported it",
+    refutes_if="The reporting call would fail alone, without any work before it.",
+    fix=("Look at the launches listed, the most suspicious first; a wait after each launch, or a device dump, names the one that faults.",),
+    predicts=(("recorded", "the launches of the interval ran, and a later call reports the fault"),),
+)

@@ -1,0 +1,88 @@
+"""A copy or fill reaches past the end of its memory.
+
+The driver checks little: what lies behind may be mapped, and belong to another allocation. Then the copy succeeds and
+overwrites it, or the driver refuses it with a status that does not say which side is too small.
+
+Example:
+
+    cudaMalloc(&out, n * sizeof(half));
+    cudaMemcpy(out, host, n * sizeof(float), cudaMemcpyHostToDevice);    // twice the size
+
+Mend it by computing the size of the copy and of the allocation from the same number.
+
+Only memory whose allocation was recorded is judged; mappings that lie side by side count as one. Rows of a pitched copy
+count from the first byte of the first row to the last of the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx.detectors import Run
+from gpudx.detectors._groups import groups
+from gpudx.detectors._words import plural
+from gpudx.facts import Facts
+from gpudx.facts.ranges import READ
+from gpudx.model import Evidence, Finding
+
+ID = "copy-range"
+I64 = NDArray[np.int64]
+NEIGHBOURS = 4096  # mappings in a row that are followed
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding per call and side; repeats are counted."""
+    ranges, table, sizes = facts.ranges, facts.ranges.table, facts.objects.table["size"]
+    rows = np.flatnonzero((ranges.object >= 0) & ranges.live)
+    obj = ranges.object[rows]
+    offset = table["address"][rows] - facts.objects.table["handle"][obj]
+    over = (sizes[obj] > 0) & (offset + table["size"][rows] > sizes[obj])
+    rows = rows[over & (facts.trace.column("end", table["position"][rows]) != 0)]
+    rows = rows[[not _goes_on(facts, int(r)) for r in rows]]
+    calls = facts.trace.call[table["position"][rows]]
+    for part in groups(rows, calls, table["how"][rows], ranges.object[rows]):
+        yield _finding(facts, int(part[0]), len(part))
+
+
+def _goes_on(facts: Facts, row: int) -> bool:
+    """Does mapped memory go on behind this allocation, without a hole, as far as the copy reaches?"""
+    entry = facts.ranges.table[row]
+    end, position = int(entry["address"]) + int(entry["size"]), int(entry["position"])
+    one, objects = int(facts.ranges.object[row]), facts.objects
+    for _ in range(NEIGHBOURS):
+        at = int(objects.table["handle"][one]) + int(objects.table["size"][one])
+        if at >= end:
+            return True
+        one = facts.memory.one(at, position)
+        live = one >= 0 and objects.state(one, position) == "live"
+        if not live or objects.family(one) not in ("mapped", "ipc", "imported"):
+            return False
+    return True
+
+
+def _finding(facts: Facts, row: int, count: int) -> Finding:
+    entry, obj = facts.ranges.table[row], int(facts.ranges.object[row])
+    position, size = int(entry["position"]), int(facts.objects.table["size"][obj])
+    site = facts.sites.at(position, value=int(entry["address"]))
+    offset = facts.memory.offset(obj, int(entry["address"]))
+    past = offset + int(entry["size"]) - size
+    label, did = facts.objects.label(obj), "reads" if entry["how"] == READ else "writes"
+    into = f", beginning {plural(offset, 'byte')} in" if offset else ""
+    return Finding(
+        id=ID,
+        severity="error",
+        message=f"{site.call} {did} {plural(past, 'byte')} past the end of {label}, which has {plural(size, 'byte')}.",
+        evidence=(
+            Evidence(f"{site.call} {did} {plural(int(entry['size']), 'byte')} of {label}{into}", (site.number,)),
+            Evidence(f"{label} was made with {plural(size, 'byte')}", (int(facts.objects.table["born"][obj]) + 1,)),
+        ),
+        site=site,
+        count=count,
+        allocation=label,
+        causes=(ID,),
+        facts=(("call", site.call), ("side", did), ("past", str(past))),
+        details={"state": "live", "allocation_size": size, "past": past},
+    )

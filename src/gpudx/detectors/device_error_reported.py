@@ -1,0 +1,130 @@
+"""A call reported that work before it had failed on the device.
+
+Launches return before they run. A fault on the device is told by whatever call comes next, and by every call after
+that: a copy, a launch of another kernel, a library's start. That call is innocent. What may have faulted is the work
+that no successful wait had shown to be done: the interval from the last one to the report.
+
+Example:
+
+    broken<<<grid, block>>>(out);                                  // faults
+    rope<<<grid, block>>>(q);
+    cudaMemcpy(host, other, bytes, cudaMemcpyDeviceToHost);        // "an illegal memory access was encountered"
+
+Mend it by looking at the launches of the interval, the most suspicious first. A wait after each launch makes the
+interval one launch long; a device dump names the launch at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gpudx.detectors import Run
+from gpudx.detectors._device_errors import Interval, Suspect, interval
+from gpudx.detectors._words import plural, several, site_of
+from gpudx.facts import Facts
+from gpudx.model import Evidence, Finding
+
+ID = "device-error-reported"
+SHOWN = 8
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """At most one finding: the first report; all later failures follow from it."""
+    found = interval(facts)
+    if found is not None:
+        yield _finding(facts, found)
+
+
+def _finding(facts: Facts, found: Interval) -> Finding:
+    site = site_of(facts, found.report)
+    said = facts.errors.device_error(found.report)
+    count = len(found.suspects) + len(found.graphs)
+    followers = int((facts.errors.position > found.report).sum())
+    single = _single(found)
+    whose = "nothing that was recorded ran before it" if not count else f"the fault is of {_whose(count)} before it"
+    return Finding(
+        id=ID,
+        severity="error",
+        message=f"{site.call} reported {site.status}: {said}; {whose}.",
+        evidence=(
+            Evidence(f"{site.call} answered {site.status}, which reports a fault of earlier work", (site.number,)),
+            _since(facts, found),
+            *(_told(facts, s) for s in found.suspects[:SHOWN]),
+            *_graphs(found),
+            *_followers(facts, found, followers),
+        ),
+        site=site,
+        others=tuple(facts.sites.at(int(facts.launches.position[s.launch]), argument=s.argument) for s in _shown(found)),
+        causes=(ID,),
+        allocation=facts.objects.label(single.object) if single and single.object >= 0 else None,
+        facts=(("call", site.call), ("status", site.status or "?"), ("kernel", _kernel(facts, single))),
+        details={
+            "single": single is not None,
+            "launches": len(found.suspects),
+            "suspicious": len(found.odd),
+            "ended_before": _ended_before(facts, found) + 1,
+            "followers": followers,
+            "allocation_size": int(facts.objects.table["size"][single.object]) if single and single.object >= 0 else None,
+        },
+    )
+
+
+def _whose(count: int) -> str:
+    return "the launch" if count == 1 else f"one of {plural(count, 'launch', 'launches')}"
+
+
+def _single(found: Interval) -> Suspect | None:
+    """The launch that did it, where only one can have or only one is suspicious."""
+    if found.graphs:
+        return None
+    if len(found.odd) == 1 or len(found.suspects) == 1:
+        return found.suspects[0]
+    return None
+
+
+def _shown(found: Interval) -> tuple[Suspect, ...]:
+    return found.suspects[:SHOWN]
+
+
+def _kernel(facts: Facts, single: Suspect | None) -> str:
+    return facts.launches.name(single.launch) if single else ""
+
+
+def _ended_before(facts: Facts, found: Interval) -> int:
+    """The position before which all work of the queues concerned had ended."""
+    rows = np.array([s.launch for s in found.suspects], np.int64)
+    if not len(rows):
+        return -1
+    queues = facts.launches.queue[rows]
+    contexts = facts.trace.context[facts.launches.position[rows]]
+    pairs = {(int(q), int(c)) for q, c in zip(queues, contexts, strict=True)}
+    return min(facts.order.covered(q, c, found.report) for q, c in pairs)
+
+
+def _since(facts: Facts, found: Interval) -> Evidence:
+    if found.since < 0:
+        return Evidence("no wait before it had shown that any work was done")
+    name = facts.trace.info(found.since).name
+    return Evidence(f"the last wait that showed work to be done well is {name}", (found.since + 1,))
+
+
+def _told(facts: Facts, one: Suspect) -> Evidence:
+    position = int(facts.launches.position[one.launch])
+    what = "; ".join(one.odd) or "nothing odd about its arguments was recorded"
+    return Evidence(f"launch {one.launch + 1} of kernel {facts.launches.name(one.launch)}: {what}", (position + 1,))
+
+
+def _graphs(found: Interval) -> list[Evidence]:
+    if not found.graphs:
+        return []
+    return [Evidence(f"{plural(len(found.graphs), 'graph launch', 'graph launches')} too", (found.graphs[0] + 1,))]
+
+
+def _followers(facts: Facts, found: Interval, count: int) -> list[Evidence]:
+    if not count:
+        return []
+    later = facts.errors.position[facts.errors.position > found.report]
+    names = list(dict.fromkeys(facts.trace.info(int(p)).name for p in later))
+    return [Evidence(f"{plural(count, 'later call')} failed as followers: {several(names)}", (int(later[0]) + 1,))]

@@ -1,0 +1,88 @@
+"""A kernel was given memory of another device.
+
+A pointer is valid for the device it was allocated on, and for those that were given access to it. The launch is
+accepted; whether the kernel can reach the memory depends on the machine's links and on what was enabled.
+
+Example:
+
+    cudaSetDevice(0); cudaMalloc(&data, bytes);
+    cudaSetDevice(1); scale<<<grid, block>>>(data, n);
+
+Mend it by setting the device before allocating, or by enabling peer access, where the devices have it.
+
+A warning only; silent when the program enabled peer access or set access rights anywhere, and for memory that all
+devices can reach (managed, host, mapped, imported).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gpudx.detectors import Run
+from gpudx.detectors._groups import groups
+from gpudx.detectors._words import argument, capital
+from gpudx.facts import Facts
+from gpudx.facts.objects import FAMILIES
+from gpudx.model import Evidence, Finding
+
+ID = "wrong-device-pointer"
+LOCAL = [FAMILIES.index(name) for name in ("device", "pitched", "async")]
+GRANTS = ("EnablePeerAccess", "SetAccess")  # how calls that let other devices in end
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding per kernel function and argument."""
+    if len(facts.kernels.devices) < 2 or _granted(facts):
+        return
+    pointers, launches = facts.launches.pointers, facts.launches
+    rows = np.flatnonzero(pointers.live & ~pointers.inside & ~launches.captured[pointers.launch])
+    table = facts.objects.table[pointers.object[rows]]
+    context = facts.trace.context[launches.position[pointers.launch[rows]]]
+    rows = rows[np.isin(table["family"], LOCAL) & (table["context"] != context) & (context != 0) & (table["context"] != 0)]
+    rows = rows[[_differs(facts, int(r)) for r in rows]]
+    functions = facts.kernels.functions(launches.kernel_row[pointers.launch[rows]])
+    for part in groups(rows, functions, pointers.index[rows]):
+        yield _finding(facts, int(part[0]), len(part))
+
+
+def _granted(facts: Facts) -> bool:
+    calls = tuple(c for c in facts.trace.schema.calls if c.name.endswith(GRANTS))
+    return bool(calls) and len(facts.trace.select(calls)) > 0
+
+
+def _devices(facts: Facts, row: int) -> tuple[int | None, int | None]:
+    """The device of the memory, and of the launch."""
+    pointers = facts.launches.pointers
+    position = int(facts.launches.position[pointers.launch[row]])
+    own = facts.objects.table[pointers.object[row]]
+    home = facts.contexts.device(int(own["context"]), int(own["born"]))
+    return home, facts.contexts.device(facts.contexts.number(position), position)
+
+
+def _differs(facts: Facts, row: int) -> bool:
+    home, here = _devices(facts, row)
+    return home is not None and here is not None and home != here
+
+
+def _finding(facts: Facts, row: int, count: int) -> Finding:
+    pointers = facts.launches.pointers
+    launch, index, obj = int(pointers.launch[row]), int(pointers.index[row]), int(pointers.object[row])
+    home, here = _devices(facts, row)
+    site = facts.sites.at(int(facts.launches.position[launch]), argument=index, value=int(pointers.value[row]))
+    name, label = argument(facts, int(facts.launches.kernel_row[launch]), index), facts.objects.label(obj)
+    return Finding(
+        id=ID,
+        severity="warning",
+        message=f"{capital(label)} is memory of device {home}; kernel {site.kernel} got it as {name} on device {here}.",
+        evidence=(
+            Evidence(f"{label} was allocated on device {home}", (int(facts.objects.table["born"][obj]) + 1,)),
+            Evidence(f"the launch is on device {here}, and no call let it reach other devices' memory", (site.number,)),
+        ),
+        site=site,
+        count=count,
+        allocation=label,
+        causes=(ID,),
+        facts=(("kernel", site.kernel or "?"), ("argument", str(index))),
+    )
