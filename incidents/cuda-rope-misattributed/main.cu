@@ -1,4 +1,4 @@
-/* A small language model: 512 prompts of 16 tokens go through two layers, then some of the results are compared with
+/* A small language model: 4096 prompts of 16 tokens go through two layers, then some of the results are compared with
  * the same work done on the host. */
 #include "kernels.h"
 #include "reference.h"
@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-enum { PROMPTS = 512, ROWS = PROMPTS * SEQUENCE, CHECKED_PROMPTS = 4 };
+enum { PROMPTS = 4096, ROWS = PROMPTS * SEQUENCE, CHECKED_PROMPTS = 4 };
 
 struct DeviceLayer {
     float *query, *key, *value, *output, *up, *down;

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -70,11 +72,26 @@ static void calm_end(const struct gdx_calm *calm)
     errno = calm->saved_errno;
 }
 
+/* Yielding alone would wait for ever where the waiting thread has a real-time priority and the other has not. */
+void gdx_wait(unsigned tries)
+{
+    const struct timespec moment = { .tv_nsec = 50000 };
+    if (tries < 100)
+        sched_yield();
+    else
+        nanosleep(&moment, NULL);
+}
+
+static bool try_lock(enum gdx_lock which)
+{
+    return !atomic_flag_test_and_set_explicit(&state->locks[which], memory_order_acquire);
+}
+
 void gdx_lock(enum gdx_lock which, struct gdx_calm *calm)
 {
     calm_down(calm);
-    while (atomic_flag_test_and_set_explicit(&state->locks[which], memory_order_acquire))
-        sched_yield();
+    for (unsigned tries = 0; !try_lock(which); tries++)
+        gdx_wait(tries);
 }
 
 void gdx_unlock(enum gdx_lock which, const struct gdx_calm *calm)
@@ -214,10 +231,10 @@ static void start_track(struct gdx_lane *lane, struct gdx_track *track, struct g
 }
 
 /* A full chunk that is never written again stays in the file; its mapping goes, unless an open call of this thread may
- * still be patched in it. */
+ * still be patched in it. Where calls were left by longjmp, or so it looked, one can never be sure. */
 static void let_go(const struct gdx_lane *lane, struct gdx_track *track)
 {
-    if (track->chunk && lane->depth == 0)
+    if (track->chunk && lane->depth == 0 && !lane->calls_left)
         munmap(track->chunk, GDX_UNIT_BYTES);
 }
 
@@ -336,6 +353,17 @@ static struct gdx_lane *take_lane(void)
  * that looks like a trace. `try` tells the images of one process (exec) apart. */
 enum { NAME_TRIES = 1000 };
 
+/* On file systems that copy on write (btrfs) even an existing page may find no room, which would be a SIGBUS in the
+ * program. Others do not know the flag. */
+static void write_in_place(int fd)
+{
+    int flags;
+    if (ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0) {
+        flags |= FS_NOCOW_FL;
+        ioctl(fd, FS_IOC_SETFLAGS, &flags);
+    }
+}
+
 static bool create_part(const char *dir, char *part, size_t room)
 {
     int fd = -1;
@@ -347,6 +375,7 @@ static bool create_part(const char *dir, char *part, size_t room)
     }
     if (fd < 0)
         return false;
+    write_in_place(fd);
     close(fd);
     return true;
 }
@@ -506,8 +535,10 @@ bool gdx_begin(struct gdx_open *open, uint32_t call, void *caller)
         return false;
     }
     set_busy(lane, (uintptr_t)open);
-    if (GDX_UNLIKELY(lane->depth) && was_left(lane->outermost, open))
+    if (GDX_UNLIKELY(lane->depth) && was_left(lane->outermost, open)) {
         lane->depth = 0;
+        lane->calls_left = true;
+    }
     struct gdx_track *track = &lane->track[in_ledger[call]];
     if (GDX_UNLIKELY(!has_room(track)) && !more(lane, track)) {
         set_busy(lane, 0);
@@ -553,8 +584,8 @@ void gdx_commit(struct gdx_open *open)
 
 bool gdx_still_open(const struct gdx_open *open)
 {
-    /* After a fork inside the driver's call the child must not touch the parent's mapping (it has none). A slot that
-     * was overwritten by calls made from callbacks must not be patched. */
+    /* After a fork inside the driver's call the record is the parent's to finish, not the child's. A slot that was
+     * overwritten by calls made from callbacks must not be patched. */
     return open->slot && open->generation == atomic_load_explicit(&state->generation, memory_order_relaxed)
         && open->slot->seq == open->seq;
 }
@@ -777,10 +808,10 @@ char *gdx_last_room(size_t bytes, uint32_t *where)
 {
     uint64_t offset;
     int err;
-    for (int tries = 0; atomic_flag_test_and_set_explicit(&state->locks[GDX_LOCK_FILE], memory_order_acquire); tries++) {
+    for (unsigned tries = 0; !try_lock(GDX_LOCK_FILE); tries++) {
         if (tries > 1000)
             return NULL;
-        sched_yield();
+        gdx_wait(tries);
     }
     uint32_t units = (uint32_t)((HEAD + bytes + GDX_UNIT_BYTES - 1) / GDX_UNIT_BYTES);
     struct gdx_chunk *chunk = new_chunk(GDX_LARGE, units, &offset, &err);

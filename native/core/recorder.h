@@ -59,6 +59,7 @@ struct gdx_lane {
     uint32_t depth;        /* open calls of this thread */
     uintptr_t busy;        /* between begin and commit: the address of its `struct gdx_open`, else 0 */
     uintptr_t outermost;   /* the same of the outermost open call */
+    bool calls_left;       /* some call never came back to its end */
     uint32_t tid;
     uint32_t number;
     uint32_t ring_count;   /* chunks in `ring` */
@@ -113,5 +114,6 @@ enum gdx_lock { GDX_LOCK_FILE, GDX_LOCK_KERNELS, GDX_LOCK_SEEN, GDX_LOCKS };
 struct gdx_calm { sigset_t mask; int cancel, saved_errno; };
 void gdx_lock(enum gdx_lock which, struct gdx_calm *calm);
 void gdx_unlock(enum gdx_lock which, const struct gdx_calm *calm);
+void gdx_wait(unsigned tries);  /* between two looks at something another thread will change soon */
 
 bool gdx_on(void);  /* is a trace directory set, and has recording not failed? */

@@ -61,7 +61,14 @@ static void *look_up(void *handle, const char *name, const void *caller)
     void *real = gdx_real_dlsym(handle, name);
     if (real || handle != RTLD_DEFAULT || !dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
         return real;
-    return map->l_name && *map->l_name ? gdx_real_dlsym(map, name) : NULL;
+    /* Not the link map itself: for objects that were loaded at the start, dlsym crashes with anything but what dlopen
+     * returns (glibc sets up their scope there). */
+    void *object = map->l_name && *map->l_name ? dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    if (object) {
+        real = gdx_real_dlsym(object, name);
+        dlclose(object);
+    }
+    return real;
 }
 
 /* 1: `answer` is what the program gets. 0: the real dlsym is to be entered as if we were not there. */

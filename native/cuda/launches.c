@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "cuda/hooks.h"
 
+#include <stdlib.h>
+
 struct shape { unsigned int grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes; };
 
 static inline void put_shape(struct gdx_open *open, uint64_t queue, CUfunction kernel, struct shape shape)
@@ -18,12 +20,42 @@ static inline void put_shape(struct gdx_open *open, uint64_t queue, CUfunction k
     w[8] = shape.shared_bytes;
 }
 
+/* gpudx run --serialise: a wait of our own after each launch, recorded like any other, so that a fault is told by the wait
+ * right behind the launch that made it. The program sees the fault when it would have seen it: at its own next call. */
+static int serialised(void)
+{
+    static _Atomic int known;  /* 0: not asked yet, 1: no, 2: yes */
+    int state = atomic_load_explicit(&known, memory_order_relaxed);
+    if (GDX_UNLIKELY(!state)) {
+        const char *value = getenv("GPUDX_SERIALISE");
+        state = value && *value == '1' ? 2 : 1;
+        atomic_store(&known, state);
+    }
+    return state == 2;
+}
+
+static void wait_for(CUstream queue, bool own_thread)
+{
+    struct gdx_open open;
+    if (atomic_load(&gdx_cu_captures) > 0)  /* a wait would spoil a capture */
+        return;
+    if (gdx_cu_begin(&open, GDX_CALL_cuStreamSynchronize, NULL)) {
+        open.slot->w[0] = gdx_cu_queue(queue, own_thread);
+        gdx_commit(&open);
+    }
+    CUresult status = own_thread && gdx_cu_next.cuStreamSynchronize_ptsz ? gdx_cu_next.cuStreamSynchronize_ptsz(queue)
+                                                                          : gdx_cu_next.cuStreamSynchronize(queue);
+    gdx_cu_end(&open, status);
+}
+
 static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, const struct gdx_cu_layout *layout,
                        CUfunction kernel, CUresult result)
 {
     gdx_cu_end_on(open, queue, own_thread, result);
     if (GDX_UNLIKELY(!layout) && result == CUDA_SUCCESS)
         gdx_cu_met_by_launch(kernel);
+    if (GDX_UNLIKELY(serialised()) && result == CUDA_SUCCESS)
+        wait_for(queue, own_thread);
 }
 
 #define SHAPE (struct shape){ grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes }

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 
@@ -68,8 +67,8 @@ static void install(const struct cl_dispatch *real)
         }
         atomic_store(&ready, 1);
     }
-    while (!atomic_load(&ready))
-        sched_yield();
+    for (unsigned tries = 0; !atomic_load(&ready); tries++)
+        gdx_wait(tries);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 

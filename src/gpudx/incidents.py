@@ -31,7 +31,8 @@ class Incident:
     twin_flags: tuple[str, ...] = ()
     run: tuple[str, ...] = ()
     compiler: str = ""
-    dump: bool = False  # needs the device's own record to be told
+    dump: bool = False  # told by the device's own record
+    serialise: bool = False  # told by a wait after each launch
     expect: dict[str, Any] = field(default_factory=dict)
 
 
@@ -57,6 +58,7 @@ def _read(path: Path) -> Incident:
             sources=tuple(data["sources"]),
             compiler=data.get("compiler", ""),
             dump=bool(data.get("dump", False)),
+            serialise=bool(data.get("serialise", False)),
             expect=dict(data.get("expect", {})),
             **lists,
         )

@@ -86,15 +86,17 @@ class Kit:
 
     @cached_property
     def _objects(self) -> dict[str, Path]:
-        sources = [*self.core_sources, *(NATIVE / "opencl").glob("*.c")]
-        sources += [self.generated / "cl_wrappers.c", self.generated / "cl_exports.c"]
+        """All object files of the library by their sources' names, "opencl/symbols"."""
+        sources = [path for path in NATIVE.glob("*/*.c") if path.parent.name != "core"]
+        sources += [*self.core_sources, *self.generated.glob("c[lu]_*.c")]
         place = self.folder / "objects"
         place.mkdir()
 
         def compile_one(source: Path) -> tuple[str, Path]:
-            target = place / (source.stem + ".o")
+            name = f"{source.parent.name}/{source.stem}"
+            target = place / (name.replace("/", "-") + ".o")
             cc(*LIBRARY_FLAGS, "-I", NATIVE, "-I", self.generated, "-c", "-o", target, source)
-            return source.stem, target
+            return name, target
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             return dict(pool.map(compile_one, sources))
@@ -103,7 +105,9 @@ class Kit:
     def layer(self) -> Path:
         """libgpudx.so: preloaded, and an OpenCL layer."""
         target = self.folder / "libgpudx.so"
-        objects = [path for stem, path in self._objects.items() if stem not in ("symbols", "cl_exports")]
+        objects = [
+            path for name, path in self._objects.items() if name not in ("opencl/symbols", "generated/cl_exports")
+        ]
         cc(*LINK_FLAGS, "-o", target, *objects, "-ldl", "-lpthread")
         return target
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from native_kit import Kit, Ran
+from native_kit import PROGRAMS, Kit, Ran, cc
 from records import gap
 
 from gpudx.lab.roll import RollKind
@@ -352,6 +352,16 @@ def test_libraries_that_come_and_go(kit: Kit) -> None:
     ran = same(kit, kit.program("plugins"), plugin)
     assert ran.stdout == "bad 0\n"
     assert len(set_arguments(ran.trace(), 0)) == 200
+
+
+def test_a_library_that_asks_for_a_driver(kit: Kit) -> None:
+    library = kit.folder / "libasks.so"
+    cc("-shared", "-fPIC", "-o", library, PROGRAMS / "asks_library.c")
+    program = kit.folder / "asks"
+    cc("-o", program, PROGRAMS / "asks.c", library, f"-Wl,-rpath,{kit.folder}")
+    plain = kit.run([program], "plain")
+    assert plain.returncode == 3
+    assert kit.run([program], "layer").seen == plain.seen
 
 
 def test_calls_before_our_constructor_and_after_main(kit: Kit) -> None:

@@ -47,6 +47,7 @@ class _Call:
     tid: int
     begin: int
     end: int
+    context: int = 0
 
 
 @dataclass
@@ -100,6 +101,7 @@ class World:
         begin: int | None = None,
         ticks: int = 10,
         open_: bool = False,
+        in_context: int = 0,
         texts: Mapping[str, str] | None = None,
         arrays: Mapping[str, bytes] | None = None,
         parts: Sequence[tuple[int, bytes]] = (),
@@ -111,7 +113,7 @@ class World:
         content = {**{k: v.encode() for k, v in (texts or {}).items()}, **(arrays or {})}
         blobs = [*parts, *((info.arrays[k][0], v) for k, v in content.items())]
         start = self._now + 10 if begin is None else begin
-        self._calls.append(_Call(name, fields, blobs, status, tid, start, 0 if open_ else start + ticks))
+        self._calls.append(_Call(name, fields, blobs, status, tid, start, 0 if open_ else start + ticks, in_context))
         self._now = max(self._now, start + ticks)
         return len(self._calls) - 1
 
@@ -252,6 +254,7 @@ def _encode(schema: TraceSchema, call: _Call) -> tuple[np.ndarray[Any, Any], byt
         info.number,
         call.tid,
     )
+    slot["context"] = call.context
     for name, value in call.fields.items():
         word = info.word(name)
         assert word is not None, f"{call.name} has no {name}"

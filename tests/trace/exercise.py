@@ -13,7 +13,7 @@ SOME = 40  # records looked at one by one
 COLUMNS = ("begin", "end", "caller", "status", "flags", "tid", "blob", "blob_bytes")
 
 
-def exercise(path: Path) -> Trace | None:
+def exercise(path: Path, *, all_calls: bool = True) -> Trace | None:
     """Reads `path` from end to end. None if it was refused with a UserError; any other exception is a bug."""
     try:
         trace = open_trace(path)
@@ -22,6 +22,8 @@ def exercise(path: Path) -> Trace | None:
         return None
     _process(trace)
     _columns(trace)
+    if all_calls:
+        _calls(trace)
     _records(trace)
     _launches(trace)
     return trace
@@ -45,6 +47,9 @@ def _columns(trace: Trace) -> None:
         assert len(trace.column(name)) == len(trace)
     assert np.isfinite(trace.seconds(trace.column("begin"))).all()
     assert len(trace.call) == len(trace)
+
+
+def _calls(trace: Trace) -> None:
     for call in trace.schema.calls:
         positions = trace.select(call)
         for name, _ in call.fields:

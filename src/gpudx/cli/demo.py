@@ -49,7 +49,11 @@ def _play(incident: Incident, wanted: Path | None, twin: bool) -> None:
     with new_case(wanted, incident.name) as directory:
         built = build_incident(incident, directory / BUILD, twin)
         told = run_and_tell(
-            [str(built.program), *incident.run], directory, dump=incident.dump and not twin, extra_env=built.environment
+            [str(built.program), *incident.run],
+            directory,
+            dump=incident.dump and not twin,
+            serialise=incident.serialise and not twin,
+            extra_env=built.environment,
         )
     _judge(incident, told.case, twin, directory)
 

@@ -23,6 +23,9 @@ def command(
     dump: Annotated[
         bool, typer.Option("--dump", help="Have the driver write a core dump of the device. May change how it ends.")
     ] = False,
+    serialise: Annotated[
+        bool, typer.Option("--serialise", help="Wait after each CUDA launch: a device fault is then pinned to its launch.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the case, say nothing.")] = False,
 ) -> None:
     """Run a program, unmodified, and say why it failed.
@@ -34,7 +37,7 @@ def command(
     from gpudx.lab.recorded import end_like
 
     with new_case(case, program[0]) as directory:
-        told = run_and_tell(program, directory, timeout=timeout, keep=keep, quiet=quiet, dump=dump)
+        told = run_and_tell(program, directory, timeout=timeout, keep=keep, quiet=quiet, dump=dump, serialise=serialise)
     end_like(told.run, error_exitcode if told.case and has_faults(told.case) else None)
 
 

@@ -33,10 +33,11 @@ def run_and_tell(
     keep: str = "16M",
     quiet: bool = False,
     dump: bool = False,
+    serialise: bool = False,
     extra_env: Mapping[str, str] | None = None,
 ) -> Told:
     """Run `command`, write the case, report on stderr. A failing analysis never hides how the program ended."""
-    run = run_recorded(command, case_dir, timeout=timeout, keep=keep, dump=dump, extra_env=extra_env)
+    run = run_recorded(command, case_dir, timeout=timeout, keep=keep, dump=dump, serialise=serialise, extra_env=extra_env)
     case = _diagnose(run, command, case_dir)
     if case is not None and not quiet:
         tell(case)

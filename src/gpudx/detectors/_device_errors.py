@@ -14,7 +14,7 @@ from gpudx.facts import Facts
 
 FREED, NULL, PAST, SMALL = 8, 4, 2, 1  # how much each oddity weighs
 MOST_FACTORS = 3
-MOST_RANKED = 2000  # launches that are looked at one by one, the newest
+MOST_RANKED = 400  # launches that are looked at one by one, the newest
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class Interval:
     since: int
     suspects: tuple[Suspect, ...]  # most suspicious first, then the newest
     graphs: tuple[int, ...]  # launches of graphs among it, by position
+    count: int = 0  # launches in it; only the newest are ranked
 
     @property
     def odd(self) -> tuple[Suspect, ...]:
@@ -63,9 +64,9 @@ def interval(facts: Facts) -> Interval | None:
     started = started[facts.order.open(graphs.position[started], graphs.queue[started], report)]
     ranked = [suspect(facts, int(row)) for row in ran[-MOST_RANKED:]]
     ranked.sort(key=lambda s: (-s.weight, -s.launch))
-    queues = {(int(launches.queue[r]), int(facts.trace.context[launches.position[r]])) for r in ran}
+    queues = facts.order.pairs(launches.position[ran], launches.queue[ran])
     since = max((facts.order.covered(q, c, report) for q, c in queues), default=-1)
-    return Interval(report, since, tuple(ranked), tuple(map(int, graphs.position[started])))
+    return Interval(report, since, tuple(ranked), tuple(map(int, graphs.position[started])), len(ran))
 
 
 def _same_context(facts: Facts, report: int) -> np.typing.NDArray[np.bool_]:
@@ -90,7 +91,8 @@ def _name(facts: Facts, launch: int, index: int) -> str:
 
 
 def _freed(facts: Facts, launch: int) -> list[Odd]:
-    pointers, found = facts.launches.pointers, []
+    pointers = facts.launches.pointers
+    found: list[Odd] = []
     for row in pointers.of(launch):
         obj, index = int(pointers.object[row]), int(pointers.index[row])
         if obj >= 0 and not pointers.live[row] and not pointers.inside[row]:
@@ -108,7 +110,8 @@ def _null(facts: Facts, launch: int) -> list[Odd]:
 
 def _past(facts: Facts, launch: int) -> list[Odd]:
     """A pointer right past the end of live memory: nothing can be read or written there."""
-    pointers, position, found = facts.launches.pointers, int(facts.launches.position[launch]), []
+    pointers, position = facts.launches.pointers, int(facts.launches.position[launch])
+    found: list[Odd] = []
     for row in pointers.of(launch):
         if not pointers.declared[row] or pointers.live[row] or pointers.object[row] >= 0:
             continue

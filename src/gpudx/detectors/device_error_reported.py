@@ -25,6 +25,7 @@ from gpudx.detectors._device_errors import Interval, Suspect, interval
 from gpudx.detectors._words import plural, several, site_of
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
+from gpudx.trace import CallInfo
 
 ID = "device-error-reported"
 SHOWN = 8
@@ -40,7 +41,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 def _finding(facts: Facts, found: Interval) -> Finding:
     site = site_of(facts, found.report)
     said = facts.errors.device_error(found.report)
-    count = len(found.suspects) + len(found.graphs)
+    count = found.count + len(found.graphs)
     followers = int((facts.errors.position > found.report).sum())
     single = _single(found)
     whose = "nothing that was recorded ran before it" if not count else f"the fault is of {_whose(count)} before it"
@@ -62,13 +63,21 @@ def _finding(facts: Facts, found: Interval) -> Finding:
         facts=(("call", site.call), ("status", site.status or "?"), ("kernel", _kernel(facts, single))),
         details={
             "single": single is not None,
-            "launches": len(found.suspects),
+            "cause": facts.errors.device_cause(found.report),
+            "said": said,
+            "complete": not facts.trace.gaps and not len(facts.trace.select(_unknown_entries(facts))),
+            "launches": found.count,
             "suspicious": len(found.odd),
             "ended_before": _ended_before(facts, found) + 1,
             "followers": followers,
             "allocation_size": int(facts.objects.table["size"][single.object]) if single and single.object >= 0 else None,
         },
     )
+
+
+def _unknown_entries(facts: Facts) -> tuple[CallInfo, ...]:
+    """Notes that the driver handed out functions which are not recorded: there may be work that nobody saw."""
+    return tuple(c for c in facts.trace.schema.calls if c.name == "note_unknown_entry")
 
 
 def _whose(count: int) -> str:
@@ -79,7 +88,7 @@ def _single(found: Interval) -> Suspect | None:
     """The launch that did it, where only one can have or only one is suspicious."""
     if found.graphs:
         return None
-    if len(found.odd) == 1 or len(found.suspects) == 1:
+    if found.count == 1 or (len(found.odd) == 1 and found.count == len(found.suspects)):
         return found.suspects[0]
     return None
 
@@ -97,9 +106,7 @@ def _ended_before(facts: Facts, found: Interval) -> int:
     rows = np.array([s.launch for s in found.suspects], np.int64)
     if not len(rows):
         return -1
-    queues = facts.launches.queue[rows]
-    contexts = facts.trace.context[facts.launches.position[rows]]
-    pairs = {(int(q), int(c)) for q, c in zip(queues, contexts, strict=True)}
+    pairs = facts.order.pairs(facts.launches.position[rows], facts.launches.queue[rows])
     return min(facts.order.covered(q, c, found.report) for q, c in pairs)
 
 

@@ -10,7 +10,8 @@ Example:
 
 Mend it by copying the data to the device and passing the copy's address, or by allocating it as managed or pinned.
 
-Told only where the device says that it cannot access pageable memory, and the process had its heap or stack there.
+Told only where the device says that it cannot access pageable memory, and the process had its heap or stack there. A kernel
+need not use every pointer it is given (some of cuBLASLt's do not), so in a run without a device error it is a note.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpudx.detectors import Run
+from gpudx.detectors._device_errors import first_report
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding
+from gpudx.model import Evidence, Finding, Severity
 
 ID = "host-pointer-on-device"
 HOST = {"heap": "on the program's heap", "stack": "on the program's stack"}
@@ -40,7 +42,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
         _, first = np.unique(pointers.value[part], return_index=True)
         found = next((int(part[i]) for i in np.sort(first)[:LOOKED_AT] if _is_host(facts, int(part[i]))), None)
         if found is not None:
-            yield _finding(facts, found, len(part))
+            yield _finding(facts, found, len(part), "info" if first_report(facts) is None else "error")
 
 
 def _is_host(facts: Facts, row: int) -> bool:
@@ -53,7 +55,7 @@ def _is_host(facts: Facts, row: int) -> bool:
     return facts.symbols.kind(int(pointers.value[row])) in HOST
 
 
-def _finding(facts: Facts, row: int, count: int) -> Finding:
+def _finding(facts: Facts, row: int, count: int, severity: Severity) -> Finding:
     pointers = facts.launches.pointers
     launch, index, value = int(pointers.launch[row]), int(pointers.index[row]), int(pointers.value[row])
     site = facts.sites.at(int(facts.launches.position[launch]), argument=index, value=value)
@@ -61,7 +63,7 @@ def _finding(facts: Facts, row: int, count: int) -> Finding:
     where = HOST[facts.symbols.kind(value) or "heap"]
     return Finding(
         id=ID,
-        severity="error",
+        severity=severity,
         message=f"Kernel {site.kernel} was given an address {where} as {name}, which the device cannot reach.",
         evidence=(
             Evidence(f"{value:#x} is {where}, and in no recorded device memory", (site.number,)),

@@ -24,6 +24,7 @@ import numpy as np
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
+from gpudx.detectors._refusals import limits_broken
 from gpudx.detectors._words import plural, site_of
 from gpudx.facts import Facts
 from gpudx.facts.kernels import Device, DeviceLimits
@@ -54,8 +55,7 @@ class _Launch:
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per kernel function, sizes and status; repeats are counted."""
     launches = facts.launches
-    sized = np.array([c.word("global_x") is not None for c in facts.trace.schema.calls])
-    rows = np.flatnonzero((launches.status != 0) & sized[facts.trace.call[launches.position]])
+    rows = np.flatnonzero((launches.status != 0) & np.isin(launches.position, facts.errors.own))
     functions = facts.kernels.functions(launches.kernel_row[rows])
     for part in groups(rows, functions, launches.status[rows], *launches.sizes(rows)):
         found = _finding(facts, run, int(part[0]), len(part))
@@ -148,10 +148,13 @@ def _remainder(launch: _Launch) -> Iterator[str]:
 
 
 def _finding(facts: Facts, run: Run, row: int, count: int) -> Finding | None:
-    launch = _launch(facts, row)
-    if launch is None:
-        return None
-    site, found = site_of(facts, int(facts.launches.position[row])), broken(launch)
+    found = limits_broken(facts, row)
+    if found is None:
+        launch = None if facts.launches.by_address[row] else _launch(facts, row)
+        if launch is None:
+            return None
+        found = broken(launch)
+    site = site_of(facts, int(facts.launches.position[row]))
     evidence = [Evidence(text, (site.number,)) for text in found]
     evidence.append(Evidence(f"the driver answered {site.status}", (site.number,)))
     what = "; ".join(found) if found else "its sizes break none of the limits that were recorded"

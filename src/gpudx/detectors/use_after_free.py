@@ -44,7 +44,7 @@ def _launches(facts: Facts) -> Iterator[Finding]:
     pointers, launches = facts.launches.pointers, facts.launches
     ran = ~launches.captured & ((launches.status == 0) | ~launches.done)
     rows = np.flatnonzero((pointers.object >= 0) & ~pointers.live & ran[pointers.launch])
-    rows = rows[[not _is_end(facts, int(pointers.value[r]), _at(facts, r), int(pointers.object[r])) for r in rows]]
+    rows = rows[[not _is_end(facts, int(pointers.value[r]), _at(facts, int(r)), int(pointers.object[r])) for r in rows]]
     functions = facts.kernels.functions(launches.kernel_row[pointers.launch[rows]])
     for part in groups(rows, functions, pointers.index[rows], pointers.inside[rows]):
         yield _of_launch(facts, int(part[0]), len(np.unique(pointers.launch[part])))

@@ -185,21 +185,45 @@ def _allocation(finding: Finding) -> Allocation | None:
 
 def _reported(surface: Finding) -> Diagnosis:
     """The reporting call is the victim. One launch is named only where no other can have done it, or is suspicious."""
-    cause, single = cause_of(surface), bool(surface.details.get("single")) and bool(surface.others)
-    only = surface.details.get("launches") == 1
-    alone = "It is the only launch" if only else "It is the only one with something odd among the launches"
+    single = bool(surface.details.get("single")) and bool(surface.others)
+    if single and surface.details.get("launches") == 1:
+        return _only_launch(surface, surface.others[0])
+    cause = cause_of(surface)
+    odd = "It is the only one with something odd among the launches that may have been running."
     return Diagnosis(
         cause=cause.id,
         status="likely" if single else "inconclusive",
         summary=surface.message,
         guilty=_guilty(surface.others[0], surface) if single else None,
-        victim=Victim(f"{surface.site.call if surface.site else 'A call'} only reported the fault.", surface.site),
+        victim=_innocent(surface),
         evidence=surface.evidence,
         refutes_if=cause.refutes_if,
         fix=cause.fix,
         findings=(surface.fingerprint,),
-        reason=f"{alone} that may have been running." if single else "Nothing recorded tells the launches apart.",
+        reason=odd if single else "Nothing recorded tells the launches apart.",
     )
+
+
+def _only_launch(surface: Finding, launch: Site) -> Diagnosis:
+    """Between the last good wait and the report only one launch ran: it is the one."""
+    cause = every_cause().get(str(surface.details.get("cause"))) or cause_of(surface)
+    said = surface.details.get("said") or "it failed on the device"
+    return Diagnosis(
+        cause=cause.id,
+        status="confirmed" if surface.details.get("complete") else "likely",
+        summary=f"Launch {launch.launch} of kernel {launch.kernel} (call {launch.number}) failed: {said}.",
+        guilty=_guilty(launch, surface),
+        victim=_innocent(surface),
+        evidence=surface.evidence,
+        refutes_if=cause.refutes_if,
+        fix=cause.fix,
+        findings=(surface.fingerprint,),
+        reason="It is the only launch between the last wait that went well and the call that reported the fault.",
+    )
+
+
+def _innocent(surface: Finding) -> Victim:
+    return Victim(f"{surface.site.call if surface.site else 'A call'} only reported the fault.", surface.site)
 
 
 def _only_surface(surface: Finding) -> Diagnosis:

@@ -63,6 +63,13 @@ class Errors:
         known: dict[int, str] = getattr(module, "DEVICE_ERRORS", {})
         return known.get(status)
 
+    def device_cause(self, position: int) -> str:
+        """The cause that a report means when only one launch can have made it; "" for other calls."""
+        module = backend_module(self._trace.info(position).api, "statuses")
+        status = int(self._trace.column("status", np.array([position]))[0])
+        known: dict[int, str] = getattr(module, "CAUSES", {})
+        return known.get(status, str(getattr(module, "ANY_CAUSE", ""))) if self.device_error(position) else ""
+
     @cached_property
     def stacks(self) -> dict[int, tuple[int, ...]]:
         """Host stacks of failing calls by position, as return addresses, innermost first."""

@@ -87,6 +87,7 @@ class Device:
     global_mem_size: int
     max_alloc_size: int
     max_item_sizes: tuple[int, ...]
+    compute_units: int = 0
     numbers: dict[str, int] = field(default_factory=dict)
 
 
@@ -139,6 +140,7 @@ class Kernels:
             global_mem_size=words["global_mem_size"],
             max_alloc_size=words["max_alloc_size"],
             max_item_sizes=numbers[:3],
+            compute_units=words["max_compute_units"],
             numbers=self._trace.named_numbers(position),
         )
 
@@ -337,7 +339,8 @@ class Kernels:
         """The device behind a queue handle, or of the context that the call was made in."""
         number = self.contexts.number(position)
         if number:
-            return self.devices.get(self.contexts.device(number, position) or 0)
+            device = self.contexts.device(number, position)
+            return self.devices.get(device) if device is not None else None
         row = int(self._objects.at(np.array([queue], np.uint64), np.array([position], np.int64))[0])
         born = int(self._objects.table["born"][row]) if row >= 0 else -1
         return self.devices.get(self._trace.record(born).get("device", 0)) if born >= 0 else None

@@ -65,8 +65,8 @@ class Launches:
     def geometry(self, row: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Work-items in all and per group, in each dimension; a 0 means the dimension was not given.
 
-        OpenCL is given these numbers. CUDA is given groups (the grid) and work-items per group (the block): the first
-        triple is their product.
+        Some APIs are given these numbers. Others are given groups (a grid) and work-items per group (a block): there the
+        first triple is their product.
         """
         if self.by_address[row]:
             grid, block = self.grid(row)

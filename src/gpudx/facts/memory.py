@@ -85,6 +85,7 @@ class Memory:
         that did before (which is freed), else -1."""
         found = np.full(len(addresses), -1, np.int64)
         some = np.flatnonzero(self.maybe(addresses))
+        some = self._settle(found, addresses, positions, some)
         values, which = np.unique(addresses[some], return_inverse=True)
         order = some[np.argsort(which.reshape(-1), kind="stable")]
         ends = np.cumsum(np.bincount(which.reshape(-1), minlength=len(values)))
@@ -94,6 +95,26 @@ class Memory:
                 part = order[end - count : end]
                 found[part] = self._by_time(lives, positions[part])
         return found
+
+    @cached_property
+    def _alone(self) -> tuple[Bool, U64]:
+        """Which allocations share no address with any other, ever; and how far any up to each of them reaches."""
+        reach = np.maximum.accumulate(self._end) if len(self.rows) else self._end
+        before = np.append(np.uint64(0), reach[:-1]) <= self._first
+        after = np.append(self._first[1:], np.iinfo(np.uint64).max) >= self._end
+        return before & after, reach
+
+    def _settle(self, found: I64, addresses: U64, positions: I64, some: I64) -> I64:
+        """Fills in what needs no search by time: addresses in no allocation, or in one that shares none. Gives the rest."""
+        if not len(some):
+            return some
+        alone, reach = self._alone
+        place = np.searchsorted(self._first, addresses[some], side="right") - 1
+        inside = reach[place] > addresses[some]
+        sure = alone[place] & inside
+        rows, where = self.rows[place[sure]], some[sure]
+        found[where] = np.where(self._objects.table["since"][rows] <= positions[where], rows, -1)
+        return some[inside & ~sure]
 
     def _by_time(self, lives: I64, positions: I64) -> I64:
         latest = np.searchsorted(self._objects.table["since"][lives], positions, side="right") - 1

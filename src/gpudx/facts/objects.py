@@ -251,9 +251,46 @@ def _collect(trace: Trace) -> _Rows:
             rows.add(trace, handles[handles != 0], positions[handles != 0], 1, kind, birth=True)
         elif info.does != "create" and (subject := _subject(info)):
             change = 1 if info.does == "retain" else -1
-            rows.add(trace, trace.field(info, subject, positions), positions, change, kind)
+            positions = positions[~_captured(trace, positions)]
+            handles = trace.field(info, subject, positions)
+            rows.add(trace, handles[handles != 0], positions[handles != 0], change, kind)
     _collect_devices(trace, rows)
+    _collect_unmapped(trace, rows)
+    _collect_noted_kernels(trace, rows)
     return rows
+
+
+def _collect_unmapped(trace: Trace, rows: _Rows) -> None:
+    """One call may take away several mappings that lie side by side: the first is its handle, the others follow."""
+    calls = [c for c in trace.schema.doing("create", "memory") if c.family == "mapped"]
+    made = [trace.field(c, "result", _good(trace, trace.select(c))) for c in calls]
+    mapped = np.unique(np.concatenate(made)) if made else np.zeros(0, np.uint64)
+    for info in trace.schema.doing("release", "memory") if len(mapped) else ():
+        if info.word("size") is None:
+            continue
+        positions = _good(trace, trace.select(info))
+        first = trace.field(info, info.fields[0][0], positions)
+        low = np.searchsorted(mapped, first, side="right")
+        high = np.searchsorted(mapped, first + trace.field(info, "size", positions))
+        for position, begin, end in zip(positions, low, high, strict=True):
+            rows.add(trace, mapped[begin:end], np.full(end - begin, position), -1, KINDS.index("memory"))
+
+
+def _collect_noted_kernels(trace: Trace, rows: _Rows) -> None:
+    """Kernels whose making was not seen, but which the recorder met in a launch and described."""
+    note = trace.schema.by_name("note_kernel")
+    positions = trace.select(note) if note is not None else np.zeros(0, np.int64)
+    if note is None or not len(positions):
+        return
+    kernel = KINDS.index("kernel")
+    wanted = [c for c in trace.schema.doing("launch") if not _counts_references(c.api)]
+    wanted += [c for c in trace.schema.calls if c.name == "note_graph_kernel"]
+    used = [np.unique(trace.field(c, "kernel", trace.select(c))) for c in wanted]
+    born = [h[b & (k == kernel)] for h, b, k in zip(rows.handle, rows.birth, rows.kind, strict=True)]
+    handles = trace.field(note, "kernel", positions)
+    unseen = np.isin(handles, np.concatenate([*used, handles[:0]]))
+    unseen &= ~np.isin(handles, np.concatenate([*born, handles[:0]]))
+    rows.add(trace, handles[unseen], positions[unseen], 1, kernel, birth=True)
 
 
 def _collect_devices(trace: Trace, rows: _Rows) -> None:
@@ -278,8 +315,16 @@ def _lives(trace: Trace, rows: _Rows) -> NDArray[np.void]:
     table["born"] = np.where(birth[first], position[first], -1)
     begun = np.searchsorted(trace.column("begin"), time[first], side="left")
     table["since"] = np.where(birth[first], np.maximum(begun, position[first] + 1), -1)
+    table["since"][_first_noted(trace, table)] = -1
     table["died"] = _deaths(first, position, change, _inherited(first, table, change))
     return table
+
+
+def _first_noted(trace: Trace, table: NDArray[np.void]) -> NDArray[np.bool_]:
+    """First lives that a note is the only sign of: the kernel was there before it was described."""
+    notes = [c.number for c in trace.schema.calls if c.name == "note_kernel"]
+    noted = (table["born"] >= 0) & np.isin(trace.call[table["born"]], notes)
+    return noted & np.append(True, table["handle"][1:] != table["handle"][:-1])
 
 
 def _inherited(first: I64, table: NDArray[np.void], change: I64) -> I64:
@@ -374,7 +419,7 @@ def _fill_regions(trace: Trace, table: NDArray[np.void], at: I64, positions: I64
 def _fill_image_parents(trace: Trace, table: NDArray[np.void], at: I64, positions: I64) -> None:
     """Images may be made from a buffer or another image, whose memory they share."""
     rules = backend_module(trace.info(int(positions[0])).api, "rules") if len(positions) else None
-    if rules is None:
+    if rules is None or not hasattr(rules, "memory_of_image"):
         return
     handles = [rules.memory_of_image(trace.array(int(position), "desc")) for position in positions]
     table["parent"][at] = Objects(table).at(np.array(handles, np.uint64), positions)

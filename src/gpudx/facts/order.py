@@ -107,11 +107,16 @@ class Order:
         row = int(self._objects.at(np.array([queue], np.uint64), np.array([position], np.int64))[0])
         return row >= 0 and not int(self._objects.table["flags"][row]) & NON_BLOCKING
 
+    def pairs(self, positions: I64, queues: U64) -> list[tuple[int, int]]:
+        """The different (queue, context) of some work."""
+        contexts = self._trace.context[positions]
+        return [(int(q), int(c)) for q in np.unique(queues) for c in np.unique(contexts[queues == q])]
+
     def open(self, positions: I64, queues: U64, before: int) -> NDArray[np.bool_]:
         """Which of this work may still have been running at `before`? One search per queue and context."""
         contexts = self._trace.context[positions]
         answer = positions < before
-        for queue, context in {(int(q), int(c)) for q, c in zip(queues, contexts, strict=True)}:
+        for queue, context in self.pairs(positions, queues):
             mine = (queues == np.uint64(queue)) & (contexts == context)
             answer[mine] &= positions[mine] > self.covered(queue, context, before)
         return answer

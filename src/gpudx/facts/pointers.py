@@ -6,6 +6,7 @@ pointer. It need not be one: unused members hold what the stack held before. `wo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +26,7 @@ AT_ONCE = 1 << 16  # launches whose structures are looked at together
 
 @dataclass(frozen=True)
 class Pointers:
-    """One row per pointer, by launch.
+    """One row per pointer, by launch; within a launch whole arguments come first.
 
     launch    which of the positions given
     index     the argument
@@ -65,13 +66,11 @@ def find_pointers(
         _candidates(trace, memory, declared, positions, kernel_rows, rows[at : at + AT_ONCE])
         for at in range(0, len(rows), AT_ONCE)
     ]
-    if not parts:
-        parts = [_nothing()]
-    launch, index, word, value, inside, known = (np.concatenate([p[i] for p in parts]) for i in range(6))
+    launch, index, word, value, inside, known = _joined(parts or [_nothing()])
     found = memory.at(value, positions[launch])
     live = memory.live(found, positions[launch])
     keep = known | (found >= 0)
-    order = np.flatnonzero(keep)[np.lexsort((word[keep], index[keep], launch[keep]))]
+    order = np.flatnonzero(keep)[np.argsort(launch[keep], kind="stable")]  # sorted runs: cheap
     return Pointers(
         launch[order], index[order], word[order], value[order], inside[order], known[order], found[order], live[order]
     )
@@ -98,8 +97,18 @@ def _candidates(
     plain = (rows[owner[whole]], index[whole], zero, value[whole], no, pointer[whole])
     long = np.flatnonzero(readable & (raw["size"] > WORD) & ((raw["flags"] & flags["cut"]) == 0))
     inner = _words(trace, memory, positions, rows, owner, raw, long)
-    joined = [np.concatenate(pair) for pair in zip(plain, inner, strict=True)]
-    return joined[0], joined[1], joined[2], joined[3], joined[4], joined[5]
+    return _joined([plain, inner])
+
+
+def _joined(parts: Sequence[Candidates]) -> Candidates:
+    return (
+        np.concatenate([p[0] for p in parts]),
+        np.concatenate([p[1] for p in parts]),
+        np.concatenate([p[2] for p in parts]),
+        np.concatenate([p[3] for p in parts]),
+        np.concatenate([p[4] for p in parts]),
+        np.concatenate([p[5] for p in parts]),
+    )
 
 
 def _words(

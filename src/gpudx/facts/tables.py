@@ -114,7 +114,7 @@ def _argument(facts: Facts, argument: dict[str, Any]) -> str:
 
 def _allocations(facts: Facts) -> Iterator[Row]:
     objects = facts.objects
-    for row in objects.rows_of(*MEMORY, "svm"):
+    for row in objects.rows_of(*MEMORY, "svm", "memory"):
         entry = objects.table[row]
         died = None if entry["died"] == NEVER else int(entry["died"]) + 1
         parent = objects.label(int(entry["parent"])) if entry["parent"] >= 0 else None

@@ -26,6 +26,7 @@ from gpudx.lab.roll import RollEntry
 from gpudx.lab.roll import read as read_roll
 
 TRACES = "traces"
+SERIALISE = "GPUDX_SERIALISE"  # native/cuda/launches.c
 HANG = "hang.txt"
 TIMED_OUT = 124  # as coreutils' timeout has it
 STOP_SETTLES_S = 0.05
@@ -69,6 +70,7 @@ def run_recorded(
     timeout: float | None = None,
     keep: str = "16M",
     dump: bool = False,
+    serialise: bool = False,
     extra_env: Mapping[str, str] | None = None,
     on_progress: Progress | None = None,
 ) -> RunResult:
@@ -80,6 +82,7 @@ def run_recorded(
     file = program.find(command)
     traces = case_dir / TRACES
     env = recorded_environment(native.library(), traces, keep, {**os.environ, **(extra_env or {})}, file, dump)
+    env |= {SERIALISE: "1"} if serialise else {}
     _make_directory(traces)
     if dump:
         _make_directory(case_dir / DUMPS)

@@ -29,3 +29,7 @@ ORDINARY = {
     704: "peer access was already enabled",
     712: "the host memory was already registered",
 }
+
+# What a report means when only one launch can have done it; ids of gpudx.causes.
+CAUSES = {700: "out-of-bounds-access", 716: "misaligned-access"}
+ANY_CAUSE = "device-exception"

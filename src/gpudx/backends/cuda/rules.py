@@ -1,0 +1,157 @@
+"""What limits a CUDA launch: every limit that a launch breaks, with its numbers.
+
+CUDA driver API reference, cuLaunchKernel and cuLaunchKernelEx; CUDA C++ Programming Guide, "Compute Capabilities". A
+limit that the driver did not tell (0) limits nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from math import prod
+
+Shape = tuple[int, ...]
+Numbers = Mapping[str, int]
+CLUSTER_DIMENSION, COOPERATIVE = 4, 2  # CUlaunchAttributeID
+ATTRIBUTE_BYTES, VALUE_AT = 72, 8
+PORTABLE_CLUSTER, LARGEST_CLUSTER = 8, 16
+# Attributes of functions that programs set (CUfunction_attribute), by the names that the recorder gave them.
+SETTABLE = {
+    8: "max_dynamic_shared", 10: "cluster_required", 11: "cluster_x", 12: "cluster_y", 13: "cluster_z",
+    14: "nonportable_cluster",
+}  # fmt: skip
+REGISTER_UNIT = 8  # registers of a thread are given out in steps of so many
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A launch with everything that limits it. `device` and `kernel` are the numbers of their notes."""
+
+    grid: Shape
+    block: Shape
+    shared: int
+    device: Numbers
+    kernel: Numbers
+    most_threads: int = 0  # of a block, on the device
+    kernel_threads: int = 0  # of a block of this kernel
+    static_shared: int = 0
+    units: int = 0
+    cluster: Shape = ()
+    cooperative: bool = False
+    parameter_bytes: int = 0
+    names: tuple[str, ...] = field(default=("x", "y", "z"))
+
+    @property
+    def threads(self) -> int:
+        return prod(self.block)
+
+
+def broken(launch: Launch) -> list[str]:
+    """Every limit that the launch breaks."""
+    checks = (_grid, _block, _threads, _registers, _shared, _cluster, _cooperative, _parameters)
+    return [text for check in checks for text in check(launch)]
+
+
+def attributes(data: bytes) -> tuple[Shape, bool]:
+    """The cluster shape and whether the launch is cooperative, from the attributes of a configuration."""
+    cluster: Shape = ()
+    cooperative = False
+    for at in range(0, len(data) - ATTRIBUTE_BYTES + 1, ATTRIBUTE_BYTES):
+        words = [int.from_bytes(data[at + VALUE_AT + 4 * i : at + VALUE_AT + 4 * i + 4], "little") for i in range(3)]
+        kind = int.from_bytes(data[at : at + 4], "little")
+        cluster = (words[0], words[1], words[2]) if kind == CLUSTER_DIMENSION else cluster
+        cooperative = cooperative or (kind == COOPERATIVE and bool(words[0]))
+    return cluster, cooperative
+
+
+def _grid(launch: Launch) -> Iterator[str]:
+    for name, size in zip(launch.names, launch.grid, strict=True):
+        most = launch.device.get(f"max_grid_{name}", 0)
+        if not size:
+            yield f"the grid has 0 blocks in {name}"
+        elif size > most > 0:
+            yield f"the grid has {size:,} blocks in {name}, the device allows {most:,}"
+
+
+def _block(launch: Launch) -> Iterator[str]:
+    for name, size in zip(launch.names, launch.block, strict=True):
+        most = launch.device.get(f"max_{name}", 0)
+        if not size:
+            yield f"the block has 0 threads in {name}"
+        elif size > most > 0:
+            yield f"the block has {size:,} threads in {name}, the device allows {most:,}"
+
+
+def _threads(launch: Launch) -> Iterator[str]:
+    shape = " x ".join(map(str, launch.block))
+    if launch.threads > launch.most_threads > 0:
+        yield f"a block of {shape} has {launch.threads:,} threads, the device allows {launch.most_threads:,}"
+    elif launch.threads > launch.kernel_threads > 0:
+        yield f"a block of {shape} has {launch.threads:,} threads, this kernel can have {launch.kernel_threads:,}"
+
+
+def _registers(launch: Launch) -> Iterator[str]:
+    """Registers are given to whole warps."""
+    each, most = launch.kernel.get("registers", 0), launch.device.get("registers_per_block", 0)
+    warp = launch.device.get("warp_size", 0) or 32
+    threads = -(-launch.threads // warp) * warp
+    needed = threads * -(-each // REGISTER_UNIT) * REGISTER_UNIT
+    if each and needed > most > 0:
+        yield f"{threads:,} threads of {each} registers need {needed:,} registers, a block can have {most:,}"
+
+
+def _shared(launch: Launch) -> Iterator[str]:
+    default, most = (launch.device.get(n, 0) for n in ("shared_per_block", "shared_per_block_optin"))
+    allowed = max(launch.kernel.get("max_dynamic_shared", 0), 0)
+    total = launch.static_shared + launch.shared
+    what = f"shared memory: {launch.static_shared:,} bytes in the kernel and {launch.shared:,} given to the launch"
+    if total > max(default, most) > 0:
+        yield f"{what} pass the {max(default, most):,} that a block can have on this device"
+    elif allowed and launch.shared > allowed:
+        yield f"{what}: the kernel may be given {allowed:,}; up to {most - launch.static_shared:,} can be asked for"
+    elif not allowed and total > default > 0:
+        yield f"{what} pass the default of {default:,}; up to {most:,} can be asked for"
+
+
+def _cluster(launch: Launch) -> Iterator[str]:
+    required = tuple(launch.kernel.get(f"cluster_{n}", 0) for n in launch.names)
+    shape = launch.cluster or (required if any(required) else ())
+    if launch.kernel.get("cluster_required", 0) and not shape:
+        yield "the kernel must be launched with a cluster size, and none was given"
+    if not any(shape):
+        return
+    if not launch.device.get("clusters", 1):
+        yield "the device has no clusters"
+    if any(required) and launch.cluster and launch.cluster != required:
+        yield f"the kernel requires clusters of {_times(required)}, the launch has {_times(launch.cluster)}"
+    most = LARGEST_CLUSTER if launch.kernel.get("nonportable_cluster", 0) else PORTABLE_CLUSTER
+    if prod(shape) > most:
+        yield f"a cluster of {_times(shape)} has {prod(shape)} blocks, this kernel can have {most}"
+    for name, blocks, size in zip(launch.names, launch.grid, shape, strict=True):
+        if size and blocks % size:
+            yield f"the grid has {blocks:,} blocks in {name}, not a multiple of the cluster's {size}"
+
+
+def _cooperative(launch: Launch) -> Iterator[str]:
+    """All blocks of a cooperative launch must be resident at once; the bound here is what threads and blocks allow."""
+    if not launch.cooperative:
+        return
+    if not launch.device.get("cooperative", 1):
+        yield "the device has no cooperative launches"
+    threads, blocks = (launch.device.get(n, 0) for n in ("threads_per_unit", "blocks_per_unit"))
+    if not (launch.units and threads and blocks and launch.threads):
+        return
+    warp = launch.device.get("warp_size", 0) or 32
+    fit = launch.units * min(blocks, threads // (-(-launch.threads // warp) * warp))
+    if prod(launch.grid) > fit:
+        yield f"a cooperative launch of {prod(launch.grid):,} blocks, of which at most {fit:,} fit on the device at once"
+
+
+def _parameters(launch: Launch) -> Iterator[str]:
+    most = launch.device.get("parameter_bytes", 0)
+    if launch.parameter_bytes > most > 0:
+        yield f"{launch.parameter_bytes:,} bytes of parameters, the device takes {most:,}"
+
+
+def _times(shape: Shape) -> str:
+    return " x ".join(map(str, shape))

@@ -1,0 +1,46 @@
+"""From the hooks to findings: programs on the fake driver, recorded, and what the detectors make of them."""
+
+from __future__ import annotations
+
+import pytest
+from cuda_kit import Kit, Ran
+
+from gpudx.detectors import Run, detect_all
+from gpudx.diagnose import diagnose
+from gpudx.facts import derive
+from gpudx.model import Finding, Outcome
+
+
+def outcome(ran: Ran) -> Outcome:
+    return Outcome("exit" if ran.returncode else "passed", "The program ended.", ran.returncode)
+
+
+def findings(ran: Ran) -> list[Finding]:
+    return list(detect_all(derive(ran.trace()), Run(outcome(ran))))
+
+
+@pytest.mark.parametrize("program", ["memory", "tour"])
+def test_correct_programs_are_silent(kit: Kit, program: str) -> None:
+    found = findings(kit.run([kit.program(program)]))
+    assert {f.id for f in found} <= {"launch-refused"}, found  # the tour has a launch refused, and looks at the status
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    [("freed", "use-after-free"), ("graph", "graph-holds-dead-pointer"), ("past", "copy-range")],
+)
+def test_faults_are_told_although_the_run_passed(kit: Kit, what: str, expected: str) -> None:
+    ran = kit.run([kit.program("memory"), what])
+    assert ran.returncode == 0
+    (one,) = findings(ran)
+    assert one.id == expected and one.severity == "error" and one.allocation is not None
+
+
+def test_a_fault_of_the_device_is_not_blamed_on_the_call_that_reports_it(kit: Kit) -> None:
+    ran = kit.run([kit.program("memory")], env={"FAKE_CUDA_FAIL": "cuLaunchKernel:3:700"})
+    assert ran.returncode == 1
+    found = findings(ran)
+    (told,) = diagnose(found, outcome(ran))
+    assert [f.id for f in found] == ["device-error-reported"]
+    assert told.victim is not None and told.victim.site is not None and told.victim.site.call == "cuStreamSynchronize"
+    assert told.status == "inconclusive" and found[0].details["launches"] == 2 and found[0].details["followers"] == 1

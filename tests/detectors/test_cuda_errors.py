@@ -1,0 +1,144 @@
+"""Faults of the device that later calls report, and launches that are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.cuda_world import CudaWorld
+from support.detecting import Look
+
+from gpudx.detectors import Run, detect_all
+from gpudx.diagnose import diagnose
+from gpudx.facts import derive
+from gpudx.facts.misses import explain
+from gpudx.model import Diagnosis, Finding, Outcome
+
+SCALE, GEMM = "_Z5scalePfi", "_Z4gemmPfPKfS1_iii"
+FAILED = Outcome("exit", "The program exited with status 1.", 1)
+
+
+@pytest.fixture
+def cuda(schema: str) -> CudaWorld:
+    return CudaWorld(schema)
+
+
+def judged(world: CudaWorld, folder: Path) -> tuple[list[Finding], tuple[Diagnosis, ...]]:
+    found = list(detect_all(derive(world.write(folder / "1-0.gdx")), Run(FAILED)))
+    return found, diagnose(found, FAILED)
+
+
+def test_the_reporting_call_is_the_victim(cuda: CudaWorld, tmp_path: Path) -> None:
+    memory, kernel, other = cuda.alloc(4096), cuda.kernel(SCALE, [8, 4]), cuda.kernel("_Z4ropePfi", [8, 4])
+    cuda.launch(kernel, [memory, 1024])
+    cuda.sync()
+    cuda.launch(kernel, [memory, 1024])
+    cuda.launch(other, [memory, 1024])
+    report = cuda.call("cuMemcpyDtoH_v2", dst=0x5000, src=memory, size=64, status=700)
+    cuda.sync(status=700)
+    found, told = judged(cuda, tmp_path)
+    assert {f.id for f in found} == {"device-error-reported"}
+    assert found[0].details["launches"] == 2 and found[0].details["followers"] == 1
+    assert told[0].status == "inconclusive" and told[0].guilty is None
+    assert told[0].victim is not None and told[0].victim.site is not None
+    assert told[0].victim.site.number == report + 1
+    assert [s.launch for s in found[0].others] == [3, 2]
+
+
+def test_the_only_suspicious_launch_is_named(cuda: CudaWorld, tmp_path: Path) -> None:
+    a, b, c = cuda.alloc(64 * 64 * 4), cuda.alloc(64 * 64 * 4), cuda.alloc(50 * 64 * 4)
+    gemm, scale = cuda.kernel(GEMM, [8, 8, 8, 4, 4, 4]), cuda.kernel(SCALE, [8, 4])
+    cuda.launch(gemm, [c, a, b, 64, 64, 64])
+    cuda.launch(scale, [a, 4096])
+    cuda.sync(status=700)
+    _, told = judged(cuda, tmp_path)
+    assert told[0].status == "likely" and told[0].guilty is not None
+    assert (told[0].guilty.kernel, told[0].guilty.argument, told[0].guilty.launch) == ("gemm", 0, 1)
+    assert told[0].guilty.allocation is not None and told[0].guilty.allocation.size == 12800
+
+
+def test_freed_memory_is_likely_and_not_if_it_ended_before(cuda: CudaWorld, tmp_path: Path) -> None:
+    memory, live, kernel = cuda.alloc(4096), cuda.alloc(4096), cuda.kernel(SCALE, [8, 4])
+    cuda.free(memory)
+    cuda.launch(kernel, [memory, 4])
+    cuda.sync()
+    cuda.launch(kernel, [live, 4])
+    cuda.launch(kernel, [live, 5])
+    cuda.sync(status=719)
+    _, told = judged(cuda, tmp_path)
+    assert [(d.cause, d.status) for d in told] == [("use-after-free", "inconclusive")]
+    cuda2 = CudaWorld(cuda.text)
+    memory, kernel = cuda2.alloc(4096), cuda2.kernel(SCALE, [8, 4])
+    cuda2.free(memory)
+    cuda2.launch(kernel, [memory, 4])
+    cuda2.sync(status=700)
+    _, told = judged(cuda2, tmp_path)
+    assert told[0].cause == "use-after-free" and told[0].status == "likely"
+    assert told[0].guilty is not None and told[0].guilty.launch == 1
+
+
+def test_events_and_other_queues(cuda: CudaWorld, tmp_path: Path) -> None:
+    memory, kernel = cuda.alloc(4096), cuda.kernel(SCALE, [8, 4])
+    other, event = cuda.create("cuStreamCreate", flags=1), cuda.create("cuEventCreate")
+    cuda.launch(kernel, [memory, 1], queue=other)
+    cuda.call("cuEventRecord", event=event, queue=other)
+    cuda.launch(kernel, [memory, 2], queue=other)
+    cuda.launch(kernel, [memory, 3])
+    cuda.call("cuEventSynchronize", event=event)
+    cuda.sync()
+    cuda.sync(status=700)
+    found, told = judged(cuda, tmp_path)
+    assert [s.launch for s in found[0].others] == [2]
+    assert told[0].status == "confirmed" and told[0].cause == "out-of-bounds-access"
+    assert told[0].guilty is not None and told[0].guilty.launch == 2
+
+
+def test_not_ready_is_no_failure(cuda: CudaWorld, look: Look) -> None:
+    cuda.call("cuStreamQuery", queue=cuda.queue, status=600)
+    assert not look(cuda, "exit")
+
+
+def test_misaligned_and_negative_only_with_a_fault(cuda: CudaWorld, look: Look) -> None:
+    memory, kernel = cuda.alloc(4096), cuda.kernel("_Z6gatherPfii", [8, 4, 4])
+    cuda.launch(kernel, [memory + 2, 100, -8])
+    assert not look(cuda)
+    cuda.sync(status=716)
+    found = {f.id: f.severity for f in look(cuda, "exit")}
+    assert found == {
+        "misaligned-pointer": "warning", "negative-stride": "warning", "device-error-reported": "error",
+    }  # fmt: skip
+
+
+def test_refused_launch_lists_every_limit_and_no_other(cuda: CudaWorld, look: Look) -> None:
+    memory = cuda.alloc(4096)
+    kernel = cuda.kernel(SCALE, [8, 4], threads=512, shared=1024, registers=120, max_dynamic_shared=48128)
+    cuda.launch(kernel, [memory, 4], (1, 70000, 1), (1024, 1, 1), shared=49152, status=1)
+    (one,) = [f for f in look(cuda, "exit") if f.id == "launch-refused"]
+    assert "the grid has 70,000 blocks in y, the device allows 65,535" in one.message
+    assert "1,024 threads, this kernel can have 512" in one.message
+    assert "1,024 threads of 120 registers need 122,880 registers, a block can have 65,536" in one.message
+    assert "the kernel may be given 48,128; up to 231,424 can be asked for" in one.message
+    assert one.details["limits_broken"] == 4
+
+
+def test_limits_that_the_program_raised_before_the_launch(cuda: CudaWorld, look: Look) -> None:
+    kernel = cuda.kernel("_Z4nonev", [], max_dynamic_shared=49152)
+    cuda.call("cuFuncSetAttribute", kernel=kernel, attribute=8, value=100000)
+    cuda.launch(kernel, [], (1, 1, 1), (2000, 1, 1), shared=90000, status=1)
+    (one,) = [f for f in look(cuda, "exit") if f.id == "launch-refused"]
+    assert "shared memory" not in one.message and one.details["limits_broken"] == 2
+
+
+def test_where_an_access_missed(cuda: CudaWorld, tmp_path: Path) -> None:
+    memory, gone, far = cuda.alloc(4096), cuda.alloc(512), cuda.alloc(64)
+    kernel = cuda.kernel("_Z4copyPfPKfS_", [8, 8, 8])
+    cuda.free(gone)
+    cuda.launch(kernel, [memory, gone, 0], (2, 1, 1))
+    facts = derive(cuda.write(tmp_path / "1-0.gdx"))
+    row = int(facts.launches.find("copy", (2, 1, 1), (32, 1, 1), len(facts.trace))[0])
+    assert explain(facts, row, memory + 4099).text == "3 bytes past the end of memory #1 (argument 0)"
+    assert explain(facts, row, memory - 16).text == "16 bytes before the start of memory #1 (argument 0)"
+    assert explain(facts, row, gone + 4).text == "inside freed memory #2 (argument 1)"
+    assert explain(facts, row, 0x10).text == "null + 0x10 (argument 2)"
+    assert "inside memory #3, which the launch was not given" in explain(facts, row, far).text
+    assert not len(facts.launches.find("copy", (3, 1, 1))) and len(facts.launches.find("_Z4copyPfPKfS_")) == 1
