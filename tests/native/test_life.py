@@ -354,6 +354,15 @@ def test_libraries_that_come_and_go(kit: Kit) -> None:
     assert len(set_arguments(ran.trace(), 0)) == 200
 
 
+@pytest.mark.parametrize("sanitizer", ["address", "undefined", "thread"])
+def test_a_program_built_with_a_sanitizer(kit: Kit, sanitizer: str) -> None:
+    program = kit.program("calls", f"-fsanitize={sanitizer}", name=f"calls-{sanitizer}")
+    # AddressSanitizer wants to come first; gpudx.lab sets this too.
+    ran = kit.run([program], "symbols", env={"ASAN_OPTIONS": "verify_asan_link_order=0"})
+    assert ran.seen == kit.run([program], "plain").seen == (7, "done\n", "")
+    assert set_arguments(ran.trace(), 0) == list(range(1, 11))
+
+
 def test_a_library_that_asks_for_a_driver(kit: Kit) -> None:
     library = kit.folder / "libasks.so"
     cc("-shared", "-fPIC", "-o", library, PROGRAMS / "asks_library.c")
