@@ -1,0 +1,59 @@
+"""The incidents that need no GPU, end to end as a user runs them: built, run on a real driver, diagnosed, reported."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpudx.incidents import every
+
+ON_CPU = sorted(name for name, incident in every().items() if incident.backend == "opencl")
+
+
+def gpudx(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "gpudx", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.mark.parametrize("name", ON_CPU)
+def test_fault_is_named(name: str, tmp_path: Path) -> None:
+    """A race may let one run through; three in a row it does not."""
+    for turn in range(3):
+        done = gpudx("demo", name, "--case", tmp_path / str(turn))
+        if done.returncode == 0:
+            break
+    assert done.returncode == 0, done.stderr
+    assert "as expected" in done.stderr
+
+
+@pytest.mark.parametrize("name", ON_CPU)
+def test_twin_is_clean(name: str, tmp_path: Path) -> None:
+    done = gpudx("demo", name, "--twin", "--case", tmp_path / "case")
+    assert done.returncode == 0, done.stderr
+    findings = json.loads((tmp_path / "case" / "case.json").read_text())["findings"]
+    assert not [f["message"] for f in findings if f["severity"] == "error"]
+
+
+def test_the_first_story_in_full(tmp_path: Path) -> None:
+    """Seed of the project: the call, the kernel, the argument, the value, and what the value really was."""
+    gpudx("demo", "opencl-set-rows-q4_0", "--case", tmp_path / "case")
+    case = json.loads((tmp_path / "case" / "case.json").read_text())
+    best = case["diagnosis"][0]
+    guilty = best["guilty"]
+    assert (best["cause"], best["status"]) == ("value-is-not-a-handle", "confirmed")
+    assert (guilty["call"], guilty["kernel"], guilty["argument"]) == ("clSetKernelArg", "restore_q4_0", 1)
+    assert guilty["value"] == "0x48000" and guilty["allocation"]["size"] == 0x48000
+    assert guilty["source"].endswith("gpu.c:86") and any("tensor.c" in frame for frame in guilty["host_stack"])
+    assert case["outcome"]["signal"] == "SIGSEGV"
+
+
+@pytest.mark.parametrize("form", ["terminal", "markdown", "json"])
+def test_every_format_tells_it(form: str, tmp_path: Path) -> None:
+    gpudx("demo", "opencl-set-rows-q4_0", "--case", tmp_path / "case")
+    done = gpudx("report", tmp_path / "case", "--format", form)
+    assert done.returncode == 0
+    assert all(word in done.stdout for word in ("0x48000", "clSetKernelArg", "294"))
