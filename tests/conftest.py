@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,19 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from support import opencl as opencl_programs
+
+
+def _as_at_a_terminal() -> None:
+    """Runners that start us in the background leave SIGHUP, SIGINT or SIGQUIT ignored, which every child inherits; the
+    tests are about programs for which these signals do something."""
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+_as_at_a_terminal()
 
 
 @pytest.fixture(scope="session")
