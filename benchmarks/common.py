@@ -137,7 +137,6 @@ def environment() -> dict[str, str]:
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "processor": f"{_processor()}, {len(os.sched_getaffinity(0))} used",
-        "kernel": platform.release(),
         "compiler": subprocess.run(["cc", "--version"], capture_output=True, text=True, check=False).stdout.partition(
             "\n"
         )[0],

@@ -21,9 +21,11 @@ LAUNCHES = 40_000
 LAP = 70_000  # launches that fill the ring of 32 MB once
 MOST_NS = {"clSetKernelArg": 60.0, "clEnqueueNDRangeKernel": 150.0}
 MOST_RATIO = 1.03
+# The target is for small kernels without saying how small, so two sizes carry it: what is added per launch is the same
+# for all, and the ratio is a matter of how long a launch takes.
 LOOPS = (  # what, work-items, launches before the clock starts, target
     ("kernels of 262,144 work-items, long run", 262_144, LAP, MOST_RATIO),
-    ("kernels of 65,536 work-items, long run", 65_536, LAP, None),
+    ("kernels of 65,536 work-items, long run", 65_536, LAP, MOST_RATIO),
     ("the same, first calls of a process", 65_536, 100, None),
     ("kernels of 1,024 work-items, long run", 1024, LAP, None),
 )
@@ -87,6 +89,9 @@ def main() -> int:
         result.rows += noop(kit, 3, keep="all")
         try:
             result.rows += small_kernels(kit, options.processes)
+            result.remarks.append(
+                "PoCL runs kernels in the launching thread here (POCL_DEVICES=basic); its default device is not measured."
+            )
         except subprocess.CalledProcessError:
             result.remarks.append(
                 "No OpenCL driver with headers and loader here: the loop of small kernels was not run."
