@@ -31,6 +31,17 @@ PEAK_TESTS = ("--global-bandwidth", "--compute-sp", "--compute-integer", "--tran
 Outcomes = dict[str, str]
 
 
+def severe(traces: Path) -> list[str]:
+    """What gpudx would call an error in a run that passed; there should be nothing in foreign programs that are right."""
+    from gpudx.facts import derive
+    from gpudx.model import Outcome
+    from gpudx.pipeline import find
+    from gpudx.trace import open_trace
+
+    facts = [derive(open_trace(path)) for path in sorted(traces.glob("*.gdx"))]
+    return [finding.message for finding in find(facts, Outcome("passed", "")) if finding.severity == "error"]
+
+
 # ---- pyopencl ----
 
 
@@ -65,6 +76,7 @@ class TestRun:
     outcomes: Outcomes
     seconds: float
     trace_bytes: int
+    errors: list[str]  # findings of severity error
 
 
 def run_tests(kit: Kit, folder: Path, selection: Sequence[str], way: Way) -> TestRun:
@@ -77,9 +89,9 @@ def run_tests(kit: Kit, folder: Path, selection: Sequence[str], way: Way) -> Tes
         command, cwd=folder, env=kit.environment(way, traces), capture_output=True, timeout=FILE_TIMEOUT_S, check=False
     )
     seconds = time.monotonic() - begin
-    size = sum(path.stat().st_size for path in traces.glob("*.gdx"))
+    size, errors = sum(path.stat().st_size for path in traces.glob("*.gdx")), severe(traces)
     shutil.rmtree(traces)
-    return TestRun(done.returncode, read_junit(report), seconds, size)
+    return TestRun(done.returncode, read_junit(report), seconds, size, errors)
 
 
 def read_junit(report: Path) -> Outcomes:
@@ -126,6 +138,8 @@ def pyopencl(kit: Kit, result: Result, way: Way, chosen: list[str]) -> None:
         result.rows.append(
             Row(f"pyopencl {file}: exit status differs", int(plain.returncode != recorded.returncode), "", 0)
         )
+        result.rows.append(Row(f"pyopencl {file}: findings of severity error", len(recorded.errors), "", 0))
+        result.remarks += recorded.errors
         result.remarks += [
             f"{file}: {name}: {plain.outcomes.get(name)} -> {recorded.outcomes.get(name)}" for name in left
         ]
@@ -134,13 +148,17 @@ def pyopencl(kit: Kit, result: Result, way: Way, chosen: list[str]) -> None:
 # ---- clpeak ----
 
 
-def run_peak(kit: Kit, way: Way) -> tuple[int, list[tuple[str, float]]]:
-    """Exit status, and the figures in order."""
+Peak = tuple[int, list[tuple[str, float]]]
+
+
+def run_peak(kit: Kit, way: Way, errors: list[str]) -> Peak:
+    """Exit status, and the figures in order; findings of severity error go to `errors`."""
     traces = kit.folder / "traces"
     traces.mkdir(exist_ok=True)
     done = subprocess.run(
         ["clpeak", *PEAK_TESTS], env=kit.environment(way, traces), capture_output=True, text=True, check=False
     )
+    errors += severe(traces)
     shutil.rmtree(traces)
     return done.returncode, [
         (name, float(value)) for name, value in re.findall(r"^\s+([\w() ]+?)\s*:\s*([\d.]+)", done.stdout, re.M)
@@ -148,11 +166,14 @@ def run_peak(kit: Kit, way: Way) -> tuple[int, list[tuple[str, float]]]:
 
 
 def clpeak(kit: Kit, result: Result, way: Way) -> None:
-    plain = [run_peak(kit, "plain")]
+    errors: list[str] = []
+    plain = [run_peak(kit, "plain", errors)]
     recorded = []
     for _ in range(PEAK_ROUNDS):
-        recorded.append(run_peak(kit, way))
-        plain.append(run_peak(kit, "plain"))
+        recorded.append(run_peak(kit, way, errors))
+        plain.append(run_peak(kit, "plain", errors))
+    result.rows.append(Row("clpeak: findings of severity error", len(errors), "", 0))
+    result.remarks += errors
     statuses = {status for status, _ in [*plain, *recorded]}
     names = {tuple(name for name, _ in figures) for _, figures in [*plain, *recorded]}
     result.rows.append(Row("clpeak: exit status differs", len(statuses) - 1, "", 0, f"status {sorted(statuses)}"))
@@ -161,9 +182,7 @@ def clpeak(kit: Kit, result: Result, way: Way) -> None:
         result.rows += _figures(plain, recorded)
 
 
-def _figures(
-    plain: list[tuple[int, list[tuple[str, float]]]], recorded: list[tuple[int, list[tuple[str, float]]]]
-) -> list[Row]:
+def _figures(plain: list[Peak], recorded: list[Peak]) -> list[Row]:
     outside, ratios = 0, []
     for place in range(len(plain[0][1])):
         before, after = ([figures[place][1] for _, figures in runs] for runs in (plain, recorded))
