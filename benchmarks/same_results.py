@@ -135,6 +135,10 @@ def pyopencl(kit: Kit, result: Result, way: Way, chosen: list[str]) -> None:
         if len(differing) > len(left):
             note += f"; {len(differing) - len(left)} differ now and then without us too"
         result.rows.append(Row(f"pyopencl {file}: outcomes that differ", len(left), "tests", 0, note))
+        # A run that crashed has no report: two of them do not differ, but nothing was compared either.
+        ends = f"ended with {plain.returncode} plain, {recorded.returncode} recorded"
+        nothing = not (plain.outcomes and recorded.outcomes)
+        result.rows.append(Row(f"pyopencl {file}: nothing to compare", int(nothing), "", 0, ends))
         result.rows.append(
             Row(f"pyopencl {file}: exit status differs", int(plain.returncode != recorded.returncode), "", 0)
         )
