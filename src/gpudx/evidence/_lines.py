@@ -17,7 +17,7 @@ COLOUR = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 def lines_of(source: Source) -> Iterator[bytes]:
     """The lines of a file (Path) or of a text, without their ends. Raises UserError when the file cannot be read."""
     carry = b""
-    for chunk in _chunks(source):
+    for chunk in chunks(source):
         lines = (carry + chunk).split(b"\n")
         carry = lines.pop()
         if len(carry) > LONGEST:
@@ -28,7 +28,8 @@ def lines_of(source: Source) -> Iterator[bytes]:
         yield carry
 
 
-def _chunks(source: Source) -> Iterator[bytes]:
+def chunks(source: Source) -> Iterator[bytes]:
+    """The bytes of a text or a file, piece by piece; UserError when the file cannot be read."""
     if not isinstance(source, Path):
         yield source if isinstance(source, bytes) else source.encode("utf-8", "replace")
         return

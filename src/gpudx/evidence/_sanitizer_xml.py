@@ -7,16 +7,14 @@ file cannot become a large one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from xml.parsers import expat
 
-from gpudx.errors import UserError
 from gpudx.evidence._head import Source
+from gpudx.evidence._lines import chunks
 from gpudx.evidence._sanitizer_records import Dim, HostFrame, Location, Record
 from gpudx.evidence._sanitizer_text import MOST_FRAMES, Draft, Parser, Totals, number
 
 ROOT = "ComputeSanitizerOutput"
-CHUNK = 1 << 20
 DEEPEST = 32
 LONGEST = 1 << 16  # of one element's text
 
@@ -44,7 +42,7 @@ class XmlParser:
 
     def records(self, source: Source) -> Iterator[Record]:
         try:
-            for chunk in _chunks(source):
+            for chunk in chunks(source):
                 self._parser.Parse(chunk, False)
                 yield from self._taken()
             self._parser.Parse(b"", True)
@@ -85,18 +83,6 @@ class XmlParser:
             self._frames[-1][name] = text
         elif text:
             self._fields.setdefault("/".join([*self._stack[2:], name]), text)
-
-
-def _chunks(source: Source) -> Iterator[bytes]:
-    if not isinstance(source, Path):
-        yield source if isinstance(source, bytes) else source.encode("utf-8", "replace")
-        return
-    try:
-        with source.open("rb") as file:
-            while chunk := file.read(CHUNK):
-                yield chunk
-    except OSError as error:
-        raise UserError(f"cannot read {source}: {error.strerror}") from None
 
 
 def _record(fields: dict[str, str], frames: list[dict[str, str]]) -> Record:
