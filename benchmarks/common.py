@@ -93,10 +93,11 @@ def median(values: Sequence[float]) -> float:
 
 
 def interleaved(rounds: int, *variants: Callable[[], T]) -> list[list[T]]:
-    """Runs the variants in turn, so that a change of the machine's mood meets all of them alike."""
+    """Runs the variants in turn, there and back, so that a change of the machine's mood meets all of them alike."""
     results: list[list[T]] = [[] for _ in variants]
-    for _ in range(rounds):
-        for kept, variant in zip(results, variants, strict=True):
+    turns = list(zip(results, variants, strict=True))
+    for number in range(rounds):
+        for kept, variant in turns if number % 2 == 0 else reversed(turns):
             kept.append(variant())
     return results
 

@@ -27,7 +27,23 @@ def facts_with(launches: dict[int, bytes]) -> Any:
 
 def test_the_launch_with_the_same_parameters_is_taken_not_the_last() -> None:
     facts = facts_with({9: bytes.fromhex("0020000000000000"), 4: bytes.fromhex("0010000000000000")})
-    assert launch_of(FAULT, facts) == 4
+    match = launch_of(FAULT, facts)
+    assert match and match.launch == 4 and match.certain
+    assert match.text == "the only recorded launch with the same kernel, shape and parameters"
+
+
+def test_what_the_dump_does_not_have_is_not_said_to_be_the_same() -> None:
+    bare = replace(FAULT, grid=replace(GRID, parameters=None))
+    match = launch_of(bare, facts_with({9: bytes(8), 4: bytes(8)}))
+    assert match and match.launch == 9 and not match.certain
+    assert match.text == "the last of 2 recorded launches with the same kernel and shape"
+    only = launch_of(bare, facts_with({9: bytes(8)}))
+    assert only and only.certain and "parameters" not in only.text
+
+
+def test_a_launch_that_was_repeated_with_the_same_parameters_is_certain_in_all_but_its_number() -> None:
+    match = launch_of(FAULT, facts_with({9: GRID.parameters or b"", 4: GRID.parameters or b""}))
+    assert match and match.launch == 9 and match.of == 2 and match.certain
 
 
 def test_no_launch_has_these_parameters() -> None:
@@ -36,7 +52,8 @@ def test_no_launch_has_these_parameters() -> None:
 
 def test_without_a_grid_only_a_single_launch_is_certain() -> None:
     gone = replace(FAULT, grid=None)
-    assert launch_of(gone, facts_with({3: bytes(8)})) == 3
+    match = launch_of(gone, facts_with({3: bytes(8)}))
+    assert match and match.launch == 3 and match.text.endswith("the same kernel")
     assert launch_of(gone, facts_with({5: bytes(8), 3: bytes(8)})) is None
 
 

@@ -177,8 +177,16 @@ def main() -> int:
     if not cupy.cuda.is_available():
         print("skipped: cupy sees no CUDA device")
         return 77
-    for check in (check_operations, check_own_kernels, check_module, check_streams, check_pinned_copies, check_graph,
-                  check_pools, check_matmul):
+    for check in (
+        check_operations,
+        check_own_kernels,
+        check_module,
+        check_streams,
+        check_pinned_copies,
+        check_graph,
+        check_pools,
+        check_matmul,
+    ):
         check()
     cupy.cuda.Device().synchronize()
     print("ok")

@@ -309,9 +309,7 @@ def compile_all(folder: Path) -> dict[str, Path]:
     """The .cu programs, side by side: the compiler takes seconds for each."""
     programs = {source.stem: folder / source.stem for source in HERE.glob("*.cu")}
     words = [find_nvcc(), "-O2", "-lineinfo", "-arch=native"]
-    running = [
-        subprocess.Popen([*words, str(HERE / f"{name}.cu"), "-o", str(path)]) for name, path in programs.items()
-    ]
+    running = [subprocess.Popen([*words, str(HERE / f"{name}.cu"), "-o", str(path)]) for name, path in programs.items()]
     ended = [one.wait() for one in running]
     if any(ended):
         sys.exit("A benchmark does not compile.")

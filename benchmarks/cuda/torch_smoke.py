@@ -148,8 +148,16 @@ def main() -> int:
         return 77
     torch.manual_seed(1)
     torch.backends.cudnn.allow_tf32 = False  # its convolutions would be too coarse to compare
-    for check in (check_operations, check_half_attention, check_training, check_streams, check_pinned_copies,
-                  check_graph, check_pool, check_threads):
+    for check in (
+        check_operations,
+        check_half_attention,
+        check_training,
+        check_streams,
+        check_pinned_copies,
+        check_graph,
+        check_pool,
+        check_threads,
+    ):
         check()
     torch.cuda.synchronize()
     print("ok")

@@ -7,7 +7,7 @@ arguments and every allocation. Together they say which launch it was, which arg
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from gpudx.evidence._cuda_exceptions import short_name
 from gpudx.evidence.cuda_coredump import Dump, Fault, to_findings
@@ -22,32 +22,54 @@ BY_EXCEPTION = {"misaligned-address": "misaligned-access", "trap": "device-trap"
 MOST = 8
 
 
+@dataclass(frozen=True)
+class Match:
+    """The launch (row of Launches) that a faulting grid was, and how that is known."""
+
+    launch: int
+    compared: str  # what is the same in both records
+    of: int = 1  # so many launches fit; this is the last of them
+    alike: bool = True  # the others that fit had the same parameters too
+
+    @property
+    def certain(self) -> bool:
+        return self.of == 1 or self.alike
+
+    @property
+    def text(self) -> str:
+        which = "the only recorded launch with" if self.of == 1 else f"the last of {self.of} recorded launches with"
+        return f"{which} the same {self.compared}"
+
+
 def join(dump: Dump, facts: Facts) -> Iterator[Finding]:
-    """One finding per fault of the dump, most frequent first; with its launch where that is certain."""
+    """One finding per fault of the dump, most frequent first; with its launch where one fits."""
     for fault, plain in list(zip(dump.faults, to_findings(dump), strict=True))[:MOST]:
-        launch = launch_of(fault, facts)
-        yield _with_launch(fault, plain, facts, launch) if launch is not None else replace(plain, id=ID, causes=_causes(fault, None))
+        match = launch_of(fault, facts)
+        yield _with_launch(fault, plain, facts, match) if match else replace(plain, id=ID, causes=_causes(fault, None))
 
 
-def launch_of(fault: Fault, facts: Facts) -> int | None:
-    """The launch (row of Launches) that a faulting grid was: same kernel, shape and parameters; the last such one.
+def launch_of(fault: Fault, facts: Facts) -> Match | None:
+    """The last launch that fits all that the dump has of the faulting grid: kernel, shape, parameters.
 
     Grid numbers of a dump count copies and fills too, so they are not used.
     """
     grid = fault.grid
     if grid is None:  # the warps had left: only the kernel is known, which tells the launch if it was launched once
         only = facts.launches.find(fault.place.mangled).tolist() if fault.place else []
-        return int(only[0]) if len(only) == 1 else None
-    rows = facts.launches.find(grid.kernel or fault.kernel, grid.grid, grid.block)
+        return Match(int(only[0]), "kernel") if len(only) == 1 else None
+    rows = facts.launches.find(grid.kernel or fault.kernel, grid.grid, grid.block).tolist()
     if grid.parameters is None:
-        return int(rows[0]) if len(rows) else None
-    return next((int(row) for row in rows if _same_parameters(facts, int(row), grid.parameters)), None)
+        return Match(int(rows[0]), "kernel and shape", len(rows), alike=False) if rows else None
+    fitting = [row for row in rows if _same_parameters(facts, row, grid.parameters)]
+    return Match(int(fitting[0]), "kernel, shape and parameters", len(fitting)) if fitting else None
 
 
 def _same_parameters(facts: Facts, row: int, parameters: bytes) -> bool:
-    """Do all recorded pointers and long values of the launch stand in the parameter block?"""
-    values = [a["bytes"] for a in facts.launches.values(row) if a["size"] >= 8]
-    return all(value in parameters for value in values)
+    """Do all recorded values of the launch stand in the parameter block?
+
+    Where in it is not compared: a block that was read from a constant bank begins with the driver's own words.
+    """
+    return all(a["bytes"] in parameters for a in facts.launches.values(row) if a["size"] >= 4)
 
 
 def _miss(fault: Fault, facts: Facts, launch: int) -> tuple[Miss, int] | None:
@@ -58,7 +80,8 @@ def _miss(fault: Fault, facts: Facts, launch: int) -> tuple[Miss, int] | None:
     return next((pair for pair in edges if pair[0].kind != "inside"), edges[0])
 
 
-def _with_launch(fault: Fault, plain: Finding, facts: Facts, launch: int) -> Finding:
+def _with_launch(fault: Fault, plain: Finding, facts: Facts, match: Match) -> Finding:
+    launch = match.launch
     missed = _miss(fault, facts, launch)
     miss = missed[0] if missed else None
     position = int(facts.launches.position[launch])
@@ -72,11 +95,11 @@ def _with_launch(fault: Fault, plain: Finding, facts: Facts, launch: int) -> Fin
         plain,
         id=ID,
         message=_message(fault, site, missed),
-        evidence=(*_launch_evidence(facts, launch, site), *plain.evidence),
+        evidence=(*_launch_evidence(facts, match, site), *plain.evidence),
         site=replace(site, source=_line(fault) or site.source),
         allocation=label,
         causes=_causes(fault, miss),
-        details={**plain.details, "allocation_size": size, "state": "freed" if gone else "live"},
+        details={**plain.details, "allocation_size": size, "state": "freed" if gone else "live", "certain": match.certain},
     )
 
 
@@ -93,9 +116,9 @@ def _message(fault: Fault, site: Site, missed: tuple[Miss, int] | None) -> str:
     return f"{head}; the access at {missed[1]:#x} was {missed[0].text}." if missed else f"{head}."
 
 
-def _launch_evidence(facts: Facts, launch: int, site: Site) -> Iterator[Evidence]:
-    yield Evidence(f"the faulting grid is launch {site.launch}: same kernel, shape and parameters", (site.number,))
-    for argument in facts.launches.values(launch):
+def _launch_evidence(facts: Facts, match: Match, site: Site) -> Iterator[Evidence]:
+    yield Evidence(f"launch {site.launch} is {match.text} as the faulting grid", (site.number,))
+    for argument in facts.launches.values(match.launch):
         data: bytes = argument["bytes"]
         row = int(argument["object"])
         name = facts.objects.label(row) if row >= 0 else ""

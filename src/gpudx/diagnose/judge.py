@@ -84,7 +84,7 @@ def _judge(finding: Finding, surface: Finding | None, outcome: Outcome, suspects
 
 def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tuple[Status, str]:
     if finding.id == DEVICE_FAULT:
-        return "confirmed", "The device's own record names this launch."
+        return _device_fault(finding)
     if outcome.kind == "passed":
         return "confirmed", "The fault stands in the record itself; this run did not fail from it, another may."
     if finding.severity == "warning":
@@ -104,6 +104,14 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
     if _surfaced_in(finding, surface):
         return "confirmed", "The failure surfaced in a call that depends on the faulty one."
     return _likely(finding, "The fault is certain and came before the failure; that it caused it is not shown.")
+
+
+def _device_fault(finding: Finding) -> tuple[Status, str]:
+    if finding.site is None:
+        return "confirmed", "The device's own record names the kernel; which launch of it is not known."
+    if finding.details.get("certain"):
+        return "confirmed", "The device's own record fits this launch and no other that had other arguments."
+    return "likely", "The device's own record fits this launch, and others whose arguments it does not tell apart."
 
 
 def _before_report(finding: Finding, surface: Finding) -> tuple[Status, str]:

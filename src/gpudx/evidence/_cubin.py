@@ -13,8 +13,9 @@ from functools import cached_property
 import numpy as np
 
 from gpudx.backends.mangling import demangle, function_name
+from gpudx.elf_layout import SYM
 from gpudx.evidence._dwarf_line import source_line
-from gpudx.evidence._elf import SYMBOL, SYMTAB, Elf, Ints, Table, text_at
+from gpudx.evidence._elf import SYMTAB, Elf, Ints, Table, text_at
 
 EXECUTABLE = 4  # SHF_EXECINSTR
 FUNCTION = 2  # STT_FUNC
@@ -70,10 +71,10 @@ class Image:
     @cached_property
     def _symbols(self) -> tuple[Table, memoryview]:
         for index in self.elf.of_type(SYMTAB):
-            table = self.elf.rows(int(index), SYMBOL, SYMBOL.itemsize, MOST_SYMBOLS)
+            table = self.elf.rows(int(index), SYM, SYM.itemsize, MOST_SYMBOLS)
             functions = table[(table["info"] & 15 == FUNCTION) & (table["value"] > 0)]
             return functions, self.elf.bytes_of(int(self.elf.sections["link"][index]))
-        return np.zeros(0, SYMBOL), self.elf.data[:0]
+        return np.zeros(0, SYM), self.elf.data[:0]
 
     @cached_property
     def _lines(self) -> bytes:

@@ -13,36 +13,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from gpudx.elf_layout import SHDR
+
 Table = npt.NDArray[np.void]
 Ints = npt.NDArray[np.int64]
 
 HEADER = 64
-SECTION = np.dtype(
-    [
-        ("name", "<u4"),
-        ("type", "<u4"),
-        ("flags", "<u8"),
-        ("addr", "<u8"),
-        ("offset", "<u8"),
-        ("size", "<u8"),
-        ("link", "<u4"),
-        ("info", "<u4"),
-        ("align", "<u8"),
-        ("entsize", "<u8"),
-    ]
-)
 NOBITS, STRTAB, SYMTAB = 8, 3, 2
 LONGEST_NAME = 4096  # a mangled name of a deeply nested template is long, a hostile one is endless
-SYMBOL = np.dtype(
-    [
-        ("name", "<u4"),
-        ("info", "u1"),
-        ("other", "u1"),
-        ("section", "<u2"),
-        ("value", "<u8"),
-        ("size", "<u8"),
-    ]
-)
 
 
 class BadElf(ValueError):
@@ -87,19 +65,19 @@ class Elf:
 
     def _sections(self) -> Table:
         head = self.ident
-        if head.entry != SECTION.itemsize or not head.table:
+        if head.entry != SHDR.itemsize or not head.table:
             raise BadElf("has no section table; it was not written to its end")
         first = self._table(head.table, 1)
         count = head.count or int(first["size"][0])
         return self._table(head.table, count)
 
     def _table(self, offset: int, count: int) -> Table:
-        end = offset + count * SECTION.itemsize
+        end = offset + count * SHDR.itemsize
         if end > len(self.data):
             raise BadElf(
                 f"was cut off: its section table should end at byte {end:,}, but the file has {len(self.data):,} bytes"
             )
-        return np.frombuffer(self.data[offset:end], dtype=SECTION)
+        return np.frombuffer(self.data[offset:end], dtype=SHDR)
 
     def __len__(self) -> int:
         return len(self.sections)

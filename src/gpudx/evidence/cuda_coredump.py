@@ -25,6 +25,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
+from gpudx.elf_layout import SHDR
 from gpudx.errors import UserError
 from gpudx.evidence import _cuda_exceptions as exceptions
 from gpudx.evidence._cuda_dump import (
@@ -40,7 +41,7 @@ from gpudx.evidence._cuda_dump import (
     Thread,
 )
 from gpudx.evidence._cuda_reader import Reader
-from gpudx.evidence._elf import HEADER, SECTION, BadElf, Elf, ident
+from gpudx.evidence._elf import HEADER, BadElf, Elf, ident
 from gpudx.evidence._head import Source, head_of
 from gpudx.evidence._words import plural, sourced
 from gpudx.model import Evidence, Finding
@@ -86,13 +87,13 @@ def is_complete(path: Path | str) -> bool:
 
 def _complete(descriptor: int) -> bool:
     head = ident(os.pread(descriptor, HEADER, 0))
-    if not head.table or head.entry != SECTION.itemsize:
+    if not head.table or head.entry != SHDR.itemsize:
         return False
     count = head.count or struct.unpack("<Q", os.pread(descriptor, 8, head.table + 32))[0]
-    end = head.table + count * SECTION.itemsize
+    end = head.table + count * SHDR.itemsize
     if not count or end > os.fstat(descriptor).st_size:
         return False
-    return any(os.pread(descriptor, SECTION.itemsize, end - SECTION.itemsize))
+    return any(os.pread(descriptor, SHDR.itemsize, end - SHDR.itemsize))
 
 
 def read(path: Path | str) -> Dump:

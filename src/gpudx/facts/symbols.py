@@ -33,6 +33,8 @@ from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFI
 from elftools.dwarf.ranges import BaseAddressEntry
 from numpy.typing import NDArray
 
+from gpudx.elf_layout import EHDR, ELF64_LITTLE, PHDR, SHDR, SYM
+
 DEBUG_ROOT = Path("/usr/lib/debug")
 MASK = (1 << 64) - 1
 # What is read of one object at most, so that no library, however large or damaged, takes more than seconds.
@@ -43,53 +45,6 @@ MOST_LINE_BYTES = 16 << 20  # the line program of one unit
 MOST_DEPTH = 64  # of scopes in a function
 PAGE = 4096
 
-EHDR = np.dtype(
-    [
-        ("magic", "S6"),
-        ("ident", "V10"),
-        ("type", "<u2"),
-        ("machine", "<u2"),
-        ("version", "<u4"),
-        ("entry", "<u8"),
-        ("phoff", "<u8"),
-        ("shoff", "<u8"),
-        ("flags", "<u4"),
-        ("ehsize", "<u2"),
-        ("phentsize", "<u2"),
-        ("phnum", "<u2"),
-        ("shentsize", "<u2"),
-        ("shnum", "<u2"),
-        ("shstrndx", "<u2"),
-    ]
-)
-PHDR = np.dtype(
-    [
-        ("type", "<u4"),
-        ("flags", "<u4"),
-        ("offset", "<u8"),
-        ("vaddr", "<u8"),
-        ("paddr", "<u8"),
-        ("filesz", "<u8"),
-        ("memsz", "<u8"),
-        ("align", "<u8"),
-    ]
-)
-SHDR = np.dtype(
-    [
-        ("name", "<u4"),
-        ("type", "<u4"),
-        ("flags", "<u8"),
-        ("addr", "<u8"),
-        ("offset", "<u8"),
-        ("size", "<u8"),
-        ("link", "<u4"),
-        ("info", "<u4"),
-        ("addralign", "<u8"),
-        ("entsize", "<u8"),
-    ]
-)
-SYM = np.dtype([("name", "<u4"), ("info", "u1"), ("other", "u1"), ("shndx", "<u2"), ("value", "<u8"), ("size", "<u8")])
-ELF64_LITTLE = b"\x7fELF\x02\x01"
 PT_LOAD, PT_GNU_EH_FRAME, PF_X = 1, 0x6474E550, 1
 SHT_NOBITS, SHF_COMPRESSED, ZLIB = 8, 0x800, 1
 STT_NOTYPE, STT_FUNC, STT_GNU_IFUNC, STB_LOCAL = 0, 2, 10, 0

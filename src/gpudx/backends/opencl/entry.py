@@ -26,6 +26,7 @@ SYSTEM = (
     "/usr/local/lib",
     "/usr/local/cuda/lib64",
     "/opt/rocm/lib",
+    "/opt/intel/oneapi/compiler/latest/lib",
 )
 BY_SYMBOLS = "libgpudx-opencl.so"
 VARIABLE = "GPUDX_OPENCL"  # auto, layer or symbols
