@@ -37,7 +37,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path) -> Case
     outcome = outcome_of(run, _fault_address(traces, run.pid))
     presence = loaded.judge(run, lambda path: program.inspect(path, native.library()), _ended(traces))
     dumps, unread = _dumps(case_dir / DUMPS)
-    findings = merge([*find(facts, outcome), *_device_faults(dumps, facts)])
+    findings = merge([*find(facts, outcome), *_device_faults(dumps, facts, outcome)])
     unreadable += unread
     calls, launches = sum(map(len, traces)), sum(len(f.launches) for f in facts)
     case = Case(
@@ -73,11 +73,14 @@ def _dumps(folder: Path) -> tuple[dict[int, Dump], list[str]]:
     return found, unreadable
 
 
-def _device_faults(dumps: dict[int, Dump], facts: Iterable[Facts]) -> Iterator[Finding]:
-    """Faults that the device recorded itself, joined to the launches that made them."""
+def _device_faults(dumps: dict[int, Dump], facts: Iterable[Facts], outcome: Outcome) -> Iterator[Finding]:
+    """Faults that the device recorded itself, joined to the launches that made them; after a hang, what was running."""
     for one in facts:
-        if one.trace.pid in dumps:
-            yield from device_faults.join(dumps[one.trace.pid], one)
+        dump = dumps.get(one.trace.pid)
+        if dump is not None:
+            yield from device_faults.join(dump, one)
+            if outcome.kind == "timeout" and not dump.faults:
+                yield from device_faults.still_running(dump, one)
 
 
 def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.facts import Facts
+from gpudx.facts.order import DEFAULT_QUEUES
 from gpudx.trace import CallInfo
 
 I64 = NDArray[np.int64]
@@ -43,6 +44,17 @@ def pending(facts: Facts, queue: int, before: int) -> I64:
     """Commands in a queue that no completed wait covers, oldest first. They may be done all the same."""
     commands = _of_queue(facts, queue, ("launch", "copy", "fill", "map", "unmap", "native_kernel", "migrate"))
     return commands[(commands > _known_done(facts, queue, before)) & (commands < before)]
+
+
+def open_launches(facts: Facts, wait: int) -> list[int]:
+    """Launches that may have been running during a wait for a context, or for the queue that it names."""
+    launches = facts.launches
+    ran = np.flatnonzero((launches.status == 0) & launches.done & ~launches.captured)
+    queue = facts.trace.record(wait).get("queue")
+    if queue is not None and queue not in DEFAULT_QUEUES:  # the default queues wait for others too
+        ran = ran[launches.queue[ran] == np.uint64(queue)]
+    ran = ran[facts.order.open(launches.position[ran], launches.queue[ran], wait)]
+    return [int(p) for p in launches.position[ran]]
 
 
 def _of_queue(facts: Facts, queue: int, does: tuple[str, ...]) -> I64:

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpudx.detectors import Run
-from gpudx.detectors._in_flight import events_of, maker_of, open_calls, pending
+from gpudx.detectors._in_flight import events_of, maker_of, open_calls, open_launches, pending
 from gpudx.detectors._words import several, site_of, sites_of
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
@@ -93,7 +93,7 @@ def _behind(facts: Facts, position: int) -> list[int]:
     makers = [m for e in events_of(facts, position)[:SHOWN] if (m := maker_of(facts, e, position)) is not None]
     queues = {facts.trace.record(p).get("queue") for p in (position, *makers)}
     found = {int(p) for queue in queues if queue for p in pending(facts, queue, position)}
-    return sorted(found, reverse=True)
+    return sorted(found or open_launches(facts, position), reverse=True)
 
 
 def _events(facts: Facts, position: int, commands: list[int]) -> list[int]:

@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from gpudx.evidence._cubin import Place
 from gpudx.evidence._cuda_exceptions import short_name
-from gpudx.evidence.cuda_coredump import Dump, Fault, to_findings
+from gpudx.evidence._words import plural
+from gpudx.evidence.cuda_coredump import Dump, Fault, Grid, Resident, to_findings
 from gpudx.facts import Facts
 from gpudx.facts.misses import Miss, explain
 from gpudx.model import Evidence, Finding, Site
 
 ID = "device-fault"
+RUNNING = "kernel-still-running"
 CAUSES = {"null": "out-of-bounds-access", "past": "out-of-bounds-access", "before": "out-of-bounds-access",
           "wild": "out-of-bounds-access", "other": "out-of-bounds-access", "freed": "use-after-free"}  # fmt: skip
 BY_EXCEPTION = {"misaligned-address": "misaligned-access", "trap": "device-trap", "breakpoint": "device-trap"}
@@ -49,19 +52,65 @@ def join(dump: Dump, facts: Facts) -> Iterator[Finding]:
 
 
 def launch_of(fault: Fault, facts: Facts) -> Match | None:
-    """The last launch that fits all that the dump has of the faulting grid: kernel, shape, parameters.
+    """The launch of a faulting grid. Where its warps had left, only the kernel is known: that tells the launch if it was
+    launched once."""
+    if fault.grid is not None:
+        return match_of(fault.grid, fault.grid.kernel or fault.kernel, facts)
+    only = facts.launches.find(fault.place.mangled).tolist() if fault.place else []
+    return Match(int(only[0]), "kernel") if len(only) == 1 else None
+
+
+def match_of(grid: Grid, kernel: str, facts: Facts) -> Match | None:
+    """The last launch that fits all that a dump has of a grid: kernel, shape, parameters.
 
     Grid numbers of a dump count copies and fills too, so they are not used.
     """
-    grid = fault.grid
-    if grid is None:  # the warps had left: only the kernel is known, which tells the launch if it was launched once
-        only = facts.launches.find(fault.place.mangled).tolist() if fault.place else []
-        return Match(int(only[0]), "kernel") if len(only) == 1 else None
-    rows = facts.launches.find(grid.kernel or fault.kernel, grid.grid, grid.block).tolist()
+    rows = facts.launches.find(kernel, grid.grid, grid.block).tolist()
     if grid.parameters is None:
         return Match(int(rows[0]), "kernel and shape", len(rows), alike=False) if rows else None
     fitting = [row for row in rows if _same_parameters(facts, row, grid.parameters)]
     return Match(int(fitting[0]), "kernel, shape and parameters", len(fitting)) if fitting else None
+
+
+def still_running(dump: Dump, facts: Facts) -> Iterator[Finding]:
+    """One finding per kernel that was on the device when a dump was asked for, the one with the most warps first."""
+    grids: dict[int, list[Resident]] = {}
+    for resident in dump.resident:
+        if resident.grid is not None and resident.grid.kernel:
+            grids.setdefault(resident.grid.id, []).append(resident)
+    for residents in sorted(grids.values(), key=lambda rs: -sum(r.warps for r in rs))[:MOST]:
+        yield _running(residents, facts)
+
+
+def _running(residents: list[Resident], facts: Facts) -> Finding:
+    grid = residents[0].grid
+    assert grid is not None and grid.kernel is not None
+    match = match_of(grid, grid.kernel, facts)
+    name = Place(0, grid.kernel, 0).name
+    site = facts.sites.at(int(facts.launches.position[match.launch])) if match else None
+    line = next((r.place.source for r in residents if r.place and r.place.source), None)
+    which = f" (launch {site.launch}, call {site.number})" if site else ""
+    return Finding(
+        id=RUNNING,
+        severity="error",
+        message=f"Kernel {name}{which} was still running when the time was up{f', at {line}' if line else ''}.",
+        evidence=(
+            Evidence("the GPU core dump that was asked for at the end has it on the device"),
+            *(Evidence(_standing(r)) for r in residents[:MOST]),
+            *(_launch_evidence(facts, match, site) if match and site else ()),
+        ),
+        site=replace(site, source=line or site.source) if site else None,
+        causes=("hang",),
+        facts=(("kernel", name), ("line", line or "")),
+        details={"certain": bool(match and match.certain)},
+    )
+
+
+def _standing(resident: Resident) -> str:
+    first, place = resident.first, resident.place
+    where = (place.source or str(place)) if place else f"{resident.pc:#x}"
+    who = f"thread {first.thread} of block {first.block}"
+    return f"{plural(resident.warps, 'warp')} ({plural(resident.lanes, 'thread')}) stood at {where}; the first is {who}"
 
 
 def _same_parameters(facts: Facts, row: int, parameters: bytes) -> bool:
@@ -117,7 +166,7 @@ def _message(fault: Fault, site: Site, missed: tuple[Miss, int] | None) -> str:
 
 
 def _launch_evidence(facts: Facts, match: Match, site: Site) -> Iterator[Evidence]:
-    yield Evidence(f"launch {site.launch} is {match.text} as the faulting grid", (site.number,))
+    yield Evidence(f"launch {site.launch} is {match.text} as the grid on the device", (site.number,))
     for argument in facts.launches.values(match.launch):
         data: bytes = argument["bytes"]
         row = int(argument["object"])

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 
 from gpudx.causes import Cause
 from gpudx.causes import every as every_cause
+from gpudx.diagnose import device_faults
 from gpudx.diagnose.surface import REPORTED, SURFACE, same_call, surface_of, victim_of
 from gpudx.model import (
     Allocation,
@@ -33,7 +34,6 @@ from gpudx.model import (
 
 ORDER: dict[Status, int] = {"confirmed": 0, "likely": 1, "inconclusive": 2, "refuted": 3}
 UNEXPLAINED = "unexplained"
-DEVICE_FAULT = "device-fault"
 
 
 def diagnose(findings: Sequence[Finding], outcome: Outcome) -> tuple[Diagnosis, ...]:
@@ -83,8 +83,10 @@ def _judge(finding: Finding, surface: Finding | None, outcome: Outcome, suspects
 
 
 def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tuple[Status, str]:
-    if finding.id == DEVICE_FAULT:
+    if finding.id == device_faults.ID:
         return _device_fault(finding)
+    if finding.id == device_faults.RUNNING:
+        return "likely", "It was on the device when the time was up; a larger --timeout tells slow from stuck."
     if outcome.kind == "passed":
         return "confirmed", "The fault stands in the record itself; this run did not fail from it, another may."
     if finding.severity == "warning":
