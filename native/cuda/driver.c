@@ -118,9 +118,14 @@ void gdx_cu_adopt(const struct gdx_object *driver)
     atomic_store_explicit(&adopted, (uintptr_t)driver->dynamic, memory_order_release);
 }
 
+uintptr_t gdx_cu_adopted(void)
+{
+    return atomic_load_explicit(&adopted, memory_order_acquire);
+}
+
 bool gdx_cu_is_adopted(const struct gdx_object *object)
 {
-    return object->dynamic && atomic_load_explicit(&adopted, memory_order_acquire) == (uintptr_t)object->dynamic;
+    return object->dynamic && gdx_cu_adopted() == (uintptr_t)object->dynamic;
 }
 
 /* A program may close the driver and open it again, at another address. */

@@ -39,6 +39,7 @@ static void *instead_of(void *real, int number)
 {
     if (real != gdx_cu_real(number) && !(gdx_cu_of_driver(real) && real == gdx_cu_real(number)))
         return real;
+    gdx_cu_listen();
     return gdx_cu_names[number].wrapper;
 }
 

@@ -45,10 +45,7 @@ struct look {
     bool foreign[GDX_CU_NAMES];               /* something in the global scope comes before the driver */
 };
 
-/* Where an object lies, and which of its pages are read-only after relocation. */
-struct extent { ElfW(Addr) from, to, sealed_from, sealed_to; };
-
-static struct gdx_object object_in(const struct dl_phdr_info *info)
+struct gdx_object gdx_object_in(const struct dl_phdr_info *info)
 {
     struct gdx_object object = { info->dlpi_addr, NULL, info->dlpi_name };
     for (ElfW(Half) i = 0; i < info->dlpi_phnum; i++)
@@ -82,7 +79,7 @@ static int list_one(struct dl_phdr_info *info, size_t size, void *look_)
 {
     (void)size;
     struct look *look = look_;
-    struct gdx_object object = object_in(info);
+    struct gdx_object object = gdx_object_in(info);
     if (!object.dynamic)
         return 0;
     if (gdx_is_driver(&object)) {
@@ -99,7 +96,7 @@ static int adopt_one(struct dl_phdr_info *info, size_t size, void *look_)
 {
     (void)size;
     struct look *look = look_;
-    struct gdx_object object = object_in(info);
+    struct gdx_object object = gdx_object_in(info);
     if (object.dynamic != look->driver.dynamic || !gdx_is_driver(&object))
         return 0;
     gdx_cu_adopt(&object);
@@ -108,9 +105,9 @@ static int adopt_one(struct dl_phdr_info *info, size_t size, void *look_)
 
 /* ---- changing ---- */
 
-static struct extent extent_of(const struct dl_phdr_info *info)
+struct gdx_extent gdx_extent_of(const struct dl_phdr_info *info)
 {
-    struct extent extent = { ~(ElfW(Addr))0, 0, 0, 0 };
+    struct gdx_extent extent = { ~(ElfW(Addr))0, 0, 0, 0 };
     ElfW(Addr) page = (ElfW(Addr))sysconf(_SC_PAGESIZE);
     for (ElfW(Half) i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
@@ -128,7 +125,7 @@ static struct extent extent_of(const struct dl_phdr_info *info)
     return extent;
 }
 
-static void store(void **place, void *value, const struct extent *extent)
+void gdx_store_slot(void **place, void *value, const struct gdx_extent *extent)
 {
     ElfW(Addr) at = (ElfW(Addr))place, page = (ElfW(Addr))sysconf(_SC_PAGESIZE);
     bool sealed = at >= extent->sealed_from && at < extent->sealed_to;
@@ -140,19 +137,19 @@ static void store(void **place, void *value, const struct extent *extent)
         mprotect(start, page, PROT_READ);
 }
 
-static void consider(const struct look *look, const struct extent *extent, void **place, int number, int type)
+static void consider(const struct gdx_slot_of *slot, void *look_)
 {
-    void *real = gdx_cu_real(number), *wrapper = gdx_cu_names[number].wrapper;
-    void *now = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-    bool lazy = type == SLOT_LAZY && (ElfW(Addr))now >= extent->from && (ElfW(Addr))now < extent->to;
-    if (!real || !wrapper || now == wrapper)
+    const struct look *look = look_;
+    int number = gdx_cu_number(slot->name);
+    void *real = number < 0 ? NULL : gdx_cu_real(number), *wrapper = number < 0 ? NULL : gdx_cu_names[number].wrapper;
+    if (!real || !wrapper || slot->now == wrapper)
         return;
-    if (now == real || (lazy && !look->foreign[number]))
-        store(place, wrapper, extent);
+    if (slot->now == real || (slot->unbound && !look->foreign[number]))
+        gdx_store_slot(slot->place, wrapper, slot->extent);
 }
 
-static void change_table(const struct look *look, const struct gdx_object *object, const struct extent *extent,
-                         const ElfW(Rela) *table, size_t bytes)
+static void visit_table(const struct gdx_object *object, const struct gdx_extent *extent, const ElfW(Rela) *table,
+                        size_t bytes, gdx_slot_visitor *visit, void *data)
 {
     struct gdx_symbols symbols = gdx_symbols_of(object);
     for (size_t i = 0; table && symbols.table && i < bytes / sizeof *table; i++) {
@@ -160,25 +157,21 @@ static void change_table(const struct look *look, const struct gdx_object *objec
         const ElfW(Sym) *symbol = &symbols.table[ELF64_R_SYM(table[i].r_info)];
         if (type != SLOT_LAZY && type != SLOT_BOUND && !(type == SLOT_DATA && table[i].r_addend == 0))
             continue;
-        int number = symbol->st_shndx == SHN_UNDEF ? gdx_cu_number(symbols.names + symbol->st_name) : -1;
-        if (number >= 0)
-            consider(look, extent, (void **)(object->base + table[i].r_offset), number, type);
+        if (symbol->st_shndx != SHN_UNDEF)
+            continue;
+        void **place = (void **)(object->base + table[i].r_offset), *now = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+        bool unbound = type == SLOT_LAZY && (ElfW(Addr))now >= extent->from && (ElfW(Addr))now < extent->to;
+        visit(&(struct gdx_slot_of){ symbols.names + symbol->st_name, place, now, unbound, extent }, data);
     }
 }
 
-static int change_one(struct dl_phdr_info *info, size_t size, void *look_)
+void gdx_visit_slots(const struct dl_phdr_info *info, gdx_slot_visitor *visit, void *data)
 {
-    (void)size;
-    struct look *look = look_;
-    struct gdx_object object = object_in(info);
-    struct extent extent = extent_of(info);
+    struct gdx_object object = gdx_object_in(info);
+    struct gdx_extent extent = gdx_extent_of(info);
     const ElfW(Rela) *plain = NULL, *jumps = NULL;
-    size_t plain_bytes = 0, jump_bytes = 0, listed = 0;
-    while (listed < look->count && look->listed[listed] != object.dynamic)
-        listed++;
-    if (listed == look->count)
-        return 0;
-    for (const ElfW(Dyn) *d = object.dynamic; d->d_tag != DT_NULL; d++) {
+    size_t plain_bytes = 0, jump_bytes = 0;
+    for (const ElfW(Dyn) *d = object.dynamic; d && d->d_tag != DT_NULL; d++) {
         if (d->d_tag == DT_RELA)
             plain = gdx_dynamic_address(&object, d->d_un.d_ptr);
         if (d->d_tag == DT_RELASZ)
@@ -188,8 +181,18 @@ static int change_one(struct dl_phdr_info *info, size_t size, void *look_)
         if (d->d_tag == DT_PLTRELSZ)
             jump_bytes = d->d_un.d_val;
     }
-    change_table(look, &object, &extent, plain, plain_bytes);
-    change_table(look, &object, &extent, jumps, jump_bytes);
+    visit_table(&object, &extent, plain, plain_bytes, visit, data);
+    visit_table(&object, &extent, jumps, jump_bytes, visit, data);
+}
+
+static int change_one(struct dl_phdr_info *info, size_t size, void *look_)
+{
+    (void)size;
+    struct look *look = look_;
+    const ElfW(Dyn) *dynamic = gdx_object_in(info).dynamic;
+    for (size_t i = 0; i < look->count; i++)
+        if (look->listed[i] == dynamic)
+            gdx_visit_slots(info, consider, look);
     return 0;
 }
 
@@ -215,6 +218,7 @@ static void look_around(unsigned long long adds)
         dl_iterate_phdr(adopt_one, &look);
     if (look.driver.dynamic && look.count) {
         find_foreign(&look);
+        gdx_cu_listen();
         dl_iterate_phdr(change_one, &look);
     }
     atomic_store(&done, adds);

@@ -9,6 +9,7 @@
  *
  *     FAKE_CUDA_FAIL=cuLaunchKernel:3:700   the third cuLaunchKernel succeeds, and every later call fails with 700,
  *                                           as after a fault on a real device
+ *                                           (710, an assertion, is also printed as a real driver prints it)
  *     FAKE_CUDA_REFUSE=cuMemAlloc_v2:2:2    the second cuMemAlloc_v2 fails with 2, once
  *     FAKE_CUDA_CRASH=cuMemFree_v2:1        the first cuMemFree_v2 dies by SIGSEGV inside the driver */
 #define _GNU_SOURCE
@@ -75,9 +76,21 @@ static int due(struct plan *plan, const char *name)
     return plan->nth && !strcmp(plan->name, name) && atomic_fetch_add(&plan->seen, 1) + 1 == plan->nth;
 }
 
+static void tell_assertion(void)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    static const char line[] = "src/pair.cu:12: void %s(int, int): block: [0,0,0], thread: [%d,0,0] Assertion `i < n` failed.\n";
+    if (atomic_flag_test_and_set(&told))
+        return;
+    for (int thread = 0; thread < 4; thread++)
+        fprintf(stderr, line, "pair", thread);
+}
+
 static CUresult enter(const char *name)
 {
     int now = sticky;
+    if (now == CUDA_ERROR_ASSERT)
+        tell_assertion();
     if (!started)
         return CUDA_ERROR_NOT_INITIALIZED;
     static volatile uintptr_t nowhere = 8;

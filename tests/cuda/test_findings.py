@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from cuda_kit import Kit, Ran
 
+from gpudx.backends.cuda.messages import last_name
 from gpudx.detectors import Run, detect_all
 from gpudx.diagnose import diagnose
 from gpudx.facts import derive
@@ -44,3 +45,33 @@ def test_a_fault_of_the_device_is_not_blamed_on_the_call_that_reports_it(kit: Ki
     assert [f.id for f in found] == ["device-error-reported"]
     assert told.victim is not None and told.victim.site is not None and told.victim.site.call == "cuStreamSynchronize"
     assert told.status == "inconclusive" and found[0].details["launches"] == 2 and found[0].details["followers"] == 1
+
+
+def test_an_assertion_is_told_with_its_text_line_and_launch(kit: Kit) -> None:
+    plain, ran = kit.both([kit.program("faults")], {"FAKE_CUDA_FAIL": "cuLaunchKernel:1:710"})
+    assert ran.seen == plain.seen and plain.stderr.count("Assertion") == 4
+    found = findings(ran)
+    (one,) = [f for f in found if f.id == "device-assertion"]
+    assert "`i < n` of kernel pair (launch 1," in one.message and "src/pair.cu:12" in one.message
+    assert one.site is not None and one.site.source == "src/pair.cu:12"
+    told = diagnose(found, Outcome("exit", "The program ended.", 1))
+    assert (told[0].cause, told[0].status) == ("device-assertion", "confirmed")
+    assert told[0].victim is not None and told[0].victim.site is not None
+
+
+def test_other_faults_have_no_assertion(kit: Kit) -> None:
+    ran = kit.run([kit.program("faults")], env={"FAKE_CUDA_FAIL": "cuLaunchKernel:1:700"})
+    assert "device-assertion" not in {f.id for f in findings(ran)}
+
+
+@pytest.mark.parametrize(
+    ("spelled", "name"),
+    [
+        ("void check(int)", "check"),
+        ("void at::native::<unnamed>::pick<float, int>(const float *, int (*)(int))", "pick"),
+        ("auto ns::(anonymous namespace)::gather(long) [with T = float]", "gather"),
+        ("operator_free", "operator_free"),
+    ],
+)
+def test_the_bare_name_of_a_function(spelled: str, name: str) -> None:
+    assert last_name(spelled) == name

@@ -45,3 +45,14 @@ class Linking:
     ready: Callable[[], bool]  # does the system have a driver behind its library?
     bundled: Callable[[], Bundled | None]
     install: str
+
+
+@dataclass(frozen=True)
+class Assertion:
+    """A failed assertion of one thread of the device. `function` is what holds it: a kernel, or a function that one calls."""
+
+    source: str  # file:line
+    function: str  # as the compiler spells it, with its parameters
+    condition: str
+    block: str
+    thread: str

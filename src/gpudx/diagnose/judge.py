@@ -34,6 +34,7 @@ from gpudx.model import (
 
 ORDER: dict[Status, int] = {"confirmed": 0, "likely": 1, "inconclusive": 2, "refuted": 3}
 UNEXPLAINED = "unexplained"
+ASSERTION = "device-assertion"
 
 
 def diagnose(findings: Sequence[Finding], outcome: Outcome) -> tuple[Diagnosis, ...]:
@@ -85,6 +86,8 @@ def _judge(finding: Finding, surface: Finding | None, outcome: Outcome, suspects
 def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tuple[Status, str]:
     if finding.id == device_faults.ID:
         return _device_fault(finding)
+    if finding.id == ASSERTION:
+        return _assertion(finding)
     if finding.id == device_faults.RUNNING:
         return "likely", "It was on the device when the time was up; a larger --timeout tells slow from stuck."
     if outcome.kind == "passed":
@@ -114,6 +117,13 @@ def _device_fault(finding: Finding) -> tuple[Status, str]:
     if finding.details.get("certain"):
         return "confirmed", "The device's own record fits this launch and no other that had other arguments."
     return "likely", "The device's own record fits this launch, and others whose arguments it does not tell apart."
+
+
+def _assertion(finding: Finding) -> tuple[Status, str]:
+    said = "The driver printed the assertion itself"
+    if finding.details.get("certain"):
+        return "confirmed", f"{said}, and only this launch can have met it."
+    return "confirmed", f"{said}; which launch met it first is not told."
 
 
 def _before_report(finding: Finding, surface: Finding) -> tuple[Status, str]:

@@ -14,6 +14,7 @@ from gpudx.facts.graphs import Graphs
 from gpudx.facts.kernels import Kernels
 from gpudx.facts.launches import Launches, SetArgs
 from gpudx.facts.memory import Memory
+from gpudx.facts.messages import Messages
 from gpudx.facts.objects import Objects, derive_objects
 from gpudx.facts.order import Order
 from gpudx.facts.ranges import Ranges
@@ -45,6 +46,10 @@ class Facts:
     @cached_property
     def memory(self) -> Memory:
         return Memory(self.objects)
+
+    @cached_property
+    def messages(self) -> Messages:
+        return Messages(self.trace)
 
     @property
     def contexts(self) -> Contexts:

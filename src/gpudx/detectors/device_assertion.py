@@ -1,0 +1,79 @@
+"""An assertion in a kernel failed.
+
+The driver prints the condition, the line and the thread on the program's stderr when the program next waits; every call
+after that fails. What the driver printed is in the record, so the condition is known, and with it the kernel, where the
+assertion stands in the kernel itself and not in a function that it calls.
+
+Example:
+
+    __global__ void pick(const float *table, int rows, const int *index, float *out)
+    {
+        assert(index[threadIdx.x] < rows);                         // an index from a vocabulary of another size
+        ...
+
+Mend it at what the condition speaks of: the values that the launch was given, or the data in its buffers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpudx.backends.tool import Assertion
+from gpudx.detectors import Run
+from gpudx.detectors._device_errors import interval
+from gpudx.detectors._words import plural, site_of
+from gpudx.facts import Facts
+from gpudx.model import Evidence, Finding, Site
+
+ID = "device-assertion"
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """At most one finding: the first assertion; all the others are of other threads, or follow from it."""
+    told = facts.messages.assertions
+    if not told:
+        return
+    first = told[0]
+    launches = _launches(facts, first.function)
+    site = site_of(facts, launches[0]) if launches else None
+    others = tuple(site_of(facts, p) for p in launches[1:])
+    yield Finding(
+        id=ID,
+        severity="error",
+        message=_message(first, site, len(others)),
+        evidence=(
+            Evidence(f"the driver printed: Assertion `{first.condition}` failed at {first.source} in {first.function}"),
+            Evidence(f"the first of {plural(len(told), 'line')} kept is of thread [{first.thread}] of block [{first.block}]"),
+            *_which(launches),
+        ),
+        site=replace(site, source=first.source) if site else None,
+        others=others,
+        causes=(ID,),
+        facts=(("condition", first.condition), ("source", first.source.rpartition("/")[2])),
+        details={"certain": len(launches) == 1, "source": first.source, "condition": first.condition},
+    )
+
+
+def _launches(facts: Facts, function: str) -> list[int]:
+    """Positions of the launches of this kernel that may have been running, the latest first."""
+    found = interval(facts)
+    rows = [s.launch for s in found.suspects] if found else []
+    mine = [row for row in rows if facts.messages.same_function(function, facts.launches.name(row))]
+    return sorted((int(facts.launches.position[row]) for row in mine), reverse=True)
+
+
+def _which(launches: list[int]) -> Iterator[Evidence]:
+    if len(launches) == 1:
+        yield Evidence("it is the only launch of this kernel that may have been running", (launches[0] + 1,))
+    elif launches:
+        text = f"{plural(len(launches), 'launch', 'launches')} of this kernel may have been running"
+        yield Evidence(text, tuple(p + 1 for p in launches[:8]))
+    else:
+        yield Evidence("the assertion stands in a function that kernels call: which kernel is not told")
+
+
+def _message(first: Assertion, site: Site | None, others: int) -> str:
+    which = "" if site is None else f" of kernel {site.kernel}"
+    launch = f" (launch {site.launch}, call {site.number})" if site and not others else ""
+    return f"The assertion `{first.condition}`{which}{launch} failed on the device, at {first.source}."

@@ -1,0 +1,157 @@
+"""On a real GPU: small programs of gpu/, faulty and correct, run by `gpudx run` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpudx.incidents import every
+
+HERE = Path(__file__).resolve().parent / "gpu"
+TOOLKIT = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/cuda/bin"])
+CORRECT = ("vector_add", "async_alloc", "by_value", "graph_capture", "managed", "multi_stream", "virtual_memory")
+INCIDENTS = sorted(name for name, incident in every().items() if incident.backend == "cuda")
+
+pytestmark = pytest.mark.gpu
+
+
+def has_gpu() -> bool:
+    listed = (
+        subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True) if shutil.which("nvidia-smi") else None
+    )
+    return listed is not None and listed.returncode == 0 and "GPU 0" in listed.stdout
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a program ended plainly and recorded, and the case."""
+
+    plain: tuple[int, str, str]
+    recorded: tuple[int, str]
+    case: dict[str, Any]
+
+    @property
+    def errors(self) -> list[str]:
+        return [f["id"] for f in self.case["findings"] if f["severity"] == "error"]
+
+    @property
+    def best(self) -> dict[str, Any]:
+        best: dict[str, Any] = self.case["diagnosis"][0]
+        return best
+
+
+class Gpu:
+    """Builds programs once, and runs them."""
+
+    def __init__(self, folder: Path, nvcc: str) -> None:
+        self.folder, self.nvcc = folder, nvcc
+
+    def program(self, name: str) -> Path:
+        target = self.folder / name
+        if not target.exists():
+            words = [self.nvcc, "-O2", "-lineinfo", "-arch=native", str(HERE / f"{name}.cu"), "-o", str(target)]
+            built = subprocess.run(words, capture_output=True, text=True)
+            assert built.returncode == 0, built.stderr
+        return target
+
+    def run(self, name: str, *options: str, plainly: bool = True) -> Ran:
+        program = self.program(name)
+        plain = (0, "", "")
+        if plainly:
+            done = subprocess.run([program], capture_output=True, text=True, timeout=60)
+            plain = (done.returncode, done.stdout, done.stderr)
+        case = self.folder / f"case-{name}-{len(list(self.folder.glob('case-*')))}"
+        words = [sys.executable, "-m", "gpudx", "run", "--case", str(case), *options, "--", str(program)]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+        return Ran(plain, (done.returncode, done.stdout), json.loads((case / "case.json").read_text()))
+
+
+@pytest.fixture(scope="session")
+def gpu(tmp_path_factory: pytest.TempPathFactory) -> Gpu:
+    nvcc = shutil.which("nvcc", path=TOOLKIT)
+    if not has_gpu() or nvcc is None:
+        pytest.skip("needs a CUDA GPU and nvcc")
+    return Gpu(tmp_path_factory.mktemp("gpu"), nvcc)
+
+
+@pytest.mark.parametrize("name", CORRECT)
+def test_correct_programs_run_as_before_and_are_clean(gpu: Gpu, name: str) -> None:
+    ran = gpu.run(name)
+    assert ran.recorded == ran.plain[:2] and ran.plain[0] == 0
+    assert ran.errors == [] and sum(p["launches"] for p in ran.case["processes"]) > 0
+
+
+@pytest.mark.parametrize("name", ["illegal_access", "misaligned", "trap", "stack_overflow", "device_assert", "refused"])
+def test_faulty_programs_end_as_before(gpu: Gpu, name: str) -> None:
+    for options in ((), ("--timeout", "60")):
+        ran = gpu.run(name, *options)
+        assert ran.recorded == ran.plain[:2]
+
+
+@pytest.mark.parametrize(
+    ("name", "cause", "kernel"),
+    [
+        ("illegal_access", "out-of-bounds-access", "bad"),
+        ("misaligned", "misaligned-access", "read"),
+        ("trap", "device-exception", "stop"),
+    ],
+)
+def test_a_serialised_run_names_the_launch(gpu: Gpu, name: str, cause: str, kernel: str) -> None:
+    best = gpu.run(name, "--serialise", plainly=False).best
+    assert (best["cause"], best["status"]) == (cause, "confirmed") and best["guilty"]["kernel"] == kernel
+    assert best["victim"] is not None and best["guilty"]["host_stack"]
+
+
+def test_an_assertion_is_told_with_its_text_and_line(gpu: Gpu) -> None:
+    best = gpu.run("device_assert", plainly=False).best
+    assert (best["cause"], best["status"]) == ("device-assertion", "confirmed")
+    assert "value < 10" in best["summary"] and best["guilty"]["source"].endswith("device_assert.cu:8")
+    assert best["guilty"]["kernel"] == "check" and best["guilty"]["launch"] == 1
+
+
+def test_a_hang_is_told_with_kernel_launch_and_line(gpu: Gpu) -> None:
+    best = gpu.run("infinite_loop", "--timeout", "8", plainly=False).best
+    assert (best["cause"], best["guilty"]["kernel"], best["guilty"]["launch"]) == ("hang", "spin", 1)
+    assert "infinite_loop.cu:" in best["guilty"]["source"]
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("use_after_free", "use-after-free"), ("graph_stale", "graph-holds-dead-pointer"), ("off_by_one", None)],
+)
+def test_runs_that_pass_although_they_are_wrong(gpu: Gpu, name: str, found: str | None) -> None:
+    """Recording sees arguments, not accesses: an off-by-one write stays unseen."""
+    ran = gpu.run(name)
+    assert ran.recorded == ran.plain[:2]
+    assert set(ran.errors) == ({found} if found else set())
+
+
+def test_a_refused_launch_names_every_limit_and_no_other(gpu: Gpu) -> None:
+    ran = gpu.run("refused")
+    told = [f["message"] for f in ran.case["findings"] if f["id"] == "launch-refused"]
+    assert len(told) == 4 and any("2,048" in text for text in told) and any("1,048,576" in text for text in told)
+
+
+@pytest.mark.parametrize("twin", [False, True], ids=["fault", "twin"])
+@pytest.mark.parametrize("name", INCIDENTS)
+def test_incidents(gpu: Gpu, name: str, twin: bool, tmp_path: Path) -> None:
+    words = [
+        sys.executable,
+        "-m",
+        "gpudx",
+        "demo",
+        name,
+        *(["--twin"] if twin else []),
+        "--case",
+        str(tmp_path / "case"),
+    ]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0, done.stderr
