@@ -17,14 +17,27 @@
 enum { LONGEST = 1024, KEPT_MAX = 32 };  /* every thread that fails prints its line */
 static const char mark[] = "Assertion `";
 
-static void listen_to(const char *text, size_t bytes)
+/* One line is printed in a dozen pieces (driver 580.159), each by a call of its own, all by one thread. */
+static __thread struct { size_t used; char text[LONGEST]; } line __attribute__((tls_model("initial-exec")));
+
+static void keep_line(void)
 {
     static _Atomic unsigned kept;
     int saved = errno;
-    if (memmem(text, bytes, mark, sizeof mark - 1) && atomic_fetch_add(&kept, 1) < KEPT_MAX)
-        gdx_note(GDX_CALL_note_driver_said, NULL, 0, (struct gdx_text){ text, bytes < LONGEST ? bytes : LONGEST },
-                 (struct gdx_text){ 0 }, NULL, 0);
+    if (memmem(line.text, line.used, mark, sizeof mark - 1) && atomic_fetch_add(&kept, 1) < KEPT_MAX)
+        gdx_note(GDX_CALL_note_driver_said, NULL, 0, (struct gdx_text){ line.text, line.used }, (struct gdx_text){ 0 }, NULL, 0);
     errno = saved;
+    line.used = 0;
+}
+
+static void listen_to(const char *text, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        if (text[i] == '\n')
+            keep_line();
+        else if (line.used < LONGEST)
+            line.text[line.used++] = text[i];
+    }
 }
 
 static int own_vfprintf(FILE *file, const char *format, va_list values)

@@ -79,11 +79,14 @@ static int due(struct plan *plan, const char *name)
 static void tell_assertion(void)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
-    static const char line[] = "src/pair.cu:12: void %s(int, int): block: [0,0,0], thread: [%d,0,0] Assertion `i < n` failed.\n";
     if (atomic_flag_test_and_set(&told))
         return;
-    for (int thread = 0; thread < 4; thread++)
-        fprintf(stderr, line, "pair", thread);
+    for (int thread = 0; thread < 4; thread++) {
+        fprintf(stderr, "%s:%u: void %s", "src/pair.cu", 12, "pair(int, int)");
+        fprintf(stderr, ": block: [%d,0,0], thread: [%d,0,0] Assertion `", 0, thread);
+        fputs("i < n", stderr);
+        fwrite("` failed.\n", 1, 10, stderr);
+    }
 }
 
 static CUresult enter(const char *name)

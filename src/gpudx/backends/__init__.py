@@ -5,8 +5,7 @@ A backend is a package here. It may define, and everything is optional:
     library(lib, program, environment)   which build of the recorder to preload into `program`, a file beside `lib`
     environment(lib)   variables through which the API's own loader is told to load the recorder. Each is a list
                        separated by colons; what the user has there stays, behind ours.
-    settings(folder, environment, at_faults)   plain variables under which the driver leaves evidence in `folder`, when it
-                       is asked to or also when a kernel faults
+    settings(folder, environment)   plain variables under which the driver leaves evidence in `folder`
     snapshot(folder)   makes hanging processes leave evidence there now
     TOOLS              what `gpudx doctor` looks for: a tuple of `gpudx.backends.tool.Tool`
     COUNTS_REFERENCES  objects keep alive what they were made from (a kernel its program). Without it, the end of a program
@@ -47,11 +46,11 @@ def library(lib: Path, program: Path, base: Mapping[str, str]) -> Path:
     return lib
 
 
-def settings(folder: Path, base: Mapping[str, str], at_faults: bool) -> dict[str, str]:
+def settings(folder: Path, base: Mapping[str, str]) -> dict[str, str]:
     """The plain variables of all backends; what the user has set stays."""
     merged: dict[str, str] = {}
     for backend in every().values():
-        merged.update(getattr(backend, "settings", _no_settings)(folder, base, at_faults))
+        merged.update(getattr(backend, "settings", _no_settings)(folder, base))
     return {name: value for name, value in merged.items() if name not in base}
 
 
@@ -91,7 +90,7 @@ def _nothing(lib: Path) -> dict[str, str]:
     return {}
 
 
-def _no_settings(folder: Path, base: Mapping[str, str], at_faults: bool) -> dict[str, str]:
+def _no_settings(folder: Path, base: Mapping[str, str]) -> dict[str, str]:
     return {}
 
 

@@ -12,6 +12,7 @@ CAUSE = Cause(
             "all work-items reach its barriers?"
         ),
         "Run again with a larger --timeout to tell slow from stuck.",
+        "With CUDA, run again with --dump and --timeout to see which kernel is on the device, and at which line.",
     ),
     predicts=(("recorded", "a wait is in flight at the timeout"),),
     settled_by="a run with ten times the time",

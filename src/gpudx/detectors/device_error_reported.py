@@ -70,9 +70,15 @@ def _finding(facts: Facts, found: Interval) -> Finding:
             "suspicious": len(found.odd),
             "ended_before": _ended_before(facts, found) + 1,
             "followers": followers,
+            "own_wait": _own_wait(facts, found.report),
             "allocation_size": int(facts.objects.table["size"][single.object]) if single and single.object >= 0 else None,
         },
     )
+
+
+def _own_wait(facts: Facts, report: int) -> bool:
+    """Was it the recorder that waited, right behind the launch (gpudx run --serialise)? Its calls have no caller."""
+    return int(facts.trace.column("caller", np.array([report]))[0]) == 0
 
 
 def _unknown_entries(facts: Facts) -> tuple[CallInfo, ...]:

@@ -13,6 +13,7 @@ The rules, for one recorded run:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from gpudx.causes import Cause
 from gpudx.causes import every as every_cause
@@ -232,7 +233,7 @@ def _only_launch(surface: Finding, launch: Site) -> Diagnosis:
         cause=cause.id,
         status="confirmed" if surface.details.get("complete") else "likely",
         summary=f"Launch {launch.launch} of kernel {launch.kernel} (call {launch.number}) failed: {said}.",
-        guilty=_guilty(launch, surface),
+        guilty=_guilty(_with_stack(launch, surface), surface),
         victim=_innocent(surface),
         evidence=surface.evidence,
         refutes_if=cause.refutes_if,
@@ -242,7 +243,16 @@ def _only_launch(surface: Finding, launch: Site) -> Diagnosis:
     )
 
 
+def _with_stack(launch: Site, surface: Finding) -> Site:
+    """The recorder's own wait is made inside the launch call, so its stack is the launch's."""
+    if launch.host_stack or not surface.details.get("own_wait") or surface.site is None:
+        return launch
+    return replace(launch, host_stack=surface.site.host_stack)
+
+
 def _innocent(surface: Finding) -> Victim:
+    if surface.details.get("own_wait"):
+        return Victim("The wait that gpudx put behind the launch (--serialise) reported the fault.", surface.site)
     return Victim(f"{surface.site.call if surface.site else 'A call'} only reported the fault.", surface.site)
 
 

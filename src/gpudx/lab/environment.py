@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
 
 from gpudx import backends
 from gpudx.errors import UserError
@@ -14,19 +13,13 @@ from gpudx.errors import UserError
 DIRECTORY = "GPUDX_DIR"
 KEEP = "GPUDX_KEEP"
 DUMPS = "dumps"  # beside the traces
-Dump = Literal["no", "on request", "at faults"]  # when the driver writes a core dump of the device
 LONGEST_DIRECTORY = 890  # the recorder keeps the path in a fixed buffer (native/core/process.c)
 SMALLEST_KEEP = 1 << 20
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def recorded_environment(
-    lib: Path,
-    traces: Path,
-    keep: str,
-    base: Mapping[str, str],
-    program: Path | None = None,
-    dump: Dump = "no",
+    lib: Path, traces: Path, keep: str, base: Mapping[str, str], program: Path | None = None, dump: bool = False
 ) -> dict[str, str]:
     """`base` plus what loads the recorder into `program`. What the user has in these variables stays, behind ours."""
     directory = os.path.abspath(traces)
@@ -35,8 +28,7 @@ def recorded_environment(
     lib = backends.library(lib, program, base) if program else lib
     lists = {"LD_PRELOAD": str(lib), **backends.environment(lib)}
     ours = {name: prepend(value, base.get(name, "")) for name, value in lists.items()}
-    dumps = Path(directory).parent / DUMPS
-    evidence = backends.settings(dumps, base, dump == "at faults") if dump != "no" else {}
+    evidence = backends.settings(Path(directory).parent / DUMPS, base) if dump else {}
     return {**base, **ours, **evidence, **_sanitizers(base), DIRECTORY: directory, KEEP: keep_bytes(keep)}
 
 

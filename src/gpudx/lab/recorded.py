@@ -19,7 +19,7 @@ from typing import NoReturn
 from gpudx import backends, native
 from gpudx.errors import UserError
 from gpudx.lab import hang, program, signals
-from gpudx.lab.environment import DUMPS, Dump, recorded_environment
+from gpudx.lab.environment import DUMPS, recorded_environment
 from gpudx.lab.looks import Look, Looker
 from gpudx.lab.roll import NAME as ROLL
 from gpudx.lab.roll import RollEntry
@@ -81,11 +81,10 @@ def run_recorded(
     """
     file = program.find(command)
     traces = case_dir / TRACES
-    dumps: Dump = "at faults" if dump else "on request" if timeout is not None else "no"
-    env = recorded_environment(native.library(), traces, keep, {**os.environ, **(extra_env or {})}, file, dumps)
+    env = recorded_environment(native.library(), traces, keep, {**os.environ, **(extra_env or {})}, file, dump)
     env |= {SERIALISE: "1"} if serialise else {}
     _make_directory(traces)
-    if dumps != "no":
+    if dump:
         _make_directory(case_dir / DUMPS)
     with signals.held() as (watched, mask):
         run = _Run(_start(file, command, env, mask), watched, timeout, on_progress)

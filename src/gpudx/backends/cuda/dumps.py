@@ -13,24 +13,24 @@ from collections.abc import Mapping
 from pathlib import Path
 
 ENABLE = "CUDA_ENABLE_COREDUMP_ON_EXCEPTION"
-ON_REQUEST = "CUDA_ENABLE_USER_TRIGGERED_COREDUMP"
 FOLDER = "GPUDX_DUMPS"  # native/cuda/dump.c waits for dumps in this folder only
 SUFFIX = ".nvcudmp"
 LEFT_OUT = "skip_abort,skip_global_memory,skip_shared_memory,skip_local_memory"
 LONGEST_WAIT_S = 30.0
 
 
-def settings(folder: Path, base: Mapping[str, str], at_faults: bool) -> dict[str, str]:
-    """The variables that let us ask for a dump of a process that hangs, written into `folder`; with `at_faults` the driver
-    also writes one when a kernel faults, which changes how the program ends (docs/decisions/005).
-
-    Dumps at faults must be refused by name: asking for the others alone switches them on too (driver 580.159).
-    """
-    if ENABLE in base or ON_REQUEST in base:
+def settings(folder: Path, base: Mapping[str, str]) -> dict[str, str]:
+    """The variables that make the driver write a dump per failing process into `folder`, and one where we ask for it."""
+    if ENABLE in base:
         return {}
-    asked = {ON_REQUEST: "1", "CUDA_COREDUMP_PIPE": f"{folder}/pipe-%p"}
-    where = {"CUDA_COREDUMP_FILE": f"{folder}/%p{SUFFIX}", "CUDA_COREDUMP_GENERATION_FLAGS": LEFT_OUT}
-    return {**asked, **where, **({ENABLE: "1", FOLDER: str(folder)} if at_faults else {ENABLE: "0"})}
+    return {
+        ENABLE: "1",
+        "CUDA_COREDUMP_FILE": f"{folder}/%p{SUFFIX}",
+        "CUDA_COREDUMP_GENERATION_FLAGS": LEFT_OUT,
+        "CUDA_ENABLE_USER_TRIGGERED_COREDUMP": "1",
+        "CUDA_COREDUMP_PIPE": f"{folder}/pipe-%p",
+        FOLDER: str(folder),
+    }
 
 
 def snapshot(folder: Path) -> list[Path]:
