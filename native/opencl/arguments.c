@@ -15,7 +15,7 @@
 #include "core/process.h"
 #include "opencl/hooks.h"
 
-enum { TABLE = 1 << 14, SMALL_TABLE = 1 << 9, PROBES = 64, ARGS = 64, TAIL = 1024 };
+enum { TABLE = 1 << 14, SMALL_TABLE = 1 << 9, PROBES = 64, ARGS = 256, TAIL = 1024 };
 
 struct shadow {
     _Atomic uintptr_t kernel;      /* 0: never used, 1: used before */

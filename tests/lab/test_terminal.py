@@ -98,7 +98,7 @@ def test_ctrl_z_and_continue_in_a_shell(recorder: Path, tmp_path: Path, driven: 
     driven.append(terminal)
     terminal.press("PS1='> '; echo started\n")
     terminal.expect("\rstarted")
-    terminal.press(f"{sys.executable} {DRIVER} {tmp_path} 0 sh -c 'echo rea''dy; sleep 0.5; echo do''ne'\n")
+    terminal.press(f"{sys.executable} {DRIVER} {tmp_path} 0 sh -c 'echo rea''dy; sleep 2; echo do''ne'\n")
     terminal.expect("\rready")
     terminal.press("\x1a")
     terminal.expect("Stopped")

@@ -27,7 +27,7 @@ from gpudx.model import Evidence, Finding
 ID = "argument-never-set"
 LOOKED_AT = 8  # launches of one function, for one whose arguments are known to be missing
 ASKED = 10_000  # questions for extension functions that are looked at
-KEPT = 64  # native/opencl/arguments.c: a launch is recorded with so many arguments at most
+KEPT = 256  # native/opencl/arguments.c: a launch is recorded with so many arguments at most
 I64 = NDArray[np.int64]
 
 
