@@ -8,7 +8,8 @@ from unittest.mock import MagicMock
 
 import numpy as np
 
-from gpudx.diagnose.device_faults import CAUSES, join, launch_of
+from gpudx.diagnose.accesses import CAUSES
+from gpudx.diagnose.device_faults import join, launch_of
 from gpudx.evidence._cubin import Place
 from gpudx.evidence._cuda_dump import Fault, Grid
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gpudx import __version__, casefile, native
 from gpudx.detectors import Run, detect_all
-from gpudx.diagnose import device_faults, diagnose
+from gpudx.diagnose import device_faults, diagnose, sanitizer_runs
 from gpudx.diagnose.judge import unexplained
 from gpudx.errors import UserError
 from gpudx.evidence import cuda_coredump
@@ -22,7 +22,7 @@ from gpudx.lab import loaded, program
 from gpudx.lab.environment import DUMPS
 from gpudx.lab.outcome import outcome as outcome_of
 from gpudx.lab.recorded import RunResult
-from gpudx.model import Case, Diagnosis, Finding, Observation, Outcome, ProcessInfo
+from gpudx.model import Case, Diagnosis, Finding, Instrument, Observation, Outcome, ProcessInfo
 from gpudx.model.diagnosis import OutcomeName
 from gpudx.trace import Trace, open_trace
 
@@ -37,7 +37,8 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path) -> Case
     outcome = outcome_of(run, _fault_address(traces, run.pid))
     presence = loaded.judge(run, lambda path: program.inspect(path, native.library()), _ended(traces))
     dumps, unread = _dumps(case_dir / DUMPS)
-    findings = merge([*find(facts, outcome), *_device_faults(dumps, facts, outcome)])
+    checked, sanitized, unchecked = _sanitized(run, facts, command, case_dir)
+    findings = merge([*find(facts, outcome), *_device_faults(dumps, facts, outcome), *sanitized])
     unreadable += unread
     calls, launches = sum(map(len, traces)), sum(len(f.launches) for f in facts)
     case = Case(
@@ -46,12 +47,12 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path) -> Case
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         version=__version__,
         outcome=outcome,
-        instruments=loaded.instruments(presence, calls, launches),
+        instruments=(*loaded.instruments(presence, calls, launches), *checked),
         processes=tuple(_process(f, case_dir) for f in facts),
         findings=findings,
         diagnosis=_diagnosis(findings, outcome, presence, calls),
-        observations=(_observation(outcome),),
-        not_checked=(*unreadable, *presence.blind, *NOT_CHECKED),
+        observations=(_observation(run, outcome),),
+        not_checked=(*unreadable, *presence.blind, *unchecked),
     )
     casefile.write(case, case_dir)
     return case
@@ -81,6 +82,18 @@ def _device_faults(dumps: dict[int, Dump], facts: Iterable[Facts], outcome: Outc
             yield from device_faults.join(dump, one)
             if outcome.kind == "timeout" and not dump.faults:
                 yield from device_faults.still_running(dump, one)
+
+
+def _sanitized(
+    run: RunResult, facts: Sequence[Facts], command: Sequence[str], case_dir: Path
+) -> tuple[tuple[Instrument, ...], tuple[Finding, ...], tuple[str, ...]]:
+    """Of a run under a sanitizer: the tool as an instrument, what it found, and what was not checked."""
+    if run.sanitized is None:
+        return (), (), NOT_CHECKED
+    reports = sanitizer_runs.read(case_dir)
+    tool = sanitizer_runs.instrument(run.sanitized, reports, len(facts))
+    found = tuple(sanitizer_runs.findings(run.sanitized, reports, facts, command))
+    return (tool,), found, sanitizer_runs.not_checked(run.sanitized, tool.state == "live")
 
 
 def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -148,7 +161,9 @@ def _process(facts: Facts, case_dir: Path) -> ProcessInfo:
     )
 
 
-def _observation(outcome: Outcome) -> Observation:
+def _observation(run: RunResult, outcome: Outcome) -> Observation:
     failed = outcome.kind in FAILED_OUTCOMES
-    name: OutcomeName = "timeout" if outcome.kind == "timeout" else "reproduced" if failed else "passed"
-    return Observation("recorded", name, int(failed), 1, outcome.summary)
+    ended: OutcomeName = "passed" if outcome.kind == "passed" else "not reached"
+    name: OutcomeName = "timeout" if outcome.kind == "timeout" else "reproduced" if failed else ended
+    how = run.sanitized.sanitizer.check if run.sanitized else "recorded"
+    return Observation(how, name, int(failed), 1, outcome.summary)

@@ -41,8 +41,8 @@ def _make_app() -> typer.Typer:
     for found in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name):
         module = importlib.import_module(f"{__name__}.{found.name}") if found.name != "__main__" else None
         if module is not None and hasattr(module, "command"):
-            settings = getattr(module, "SETTINGS", None)
-            made.command(found.name.rstrip("_"), context_settings=settings)(module.command)
+            settings, kind = getattr(module, "SETTINGS", None), getattr(module, "Command", None)
+            made.command(found.name.rstrip("_"), cls=kind, context_settings=settings)(module.command)
     return made
 
 

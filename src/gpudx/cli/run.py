@@ -3,17 +3,49 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
+from gpudx.errors import UserError
 from gpudx.model import Case
 
+if TYPE_CHECKING:
+    from gpudx.lab.sanitized import Sanitizer
+
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
+SANITIZE = "--sanitize"
+
+
+class Command(TyperCommand):
+    """`--sanitize` may stand alone; it takes a value only behind "=", never the word that follows."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        from gpudx.backends.cuda.sanitizer import DEFAULT
+
+        valued = {name for one in self.params if not getattr(one, "is_flag", True) for name in one.opts}
+        return super().parse_args(ctx, with_value(args, SANITIZE, DEFAULT, valued - {SANITIZE}))
+
+
+def with_value(words: list[str], option: str, value: str, valued: set[str]) -> list[str]:
+    """The words with `value` given to an `option` that stands alone; the command and its own arguments stay.
+
+    `valued` are the options whose value is the next word.
+    """
+    out, at = list(words), 0
+    while at < len(out) and out[at].startswith("-") and out[at] != "--":
+        step = 2 if out[at] in valued else 1
+        if out[at] == option:
+            out[at] = f"{option}={value}"
+        at += step
+    return out
 
 
 def command(
-    program: Annotated[list[str], typer.Argument(metavar="CMD", help="The program and its arguments, after --.")],
+    program: Annotated[
+        list[str] | None, typer.Argument(metavar="CMD", help="The program and its arguments, after --.")
+    ] = None,
     timeout: Annotated[float | None, typer.Option(min=0.001, metavar="S", help="End it after S seconds.")] = None,
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
     error_exitcode: Annotated[
@@ -24,8 +56,24 @@ def command(
         bool, typer.Option("--dump", help="Have the driver write a core dump of the device. May change how it ends.")
     ] = False,
     serialise: Annotated[
-        bool, typer.Option("--serialise", help="Wait after each CUDA launch: a device fault is then pinned to its launch.")
+        bool,
+        typer.Option("--serialise", help="Wait after each CUDA launch: a device fault is then pinned to its launch."),
     ] = False,
+    sanitize: Annotated[
+        str | None,
+        typer.Option(
+            SANITIZE,
+            metavar="[=CHECK]",
+            help="Under compute-sanitizer: memcheck, racecheck, initcheck or synccheck. [memcheck]",
+        ),
+    ] = None,
+    kernel: Annotated[
+        str | None, typer.Option(metavar="NAME", help="With --sanitize: check only this kernel, or regex:EXPRESSION.")
+    ] = None,
+    like: Annotated[
+        Path | None,
+        typer.Option(metavar="CASE", help="With --sanitize: check the guilty kernel of CASE; run its CMD if none."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the case, say nothing.")] = False,
 ) -> None:
     """Run a program, unmodified, and say why it failed.
@@ -34,15 +82,60 @@ def command(
     """
     from gpudx.cli.cases import new_case
     from gpudx.cli.running import run_and_tell
+    from gpudx.lab import program as programs
     from gpudx.lab.recorded import end_like
 
-    with new_case(case, program[0]) as directory:
-        told = run_and_tell(program, directory, timeout=timeout, keep=keep, quiet=quiet, dump=dump, serialise=serialise)
+    earlier = _earlier(like, sanitize)
+    words = program or list(earlier.command if earlier else ())
+    programs.find(words)
+    sanitizer = _sanitizer(sanitize, kernel or (guilty_kernel(earlier) if earlier else None), dump)
+    with new_case(case, words[0]) as directory:
+        told = run_and_tell(
+            words,
+            directory,
+            timeout=timeout,
+            keep=keep,
+            quiet=quiet,
+            dump=dump,
+            serialise=serialise,
+            sanitizer=sanitizer,
+        )
     end_like(told.run, error_exitcode if told.case and has_faults(told.case) else None)
+
+
+def _earlier(like: Path | None, sanitize: str | None) -> Case | None:
+    from gpudx import casefile
+
+    if like is None:
+        return None
+    if sanitize is None:
+        raise UserError("--like takes the kernel that --sanitize checks: add --sanitize.")
+    return casefile.read(like)
+
+
+def guilty_kernel(case: Case) -> str:
+    """The first kernel that a case holds guilty."""
+    names = [entry.guilty.kernel for entry in case.diagnosis if entry.guilty and entry.guilty.kernel]
+    if not names:
+        raise UserError(f"The case {case.directory} names no guilty kernel: leave --like out, or give --kernel NAME.")
+    return names[0]
+
+
+def _sanitizer(sanitize: str | None, kernel: str | None, dump: bool) -> Sanitizer | None:
+    """The tool, found before anything is run."""
+    from gpudx.lab import sanitized
+
+    if sanitize is None and kernel:
+        raise UserError("--kernel says what --sanitize checks: add --sanitize.")
+    if sanitize is None:
+        return None
+    if dump:
+        raise UserError("--dump and --sanitize exclude each other: the driver writes no core dumps under the tool.")
+    return sanitized.find(sanitize, kernel)
 
 
 def has_faults(case: Case) -> bool:
     """Is there something that should fail a passing run? Not having watched it counts: that is not clean."""
     severe = any(finding.severity == "error" for finding in case.findings)
-    blind = any(one.name == "recorder" and one.state != "live" for one in case.instruments)
+    blind = any(one.failed for one in case.instruments)
     return severe or blind or any(entry.status != "refuted" for entry in case.diagnosis)

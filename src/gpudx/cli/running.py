@@ -11,6 +11,7 @@ from pathlib import Path
 from gpudx.cli.speak import complain, write
 from gpudx.errors import UserError
 from gpudx.lab.recorded import RunResult, run_recorded
+from gpudx.lab.sanitized import Sanitizer
 from gpudx.model import Case
 from gpudx.report import Page
 
@@ -34,10 +35,20 @@ def run_and_tell(
     quiet: bool = False,
     dump: bool = False,
     serialise: bool = False,
+    sanitizer: Sanitizer | None = None,
     extra_env: Mapping[str, str] | None = None,
 ) -> Told:
     """Run `command`, write the case, report on stderr. A failing analysis never hides how the program ended."""
-    run = run_recorded(command, case_dir, timeout=timeout, keep=keep, dump=dump, serialise=serialise, extra_env=extra_env)
+    run = run_recorded(
+        command,
+        case_dir,
+        timeout=timeout,
+        keep=keep,
+        dump=dump,
+        serialise=serialise,
+        sanitizer=sanitizer,
+        extra_env=extra_env,
+    )
     case = _diagnose(run, command, case_dir)
     if case is not None and not quiet:
         tell(case)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, memory_details
 from gpudx.evidence._cubin import Place
 from gpudx.evidence._cuda_exceptions import short_name
 from gpudx.evidence._words import plural
@@ -19,8 +20,6 @@ from gpudx.model import Evidence, Finding, Site
 
 ID = "device-fault"
 RUNNING = "kernel-still-running"
-CAUSES = {"null": "out-of-bounds-access", "past": "out-of-bounds-access", "before": "out-of-bounds-access",
-          "wild": "out-of-bounds-access", "other": "out-of-bounds-access", "freed": "use-after-free"}  # fmt: skip
 BY_EXCEPTION = {"misaligned-address": "misaligned-access", "trap": "device-trap", "breakpoint": "device-trap"}
 MOST = 8
 
@@ -134,29 +133,18 @@ def _with_launch(fault: Fault, plain: Finding, facts: Facts, match: Match) -> Fi
     missed = _miss(fault, facts, launch)
     miss = missed[0] if missed else None
     position = int(facts.launches.position[launch])
-    value = _argument_value(facts, launch, miss)
+    value = argument_value(facts, launch, miss)
     site = facts.sites.at(position, argument=miss.argument if miss else None, value=value)
-    known = miss is not None and miss.object >= 0
-    label = facts.objects.label(miss.object) if miss and known else None
-    gone = miss is not None and miss.kind == "freed"
-    size = int(facts.objects.table["size"][miss.object]) if miss and known else None
     return replace(
         plain,
         id=ID,
         message=_message(fault, site, missed),
         evidence=(*_launch_evidence(facts, match, site), *plain.evidence),
         site=replace(site, source=_line(fault) or site.source),
-        allocation=label,
+        allocation=facts.objects.label(miss.object) if miss and miss.object >= 0 else None,
         causes=_causes(fault, miss),
-        details={**plain.details, "allocation_size": size, "state": "freed" if gone else "live", "certain": match.certain},
+        details={**plain.details, **memory_details(facts, miss), "certain": match.certain},
     )
-
-
-def _argument_value(facts: Facts, launch: int, miss: Miss | None) -> int | None:
-    if miss is None or miss.argument is None:
-        return None
-    found = [a["bytes"] for a in facts.launches.values(launch) if a["index"] == miss.argument and a["size"] == 8]
-    return int.from_bytes(found[0], "little") if found else None
 
 
 def _message(fault: Fault, site: Site, missed: tuple[Miss, int] | None) -> str:
@@ -167,13 +155,7 @@ def _message(fault: Fault, site: Site, missed: tuple[Miss, int] | None) -> str:
 
 def _launch_evidence(facts: Facts, match: Match, site: Site) -> Iterator[Evidence]:
     yield Evidence(f"launch {site.launch} is {match.text} as the grid on the device", (site.number,))
-    for argument in facts.launches.values(match.launch):
-        data: bytes = argument["bytes"]
-        row = int(argument["object"])
-        name = facts.objects.label(row) if row >= 0 else ""
-        size = f", {int(facts.objects.table['size'][row]):,} bytes" if row >= 0 else ""
-        shown = f"{int.from_bytes(data, 'little'):#x}" if len(data) <= 8 else f"{len(data)} bytes"
-        yield Evidence(f"argument {argument['index']} was {shown}{f' ({name}{size})' if name else ''}", (site.number,))
+    yield from given(facts, match.launch, site.number)
 
 
 def _line(fault: Fault) -> str | None:
@@ -186,5 +168,5 @@ def _causes(fault: Fault, miss: Miss | None) -> tuple[str, ...]:
     if name in BY_EXCEPTION:
         return (BY_EXCEPTION[name],)
     if "illegal-address" in name or "user-stack" in name:
-        return (CAUSES.get(miss.kind, "out-of-bounds-access"),) if miss else ("out-of-bounds-access",)
+        return (cause_of_miss(miss),)
     return ("device-exception",)

@@ -4,7 +4,8 @@ The rules, for one recorded run:
 
     confirmed     the fault is in the very call in which the failure surfaced, and the failure fits it: the call was
                   refused, or the fault address follows from the wrong value. In a run that passed: the fault stands in
-                  the record itself, whatever it did to this run.
+                  the record itself, whatever it did to this run. What the device or a tool on it recorded is such a
+                  fault too, where one launch can have made it.
     likely        the fault is certain and came before the failure, in the same process; that it caused the failure is
                   not shown.
     inconclusive  only where it surfaced is known, or the fault is in a process that did not fail.
@@ -36,6 +37,7 @@ from gpudx.model import (
 ORDER: dict[Status, int] = {"confirmed": 0, "likely": 1, "inconclusive": 2, "refuted": 3}
 UNEXPLAINED = "unexplained"
 ASSERTION = "device-assertion"
+SANITIZER = "sanitizer-"
 
 
 def diagnose(findings: Sequence[Finding], outcome: Outcome) -> tuple[Diagnosis, ...]:
@@ -91,6 +93,8 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
         return _assertion(finding)
     if finding.id == device_faults.RUNNING:
         return "likely", "It was on the device when the time was up; a larger --timeout tells slow from stuck."
+    if finding.id.startswith(SANITIZER) and finding.severity == "error":
+        return _sanitizer(finding, surface, outcome)
     if outcome.kind == "passed":
         return "confirmed", "The fault stands in the record itself; this run did not fail from it, another may."
     if finding.severity == "warning":
@@ -99,7 +103,7 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
         return _likely(
             finding, "The program failed after it, without a crash or a failing call that could be tied to it."
         )
-    if finding.site and surface.site and finding.site.pid != surface.site.pid:
+    if finding.site and surface.site and not _same_process(finding, surface):
         return "inconclusive", "The fault is in another process than the one that failed."
     if surface.id == REPORTED:
         return _before_report(finding, surface)
@@ -125,6 +129,21 @@ def _assertion(finding: Finding) -> tuple[Status, str]:
     if finding.details.get("certain"):
         return "confirmed", f"{said}, and only this launch can have met it."
     return "confirmed", f"{said}; which launch met it first is not told."
+
+
+def _sanitizer(finding: Finding, surface: Finding | None, outcome: Outcome) -> tuple[Status, str]:
+    """The tool looked at every access: that the fault is there is not in doubt, only what it did, and in which launch."""
+    saw, uncertain = finding.details.get("saw", "the fault"), finding.details.get("uncertain")
+    if finding.site is None or uncertain:
+        return "likely", f"compute-sanitizer saw {saw} itself; {uncertain or 'no launch is known to have made it'}."
+    reported = surface is not None and surface.id == REPORTED
+    shown = outcome.kind == "passed" or (reported and surface is not None and _same_process(finding, surface))
+    rest = "" if shown else " That the program failed from it is not shown."
+    return "confirmed", f"compute-sanitizer saw {saw} itself, and no other launch can have made it.{rest}"
+
+
+def _same_process(one: Finding, other: Finding) -> bool:
+    return bool(one.site and other.site and one.site.pid == other.site.pid)
 
 
 def _before_report(finding: Finding, surface: Finding) -> tuple[Status, str]:

@@ -214,6 +214,7 @@ def _facts(fault: Fault) -> Iterator[tuple[str, str]]:
         "code": None if first.code is None else str(first.code),
         "reason": first.reason,
         "host": str(first.host[-1].function) if first.host and not first.where.function else None,
+        "level": _severity(fault) if _severity(fault) != "error" else None,  # a false alarm hides no error at its site
     }
     yield from ((name, value) for name, value in found.items() if value)
 

@@ -98,6 +98,14 @@ class Launches:
                 fits &= self._trace.words(self.position, first + axis) == np.uint64(size)
         return np.flatnonzero(fits)[::-1]
 
+    def reaching(self, rows: I64, group: Shape | None, item: Shape | None) -> I64:
+        """Those of `rows` whose grid has this group, and whose groups have this work-item. What is None is not asked."""
+        fits = np.ones(len(rows), bool)
+        for index, first in ((group, 2), (item, 5)):
+            for axis, number in enumerate(index or ()):
+                fits &= self._trace.words(self.position[rows], first + axis) > np.uint64(number)
+        return rows[fits]
+
     @cached_property
     def pointers(self) -> Pointers:
         """Every pointer that a launch was given, in arguments of their own and inside structures."""

@@ -38,9 +38,12 @@ class _Given:
         return f"argument {self.argument}" + (f", at byte {self.word} of it" if self.inside else "")
 
 
-def explain(facts: Facts, launch: int, address: int) -> Miss:
-    """Which memory of the launch (a row of Launches) an access at `address` missed, and by how much."""
-    given = _given(facts, launch)
+def explain(facts: Facts, launch: int, address: int, *, writes: bool = False) -> Miss:
+    """Which memory of the launch (a row of Launches) an access at `address` missed, and by how much.
+
+    An access that `writes` did not go through a pointer to what may only be read.
+    """
+    given = _given(facts, launch, writes)
     position = int(facts.launches.position[launch])
     return (
         _null(given, address)
@@ -50,8 +53,9 @@ def explain(facts: Facts, launch: int, address: int) -> Miss:
     )
 
 
-def _given(facts: Facts, launch: int) -> list[_Given]:
-    pointers = facts.launches.pointers
+def _given(facts: Facts, launch: int, writes: bool) -> list[_Given]:
+    pointers, info = facts.launches.pointers, facts.launches.info(launch) if writes else None
+    read_only = {index for index, argument in info.args.items() if argument.read_only} if info else set()
     return [
         _Given(
             int(pointers.index[r]),
@@ -61,6 +65,7 @@ def _given(facts: Facts, launch: int) -> list[_Given]:
             int(pointers.object[r]),
         )
         for r in pointers.of(launch)
+        if int(pointers.index[r]) not in read_only
     ]
 
 

@@ -69,6 +69,8 @@ def judge(run: RunResult, inspect: Inspect, ended: Collection[int] = ()) -> Pres
     Limits: an image that was started with our environment, could not load the recorder, and lived too short to be
     looked at, is not noticed.
     """
+    if not run.started:
+        return Presence(False, (), 0, "it was not started")
     lost = None if run.pid in ended else _lost_image(run)
     reason, step = _explain(lost, inspect) if lost else ("", "")
     loaded = [entry for entry in run.roll if entry.kind == RollKind.LOADED]

@@ -11,6 +11,9 @@ from gpudx.model import Outcome
 def outcome(run: RunResult, fault_address: str | None = None) -> Outcome:
     """The Outcome of a run; the fault address comes from the trace."""
     after = f"after {duration(run.duration_s)}"
+    if not run.started:
+        text = f"The program was not started: the tool that should start it ended {after}."
+        return Outcome("not started", text, duration_s=run.duration_s)
     if run.timed_out:
         return Outcome("timeout", _timeout_text(run, after), signal=run.signal, duration_s=run.duration_s)
     code = run.returncode

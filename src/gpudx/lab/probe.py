@@ -38,11 +38,13 @@ class Answer:
 
 @dataclass(frozen=True)
 class Found:
-    """The state of one tool. `lines` say what was found, or why it does not work."""
+    """The state of one tool. `lines` say what was found, or why it does not work; programs have a path."""
 
     tool: Tool
     state: State
     lines: tuple[str, ...] = ()
+    path: str = ""
+    version: str = ""
 
 
 def ask(command: list[str], env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Answer:
@@ -117,12 +119,13 @@ def _executable(paths: list[str]) -> Iterator[str]:
 
 def _versioned(tool: Tool, path: str) -> Found:
     if not tool.version:
-        return Found(tool, "found", (path,))
+        return Found(tool, "found", (path,), path)
     answer = ask([path, *tool.version])
     match = re.search(tool.pattern, answer.out + answer.err)
     if match is None and answer.problem:
-        return Found(tool, "broken", (f"{path} {answer.problem}",))
-    return Found(tool, "found", (f"{match[0]} {path}" if match else path,))
+        return Found(tool, "broken", (f"{path} {answer.problem}",), path)
+    version = match[0] if match else ""
+    return Found(tool, "found", (f"{version} {path}".strip(),), path, version)
 
 
 def self_test(lib: Path) -> str:

@@ -12,18 +12,19 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
 from gpudx import backends, native
 from gpudx.errors import UserError
-from gpudx.lab import hang, program, signals
+from gpudx.lab import hang, program, sanitized, signals
 from gpudx.lab.environment import DUMPS, recorded_environment
 from gpudx.lab.looks import Look, Looker
 from gpudx.lab.roll import NAME as ROLL
 from gpudx.lab.roll import RollEntry
 from gpudx.lab.roll import read as read_roll
+from gpudx.lab.sanitized import Inner, Sanitized, Sanitizer
 
 TRACES = "traces"
 SERIALISE = "GPUDX_SERIALISE"  # native/cuda/launches.c
@@ -39,7 +40,8 @@ class RunResult:
     """How a recorded run went.
 
     `returncode` is the exit status, or -N after death by signal N (whose name is in `signal`), or None when the
-    program could not be ended even by SIGKILL. After a timeout it says how the program was ended by us.
+    program could not be ended even by SIGKILL. After a timeout it says how the program was ended by us. Below a
+    sanitizer all of this is the program's, not the tool's, unless the tool did not start it.
     """
 
     command: tuple[str, ...]
@@ -54,6 +56,8 @@ class RunResult:
     roll_torn: int = 0  # damaged pieces of the roll
     looks: tuple[Look, ...] = ()  # executables seen in the program's processes from outside
     hang: Path | None = None  # what the threads were doing at the timeout
+    sanitized: Sanitized | None = None  # the tool that it ran under
+    started: bool = True
 
     @property
     def exit_status(self) -> int:
@@ -71,13 +75,14 @@ def run_recorded(
     keep: str = "16M",
     dump: bool = False,
     serialise: bool = False,
+    sanitizer: Sanitizer | None = None,
     extra_env: Mapping[str, str] | None = None,
     on_progress: Progress | None = None,
 ) -> RunResult:
     """Run `command` and wait for it. Traces go to `case_dir`/traces, which is created.
 
     UserError with exit code 127 or 126 when the program cannot be started. `on_progress` gets the seconds elapsed,
-    about once a second.
+    about once a second. With a `sanitizer` it runs under that.
     """
     file = program.find(command)
     traces = case_dir / TRACES
@@ -86,19 +91,24 @@ def run_recorded(
     _make_directory(traces)
     if dump:
         _make_directory(case_dir / DUMPS)
+    start, words = file, command
+    if sanitizer:
+        _make_directory(case_dir / sanitized.FOLDER)
+        start, words = Path(sanitizer.path), sanitized.command(sanitizer, case_dir / sanitized.FOLDER, file, command)
     with signals.held() as (watched, mask):
-        run = _Run(_start(file, command, env, mask), watched, timeout, on_progress)
+        below = case_dir / sanitized.FOLDER if sanitizer else None
+        run = _Run(_start(start, words, env, mask), watched, timeout, on_progress, below)
         timed_out = not run.wait()
         duration = run.elapsed
         picture = _end(run, case_dir) if timed_out else None
     _tidy(case_dir / DUMPS)
     roll = read_roll(traces / ROLL)
-    return RunResult(
+    result = RunResult(
         command=tuple(command),
         program=os.path.abspath(file),
         pid=run.pid,
         returncode=run.returncode,
-        signal=run.signal,
+        signal=_signal(run.returncode),
         timed_out=timed_out,
         duration_s=duration,
         trace_dir=traces,
@@ -107,6 +117,30 @@ def run_recorded(
         looks=run.looker.looks(),
         hang=picture,
     )
+    return _below(result, sanitizer, sanitized.read(case_dir / sanitized.FOLDER), file) if sanitizer else result
+
+
+def _below(run: RunResult, sanitizer: Sanitizer, inner: Inner, file: Path) -> RunResult:
+    """The run of the program below the tool, out of the tool's."""
+    if inner.refused:
+        raise _cannot_start(file, OSError(inner.refused, os.strerror(inner.refused)))
+    own = inner.launchers | {run.pid}
+    code = run.returncode if inner.returncode is None else inner.returncode
+    return replace(
+        run,
+        pid=inner.pid or run.pid,
+        returncode=code,
+        signal=_signal(code),
+        roll=tuple(e for e in run.roll if not sanitized.is_the_tools(e.pid, e.path, own)),
+        looks=tuple(e for e in run.looks if not sanitized.is_the_tools(e.pid, e.path, own)),
+        sanitized=Sanitized(sanitizer, run.returncode),
+        started=bool(inner.pid),
+    )
+
+
+def _signal(code: int | None) -> str | None:
+    """The name of the signal that ended a process."""
+    return signals.name(-code) if code is not None and code < 0 else None
 
 
 def _tidy(dumps: Path) -> None:
@@ -136,20 +170,23 @@ def _make_directory(path: Path) -> None:
 class _Run:
     """The running program: waited for, looked at, ended."""
 
-    def __init__(self, pid: int, watched: set[int], timeout: float | None, on_progress: Progress | None) -> None:
+    def __init__(
+        self,
+        pid: int,
+        watched: set[int],
+        timeout: float | None,
+        on_progress: Progress | None,
+        below: Path | None = None,  # where a sanitizer's program is told
+    ) -> None:
         self.pid = pid
         self.returncode: int | None = None
         self.looker = Looker(pid)
         self._watched = watched
+        self._below = below
         self._timeout = timeout
         self._on_progress = on_progress or (lambda seconds: None)
         self._start = time.monotonic()
         self.elapsed = 0.0
-
-    @property
-    def signal(self) -> str | None:
-        """The name of the signal that ended it."""
-        return signals.name(-self.returncode) if self.returncode is not None and self.returncode < 0 else None
 
     def wait(self) -> bool:
         """Wait for the end, passing signals on. False when the time is over first."""
@@ -161,7 +198,7 @@ class _Run:
                 return False
             info = signal.sigtimedwait(self._watched, pause)
             if info is not None:
-                signals.pass_on(info, self.pid)
+                signals.pass_on(info, self.pid, sanitized.read(self._below).pid if self._below else 0)
             self.looker.look()
             self._on_progress(self.elapsed)
         return True

@@ -59,14 +59,17 @@ def held() -> Iterator[tuple[set[int], set[int]]]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def pass_on(info: signal.struct_siginfo, pid: int) -> None:
-    """Give the program what was sent to gpudx, unless the program has it already."""
+def pass_on(info: signal.struct_siginfo, pid: int, below: int = 0) -> None:
+    """Give the program what was sent to gpudx, unless the program has it already.
+
+    `pid` is what gpudx started; where that is a tool, `below` is the program.
+    """
     if info.si_signo == signal.SIGCHLD or info.si_code == SI_KERNEL:
         return
     if info.si_pid in {process.pid for process in hang.tree(pid)}:
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(pid, info.si_signo)
+        os.kill(below or pid, info.si_signo)
 
 
 def stop_too(pid: int) -> None:

@@ -10,6 +10,8 @@ from gpudx.model.finding import Finding
 
 SCHEMA = "gpudx.case/1"
 
+WATCHERS = ("recorder", "compute-sanitizer")  # how the names of instruments that watch a run begin
+
 OutcomeKind = Literal["passed", "exit", "signal", "timeout", "not started"]
 InstrumentState = Literal["live", "not live", "missing"]
 
@@ -34,6 +36,16 @@ class Instrument:
     state: InstrumentState
     saw: str
     version: str = ""
+
+    @property
+    def watches(self) -> bool:
+        """Is it there to find faults? Others only say what stood in the way."""
+        return self.name.startswith(WATCHERS)
+
+    @property
+    def failed(self) -> bool:
+        """Should it have watched the run, and did not? Then finding nothing means nothing."""
+        return self.watches and self.state != "live"
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, Instrument, 
 from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, Tone
 from gpudx.report.safe import clean, full
 
+RECORDER = "recorder"
 MOST_PER_SEVERITY = 10
 MOST_FRAMES = 12
 MOST_FULL_DIAGNOSES = 3
@@ -45,12 +46,16 @@ def needs_report(case: Case) -> bool:
 
 
 def _verdict(case: Case) -> tuple[str, Tone, str]:
+    dead = next((one for one in case.instruments if one.failed and one.name != RECORDER), None)
     if case.diagnosis:
         best = case.diagnosis[0]
         tone: Tone = "bad" if best.status == "confirmed" else "unsure"
-        return f"{VERDICTS[best.status]} {best.cause}", tone, best.summary
+        more = f" {_capital(dead.name)} did not work." if dead else ""
+        return f"{VERDICTS[best.status]} {best.cause}", tone, best.summary + more
     if not needs_report(case):
         return *_nothing(case), _capital(_watched(case))
+    if dead and not any(finding.severity == "error" for finding in case.findings):
+        return "NOT CHECKED", "unsure", f"{case.outcome.summary} {_capital(dead.name)} did not work. {dead.saw}"
     if any(finding.severity == "error" for finding in case.findings):
         return "FAULTS SEEN", "unsure", f"{_counted(case)} and no single cause that explains the outcome."
     if case.outcome.kind == "passed":
@@ -66,7 +71,7 @@ def _nothing(case: Case) -> tuple[str, Tone]:
 
 
 def _blind(case: Case) -> Instrument | None:
-    return next((one for one in case.instruments if one.name == "recorder" and one.state != "live"), None)
+    return next((one for one in case.instruments if one.name == RECORDER and one.failed), None)
 
 
 def _calls(case: Case) -> int:
@@ -84,7 +89,8 @@ def _watched(case: Case) -> str:
         return "no GPU API call was seen."
     seen = f"{_number(calls, 'recorded call')}, {_number(launches, 'launch', 'launches')}"
     found = _counted(case) if case.findings else "nothing found"
-    return f"{found} in {seen} ({_number(len(case.processes), 'process', 'processes')})."
+    tools = "".join(f" {one.name}: {one.saw}" for one in case.instruments if one.watches and one.name != RECORDER)
+    return f"{found} in {seen} ({_number(len(case.processes), 'process', 'processes')}).{tools}"
 
 
 def _number(count: int, one: str, many: str = "") -> str:

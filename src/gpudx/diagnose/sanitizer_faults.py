@@ -1,0 +1,289 @@
+"""Joins what compute-sanitizer saw to the launch that did it.
+
+The tool names the kernel, the thread, the line and the address. The trace has the launches with all their arguments and
+every allocation. Together they say which launch it was, and which argument's memory was missed, and by how much: the
+"nearest allocation" that the tool prints is the nearest of all, and often one that the launch was never given.
+
+Which launch: one report holds all processes, and nothing in it counts launches. A launch is certain when no other of
+its kernel can be meant, or when all that can be meant had the same arguments. An error of the device ends the context,
+so a launch that was waited for with success did not make it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpudx.backends.mangling import demangle
+from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, memory_details
+from gpudx.evidence._sanitizer_records import location
+from gpudx.evidence._words import bare, plural
+from gpudx.evidence.compute_sanitizer import TITLES, Fault, Location, Record, Report, to_findings
+from gpudx.facts import Facts
+from gpudx.facts.misses import Miss, explain
+from gpudx.model import Evidence, Finding, Site
+
+MOST = 20  # faults that are joined; more are listed
+MOST_COMPARED = 1000  # launches of a kernel whose arguments are looked at one by one
+ACCESSES = {*TITLES, "uninitialised-read"}
+OF_GIVEN = ("uninitialised-read", "misaligned-access")  # their addresses lie in memory that the launch was given
+ENDS_CONTEXT = {*TITLES, "barrier", "trap", "hardware-exception", "unified-memory-fault", "device-heap"}
+BY_KIND = {
+    "misaligned-access": "misaligned-access", "uninitialised-read": "read-before-write",
+    "uninitialised-copy": "read-before-write", "race": "race-in-kernel", "cluster-race": "race-in-kernel",
+    "barrier": "barrier-misuse", "deadlock": "barrier-misuse", "trap": "device-trap",
+    "hardware-exception": "device-exception", "unified-memory-fault": "device-exception",
+    "device-heap": "device-exception",
+}  # fmt: skip
+SEEN = {
+    "race": "the race",
+    "cluster-race": "the race",
+    "barrier": "the barrier",
+    "deadlock": "the barrier",
+} | dict.fromkeys(ACCESSES, "the access")
+
+
+@dataclass(frozen=True)
+class Match:
+    """The launch (row of Launches of a process) that a fault is of, and how that is known."""
+
+    facts: Facts
+    launch: int
+    kernel: str
+    of: int = 1  # so many launches can be meant; this is the last of them
+    nearest: bool = False  # it is not the last, but the one whose memory is nearest to the address
+    alike: bool = True  # they all had the same arguments
+    which: str = ""  # what sets them apart from other launches of the kernel
+    doubt: str = ""  # why another launch may be meant all the same
+
+    @property
+    def uncertain(self) -> str:
+        """Why another launch may be meant; empty when none can be, or when it would have done the same."""
+        several = f"which of {self.of:,} launches of {self.kernel} made it is not known"
+        return self.doubt or (several if self.of > 1 and not self.alike else "")
+
+    @property
+    def text(self) -> str:
+        one = "the one with the nearest memory" if self.nearest else "the last"
+        which = "the only recorded launch" if self.of == 1 else f"{one} of {self.of:,} recorded launches"
+        same = ", all with the same arguments" if self.of > 1 and self.alike else ""
+        return f"{which} of {self.kernel}{self.which}{same}" + (f"; {self.doubt}" if self.doubt else "")
+
+
+def join(report: Report, processes: Sequence[Facts], raw: str | None = None) -> Iterator[Finding]:
+    """What the tool says of itself, then one finding per fault, as printed; with its launch where one is known."""
+    plain = [_sourced(finding, raw) for finding in to_findings(_readable(report))]
+    about, told = plain[: len(plain) - len(report.faults)], plain[len(plain) - len(report.faults) :]
+    yield from about
+    for number, (fault, finding) in enumerate(zip(report.faults, told, strict=True)):
+        yield _joined(fault, finding, processes) if number < MOST else finding
+
+
+def _sourced(finding: Finding, raw: str | None) -> Finding:
+    first, *rest = finding.evidence
+    return replace(finding, evidence=(replace(first, raw=raw), *rest))
+
+
+def _joined(fault: Fault, plain: Finding, processes: Sequence[Facts]) -> Finding:
+    match = launch_of(fault, processes)
+    if match:
+        return _with_launch(fault, plain, match)
+    known = {"saw": SEEN.get(fault.kind, "the fault"), "uncertain": "no recorded launch is known to have made it"}
+    return replace(plain, causes=_causes(fault, None), details={**plain.details, **known})
+
+
+# ---- names ----
+
+
+def _readable(report: Report) -> Report:
+    """The report with names as people read them; the tool is asked for symbols."""
+    return replace(report, faults=tuple(replace(f, first=_named(f.first)) for f in report.faults))
+
+
+def _named(record: Record) -> Record:
+    host = tuple(replace(frame, function=demangle(frame.function or "") or None) for frame in record.host)
+    device = tuple(str(_place(location(text))) for text in record.device)
+    other = _place(record.other) if record.other else None
+    return replace(record, where=_place(record.where), other=other, host=host, device=device)
+
+
+def _place(place: Location) -> Location:
+    return replace(place, function=demangle(place.function)) if place.function else place
+
+
+def kernel_of(record: Record) -> str | None:
+    """The kernel that a record is of: the outermost device function, where a function that it calls is at fault."""
+    return location(record.device[-1]).function if record.device else record.where.function
+
+
+# ---- which launch ----
+
+
+def launch_of(fault: Fault, processes: Sequence[Facts]) -> Match | None:
+    """The last launch of the fault's kernel that can be meant, in the process that launched it."""
+    name = kernel_of(fault.first)
+    found = [(facts, _launches(fault, facts, name)) for facts in processes] if name else []
+    found = [(facts, rows) for facts, rows in found if rows]
+    failing = [pair for pair in found if len(pair[0].errors.reports)]
+    one = failing if len(failing) == 1 else found
+    if not name or not one:
+        return None
+    facts, rows = one[-1]
+    others = "" if len(one) == 1 else f"{len(one)} processes launched it"
+    return _match(fault, facts, name, rows, others)
+
+
+def _launches(fault: Fault, facts: Facts, name: str) -> list[int]:
+    """Launches of the kernel whose shape has the block and the thread of the fault, the last first."""
+    rows = facts.launches.find(name)
+    rows = rows if len(rows) else facts.launches.find(bare(demangle(name)))
+    block, thread = (box.high if box else None for box in (fault.blocks, fault.threads))
+    return facts.launches.reaching(rows, block, thread).tolist()
+
+
+def _match(fault: Fault, facts: Facts, name: str, rows: list[int], doubt: str) -> Match:
+    which = ""
+    if fault.kind in ENDS_CONTEXT:
+        left = _not_done(facts, rows)
+        doubt = doubt if left else "each launch of it was waited for with success"
+        rows, which = _narrowed(rows, left, " that was not waited for with success", which)
+    if fault.kind in OF_GIVEN and len(rows) <= MOST_COMPARED:
+        left = [row for row in rows if (pair := _miss(fault, facts, row)) and pair[0].kind == "inside"]
+        rows, which = _narrowed(rows, left, " that was given this memory", which)
+    if _in_graphs(facts, name):
+        doubt = "graphs launch it too"
+    elif facts.trace.gaps:
+        doubt = doubt or "not all calls were kept"
+    alike = _alike(facts, rows)
+    best = rows[0] if alike or len(rows) > MOST_COMPARED else _nearest(fault, facts, rows)
+    return Match(facts, best, bare(demangle(name)), len(rows), best != rows[0], alike, which, doubt)
+
+
+def _narrowed(rows: list[int], left: list[int], text: str, which: str) -> tuple[list[int], str]:
+    """Those that are left of some launches, and what sets them apart; all, when none or every one is left."""
+    return (left, which + text) if left and len(left) < len(rows) else (rows, which)
+
+
+def _nearest(fault: Fault, facts: Facts, rows: list[int]) -> int:
+    """The launch whose memory was missed least; the last of them where the address does not tell."""
+    missed = [(pair[0], row) for row in rows if (pair := _miss(fault, facts, row)) and pair[0].argument is not None]
+    return min(missed, key=lambda one: _far(one[0]))[1] if missed else rows[0]
+
+
+def _far(miss: Miss) -> int:
+    """Memory that was freed, and null, were hit, not missed."""
+    return miss.distance if miss.kind in ("past", "before") else -1
+
+
+def _not_done(facts: Facts, rows: list[int]) -> list[int]:
+    """Those that no successful wait had shown to be done before the fault was reported, or at all."""
+    reports = facts.errors.reports
+    before = int(reports[0]) if len(reports) else len(facts.trace)
+    at = np.array(rows, np.int64)
+    still = facts.order.open(facts.launches.position[at], facts.launches.queue[at], before)
+    return at[still].tolist()
+
+
+def _in_graphs(facts: Facts, name: str) -> bool:
+    """May a graph have run the kernel?"""
+    nodes = [n for versions in facts.graphs.versions.values() for version in versions for n in version.nodes]
+    rows = np.array([n.kernel_row for n in nodes if n.kernel_row >= 0], np.int64)
+    return bool(np.isin(facts.kernels.functions(rows), facts.kernels.named(name)).any()) if len(rows) else False
+
+
+def _alike(facts: Facts, rows: list[int]) -> bool:
+    """Did all of these launches have the same shape and arguments?"""
+    if len(rows) > MOST_COMPARED:
+        return False
+    return len({(facts.launches.grid(row), *_bytes(facts, row)) for row in rows}) == 1
+
+
+def _bytes(facts: Facts, row: int) -> tuple[bytes, ...]:
+    return tuple(argument["bytes"] for argument in facts.launches.values(row))
+
+
+# ---- the finding ----
+
+
+def _with_launch(fault: Fault, plain: Finding, match: Match) -> Finding:
+    facts, launch = match.facts, match.launch
+    missed = _miss(fault, facts, launch)
+    miss = missed[0] if missed else None
+    position = int(facts.launches.position[launch])
+    value = argument_value(facts, launch, miss)
+    site = facts.sites.at(position, argument=miss.argument if miss else None, value=value)
+    told = (Evidence(f"launch {site.launch} is {match.text}", (site.number,)), *given(facts, launch, site.number))
+    return replace(
+        plain,
+        message=_message(fault, plain, match, site, missed),
+        evidence=(*told, *plain.evidence, *_other_memory(fault, facts, miss)),
+        site=replace(site, source=fault.first.where.source or site.source),
+        allocation=facts.objects.label(miss.object) if miss and miss.object >= 0 else None,
+        causes=_causes(fault, miss),
+        details={
+            **plain.details,
+            **memory_details(facts, miss),
+            "saw": SEEN.get(fault.kind, "the fault"),
+            "uncertain": _uncertain(fault, match, miss),
+        },
+    )
+
+
+def _miss(fault: Fault, facts: Facts, launch: int) -> tuple[Miss, int] | None:
+    """What was missed, and by the access at which address: of the first and the outermost, the one that missed least."""
+    first = fault.first
+    if fault.kind not in ACCESSES or first.address is None or first.space not in (None, "global"):
+        return None  # addresses in shared and local memory are offsets
+    if fault.kind in OF_GIVEN:
+        return explain(facts, launch, first.address), first.address
+    writes = fault.kind in ("invalid-write", "invalid-atomic")
+    starts = sorted({first.address, *((fault.addresses.low, fault.addresses.high) if fault.addresses else ())})
+    for more in (0, (first.size or 1) - 1):  # where accesses begin, else where they end
+        seen = [(explain(facts, launch, address + more, writes=writes), address) for address in starts]
+        outside = [pair for pair in seen if pair[0].kind != "inside"]
+        if outside:
+            return min(outside, key=lambda pair: (pair[0].object < 0, pair[0].distance))
+    return explain(facts, launch, first.address), first.address
+
+
+def _uncertain(fault: Fault, match: Match, miss: Miss | None) -> str:
+    """Why the launch is not certain, or the access is not what the tool holds it for; empty when all is."""
+    if match.uncertain:
+        told = fault.kind in ENDS_CONTEXT and not match.doubt
+        return match.uncertain + ("; a run with --serialise may tell" if told else "")
+    inside = miss is not None and miss.kind == "inside" and fault.kind.startswith("invalid")
+    return "the recording has the address inside live memory that the launch was given" if inside else ""
+
+
+def _message(fault: Fault, plain: Finding, match: Match, site: Site, missed: tuple[Miss, int] | None) -> str:
+    if not match.uncertain:
+        who = f"Launch {site.launch} of kernel {match.kernel} (call {site.number})"
+    else:
+        who = f"A launch of kernel {match.kernel}, perhaps launch {site.launch} (call {site.number}),"
+    if missed is None:
+        return f"{plain.message.rstrip('.')}: {who[:1].lower()}{who[1:].rstrip(',')}."
+    first = fault.first
+    verb = TITLES.get(fault.kind, "reads")
+    size = f"{plural(first.size, 'byte')} " if first.size else ""
+    where = f" ({first.where.source})" if first.where.source else ""
+    how = {
+        "uninitialised-read": ", which nothing had written",
+        "misaligned-access": ", which is not a multiple of that",
+    }
+    return f"{who} {verb} {size}at {missed[1]:#x}{how.get(fault.kind, '')}{where}: {missed[0].text}."
+
+
+def _other_memory(fault: Fault, facts: Facts, miss: Miss | None) -> Iterator[Evidence]:
+    nearest = fault.first.nearest
+    if nearest and miss and miss.object >= 0 and nearest.address != int(facts.objects.table["handle"][miss.object]):
+        yield Evidence("the nearest allocation that the tool names is not the one that the launch was given")
+
+
+def _causes(fault: Fault, miss: Miss | None) -> tuple[str, ...]:
+    if fault.follows:
+        return ()
+    if fault.kind in BY_KIND:
+        return (BY_KIND[fault.kind],)
+    return (cause_of_miss(miss),) if fault.kind in TITLES else ()
