@@ -160,7 +160,7 @@ def load_call(row: dict[str, Any], types: Types) -> CudaCall:
         returns="CUresult",
         params=parse_params(row["args"]),
         arrays=row.get("arrays", {}),
-        extra={k: row[k] for k in ("reads", "writes", "host", "family", "size") if k in row},
+        extra={k: row[k] for k in ("reads", "writes", "host", "device", "family", "frees", "size") if k in row},
         by_hand=row.get("by_hand", False),
         types=types,
         also=tuple(name + n if n in PER_THREAD else n for n in row.get("also", ())),

@@ -174,6 +174,7 @@ API CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUde
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: *value = 232448; break;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = 9; break;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = 0; break;
+    case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS: *value = 0; break;
     default: *value = (int)attribute;
     }
     return CUDA_SUCCESS;
@@ -294,6 +295,13 @@ API CUresult cuModuleLoadData(CUmodule *module, const void *image)
     return CUDA_SUCCESS;
 }
 
+API CUresult cuModuleLoad(CUmodule *module, const char *path)
+{
+    ENTER(cuModuleLoad);
+    (void)module, (void)path;
+    return CUDA_ERROR_FILE_NOT_FOUND;
+}
+
 API CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int count, CUjit_option *options,
                                 void **values)
 {
@@ -411,36 +419,100 @@ API CUresult cuKernelGetAttribute(int *value, CUfunction_attribute attribute, CU
 
 /* ---- memory ---- */
 
+/* What was handed out and not yet taken back. Like a real driver's, a free takes only the beginning of an allocation of
+ * its own kind, and a copy only device memory where it says so; pinned host memory can be either. */
+enum family { ORDINARY, DEVICE, PINNED };
+struct memory { uintptr_t first; size_t size; enum family family; };
+static struct memory memories[1024];
+static pthread_mutex_t memory_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct memory *memory_at(uintptr_t address)
+{
+    for (size_t i = 0; i < sizeof memories / sizeof *memories; i++)
+        if (memories[i].family && address - memories[i].first < memories[i].size)
+            return &memories[i];
+    return NULL;
+}
+
+static enum family family_of(const void *address)
+{
+    pthread_mutex_lock(&memory_lock);
+    struct memory *found = memory_at((uintptr_t)address);
+    enum family family = found ? found->family : ORDINARY;
+    pthread_mutex_unlock(&memory_lock);
+    return family;
+}
+
+static void *hand_out(size_t size, enum family family)
+{
+    void *made = NULL;
+    pthread_mutex_lock(&memory_lock);
+    for (size_t i = 0; !made && i < sizeof memories / sizeof *memories; i++)
+        if (!memories[i].family) {
+            made = calloc(1, size);
+            memories[i] = (struct memory){ (uintptr_t)made, size, family };
+        }
+    pthread_mutex_unlock(&memory_lock);
+    return made;
+}
+
+static CUresult take_back(uintptr_t address, enum family family)
+{
+    if (!address)
+        return CUDA_SUCCESS;
+    pthread_mutex_lock(&memory_lock);
+    struct memory *found = memory_at(address);
+    int good = found && found->family == family && found->first == address;
+    if (good)
+        found->family = ORDINARY;
+    pthread_mutex_unlock(&memory_lock);
+    if (good)
+        free((void *)address);
+    return good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
 API CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size)
 {
     ENTER(cuMemAlloc_v2);
     NEED(current, CUDA_ERROR_INVALID_CONTEXT);
     NEED(size, CUDA_ERROR_INVALID_VALUE);
-    *address = (CUdeviceptr)(uintptr_t)calloc(1, size);
-    return CUDA_SUCCESS;
+    *address = (CUdeviceptr)(uintptr_t)hand_out(size, DEVICE);
+    return *address ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 API CUresult cuMemFree_v2(CUdeviceptr address)
 {
     ENTER(cuMemFree_v2);
-    free((void *)(uintptr_t)address);
-    return CUDA_SUCCESS;
+    return take_back((uintptr_t)address, DEVICE);
+}
+
+API CUresult cuMemHostAlloc(void **address, size_t size, unsigned int flags)
+{
+    ENTER(cuMemHostAlloc);
+    (void)flags;
+    *address = hand_out(size, PINNED);
+    return *address ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+API CUresult cuMemFreeHost(void *address)
+{
+    ENTER(cuMemFreeHost);
+    return take_back((uintptr_t)address, PINNED);
 }
 
 API CUresult cuMemAllocAsync(CUdeviceptr *address, size_t size, CUstream stream)
 {
     ENTER(cuMemAllocAsync);
     (void)stream;
-    *address = (CUdeviceptr)(uintptr_t)calloc(1, size);
-    return CUDA_SUCCESS;
+    *address = (CUdeviceptr)(uintptr_t)hand_out(size, DEVICE);
+    return *address ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream)
 {
     ENTER(cuMemFreeAsync);
     (void)stream;
-    free((void *)(uintptr_t)address);
-    return CUDA_SUCCESS;
+    return take_back((uintptr_t)address, DEVICE);
 }
 
 API CUresult cuMemGetInfo_v2(size_t *left, size_t *total)
@@ -450,35 +522,52 @@ API CUresult cuMemGetInfo_v2(size_t *left, size_t *total)
     return CUDA_SUCCESS;
 }
 
-static CUresult copy(void *to, const void *from, size_t size)
+static CUresult to_device(CUdeviceptr dst, const void *src, size_t size)
 {
-    memcpy(to, from, size);
+    void *to = (void *)(uintptr_t)dst;
+    NEED(family_of(to) != ORDINARY && family_of(src) != DEVICE, CUDA_ERROR_INVALID_VALUE);
+    memcpy(to, src, size);
+    return CUDA_SUCCESS;
+}
+
+static CUresult to_host(void *dst, CUdeviceptr src, size_t size)
+{
+    const void *from = (const void *)(uintptr_t)src;
+    NEED(family_of(from) != ORDINARY && family_of(dst) != DEVICE, CUDA_ERROR_INVALID_VALUE);
+    memcpy(dst, from, size);
     return CUDA_SUCCESS;
 }
 
 API CUresult cuMemcpyHtoD_v2(CUdeviceptr dst, const void *src, size_t size)
 {
     ENTER(cuMemcpyHtoD_v2);
-    return copy((void *)(uintptr_t)dst, src, size);
+    return to_device(dst, src, size);
 }
 
 API CUresult cuMemcpyHtoD_v2_ptds(CUdeviceptr dst, const void *src, size_t size)
 {
     ENTER(cuMemcpyHtoD_v2_ptds);
-    return copy((void *)(uintptr_t)dst, src, size);
+    return to_device(dst, src, size);
 }
 
 API CUresult cuMemcpyDtoH_v2(void *dst, CUdeviceptr src, size_t size)
 {
     ENTER(cuMemcpyDtoH_v2);
-    return copy(dst, (void *)(uintptr_t)src, size);
+    return to_host(dst, src, size);
+}
+
+API CUresult cuMemcpyDtoD_v2(CUdeviceptr dst, CUdeviceptr src, size_t size)
+{
+    ENTER(cuMemcpyDtoD_v2);
+    memmove((void *)(uintptr_t)dst, (void *)(uintptr_t)src, size);
+    return CUDA_SUCCESS;
 }
 
 API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void *src, size_t size, CUstream stream)
 {
     ENTER(cuMemcpyHtoDAsync_v2);
     (void)stream;
-    return copy((void *)(uintptr_t)dst, src, size);
+    return to_device(dst, src, size);
 }
 
 API CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *box)
@@ -487,6 +576,8 @@ API CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *box)
     char *to = (char *)(uintptr_t)box->dst.device + box->dst.y * box->dst.pitch + box->dst.x;
     const char *from = (const char *)box->src.host + box->src.y * box->src.pitch + box->src.x;
     NEED(box->src.type == CU_MEMORYTYPE_HOST && box->dst.type == CU_MEMORYTYPE_DEVICE, CUDA_ERROR_INVALID_VALUE);
+    NEED(box->src.pitch >= box->width + box->src.x, CUDA_ERROR_INVALID_VALUE);
+    NEED(box->dst.pitch >= box->width + box->dst.x, CUDA_ERROR_INVALID_VALUE);
     for (size_t row = 0; row < box->height; row++)
         memcpy(to + row * box->dst.pitch, from + row * box->src.pitch, box->width);
     return CUDA_SUCCESS;
@@ -495,6 +586,7 @@ API CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *box)
 API CUresult cuMemsetD8_v2(CUdeviceptr dst, unsigned char value, size_t count)
 {
     ENTER(cuMemsetD8_v2);
+    NEED(family_of((void *)(uintptr_t)dst) != ORDINARY, CUDA_ERROR_INVALID_VALUE);
     memset((void *)(uintptr_t)dst, value, count);
     return CUDA_SUCCESS;
 }
@@ -899,6 +991,7 @@ static const struct entry entries[] = {
     ENTRY("cuCtxGetCurrent", 4000, cuCtxGetCurrent),
     ENTRY("cuCtxSynchronize", 2000, cuCtxSynchronize),
     ENTRY("cuModuleLoadData", 2000, cuModuleLoadData),
+    ENTRY("cuModuleLoad", 2000, cuModuleLoad),
     ENTRY("cuModuleLoadDataEx", 2010, cuModuleLoadDataEx),
     ENTRY("cuModuleUnload", 2000, cuModuleUnload),
     ENTRY("cuModuleGetFunction", 2000, cuModuleGetFunction),
@@ -909,10 +1002,13 @@ static const struct entry entries[] = {
     ENTRY("cuMemFree", 3020, cuMemFree_v2),
     ENTRY("cuMemAllocAsync", 11020, cuMemAllocAsync),
     ENTRY("cuMemFreeAsync", 11020, cuMemFreeAsync),
+    ENTRY("cuMemHostAlloc", 2020, cuMemHostAlloc),
+    ENTRY("cuMemFreeHost", 2000, cuMemFreeHost),
     ENTRY("cuMemGetInfo", 3020, cuMemGetInfo_v2),
     ENTRY("cuMemcpyHtoD", 3020, cuMemcpyHtoD_v2),
     ENTRY_PER_THREAD("cuMemcpyHtoD", 7000, cuMemcpyHtoD_v2_ptds),
     ENTRY("cuMemcpyDtoH", 3020, cuMemcpyDtoH_v2),
+    ENTRY("cuMemcpyDtoD", 3020, cuMemcpyDtoD_v2),
     ENTRY("cuMemcpyHtoDAsync", 3020, cuMemcpyHtoDAsync_v2),
     ENTRY("cuMemcpy2D", 3020, cuMemcpy2D_v2),
     ENTRY("cuMemsetD8", 3020, cuMemsetD8_v2),

@@ -20,7 +20,7 @@ def findings(ran: Ran) -> list[Finding]:
     return list(detect_all(derive(ran.trace()), Run(outcome(ran))))
 
 
-@pytest.mark.parametrize("program", ["memory", "tour"])
+@pytest.mark.parametrize("program", ["memory", "tour", "copies"])
 def test_correct_programs_are_silent(kit: Kit, program: str) -> None:
     found = findings(kit.run([kit.program(program)]))
     assert {f.id for f in found} <= {"launch-refused"}, found  # the tour has a launch refused, and looks at the status
@@ -35,6 +35,26 @@ def test_faults_are_told_although_the_run_passed(kit: Kit, what: str, expected: 
     assert ran.returncode == 0
     (one,) = findings(ran)
     assert one.id == expected and one.severity == "error" and one.allocation is not None
+
+
+@pytest.mark.parametrize(
+    ("what", "expected", "severity", "said"),
+    [
+        ("direction", "copy-direction", "error", "an address in ordinary host memory as its destination"),
+        ("pitch", "copy-pitch", "error", "writes 240 bytes of each row from byte 32 of it on, but a row has only 256"),
+        ("overlap", "copy-overlap", "warning", "to a place only 100 bytes on"),
+        ("pageable", "pageable-copy", "info", "ordinary host memory as its source"),
+        ("twice", "use-of-released-object", "error", "released it once more"),
+        ("inside", "wrong-free", "error", "256 bytes into memory #1"),
+        ("family", "wrong-free", "error", "which cuMemHostAlloc made; cuMemFreeHost frees that"),
+        ("host", "wrong-free", "error", "an address in ordinary host memory"),
+    ],
+)
+def test_copies_and_frees(kit: Kit, what: str, expected: str, severity: str, said: str) -> None:
+    ran = kit.run([kit.program("copies"), what])
+    (one,) = [f for f in findings(ran) if f.id != "failed-call"]
+    assert (one.id, one.severity) == (expected, severity) and said in one.message
+    assert ran.returncode == (0 if expected in ("copy-overlap", "pageable-copy") else 1)
 
 
 def test_a_fault_of_the_device_is_not_blamed_on_the_call_that_reports_it(kit: Kit) -> None:

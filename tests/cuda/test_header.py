@@ -136,6 +136,19 @@ def test_structures_are_laid_out_alike(kit: Kit, header: str, schema: dict[str, 
     assert dict(zip(ours, own, strict=True)) == dict(zip(ours, vendor, strict=True))
 
 
+def test_places_in_structures_are_those_of_the_header(header: str, schema: dict[str, Any], tmp_path: Path) -> None:
+    """Boxes of copies name members of the recorded structure by their place."""
+    boxes = {c["name"]: (c["reads"], c["writes"]) for c in schema["call"] if "box(" in c.get("reads", "")}
+    asked, places = [], []
+    for name, sides in boxes.items():
+        structure = "CUDA_MEMCPY3D" if "3D" in name else "CUDA_MEMCPY2D"
+        for end, text in zip(("src", "dst"), sides, strict=True):
+            members = [f"{end}XInBytes", *([f"{end}Height"] if "3D" in name else [])]
+            asked += [f"offsetof({structure}, {member})" for member in members]
+            places += [int(place) for place in re.findall(r"copy@(\d+)", text)]
+    assert len(boxes) == 7 and numbers(tmp_path, "places", [ALL, "-I", header], "<cuda.h>", asked) == places
+
+
 def test_the_fake_driver_has_nothing_of_its_own(header: str) -> None:
     """It is compiled against our header, which the tests above compare with the vendor's."""
     text = (ROOT / "tests/cuda/fake_cuda.c").read_text()

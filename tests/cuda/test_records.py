@@ -146,9 +146,12 @@ def test_the_compilers_words_are_kept(trace: Trace, calls: list[Call]) -> None:
 
 
 def test_module_images_and_names_are_kept(trace: Trace, calls: list[Call]) -> None:
-    load = of(calls, "cuModuleLoadData")[0]
-    image = trace.array(load.position, "image")
-    assert image == b"" or image.startswith(b"kernel add")
+    loads = of(calls, "cuModuleLoadData", "cuModuleLoadDataEx", "cuLibraryLoadData")
+    notes = of(calls, "note_image")
+    assert [c.words["image"] for c in notes] == [c.words["image"] for c in loads]
+    assert [c.position for c in notes] == [c.position + 1 for c in loads]
+    begins = [trace.text(c.position).partition("\n")[0] for c in notes]
+    assert begins == ["kernel add 8 8 8 4", "kernel scale 4 4", "kernel pair 4 4", "nonsense"]
     names = [trace.array(c.position, "name").decode() for c in of(calls, "cuModuleGetFunction")]
     assert names == ["add", "mixed", "none", "pair", "missing"]
 

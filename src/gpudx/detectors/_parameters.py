@@ -50,13 +50,20 @@ def label_of(facts: Facts, handle: int, position: int) -> str | None:
     return facts.objects.label(row) if row >= 0 else None
 
 
+def _memory_at(facts: Facts, address: int, position: int) -> str | None:
+    """The allocation that an address lies in, live or not."""
+    row = facts.memory.one(address, position)
+    return facts.objects.label(row) if row >= 0 else None
+
+
 def _parameters(facts: Facts, position: int) -> Iterator[Value]:
     info, words = facts.trace.info(position), facts.trace.record(position)
     for name, kind in info.fields:
         if name == "result" or kind == "handle:event":
             continue
-        value, points = words[name], kind.startswith(("handle", "pointer")) or name == "value"
+        value, points = words[name], kind.startswith(("handle", "pointer", "address")) or name == "value"
         label = label_of(facts, value, position) if kind.startswith("handle") else None
+        label = _memory_at(facts, value, position) if kind == "address" and value else label
         signed = value - (1 << 64) if kind == "signed" and value >> 63 else value
         text = f"{value:#x} ({label})" if label else f"{value:#x}" if points else str(signed)
         yield Value(name, value, text, points, kind.startswith("handle") or name == "value")

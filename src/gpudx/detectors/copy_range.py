@@ -11,7 +11,8 @@ Example:
 Mend it by computing the size of the copy and of the allocation from the same number.
 
 Only memory whose allocation was recorded is judged; mappings that lie side by side count as one. Rows of a pitched copy
-count from the first byte of the first row to the last of the last.
+count from the first byte of the first row to the last of the last. Of host memory only what the driver allocated is
+judged: registered memory is a part of something larger.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import plural
 from gpudx.facts import Facts
+from gpudx.facts.objects import FAMILIES
 from gpudx.facts.ranges import READ
-from gpudx.model import Evidence, Finding
+from gpudx.model import Evidence, Finding, Site
 
 ID = "copy-range"
 I64 = NDArray[np.int64]
@@ -35,16 +37,18 @@ NEIGHBOURS = 4096  # mappings in a row that are followed
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per call and side; repeats are counted."""
-    ranges, table, sizes = facts.ranges, facts.ranges.table, facts.objects.table["size"]
-    rows = np.flatnonzero((ranges.object >= 0) & ranges.live)
-    obj = ranges.object[rows]
-    offset = table["address"][rows] - facts.objects.table["handle"][obj]
-    over = (sizes[obj] > 0) & (offset + table["size"][rows] > sizes[obj])
-    rows = rows[over & (facts.trace.column("end", table["position"][rows]) != 0)]
+    ranges, table = facts.ranges, facts.ranges.table
+    rows = np.flatnonzero(ranges.past & (ranges.live & (~table["host"] | _allocated_host(facts))))
+    rows = rows[facts.trace.column("end", table["position"][rows]) != 0]
     rows = rows[[not _goes_on(facts, int(r)) for r in rows]]
     calls = facts.trace.call[table["position"][rows]]
     for part in groups(rows, calls, table["how"][rows], ranges.object[rows]):
         yield _finding(facts, int(part[0]), len(part))
+
+
+def _allocated_host(facts: Facts) -> NDArray[np.bool_]:
+    """Which ranges lie in host memory that the driver allocated."""
+    return np.append(facts.objects.table["family"] == FAMILIES.index("host"), False)[facts.ranges.object]
 
 
 def _goes_on(facts: Facts, row: int) -> bool:
@@ -63,6 +67,11 @@ def _goes_on(facts: Facts, row: int) -> bool:
     return True
 
 
+def _negative(site: Site, width: int) -> list[Evidence]:
+    """A size that no memory has is a negative number that became a size."""
+    return [Evidence(f"{width:,} is {width - (1 << 64):,} as a signed number", (site.number,))] if width >> 63 else []
+
+
 def _finding(facts: Facts, row: int, count: int) -> Finding:
     entry, obj = facts.ranges.table[row], int(facts.ranges.object[row])
     position, size = int(entry["position"]), int(facts.objects.table["size"][obj])
@@ -78,6 +87,7 @@ def _finding(facts: Facts, row: int, count: int) -> Finding:
         evidence=(
             Evidence(f"{site.call} {did} {plural(int(entry['size']), 'byte')} of {label}{into}", (site.number,)),
             Evidence(f"{label} was made with {plural(size, 'byte')}", (int(facts.objects.table["born"][obj]) + 1,)),
+            *_negative(site, int(entry["width"])),
         ),
         site=site,
         count=count,

@@ -1,8 +1,9 @@
 """A call reported that work before it had failed on the device.
 
 Launches return before they run. A fault on the device is told by whatever call comes next, and by every call after
-that: a copy, a launch of another kernel, a library's start. That call is innocent. What may have faulted is the work
-that no successful wait had shown to be done: the interval from the last one to the report.
+that: a copy, a launch of another kernel, a library's start. That call is innocent; of a copy whose memory is live and
+large enough it is said. What may have faulted is the work that no successful wait had shown to be done: the interval
+from the last one to the report.
 
 Example:
 
@@ -51,6 +52,7 @@ def _finding(facts: Facts, found: Interval) -> Finding:
         message=f"{site.call} reported {site.status}: {said}; {whose}.",
         evidence=(
             Evidence(f"{site.call} answered {site.status}, which reports a fault of earlier work", (site.number,)),
+            *_itself(facts, found.report),
             _since(facts, found),
             *(_told(facts, s) for s in found.suspects[:SHOWN]),
             *_graphs(found),
@@ -121,6 +123,17 @@ def _since(facts: Facts, found: Interval) -> Evidence:
         return Evidence("no wait before it had shown that any work was done")
     name = facts.trace.info(found.since).name
     return Evidence(f"the last wait that showed work to be done well is {name}", (found.since + 1,))
+
+
+def _itself(facts: Facts, report: int) -> list[Evidence]:
+    """That a copy or fill which reports is in order: all the device memory it was given is live and large enough."""
+    ranges, rows = facts.ranges, facts.ranges.at(report)
+    rows = rows[~ranges.table["host"][rows]]
+    good = ranges.live[rows] & ~ranges.past[rows]
+    if not len(rows) or not good.all():
+        return []
+    labels = several(list(dict.fromkeys(facts.objects.label(int(ranges.object[r])) for r in rows)))
+    return [Evidence(f"the call itself is in order: what it was given lies inside {labels}", (report + 1,))]
 
 
 def _told(facts: Facts, one: Suspect) -> Evidence:

@@ -79,7 +79,7 @@ def _may_have_faulted(facts: Facts, launch: int) -> bool:
 
 def _ranges(facts: Facts) -> Iterator[Finding]:
     table, ranges = facts.ranges.table, facts.ranges
-    rows = np.flatnonzero((ranges.object >= 0) & ~ranges.live)
+    rows = np.flatnonzero((ranges.object >= 0) & ~ranges.live & ~table["host"])  # the host may have it again
     for part in groups(rows, facts.trace.call[table["position"][rows]], table["how"][rows]):
         first = int(part[0])
         position, address = int(table["position"][first]), int(table["address"][first])

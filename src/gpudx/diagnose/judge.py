@@ -100,9 +100,7 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
     if finding.severity == "warning":
         return "inconclusive", "This is unusual and came before the failure, but nothing ties the failure to it."
     if surface is None:
-        return _likely(
-            finding, "The program failed after it, without a crash or a failing call that could be tied to it."
-        )
+        return _likely(finding, _without_surface(finding))
     if finding.site and surface.site and not _same_process(finding, surface):
         return "inconclusive", "The fault is in another process than the one that failed."
     if surface.id == REPORTED:
@@ -114,6 +112,12 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
     if _surfaced_in(finding, surface):
         return "confirmed", "The failure surfaced in a call that depends on the faulty one."
     return _likely(finding, "The fault is certain and came before the failure; that it caused it is not shown.")
+
+
+def _without_surface(finding: Finding) -> str:
+    if finding.site and finding.site.status not in (None, "in flight"):
+        return "The driver refused this very call, and the program failed after it; that it failed because of it is not shown."
+    return "The program failed after it, without a crash or a failing call that could be tied to it."
 
 
 def _device_fault(finding: Finding) -> tuple[Status, str]:

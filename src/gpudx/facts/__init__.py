@@ -11,6 +11,7 @@ from gpudx.facts.accesses import derive_accesses
 from gpudx.facts.contexts import Contexts
 from gpudx.facts.errors import Errors
 from gpudx.facts.graphs import Graphs
+from gpudx.facts.images import Images
 from gpudx.facts.kernels import Kernels
 from gpudx.facts.launches import Launches, SetArgs
 from gpudx.facts.memory import Memory
@@ -61,7 +62,11 @@ class Facts:
 
     @cached_property
     def ranges(self) -> Ranges:
-        return Ranges(self.trace, self.memory)
+        return Ranges(self.trace, self.objects, self.memory)
+
+    @cached_property
+    def images(self) -> Images:
+        return Images(self.trace, self.objects)
 
     @cached_property
     def order(self) -> Order:

@@ -56,6 +56,22 @@ class Errors:
         """Failing calls that failed for reasons of their own: those before the first report. After it all calls fail."""
         return self.position[self.position < self.reports[0]] if len(self.reports) else self.position
 
+    @cached_property
+    def refused(self) -> NDArray[np.int64]:
+        """Failing calls whose status says that a value they were given is wrong, without saying which."""
+        return self.own[self._told_by(self.own, "REFUSED")]
+
+    @cached_property
+    def of_images(self) -> NDArray[np.int64]:
+        """Failing calls whose status says that device code could not be loaded or found."""
+        return self.own[self._told_by(self.own, "IMAGE_ERRORS")]
+
+    def image_error(self, position: int) -> str:
+        """What went wrong with device code, a word of its backend's table; "" for other calls."""
+        module = backend_module(self._trace.info(position).api, "statuses")
+        known: dict[int, str] = getattr(module, "IMAGE_ERRORS", {})
+        return known.get(int(self._trace.column("status", np.array([position]))[0]), "")
+
     def device_error(self, position: int) -> str | None:
         """What a report says, in plain words; None for other calls."""
         module = backend_module(self._trace.info(position).api, "statuses")

@@ -345,6 +345,13 @@ class Kernels:
         born = int(self._objects.table["born"][row]) if row >= 0 else -1
         return self.devices.get(self._trace.record(born).get("device", 0)) if born >= 0 else None
 
+    def device_at(self, position: int) -> Device | None:
+        """The device of the context that a call was made in; the only one where the context is not known."""
+        number = self.contexts.device(self.contexts.number(position), position)
+        if number is None and len(self.devices) == 1:
+            return next(iter(self.devices.values()))
+        return self.devices.get(number) if number is not None else None
+
     def options(self, row: int, position: int) -> str:
         """The build options of a kernel object's program, as they were last given before `position`."""
         program = int(self._objects.table["owner"][row]) if row >= 0 else -1

@@ -125,4 +125,9 @@ class Order:
 def _blocks(info: CallInfo) -> bool:
     """Does a copy return only when it is done? Copies from the device to host memory that are given no queue; their
     last field says which default queue they used."""
-    return bool(info.reads and info.host) and not info.writes and not info.name.removesuffix("_v2").endswith("Async")
+    return bool(info.reads and info.host) and not info.writes and not is_queued(info)
+
+
+def is_queued(info: CallInfo) -> bool:
+    """Is a copy asked for in a queue, to be done while the host goes on?"""
+    return info.name.removesuffix("_v2").endswith("Async")

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.errors import UserError
+from gpudx.trace.saturating import times
 from gpudx.trace.schema import KNOWN_VERSION, MAX_SCHEMA_BYTES, CallInfo, TraceSchema
 
 MAGIC = b"gpudxtr1"
@@ -326,12 +327,29 @@ class Trace:
         return dict(zip(self.info(position).numbers, self.numbers(position), strict=False))
 
     def product(self, call: CallInfo, expression: str, positions: I64) -> U64:
-        """ "count*4", "pitch*height" or "size": a product of fields and numbers, at positions of that call."""
+        """ "count*4", "pitch*height", "size" or "copy@80": a product of fields, numbers and words of recorded structures,
+        at positions of that call; the largest number where it passes 64 bits."""
         result = np.ones(len(positions), np.uint64)
-        for factor in expression.split("*"):
-            name = factor.strip()
-            result *= np.uint64(name) if name.isdigit() else self.field(call, name, positions)
+        for factor in (part.strip() for part in expression.split("*")):
+            result = times(result, self._factor(call, factor, positions))
         return result
+
+    def _factor(self, call: CallInfo, name: str, positions: I64) -> U64:
+        array, _, byte = name.partition("@")
+        if array in call.arrays and byte.isdecimal() and len(byte) < 6:
+            return self.content(call, array, int(byte), positions)
+        return np.full(len(positions), name, np.uint64) if name.isdigit() else self.field(call, name, positions)
+
+    def content(self, call: CallInfo, name: str, at: int, positions: I64) -> U64:
+        """The word at byte `at` of array parameter `name`, which stands first in the blob; 0 where it was not recorded."""
+        where, size = (self.column(n, positions).astype(np.int64) for n in ("blob", "blob_bytes"))
+        inside = (where > 0) & (where + size // 8 <= len(self.words8)) & (size >= 16 + at)
+        head = self._heads(where, np.where(inside, where + 1, 0))
+        good = (head & np.uint64(0xFFFFFFFF)) == np.uint64(call.arrays[name][0])
+        good &= inside & ((head >> np.uint64(32)).astype(np.int64) >= at + 8)
+        found = np.zeros(len(positions), np.uint64)
+        found[good] = self.words8[where[good] + 1 + at // 8]
+        return found
 
     @cached_property
     def context(self) -> NDArray[np.uint32]:

@@ -56,6 +56,8 @@ class CallInfo:
     writes: str = ""
     maps: str = ""
     host: str = ""
+    device: str = ""  # the parameters that are device memory in a call that could be given either kind
+    frees: tuple[str, ...] = ()  # families of memory that a call which frees takes
     skip: str = ""
     size: str = ""  # bytes of the created object, as an expression over fields; "": the field `size`
     family: str = ""  # where created memory comes from
@@ -122,6 +124,8 @@ def _call(number: int, row: dict[str, Any]) -> CallInfo:
         writes=str(row.get("writes", "")),
         maps=str(row.get("maps", "")),
         host=str(row.get("host", "")),
+        device=str(row.get("device", "")),
+        frees=tuple(str(row.get("frees", "")).split()),
         skip=str(row.get("skip", "")),
         size=str(row.get("size", "")),
         family=str(row.get("family", "")),

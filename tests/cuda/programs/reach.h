@@ -26,11 +26,12 @@
     X(cuInit, cuInit) X(cuDriverGetVersion, cuDriverGetVersion) X(cuDeviceGet, cuDeviceGet) \
     X(cuDeviceGetCount, cuDeviceGetCount) X(cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain) \
     X(cuCtxCreate, cuCtxCreate_v2) X(cuCtxDestroy, cuCtxDestroy_v2) X(cuCtxSetCurrent, cuCtxSetCurrent) \
-    X(cuCtxSynchronize, cuCtxSynchronize) X(cuModuleLoadData, cuModuleLoadData) \
+    X(cuCtxSynchronize, cuCtxSynchronize) X(cuModuleLoad, cuModuleLoad) X(cuModuleLoadData, cuModuleLoadData) \
     X(cuModuleLoadDataEx, cuModuleLoadDataEx) X(cuModuleUnload, cuModuleUnload) \
     X(cuModuleGetFunction, cuModuleGetFunction) X(cuLibraryLoadData, cuLibraryLoadData) \
     X(cuLibraryGetKernel, cuLibraryGetKernel) X(cuKernelGetFunction, cuKernelGetFunction) \
     X(cuMemAlloc, cuMemAlloc_v2) X(cuMemFree, cuMemFree_v2) X(cuMemAllocAsync, cuMemAllocAsync) \
+    X(cuMemHostAlloc, cuMemHostAlloc) X(cuMemFreeHost, cuMemFreeHost) X(cuMemcpyDtoD, cuMemcpyDtoD_v2) \
     X(cuMemFreeAsync, cuMemFreeAsync) X(cuMemGetInfo, cuMemGetInfo_v2) X(cuMemcpyHtoD, cuMemcpyHtoD_v2) \
     X(cuMemcpyDtoH, cuMemcpyDtoH_v2) X(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2) X(cuMemcpy2D, cuMemcpy2D_v2) \
     X(cuMemsetD8, cuMemsetD8_v2) X(cuPointerGetAttribute, cuPointerGetAttribute) \

@@ -30,6 +30,23 @@ ORDINARY = {
     712: "the host memory was already registered",
 }
 
+# The driver refused a value that the call was given, and does not say which.
+REFUSED = {
+    1: "a value is not one that this call takes",
+    713: "the host memory is not registered",
+}
+# Device code could not be loaded or found; what the words mean is in gpudx.detectors.unusable_image.
+IMAGE_ERRORS = {
+    200: "bad",
+    209: "no-code",
+    218: "bad",
+    221: "no-compiler",
+    222: "too-new",
+    223: "no-compiler",
+    300: "bad",
+    500: "missing",
+}
+
 # What a report means when only one launch can have done it; ids of gpudx.causes.
 CAUSES = {700: "out-of-bounds-access", 716: "misaligned-access"}
 ANY_CAUSE = "device-exception"
