@@ -80,7 +80,8 @@ def _finding(facts: Facts, found: Interval) -> Finding:
 
 def _own_wait(facts: Facts, report: int) -> bool:
     """Was it the recorder that waited, right behind the launch (gpudx run --serialise)? Its calls have no caller."""
-    return int(facts.trace.column("caller", np.array([report]))[0]) == 0
+    waits = facts.trace.info(report).does == "wait"
+    return waits and int(facts.trace.column("caller", np.array([report]))[0]) == 0
 
 
 def _unknown_entries(facts: Facts) -> tuple[CallInfo, ...]:
