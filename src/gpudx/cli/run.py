@@ -26,6 +26,9 @@ def command(
     serialise: Annotated[
         bool, typer.Option("--serialise", help="Wait after each CUDA launch: a device fault is then pinned to its launch.")
     ] = False,
+    stacks: Annotated[
+        bool, typer.Option("--stacks", help="Record the host and Python stack of each launch. Slower.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the case, say nothing.")] = False,
 ) -> None:
     """Run a program, unmodified, and say why it failed.
@@ -37,7 +40,9 @@ def command(
     from gpudx.lab.recorded import end_like
 
     with new_case(case, program[0]) as directory:
-        told = run_and_tell(program, directory, timeout=timeout, keep=keep, quiet=quiet, dump=dump, serialise=serialise)
+        told = run_and_tell(
+            program, directory, timeout=timeout, keep=keep, quiet=quiet, dump=dump, serialise=serialise, stacks=stacks
+        )
     end_like(told.run, error_exitcode if told.case and has_faults(told.case) else None)
 
 

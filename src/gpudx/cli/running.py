@@ -34,10 +34,20 @@ def run_and_tell(
     quiet: bool = False,
     dump: bool = False,
     serialise: bool = False,
+    stacks: bool = False,
     extra_env: Mapping[str, str] | None = None,
 ) -> Told:
     """Run `command`, write the case, report on stderr. A failing analysis never hides how the program ended."""
-    run = run_recorded(command, case_dir, timeout=timeout, keep=keep, dump=dump, serialise=serialise, extra_env=extra_env)
+    run = run_recorded(
+        command,
+        case_dir,
+        timeout=timeout,
+        keep=keep,
+        dump=dump,
+        serialise=serialise,
+        stacks=stacks,
+        extra_env=extra_env,
+    )
     case = _diagnose(run, command, case_dir)
     if case is not None and not quiet:
         tell(case)

@@ -27,6 +27,7 @@ from gpudx.lab.roll import read as read_roll
 
 TRACES = "traces"
 SERIALISE = "GPUDX_SERIALISE"  # native/cuda/launches.c
+STACKS = "GPUDX_STACKS"  # native/core/stacks.c
 HANG = "hang.txt"
 TIMED_OUT = 124  # as coreutils' timeout has it
 STOP_SETTLES_S = 0.05
@@ -71,6 +72,7 @@ def run_recorded(
     keep: str = "16M",
     dump: bool = False,
     serialise: bool = False,
+    stacks: bool = False,
     extra_env: Mapping[str, str] | None = None,
     on_progress: Progress | None = None,
 ) -> RunResult:
@@ -83,6 +85,7 @@ def run_recorded(
     traces = case_dir / TRACES
     env = recorded_environment(native.library(), traces, keep, {**os.environ, **(extra_env or {})}, file, dump)
     env |= {SERIALISE: "1"} if serialise else {}
+    env |= {STACKS: "1"} if stacks else {}
     _make_directory(traces)
     if dump:
         _make_directory(case_dir / DUMPS)
