@@ -100,6 +100,7 @@ def wrapper(call: CudaCall, name: str) -> str:
         f"if ({begin}(&open, GDX_CALL_{call.name}, __builtin_return_address(0))) {{",
         *(f"    {line}" for line in fill_lines(call, own_thread)),
         "    gdx_commit(&open);",
+        *(["    gdx_stack_of_launch(&open);"] if call.verb == "launch_graph" else []),
         "}",
         *hook_call(call, "before"),
         f"CUresult status = gdx_cu_next.{name}({arguments(call)});",

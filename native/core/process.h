@@ -35,7 +35,7 @@ uint32_t gdx_ring_chunks(void);      /* ring size per thread in chunks; 0: keep 
 void gdx_describe_process(struct gdx_header *header);
 
 int gdx_backtrace(void **frames, int room);
-void gdx_warm_backtrace(void);
+void gdx_warm_backtrace(void);       /* may load libgcc_s: not with a lock held */
 char *gdx_read_maps(size_t *bytes);  /* /proc/self/maps; NULL when it cannot be read */
 void gdx_free_maps(char *text);
 

@@ -21,9 +21,10 @@
 
 #include "core/clock.h"
 #include "core/process.h"
+#include "core/stacks.h"
 
-enum { SLOT = sizeof(struct gdx_slot), HEAD = sizeof(struct gdx_chunk), STACKS_MAX = 256, FRAMES_MAX = 48,
-       MAPPED_MAX = 16384, LEDGER_RETRY = 256, PAGE = 4096, UIO_PAGES = 64 };
+enum { SLOT = sizeof(struct gdx_slot), HEAD = sizeof(struct gdx_chunk), STACKS_MAX = 256, MAPPED_MAX = 16384,
+       LEDGER_RETRY = 256, PAGE = 4096, UIO_PAGES = 64 };
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23  /* linux/mman.h; C libraries before glibc 2.35 do not have it */
 #endif
@@ -475,7 +476,7 @@ static struct gdx_lane *enter_thread(void)
     if (lane)
         pthread_setspecific(lane_key, lane);
     if (lane && opened) {
-        gdx_warm_backtrace();  /* may load libgcc_s: not with our lock held */
+        gdx_prepare_stacks();
         keep_maps();
     }
     calm_end(&calm);
@@ -496,7 +497,7 @@ struct gdx_lane *gdx_lane(void)
 
 /* ---- the hot path ---- */
 
-static bool on_other_stack(void)
+bool gdx_on_signal_stack(void)
 {
     stack_t now;
     int saved = errno;
@@ -509,7 +510,7 @@ static bool on_other_stack(void)
  * stack or from further out: whatever is really nested in it lies deeper, or on the signal stack. */
 static bool was_left(uintptr_t earlier, const struct gdx_open *now)
 {
-    return (uintptr_t)now >= earlier && !on_other_stack();
+    return (uintptr_t)now >= earlier && !gdx_on_signal_stack();
 }
 
 static void set_busy(struct gdx_lane *lane, uintptr_t value)
@@ -603,31 +604,19 @@ void gdx_end_quiet(struct gdx_open *open, int32_t status)
         open->lane->depth--;
 }
 
-static void record_stack(const struct gdx_open *failing)
+/* Of a program that goes on failing, the first stacks tell enough. */
+static void stack_of_failure(struct gdx_open *open)
 {
-    if (atomic_fetch_add_explicit(&state->stacks, 1, memory_order_relaxed) >= STACKS_MAX)
+    if (open->slot->flags & GDX_FLAG_stack)
         return;
-    void *frames[FRAMES_MAX];
-    int count = gdx_backtrace(frames, FRAMES_MAX);
-    uint64_t where = failing->file_offset / 8;
-    struct gdx_open open;
-    if (count <= 0 || !gdx_begin(&open, GDX_CALL_note_stack, NULL))
-        return;
-    open.slot->w[0] = where;
-    void *room = gdx_part(&open, GDX_PART_frames, (size_t)count * sizeof *frames);
-    if (room)
-        memcpy(room, frames, (size_t)count * sizeof *frames);
-    gdx_commit(&open);
-    gdx_end_quiet(&open, 0);
+    if (atomic_fetch_add_explicit(&state->stacks, 1, memory_order_relaxed) < STACKS_MAX)
+        gdx_take_stack(open);
 }
 
 void gdx_end(struct gdx_open *open, int32_t status)
 {
-    if (GDX_UNLIKELY(status != 0 && gdx_still_open(open))) {
-        int saved = errno;
-        record_stack(open);
-        errno = saved;
-    }
+    if (GDX_UNLIKELY(status != 0 && gdx_still_open(open)))
+        stack_of_failure(open);
     gdx_end_quiet(open, status);
 }
 
@@ -841,6 +830,7 @@ __attribute__((constructor)) static void load(void)
     if (madvise(page, PAGE, MADV_WIPEONFORK) < 0)
         pthread_atfork(NULL, NULL, wipe);  /* older kernels: children made by the bare system call are not noticed */
     pthread_key_create(&lane_key, give_back);
+    gdx_want_stacks();
     state = page;
     gdx_roll(GDX_ROLL_LOADED, NULL);
 }

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "core/recorder.h"
+#include "core/stacks.h"
 #include "cu_abi.h"
 
 /* Every name the driver exports, in the order of gdx_cu_next; wrapper is NULL where we do not record. */

@@ -73,6 +73,7 @@ static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, c
             put_shape(&open, gdx_cu_queue(queue, own_thread), kernel, SHAPE);                                    \
             gdx_cu_put_arguments(&open, layout, params, extra);                                                  \
             gdx_commit(&open);                                                                                   \
+            gdx_stack_of_launch(&open);                                                                          \
         }                                                                                                        \
         CUresult result = gdx_cu_next.name(kernel, SHAPE_ARGUMENTS, queue, params, extra);                       \
         end(&open, queue, own_thread, layout, kernel, result);                                                   \
@@ -90,6 +91,7 @@ LAUNCH_KERNEL(cuLaunchKernel_ptsz, true)
             put_shape(&open, gdx_cu_queue(queue, own_thread), kernel, SHAPE);                                    \
             gdx_cu_put_arguments(&open, layout, params, NULL);                                                   \
             gdx_commit(&open);                                                                                   \
+            gdx_stack_of_launch(&open);                                                                          \
         }                                                                                                        \
         CUresult result = gdx_cu_next.name(kernel, SHAPE_ARGUMENTS, queue, params);                              \
         end(&open, queue, own_thread, layout, kernel, result);                                                   \
@@ -122,6 +124,7 @@ static void put_config(struct gdx_open *open, const CUlaunchConfig *config, CUfu
             put_config(&open, config, kernel, own_thread);                                                       \
             gdx_cu_put_arguments(&open, layout, params, extra);                                                  \
             gdx_commit(&open);                                                                                   \
+            gdx_stack_of_launch(&open);                                                                          \
         }                                                                                                        \
         CUresult result = gdx_cu_next.name(config, kernel, params, extra);                                       \
         end(&open, result == CUDA_SUCCESS ? config->queue : NULL, own_thread, layout, kernel, result);           \
@@ -139,6 +142,7 @@ static void begin_old(struct gdx_open *open, uint32_t call, CUfunction kernel, i
     put_shape(open, gdx_cu_queue(queue, false), kernel, (struct shape){ (unsigned)x, (unsigned)y, 1, 0, 0, 0, 0 });
     open->slot->flags |= GDX_FLAG_cut;
     gdx_commit(open);
+    gdx_stack_of_launch(open);
 }
 
 CUresult rec_cuLaunch(CUfunction kernel)

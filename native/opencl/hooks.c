@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "core/stacks.h"
+
 struct cl_dispatch gdx_cl_next;
 
 #define WORD(x) ((uint64_t)(uintptr_t)(x))
@@ -424,6 +426,7 @@ cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_u
             gdx_put(&open, 7, waits, (size_t)num_waits * sizeof *waits);
         gdx_cl_put_arguments(&open, kernel);
         gdx_commit(&open);
+        gdx_stack_of_launch(&open);
     }
     cl_int result = gdx_cl_next.clEnqueueNDRangeKernel(queue, kernel, work_dim, global_work_offset, global_work_size,
                                                        local_work_size, num_waits, waits, event);
@@ -447,6 +450,7 @@ cl_int rec_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint num_w
             gdx_put(&open, 3, waits, (size_t)num_waits * sizeof *waits);
         gdx_cl_put_arguments(&open, kernel);
         gdx_commit(&open);
+        gdx_stack_of_launch(&open);
     }
     cl_int result = gdx_cl_next.clEnqueueTask(queue, kernel, num_waits, waits, event);
     if (event && result == CL_SUCCESS && gdx_still_open(&open))

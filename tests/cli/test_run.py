@@ -163,6 +163,12 @@ def test_wrong_use(gpudx_cli: Gpudx, words: tuple[str, ...]) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_stacks_are_asked_for(gpudx_cli: Gpudx) -> None:
+    show = ("--", "sh", "-c", "echo $GPUDX_STACKS")
+    assert gpudx_cli("run", "--stacks", *show).stdout == "1\n"
+    assert gpudx_cli("run", *show).stdout == "\n"
+
+
 def test_wrong_sizes_and_missing_library(gpudx_cli: Gpudx, tmp_path: Path) -> None:
     done = gpudx_cli("run", "--keep", "lots", "--", "true")
     assert done.returncode == 2 and "not a size" in done.stderr

@@ -27,6 +27,12 @@ PROGRAMS = HERE / "programs"
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 LIBRARY_FLAGS = ["-std=gnu11", "-O2", "-g", "-fPIC", "-fvisibility=hidden", *WARNINGS]
 LINK_FLAGS = ["-shared", "-Wl,-z,nodelete,-z,now"]
+# GCC says that TSan does not model fences; the only ones are between a thread and its own signal handlers.
+SANITIZERS = {
+    "plain": [],
+    "address": ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-O1"],
+    "thread": ["-fsanitize=thread", "-O1", "-DUNDER_TSAN", "-Wno-tsan"],
+}
 OURS = ("GPUDX_DIR", "GPUDX_KEEP", "LD_PRELOAD", "OPENCL_LAYERS")
 
 Way = Literal["plain", "symbols", "layer", "linked"]

@@ -6,23 +6,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from native_kit import Kit, Ran
+from native_kit import SANITIZERS, Kit, Ran
 from records import LEDGER_CALL, RING_CALL, gap, read
 
 SMALL = str(512 << 10)  # two chunks
-SANITIZERS = {
-    "plain": [],
-    "address": ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-O1"],
-    "thread": ["-fsanitize=thread", "-O1", "-DUNDER_TSAN"],
-}
 
 
 @pytest.fixture(scope="session", params=list(SANITIZERS))
 def driver(kit: Kit, request: pytest.FixtureRequest) -> Path:
     """The core driver, as it is and with each sanitizer."""
-    # GCC says that TSan does not model fences; the only ones are between a thread and its own signal handlers.
-    quiet = ["-Wno-tsan"] if request.param == "thread" else []
-    return kit.linked("core_driver", *SANITIZERS[request.param], *quiet, name=f"core_driver-{request.param}")
+    return kit.linked("core_driver", *SANITIZERS[request.param], name=f"core_driver-{request.param}")
 
 
 def drive(kit: Kit, driver: Path, *arguments: object, keep: str = "") -> Ran:

@@ -11,10 +11,10 @@ from sample_cases import BLIND, DIAGNOSIS, EMPTY, FINDING, FULL, PASSED
 
 from gpudx import casefile
 from gpudx.errors import UserError
-from gpudx.model import Case, Evidence, Instrument, Outcome, ProcessInfo
+from gpudx.model import Case, Diagnosis, Evidence, Instrument, Outcome, ProcessInfo
 from gpudx.report import Page, formats, render
 from gpudx.report.markdown import escape
-from gpudx.report.outline import needs_report, one_line, outline
+from gpudx.report.outline import WITH_STACKS, needs_report, one_line, outline
 from gpudx.report.safe import clean, full
 
 EVIL = "k\x1b[2J\x1b]0;x\x07\r\n[bold]*_`|<script>alert(1)</script>\u202e\u2028\x9b31m\udcff"
@@ -108,6 +108,27 @@ def test_the_victim_is_not_repeated_when_it_is_the_guilty_call() -> None:
     text = render(replace(FULL, diagnosis=(replace(DIAGNOSIS, victim=elsewhere),)), "terminal")
     assert "clFinish, call number 5,000" in text
     assert "101 of process 100" in text
+
+
+def test_the_stack_of_a_launch_is_named_as_such() -> None:
+    assert DIAGNOSIS.guilty
+    assert "Host stack of the launch, innermost first:" in render(FULL, "terminal")
+    other = replace(DIAGNOSIS, guilty=replace(DIAGNOSIS.guilty, launch=None))
+    assert "Host stack, innermost first:" in render(replace(FULL, diagnosis=(other,)), "terminal")
+
+
+def test_a_launch_without_a_stack_gives_the_advice_once() -> None:
+    assert DIAGNOSIS.guilty
+    bare = replace(DIAGNOSIS, guilty=replace(DIAGNOSIS.guilty, host_stack=()))
+    likely = replace(bare, status="likely")
+
+    def advice(*entries: Diagnosis) -> int:
+        return " ".join(render(replace(FULL, diagnosis=entries), "terminal").split()).count(WITH_STACKS)
+
+    assert advice(DIAGNOSIS) == 0  # it has a stack
+    assert advice(bare) == advice(bare, likely) == advice(DIAGNOSIS, likely) == 1
+    assert advice(replace(DIAGNOSIS, guilty=None)) == 0
+    assert advice(replace(bare, guilty=replace(DIAGNOSIS.guilty, launch=None, host_stack=()))) == 0  # no launch
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,9 @@ class OpenCL:
         """One of tests/detectors/programs, recorded."""
         return self.record([self.build([PROGRAMS / f"{program}.c"]), *arguments], timeout=timeout)
 
-    def record(self, command: Sequence[str | Path], *, timeout: float | None = None) -> Recorded:
+    def record(
+        self, command: Sequence[str | Path], *, timeout: float | None = None, env: Mapping[str, str] | None = None
+    ) -> Recorded:
         """Any command, recorded. With a timeout, a program that is not over by then counts as hanging."""
         self._runs += 1
         traces = self.folder / f"traces-{self._runs}"
@@ -142,7 +144,7 @@ class OpenCL:
         began = time.monotonic()
         process = subprocess.Popen(
             [str(part) for part in command],
-            env=self._environment(traces),
+            env={**self._environment(traces), **(env or {})},
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -59,6 +59,9 @@ def command(
         bool,
         typer.Option("--serialise", help="Wait after each CUDA launch: a device fault is then pinned to its launch."),
     ] = False,
+    stacks: Annotated[
+        bool, typer.Option("--stacks", help="Record the host and Python stack of each launch. Slower.")
+    ] = False,
     sanitize: Annotated[
         str | None,
         typer.Option(
@@ -98,6 +101,7 @@ def command(
             quiet=quiet,
             dump=dump,
             serialise=serialise,
+            stacks=stacks,
             sanitizer=sanitizer,
         )
     end_like(told.run, error_exitcode if told.case and has_faults(told.case) else None)

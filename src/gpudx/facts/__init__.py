@@ -20,6 +20,7 @@ from gpudx.facts.objects import Objects, derive_objects
 from gpudx.facts.order import Order
 from gpudx.facts.ranges import Ranges
 from gpudx.facts.sites import Sites
+from gpudx.facts.stacks import Stacks
 from gpudx.facts.symbols import Symbols
 from gpudx.trace import Trace
 
@@ -94,8 +95,12 @@ class Facts:
         return Symbols(self.trace.maps)
 
     @cached_property
+    def stacks(self) -> Stacks:
+        return Stacks(self.trace)
+
+    @cached_property
     def sites(self) -> Sites:
-        return Sites(self.trace, self.objects, self.kernels, self.launches, self.errors, self.symbols)
+        return Sites(self.trace, self.objects, self.kernels, self.launches, self.errors, self.symbols, self.stacks)
 
 
 def derive(trace: Trace) -> Facts:

@@ -85,17 +85,3 @@ class Errors:
         status = int(self._trace.column("status", np.array([position]))[0])
         known: dict[int, str] = getattr(module, "CAUSES", {})
         return known.get(status, str(getattr(module, "ANY_CAUSE", ""))) if self.device_error(position) else ""
-
-    @cached_property
-    def stacks(self) -> dict[int, tuple[int, ...]]:
-        """Host stacks of failing calls by position, as return addresses, innermost first."""
-        note = self._trace.schema.by_name("note_stack")
-        if note is None or not len(self.position):
-            return {}
-        by_address = dict(zip(self._trace.slot_address(self.position).tolist(), self.position.tolist(), strict=True))
-        found = {}
-        for at in map(int, self._trace.select(note)):
-            of = by_address.get(self._trace.record(at)["of"])
-            if of is not None:
-                found[of] = self._trace.numbers(at, "frames")
-        return found

@@ -8,6 +8,7 @@ from gpudx.facts.errors import Errors
 from gpudx.facts.kernels import Kernels
 from gpudx.facts.launches import Launches
 from gpudx.facts.objects import Objects
+from gpudx.facts.stacks import Stack, Stacks
 from gpudx.facts.symbols import Symbols
 from gpudx.facts.unwind import frames_of, host_stack
 from gpudx.model import Site
@@ -18,10 +19,17 @@ class Sites:
     """Makes a Site of a position. Slow (it reads debug information), so only for what is reported."""
 
     def __init__(
-        self, trace: Trace, objects: Objects, kernels: Kernels, launches: Launches, errors: Errors, symbols: Symbols
+        self,
+        trace: Trace,
+        objects: Objects,
+        kernels: Kernels,
+        launches: Launches,
+        errors: Errors,
+        symbols: Symbols,
+        stacks: Stacks,
     ) -> None:
         self._trace, self._objects, self._kernels, self._launches = trace, objects, kernels, launches
-        self._errors, self._symbols = errors, symbols
+        self._errors, self._symbols, self._stacks = errors, symbols, stacks
 
     def at(self, position: int, *, argument: int | None = None, value: int | None = None) -> Site:
         """The call at `position`, with the argument and value a finding is about."""
@@ -33,6 +41,7 @@ class Sites:
         declared = kernel.args.get(argument) if kernel and argument is not None else None
         in_flight = int(self._trace.column("end", one)[0]) == 0
         failed = int(self._trace.column("status", one)[0]) != 0
+        stack = self._stacks.at(position)
         return Site(
             call=info.name,
             number=position + 1,
@@ -45,8 +54,8 @@ class Sites:
             argument_name=declared.name if declared else None,
             value=None if value is None else f"{value:#x}",
             status="in flight" if in_flight else self._errors.status_name(position) if failed else None,
-            source=self._source(position),
-            host_stack=self._stack(position),
+            source=(stack.source if stack else None) or self._source(position),
+            host_stack=self._host_stack(position, stack),
         )
 
     def _kernel_row(self, position: int) -> int:
@@ -60,10 +69,11 @@ class Sites:
         caller = int(self._trace.column("caller", np.array([position]))[0])
         return self._symbols.source(caller) if caller else None
 
-    def _stack(self, position: int) -> tuple[str, ...]:
+    def _host_stack(self, position: int, stack: Stack | None) -> tuple[str, ...]:
+        """Python frames first, then native ones: as the thread died where it did, else as recorded."""
+        python = stack.python_lines if stack else ()
         words = self._trace.last_words
         in_flight = int(self._trace.column("end", np.array([position]))[0]) == 0
         if in_flight and words and words.tid == int(self._trace.column("tid", np.array([position]))[0]):
-            return host_stack(self._trace)
-        addresses = self._errors.stacks.get(position)
-        return frames_of(self._trace, addresses) if addresses else ()
+            return (*python, *host_stack(self._trace))
+        return (*python, *frames_of(self._trace, stack.addresses)) if stack else ()

@@ -28,6 +28,7 @@ from gpudx.lab.sanitized import Inner, Sanitized, Sanitizer
 
 TRACES = "traces"
 SERIALISE = "GPUDX_SERIALISE"  # native/cuda/launches.c
+STACKS = "GPUDX_STACKS"  # native/core/stacks.c
 HANG = "hang.txt"
 TIMED_OUT = 124  # as coreutils' timeout has it
 STOP_SETTLES_S = 0.05
@@ -75,6 +76,7 @@ def run_recorded(
     keep: str = "16M",
     dump: bool = False,
     serialise: bool = False,
+    stacks: bool = False,
     sanitizer: Sanitizer | None = None,
     extra_env: Mapping[str, str] | None = None,
     on_progress: Progress | None = None,
@@ -88,6 +90,7 @@ def run_recorded(
     traces = case_dir / TRACES
     env = recorded_environment(native.library(), traces, keep, {**os.environ, **(extra_env or {})}, file, dump)
     env |= {SERIALISE: "1"} if serialise else {}
+    env |= {STACKS: "1"} if stacks else {}
     _make_directory(traces)
     if dump:
         _make_directory(case_dir / DUMPS)

@@ -16,6 +16,7 @@ RECORDER = "recorder"
 MOST_PER_SEVERITY = 10
 MOST_FRAMES = 12
 MOST_FULL_DIAGNOSES = 3
+WITH_STACKS = "Run it again with --stacks to see the host and Python lines that made this launch."
 
 VERDICTS = {
     "confirmed": "CONFIRMED",
@@ -117,21 +118,32 @@ def _capital(text: str) -> str:
 def _story(case: Case) -> Iterator[Section]:
     """The diagnoses, best first: the best in full, other faults after it, the rest as a list."""
     told = [entry for entry in case.diagnosis if entry.status in ("confirmed", "likely")][:MOST_FULL_DIAGNOSES]
+    advised = next((entry for entry in [*case.diagnosis[:1], *told] if _lacks_stack(entry.guilty)), None)
     if case.diagnosis:
-        yield from _diagnosis(case.diagnosis[0])
+        yield from _diagnosis(case.diagnosis[0], _steps(case.diagnosis[0], advised))
     for entry in told:
         if entry is not case.diagnosis[0]:
-            yield _another(entry)
+            yield _another(entry, _steps(entry, advised))
     rest = [e for e in case.diagnosis[1:] if not any(e is other for other in told)]
     yield Section("Also considered", _bullets([_in_short(entry) for entry in rest]))
 
 
-def _diagnosis(entry: Diagnosis) -> Iterator[Section]:
+def _lacks_stack(guilty: Guilty | None) -> bool:
+    """Is it a launch that is not known to have been made from any line?"""
+    return guilty is not None and guilty.launch is not None and not guilty.host_stack
+
+
+def _steps(entry: Diagnosis, advised: Diagnosis | None) -> list[str]:
+    """What to do next; the advice to record stacks is given once."""
+    return [*entry.fix, *([WITH_STACKS] if entry is advised else [])]
+
+
+def _diagnosis(entry: Diagnosis, steps: list[str]) -> Iterator[Section]:
     where: tuple[Block, ...] = _where(entry.guilty) if entry.guilty else ()
     yield Section("Where it went wrong", where)
     yield Section("How we know", _evidence(entry.evidence) + _paragraph(entry.reason))
     yield Section("What would have proved this wrong", _paragraph(entry.refutes_if))
-    yield Section("What to do next", _bullets(list(entry.fix), numbered=len(entry.fix) > 1))
+    yield Section("What to do next", _bullets(steps, numbered=len(steps) > 1))
     if entry.victim:
         yield Section("Where it surfaced", _paragraph(entry.victim.description) + _surfaced(entry))
     yield Section("Seen, but not counted", _evidence(entry.not_counted))
@@ -144,12 +156,12 @@ def _surfaced(entry: Diagnosis) -> tuple[Block, ...]:
     return () if same else _site_rows(site)
 
 
-def _another(entry: Diagnosis) -> Section:
+def _another(entry: Diagnosis, steps: list[str]) -> Section:
     blocks = (
         *_paragraph(entry.summary),
         *(_where(entry.guilty) if entry.guilty else ()),
         *_evidence(entry.evidence),
-        *_bullets(list(entry.fix)),
+        *_bullets(steps),
     )
     return Section(f"Another cause: {entry.cause} ({entry.status})", blocks)
 
@@ -171,7 +183,7 @@ def _where(guilty: Guilty) -> tuple[Block, ...]:
         ("buffer", f"{memory.id}{size}, {memory.state}" if memory else None),
         ("source", guilty.source),
     ]
-    return (*_rows(rows), *_stack(guilty.host_stack))
+    return (*_rows(rows), *_stack(guilty.host_stack, " of the launch" if guilty.launch is not None else ""))
 
 
 def _site_rows(site: Site | None) -> tuple[Block, ...]:
@@ -194,12 +206,12 @@ def _argument(index: int | None, name: str | None) -> str | None:
     return f"{index} ({name})" if name else str(index)
 
 
-def _stack(frames: tuple[str, ...]) -> tuple[Block, ...]:
+def _stack(frames: tuple[str, ...], of: str = "") -> tuple[Block, ...]:
     if not frames:
         return ()
     shown = frames[:MOST_FRAMES]
     more = [f"... {len(frames) - len(shown)} more"] if len(frames) > len(shown) else []
-    return (Paragraph("Host stack, innermost first:"), Code((*shown, *more)))
+    return (Paragraph(f"Host stack{of}, innermost first:"), Code((*shown, *more)))
 
 
 # ---- the rest ----

@@ -313,6 +313,11 @@ class Trace:
         """A note's text part, or "" if it has none."""
         return self.parts(position).get(self.schema.parts[part], b"").decode("utf-8", "replace")
 
+    def texts(self, position: int, part: str) -> tuple[str, ...]:
+        """The texts of a note's part, each of which ends with a zero byte; none if this trace knows no such part."""
+        data = self.parts(position).get(self.schema.parts.get(part, -1), b"")
+        return tuple(text.decode("utf-8", "replace") for text in data.split(b"\0")[:-1])
+
     def array(self, position: int, name: str) -> bytes:
         """The recorded content of array parameter `name`, b"" if none was recorded."""
         entry = self.info(position).arrays.get(name)

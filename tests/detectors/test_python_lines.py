@@ -1,0 +1,54 @@
+"""Launches of a Python program on a real driver: the guilty one is shown with its Python line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from support.opencl import PROGRAMS, OpenCL, Recorded
+
+from gpudx.diagnose import diagnose
+
+PROGRAM = PROGRAMS / "pyopencl_refused.py"
+LINE = next(i for i, line in enumerate(PROGRAM.read_text().splitlines(), 1) if "# the launch" in line)
+
+
+@pytest.fixture(scope="module")
+def run(opencl: OpenCL) -> Recorded:
+    return opencl.record([sys.executable, PROGRAM], env={"GPUDX_STACKS": "1"})
+
+
+def test_the_guilty_launch_has_its_python_line(run: Recorded) -> None:
+    finding = run.only("launch-refused")
+    assert finding.site and finding.site.source == f"{PROGRAM}:{LINE}"
+    best = diagnose(run.findings, run.outcome)[0]
+    assert best.guilty and best.guilty.source == f"{PROGRAM}:{LINE}"
+    python = [line for line in best.guilty.host_stack if line.endswith("(python)")]
+    assert f"pyopencl_refused.py:{LINE} in scale (python)" in python
+    assert python[-1].endswith("in <module> (python)")
+    assert len(best.guilty.host_stack) > len(python)
+
+
+def test_every_launch_of_two_threads_has_it(run: Recorded) -> None:
+    facts = run.facts
+    assert len(set(facts.launches.tid.tolist())) == 3
+    found = [facts.stacks.at(int(position)) for position in facts.launches.position]
+    assert {stack.source for stack in found if stack} == {f"{PROGRAM}:{LINE}"}
+    assert all(stack and stack.addresses for stack in found)
+
+
+def test_the_program_shows_the_same_as_without(opencl: OpenCL, run: Recorded) -> None:
+    plain = opencl.record([sys.executable, PROGRAM])
+    assert (plain.output, replace(plain.outcome, duration_s=0)) == (run.output, replace(run.outcome, duration_s=0))
+    alone = subprocess.run([sys.executable, PROGRAM], capture_output=True, text=True, check=False)
+    assert (alone.stdout + alone.stderr, alone.returncode) == (run.output, run.outcome.exit_code)
+
+
+def test_off_unless_asked_for(opencl: OpenCL) -> None:
+    facts = opencl.record([sys.executable, PROGRAM]).facts
+    *passed, refused = map(int, facts.launches.position)
+    assert not any(facts.stacks.at(position) for position in passed)
+    stack = facts.stacks.at(refused)
+    assert stack and stack.addresses and not stack.python
