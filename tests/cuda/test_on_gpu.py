@@ -20,6 +20,8 @@ TOOLKIT = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/cuda/bin"])
 CORRECT = ("vector_add", "async_alloc", "by_value", "graph_capture", "managed", "multi_stream", "virtual_memory")
 INCIDENTS = sorted(name for name, incident in every().items() if incident.backend == "cuda")
 
+Words = tuple[str, ...]
+
 pytestmark = pytest.mark.gpu
 
 
@@ -54,23 +56,23 @@ class Gpu:
     def __init__(self, folder: Path, nvcc: str) -> None:
         self.folder, self.nvcc = folder, nvcc
 
-    def program(self, name: str) -> Path:
+    def program(self, name: str, code: str = "-arch=native") -> Path:
         target = self.folder / name
         if not target.exists():
-            words = [self.nvcc, "-O2", "-lineinfo", "-arch=native", str(HERE / f"{name}.cu"), "-o", str(target)]
+            words = [self.nvcc, "-O2", "-lineinfo", code, str(HERE / f"{name}.cu"), "-o", str(target)]
             built = subprocess.run(words, capture_output=True, text=True)
             assert built.returncode == 0, built.stderr
         return target
 
-    def run(self, name: str, *options: str, plainly: bool = True) -> Ran:
-        program = self.program(name)
+    def run(self, name: str, *options: str, plainly: bool = True, code: str = "-arch=native", words: Words = ()) -> Ran:
+        program = [str(self.program(name, code)), *words] if (HERE / f"{name}.cu").exists() else list(words)
         plain = (0, "", "")
         if plainly:
-            done = subprocess.run([program], capture_output=True, text=True, timeout=60)
+            done = subprocess.run(program, capture_output=True, text=True, timeout=60)
             plain = (done.returncode, done.stdout, done.stderr)
         case = self.folder / f"case-{name}-{len(list(self.folder.glob('case-*')))}"
-        words = [sys.executable, "-m", "gpudx", "run", "--case", str(case), *options, "--", str(program)]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+        command = [sys.executable, "-m", "gpudx", "run", "--case", str(case), *options, "--", *program]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         return Ran(plain, (done.returncode, done.stdout), json.loads((case / "case.json").read_text()))
 
 
@@ -137,6 +139,62 @@ def test_a_refused_launch_names_every_limit_and_no_other(gpu: Gpu) -> None:
     ran = gpu.run("refused")
     told = [f["message"] for f in ran.case["findings"] if f["id"] == "launch-refused"]
     assert len(told) == 4 and any("2,048" in text for text in told) and any("1,048,576" in text for text in told)
+
+
+@pytest.mark.parametrize(
+    ("name", "check", "cause", "kernel", "passes"),
+    [
+        ("illegal_access", "memcheck", "out-of-bounds-access", "bad", False),
+        ("racy", "racecheck", "race-in-kernel", "turn_round", True),
+        ("vector_add", "memcheck", None, None, True),
+        ("vector_add", "synccheck", None, None, True),
+    ],
+)
+def test_a_sanitized_run(gpu: Gpu, name: str, check: str, cause: str | None, kernel: str | None, passes: bool) -> None:
+    ran = gpu.run(name, f"--sanitize={check}")
+    (tool,) = [one for one in ran.case["instruments"] if one["name"].startswith("compute-sanitizer")]
+    assert tool["state"] == "live" and (ran.recorded[0] == 0) == passes
+    if cause is None:
+        assert ran.errors == [] and ran.recorded == ran.plain[:2]
+    else:
+        assert (ran.best["cause"], ran.best["status"], ran.best["guilty"]["kernel"]) == (cause, "confirmed", kernel)
+
+
+def test_an_image_for_another_device_is_named(gpu: Gpu) -> None:
+    best = gpu.run("wrong_arch", code="-gencode=arch=compute_75,code=sm_75").best
+    assert (best["cause"], best["status"]) == ("wrong-architecture", "confirmed") and "sm_75" in best["summary"]
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "cause"),
+    [
+        ("bad_free", ("inside",), "wrong-free"),
+        ("bad_free", ("pinned",), "wrong-free"),
+        ("bad_free", ("none",), None),
+        ("overlap", (), "copy-overlap"),
+        ("overlap", ("twin",), None),
+    ],
+)
+def test_copies_and_frees(gpu: Gpu, name: str, words: Words, cause: str | None) -> None:
+    ran = gpu.run(name, words=words)
+    assert ran.recorded == ran.plain[:2]
+    assert ran.best["cause"] == cause if cause else ran.errors == []
+
+
+def test_the_python_line_of_a_launch(gpu: Gpu, tmp_path: Path) -> None:
+    if (
+        shutil.which("python3") is None
+        or subprocess.run(["python3", "-c", "import torch"], capture_output=True).returncode
+    ):
+        pytest.skip("needs torch")
+    script = tmp_path / "pick.py"
+    script.write_text(
+        "import torch\ntable = torch.zeros(8, 4, device='cuda')\ndef pick(index):\n    return table[index]\n"
+        "pick(torch.tensor([99], device='cuda'))\ntorch.cuda.synchronize()\n"
+    )
+    best = gpu.run("torch", "--stacks", "--serialise", plainly=False, words=("python3", str(script))).best
+    assert (best["cause"], best["status"]) == ("device-assertion", "confirmed")
+    assert any("pick.py:4 in pick (python)" in frame for frame in best["guilty"]["host_stack"])
 
 
 @pytest.mark.parametrize("twin", [False, True], ids=["fault", "twin"])

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpudx.backends.mangling import demangle
 from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, memory_details
@@ -137,14 +138,17 @@ def launch_of(fault: Fault, processes: Sequence[Facts]) -> Match | None:
 
 def _launches(fault: Fault, facts: Facts, name: str) -> list[int]:
     """Launches of the kernel whose shape has the block and the thread of the fault, the last first."""
-    rows = facts.launches.find(name)
-    rows = rows if len(rows) else facts.launches.find(bare(demangle(name)))
     block, thread = (box.high if box else None for box in (fault.blocks, fault.threads))
-    return facts.launches.reaching(rows, block, thread).tolist()
+    return facts.launches.reaching(_of_kernel(facts, name), block, thread).tolist()
+
+
+def _of_kernel(facts: Facts, name: str) -> NDArray[np.int64]:
+    rows = facts.launches.find(name)
+    return rows if len(rows) else facts.launches.find(bare(demangle(name)))
 
 
 def _match(fault: Fault, facts: Facts, name: str, rows: list[int], doubt: str) -> Match:
-    which = ""
+    which = " whose grid has this block and thread" if len(rows) < len(_of_kernel(facts, name)) else ""
     if fault.kind in ENDS_CONTEXT:
         left = _not_done(facts, rows)
         doubt = doubt if left else "each launch of it was waited for with success"
