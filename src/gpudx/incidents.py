@@ -87,6 +87,8 @@ def _fault_differences(expect: dict[str, Any], case: Case) -> list[str]:
         return [*found, f"expected {expect.get('cause')}, found no cause"]
     best = case.diagnosis[0]
     seen = {"cause": best.cause, **{name: getattr(best.guilty, name, None) for name in GUILTY_FIELDS}}
+    memory = best.guilty.allocation if best.guilty else None
+    seen["allocation_size"] = memory.size if memory else None
     wrong = [name for name in seen if name in expect and expect[name] != seen[name]]
     return found + [f"expected {name} {expect[name]}, found {seen[name]}" for name in wrong]
 

@@ -126,12 +126,13 @@ def test_no_incidents(tmp_path: Path) -> None:
 def test_differences(folder: Path) -> None:
     incident = incidents.every(folder)["crash"]
     expect = {"cause": DIAGNOSIS.cause, "call": "clSetKernelArg", "kernel": "restore_q4_0", "argument": 1}
-    fitting = replace(incident, expect={**expect, "value": "0x48000", "outcomes": ["signal:SIGSEGV"]})
+    fitting = replace(incident, expect={**expect, "value": "0x48000", "allocation_size": 294912, "outcomes": ["signal:SIGSEGV"]})
     assert incidents.differences(fitting, FULL, False) == []
-    other = replace(incident, expect={**expect, "kernel": "x", "outcomes": ["exit:1", "exit:2"]})
+    other = replace(incident, expect={**expect, "kernel": "x", "allocation_size": 1, "outcomes": ["exit:1", "exit:2"]})
     assert incidents.differences(other, FULL, False) == [
         "expected the program to end with exit:1 or exit:2, it ended with signal:SIGSEGV (a race may need another run)",
         "expected kernel x, found restore_q4_0",
+        "expected allocation_size 1, found 294912",
     ]
     assert incidents.differences(fitting, PASSED, True) == []
     assert len(incidents.differences(fitting, FULL, True)) == 3

@@ -46,15 +46,16 @@ def test_the_reporting_call_is_the_victim(cuda: CudaWorld, tmp_path: Path) -> No
 
 
 def test_the_only_suspicious_launch_is_named(cuda: CudaWorld, tmp_path: Path) -> None:
-    a, b, c = cuda.alloc(64 * 64 * 4), cuda.alloc(64 * 64 * 4), cuda.alloc(50 * 64 * 4)
+    a, b, good, small = (cuda.alloc(4 * n) for n in (64 * 32, 32 * 96, 64 * 96, 50 * 96))
     gemm, scale = cuda.kernel(GEMM, [8, 8, 8, 4, 4, 4]), cuda.kernel(SCALE, [8, 4])
-    cuda.launch(gemm, [c, a, b, 64, 64, 64])
-    cuda.launch(scale, [a, 4096])
+    cuda.launch(gemm, [good, a, b, 64, 96, 32])
+    cuda.launch(gemm, [small, a, b, 64, 96, 32])
+    cuda.launch(scale, [a, 2048])
     cuda.sync(status=700)
     _, told = judged(cuda, tmp_path)
     assert told[0].status == "likely" and told[0].guilty is not None
-    assert (told[0].guilty.kernel, told[0].guilty.argument, told[0].guilty.launch) == ("gemm", 0, 1)
-    assert told[0].guilty.allocation is not None and told[0].guilty.allocation.size == 12800
+    assert (told[0].guilty.kernel, told[0].guilty.argument, told[0].guilty.launch) == ("gemm", 0, 2)
+    assert told[0].guilty.allocation is not None and told[0].guilty.allocation.size == 19200
 
 
 def test_freed_memory_is_likely_and_not_if_it_ended_before(cuda: CudaWorld, tmp_path: Path) -> None:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpudx.detectors._once import once
-from gpudx.detectors._words import argument, plural
+from gpudx.detectors._undersized import Short, object_of, shortages
+from gpudx.detectors._undersized_words import told
+from gpudx.detectors._words import argument
 from gpudx.facts import Facts
 
-FREED, NULL, PAST, SMALL = 8, 4, 2, 1  # how much each oddity weighs
-MOST_FACTORS = 3
+FREED, NULL, PAST, SHORT = 8, 4, 2, 1  # how much each oddity weighs
+OUT_OF_BOUNDS = "out-of-bounds-access"  # the cause that a report of an illegal address means
 MOST_RANKED = 400  # launches that are looked at one by one, the newest
+I64 = NDArray[np.int64]
+Bool = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,12 @@ class Suspect:
     odd: tuple[str, ...]
     argument: int | None = None
     object: int = -1
+    short: tuple[Short, ...] = ()  # arguments with less room than the launch's numbers call for
+
+    @property
+    def only_short(self) -> bool:
+        """Is the size of its memory all that is odd?"""
+        return self.weight == SHORT
 
 
 @dataclass(frozen=True)
@@ -37,7 +47,7 @@ class Interval:
 
     report: int
     since: int
-    suspects: tuple[Suspect, ...]  # most suspicious first, then the newest
+    suspects: tuple[Suspect, ...]  # the most suspicious first, equal ones in order; then the others, newest first
     graphs: tuple[int, ...]  # launches of graphs among it, by position
     count: int = 0  # launches in it; only the newest are ranked
 
@@ -58,29 +68,37 @@ def interval(facts: Facts) -> Interval | None:
     if report is None:
         return None
     launches, graphs = facts.launches, facts.graphs
-    ran = np.flatnonzero((launches.status == 0) & launches.done & ~launches.captured & _same_context(facts, report))
-    ran = ran[facts.order.open(launches.position[ran], launches.queue[ran], report)]
+    running = (launches.status == 0) & launches.done & ~launches.captured & (launches.position < report)
+    open_ = running & facts.order.open(launches.position, launches.queue, report)
+    ran = np.flatnonzero(open_ & _same_context(facts, report))
     started = np.flatnonzero(graphs.status == 0)
     started = started[facts.order.open(graphs.position[started], graphs.queue[started], report)]
-    ranked = [suspect(facts, int(row)) for row in ran[-MOST_RANKED:]]
-    ranked.sort(key=lambda s: (-s.weight, -s.launch))
+    short = _shortages(facts, ran[-MOST_RANKED:], running & ~open_, report)
+    ranked = [suspect(facts, row, short.get(row, ())) for row in ran[-MOST_RANKED:].tolist()]
+    ranked.sort(key=lambda s: (-s.weight, s.launch if s.weight else -s.launch))  # the first that faults stops the rest
     queues = facts.order.pairs(launches.position[ran], launches.queue[ran])
     since = max((facts.order.covered(q, c, report) for q, c in queues), default=-1)
     return Interval(report, since, tuple(ranked), tuple(map(int, graphs.position[started])), len(ran))
 
 
-def _same_context(facts: Facts, report: int) -> np.typing.NDArray[np.bool_]:
+def _same_context(facts: Facts, report: int) -> Bool:
     context = facts.contexts.number(report)
     mine = facts.trace.context[facts.launches.position]
     return (mine == context) | (mine == 0) if context else np.ones(len(mine), bool)
 
 
-def suspect(facts: Facts, launch: int) -> Suspect:
+def _shortages(facts: Facts, launches: I64, ended_well: Bool, report: int) -> dict[int, tuple[Short, ...]]:
+    """Arguments that are too small, by launch: what can have made an illegal address, and no other fault."""
+    illegal = facts.errors.device_cause(report) == OUT_OF_BOUNDS
+    return shortages(facts, launches, ended_well) if illegal else {}
+
+
+def suspect(facts: Facts, launch: int, short: Sequence[Short] = ()) -> Suspect:
     """What is odd about one launch."""
-    found = [*_freed(facts, launch), *_null(facts, launch), *_past(facts, launch), *_small(facts, launch)]
+    found = [*_freed(facts, launch), *_null(facts, launch), *_past(facts, launch), *_short(facts, short)]
     found.sort(key=lambda f: -f[0])
     first = found[0] if found else (0, "", None, -1)
-    return Suspect(launch, sum({f[0] for f in found}), tuple(f[1] for f in found), first[2], first[3])
+    return Suspect(launch, sum({f[0] for f in found}), tuple(f[1] for f in found), first[2], first[3], tuple(short))
 
 
 Odd = tuple[int, str, int | None, int]
@@ -123,35 +141,7 @@ def _past(facts: Facts, launch: int) -> list[Odd]:
     return found
 
 
-def _small(facts: Facts, launch: int) -> list[Odd]:
-    """Memory that no product of the launch's own numbers explains, and that is smaller than the least of two."""
-    counts = _counts(facts, launch)
-    products = sorted(prod(c) for n in range(2, MOST_FACTORS + 1) for c in combinations(counts, n))
-    if not products:
-        return []
-    found = []
-    for value in facts.launches.values(launch):
-        known, obj = value["declared"], int(value["object"])
-        if obj < 0 or known is None or not known.element:
-            continue
-        size = int(facts.objects.table["size"][obj])
-        offset = facts.memory.offset(obj, int.from_bytes(value["bytes"], "little"))
-        room, least = (size - offset) // known.element, products[0]
-        if room < least and room not in counts and room not in products and room > max(counts):
-            text = (
-                f"{_name(facts, launch, known.index)} has room for {plural(room, 'element')} in "
-                f"{facts.objects.label(obj)}, the least product of two of the launch's numbers is {least:,}"
-            )
-            found.append((SMALL, text, known.index, obj))
-    return found
-
-
-def _counts(facts: Facts, launch: int) -> list[int]:
-    """The whole numbers above 1 that a launch was given."""
-    found = []
-    for value in facts.launches.values(launch):
-        known = value["declared"]
-        if known and known.scalar in ("int", "uint", "long", "ulong"):
-            number = int.from_bytes(value["bytes"], "little", signed=known.scalar in ("int", "long"))
-            found += [number] if 1 < number < 1 << 40 else []
-    return found[:8]
+def _short(facts: Facts, short: Sequence[Short]) -> list[Odd]:
+    """If several arguments are short, the numbers may be wrong and not the memory: then none of them is named."""
+    alone = len(short) == 1
+    return [(SHORT, told(facts, s), s.argument if alone else None, object_of(facts, s) if alone else -1) for s in short]

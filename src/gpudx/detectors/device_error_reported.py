@@ -13,6 +13,10 @@ Example:
 
 Mend it by looking at the launches of the interval, the most suspicious first. A wait after each launch makes the
 interval one launch long; a device dump names the launch at once.
+
+What makes a launch suspicious: freed or null memory, a pointer to the end of memory, and, after an illegal address,
+memory that is smaller than a product of the launch's numbers which other launches of the same kernel fit exactly (see
+undersized-buffer). None of it proves that this launch faulted.
 """
 
 from __future__ import annotations
@@ -22,10 +26,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpudx.detectors import Run
-from gpudx.detectors._device_errors import Interval, Suspect, interval
+from gpudx.detectors._device_errors import OUT_OF_BOUNDS, Interval, Suspect, interval
+from gpudx.detectors._undersized import Short
+from gpudx.detectors._undersized_words import brief, fits
 from gpudx.detectors._words import plural, several, site_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding
+from gpudx.model import Evidence, Finding, Site
 from gpudx.trace import CallInfo
 
 ID = "device-error-reported"
@@ -44,7 +50,7 @@ def _finding(facts: Facts, found: Interval) -> Finding:
     said = facts.errors.device_error(found.report)
     count = found.count + len(found.graphs)
     followers = int((facts.errors.position > found.report).sum())
-    single = _single(found)
+    single = _single(facts, found)
     whose = "nothing that was recorded ran before it" if not count else f"the fault is of {_whose(count)} before it"
     return Finding(
         id=ID,
@@ -55,11 +61,12 @@ def _finding(facts: Facts, found: Interval) -> Finding:
             *_itself(facts, found.report),
             _since(facts, found),
             *(_told(facts, s) for s in found.suspects[:SHOWN]),
+            *_fitting(facts, found),
             *_graphs(found),
             *_followers(facts, found, followers),
         ),
         site=site,
-        others=tuple(facts.sites.at(int(facts.launches.position[s.launch]), argument=s.argument) for s in _shown(found)),
+        others=tuple(_site(facts, s) for s in found.suspects[:SHOWN]),
         causes=(ID,),
         allocation=facts.objects.label(single.object) if single and single.object >= 0 else None,
         facts=(("call", site.call), ("status", site.status or "?"), ("kernel", _kernel(facts, single))),
@@ -70,6 +77,7 @@ def _finding(facts: Facts, found: Interval) -> Finding:
             "complete": not facts.trace.gaps and not len(facts.trace.select(_unknown_entries(facts))),
             "launches": found.count,
             "suspicious": len(found.odd),
+            "short": brief(facts, short) if (short := _short(single)) else None,
             "ended_before": _ended_before(facts, found) + 1,
             "followers": followers,
             "own_wait": _own_wait(facts, found.report),
@@ -93,17 +101,44 @@ def _whose(count: int) -> str:
     return "the launch" if count == 1 else f"one of {plural(count, 'launch', 'launches')}"
 
 
-def _single(found: Interval) -> Suspect | None:
+def _single(facts: Facts, found: Interval) -> Suspect | None:
     """The launch that did it, where only one can have or only one is suspicious."""
     if found.graphs:
         return None
-    if found.count == 1 or (len(found.odd) == 1 and found.count == len(found.suspects)):
+    ranked = found.count == len(found.suspects)
+    if found.count == 1 or (ranked and (len(found.odd) == 1 or _of_one_memory(facts, found.odd))):
         return found.suspects[0]
     return None
 
 
-def _shown(found: Interval) -> tuple[Suspect, ...]:
-    return found.suspects[:SHOWN]
+def _of_one_memory(facts: Facts, odd: tuple[Suspect, ...]) -> bool:
+    """Is the same memory too small for all of them, and do they wait for each other? Then the first comes to it first."""
+    memory = {s.object for s in odd}
+    queues = {int(facts.launches.queue[s.launch]) for s in odd}
+    return all(s.only_short for s in odd) and len(memory) == 1 and -1 not in memory and len(queues) == 1
+
+
+def _short(single: Suspect | None) -> Short | None:
+    """The one argument that does not fit by its size."""
+    return single.short[0] if single and len(single.short) == 1 and single.only_short else None
+
+
+def _site(facts: Facts, one: Suspect) -> Site:
+    value = _value(facts, one) if one.short and one.only_short else None
+    return facts.sites.at(int(facts.launches.position[one.launch]), argument=one.argument, value=value)
+
+
+def _value(facts: Facts, one: Suspect) -> int | None:
+    given = (v["bytes"] for v in facts.launches.values(one.launch) if v["index"] == one.argument)
+    return next((int.from_bytes(data, "little") for data in given), None)
+
+
+def _fitting(facts: Facts, found: Interval) -> list[Evidence]:
+    """How the memory of the only launch fits its numbers, argument by argument."""
+    if found.count != 1 or found.graphs or facts.errors.device_cause(found.report) != OUT_OF_BOUNDS:
+        return []
+    launch = found.suspects[0].launch
+    return [Evidence(text, (int(facts.launches.position[launch]) + 1,)) for text in fits(facts, launch)]
 
 
 def _kernel(facts: Facts, single: Suspect | None) -> str:

@@ -233,19 +233,35 @@ def _reported(surface: Finding) -> Diagnosis:
     if single and surface.details.get("launches") == 1:
         return _only_launch(surface, surface.others[0])
     cause = cause_of(surface)
-    odd = "It is the only one with something odd among the launches that may have been running."
     return Diagnosis(
         cause=cause.id,
         status="likely" if single else "inconclusive",
-        summary=surface.message,
+        summary=_likely_summary(surface, surface.others[0]) if single else surface.message,
         guilty=_guilty(surface.others[0], surface) if single else None,
         victim=_innocent(surface),
         evidence=surface.evidence,
         refutes_if=cause.refutes_if,
         fix=cause.fix,
         findings=(surface.fingerprint,),
-        reason=odd if single else "Nothing recorded tells the launches apart.",
+        reason=_why_odd(surface) if single else "Nothing recorded tells the launches apart.",
     )
+
+
+def _why_odd(surface: Finding) -> str:
+    if surface.details.get("suspicious") == 1:
+        return "It is the only one with something odd among the launches that may have been running."
+    return "It is the first of the launches that may have been running with memory too small for them, the same for all."
+
+
+def _likely_summary(surface: Finding, launch: Site) -> str:
+    lead = f"most likely of launch {launch.launch} of kernel {launch.kernel}, where "
+    return _with_size(surface.message, surface, lead)
+
+
+def _with_size(sentence: str, surface: Finding, lead: str = "") -> str:
+    """The sentence with what the sizes say, where they say something."""
+    short = surface.details.get("short")
+    return f"{sentence.rstrip('.')}; {lead}{short}." if short else sentence
 
 
 def _only_launch(surface: Finding, launch: Site) -> Diagnosis:
@@ -255,14 +271,16 @@ def _only_launch(surface: Finding, launch: Site) -> Diagnosis:
     return Diagnosis(
         cause=cause.id,
         status="confirmed" if surface.details.get("complete") else "likely",
-        summary=f"Launch {launch.launch} of kernel {launch.kernel} (call {launch.number}) failed: {said}.",
+        summary=_with_size(
+            f"Launch {launch.launch} of kernel {launch.kernel} (call {launch.number}) failed: {said}.", surface
+        ),
         guilty=_guilty(_with_stack(launch, surface), surface),
         victim=_innocent(surface),
         evidence=surface.evidence,
         refutes_if=cause.refutes_if,
         fix=cause.fix,
         findings=(surface.fingerprint,),
-        reason="It is the only launch between the last wait that went well and the call that reported the fault.",
+        reason=_why_only(surface),
     )
 
 
@@ -271,6 +289,12 @@ def _with_stack(launch: Site, surface: Finding) -> Site:
     if launch.host_stack or not surface.details.get("own_wait") or surface.site is None:
         return launch
     return replace(launch, host_stack=surface.site.host_stack)
+
+
+def _why_only(surface: Finding) -> str:
+    only = "It is the only launch between the last wait that went well and the call that reported the fault."
+    inferred = " Which of its arguments is inferred from sizes: the device did not say."
+    return only + inferred if surface.details.get("short") else only
 
 
 def _innocent(surface: Finding) -> Victim:

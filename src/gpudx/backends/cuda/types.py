@@ -19,7 +19,12 @@ SCALARS = {
 }  # fmt: skip
 INTEGERS = {
     "int": "int", "unsigned int": "uint", "long": "long", "long long": "long", "unsigned long": "ulong",
-    "unsigned long long": "ulong", "short": "short", "unsigned short": "ushort",
+    "unsigned long long": "ulong", "short": "short", "unsigned short": "ushort", "bool": "bool", "char": "char",
+    "signed char": "char", "unsigned char": "uchar",
+}  # fmt: skip
+FLOATS = {
+    "float": "float", "double": "float", "__half": "half", "half": "half", "__nv_bfloat16": "half", "c10::Half": "half",
+    "c10::BFloat16": "half",
 }  # fmt: skip
 VECTOR = re.compile(r"(u?(?:char|short|int|long|longlong)|float|double)([1-4])")
 VECTOR_BASES = {"char": 1, "short": 2, "int": 4, "long": 8, "longlong": 8, "float": 4, "double": 8}
@@ -58,7 +63,7 @@ def _parameter(text: str) -> Parameter:
         pointee = text.rstrip("*&")
         direct = len(text) - len(pointee) == 1
         return Parameter(text, True, direct and pointee.endswith(" const"), _size(pointee) if direct else 8)
-    return Parameter(text, scalar=INTEGERS.get(_bare(text)) or ("float" if _bare(text) in ("float", "double") else None))
+    return Parameter(text, scalar=INTEGERS.get(_bare(text)) or FLOATS.get(_bare(text)))
 
 
 def _bare(text: str) -> str:

@@ -1,0 +1,77 @@
+"""A launch was given memory that is smaller than its own numbers call for.
+
+Sizes are computed in one place and used in another: defaults instead of the model's header, one dimension too few, the
+size of the last batch. The kernel goes by its numbers, past the end of its memory. What it meets there may be another
+buffer, or nothing.
+
+Example:
+
+    hidden = clCreateBuffer(context, 0, rows * 11008 * sizeof(float), NULL, NULL);
+    gemm(hidden, x, weights, rows, 14336, 64);                     // kernel: rows x columns x inner
+
+Mend it by computing the size from the same numbers that the launch is given.
+
+What a kernel does with its numbers is not recorded. They are held against a launch only if a product of them is the
+exact size of the same argument's memory in other launches of this kernel, with different sizes; or if all memory of
+another launch is that of three matrices (p x q, q x r, p x r) and in this launch that of two. It stays silent if
+anything else explains the size, and for kernels that are given structures or pointers to whole numbers beside it. And it
+is told only of a process that a kernel on its own processor may have crashed; a fault that a device reports is told with
+the launches that may have made it, see device-error-reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gpudx.detectors import Run
+from gpudx.detectors._device_errors import OUT_OF_BOUNDS
+from gpudx.detectors._in_flight import all_pending
+from gpudx.detectors._undersized import Short, object_of, shortages
+from gpudx.detectors._undersized_words import told
+from gpudx.detectors._words import argument, plural
+from gpudx.facts import Facts
+from gpudx.model import Evidence, Finding
+
+ID = "undersized-buffer"
+CRASHES = ("SIGSEGV", "SIGBUS")
+MOST = 5
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding per kernel and argument, at most MOST."""
+    if run.outcome.signal not in CRASHES or facts.trace.ended:
+        return
+    launches = facts.launches
+    open_ = np.isin(launches.position, all_pending(facts)) & ~launches.by_address
+    found = shortages(facts, np.flatnonzero(open_), (launches.status == 0) & launches.done & ~open_)
+    first: dict[tuple[int, int], Short] = {}
+    for launch in sorted(found):
+        for one in found[launch]:
+            first.setdefault((int(launches.kernel_row[launch]), one.argument), one)
+    for one in list(first.values())[:MOST]:
+        yield _finding(facts, one)
+
+
+def _finding(facts: Facts, one: Short) -> Finding:
+    row, position = int(facts.launches.kernel_row[one.launch]), int(facts.launches.position[one.launch])
+    memory, site = object_of(facts, one), facts.sites.at(position, argument=one.argument)
+    label = facts.objects.label(memory)
+    return Finding(
+        id=ID,
+        severity="warning",
+        message=(
+            f"Kernel {site.kernel} was given {label} as {argument(facts, row, one.argument)}, which is "
+            f"{plural(one.missing, 'byte')} less than its numbers call for."
+        ),
+        evidence=(
+            Evidence(told(facts, one), (site.number,)),
+            Evidence("no wait had shown that this launch was done when the process crashed", (site.number,)),
+        ),
+        site=site,
+        allocation=label,
+        causes=(OUT_OF_BOUNDS,),
+        facts=(("kernel", site.kernel or "?"), ("argument", str(one.argument))),
+        details={"allocation_size": int(facts.objects.table["size"][memory]), "missing": one.missing},
+    )
