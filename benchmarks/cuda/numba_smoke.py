@@ -10,6 +10,8 @@ import sys
 try:
     import numpy
     from numba import cuda, float32
+
+    _ = numpy.row_stack  # looked up when the first kernel is compiled
 except (ImportError, AttributeError) as error:  # numba uses names that newer numpy versions have dropped
     print(f"skipped: numba cannot be imported: {error}")
     sys.exit(77)

@@ -56,16 +56,18 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 
 
 def _launches(facts: Facts, function: str) -> list[int]:
-    """Positions of the launches of this kernel that may have been running, the latest first."""
+    """Positions of the launches that may have met it, the latest first: those of this kernel, or the only one there is."""
     found = interval(facts)
     rows = [s.launch for s in found.suspects] if found else []
     mine = [row for row in rows if facts.messages.same_function(function, facts.launches.name(row))]
+    if found and not mine and found.count == 1 and not found.graphs:
+        mine = rows
     return sorted((int(facts.launches.position[row]) for row in mine), reverse=True)
 
 
 def _which(launches: list[int]) -> Iterator[Evidence]:
     if len(launches) == 1:
-        yield Evidence("it is the only launch of this kernel that may have been running", (launches[0] + 1,))
+        yield Evidence("no other launch that may have been running can have met it", (launches[0] + 1,))
     elif launches:
         text = f"{plural(len(launches), 'launch', 'launches')} of this kernel may have been running"
         yield Evidence(text, tuple(p + 1 for p in launches[:8]))
