@@ -35,6 +35,7 @@ def run_and_tell(
     quiet: bool = False,
     dump: bool = False,
     serialise: bool = False,
+    fence: str | None = None,
     sanitizer: Sanitizer | None = None,
     extra_env: Mapping[str, str] | None = None,
 ) -> Told:
@@ -46,6 +47,7 @@ def run_and_tell(
         keep=keep,
         dump=dump,
         serialise=serialise,
+        fence=fence,
         sanitizer=sanitizer,
         extra_env=extra_env,
     )
