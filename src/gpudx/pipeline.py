@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gpudx import __version__, casefile, native
 from gpudx.detectors import Run, detect_all
-from gpudx.diagnose import device_faults, diagnose, sanitizer_runs
+from gpudx.diagnose import device_faults, diagnose, fenced_runs, sanitizer_runs
 from gpudx.diagnose.judge import unexplained
 from gpudx.errors import UserError
 from gpudx.evidence import cuda_coredump
@@ -38,6 +38,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path) -> Case
     presence = loaded.judge(run, lambda path: program.inspect(path, native.library()), _ended(traces))
     dumps, unread = _dumps(case_dir / DUMPS)
     checked, sanitized, unchecked = _sanitized(run, facts, command, case_dir)
+    fenced = (fenced_runs.instrument(run.fence, facts),) if run.fence else ()
     findings = merge([*find(facts, outcome), *_device_faults(dumps, facts, outcome), *sanitized])
     unreadable += unread
     calls, launches = sum(map(len, traces)), sum(len(f.launches) for f in facts)
@@ -47,7 +48,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path) -> Case
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         version=__version__,
         outcome=outcome,
-        instruments=(*loaded.instruments(presence, calls, launches), *checked),
+        instruments=(*loaded.instruments(presence, calls, launches), *checked, *fenced),
         processes=tuple(_process(f, case_dir) for f in facts),
         findings=findings,
         diagnosis=_diagnosis(findings, outcome, presence, calls),
@@ -89,7 +90,7 @@ def _sanitized(
 ) -> tuple[tuple[Instrument, ...], tuple[Finding, ...], tuple[str, ...]]:
     """Of a run under a sanitizer: the tool as an instrument, what it found, and what was not checked."""
     if run.sanitized is None:
-        return (), (), NOT_CHECKED
+        return (), (), fenced_runs.UNSEEN if run.fence else NOT_CHECKED
     reports = sanitizer_runs.read(case_dir)
     tool = sanitizer_runs.instrument(run.sanitized, reports, len(facts))
     found = tuple(sanitizer_runs.findings(run.sanitized, reports, facts, command))
@@ -165,5 +166,5 @@ def _observation(run: RunResult, outcome: Outcome) -> Observation:
     failed = outcome.kind in FAILED_OUTCOMES
     ended: OutcomeName = "passed" if outcome.kind == "passed" else "not reached"
     name: OutcomeName = "timeout" if outcome.kind == "timeout" else "reproduced" if failed else ended
-    how = run.sanitized.sanitizer.check if run.sanitized else "recorded"
+    how = run.sanitized.sanitizer.check if run.sanitized else "fenced" if run.fence else "recorded"
     return Observation(how, name, int(failed), 1, outcome.summary)

@@ -16,16 +16,19 @@ if TYPE_CHECKING:
 
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
 SANITIZE = "--sanitize"
+FENCE, SIDES = "--fence", ("high", "low")
 
 
 class Command(TyperCommand):
-    """`--sanitize` may stand alone; it takes a value only behind "=", never the word that follows."""
+    """`--sanitize` and `--fence` may stand alone; they take a value only behind "=", never the word that follows."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         from gpudx.backends.cuda.sanitizer import DEFAULT
 
         valued = {name for one in self.params if not getattr(one, "is_flag", True) for name in one.opts}
-        return super().parse_args(ctx, with_value(args, SANITIZE, DEFAULT, valued - {SANITIZE}))
+        for option, value in ((SANITIZE, DEFAULT), (FENCE, SIDES[0])):
+            args = with_value(args, option, value, valued - {SANITIZE, FENCE})
+        return super().parse_args(ctx, args)
 
 
 def with_value(words: list[str], option: str, value: str, valued: set[str]) -> list[str]:
@@ -62,6 +65,14 @@ def command(
     stacks: Annotated[
         bool, typer.Option("--stacks", help="Record the host and Python stack of each launch. Slower.")
     ] = False,
+    fence: Annotated[
+        str | None,
+        typer.Option(
+            FENCE,
+            metavar="[=SIDE]",
+            help="Buffers between unreadable pages, at the high or the low end: accesses outside fault at once. [high]",
+        ),
+    ] = None,
     sanitize: Annotated[
         str | None,
         typer.Option(
@@ -91,6 +102,8 @@ def command(
     earlier = _earlier(like, sanitize)
     words = program or list(earlier.command if earlier else ())
     programs.find(words)
+    if fence not in (None, *SIDES):
+        raise UserError(f"--fence={fence} is not a side: give --fence, --fence=high or --fence=low.")
     sanitizer = _sanitizer(sanitize, kernel or (guilty_kernel(earlier) if earlier else None), dump)
     with new_case(case, words[0]) as directory:
         told = run_and_tell(
@@ -102,6 +115,7 @@ def command(
             dump=dump,
             serialise=serialise,
             stacks=stacks,
+            fence=fence,
             sanitizer=sanitizer,
         )
     end_like(told.run, error_exitcode if told.case and has_faults(told.case) else None)

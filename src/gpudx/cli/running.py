@@ -36,6 +36,7 @@ def run_and_tell(
     dump: bool = False,
     serialise: bool = False,
     stacks: bool = False,
+    fence: str | None = None,
     sanitizer: Sanitizer | None = None,
     extra_env: Mapping[str, str] | None = None,
 ) -> Told:
@@ -48,6 +49,7 @@ def run_and_tell(
         dump=dump,
         serialise=serialise,
         stacks=stacks,
+        fence=fence,
         sanitizer=sanitizer,
         extra_env=extra_env,
     )

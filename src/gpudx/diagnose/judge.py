@@ -38,6 +38,7 @@ ORDER: dict[Status, int] = {"confirmed": 0, "likely": 1, "inconclusive": 2, "ref
 UNEXPLAINED = "unexplained"
 ASSERTION = "device-assertion"
 SANITIZER = "sanitizer-"
+FENCE = ("fence-hit", "write-outside-allocation")
 
 
 def diagnose(findings: Sequence[Finding], outcome: Outcome) -> tuple[Diagnosis, ...]:
@@ -95,6 +96,8 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
         return "likely", "It was on the device when the time was up; a larger --timeout tells slow from stuck."
     if finding.id.startswith(SANITIZER) and finding.severity == "error":
         return _sanitizer(finding, surface, outcome)
+    if finding.id in FENCE:
+        return _fence(finding)
     if outcome.kind == "passed":
         return "confirmed", "The fault stands in the record itself; this run did not fail from it, another may."
     if finding.severity == "warning":
@@ -144,6 +147,16 @@ def _sanitizer(finding: Finding, surface: Finding | None, outcome: Outcome) -> t
     shown = outcome.kind == "passed" or (reported and surface is not None and _same_process(finding, surface))
     rest = "" if shown else " That the program failed from it is not shown."
     return "confirmed", f"compute-sanitizer saw {saw} itself, and no other launch can have made it.{rest}"
+
+
+def _fence(finding: Finding) -> tuple[Status, str]:
+    """The access itself was stopped, or its bytes were found: what is in doubt is only who made it."""
+    if finding.details.get("by") == "host":
+        return "confirmed", "The access itself was stopped, in the program's own code."
+    if finding.details.get("certain"):
+        return "confirmed", "The access itself left its mark, and no other launch can have made it."
+    which = "that this launch made it is not shown" if finding.site else "which of the work that was running made it is not"
+    return "likely", f"The access itself left its mark; {which}."
 
 
 def _same_process(one: Finding, other: Finding) -> bool:

@@ -29,6 +29,7 @@ from gpudx.lab.sanitized import Inner, Sanitized, Sanitizer
 TRACES = "traces"
 SERIALISE = "GPUDX_SERIALISE"  # native/cuda/launches.c
 STACKS = "GPUDX_STACKS"  # native/core/stacks.c
+FENCE = "GPUDX_FENCE"  # native/core/fence.c
 HANG = "hang.txt"
 TIMED_OUT = 124  # as coreutils' timeout has it
 STOP_SETTLES_S = 0.05
@@ -59,6 +60,7 @@ class RunResult:
     hang: Path | None = None  # what the threads were doing at the timeout
     sanitized: Sanitized | None = None  # the tool that it ran under
     started: bool = True
+    fence: str | None = None  # the edge that memory was pushed against: "high" or "low"
 
     @property
     def exit_status(self) -> int:
@@ -77,6 +79,7 @@ def run_recorded(
     dump: bool = False,
     serialise: bool = False,
     stacks: bool = False,
+    fence: str | None = None,
     sanitizer: Sanitizer | None = None,
     extra_env: Mapping[str, str] | None = None,
     on_progress: Progress | None = None,
@@ -91,6 +94,7 @@ def run_recorded(
     env = recorded_environment(native.library(), traces, keep, {**os.environ, **(extra_env or {})}, file, dump)
     env |= {SERIALISE: "1"} if serialise else {}
     env |= {STACKS: "1"} if stacks else {}
+    env |= {FENCE: fence} if fence else {}
     _make_directory(traces)
     if dump:
         _make_directory(case_dir / DUMPS)
@@ -119,6 +123,7 @@ def run_recorded(
         roll_torn=roll.torn,
         looks=run.looker.looks(),
         hang=picture,
+        fence=fence,
     )
     return _below(result, sanitizer, sanitized.read(case_dir / sanitized.FOLDER), file) if sanitizer else result
 
