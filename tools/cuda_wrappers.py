@@ -8,6 +8,7 @@ from cuda_header import cuda_calls, entries, per_thread, prototype
 from cuda_model import CudaCall, CudaParam
 from schema_model import Call
 
+FENCED = ("device", "pitched", "async")  # families that native/cuda/fence.c can stand in for
 HEAD = '/* Made by tools/generate.py. */\n#include "cuda/hooks.h"\n'
 
 
@@ -64,6 +65,8 @@ def patch_lines(call: CudaCall) -> list[str]:
         if param.how == "out":
             value = as_word(call, f"*{param.name}", param.base, param.depth - 1)
             lines += [f"if ({param.name})", f"    open.slot->w[{word}] = {value};"]
+    if call.verb == "create" and call.extra.get("family") in FENCED:
+        lines.append("open.slot->flags |= gdx_cu_fence_mark;")
     return lines
 
 

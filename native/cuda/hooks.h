@@ -1,8 +1,9 @@
 /* The CUDA driver API in neutral events. Most wrappers are made from schema/cuda.toml; the rest is here, by subject.
  *
- * One rule keeps this safe: gdx_cu_next holds functions of libcuda itself and nothing else, and a wrapper only ever
- * stands in front of the function of its own name (entry.c says how a program comes to call it). All questions of ours
- * go to gdx_cu_next, never through a wrapper. */
+ * One rule keeps this safe: gdx_cu_driver holds functions of libcuda itself and nothing else, and a wrapper only ever
+ * stands in front of the function of its own name (entry.c says how a program comes to call it). gdx_cu_next is what
+ * wrappers call: the same functions, but for those that fence.c stands in for when it is asked to. All questions of ours
+ * go to one of the two, never through a wrapper. */
 #pragma once
 
 #include <stdatomic.h>
@@ -35,6 +36,11 @@ static inline bool gdx_cu_begin(struct gdx_open *open, uint32_t call, void *call
         open->slot->context = gdx_cu_thread.context;
     return true;
 }
+
+/* ---- fence.c ---- */
+
+/* GDX_FLAG_fenced after an allocation of this thread that was fenced, else 0. */
+extern __thread uint16_t gdx_cu_fence_mark __attribute__((tls_model("initial-exec")));
 
 /* ---- dump.c: a core dump of the device is on its way; the process's end waits for it ---- */
 
