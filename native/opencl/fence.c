@@ -23,42 +23,20 @@
 
 /* The largest type is long16, 128 bytes, and buffers begin at a multiple of it (OpenCL 1.2 specification, 6.1.5 and the
  * least CL_DEVICE_MEM_BASE_ADDR_ALIGN in table 4.3). */
-enum { LARGEST_TYPE = 128, DEVICES = 64, DAMAGES_MOST = 256 };
+enum { LARGEST_TYPE = 128, DEVICES = 64, AT_ONCE = 32, NEAR = 256 /* bytes beside a block, looked at in every wait */ };
 static const uint64_t GUARD_LEAST = 1 << 20, GUARD_MOST = 1 << 30;  /* a guard is as large as its block, between these */
 static const uint64_t GUARD_LIMITED = 64 << 10;                     /* where addresses are scarce */
-static const uint64_t RESERVED_MOST = 4ull << 40, FREED_MOST = 64ull << 30;
+static const uint64_t RESERVED_MOST = 4ull << 40;
 
-static struct gdx_fence_list live, freed;
-static _Atomic size_t with_canaries;  /* of the live ones: without any, waits cost nothing */
-static unsigned damages;
-
-/* ---- reservations; with the lock held ---- */
-
-static void add_live(struct gdx_fenced *block)
+static void give_back(struct gdx_range range)
 {
-    gdx_fence_append(&live, block);
-    with_canaries += block->back - block->front != block->size;
+    munmap((void *)range.address, range.bytes);
 }
 
-static void remove_live(struct gdx_fenced *block)
-{
-    gdx_fence_remove(&live, block);
-    with_canaries -= block->back - block->front != block->size;
-}
+/* Each block takes two lines of /proc/self/maps, of which last_words.c keeps 1 MB. */
+static struct gdx_fences fences = { .blocks_most = 4096, .ranges_most = 4096, .bytes_most = 64ull << 30, .give_back = give_back };
 
-static void give_back(struct gdx_fenced *block)
-{
-    munmap((void *)block->begin, block->end - block->begin);
-    gdx_fence_note(block, GDX_FENCE_GIVEN_BACK);
-    gdx_fence_drop(block);
-}
-
-static void give_back_oldest(void)
-{
-    struct gdx_fenced *oldest = freed.first;
-    gdx_fence_remove(&freed, oldest);
-    give_back(oldest);
-}
+/* ---- reservations ---- */
 
 /* What fences may take of the addresses that the program has to live within. */
 static uint64_t reserved_most(void)
@@ -71,9 +49,9 @@ static uint64_t reserved_most(void)
 static bool room_for(uint64_t bytes)
 {
     uint64_t most = reserved_most();
-    while (freed.blocks && live.bytes + freed.bytes + bytes > most)
-        give_back_oldest();
-    return live.bytes + bytes <= most && live.blocks < GDX_FENCE_LIVE_MOST;
+    while (gdx_blocks_bytes(&fences) + bytes > most && gdx_quarantine_less(&fences))
+        continue;
+    return gdx_blocks_bytes(&fences) + bytes <= most && gdx_blocks(&fences) < fences.blocks_most;
 }
 
 static uint64_t guard_for(uint64_t size)
@@ -83,94 +61,67 @@ static uint64_t guard_for(uint64_t size)
     return size < GUARD_LEAST ? GUARD_LEAST : size < GUARD_MOST ? size : GUARD_MOST;
 }
 
-static void fill(const struct gdx_stretch *stretch)
+static void fill(struct gdx_range slack)
 {
-    gdx_canary_fill((void *)stretch->from, stretch->from, stretch->bytes);
+    gdx_canary_fill((void *)slack.address, slack);
 }
 
-static void fill_canaries(const struct gdx_fenced *block)
+static bool map(struct gdx_block *block)
 {
-    struct gdx_stretch beside[2];
-    gdx_canary_stretches(block, UINT64_MAX, beside);
-    fill(&beside[0]);
-    fill(&beside[1]);
-}
-
-static bool map(struct gdx_fenced *block)
-{
-    size_t bytes = block->end;
-    char *at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    struct gdx_range range = gdx_fence_range(block);
+    char *at = mmap(NULL, range.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED)
         return false;
-    if (mprotect(at + block->front, block->back - block->front, PROT_READ | PROT_WRITE) < 0) {
-        munmap(at, bytes);
+    if (mprotect(at + block->mapping, block->mapped, PROT_READ | PROT_WRITE) < 0) {
+        munmap(at, range.bytes);
         return false;
     }
     gdx_fence_move(block, (uint64_t)(uintptr_t)at);
-    fill_canaries(block);
+    fill(gdx_slack(block, GDX_BEFORE, UINT64_MAX));
+    fill(gdx_slack(block, GDX_BEHIND, UINT64_MAX));
+    block->clean = gdx_ticks();
     return true;
 }
 
-/* A block in `live`, which no memory object has yet; NULL: there is no room for it. */
-static struct gdx_fenced *enclose(size_t size, uint64_t align)
+/* False: there is no room for it. */
+static bool enclose(struct gdx_block *block, size_t size, uint64_t align)
 {
-    struct gdx_calm calm;
-    struct gdx_fenced shape, *block = NULL;
-    if (!gdx_fence_place(&shape, size, align, (uint64_t)sysconf(_SC_PAGESIZE), guard_for(size)))
-        return NULL;
-    gdx_lock(GDX_LOCK_FENCE, &calm);
-    if (room_for(shape.end) && (block = gdx_fence_new())) {
-        *block = shape;
-        block->object = 0;
-        if (map(block)) {
-            block->checked = gdx_ticks();
-            add_live(block);
-        } else {
-            gdx_fence_drop(block);
-            block = NULL;
-        }
-    }
-    gdx_unlock(GDX_LOCK_FENCE, &calm);
-    return block;
+    *block = (struct gdx_block){ .flags = GDX_BLOCK_ON_HOST };
+    return gdx_fence_place(block, size, align, (uint64_t)sysconf(_SC_PAGESIZE), guard_for(size))
+        && gdx_blocks_ready(&fences) && room_for(gdx_fence_range(block).bytes) && map(block);
 }
 
-static void take_down(struct gdx_fenced *block)
+/* ---- canaries ---- */
+
+static void check_side(const struct gdx_block *block, struct gdx_range slack)
 {
-    struct gdx_calm calm;
-    gdx_lock(GDX_LOCK_FENCE, &calm);
-    remove_live(block);
-    munmap((void *)block->begin, block->end - block->begin);
-    gdx_fence_drop(block);
-    gdx_unlock(GDX_LOCK_FENCE, &calm);
+    struct gdx_damage damage;
+    if (!gdx_canary_damaged((void *)slack.address, slack, &damage))
+        return;
+    gdx_fence_note_damage(&fences, block, &damage);
+    fill(slack);
 }
 
-/* ---- canaries; with the lock held, so that no block can go away meanwhile ---- */
-
-static void check(struct gdx_fenced *block, uint64_t reach)
+static void check(struct gdx_block *block, uint64_t reach)
 {
-    struct gdx_stretch beside[2];
     uint64_t now = gdx_ticks();
-    gdx_canary_stretches(block, reach, beside);
-    for (int i = 0; i < 2; i++) {
-        size_t bytes, first = gdx_canary_damage((void *)beside[i].from, beside[i].from, beside[i].bytes, &bytes);
-        if (first == beside[i].bytes)
-            continue;
-        if (damages++ < DAMAGES_MOST)
-            gdx_fence_note_damage(block, beside[i].from + first, bytes);
-        fill(&beside[i]);
-    }
-    block->checked = now;
+    check_side(block, gdx_slack(block, GDX_BEFORE, reach));
+    check_side(block, gdx_slack(block, GDX_BEHIND, reach));
+    block->clean = now;
+    gdx_fence_count(&fences, GDX_COUNT_CHECKS);
 }
 
 void gdx_cl_fence_check(void)
 {
-    struct gdx_calm calm;
-    if (!with_canaries || !gdx_on())
-        return;
-    gdx_lock(GDX_LOCK_FENCE, &calm);
-    for (struct gdx_fenced *block = live.first; block; block = block->after)
-        check(block, GDX_CANARY_NEAR);
-    gdx_unlock(GDX_LOCK_FENCE, &calm);
+    struct gdx_block blocks[AT_ONCE];
+    uint32_t all = gdx_blocks(&fences), seen = 0, count = 1;
+    while (seen < all && count && gdx_on()) {
+        count = gdx_blocks_borrow(&fences, 0, blocks, AT_ONCE < all - seen ? AT_ONCE : all - seen);
+        for (uint32_t i = 0; i < count; i++)
+            check(&blocks[i], NEAR);
+        gdx_blocks_return(&fences, blocks, count);
+        seen += count;
+    }
 }
 
 /* ---- which buffers can be fenced ---- */
@@ -275,61 +226,69 @@ static const char *cannot(const struct request *r, uint64_t *align)
     if (!gdx_cl_next.clSetMemObjectDestructorCallback)
         return "a driver that does not tell when memory is free";
     *align = LARGEST_TYPE;
-    return unfit(r->context, align);
+    const char *why = unfit(r->context, align);
+    *align = gdx_fence_align(*align, 1);
+    return !why && *align > (uint64_t)sysconf(_SC_PAGESIZE) ? "an alignment of more than a page" : why;
 }
 
-/* The driver needs the memory no more. It may be any thread that comes here. */
-static void released(cl_mem mem, void *block_)
+/* Nobody can access it from now on. One mapping over all of it lets its pages go, too. */
+static void take_down(struct gdx_block *block)
 {
-    struct gdx_calm calm;
-    struct gdx_fenced *block = block_;
+    struct gdx_range range = gdx_fence_range(block);
+    bool kept = mmap((void *)range.address, range.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+                     -1, 0) != MAP_FAILED;
+    gdx_fence_note(block, block->owner, kept ? GDX_BLOCK_FREED : GDX_BLOCK_GIVEN_BACK);
+    if (kept)
+        gdx_quarantine(&fences, range);
+    else
+        give_back(range);
+}
+
+/* The driver needs the memory no more. It may be any thread that comes here. A block that somebody looks at for seconds
+ * stays as it is. */
+static void released(cl_mem mem, void *address)
+{
+    struct gdx_block block;
     (void)mem;
-    gdx_lock(GDX_LOCK_FENCE, &calm);
-    check(block, UINT64_MAX);
-    remove_live(block);
-    /* One mapping over all of it lets its pages go, too. */
-    if (mmap((void *)block->begin, block->end - block->begin, PROT_NONE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED) {
-        give_back(block);
-    } else {
-        gdx_fence_note(block, GDX_FENCE_FREED);
-        gdx_fence_append(&freed, block);
-    }
-    while (freed.blocks >= GDX_FENCE_FREED_MOST || freed.bytes > FREED_MOST)
-        give_back_oldest();
-    gdx_unlock(GDX_LOCK_FENCE, &calm);
+    if (gdx_block_take(&fences, (uint64_t)(uintptr_t)address, 0, &block) != GDX_TAKEN)
+        return;
+    check(&block, UINT64_MAX);
+    take_down(&block);
 }
 
-static void keep(struct gdx_fenced *block, cl_mem mem, cl_mem_flags flags)
+static bool keep(struct gdx_block *block, cl_mem mem, cl_mem_flags flags)
 {
-    struct gdx_calm calm;
-    gdx_lock(GDX_LOCK_FENCE, &calm);
-    block->object = (uint64_t)(uintptr_t)mem;
-    block->own = flags & HOST_BITS;
-    gdx_fence_note(block, GDX_FENCE_MADE);
-    gdx_unlock(GDX_LOCK_FENCE, &calm);
+    void *address = (void *)block->address;
+    block->owner = (uint64_t)(uintptr_t)mem;
+    block->hidden = (uint32_t)(flags & HOST_BITS);
+    if (!gdx_block_add(&fences, block))
+        return false;
+    if (gdx_cl_next.clSetMemObjectDestructorCallback(mem, released, address) == CL_SUCCESS) {
+        gdx_fence_note(block, block->owner, GDX_BLOCK_MADE);
+        return true;
+    }
+    gdx_block_take(&fences, block->address, 0, block);
+    return false;
 }
 
 static cl_mem make_fenced(const struct request *r, cl_int *errcode, const char **why)
 {
+    struct gdx_block block;
     uint64_t align;
     if ((*why = cannot(r, &align)))
         return NULL;
     *why = "no room for a fence";
-    struct gdx_fenced *block = enclose(r->size, gdx_fence_align(align));
-    if (!block)
+    if (!enclose(&block, r->size, align))
         return NULL;
-    void *room = (void *)block->address;
+    void *room = (void *)block.address;
     if (r->flags & CL_MEM_COPY_HOST_PTR)
         memcpy(room, r->host_ptr, r->size);
     cl_mem made = ask(r, (r->flags & ~HOST_BITS) | CL_MEM_USE_HOST_PTR, room, errcode);
-    if (made && gdx_cl_next.clSetMemObjectDestructorCallback(made, released, block) == CL_SUCCESS) {
-        keep(block, made, r->flags);
+    if (made && keep(&block, made, r->flags))
         return made;
-    }
     if (made)
         gdx_cl_next.clReleaseMemObject(made);
-    take_down(block);
+    give_back(gdx_fence_range(&block));
     *why = "a buffer that the driver refused with a fence";
     return NULL;
 }
@@ -338,7 +297,7 @@ static cl_mem make(const struct request *r, cl_int *errcode)
 {
     const char *why = NULL;
     int saved = errno;
-    cl_mem made = gdx_fence_side() && gdx_on() && is_sound(r) ? make_fenced(r, errcode, &why) : NULL;
+    cl_mem made = gdx_fence_edge() && gdx_on() && is_sound(r) ? make_fenced(r, errcode, &why) : NULL;
     errno = saved;
     if (made)
         return made;
@@ -364,7 +323,7 @@ cl_mem gdx_cl_fence_clCreateBufferWithProperties(cl_context context, const cl_me
 void gdx_cl_fence_miss(const void *object, size_t size, const char *why)
 {
     int saved = errno;
-    gdx_fence_note_miss((uint64_t)(uintptr_t)object, size, why);
+    gdx_fence_note_missing((uint64_t)(uintptr_t)object, size, why);
     errno = saved;
 }
 
@@ -372,15 +331,11 @@ void gdx_cl_fence_miss(const void *object, size_t size, const char *why)
 
 static bool is_fenced(cl_mem mem, cl_mem_flags *own)
 {
-    struct gdx_calm calm;
-    gdx_lock(GDX_LOCK_FENCE, &calm);
-    struct gdx_fenced *block = live.first;
-    while (block && block->object != (uint64_t)(uintptr_t)mem)
-        block = block->after;
-    if (block)
-        *own = block->own;
-    gdx_unlock(GDX_LOCK_FENCE, &calm);
-    return block != NULL;
+    struct gdx_block block;
+    if (!gdx_block_owned(&fences, (uint64_t)(uintptr_t)mem, &block))
+        return false;
+    *own = block.hidden;
+    return true;
 }
 
 /* Sub-buffers, and images made from buffers, have these flags from the buffer (OpenCL 1.2 specification, 5.2.1). */
@@ -398,7 +353,7 @@ cl_int gdx_cl_fence_clGetMemObjectInfo(cl_mem mem, cl_mem_info what, size_t room
     cl_mem_flags own, told;
     cl_int result = gdx_cl_next.clGetMemObjectInfo(mem, what, room, value, value_size);
     bool ours = what == CL_MEM_FLAGS || what == CL_MEM_HOST_PTR;
-    if (result != CL_SUCCESS || !ours || !value || !live.first || !shares_fence(mem, &own))
+    if (result != CL_SUCCESS || !ours || !value || !gdx_blocks(&fences) || !shares_fence(mem, &own))
         return result;
     if (what == CL_MEM_HOST_PTR) {
         memset(value, 0, sizeof(void *));  /* null for all that was made without CL_MEM_USE_HOST_PTR */

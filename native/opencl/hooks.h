@@ -26,12 +26,12 @@ void gdx_cl_fence_check(void);
 void gdx_cl_fence_miss(const void *object, size_t size, const char *why);
 static inline void gdx_cl_fence_waited(void)
 {
-    if (GDX_UNLIKELY(gdx_fence_side()))
+    if (GDX_UNLIKELY(gdx_fence_edge()))
         gdx_cl_fence_check();
 }
 static inline void gdx_cl_fence_cannot(const void *object, size_t size, const char *why)
 {
-    if (GDX_UNLIKELY(gdx_fence_side()) && object)
+    if (GDX_UNLIKELY(gdx_fence_edge()) && object)
         gdx_cl_fence_miss(object, size, why);
 }
 

@@ -37,8 +37,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path) -> Case
     outcome = outcome_of(run, _fault_address(traces, run.pid))
     presence = loaded.judge(run, lambda path: program.inspect(path, native.library()), _ended(traces))
     dumps, unread = _dumps(case_dir / DUMPS)
-    checked, sanitized, unchecked = _sanitized(run, facts, command, case_dir)
-    fenced = (fenced_runs.instrument(run.fence, facts),) if run.fence else ()
+    checked, sanitized, unchecked = _fenced(run, facts) if run.fence else _sanitized(run, facts, command, case_dir)
     findings = merge([*find(facts, outcome), *_device_faults(dumps, facts, outcome), *sanitized])
     unreadable += unread
     calls, launches = sum(map(len, traces)), sum(len(f.launches) for f in facts)
@@ -48,7 +47,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path) -> Case
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         version=__version__,
         outcome=outcome,
-        instruments=(*loaded.instruments(presence, calls, launches), *checked, *fenced),
+        instruments=(*loaded.instruments(presence, calls, launches), *checked),
         processes=tuple(_process(f, case_dir) for f in facts),
         findings=findings,
         diagnosis=_diagnosis(findings, outcome, presence, calls),
@@ -90,11 +89,20 @@ def _sanitized(
 ) -> tuple[tuple[Instrument, ...], tuple[Finding, ...], tuple[str, ...]]:
     """Of a run under a sanitizer: the tool as an instrument, what it found, and what was not checked."""
     if run.sanitized is None:
-        return (), (), fenced_runs.UNSEEN if run.fence else NOT_CHECKED
+        return (), (), NOT_CHECKED
     reports = sanitizer_runs.read(case_dir)
     tool = sanitizer_runs.instrument(run.sanitized, reports, len(facts))
     found = tuple(sanitizer_runs.findings(run.sanitized, reports, facts, command))
     return (tool,), found, sanitizer_runs.not_checked(run.sanitized, tool.state == "live")
+
+
+def _fenced(
+    run: RunResult, facts: Sequence[Facts]
+) -> tuple[tuple[Instrument, ...], tuple[Finding, ...], tuple[str, ...]]:
+    """The same of a fenced run; what fences found is in the record, and found there by detectors."""
+    assert run.fence is not None
+    tool = fenced_runs.instrument(run.fence, facts)
+    return (tool,), (), fenced_runs.not_checked(run.fence, facts)
 
 
 def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -10,6 +10,7 @@ from test_endings import OUTSIDE as CRASHED
 
 from gpudx.diagnose import diagnose
 from gpudx.diagnose.fenced_runs import instrument
+from gpudx.lab.fenced import Fence
 from gpudx.model import Finding
 
 HIT, WROTE = "fence-hit", "write-outside-allocation"
@@ -112,7 +113,7 @@ def test_correct_program_is_silent(opencl: OpenCL, mode: str, side: str) -> None
     assert recorded.outcome.kind == "passed", recorded.output
     assert not recorded.findings
     fences, times = recorded.facts.fences, 4 if mode == "threads" else 1
-    assert len(fences.blocks) == 3 + 80 * times and {b.side for b in fences.blocks} == {side}
+    assert len(fences.blocks) == 3 + 80 * times and {b.edge for b in fences.blocks} == {side}
     assert sum(b.freed is not None for b in fences.blocks) >= 60 * times
     assert fences.missed == {"memory of the program's own (CL_MEM_USE_HOST_PTR)": times}
     for block in fences.blocks:
@@ -123,7 +124,7 @@ def test_correct_program_is_silent(opencl: OpenCL, mode: str, side: str) -> None
 def test_without_a_fence_nothing_changes(opencl: OpenCL) -> None:
     recorded = opencl.run("fenced", "right")
     assert recorded.outcome.kind == "passed" and not recorded.facts.fences.blocks and not recorded.facts.fences.missed
-    state = instrument("high", [recorded.facts])
+    state = instrument(Fence(), [recorded.facts])
     assert state.failed and "No memory was fenced" in state.saw
 
 
@@ -141,7 +142,7 @@ def test_scarce_addresses(opencl: OpenCL) -> None:
     facts = recorded.facts
     assert facts.fences.blocks and facts.fences.missed["no room for a fence"]
     assert len(facts.fences.blocks) + facts.fences.missed.total() == 400
-    assert "Without a fence: " in instrument("high", [facts]).saw
+    assert "without a fence: " in instrument(Fence(), [facts]).saw
 
 
 def test_quarantine_has_a_bound(opencl: OpenCL) -> None:

@@ -12,11 +12,12 @@ from gpudx.errors import UserError
 from gpudx.model import Case
 
 if TYPE_CHECKING:
+    from gpudx.lab.fenced import Fence
     from gpudx.lab.sanitized import Sanitizer
 
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
 SANITIZE = "--sanitize"
-FENCE, SIDES = "--fence", ("high", "low")
+FENCE = "--fence"
 
 
 class Command(TyperCommand):
@@ -24,9 +25,10 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         from gpudx.backends.cuda.sanitizer import DEFAULT
+        from gpudx.lab.fenced import EDGES
 
         valued = {name for one in self.params if not getattr(one, "is_flag", True) for name in one.opts}
-        for option, value in ((SANITIZE, DEFAULT), (FENCE, SIDES[0])):
+        for option, value in ((SANITIZE, DEFAULT), (FENCE, EDGES[0])):
             args = with_value(args, option, value, valued - {SANITIZE, FENCE})
         return super().parse_args(ctx, args)
 
@@ -65,14 +67,6 @@ def command(
     stacks: Annotated[
         bool, typer.Option("--stacks", help="Record the host and Python stack of each launch. Slower.")
     ] = False,
-    fence: Annotated[
-        str | None,
-        typer.Option(
-            FENCE,
-            metavar="[=SIDE]",
-            help="Buffers between unreadable pages, at the high or the low end: accesses outside fault at once. [high]",
-        ),
-    ] = None,
     sanitize: Annotated[
         str | None,
         typer.Option(
@@ -88,6 +82,16 @@ def command(
         Path | None,
         typer.Option(metavar="CASE", help="With --sanitize: check the guilty kernel of CASE; run its CMD if none."),
     ] = None,
+    fence: Annotated[
+        str | None,
+        typer.Option(
+            FENCE, metavar="[=EDGE]", help="Memory between fences, at the high or low EDGE: faults outside it. [high]"
+        ),
+    ] = None,
+    fence_align: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="With --fence: memory begins at multiples of N bytes. [what the API promises]"),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the case, say nothing.")] = False,
 ) -> None:
     """Run a program, unmodified, and say why it failed.
@@ -102,8 +106,7 @@ def command(
     earlier = _earlier(like, sanitize)
     words = program or list(earlier.command if earlier else ())
     programs.find(words)
-    if fence not in (None, *SIDES):
-        raise UserError(f"--fence={fence} is not a side: give --fence, --fence=high or --fence=low.")
+    fences = _fence(fence, fence_align, sanitize)
     sanitizer = _sanitizer(sanitize, kernel or (guilty_kernel(earlier) if earlier else None), dump)
     with new_case(case, words[0]) as directory:
         told = run_and_tell(
@@ -115,8 +118,8 @@ def command(
             dump=dump,
             serialise=serialise,
             stacks=stacks,
-            fence=fence,
             sanitizer=sanitizer,
+            fence=fences,
         )
     end_like(told.run, error_exitcode if told.case and has_faults(told.case) else None)
 
@@ -150,6 +153,18 @@ def _sanitizer(sanitize: str | None, kernel: str | None, dump: bool) -> Sanitize
     if dump:
         raise UserError("--dump and --sanitize exclude each other: the driver writes no core dumps under the tool.")
     return sanitized.find(sanitize, kernel)
+
+
+def _fence(edge: str | None, align: int | None, sanitize: str | None) -> Fence | None:
+    from gpudx.lab import fenced
+
+    if edge is None and align is not None:
+        raise UserError("--fence-align says where memory between fences begins: add --fence.")
+    if edge is None:
+        return None
+    if sanitize is not None:
+        raise UserError("--fence and --sanitize exclude each other: the tool would check the fences' mappings instead.")
+    return fenced.wanted(edge, align)
 
 
 def has_faults(case: Case) -> bool:

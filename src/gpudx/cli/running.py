@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gpudx.cli.speak import complain, write
 from gpudx.errors import UserError
+from gpudx.lab.fenced import Fence
 from gpudx.lab.recorded import RunResult, run_recorded
 from gpudx.lab.sanitized import Sanitizer
 from gpudx.model import Case
@@ -36,8 +37,8 @@ def run_and_tell(
     dump: bool = False,
     serialise: bool = False,
     stacks: bool = False,
-    fence: str | None = None,
     sanitizer: Sanitizer | None = None,
+    fence: Fence | None = None,
     extra_env: Mapping[str, str] | None = None,
 ) -> Told:
     """Run `command`, write the case, report on stderr. A failing analysis never hides how the program ended."""
@@ -49,8 +50,8 @@ def run_and_tell(
         dump=dump,
         serialise=serialise,
         stacks=stacks,
-        fence=fence,
         sanitizer=sanitizer,
+        fence=fence,
         extra_env=extra_env,
     )
     case = _diagnose(run, command, case_dir)

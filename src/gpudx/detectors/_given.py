@@ -1,43 +1,61 @@
-"""Which launches were given a memory object, as such or as a part of it."""
+"""Which launches were given a fenced block, as such or as a part of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from gpudx.facts import Facts
+from gpudx.facts.fences import Fenced
+
+NEAR = 4096  # a pointer that lies no farther outside may be meant for the block too
 
 
 @dataclass(frozen=True)
 class Given:
-    """A launch (its position) and the argument through which it has the object; `part` is a row of Objects or -1."""
+    """A launch (its position) and the argument through which it has the block; `part` is a row of Objects or -1."""
 
     position: int
     argument: int
-    part: int
+    part: int = -1
 
 
-def given(facts: Facts, positions: Iterable[int], row: int) -> list[Given]:
-    """Those of the launches at `positions` that name the object `row`, dead or alive, one argument each."""
+def given(facts: Facts, positions: Iterable[int], block: Fenced) -> list[Given]:
+    """Those of the launches at `positions` that name the block, dead or alive, one argument each."""
     found = []
     for position in positions:
         launch = facts.launches.at_position(position)
-        hit = _argument(facts, launch, position, row) if launch is not None else None
-        if hit is not None:
-            found.append(hit)
+        if launch is not None:
+            how = _by_address if facts.launches.by_address[launch] else _by_handle
+            found += list(how(facts, launch, position, block))[:1]
     return found
 
 
-def _argument(facts: Facts, launch: int, position: int, row: int) -> Given | None:
+def _arguments(facts: Facts, launch: int) -> range:
+    first, last = np.searchsorted(facts.launches.arguments.launch, [launch, launch + 1])
+    return range(int(first), int(last))
+
+
+def _by_handle(facts: Facts, launch: int, position: int, block: Fenced) -> Iterator[Given]:
     args = facts.launches.arguments
-    first, last = np.searchsorted(args.launch, [launch, launch + 1])
-    mine = np.arange(int(first), int(last))
+    mine = np.array(_arguments(facts, launch), np.int64)
     mine = mine[args.size[mine] == 8]
     objects = facts.objects.at(args.value[mine], np.full(len(mine), position, np.int64))
     for arg, obj in zip(mine.tolist(), objects.tolist(), strict=True):
         parent = int(facts.objects.table["parent"][obj]) if obj >= 0 else -1
-        if obj >= 0 and row in (obj, parent):
-            return Given(position, int(args.index[arg]), obj if obj != row else -1)
-    return None
+        if obj >= 0 and block.object in (obj, parent):
+            yield Given(position, int(args.index[arg]), obj if obj != block.object else -1)
+
+
+def _by_address(facts: Facts, launch: int, position: int, block: Fenced) -> Iterator[Given]:
+    """A pointer into the block, else one that lies right outside."""
+    pointers, args = facts.launches.pointers, facts.launches.arguments
+    for pointer in pointers.of(launch):
+        if block.object >= 0 and pointers.object[pointer] == block.object:
+            yield Given(position, int(pointers.index[pointer]))
+    low, high = block.address - NEAR, block.address + block.size + NEAR
+    for arg in _arguments(facts, launch):
+        if low <= int(args.value[arg]) < high:
+            yield Given(position, int(args.index[arg]))

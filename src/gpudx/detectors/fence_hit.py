@@ -58,7 +58,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     if words is None or words.signal not in FAULTS or words.code <= 0:
         return
     block = facts.fences.at(words.address)
-    if block is None or (block.freed is None and 0 <= block.offset(words.address) < block.size):
+    if block is None or not block.on_host or (block.freed is None and 0 <= block.offset(words.address) < block.size):
         return
     who = _who(facts, words)
     yield _by_program(facts, words, block, who) if who.kind == "host" else _by_work(facts, words, block, who)
@@ -148,7 +148,7 @@ def _by_program(facts: Facts, words: LastWords, block: Fenced, who: _Who) -> Fin
 
 def _by_work(facts: Facts, words: LastWords, block: Fenced, who: _Who) -> Finding:
     running = _running(facts, who)
-    hits = given(facts, running, block.object) if block.object >= 0 else []
+    hits = given(facts, running, block)
     site, others = _sites(facts, hits, running)
     certain = site is not None and bool(hits or who.kernel) and who.kind == "kernel" and not _gaps(facts)
     only = hits[0] if len(hits) == 1 else None

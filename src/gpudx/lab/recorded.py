@@ -18,8 +18,9 @@ from typing import NoReturn
 
 from gpudx import backends, native
 from gpudx.errors import UserError
-from gpudx.lab import hang, program, sanitized, signals
+from gpudx.lab import fenced, hang, program, sanitized, signals
 from gpudx.lab.environment import DUMPS, recorded_environment
+from gpudx.lab.fenced import Fence
 from gpudx.lab.looks import Look, Looker
 from gpudx.lab.roll import NAME as ROLL
 from gpudx.lab.roll import RollEntry
@@ -29,7 +30,6 @@ from gpudx.lab.sanitized import Inner, Sanitized, Sanitizer
 TRACES = "traces"
 SERIALISE = "GPUDX_SERIALISE"  # native/cuda/launches.c
 STACKS = "GPUDX_STACKS"  # native/core/stacks.c
-FENCE = "GPUDX_FENCE"  # native/core/fence.c
 HANG = "hang.txt"
 TIMED_OUT = 124  # as coreutils' timeout has it
 STOP_SETTLES_S = 0.05
@@ -59,8 +59,8 @@ class RunResult:
     looks: tuple[Look, ...] = ()  # executables seen in the program's processes from outside
     hang: Path | None = None  # what the threads were doing at the timeout
     sanitized: Sanitized | None = None  # the tool that it ran under
+    fence: Fence | None = None  # what was asked for
     started: bool = True
-    fence: str | None = None  # the edge that memory was pushed against: "high" or "low"
 
     @property
     def exit_status(self) -> int:
@@ -79,8 +79,8 @@ def run_recorded(
     dump: bool = False,
     serialise: bool = False,
     stacks: bool = False,
-    fence: str | None = None,
     sanitizer: Sanitizer | None = None,
+    fence: Fence | None = None,
     extra_env: Mapping[str, str] | None = None,
     on_progress: Progress | None = None,
 ) -> RunResult:
@@ -94,7 +94,7 @@ def run_recorded(
     env = recorded_environment(native.library(), traces, keep, {**os.environ, **(extra_env or {})}, file, dump)
     env |= {SERIALISE: "1"} if serialise else {}
     env |= {STACKS: "1"} if stacks else {}
-    env |= {FENCE: fence} if fence else {}
+    env |= fenced.environment(fence, env) if fence else {}
     _make_directory(traces)
     if dump:
         _make_directory(case_dir / DUMPS)
