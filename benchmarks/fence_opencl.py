@@ -191,7 +191,7 @@ def main() -> int:
         result.rows += sweep(kit, program)
     result.remarks.append(
         f"{len(COUNTS)} sizes, {len(TYPES)} element types in turn. Aligned as drivers do (128 bytes here), a read that stays in "
-        "the bytes between buffer and fence is not seen; GPUDX_FENCE_ALIGN leaves no such bytes."
+        "the bytes between buffer and fence is not seen; --fence-align leaves fewer such bytes."
     )
     return finish(result, options)
 
