@@ -57,11 +57,11 @@ typedef struct gdx_py_thread thread_state;  /* PyThreadState */
     X(void, forget_error, (void), "PyErr_Clear", "")
 
 #define MEMBER(result, name, parameters, first, second) result (*name) parameters;
-static struct {
+static struct functions {
     FUNCTIONS(MEMBER)
     int (*hold_collector)(void), (*let_collector)(void);
 } py;
-static bool found;
+static _Atomic int found;  /* 0: nobody has looked yet, 1: not all of them are here, 2: `py` is complete */
 
 static void *symbol(const char *first, const char *second)
 {
@@ -72,27 +72,32 @@ static void *symbol(const char *first, const char *second)
 /* 3.11 makes frame objects for a walk and collects whenever objects are made; before, every frame was an object, and since
  * 3.12 the collector waits for the next Python instruction. Builds without one lock for all threads (the function named
  * here is in no other) are left alone: another thread may be switching the collector right now. */
-static void find_collector(void)
+static void find_collector(struct functions *fresh)
 {
     if (symbol("PyUnstable_Module_SetGIL", ""))
         return;
-    *(void **)&py.hold_collector = symbol("PyGC_Disable", "");
-    *(void **)&py.let_collector = symbol("PyGC_Enable", "");
+    *(void **)&fresh->hold_collector = symbol("PyGC_Disable", "");
+    *(void **)&fresh->let_collector = symbol("PyGC_Enable", "");
 }
 
+/* Threads that come at the same time all look and find the same; the first to be done publishes it. None waits for another:
+ * one of them may hold the loader's lock, which dlsym needs. A forked child knows what its parent found. */
 void gdx_find_python(void)
 {
-    static bool looked;
+    static atomic_flag published = ATOMIC_FLAG_INIT;
+    struct functions fresh = { 0 };
     bool all = true;
-    if (looked)  /* and a forked child knows what its parent found */
+    if (atomic_load_explicit(&found, memory_order_acquire))
         return;
-    looked = true;
-#define FIND(result, name, parameters, first, second) all = all && (*(void **)&py.name = symbol(first, second));
+#define FIND(result, name, parameters, first, second) all = all && (*(void **)&fresh.name = symbol(first, second));
     FUNCTIONS(FIND)
     if (all)
-        find_collector();
+        find_collector(&fresh);
     dlerror();  /* what was not found is no error of the program's */
-    found = all;
+    if (atomic_flag_test_and_set(&published))
+        return;
+    py = fresh;
+    atomic_store_explicit(&found, all ? 2 : 1, memory_order_release);
 }
 
 static bool is_up(void)
@@ -102,7 +107,9 @@ static bool is_up(void)
 
 bool gdx_runs_python(void)
 {
-    return found && is_up() && py.own_state();
+    if (!atomic_load_explicit(&found, memory_order_acquire))
+        gdx_find_python();
+    return atomic_load_explicit(&found, memory_order_acquire) == 2 && is_up() && py.own_state();
 }
 
 /* ---- the walk: with the interpreter's lock ---- */

@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "gdx_abi.h"
 
@@ -105,6 +106,19 @@ void gdx_note(uint32_t note, const uint64_t *words, unsigned count, struct gdx_t
 
 /* Is this memory of the program readable right now? Never faults. */
 bool gdx_readable(struct gdx_lane *lane, const void *data, size_t bytes);
+/* The first 8 bytes of a value, zeros where it has fewer. The usual sizes without a call of memcpy. */
+static inline uint64_t gdx_first_word(const void *at, size_t size)
+{
+    uint64_t word = 0;
+    if (GDX_LIKELY(size >= 8))
+        memcpy(&word, at, 8);
+    else if (size == 4)
+        memcpy(&word, at, 4);
+    else
+        memcpy(&word, at, size);
+    return word;
+}
+
 bool gdx_page_readable(uintptr_t at);  /* without the thread's memory of earlier answers */
 struct gdx_lane *gdx_lane(void);
 

@@ -44,18 +44,6 @@ static const void *value_of(const struct source *source, const struct gdx_cu_par
     return at && param->size && gdx_readable(source->lane, at, param->size) ? at : NULL;
 }
 
-static inline uint64_t first_word(const void *at, uint32_t size)
-{
-    uint64_t word = 0;
-    if (GDX_LIKELY(size >= 8))
-        memcpy(&word, at, 8);
-    else if (size == 4)
-        memcpy(&word, at, 4);
-    else
-        memcpy(&word, at, size);
-    return word;
-}
-
 static struct gdx_argument argument(const struct gdx_cu_param *param, uint32_t index, const void *at, uint32_t tid,
                                     char *tail)
 {
@@ -64,7 +52,7 @@ static struct gdx_argument argument(const struct gdx_cu_param *param, uint32_t i
         out.flags |= GDX_ARG_unreadable;
         return out;
     }
-    out.value = first_word(at, param->size);
+    out.value = gdx_first_word(at, param->size);
     if (GDX_LIKELY(param->size <= 8))
         return out;
     if (tail && param->tail != UINT32_MAX) {

@@ -156,7 +156,7 @@ struct gdx_argument gdx_cl_argument_read(struct gdx_open *open, cl_uint index, s
     } else if (!value) {
         fresh.flags |= GDX_ARG_local;
     } else if (size && size <= GDX_BLOB_MAX && gdx_readable(open->lane, value, size)) {
-        memcpy(&fresh.value, value, size < 8 ? size : 8);
+        fresh.value = gdx_first_word(value, size);
         if (size > 8)
             gdx_put(open, 3, value, size);  /* parameter 3 of clSetKernelArg */
     } else {

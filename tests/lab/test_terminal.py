@@ -18,7 +18,11 @@ DRIVER = Path(__file__).resolve().parent / "driver.py"
 
 
 class Terminal:
-    """A pseudo-terminal with gpudx in its foreground."""
+    """A pseudo-terminal with gpudx in its foreground.
+
+    It shows what is typed as well as what comes out. Words to wait for are typed with '' inside, so that only the
+    output has them; what stands before them on the line depends on TERM.
+    """
 
     def __init__(self, *command: str) -> None:
         self.text = ""
@@ -96,10 +100,10 @@ def test_ctrl_z_and_continue_in_a_shell(recorder: Path, tmp_path: Path, driven: 
     """An interactive shell sees a stopped job, and fg brings it back."""
     terminal = Terminal("/bin/bash", "--norc", "--noprofile", "-i")
     driven.append(terminal)
-    terminal.press("PS1='> '; echo started\n")
-    terminal.expect("\rstarted")
+    terminal.press("PS1='> '; echo sta''rted\n")
+    terminal.expect("started")
     terminal.press(f"{sys.executable} {DRIVER} {tmp_path} 0 sh -c 'echo rea''dy; sleep 2; echo do''ne'\n")
-    terminal.expect("\rready")
+    terminal.expect("ready")
     terminal.press("\x1a")
     terminal.expect("Stopped")
     terminal.press("fg\n")
@@ -112,10 +116,10 @@ def test_ctrl_z_and_continue_in_a_shell(recorder: Path, tmp_path: Path, driven: 
 def test_a_program_that_stops_itself(recorder: Path, tmp_path: Path, driven: list[Terminal]) -> None:
     terminal = Terminal("/bin/bash", "--norc", "--noprofile", "-i")
     driven.append(terminal)
-    terminal.press("PS1='> '; echo started\n")
-    terminal.expect("\rstarted")
+    terminal.press("PS1='> '; echo sta''rted\n")
+    terminal.expect("started")
     terminal.press(f"{sys.executable} {DRIVER} {tmp_path} 0 sh -c 'echo rea''dy; kill -STOP $$; echo do''ne'\n")
-    terminal.expect("\rready")
+    terminal.expect("ready")
     terminal.expect("Stopped")
     terminal.press("fg\n")
     terminal.expect("done")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tempfile
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -35,18 +36,20 @@ print(host.sum())
 
 @cache
 def has_opencl() -> bool:
-    """Can programs be linked with an OpenCL loader that finds a device?"""
+    """Can programs be linked with the system's OpenCL loader, and does it find a device?"""
     text = (
         "#include <CL/cl.h>\nint main(void) { cl_uint n = 0; cl_platform_id p; "
         "return clGetPlatformIDs(1, &p, &n) || !n || clGetDeviceIDs(p, CL_DEVICE_TYPE_ALL, 0, 0, &n) || !n; }"
     )
-    flags = ["-x", "c", "-", "-o", "/tmp/gpudx-has-opencl", "-w", "-lOpenCL"]
-    built = subprocess.run(["cc", *flags], input=text, text=True, capture_output=True, check=False)
-    return built.returncode == 0 and subprocess.run(["/tmp/gpudx-has-opencl"], check=False).returncode == 0
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "has-opencl"
+        flags = ["-x", "c", "-", "-o", program, "-w", "-lOpenCL"]
+        built = subprocess.run(["cc", *flags], input=text, text=True, capture_output=True, check=False)
+        return built.returncode == 0 and subprocess.run([program], check=False).returncode == 0
 
 
 needs_opencl = pytest.mark.skipif(
-    not has_opencl(), reason="no OpenCL device with headers and loader here (install pocl)"
+    not has_opencl(), reason="no OpenCL of the system to link with (Debian: ocl-icd-opencl-dev, pocl-opencl-icd)"
 )
 
 
