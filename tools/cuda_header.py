@@ -13,6 +13,16 @@ from schema_model import Call
 # The structures that native/cuda looks into.
 STRUCTURES = """
 typedef struct { int type, id; } CUmemLocation;
+typedef struct { CUmemLocation location; int flags; } CUmemAccessDesc;
+typedef struct {
+    int type, handle_types;
+    CUmemLocation location;
+    void *win32;
+    unsigned char compression, rdma;
+    unsigned short usage;
+    unsigned char reserved[4];
+} CUmemAllocationProp;
+typedef struct { int type, handle_types; CUmemLocation location; long long rest[9]; } CUmemPoolProps;
 typedef struct {
     CUfunction func;
     unsigned int grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes;
@@ -144,6 +154,8 @@ def abi_header(cuda: dict[str, Any], calls: list[Call]) -> str:
             "struct gdx_cu_table {\n" + "\n".join(table) + "\n};",
             f"enum {{\n{numbers},\n    GDX_CU_NAMES\n}};",
             "_Static_assert(sizeof(struct gdx_cu_table) == GDX_CU_NAMES * sizeof(void *), \"table\");",
+            "extern struct gdx_cu_table gdx_cu_driver;",
+            "/* What wrappers call: the same, but where fences stand in front (native/cuda/fence.c). */",
             "extern struct gdx_cu_table gdx_cu_next;",
             *hooks,
             "",

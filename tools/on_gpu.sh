@@ -15,7 +15,7 @@ commit=${COMMIT:-$(git rev-parse --short HEAD 2>/dev/null || echo unknown)}
 mkdir -p "$results"
 python3 tools/generate.py schema "$work/gen" || exit 1
 cc -std=gnu11 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Inative -I"$work/gen" -shared -Wl,-z,nodelete,-z,now \
-    -o "$GPUDX_LIB" native/core/*.c native/opencl/{arguments,describe,hooks,layer}.c native/cuda/*.c \
+    -o "$GPUDX_LIB" $(find native -name '*.c' ! -name symbols.c) \
     "$work"/gen/{gdx_schema,cl_wrappers,cu_wrappers}.c -ldl -lpthread || exit 1
 timeout 560 python3 -m pytest -m gpu -p no:cacheprovider -q --tb=short --junit-xml="$work/tests.xml" tests/cuda > "$work/tests.txt" 2>&1
 tail -150 "$work/tests.txt"

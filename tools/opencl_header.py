@@ -88,6 +88,7 @@ def abi_header(opencl: dict[str, Any], calls: list[Call]) -> str:
     table = "struct cl_dispatch {\n" + "\n".join(rows) + "\n};\n"
     count = f"#define CL_DISPATCH_ENTRIES {len(own)}\n"
     hands = "".join(prototype(c, "rec_" + c.name) + ";\n" for c in own if c.by_hand)
+    hands += "".join(prototype(c, f"gdx_cl_{c.through}_{c.name}") + ";\n" for c in own if c.through)
     return preamble(opencl, own) + table + count + hands + "extern struct cl_dispatch gdx_cl_next;\n"
 
 

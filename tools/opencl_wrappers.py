@@ -5,6 +5,8 @@ from __future__ import annotations
 from opencl_header import opencl_calls, prototype
 from schema_model import HANDLES, Call, Param
 
+UNFENCED = {"image": "an image", "pipe": "a pipe", "svm": "shared virtual memory"}
+
 
 def as_word(expression: str, param_type: str) -> str:
     """A C expression widened to the 64-bit word that is recorded."""
@@ -70,6 +72,22 @@ def arguments(call: Call) -> str:
     return ", ".join(p.name for p in call.params)
 
 
+def driver(call: Call) -> str:
+    return f"gdx_cl_{call.through}_{call.name}" if call.through else f"gdx_cl_next.{call.name}"
+
+
+def fence_lines(call: Call) -> list[str]:
+    """What native/opencl/fence.c is told: that the program has waited, and what was made without a fence."""
+    if call.verb == "wait":
+        return ["gdx_cl_fence_waited();"]
+    if any(p.name == "blocking" for p in call.params):
+        return ["if (blocking)", "    gdx_cl_fence_waited();"]
+    if call.verb == "create" and call.object in UNFENCED:
+        size = "size" if any(p.name == "size" for p in call.params) else "0"
+        return [f'gdx_cl_fence_cannot(result, {size}, "{UNFENCED[call.object]}");']
+    return []
+
+
 def wrapper(call: Call) -> str:
     void = call.returns == "void"
     keep = "" if void else f"{call.returns} result = "
@@ -84,12 +102,13 @@ def wrapper(call: Call) -> str:
         *(f"        {line}" for line in fill_lines(call)),
         "        gdx_commit(&open);",
         "    }",
-        f"    {keep}gdx_cl_next.{call.name}({arguments(call)});",
+        f"    {keep}{driver(call)}({arguments(call)});",
     ]
     if patch:
         lines += ["    if (gdx_still_open(&open)) {", *(f"        {line}" for line in patch), "    }"]
     quiet = "gdx_end_quiet" if call.verb == "query" else "gdx_end"
-    lines += [f"    {quiet}(&open, {status_of(call)});", *([] if void else ["    return result;"]), "}"]
+    lines += [f"    {quiet}(&open, {status_of(call)});", *(f"    {line}" for line in fence_lines(call))]
+    lines += [*([] if void else ["    return result;"]), "}"]
     return "\n".join(lines)
 
 

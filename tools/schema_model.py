@@ -64,6 +64,7 @@ class Call:
     extra: dict[str, str] = field(default_factory=dict)
     by_hand: bool = False
     skip: str = ""
+    through: str = ""
 
     @property
     def verb(self) -> str:
@@ -164,6 +165,7 @@ def load_call(row: dict[str, Any]) -> Call:
         extra=extra,
         by_hand=row.get("by_hand", False),
         skip=row.get("skip", ""),
+        through=row.get("through", ""),
     )
 
 

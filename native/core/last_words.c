@@ -25,6 +25,7 @@ static const int watched[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS 
 static void keep_registers(struct gdx_header *header, const ucontext_t *context)
 {
 #if defined(__x86_64__)
+    enum { PAGE_FAULT = 14, WROTE = 2 };  /* Intel SDM volume 3, 6.15 "Interrupt 14": bit 1 of the error code */
     const greg_t *r = context->uc_mcontext.gregs;
     /* DWARF order (System V ABI x86-64, figure 3.36): rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip */
     static const int order[17] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
@@ -32,6 +33,8 @@ static void keep_registers(struct gdx_header *header, const ucontext_t *context)
     for (int i = 0; i < 17; i++)
         header->signal_registers[i] = (uint64_t)r[order[i]];
     header->signal_pc = (uint64_t)r[REG_RIP];
+    if (r[REG_TRAPNO] == PAGE_FAULT)
+        header->signal_access = r[REG_ERR] & WROTE ? 2 : 1;
     header->signal_sp = (uint64_t)r[REG_RSP];
 #elif defined(__aarch64__)
     header->signal_pc = context->uc_mcontext.pc;

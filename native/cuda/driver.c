@@ -7,10 +7,11 @@
 #include <elf.h>
 #include <string.h>
 
+#include "cuda/fence.h"
 #include "cuda/hooks.h"
 
-struct gdx_cu_table gdx_cu_next;
-static _Atomic uintptr_t adopted;  /* the dynamic section of the driver in gdx_cu_next: no two objects share one */
+struct gdx_cu_table gdx_cu_driver, gdx_cu_next;
+static _Atomic uintptr_t adopted;  /* the dynamic section of the driver in gdx_cu_driver: no two objects share one */
 
 struct gdx_object gdx_object_of(const void *at)
 {
@@ -95,7 +96,13 @@ int gdx_cu_number(const char *name)
 
 void *gdx_cu_real(int number)
 {
-    return __atomic_load_n((void **)&gdx_cu_next + number, __ATOMIC_RELAXED);
+    return __atomic_load_n((void **)&gdx_cu_driver + number, __ATOMIC_RELAXED);
+}
+
+static void store(struct gdx_cu_table *table, void *const *functions)
+{
+    for (int i = 0; i < GDX_CU_NAMES; i++)
+        __atomic_store_n((void **)table + i, functions[i], __ATOMIC_RELEASE);
 }
 
 void gdx_cu_adopt(const struct gdx_object *driver)
@@ -111,10 +118,13 @@ void gdx_cu_adopt(const struct gdx_object *driver)
         if (number >= 0)
             fresh[number] = (void *)(driver->base + symbol->st_value);
     }
-    if (atomic_load(&adopted))
+    if (atomic_load(&adopted)) {
         gdx_cu_forget_functions(true);  /* handles of a driver that is gone */
-    for (int i = 0; i < GDX_CU_NAMES; i++)
-        __atomic_store_n((void **)&gdx_cu_next + i, fresh[i], __ATOMIC_RELAXED);
+        gdx_cu_fence_forget();
+    }
+    store(&gdx_cu_driver, fresh);
+    gdx_cu_fence_table(fresh);
+    store(&gdx_cu_next, fresh);
     atomic_store_explicit(&adopted, (uintptr_t)driver->dynamic, memory_order_release);
 }
 

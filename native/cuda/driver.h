@@ -22,7 +22,7 @@ bool gdx_is_driver(const struct gdx_object *object);
 
 int gdx_cu_number(const char *name);                 /* in gdx_cu_names; -1: not there */
 void *gdx_cu_real(int number);                       /* the adopted driver's function; NULL: it has none */
-void gdx_cu_adopt(const struct gdx_object *driver);  /* from now on gdx_cu_next is this driver's */
+void gdx_cu_adopt(const struct gdx_object *driver);  /* from now on gdx_cu_driver and gdx_cu_next are this driver's */
 bool gdx_cu_is_adopted(const struct gdx_object *object);
 uintptr_t gdx_cu_adopted(void);                      /* tells drivers apart; 0: none yet */
 bool gdx_cu_of_driver(void *function);               /* adopts the first driver it meets. Takes the loader's lock */

@@ -1,8 +1,9 @@
 /* The CUDA driver API in neutral events. Most wrappers are made from schema/cuda.toml; the rest is here, by subject.
  *
- * One rule keeps this safe: gdx_cu_next holds functions of libcuda itself and nothing else, and a wrapper only ever
- * stands in front of the function of its own name (entry.c says how a program comes to call it). All questions of ours
- * go to gdx_cu_next, never through a wrapper. */
+ * One rule keeps this safe: gdx_cu_driver holds functions of libcuda itself and nothing else, and a wrapper only ever
+ * stands in front of the function of its own name (entry.c says how a program comes to call it). gdx_cu_next is what
+ * wrappers call: the same functions, but for those that fence.c stands in for when it is asked to. All questions of ours
+ * go to one of the two, never through a wrapper. */
 #pragma once
 
 #include <stdatomic.h>

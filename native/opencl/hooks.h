@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cl_abi.h"
+#include "core/fence.h"
 #include "core/recorder.h"
 
 extern struct cl_dispatch gdx_cl_next;              /* where calls go on to: the loader's target, or the real symbols */
@@ -19,6 +20,20 @@ void gdx_cl_describe_kernel(cl_program program, cl_kernel kernel);
 bool gdx_cl_has_arg_info(cl_program program);  /* can all its devices describe kernel arguments? */
 void gdx_cl_forget_program(cl_program program);
 void gdx_cl_note_build(cl_program program, cl_uint count, const cl_device_id *devices, cl_int status);
+
+/* fence.c: buffers of CPU devices between unreadable pages. The entries that go through it are in the schema. */
+void gdx_cl_fence_check(void);
+void gdx_cl_fence_miss(const void *object, size_t size, const char *why);
+static inline void gdx_cl_fence_waited(void)
+{
+    if (GDX_UNLIKELY(gdx_fence_edge()))
+        gdx_cl_fence_check();
+}
+static inline void gdx_cl_fence_cannot(const void *object, size_t size, const char *why)
+{
+    if (GDX_UNLIKELY(gdx_fence_edge()) && object)
+        gdx_cl_fence_miss(object, size, why);
+}
 
 /* arguments.c: the arguments each kernel object holds now, so that a launch can be written down with all of them. */
 void gdx_cl_kernel_born(cl_kernel kernel);

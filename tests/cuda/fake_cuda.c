@@ -11,14 +11,21 @@
  *                                           as after a fault on a real device
  *                                           (710, an assertion, is also printed as a real driver prints it)
  *     FAKE_CUDA_REFUSE=cuMemAlloc_v2:2:2    the second cuMemAlloc_v2 fails with 2, once
- *     FAKE_CUDA_CRASH=cuMemFree_v2:1        the first cuMemFree_v2 dies by SIGSEGV inside the driver */
+ *     FAKE_CUDA_CRASH=cuMemFree_v2:1        the first cuMemFree_v2 dies by SIGSEGV inside the driver
+ *     FAKE_CUDA_CATCH=1                     a kernel that touches memory it may not touch ends there, and every later call
+ *                                           fails with 700; without it the program dies by SIGSEGV in the launch
+ *
+ * Virtual memory management is real: addresses that are reserved and not mapped cannot be touched. */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "cu.h"
 
@@ -195,6 +202,13 @@ API CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
     return CUDA_SUCCESS;
 }
 
+API CUresult cuDevicePrimaryCtxReset_v2(CUdevice device)
+{
+    ENTER(cuDevicePrimaryCtxReset_v2);
+    (void)device;
+    return CUDA_SUCCESS;
+}
+
 API CUresult cuCtxCreate_v2(CUcontext *context, unsigned int flags, CUdevice device)
 {
     ENTER(cuCtxCreate_v2);
@@ -226,6 +240,24 @@ API CUresult cuCtxGetCurrent(CUcontext *context)
 {
     NEED(started, CUDA_ERROR_NOT_INITIALIZED);
     *context = (CUcontext)current;
+    return CUDA_SUCCESS;
+}
+
+/* A stack of one: enough for a push and a pop around a call. */
+static _Thread_local struct context *below;
+
+API CUresult cuCtxPushCurrent_v2(CUcontext context)
+{
+    NEED(context && ((struct context *)context)->magic == CONTEXT, CUDA_ERROR_INVALID_CONTEXT);
+    below = current;
+    current = (struct context *)context;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuCtxPopCurrent_v2(CUcontext *context)
+{
+    *context = (CUcontext)current;
+    current = below;
     return CUDA_SUCCESS;
 }
 
@@ -417,6 +449,156 @@ API CUresult cuKernelGetAttribute(int *value, CUfunction_attribute attribute, CU
     return CUDA_SUCCESS;
 }
 
+/* ---- virtual memory: none of it belongs to a context, so that a fault of the device does not show here ---- */
+
+enum { GRANULE = 2 << 20, RESERVED = 1 << 15, MEMORY = 1 << 30 };
+struct reserved { char *at; size_t size, mapped_at, mapped; struct physical *physical; };
+struct physical { size_t size; int references; };
+static struct reserved ranges[RESERVED];
+static pthread_mutex_t ranges_lock = PTHREAD_MUTEX_INITIALIZER;
+static size_t memory_in_use;
+
+#define PLAN(name)                                             \
+    do {                                                       \
+        NEED(started, CUDA_ERROR_NOT_INITIALIZED);             \
+        NEED(!due(&refuse_plan, #name), refuse_plan.code);     \
+    } while (0)
+static struct reserved *range_at(const char *at)
+{
+    for (int i = 0; i < RESERVED; i++)
+        if (ranges[i].at && at >= ranges[i].at && at < ranges[i].at + ranges[i].size)
+            return &ranges[i];
+    return NULL;
+}
+
+static struct reserved *range_of(CUdeviceptr address)
+{
+    pthread_mutex_lock(&ranges_lock);
+    struct reserved *found = range_at((const char *)(uintptr_t)address);
+    pthread_mutex_unlock(&ranges_lock);
+    return found;
+}
+
+API CUresult cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *properties,
+                                           CUmemAllocationGranularity_flags option)
+{
+    PLAN(cuMemGetAllocationGranularity);
+    (void)option;
+    NEED(properties->type == 1 && properties->location.type == 1, CUDA_ERROR_INVALID_VALUE);
+    *granularity = GRANULE;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuMemAddressReserve(CUdeviceptr *result, size_t size, size_t alignment, CUdeviceptr wanted,
+                                 unsigned long long flags)
+{
+    PLAN(cuMemAddressReserve);
+    NEED(size && size % GRANULE == 0 && !alignment && !wanted && !flags, CUDA_ERROR_INVALID_VALUE);
+    char *at = mmap(NULL, size + GRANULE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    NEED(at != MAP_FAILED, CUDA_ERROR_OUT_OF_MEMORY);
+    char *even = (char *)(((uintptr_t)at + GRANULE - 1) / GRANULE * GRANULE);
+    if (even > at)
+        munmap(at, (size_t)(even - at));
+    munmap(even + size, GRANULE - (size_t)(even - at));
+    pthread_mutex_lock(&ranges_lock);
+    int i = 0;
+    while (i < RESERVED && ranges[i].at)
+        i++;
+    if (i < RESERVED)
+        ranges[i] = (struct reserved){ even, size, 0, 0, NULL };
+    pthread_mutex_unlock(&ranges_lock);
+    *result = (CUdeviceptr)(uintptr_t)even;
+    return i < RESERVED ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+API CUresult cuMemAddressFree(CUdeviceptr address, size_t size)
+{
+    PLAN(cuMemAddressFree);
+    struct reserved *range = range_of(address);
+    NEED(range && (uintptr_t)range->at == address && range->size == size && !range->physical, CUDA_ERROR_INVALID_VALUE);
+    munmap(range->at, size);
+    range->at = NULL;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuMemCreate(CUmemGenericAllocationHandle *result, size_t size, const CUmemAllocationProp *properties,
+                         unsigned long long flags)
+{
+    PLAN(cuMemCreate);
+    (void)flags;
+    NEED(size && size % GRANULE == 0 && properties->type == 1, CUDA_ERROR_INVALID_VALUE);
+    pthread_mutex_lock(&ranges_lock);
+    bool room = memory_in_use + size <= MEMORY;
+    memory_in_use += room ? size : 0;
+    pthread_mutex_unlock(&ranges_lock);
+    NEED(room, CUDA_ERROR_OUT_OF_MEMORY);
+    struct physical *made = calloc(1, sizeof *made);
+    *made = (struct physical){ size, 1 };
+    *result = (CUmemGenericAllocationHandle)(uintptr_t)made;
+    return CUDA_SUCCESS;
+}
+
+static void drop(struct physical *physical)
+{
+    pthread_mutex_lock(&ranges_lock);
+    bool last = --physical->references == 0;
+    memory_in_use -= last ? physical->size : 0;
+    pthread_mutex_unlock(&ranges_lock);
+    if (last)
+        free(physical);
+}
+
+API CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
+{
+    PLAN(cuMemRelease);
+    drop((struct physical *)(uintptr_t)handle);
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
+                      unsigned long long flags)
+{
+    PLAN(cuMemMap);
+    (void)flags;
+    struct reserved *range = range_of(address);
+    struct physical *physical = (struct physical *)(uintptr_t)handle;
+    NEED(range && !range->physical && !offset && physical->size == size, CUDA_ERROR_INVALID_VALUE);
+    size_t at = (size_t)(address - (uintptr_t)range->at);
+    NEED(at + size <= range->size, CUDA_ERROR_INVALID_VALUE);
+    pthread_mutex_lock(&ranges_lock);
+    physical->references++;
+    range->mapped_at = at;
+    range->mapped = size;
+    range->physical = physical;
+    pthread_mutex_unlock(&ranges_lock);
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuMemSetAccess(CUdeviceptr address, size_t size, const CUmemAccessDesc *access, size_t count)
+{
+    PLAN(cuMemSetAccess);
+    struct reserved *range = range_of(address);
+    NEED(range && range->physical && count && access->flags == 3, CUDA_ERROR_INVALID_VALUE);
+    NEED(!mprotect((void *)(uintptr_t)address, size, PROT_READ | PROT_WRITE), CUDA_ERROR_OPERATING_SYSTEM);
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuMemUnmap(CUdeviceptr address, size_t size)
+{
+    PLAN(cuMemUnmap);
+    struct reserved *range = range_of(address);
+    NEED(range && range->physical && range->mapped == size, CUDA_ERROR_INVALID_VALUE);
+    void *at = (void *)(uintptr_t)address;
+    madvise(at, size, MADV_DONTNEED);
+    mprotect(at, size, PROT_NONE);
+    struct physical *physical = range->physical;
+    pthread_mutex_lock(&ranges_lock);
+    range->physical = NULL;
+    pthread_mutex_unlock(&ranges_lock);
+    drop(physical);
+    return CUDA_SUCCESS;
+}
+
 /* ---- memory ---- */
 
 /* What was handed out and not yet taken back. Like a real driver's, a free takes only the beginning of an allocation of
@@ -440,7 +622,7 @@ static enum family family_of(const void *address)
     struct memory *found = memory_at((uintptr_t)address);
     enum family family = found ? found->family : ORDINARY;
     pthread_mutex_unlock(&memory_lock);
-    return family;
+    return range_of((CUdeviceptr)(uintptr_t)address) ? DEVICE : family;
 }
 
 static void *hand_out(size_t size, enum family family)
@@ -515,6 +697,44 @@ API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream)
     return take_back((uintptr_t)address, DEVICE);
 }
 
+API CUresult cuMemAllocPitch_v2(CUdeviceptr *address, size_t *pitch, size_t width, size_t height, unsigned int element)
+{
+    ENTER(cuMemAllocPitch_v2);
+    NEED(width && height && element, CUDA_ERROR_INVALID_VALUE);
+    *pitch = (width + 511) / 512 * 512;
+    *address = (CUdeviceptr)(uintptr_t)hand_out(height * *pitch, DEVICE);
+    return *address ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+API CUresult cuMemAllocManaged(CUdeviceptr *address, size_t size, unsigned int flags)
+{
+    ENTER(cuMemAllocManaged);
+    NEED(size && flags, CUDA_ERROR_INVALID_VALUE);
+    *address = (CUdeviceptr)(uintptr_t)hand_out(size, DEVICE);
+    return *address ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* Answers for mappings only. */
+API CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr address)
+{
+    ENTER(cuMemGetAddressRange_v2);
+    struct reserved *range = range_of(address);
+    NEED(range && range->physical, CUDA_ERROR_NOT_FOUND);
+    if (base)
+        *base = (CUdeviceptr)(uintptr_t)range->at + range->mapped_at;
+    if (size)
+        *size = range->mapped;
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr address)
+{
+    ENTER(cuIpcGetMemHandle);
+    NEED(!range_of(address), CUDA_ERROR_INVALID_VALUE);
+    memset(handle, 1, sizeof *handle);
+    return CUDA_SUCCESS;
+}
+
 API CUresult cuMemGetInfo_v2(size_t *left, size_t *total)
 {
     ENTER(cuMemGetInfo_v2);
@@ -563,6 +783,13 @@ API CUresult cuMemcpyDtoD_v2(CUdeviceptr dst, CUdeviceptr src, size_t size)
     return CUDA_SUCCESS;
 }
 
+API CUresult cuMemcpyDtoHAsync_v2(void *dst, CUdeviceptr src, size_t size, CUstream stream)
+{
+    ENTER(cuMemcpyDtoHAsync_v2);
+    (void)stream;
+    return to_host(dst, src, size);
+}
+
 API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void *src, size_t size, CUstream stream)
 {
     ENTER(cuMemcpyHtoDAsync_v2);
@@ -596,6 +823,16 @@ API CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, C
     ENTER(cuPointerGetAttribute);
     (void)value, (void)attribute, (void)address;
     return CUDA_ERROR_INVALID_VALUE;
+}
+
+API CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes, void **values,
+                                    CUdeviceptr address)
+{
+    ENTER(cuPointerGetAttributes);
+    struct reserved *range = range_of(address);
+    for (unsigned i = 0; i < count; i++)
+        *(uint64_t *)values[i] = attributes[i] == 12 && range ? range->mapped : 0;
+    return CUDA_SUCCESS;
 }
 
 /* ---- streams and events ---- */
@@ -684,6 +921,13 @@ static struct stream *stream_of(CUstream stream)
     return (uintptr_t)stream > CU_STREAM_PER_THREAD ? (struct stream *)stream : NULL;
 }
 
+API CUresult cuStreamGetCtx(CUstream stream, CUcontext *context)
+{
+    NEED(stream_of(stream) && stream_of(stream)->magic == STREAM, CUDA_ERROR_INVALID_HANDLE);
+    *context = (CUcontext)current;
+    return CUDA_SUCCESS;
+}
+
 API CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
 {
     struct stream *s = stream_of(stream);
@@ -724,20 +968,42 @@ static CUresult gather(const struct function *f, void **params, void **extra, ch
     return CUDA_SUCCESS;
 }
 
+static _Thread_local sigjmp_buf outside;
+
+static void touched(int number)
+{
+    (void)number;
+    siglongjmp(outside, 1);
+}
+
+static void add(const struct function *f, const char *block)
+{
+    float *a, *b, *out;
+    int n;
+    struct sigaction catch = { .sa_handler = touched }, before;
+    bool caught = getenv("FAKE_CUDA_CATCH") != NULL;
+    memcpy(&a, block + f->offset[0], 8);
+    memcpy(&b, block + f->offset[1], 8);
+    memcpy(&out, block + f->offset[2], 8);
+    memcpy(&n, block + f->offset[3], 4);
+    if (caught)
+        sigaction(SIGSEGV, &catch, &before);
+    if (caught && sigsetjmp(outside, 1))
+        sticky = CUDA_ERROR_ILLEGAL_ADDRESS;
+    else
+        for (volatile int i = 0; i < n; i++)
+            out[i] = a[i] + b[i];
+    if (caught)
+        sigaction(SIGSEGV, &before, NULL);
+}
+
 static void execute(const struct function *f, const char *block)
 {
     if (strcmp(f->name, "add")) {
         fold(block, f->bytes);
         return;
     }
-    float *a, *b, *out;
-    int n;
-    memcpy(&a, block + f->offset[0], 8);
-    memcpy(&b, block + f->offset[1], 8);
-    memcpy(&out, block + f->offset[2], 8);
-    memcpy(&n, block + f->offset[3], 4);
-    for (int i = 0; i < n; i++)
-        out[i] = a[i] + b[i];
+    add(f, block);
 }
 
 static struct node *make_node(const struct function *f, CUDA_KERNEL_NODE_PARAMS params, const char *block)
@@ -1004,6 +1270,11 @@ static const struct entry entries[] = {
     ENTRY("cuMemFreeAsync", 11020, cuMemFreeAsync),
     ENTRY("cuMemHostAlloc", 2020, cuMemHostAlloc),
     ENTRY("cuMemFreeHost", 2000, cuMemFreeHost),
+    ENTRY("cuMemAllocPitch", 3020, cuMemAllocPitch_v2),
+    ENTRY("cuMemAllocManaged", 6000, cuMemAllocManaged),
+    ENTRY("cuMemGetAddressRange", 3020, cuMemGetAddressRange_v2),
+    ENTRY("cuPointerGetAttributes", 7000, cuPointerGetAttributes),
+    ENTRY("cuIpcGetMemHandle", 4010, cuIpcGetMemHandle),
     ENTRY("cuMemGetInfo", 3020, cuMemGetInfo_v2),
     ENTRY("cuMemcpyHtoD", 3020, cuMemcpyHtoD_v2),
     ENTRY_PER_THREAD("cuMemcpyHtoD", 7000, cuMemcpyHtoD_v2_ptds),

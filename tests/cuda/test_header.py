@@ -34,6 +34,12 @@ def sides(side: dict[str, str]) -> dict[str, str]:
 
 MEMBERS: dict[str, dict[str, str]] = {
     "CUmemLocation": {"type": "type", "id": "id"},
+    "CUmemAccessDesc": {"location": "location", "flags": "flags"},
+    "CUmemAllocationProp": {
+        "type": "type", "handle_types": "requestedHandleTypes", "location": "location",
+        "rdma": "allocFlags.gpuDirectRDMACapable", "usage": "allocFlags.usage",
+    },
+    "CUmemPoolProps": {"type": "allocType", "handle_types": "handleTypes", "location": "location"},
     "CUDA_KERNEL_NODE_PARAMS_v1": KERNEL_NODE,
     "CUDA_KERNEL_NODE_PARAMS": {**KERNEL_NODE, "kern": "kern", "context": "ctx"},
     "CUlaunchAttribute": {"id": "id", "value": "value"},

@@ -10,6 +10,7 @@ from support.cuda_world import CudaWorld
 from support.detecting import Look
 
 from gpudx.detectors import Run, host_pointer_on_device
+from gpudx.diagnose import diagnose
 from gpudx.facts import derive
 from gpudx.model import Finding, Outcome
 
@@ -182,3 +183,44 @@ def test_mappings_side_by_side_are_one(cuda: CudaWorld, look: Look) -> None:
     cuda.call("cuMemUnmap", mem=first, size=1 << 22)
     cuda.call("cuMemsetD8_v2", dst=first + (1 << 21) + 16, value=0, count=16)
     assert ids(look(cuda)) == {"use-after-free"}
+
+
+def damaged(cuda: CudaWorld, memory: int, size: int, since: int) -> None:
+    words = {"address": memory, "size": size, "offset": size + 4, "bytes": 8, "seen": 7, "since": since}
+    cuda.note("note_canary", words)
+
+
+def fenced(cuda: CudaWorld, size: int) -> int:
+    """The note comes before the end of the call in life; for the address it is all the same."""
+    memory = cuda.alloc(size)
+    words = {"object": memory, "address": memory, "size": size, "begin": memory - 4096, "end": memory + 8192, "state": 1}
+    cuda.note("note_fence_block", words | {"align": 256, "edge": 1})
+    return memory
+
+
+def test_a_write_outside_an_allocation_is_of_the_launch_that_was_given_it(cuda: CudaWorld, look: Look) -> None:
+    memory, other, kernel = fenced(cuda, 252), fenced(cuda, 252), cuda.kernel(SCALE, [8, 4])
+    cuda.launch(kernel, [memory, 63])
+    cuda.sync()
+    since = cuda._now + 1
+    cuda.launch(kernel, [other, 63])
+    cuda.launch(kernel, [memory, 64])
+    cuda.sync()
+    damaged(cuda, memory, 252, since)
+    one = only(look(cuda), "write-outside-allocation")
+    assert "8 bytes, 4 bytes past the end of memory #1 (252 bytes)" in one.message
+    assert one.site is not None and one.site.launch == 3 and one.details["single"]
+    assert any("1 other launch in that time" in e.text for e in one.evidence)
+
+
+def test_of_several_launches_that_were_given_it_none_is_named(cuda: CudaWorld, look: Look) -> None:
+    memory, kernel = fenced(cuda, 252), cuda.kernel(SCALE, [8, 4])
+    since = cuda._now + 1
+    for _ in range(3):
+        cuda.launch(kernel, [memory, 64])
+    cuda.sync()
+    damaged(cuda, memory, 252, since)
+    found = look(cuda)
+    one = only(found, "write-outside-allocation")
+    assert one.site is None and one.details["launches"] == 3 and len(one.others) == 3
+    assert diagnose(found, Outcome("passed", ""))[0].status == "inconclusive"

@@ -17,7 +17,7 @@ LINE = next(i for i, line in enumerate(PROGRAM.read_text().splitlines(), 1) if "
 
 @pytest.fixture(scope="module")
 def run(opencl: OpenCL) -> Recorded:
-    return opencl.record([sys.executable, PROGRAM], env={"GPUDX_STACKS": "1"})
+    return opencl.record([sys.executable, PROGRAM], GPUDX_STACKS="1")
 
 
 def test_the_guilty_launch_has_its_python_line(run: Recorded) -> None:

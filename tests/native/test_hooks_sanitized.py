@@ -23,7 +23,7 @@ def hooks(kit: Kit) -> list[Path]:
     sources += [kit.generated / "cl_wrappers.c", kit.generated / "cl_exports.c"]
     for source in sources:
         flags = ["-std=gnu11", "-O1", "-g", *WARNINGS, *SANITIZERS, "-I", NATIVE, "-I", kit.generated]
-        cc(*flags, "-c", "-o", place / f"{source.stem}.o", source)
+        cc(*flags, "-c", "-o", place / f"{source.parent.name}-{source.stem}.o", source)
     return sorted(place.glob("*.o"))
 
 

@@ -130,13 +130,11 @@ class OpenCL:
             assert done.returncode == 0, done.stderr
         return target
 
-    def run(self, program: str, *arguments: str, timeout: float | None = None) -> Recorded:
+    def run(self, program: str, *arguments: str, timeout: float | None = None, **environment: str) -> Recorded:
         """One of tests/detectors/programs, recorded."""
-        return self.record([self.build([PROGRAMS / f"{program}.c"]), *arguments], timeout=timeout)
+        return self.record([self.build([PROGRAMS / f"{program}.c"]), *arguments], timeout=timeout, **environment)
 
-    def record(
-        self, command: Sequence[str | Path], *, timeout: float | None = None, env: Mapping[str, str] | None = None
-    ) -> Recorded:
+    def record(self, command: Sequence[str | Path], *, timeout: float | None = None, **environment: str) -> Recorded:
         """Any command, recorded. With a timeout, a program that is not over by then counts as hanging."""
         self._runs += 1
         traces = self.folder / f"traces-{self._runs}"
@@ -144,7 +142,7 @@ class OpenCL:
         began = time.monotonic()
         process = subprocess.Popen(
             [str(part) for part in command],
-            env={**self._environment(traces), **(env or {})},
+            env=self._environment(traces) | environment,
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -6,6 +6,8 @@ A backend is a package here. It may define, and everything is optional:
     environment(lib)   variables through which the API's own loader is told to load the recorder. Each is a list
                        separated by colons; what the user has there stays, behind ours.
     settings(folder, environment)   plain variables under which the driver leaves evidence in `folder`
+    UNPOOLED           plain variables under which frameworks pass each allocation on to the driver
+    POOLS              pools that cannot be seen through: part of a loaded file's path, and the sentence that says so
     snapshot(folder)   makes hanging processes leave evidence there now
     TOOLS              what `gpudx doctor` looks for: a tuple of `gpudx.backends.tool.Tool`
     COUNTS_REFERENCES  objects keep alive what they were made from (a kernel its program). Without it, the end of a program
@@ -52,6 +54,17 @@ def settings(folder: Path, base: Mapping[str, str]) -> dict[str, str]:
     for backend in every().values():
         merged.update(getattr(backend, "settings", _no_settings)(folder, base))
     return {name: value for name, value in merged.items() if name not in base}
+
+
+def unpooled(base: Mapping[str, str]) -> dict[str, str]:
+    """The variables that switch off pools of frameworks; what the user has set stays."""
+    merged = {name: value for backend in every().values() for name, value in getattr(backend, "UNPOOLED", {}).items()}
+    return {name: value for name, value in merged.items() if name not in base}
+
+
+def pools() -> dict[str, str]:
+    """Pools that stay: part of a loaded file's path, and what to say of it."""
+    return {part: said for backend in every().values() for part, said in getattr(backend, "POOLS", {}).items()}
 
 
 def snapshot(folder: Path) -> list[Path]:

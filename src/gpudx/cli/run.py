@@ -12,20 +12,25 @@ from gpudx.errors import UserError
 from gpudx.model import Case
 
 if TYPE_CHECKING:
+    from gpudx.lab.fenced import Fence
     from gpudx.lab.sanitized import Sanitizer
 
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
 SANITIZE = "--sanitize"
+FENCE = "--fence"
 
 
 class Command(TyperCommand):
-    """`--sanitize` may stand alone; it takes a value only behind "=", never the word that follows."""
+    """`--sanitize` and `--fence` may stand alone; they take a value only behind "=", never the word that follows."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         from gpudx.backends.cuda.sanitizer import DEFAULT
+        from gpudx.lab.fenced import EDGES
 
         valued = {name for one in self.params if not getattr(one, "is_flag", True) for name in one.opts}
-        return super().parse_args(ctx, with_value(args, SANITIZE, DEFAULT, valued - {SANITIZE}))
+        for option, value in ((SANITIZE, DEFAULT), (FENCE, EDGES[0])):
+            args = with_value(args, option, value, valued - {SANITIZE, FENCE})
+        return super().parse_args(ctx, args)
 
 
 def with_value(words: list[str], option: str, value: str, valued: set[str]) -> list[str]:
@@ -77,6 +82,16 @@ def command(
         Path | None,
         typer.Option(metavar="CASE", help="With --sanitize: check the guilty kernel of CASE; run its CMD if none."),
     ] = None,
+    fence: Annotated[
+        str | None,
+        typer.Option(
+            FENCE, metavar="[=EDGE]", help="Memory between fences, at the high or low EDGE: faults outside it. [high]"
+        ),
+    ] = None,
+    fence_align: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="With --fence: memory begins at multiples of N bytes. [what the API promises]"),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the case, say nothing.")] = False,
 ) -> None:
     """Run a program, unmodified, and say why it failed.
@@ -91,6 +106,7 @@ def command(
     earlier = _earlier(like, sanitize)
     words = program or list(earlier.command if earlier else ())
     programs.find(words)
+    fences = _fence(fence, fence_align, sanitize)
     sanitizer = _sanitizer(sanitize, kernel or (guilty_kernel(earlier) if earlier else None), dump)
     with new_case(case, words[0]) as directory:
         told = run_and_tell(
@@ -103,6 +119,7 @@ def command(
             serialise=serialise,
             stacks=stacks,
             sanitizer=sanitizer,
+            fence=fences,
         )
     end_like(told.run, error_exitcode if told.case and has_faults(told.case) else None)
 
@@ -136,6 +153,18 @@ def _sanitizer(sanitize: str | None, kernel: str | None, dump: bool) -> Sanitize
     if dump:
         raise UserError("--dump and --sanitize exclude each other: the driver writes no core dumps under the tool.")
     return sanitized.find(sanitize, kernel)
+
+
+def _fence(edge: str | None, align: int | None, sanitize: str | None) -> Fence | None:
+    from gpudx.lab import fenced
+
+    if edge is None and align is not None:
+        raise UserError("--fence-align says where memory between fences begins: add --fence.")
+    if edge is None:
+        return None
+    if sanitize is not None:
+        raise UserError("--fence and --sanitize exclude each other: the tool would check the fences' mappings instead.")
+    return fenced.wanted(edge, align)
 
 
 def has_faults(case: Case) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gpudx.cli.speak import complain, write
 from gpudx.errors import UserError
+from gpudx.lab.fenced import Fence
 from gpudx.lab.recorded import RunResult, run_recorded
 from gpudx.lab.sanitized import Sanitizer
 from gpudx.model import Case
@@ -37,6 +38,7 @@ def run_and_tell(
     serialise: bool = False,
     stacks: bool = False,
     sanitizer: Sanitizer | None = None,
+    fence: Fence | None = None,
     extra_env: Mapping[str, str] | None = None,
 ) -> Told:
     """Run `command`, write the case, report on stderr. A failing analysis never hides how the program ended."""
@@ -49,6 +51,7 @@ def run_and_tell(
         serialise=serialise,
         stacks=stacks,
         sanitizer=sanitizer,
+        fence=fence,
         extra_env=extra_env,
     )
     case = _diagnose(run, command, case_dir)

@@ -57,6 +57,19 @@ def open_launches(facts: Facts, wait: int) -> list[int]:
     return [int(p) for p in launches.position[ran]]
 
 
+def may_have_run(facts: Facts, since: int, before: int) -> list[int]:
+    """Launches that may have run between two positions: made in between, or open at the first. Oldest first."""
+    launches = facts.launches
+    ran = np.flatnonzero((launches.status == 0) & ~launches.captured & (launches.position < before))
+    position = launches.position[ran]
+    late, early = position >= since, position < since
+    by_address = ran[early & launches.by_address[ran]]
+    open_ = launches.position[by_address[facts.order.open(launches.position[by_address], launches.queue[by_address], since)]]
+    queued = [pending(facts, int(q), since) for q in np.unique(launches.queue[ran[early & ~launches.by_address[ran]]])]
+    known = position[np.isin(position, np.concatenate([open_, *queued]))]
+    return [int(p) for p in np.union1d(position[late], known)]
+
+
 def _of_queue(facts: Facts, queue: int, does: tuple[str, ...]) -> I64:
     """Positions of accepted commands in a queue."""
     trace = facts.trace

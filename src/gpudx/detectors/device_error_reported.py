@@ -29,7 +29,7 @@ from gpudx.detectors import Run
 from gpudx.detectors._device_errors import OUT_OF_BOUNDS, Interval, Suspect, interval
 from gpudx.detectors._undersized import Short
 from gpudx.detectors._undersized_words import brief, fits
-from gpudx.detectors._words import plural, several, site_of
+from gpudx.detectors._words import argument, plural, several, site_of
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding, Site
 from gpudx.trace import CallInfo
@@ -63,6 +63,7 @@ def _finding(facts: Facts, found: Interval) -> Finding:
             *(_told(facts, s) for s in found.suspects[:SHOWN]),
             *_fitting(facts, found),
             *_graphs(found),
+            *_fences(facts, found),
             *_followers(facts, found, followers),
         ),
         site=site,
@@ -176,6 +177,30 @@ def _told(facts: Facts, one: Suspect) -> Evidence:
     position = int(facts.launches.position[one.launch])
     what = "; ".join(one.odd) or "nothing odd about its arguments was recorded"
     return Evidence(f"launch {one.launch + 1} of kernel {facts.launches.name(one.launch)}: {what}", (position + 1,))
+
+
+def _fences(facts: Facts, found: Interval) -> list[Evidence]:
+    """In a fenced run, which memory of the only launch that can have faulted is fenced: that is what it can have missed."""
+    if not facts.fences.live or found.count != 1 or found.graphs:
+        return []
+    launch = found.suspects[0].launch
+    pointers, number = facts.launches.pointers, int(facts.launches.position[launch]) + 1
+    rows = [r for r in pointers.of(launch) if pointers.object[r] >= 0 and not pointers.inside[r]]
+    kernel = int(facts.launches.kernel_row[launch])
+    return [
+        Evidence(f"{argument(facts, kernel, int(pointers.index[r]))} points into {_fence_of(facts, r)}", (number,))
+        for r in rows
+    ]
+
+
+def _fence_of(facts: Facts, pointer: int) -> str:
+    pointers = facts.launches.pointers
+    row = int(pointers.object[pointer])
+    if not facts.fences.has(row):
+        return f"{facts.memory.describe(row)}, which is not fenced"
+    if not pointers.live[pointer]:
+        return f"freed {facts.memory.describe(row)}, whose addresses fault since"
+    return f"{facts.memory.describe(row)}, which is fenced: beyond its mapping every access faults"
 
 
 def _graphs(found: Interval) -> list[Evidence]:

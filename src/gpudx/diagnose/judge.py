@@ -7,7 +7,7 @@ The rules, for one recorded run:
                   the record itself, whatever it did to this run. What the device or a tool on it recorded is such a
                   fault too, where one launch can have made it.
     likely        the fault is certain and came before the failure, in the same process; that it caused the failure is
-                  not shown.
+                  not shown. Or: something was certainly written outside an allocation, and one launch was given it.
     inconclusive  only where it surfaced is known, or the fault is in a process that did not fail.
 """
 
@@ -38,6 +38,7 @@ ORDER: dict[Status, int] = {"confirmed": 0, "likely": 1, "inconclusive": 2, "ref
 UNEXPLAINED = "unexplained"
 ASSERTION = "device-assertion"
 SANITIZER = "sanitizer-"
+FENCE_HIT, BESIDE = "fence-hit", "write-outside-allocation"
 
 
 def diagnose(findings: Sequence[Finding], outcome: Outcome) -> tuple[Diagnosis, ...]:
@@ -95,6 +96,8 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
         return "likely", "It was on the device when the time was up; a larger --timeout tells slow from stuck."
     if finding.id.startswith(SANITIZER) and finding.severity == "error":
         return _sanitizer(finding, surface, outcome)
+    if finding.id in (FENCE_HIT, BESIDE):
+        return _fence(finding)
     if outcome.kind == "passed":
         return "confirmed", "The fault stands in the record itself; this run did not fail from it, another may."
     if finding.severity == "warning":
@@ -144,6 +147,20 @@ def _sanitizer(finding: Finding, surface: Finding | None, outcome: Outcome) -> t
     shown = outcome.kind == "passed" or (reported and surface is not None and _same_process(finding, surface))
     rest = "" if shown else " That the program failed from it is not shown."
     return "confirmed", f"compute-sanitizer saw {saw} itself, and no other launch can have made it.{rest}"
+
+
+def _fence(finding: Finding) -> tuple[Status, str]:
+    """The access itself was stopped, or its bytes were found: what is in doubt is only who made it."""
+    if finding.details.get("by") == "host":
+        return "confirmed", "The access itself was stopped, in the program's own code."
+    if finding.details.get("certain"):
+        return "confirmed", "The access itself left its mark, and no other launch can have made it."
+    if finding.id == BESIDE and not finding.details.get("single"):
+        return "inconclusive", "The bytes were written; which of the launches since they were last whole did it is not told."
+    if finding.id == BESIDE:
+        return _likely(finding, "The bytes were whole before this launch, and no other was given this allocation since.")
+    which = "that this launch made it is not shown" if finding.site else "which of the work that was running made it is not"
+    return "likely", f"The access itself left its mark; {which}."
 
 
 def _same_process(one: Finding, other: Finding) -> bool:

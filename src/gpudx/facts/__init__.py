@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from gpudx.facts.accesses import derive_accesses
 from gpudx.facts.contexts import Contexts
 from gpudx.facts.errors import Errors
+from gpudx.facts.fences import Fences
 from gpudx.facts.graphs import Graphs
 from gpudx.facts.images import Images
 from gpudx.facts.kernels import Kernels
@@ -48,6 +49,10 @@ class Facts:
     @cached_property
     def memory(self) -> Memory:
         return Memory(self.objects)
+
+    @cached_property
+    def fences(self) -> Fences:
+        return Fences(self.trace, self.objects)
 
     @cached_property
     def messages(self) -> Messages:

@@ -18,8 +18,9 @@ from typing import NoReturn
 
 from gpudx import backends, native
 from gpudx.errors import UserError
-from gpudx.lab import hang, program, sanitized, signals
+from gpudx.lab import fenced, hang, program, sanitized, signals
 from gpudx.lab.environment import DUMPS, recorded_environment
+from gpudx.lab.fenced import Fence
 from gpudx.lab.looks import Look, Looker
 from gpudx.lab.roll import NAME as ROLL
 from gpudx.lab.roll import RollEntry
@@ -58,6 +59,7 @@ class RunResult:
     looks: tuple[Look, ...] = ()  # executables seen in the program's processes from outside
     hang: Path | None = None  # what the threads were doing at the timeout
     sanitized: Sanitized | None = None  # the tool that it ran under
+    fence: Fence | None = None  # what was asked for
     started: bool = True
 
     @property
@@ -78,6 +80,7 @@ def run_recorded(
     serialise: bool = False,
     stacks: bool = False,
     sanitizer: Sanitizer | None = None,
+    fence: Fence | None = None,
     extra_env: Mapping[str, str] | None = None,
     on_progress: Progress | None = None,
 ) -> RunResult:
@@ -91,6 +94,7 @@ def run_recorded(
     env = recorded_environment(native.library(), traces, keep, {**os.environ, **(extra_env or {})}, file, dump)
     env |= {SERIALISE: "1"} if serialise else {}
     env |= {STACKS: "1"} if stacks else {}
+    env |= fenced.environment(fence, env) if fence else {}
     _make_directory(traces)
     if dump:
         _make_directory(case_dir / DUMPS)
@@ -119,6 +123,7 @@ def run_recorded(
         roll_torn=roll.torn,
         looks=run.looker.looks(),
         hang=picture,
+        fence=fence,
     )
     return _below(result, sanitizer, sanitized.read(case_dir / sanitized.FOLDER), file) if sanitizer else result
 

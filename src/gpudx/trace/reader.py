@@ -61,6 +61,7 @@ class LastWords:
     registers: tuple[int, ...]
     stack: bytes
     time_s: float
+    access: int = 0  # 1: it was a read that faulted, 2: a write, 0: not known
 
 
 class Trace:
@@ -478,7 +479,14 @@ class Trace:
             registers=tuple(int(r) for r in header["signal_registers"]),
             stack=stack,
             time_s=float(self.seconds(when)[0]),
+            access=self._access(),
         )
+
+    def _access(self) -> int:
+        """How the access that faulted was made; older traces do not say."""
+        fields: Any = self.schema.layouts["header"].fields
+        known = "signal_access" in fields and fields["signal_access"][0] == np.dtype("<u4")
+        return int(self.header["signal_access"]) if known else 0
 
     @cached_property
     def maps(self) -> str:

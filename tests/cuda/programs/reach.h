@@ -32,6 +32,9 @@
     X(cuLibraryGetKernel, cuLibraryGetKernel) X(cuKernelGetFunction, cuKernelGetFunction) \
     X(cuMemAlloc, cuMemAlloc_v2) X(cuMemFree, cuMemFree_v2) X(cuMemAllocAsync, cuMemAllocAsync) \
     X(cuMemHostAlloc, cuMemHostAlloc) X(cuMemFreeHost, cuMemFreeHost) X(cuMemcpyDtoD, cuMemcpyDtoD_v2) \
+    X(cuMemAllocPitch, cuMemAllocPitch_v2) X(cuMemAllocManaged, cuMemAllocManaged) \
+    X(cuMemGetAddressRange, cuMemGetAddressRange_v2) X(cuPointerGetAttributes, cuPointerGetAttributes) \
+    X(cuIpcGetMemHandle, cuIpcGetMemHandle) \
     X(cuMemFreeAsync, cuMemFreeAsync) X(cuMemGetInfo, cuMemGetInfo_v2) X(cuMemcpyHtoD, cuMemcpyHtoD_v2) \
     X(cuMemcpyDtoH, cuMemcpyDtoH_v2) X(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2) X(cuMemcpy2D, cuMemcpy2D_v2) \
     X(cuMemsetD8, cuMemsetD8_v2) X(cuPointerGetAttribute, cuPointerGetAttribute) \

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from gpudx import native
 from gpudx.backends.cuda.dumps import settings, snapshot
+from gpudx.backends.cuda.pools import POOLS, UNPOOLED
 from gpudx.backends.tool import Tool
 
-__all__ = ["TOOLS", "environment", "error_name", "error_names", "settings", "snapshot"]
+__all__ = ["POOLS", "TOOLS", "UNPOOLED", "environment", "error_name", "error_names", "settings", "snapshot"]
 
 HERE = Path(__file__).resolve().parent
 TOOLKIT = ("/usr/local/cuda*/bin", "/opt/cuda/bin")

@@ -1,0 +1,469 @@
+/* Fenced blocks: made with the driver's virtual memory management (CUDA driver API reference, "Virtual Memory
+ * Management"), one mapping each, in the middle of a reservation that is one granule longer at both ends.
+ *
+ * Whatever stands in the way of a fence, the program's allocation goes to the driver as it came, and is counted: so a
+ * failing allocation fails with the driver's own status. */
+#define _GNU_SOURCE
+#include "cuda/fence.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+#include "core/clock.h"
+#include "cuda/driver.h"
+
+/* CUDA C++ Programming Guide, "Device Memory Accesses": allocations are aligned to 256 bytes, and the widest access of a
+ * thread has 16. */
+enum { DEVICES = 64, PATIENCE_MS = 2000, SLACK_SHARE = 4, PROMISED_ALIGN = 256, LEAST_ALIGN = 16 };
+
+static void give_back_addresses(struct gdx_range range);
+
+/* Each block takes at least one granule of device memory (2 MB), so there are fewer than this; devices have 47 bits of
+ * addresses or more. */
+struct gdx_fences gdx_cu_fences = { .blocks_most = 1 << 18, .ranges_most = 1 << 14, .bytes_most = 8ull << 40,
+                                    .give_back = give_back_addresses };
+
+/* Why there is no fence. */
+static const char managed[] = "managed memory", captured[] = "made while a stream was captured",
+    no_memory[] = "not enough device memory", no_addresses[] = "no addresses",
+    unsupported[] = "a device without virtual memory management", unknown_pool[] = "a pool or stream of somebody else's",
+    refused[] = "the driver refused a part of the fence";
+
+/* What fences cost in device memory, in bytes. */
+static _Atomic uint64_t slack_in_use;
+
+/* ---- devices ---- */
+
+struct about { _Atomic uint64_t granule, memory; _Atomic int known, rdma, pools; };
+static struct about devices[DEVICES];
+
+static int attribute(CUdevice device, CUdevice_attribute what)
+{
+    int value = 0;
+    return gdx_cu_driver.cuDeviceGetAttribute(&value, what, device) == CUDA_SUCCESS ? value : 0;
+}
+
+static CUmemAllocationProp properties_of(CUdevice device)
+{
+    return (CUmemAllocationProp){ .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                  .location = { CU_MEM_LOCATION_TYPE_DEVICE, device },
+                                  .rdma = (unsigned char)atomic_load(&devices[device].rdma) };
+}
+
+/* Memory of cuMemAlloc can be reached by other devices on the bus; ours is to be no different where that is possible. */
+static void ask(CUdevice device, struct about *about)
+{
+    size_t granule = 0, memory = 0;
+    about->rdma = attribute(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED) != 0;
+    about->pools = attribute(device, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) != 0;
+    CUmemAllocationProp properties = properties_of(device);
+    if (attribute(device, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED)
+        && gdx_cu_driver.cuMemGetAllocationGranularity(&granule, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM)
+               == CUDA_SUCCESS
+        && gdx_cu_driver.cuDeviceTotalMem_v2(&memory, device) == CUDA_SUCCESS) {
+        about->memory = memory;
+        about->granule = granule;
+    }
+    atomic_store(&about->known, 1);
+}
+
+/* NULL: no fences on this device. Two threads that ask at once get the same answers. */
+static const struct about *about(CUdevice device)
+{
+    if (device < 0 || device >= DEVICES)
+        return NULL;
+    if (!atomic_load(&devices[device].known))
+        ask(device, &devices[device]);
+    return devices[device].granule ? &devices[device] : NULL;
+}
+
+static int current_device(void)
+{
+    CUdevice device = -1;
+    return gdx_cu_driver.cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : -1;
+}
+
+/* ---- contexts ---- */
+
+struct gdx_cu_visit gdx_cu_visit(CUcontext context)
+{
+    CUcontext now = NULL;
+    if (gdx_cu_driver.cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == context)
+        return (struct gdx_cu_visit){ CUDA_SUCCESS, false };
+    CUresult status = gdx_cu_driver.cuCtxPushCurrent_v2(context);
+    return (struct gdx_cu_visit){ status, status == CUDA_SUCCESS };
+}
+
+void gdx_cu_leave(struct gdx_cu_visit visit)
+{
+    CUcontext popped;
+    if (visit.pushed)
+        gdx_cu_driver.cuCtxPopCurrent_v2(&popped);
+}
+
+/* ---- making ---- */
+
+bool gdx_cu_grant(const struct gdx_block *block, uint64_t others)
+{
+    CUmemAccessDesc access[DEVICES + 1];
+    size_t count = 0;
+    for (int i = 0; i < DEVICES; i++)
+        if (i == block->device || others >> i & 1)
+            access[count++] = (CUmemAccessDesc){ { CU_MEM_LOCATION_TYPE_DEVICE, i }, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+    return gdx_cu_driver.cuMemSetAccess(block->mapping, block->mapped, access, count) == CUDA_SUCCESS;
+}
+
+/* Physical memory behind the mapping. The handle is let go at once: the memory lives as long as it is mapped. */
+static bool put_memory(const struct gdx_block *block)
+{
+    CUmemAllocationProp properties = properties_of(block->device);
+    CUmemGenericAllocationHandle memory;
+    if (gdx_cu_driver.cuMemCreate(&memory, block->mapped, &properties, 0) != CUDA_SUCCESS)
+        return false;
+    CUresult status = gdx_cu_driver.cuMemMap(block->mapping, block->mapped, 0, memory, 0);
+    gdx_cu_driver.cuMemRelease(memory);
+    return status == CUDA_SUCCESS;
+}
+
+static void give_back_addresses(struct gdx_range range)
+{
+    gdx_cu_driver.cuMemAddressFree(range.address, range.bytes);
+}
+
+/* The last step asks the context whether it is well: after a fault of the device an allocation must fail as it would
+ * without us, and the steps before are none of a context. */
+static bool finish_block(struct gdx_block *block)
+{
+    bool ordered = block->flags & GDX_BLOCK_ORDERED;
+    return gdx_cu_grant(block, gdx_cu_peers(block->device, ordered)) && gdx_cu_canary_fill(block) == CUDA_SUCCESS
+        && gdx_block_add(&gdx_cu_fences, block);
+}
+
+static const char *make_block(struct gdx_block *block)
+{
+    CUdeviceptr range;
+    struct gdx_range whole = gdx_fence_range(block);
+    if (gdx_cu_driver.cuMemAddressReserve(&range, whole.bytes, 0, 0, 0) != CUDA_SUCCESS)
+        return no_addresses;
+    gdx_fence_move(block, range);
+    whole = gdx_fence_range(block);
+    if (!put_memory(block)) {
+        give_back_addresses(whole);
+        return no_memory;
+    }
+    if (finish_block(block))
+        return NULL;
+    gdx_cu_driver.cuMemUnmap(block->mapping, block->mapped);
+    give_back_addresses(whole);
+    return refused;
+}
+
+/* A block takes whole granules. Small ones must not take the memory that the program's next large one needs, so the slack
+ * of all together is limited to a share of the device. */
+static bool take_slack(const struct gdx_block *block, const struct about *device)
+{
+    uint64_t more = block->mapped - block->bytes;
+    if (atomic_fetch_add(&slack_in_use, more) + more <= device->memory / SLACK_SHARE)
+        return true;
+    atomic_fetch_sub(&slack_in_use, more);
+    return false;
+}
+
+static void return_slack(const struct gdx_block *block)
+{
+    atomic_fetch_sub(&slack_in_use, block->mapped - block->bytes);
+}
+
+/* NULL: done. Else the reason why the driver is to be called as it would have been. */
+static const char *allocate(CUdeviceptr *result, size_t bytes, CUdevice device, uint16_t flags)
+{
+    CUcontext context = NULL;
+    uint64_t align = gdx_fence_align(PROMISED_ALIGN, LEAST_ALIGN);
+    if (!result || !gdx_blocks_ready(&gdx_cu_fences) || gdx_cu_driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context)
+        return refused;
+    if (atomic_load(&gdx_cu_captures) > 0)
+        return captured;  /* ours are not among the calls that a capture allows */
+    const struct about *known = about(device);
+    if (!known)
+        return unsupported;
+    struct gdx_block block = { .device = device, .owner = GDX_CU_WORD(context), .flags = flags };
+    if (!gdx_fence_place(&block, bytes, align, known->granule, known->granule))
+        return refused;
+    if (!take_slack(&block, known))
+        return no_memory;
+    const char *why = make_block(&block);
+    if (why) {
+        return_slack(&block);
+        return why;
+    }
+    *result = block.address;
+    gdx_fence_note(&block, block.address, GDX_BLOCK_MADE);
+    return NULL;
+}
+
+static CUresult unfenced(const char *why, CUresult status, const CUdeviceptr *result, size_t bytes)
+{
+    if (status == CUDA_SUCCESS)
+        gdx_fence_note_missing(*result, bytes, why);
+    return status;
+}
+
+/* ---- unmaking ---- */
+
+/* No work may use the block any more. */
+static CUresult unmake(const struct gdx_block *block)
+{
+    CUresult status = gdx_cu_driver.cuMemUnmap(block->mapping, block->mapped);
+    if (status != CUDA_SUCCESS)
+        return status;
+    return_slack(block);
+    gdx_fence_note(block, block->address, GDX_BLOCK_FREED);
+    gdx_quarantine(&gdx_cu_fences, gdx_fence_range(block));
+    return CUDA_SUCCESS;
+}
+
+/* The program has freed it, but it cannot go yet: it is not the program's any more, and goes when no work can use it. */
+static CUresult unmake_later(struct gdx_block *block)
+{
+    block->flags |= GDX_BLOCK_DEAD;
+    gdx_block_add(&gdx_cu_fences, block);
+    return CUDA_SUCCESS;
+}
+
+static CUresult unmake_now(struct gdx_block *block)
+{
+    CUresult status = gdx_cu_canary_check(block);
+    return status == CUDA_SUCCESS ? unmake(block) : status;
+}
+
+void gdx_cu_end_dead(CUcontext context)
+{
+    struct gdx_block block;
+    while (gdx_block_take_dead(&gdx_cu_fences, GDX_CU_WORD(context), &block))
+        unmake(&block);
+}
+
+void gdx_cu_end_blocks(CUcontext context)
+{
+    struct gdx_block block;
+    gdx_cu_canary_forget(context);
+    while (gdx_block_take_any(&gdx_cu_fences, GDX_CU_WORD(context), &block))
+        unmake(&block);
+}
+
+/* CUDA C++ Programming Guide, "Implicit Synchronization": a free of device memory waits for the device. So does this. */
+static CUresult free_waiting(struct gdx_block *block)
+{
+    CUcontext context = (CUcontext)(uintptr_t)block->owner;
+    struct gdx_cu_visit visit = gdx_cu_visit(context);
+    CUresult status = visit.status;
+    if (status == CUDA_SUCCESS)
+        status = gdx_cu_driver.cuCtxSynchronize();
+    if (status == CUDA_SUCCESS)
+        status = unmake_now(block);
+    if (status == CUDA_SUCCESS)
+        gdx_cu_end_dead(context);
+    gdx_cu_leave(visit);
+    return status;
+}
+
+/* A free in the order of a stream does not wait in the driver; here it does, so that a use after it is a fault. Not for
+ * ever: the stream may itself be waiting for what the program does next. */
+static CUresult wait_for(CUstream queue)
+{
+    const struct timespec pause = { .tv_nsec = 20000 };
+    uint64_t until = gdx_clock_ns(CLOCK_MONOTONIC) + PATIENCE_MS * 1000000ull;
+    CUresult status = gdx_cu_driver.cuStreamQuery(queue);
+    while (status == CUDA_ERROR_NOT_READY && gdx_clock_ns(CLOCK_MONOTONIC) < until) {
+        nanosleep(&pause, NULL);
+        status = gdx_cu_driver.cuStreamQuery(queue);
+    }
+    return status;
+}
+
+static CUresult free_ordered(struct gdx_block *block, CUstream queue)
+{
+    CUresult status = wait_for(queue);
+    if (status == CUDA_ERROR_NOT_READY)
+        return unmake_later(block);
+    struct gdx_cu_visit visit = gdx_cu_visit((CUcontext)(uintptr_t)block->owner);
+    if (status == CUDA_SUCCESS)
+        status = visit.status;
+    if (status == CUDA_SUCCESS)
+        status = unmake_now(block);
+    gdx_cu_leave(visit);
+    return status;
+}
+
+/* A block that could not be freed is the program's again, as it would be with the driver's own. */
+static CUresult or_keep(struct gdx_block *block, CUresult status)
+{
+    if (status != CUDA_SUCCESS)
+        gdx_block_add(&gdx_cu_fences, block);
+    return status;
+}
+
+/* ---- in front of the driver ---- */
+
+static CUresult fenced_cuMemAlloc_v2(CUdeviceptr *result, size_t bytes)
+{
+    const char *why = allocate(result, bytes, current_device(), 0);
+    return why ? unfenced(why, gdx_cu_driver.cuMemAlloc_v2(result, bytes), result, bytes) : CUDA_SUCCESS;
+}
+
+/* How long a row is only the driver knows: it is asked with one row. */
+static size_t pitch_of(size_t width, unsigned int element)
+{
+    CUdeviceptr row;
+    size_t pitch = 0;
+    if (gdx_cu_driver.cuMemAllocPitch_v2(&row, &pitch, width, 1, element) != CUDA_SUCCESS)
+        return 0;
+    gdx_cu_driver.cuMemFree_v2(row);
+    return pitch;
+}
+
+static CUresult fenced_cuMemAllocPitch_v2(CUdeviceptr *result, size_t *pitch, size_t width, size_t height,
+                                          unsigned int element)
+{
+    const char *why = atomic_load(&gdx_cu_captures) > 0 ? captured : refused;
+    size_t row = pitch && height && why != captured ? pitch_of(width, element) : 0, bytes = 0;
+    if (row && !__builtin_mul_overflow(row, height, &bytes))
+        why = allocate(result, bytes, current_device(), 0);
+    if (why)
+        return unfenced(why, gdx_cu_driver.cuMemAllocPitch_v2(result, pitch, width, height, element), result, bytes);
+    *pitch = row;
+    return CUDA_SUCCESS;
+}
+
+/* A stream of another context would put the block elsewhere; one that is no stream is for the driver to refuse. */
+static bool is_here(CUstream queue)
+{
+    CUcontext now = NULL, its = NULL;
+    if (GDX_CU_WORD(queue) <= CU_STREAM_PER_THREAD)
+        return true;
+    return gdx_cu_driver.cuStreamGetCtx && gdx_cu_driver.cuStreamGetCtx(queue, &its) == CUDA_SUCCESS
+        && gdx_cu_driver.cuCtxGetCurrent(&now) == CUDA_SUCCESS && its == now;
+}
+
+static const char *allocate_ordered(CUdeviceptr *result, size_t bytes, CUdevice device, CUstream queue)
+{
+    if (atomic_load(&gdx_cu_captures) > 0)
+        return captured;
+    if (device < 0 || !is_here(queue))
+        return unknown_pool;
+    const struct about *known = about(device);
+    return known && known->pools ? allocate(result, bytes, device, GDX_BLOCK_ORDERED) : unsupported;
+}
+
+#define ALLOC_ASYNC(name)                                                                                               \
+    static CUresult fenced_##name(CUdeviceptr *result, size_t bytes, CUstream queue)                                    \
+    {                                                                                                                   \
+        const char *why = allocate_ordered(result, bytes, current_device(), queue);                                     \
+        return why ? unfenced(why, gdx_cu_driver.name(result, bytes, queue), result, bytes) : CUDA_SUCCESS;             \
+    }
+ALLOC_ASYNC(cuMemAllocAsync)
+ALLOC_ASYNC(cuMemAllocAsync_ptsz)
+
+#define ALLOC_FROM_POOL(name)                                                                                           \
+    static CUresult fenced_##name(CUdeviceptr *result, size_t bytes, CUmemoryPool pool, CUstream queue)                 \
+    {                                                                                                                   \
+        const char *why = allocate_ordered(result, bytes, gdx_cu_pool_device(pool), queue);                             \
+        return why ? unfenced(why, gdx_cu_driver.name(result, bytes, pool, queue), result, bytes) : CUDA_SUCCESS;       \
+    }
+ALLOC_FROM_POOL(cuMemAllocFromPoolAsync)
+ALLOC_FROM_POOL(cuMemAllocFromPoolAsync_ptsz)
+
+static CUresult fenced_cuMemAllocManaged(CUdeviceptr *result, size_t bytes, unsigned int flags)
+{
+    return unfenced(managed, gdx_cu_driver.cuMemAllocManaged(result, bytes, flags), result, bytes);
+}
+
+static CUresult fenced_cuMemFree_v2(CUdeviceptr address)
+{
+    struct gdx_block block;
+    enum gdx_taken taken = address ? gdx_block_take(&gdx_cu_fences, address, 0, &block) : GDX_NOT_THERE;
+    if (taken == GDX_NOT_THERE)
+        return gdx_cu_driver.cuMemFree_v2(address);
+    if (taken == GDX_LEFT_DEAD)
+        return CUDA_SUCCESS;
+    if (atomic_load(&gdx_cu_captures) > 0)
+        return unmake_later(&block);  /* a wait would spoil the capture */
+    return or_keep(&block, free_waiting(&block));
+}
+
+static CUresult free_async(CUdeviceptr address, CUstream queue, bool own_thread, CUresult (*real)(CUdeviceptr, CUstream))
+{
+    struct gdx_block block;
+    bool capturing = atomic_load(&gdx_cu_captures) > 0;
+    bool ours = address && !(capturing && gdx_cu_is_captured(queue, own_thread));
+    enum gdx_taken taken = ours ? gdx_block_take(&gdx_cu_fences, address, GDX_BLOCK_ORDERED, &block) : GDX_NOT_THERE;
+    if (taken == GDX_NOT_THERE)
+        return real(address, queue);
+    if (taken == GDX_LEFT_DEAD)
+        return CUDA_SUCCESS;
+    if (capturing)
+        return unmake_later(&block);
+    return or_keep(&block, free_ordered(&block, (CUstream)(uintptr_t)gdx_cu_queue(queue, own_thread)));
+}
+
+static CUresult fenced_cuMemFreeAsync(CUdeviceptr address, CUstream queue)
+{
+    return free_async(address, queue, false, gdx_cu_driver.cuMemFreeAsync);
+}
+
+static CUresult fenced_cuMemFreeAsync_ptsz(CUdeviceptr address, CUstream queue)
+{
+    return free_async(address, queue, true, gdx_cu_driver.cuMemFreeAsync_ptsz);
+}
+
+/* ---- the table ---- */
+
+#define STAND_IN(name) { GDX_CU_##name, (void *)fenced_##name }
+static const struct gdx_cu_stand_in own[] = {
+    STAND_IN(cuMemAlloc_v2), STAND_IN(cuMemAllocPitch_v2), STAND_IN(cuMemFree_v2), STAND_IN(cuMemAllocAsync),
+    STAND_IN(cuMemAllocAsync_ptsz), STAND_IN(cuMemAllocFromPoolAsync), STAND_IN(cuMemAllocFromPoolAsync_ptsz),
+    STAND_IN(cuMemFreeAsync), STAND_IN(cuMemFreeAsync_ptsz), STAND_IN(cuMemAllocManaged), { -1, NULL },
+};
+
+/* Drivers before CUDA 10.2 have no virtual memory management. */
+static bool can_fence(void *const *functions)
+{
+    static const int needed[] = {
+        GDX_CU_cuMemAddressReserve, GDX_CU_cuMemAddressFree, GDX_CU_cuMemCreate, GDX_CU_cuMemRelease, GDX_CU_cuMemMap,
+        GDX_CU_cuMemUnmap, GDX_CU_cuMemSetAccess, GDX_CU_cuMemGetAllocationGranularity, GDX_CU_cuMemAlloc_v2,
+        GDX_CU_cuMemFree_v2, GDX_CU_cuCtxGetCurrent, GDX_CU_cuCtxGetDevice, GDX_CU_cuCtxPushCurrent_v2,
+        GDX_CU_cuCtxPopCurrent_v2, GDX_CU_cuCtxSynchronize, GDX_CU_cuDeviceGetAttribute, GDX_CU_cuDeviceTotalMem_v2,
+        GDX_CU_cuStreamCreate, GDX_CU_cuStreamDestroy_v2, GDX_CU_cuStreamQuery, GDX_CU_cuStreamSynchronize,
+        GDX_CU_cuMemcpyHtoDAsync_v2, GDX_CU_cuMemcpyDtoHAsync_v2,
+    };
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!functions[needed[i]])
+            return false;
+    return true;
+}
+
+static void put(void **functions, const struct gdx_cu_stand_in *list)
+{
+    for (; list->number >= 0; list++)
+        if (functions[list->number])
+            functions[list->number] = list->function;
+}
+
+void gdx_cu_fence_table(void **functions)
+{
+    if (!gdx_fence_edge() || !can_fence(functions))
+        return;
+    put(functions, own);
+    put(functions, gdx_cu_around);
+    put(functions, gdx_cu_looking);
+}
+
+void gdx_cu_fence_forget(void)
+{
+    for (int i = 0; i < DEVICES; i++)
+        atomic_store(&devices[i].known, 0);
+    atomic_store(&slack_in_use, 0);
+    gdx_cu_canary_forget(NULL);
+    gdx_cu_around_forget();
+    gdx_blocks_forget(&gdx_cu_fences);
+}

@@ -1,0 +1,42 @@
+/* Fenced CUDA memory (gpudx run --fence): an access outside an allocation, or after its free, is a fault of the device.
+ *
+ * fence.c makes and unmakes fenced blocks, fence_around.c keeps what the program sees of them as it was (address ranges,
+ * peers, pools, the end of contexts), fence_canary.c looks at their slack. All of them stand between the recording
+ * wrappers and the driver: wrappers call gdx_cu_next, these call gdx_cu_driver. Nothing here is called where fences were
+ * not asked for. docs/decisions/007-fenced-memory.md has the reasons. */
+#pragma once
+
+#include "core/fence.h"
+#include "cuda/hooks.h"
+
+/* Puts our functions into a table of the driver's, if fences were asked for and this driver can make them. */
+void gdx_cu_fence_table(void **functions);
+void gdx_cu_fence_forget(void);                      /* another driver: all that is known was about the old one */
+
+/* ---- fence_around.c ---- */
+
+struct gdx_cu_stand_in { int number; void *function; };
+extern const struct gdx_cu_stand_in gdx_cu_around[];     /* ends with number -1 */
+extern const struct gdx_cu_stand_in gdx_cu_looking[];    /* fence_canary.c; likewise */
+
+uint64_t gdx_cu_peers(CUdevice device, bool ordered);    /* a bit for each other device that may access its memory */
+int gdx_cu_pool_device(CUmemoryPool pool);               /* -1: not one whose blocks can be fenced */
+void gdx_cu_around_forget(void);
+
+/* ---- fence.c ---- */
+
+extern struct gdx_fences gdx_cu_fences;
+bool gdx_cu_grant(const struct gdx_block *block, uint64_t devices);  /* may these access its mapping? */
+void gdx_cu_end_blocks(CUcontext context);               /* the context is gone, and with it its memory */
+void gdx_cu_end_dead(CUcontext context);                 /* all its work is done: blocks that waited for that can go */
+
+/* Makes `context` current until gdx_cu_leave. */
+struct gdx_cu_visit { CUresult status; bool pushed; };
+struct gdx_cu_visit gdx_cu_visit(CUcontext context);
+void gdx_cu_leave(struct gdx_cu_visit visit);
+
+/* ---- fence_canary.c: in the current context, which is the block's ---- */
+
+CUresult gdx_cu_canary_fill(struct gdx_block *block);
+CUresult gdx_cu_canary_check(struct gdx_block *block);   /* also waits for our own work with the block */
+void gdx_cu_canary_forget(CUcontext context);            /* NULL: every context */

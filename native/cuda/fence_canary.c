@@ -1,0 +1,184 @@
+/* The slack of fenced blocks: filled with a pattern, and looked at when the program has waited for its work, and before a
+ * block goes.
+ *
+ * All of it goes through a stream of our own that does not synchronise with the default stream: the order of the
+ * program's own work stays as it is. Looking is bounded: a few KB at each side of a block, some blocks at each wait, in
+ * turn, and no more than a share of the run's time. */
+#define _GNU_SOURCE
+#include "cuda/fence.h"
+
+#include <stdatomic.h>
+
+#include "core/clock.h"
+
+enum { STREAMS = 64, AT_ONCE = 32, SHARE = 8, FREE_NS = 50000000, REACH = 4096 /* so much of the slack on each side */ };
+
+/* ---- our streams, one for each context ---- */
+
+static struct { CUcontext context; CUstream stream; } streams[STREAMS];  /* with the lock held */
+
+static CUstream known_stream(CUcontext context, CUstream fresh)
+{
+    struct gdx_calm calm;
+    CUstream found = NULL;
+    int room = -1;
+    gdx_lock(GDX_LOCK_FENCE, &calm);
+    for (int i = 0; !found && i < STREAMS; i++) {
+        if (streams[i].context == context)
+            found = streams[i].stream;
+        if (!streams[i].context && room < 0)
+            room = i;
+    }
+    if (!found && fresh && room >= 0) {
+        streams[room].context = context;
+        streams[room].stream = found = fresh;
+    }
+    gdx_unlock(GDX_LOCK_FENCE, &calm);
+    return found;
+}
+
+static CUstream stream_of(CUcontext context)
+{
+    CUstream found = known_stream(context, NULL), fresh;
+    if (found || gdx_cu_driver.cuStreamCreate(&fresh, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
+        return found;
+    found = known_stream(context, fresh);
+    if (found != fresh)
+        gdx_cu_driver.cuStreamDestroy_v2(fresh);  /* another thread was faster, or there are too many contexts */
+    return found;
+}
+
+void gdx_cu_canary_forget(CUcontext context)
+{
+    struct gdx_calm calm;
+    if (!gdx_on())
+        return;
+    gdx_lock(GDX_LOCK_FENCE, &calm);
+    for (int i = 0; i < STREAMS; i++)
+        if (!context || streams[i].context == context) {
+            streams[i].context = NULL;
+            streams[i].stream = NULL;
+        }
+    gdx_unlock(GDX_LOCK_FENCE, &calm);
+}
+
+/* ---- filling and looking ---- */
+
+/* CUDA driver API reference, "API synchronization behavior": a copy from pageable memory has read it when it returns. */
+static CUresult fill(const struct gdx_block *block, enum gdx_side side, CUstream stream)
+{
+    unsigned char pattern[REACH];
+    struct gdx_range slack = gdx_slack(block, side, REACH);
+    if (!slack.bytes)
+        return CUDA_SUCCESS;
+    gdx_canary_fill(pattern, slack);
+    return gdx_cu_driver.cuMemcpyHtoDAsync_v2(slack.address, pattern, slack.bytes, stream);
+}
+
+/* Not waited for: the slack is not the program's, and whoever looks at it later comes behind this in our stream. */
+CUresult gdx_cu_canary_fill(struct gdx_block *block)
+{
+    CUstream stream = stream_of((CUcontext)(uintptr_t)block->owner);
+    if (!stream)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    block->clean = gdx_ticks();
+    CUresult status = fill(block, GDX_BEFORE, stream);
+    if (status == CUDA_SUCCESS)
+        status = fill(block, GDX_BEHIND, stream);
+    if (status == CUDA_SUCCESS)
+        status = gdx_cu_driver.cuStreamQuery(stream);
+    return status == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : status;
+}
+
+/* One side of a block, told and mended where it is damaged. */
+static CUresult look(const struct gdx_block *block, enum gdx_side side, CUstream stream)
+{
+    unsigned char seen[REACH];
+    struct gdx_damage damage;
+    struct gdx_range slack = gdx_slack(block, side, REACH);
+    if (!slack.bytes)
+        return CUDA_SUCCESS;
+    CUresult status = gdx_cu_driver.cuMemcpyDtoHAsync_v2(seen, slack.address, slack.bytes, stream);
+    if (status == CUDA_SUCCESS)
+        status = gdx_cu_driver.cuStreamSynchronize(stream);
+    if (status != CUDA_SUCCESS || !gdx_canary_damaged(seen, slack, &damage))
+        return status;
+    gdx_fence_note_damage(&gdx_cu_fences, block, &damage);
+    return fill(block, side, stream);
+}
+
+CUresult gdx_cu_canary_check(struct gdx_block *block)
+{
+    CUstream stream = stream_of((CUcontext)(uintptr_t)block->owner);
+    uint64_t now = gdx_ticks();
+    if (!stream)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    CUresult status = look(block, GDX_BEFORE, stream);
+    if (status == CUDA_SUCCESS)
+        status = look(block, GDX_BEHIND, stream);
+    if (status == CUDA_SUCCESS)
+        status = gdx_cu_driver.cuStreamSynchronize(stream);  /* what was filled may still be on its way */
+    if (status == CUDA_SUCCESS) {
+        block->clean = now;
+        gdx_fence_count(&gdx_cu_fences, GDX_COUNT_CHECKS);
+    }
+    return status;
+}
+
+/* ---- at the program's waits ---- */
+
+/* May we look now? No more than one part in SHARE of the time since the first wait goes into looking. */
+static bool has_time(uint64_t now, uint64_t spent)
+{
+    static _Atomic uint64_t first;
+    uint64_t none = 0;
+    atomic_compare_exchange_strong(&first, &none, now);
+    return spent * SHARE <= now - atomic_load(&first) + FREE_NS;
+}
+
+static void look_at_some(CUcontext context)
+{
+    struct gdx_block blocks[AT_ONCE];
+    CUresult status = CUDA_SUCCESS;
+    uint32_t count = gdx_blocks_borrow(&gdx_cu_fences, GDX_CU_WORD(context), blocks, AT_ONCE);
+    for (uint32_t i = 0; i < count && status == CUDA_SUCCESS; i++)
+        status = gdx_cu_canary_check(&blocks[i]);
+    gdx_blocks_return(&gdx_cu_fences, blocks, count);
+}
+
+static void waited(bool for_all)
+{
+    static _Atomic uint64_t spent;
+    CUcontext context = NULL;
+    if (!gdx_blocks(&gdx_cu_fences) || atomic_load(&gdx_cu_captures) > 0 || !gdx_on()
+        || gdx_cu_driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context)
+        return;
+    if (for_all)
+        gdx_cu_end_dead(context);
+    uint64_t now = gdx_clock_ns(CLOCK_MONOTONIC);
+    if (!has_time(now, atomic_load(&spent)))
+        return;
+    look_at_some(context);
+    atomic_fetch_add(&spent, gdx_clock_ns(CLOCK_MONOTONIC) - now);
+}
+
+#define WAITING(name, for_all, parameters, ...)                    \
+    static CUresult looking_##name parameters                      \
+    {                                                              \
+        CUresult status = gdx_cu_driver.name(__VA_ARGS__);         \
+        if (status == CUDA_SUCCESS)                                \
+            waited(for_all);                                       \
+        return status;                                             \
+    }
+WAITING(cuCtxSynchronize, true, (void))
+WAITING(cuStreamSynchronize, false, (CUstream queue), queue)
+WAITING(cuStreamSynchronize_ptsz, false, (CUstream queue), queue)
+WAITING(cuEventSynchronize, false, (CUevent event), event)
+WAITING(cuMemcpyDtoH_v2, false, (void *dst, CUdeviceptr src, size_t size), dst, src, size)
+WAITING(cuMemcpyDtoH_v2_ptds, false, (void *dst, CUdeviceptr src, size_t size), dst, src, size)
+
+#define LOOKING(name) { GDX_CU_##name, (void *)looking_##name }
+const struct gdx_cu_stand_in gdx_cu_looking[] = {
+    LOOKING(cuCtxSynchronize), LOOKING(cuStreamSynchronize), LOOKING(cuStreamSynchronize_ptsz),
+    LOOKING(cuEventSynchronize), LOOKING(cuMemcpyDtoH_v2), LOOKING(cuMemcpyDtoH_v2_ptds), { -1, NULL },
+};

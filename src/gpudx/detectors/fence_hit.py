@@ -1,0 +1,265 @@
+"""An access outside of a buffer hit the pages that were put around it (gpudx run --fence).
+
+The processor stopped the access itself, so the instruction is known, and the address says which buffer was missed and
+by how much. Without the fence the access would have met whatever lies there: another buffer, the driver's own memory,
+or nothing.
+
+Example:
+
+    kernel void scale(global float *data, int n) {
+        int i = get_global_id(0);
+        if (i <= n)                                      // one too many: the last work-item is outside
+            data[i] *= 2;
+    }
+
+Mend it in the kernel's index or guard, or where the host computes the buffer's size; if the buffer had been released, by
+releasing it after the last work that uses it. An access of the program's own, through a pointer that it got by mapping
+the buffer, is told as such.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpudx.detectors import Run
+from gpudx.detectors._given import Given, given
+from gpudx.detectors._in_flight import all_pending, fatal_call, open_calls
+from gpudx.detectors._words import argument, plural, several, signal_name, sites_of
+from gpudx.facts import Facts
+from gpudx.facts._backend import backend_module
+from gpudx.facts.fences import Fenced
+from gpudx.facts.unwind import host_stack
+from gpudx.model import Evidence, Finding, Site
+from gpudx.trace.reader import LastWords
+
+ID = "fence-hit"
+FAULTS = (signal.SIGSEGV, signal.SIGBUS)
+VERBS = {1: "read", 2: "wrote"}
+SHOWN = 8
+OUTSIDE, FREED, HOST = "out-of-bounds-access", "use-after-free", "host-access-outside-buffer"
+
+
+@dataclass(frozen=True)
+class _Who:
+    """Who made the access: "kernel" (the code is a kernel's), "host" (the program itself), "driver" (not known better)."""
+
+    kind: str
+    kernel: str | None
+    place: str
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """At most one finding for a process."""
+    words = facts.trace.last_words
+    if words is None or words.signal not in FAULTS or words.code <= 0:
+        return
+    block = facts.fences.at(words.address)
+    if block is None or not block.on_host or (block.freed is None and 0 <= block.offset(words.address) < block.size):
+        return
+    who = _who(facts, words)
+    yield _by_program(facts, words, block, who) if who.kind == "host" else _by_work(facts, words, block, who)
+
+
+# ---- who ----
+
+
+def _who(facts: Facts, words: LastWords) -> _Who:
+    place = facts.symbols.describe(words.pc, False)
+    kernel = _kernel_at(facts, words.pc)
+    if kernel:
+        return _Who("kernel", kernel, place)
+    if fatal_call(facts) is None and (_made_calls(facts, words.tid) or _in_program(facts)):
+        return _Who("host", None, place)
+    mapping = facts.symbols.mapping(words.pc)
+    made_at_run_time = mapping is not None and mapping.executable and not mapping.path
+    return _Who("kernel" if made_at_run_time else "driver", None, place)
+
+
+def _kernel_at(facts: Facts, address: int) -> str | None:
+    """The kernel that the code at an address was made from, where a driver's names tell."""
+    for api in sorted({c.api for c in facts.trace.schema.doing("launch")}):
+        module = backend_module(api, "host_code")
+        names = [module.kernel_of(p.function) for p in facts.symbols.places(address)] if module else []
+        if any(names):
+            return next(name for name in names if name)
+    return None
+
+
+def _made_calls(facts: Facts, tid: int) -> bool:
+    """Is the thread one of the program's own? Drivers' threads make no calls, but the recorder may note things in them."""
+    notes = np.array([c.api == "note" for c in facts.trace.schema.calls])
+    mine = facts.trace.column("tid") == tid
+    return bool((mine & ~notes[facts.trace.call]).any())
+
+
+def _in_program(facts: Facts) -> bool:
+    """Does the stack of the thread that died have a function of the program's executable in it?"""
+    name = facts.trace.exe.rpartition("/")[2]
+    return any(line.endswith(f"({name})") or line.startswith(f"{name}+") for line in host_stack(facts.trace))
+
+
+# ---- where ----
+
+
+def _where(facts: Facts, block: Fenced, address: int) -> str:
+    """ "4 bytes past the end of"."""
+    offset = block.offset(address)
+    if block.freed is not None and 0 <= offset < block.size:
+        return f"byte {offset:,} of"
+    if offset < 0:
+        return f"{plural(-offset, 'byte')} before the start of"
+    return (
+        "the first byte past the end of"
+        if offset == block.size
+        else f"{plural(offset - block.size, 'byte')} past the end of"
+    )
+
+
+def _label(facts: Facts, block: Fenced) -> str:
+    return facts.objects.label(block.object) if block.object >= 0 else f"the block at {block.address:#x}"
+
+
+def _after(facts: Facts, block: Fenced) -> str:
+    released = facts.fences.released(block)
+    return "" if released is None else f", after it was released (call {released + 1})"
+
+
+def _made(facts: Facts, block: Fenced) -> int:
+    return int(facts.objects.table["born"][block.object]) if block.object >= 0 else block.made
+
+
+# ---- findings ----
+
+
+def _by_program(facts: Facts, words: LastWords, block: Fenced, who: _Who) -> Finding:
+    label = _label(facts, block)
+    message = (
+        f"The program itself {_verb(words)} at {_where(facts, block, words.address)} {label} ({plural(block.size, 'byte')})"
+        f"{_after(facts, block)}, in {who.place}."
+    )
+    stack = host_stack(facts.trace)
+    told = Evidence(f"thread {words.tid} was in no call and in no kernel; its stack: {' < '.join(stack[:SHOWN])}")
+    return _finding(facts, words, block, message, None, (), (told,), HOST, True, who)
+
+
+def _by_work(facts: Facts, words: LastWords, block: Fenced, who: _Who) -> Finding:
+    running = _running(facts, who)
+    hits = given(facts, running, block)
+    site, others = _sites(facts, hits, running)
+    certain = site is not None and bool(hits or who.kernel) and who.kind == "kernel" and not _gaps(facts)
+    only = hits[0] if len(hits) == 1 else None
+    what = f"Kernel {site.kernel} (launch {site.launch}, call {site.number})" if site else _unnamed(who, others)
+    through = f"argument {only.argument}, " if only else ""
+    message = (
+        f"{what} {_verb(words)} at {_where(facts, block, words.address)} {_label(facts, block)} "
+        f"({through}{plural(block.size, 'byte')}){_after(facts, block)}."
+    )
+    cause = FREED if block.freed is not None else OUTSIDE
+    evidence = tuple(_which(facts, block, who, hits, running))
+    return _finding(facts, words, block, message, site, others, evidence, cause, certain, who)
+
+
+def _unnamed(who: _Who, others: tuple[Site, ...]) -> str:
+    names = list(dict.fromkeys(f"kernel {site.kernel}" for site in others))
+    if not names:
+        return f"Kernel {who.kernel}" if who.kernel else f"Something that was running, in {who.place},"
+    return f"One of {plural(len(others), 'launch', 'launches')} of {several(names)}"
+
+
+def _verb(words: LastWords) -> str:
+    return VERBS.get(words.access, "touched memory")
+
+
+def _gaps(facts: Facts) -> bool:
+    """May launches that were running be missing from the record?"""
+    return any(gap.kind in ("overwritten", "stopped", "damaged", "cut-file") for gap in facts.trace.gaps)
+
+
+def _running(facts: Facts, who: _Who) -> list[int]:
+    """Launches that may have been running, oldest first; those of the kernel, where it is known."""
+    positions = [int(p) for p in np.union1d(all_pending(facts), open_calls(facts))]
+    rows = [(p, facts.launches.at_position(p)) for p in positions]
+    return [p for p, row in rows if row is not None and who.kernel in (None, facts.launches.name(row))]
+
+
+def _sites(facts: Facts, hits: list[Given], running: list[int]) -> tuple[Site | None, tuple[Site, ...]]:
+    """The launch that it was, or those that it may have been: of several that fit none is named before the rest."""
+    named = tuple(facts.sites.at(one.position, argument=one.argument) for one in hits[-SHOWN:])
+    named = named or sites_of(facts, running[-SHOWN:])
+    return (named[0], ()) if len(named) == 1 else (None, named)
+
+
+def _which(facts: Facts, block: Fenced, who: _Who, hits: list[Given], running: list[int]) -> Iterator[Evidence]:
+    label = _label(facts, block)
+    if who.kernel:
+        yield Evidence(f"the code at that place is kernel {who.kernel}'s")
+    numbers = tuple(h.position + 1 for h in hits[:SHOWN])
+    if len(hits) == 1:
+        yield Evidence(f"it is the only launch that may have been running and was given {label}", numbers)
+    elif hits:
+        yield Evidence(f"{len(hits)} launches that may have been running were given {label}", numbers)
+    elif running:
+        text = f"none of {len(running)} launches" if len(running) > 1 else "the only launch"
+        was = "was" if len(running) > 1 else "was not"
+        calls = tuple(p + 1 for p in running[-SHOWN:])
+        yield Evidence(f"{text} that may have been running {was} given {label}", calls)
+    else:
+        yield Evidence("no launch is known to have been running")
+    for one in hits if len(hits) == 1 else ():
+        row = int(facts.launches.kernel_row[facts.launches.at_position(one.position) or 0])
+        part = f"{facts.objects.label(one.part)}, a part of {label}" if one.part >= 0 else label
+        yield Evidence(f"{argument(facts, row, one.argument)} is {part}", (one.position + 1,))
+
+
+def _finding(
+    facts: Facts,
+    words: LastWords,
+    block: Fenced,
+    message: str,
+    site: Site | None,
+    others: tuple[Site, ...],
+    evidence: tuple[Evidence, ...],
+    cause: str,
+    certain: bool,
+    who: _Who,
+) -> Finding:
+    made, label = _made(facts, block), _label(facts, block)
+    kind = "freed" if block.freed is not None else "before" if block.offset(words.address) < 0 else "past"
+    return Finding(
+        id=ID,
+        severity="error",
+        message=message,
+        evidence=(
+            Evidence(
+                f"{signal_name(words.signal)} reached thread {words.tid} in {who.place} at address {words.address:#x}"
+            ),
+            Evidence(
+                f"that is {_where(facts, block, words.address)} {label}, which call {made + 1} put at {block.address:#x} "
+                "between pages that nobody can access",
+                (made + 1,),
+            ),
+            *evidence,
+        ),
+        site=site,
+        others=others,
+        allocation=label,
+        causes=(cause,),
+        facts=(
+            ("by", who.kind if site is None else site.kernel or "?"),
+            ("argument", "" if site is None or site.argument is None else str(site.argument)),
+            ("kind", kind),
+        ),
+        details={
+            "certain": certain,
+            "by": who.kind,
+            "address": f"{words.address:#x}",
+            "offset": block.offset(words.address),
+            "access": VERBS.get(words.access, ""),
+            "allocation_size": block.size,
+            "state": "freed" if block.freed is not None else "live",
+        },
+    )

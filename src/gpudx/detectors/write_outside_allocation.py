@@ -1,0 +1,172 @@
+"""Bytes right beside an allocation, which nobody may write, were found changed (gpudx run --fence).
+
+An allocation begins at an aligned address, so a few bytes are left between it and the fence; they hold a known pattern. The
+pattern is looked at when the program has waited, and when the memory is freed. What changed it wrote outside of the
+allocation since it was last seen whole: the launches of that time that were given the allocation are the suspects. Where
+memory is named by addresses, others may have such an address from elsewhere, so one suspect is likely, not certain. Reads
+there leave no trace, nor does a write of the same values.
+
+Example:
+
+    float *row;
+    cudaMalloc(&row, 63 * sizeof(float));                          // 252 bytes; 4 more to the next multiple of 256
+    scale<<<1, 64>>>(row, 64);                                     // the last thread writes row[63]
+
+Mend it in the kernel's index or guard, or where the host computes the size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudx.detectors import Run
+from gpudx.detectors._device_errors import suspect
+from gpudx.detectors._given import Given, given
+from gpudx.detectors._in_flight import may_have_run
+from gpudx.detectors._words import argument, plural
+from gpudx.facts import Facts
+from gpudx.facts.fences import Damage
+from gpudx.model import Evidence, Finding
+
+ID = "write-outside-allocation"
+SHOWN = 8
+MOST_ASKED = 4000  # launches that are looked at one by one, the newest
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding for each place and time at which damage was noticed."""
+    for damage in facts.fences.damages:
+        yield _finding(facts, damage)
+
+
+def _finding(facts: Facts, damage: Damage) -> Finding:
+    block, label = damage.block, _label(facts, damage)
+    running = may_have_run(facts, damage.since, damage.position)
+    hits = _ranked(facts, given(facts, running[-MOST_ASKED:], block))
+    graphs, window = _graphs(facts, damage), _mapped(facts, damage)
+    only = hits[0] if len(hits) == 1 and not graphs and len(running) <= MOST_ASKED else None
+    certain = only is not None and window is None and not _by_address(facts, only)
+    site = facts.sites.at(only.position, argument=only.argument) if only else None
+    return Finding(
+        id=ID,
+        severity="error",
+        message=_message(facts, damage, hits, only, certain),
+        evidence=(
+            *_seen(facts, damage, label),
+            *(_told(facts, one, label) for one in hits[:SHOWN]),
+            *_rest(running, hits, graphs, window, label),
+        ),
+        site=site,
+        others=() if only else tuple(facts.sites.at(one.position, argument=one.argument) for one in hits[:SHOWN]),
+        allocation=facts.objects.label(block.object) if block.object >= 0 else None,
+        causes=(ID,),
+        facts=(
+            ("kernel", site.kernel or "?" if site else ""),
+            ("argument", str(only.argument) if only else ""),
+            ("side", "before" if damage.offset < 0 else "past"),
+            ("size", str(block.size)),
+        ),
+        details={
+            "certain": certain,
+            "single": only is not None,
+            "launches": len(hits),
+            "offset": damage.offset,
+            "distance": damage.distance,
+            "bytes": damage.bytes,
+            "allocation_size": block.size,
+            "state": "live",
+        },
+    )
+
+
+# ---- who may have been it ----
+
+
+def _by_address(facts: Facts, one: Given) -> bool:
+    """May other launches have reached the block too, with an address that no argument shows?"""
+    launch = facts.launches.at_position(one.position)
+    return launch is None or bool(facts.launches.by_address[launch])
+
+
+def _ranked(facts: Facts, hits: list[Given]) -> list[Given]:
+    """The most suspicious first, then the newest."""
+    launches = [(facts.launches.at_position(one.position) or 0, one) for one in hits]
+    return [one for _, one in sorted(launches, key=lambda pair: (-suspect(facts, pair[0]).weight, -pair[0]))]
+
+
+def _graphs(facts: Facts, damage: Damage) -> list[int]:
+    started = facts.graphs.position[facts.graphs.status == 0]
+    return [int(p) for p in started if damage.since <= p < damage.position]
+
+
+def _mapped(facts: Facts, damage: Damage) -> int | None:
+    """A call that gave the program itself a window into the memory before the damage was noticed."""
+    for info in facts.trace.schema.doing("map") if damage.block.object >= 0 else ():
+        field = (info.maps or "").partition("@")[0].partition("+")[0]
+        if info.word(field) is None:
+            continue
+        positions = facts.trace.select(info)
+        positions = positions[positions < damage.position]
+        rows = facts.objects.at(facts.trace.field(info, field, positions), positions)
+        hits = positions[rows == damage.block.object]
+        if len(hits):
+            return int(hits[-1])
+    return None
+
+
+# ---- words ----
+
+
+def _label(facts: Facts, damage: Damage) -> str:
+    block = damage.block
+    return facts.objects.label(block.object) if block.object >= 0 else f"the block at {block.address:#x}"
+
+
+def _where(damage: Damage) -> str:
+    end = damage.offset - damage.block.size
+    if damage.offset < 0:
+        return f"{plural(-damage.offset, 'byte')} before the start of"
+    return "right past the end of" if not end else f"{plural(end, 'byte')} past the end of"
+
+
+def _message(facts: Facts, damage: Damage, hits: list[Given], only: Given | None, certain: bool) -> str:
+    wrote = f"wrote {plural(damage.bytes, 'byte')}, {_where(damage)} {_label(facts, damage)}"
+    size = plural(damage.block.size, "byte")
+    if only is None:
+        many = f"; {plural(len(hits), 'launch', 'launches')} since then were given it" if hits else ""
+        return f"Something {wrote} ({size}){many}."
+    site = facts.sites.at(only.position)
+    if certain:
+        return f"Kernel {site.kernel} (launch {site.launch}, call {site.number}) {wrote} (argument {only.argument}, {size})."
+    who = f"the only launch since that was given it is launch {site.launch} of kernel {site.kernel} (call {site.number})"
+    return f"Something {wrote} ({size}); {who}."
+
+
+def _seen(facts: Facts, damage: Damage, label: str) -> Iterator[Evidence]:
+    block = damage.block
+    made = int(facts.objects.table["born"][block.object]) if block.object >= 0 else block.made
+    yield Evidence(f"call {made + 1} put {label} at {block.address:#x}, with a known pattern beside it", (made + 1,))
+    yield Evidence(
+        f"bytes {damage.offset:,} to {damage.offset + damage.bytes - 1:,}, counted from its start, had changed between "
+        f"call {damage.since + 1} and call {damage.position + 1}; there is now {damage.seen:#x}"
+    )
+
+
+def _told(facts: Facts, one: Given, label: str) -> Evidence:
+    launch = facts.launches.at_position(one.position) or 0
+    name = argument(facts, int(facts.launches.kernel_row[launch]), one.argument)
+    part = f"{facts.objects.label(one.part)}, a part of {label}," if one.part >= 0 else label
+    text = f"launch {launch + 1} of kernel {facts.launches.name(launch)}, which may have run in between, was given {part}"
+    return Evidence(f"{text} as {name}", (one.position + 1,))
+
+
+def _rest(running: list[int], hits: list[Given], graphs: list[int], window: int | None, label: str) -> Iterator[Evidence]:
+    if not hits:
+        yield Evidence(f"no launch that may have run in between was given {label}")
+    if len(running) > len(hits):
+        rest = plural(len(running) - len(hits), "other launch", "other launches")
+        yield Evidence(f"{rest} in that time not known to be given it")
+    if graphs:
+        yield Evidence(f"{plural(len(graphs), 'graph launch', 'graph launches')} too", (graphs[0] + 1,))
+    if window is not None:
+        yield Evidence(f"the program had a pointer into {label}, too, from mapping it", (window + 1,))

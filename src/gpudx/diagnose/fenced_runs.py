@@ -1,0 +1,80 @@
+"""What a fenced run had fences around, as an instrument of the case, and what fences cannot see.
+
+A run in which nothing could be fenced was not watched by fences, whatever was asked for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from gpudx import backends
+from gpudx.evidence._words import plural
+from gpudx.facts import Facts
+from gpudx.facts.fences import Fenced
+from gpudx.lab.fenced import Fence
+from gpudx.model import Instrument
+
+NAME = "fence"
+SHARED = (
+    "This program gives memory to other processes, which fenced memory does not allow: that was refused, and such a "
+    "program cannot be fenced there."
+)
+NOTHING = "No memory was fenced: none was allocated in the recorded processes."
+
+
+def instrument(fence: Fence, processes: Sequence[Facts]) -> Instrument:
+    """The fences as an instrument: live if at least one stood."""
+    blocks = _blocks(processes)
+    missed: Counter[str] = sum((one.fences.missed for one in processes), Counter())
+    counts: Counter[str] = sum((one.fences.counts for one in processes), Counter())
+    if not blocks and not missed:
+        return Instrument(NAME, "not live", NOTHING)
+    words = [_counted(fence, blocks, missed), *_looks(counts), *_given_back(blocks), *_pools(processes)]
+    if counts["shared"]:
+        words.append(SHARED)
+    return Instrument(NAME, "live" if blocks else "not live", " ".join(words))
+
+
+def _blocks(processes: Sequence[Facts]) -> list[Fenced]:
+    return [block for one in processes for block in one.fences.blocks]
+
+
+def _counted(fence: Fence, blocks: Sequence[Fenced], missed: Counter[str]) -> str:
+    every = plural(len(blocks) + missed.total(), "allocation")
+    aligned = ", ".join(f"{align:,}" for align in sorted({block.align for block in blocks}))
+    how = f" ({fence.edge} edge, multiples of {aligned})" if blocks else ""
+    without = ", ".join(f"{count:,} ({why})" for why, count in missed.most_common())
+    return f"Fenced {len(blocks):,} of {every}{how}{f'; without a fence: {without}' if without else ''}."
+
+
+def _looks(counts: Counter[str]) -> list[str]:
+    if not counts["checks"]:
+        return []
+    return [f"Looked {plural(counts['checks'], 'time')} at the bytes beside one, {counts['damaged']:,} of these had changed."]
+
+
+def _given_back(blocks: Sequence[Fenced]) -> list[str]:
+    count = sum(block.given_back for block in blocks)
+    if not count:
+        return []
+    return [f"The addresses of the {count:,} that were freed first were given back: their use is not noticed any more."]
+
+
+def _pools(processes: Sequence[Facts]) -> list[str]:
+    maps = [one.trace.maps for one in processes]
+    return [said for part, said in backends.pools().items() if any(part in text for text in maps)]
+
+
+def not_checked(fence: Fence, processes: Sequence[Facts]) -> tuple[str, ...]:
+    """What fences do not see."""
+    blocks = _blocks(processes)
+    if not blocks:
+        return ("What kernels did inside their memory: nothing was fenced.",)
+    align = max(block.align for block in blocks)
+    past = f"up to {align - 1} bytes past the end, where the size is no multiple of {align}, and before the start"
+    near = past if fence.edge == "high" else "past the end, up to where its last page ends"
+    return (
+        "Accesses inside an allocation, also where another was meant, and all of memory that has no fence.",
+        f"Reads outside an allocation that do not reach the fence: {near}.",
+    )

@@ -1,0 +1,37 @@
+"""Fenced memory: what `gpudx run --fence` asks the recorder for (native/core/fence.h says what a fence is)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpudx import backends
+from gpudx.errors import UserError
+
+EDGE = "GPUDX_FENCE"
+ALIGN = "GPUDX_FENCE_ALIGN"
+EDGES = ("high", "low")
+MOST_ALIGN = 1 << 20
+
+
+@dataclass(frozen=True)
+class Fence:
+    """Blocks lie against the upper ("high") or the lower fence, at multiples of `align` bytes; None: as the API promises."""
+
+    edge: str = EDGES[0]
+    align: int | None = None
+
+
+def wanted(edge: str, align: int | None) -> Fence:
+    """The fence that was asked for, if there is such a one."""
+    if edge not in EDGES:
+        raise UserError(f"There is no fence {edge!r}: give --fence, --fence=high or --fence=low.")
+    if align is not None and (not 1 <= align <= MOST_ALIGN or align & (align - 1)):
+        raise UserError(f"--fence-align {align} is no alignment: give a power of two, at most {MOST_ALIGN}.")
+    return Fence(edge, align)
+
+
+def environment(fence: Fence, base: Mapping[str, str]) -> dict[str, str]:
+    """The variables for the recorder, and those under which frameworks pass each allocation on to the driver."""
+    align = {} if fence.align is None else {ALIGN: str(fence.align)}
+    return {EDGE: fence.edge, **align, **backends.unpooled(base)}

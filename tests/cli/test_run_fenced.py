@@ -1,0 +1,45 @@
+"""gpudx run --fence: the words of the command line, and what the program finds in its environment."""
+
+from __future__ import annotations
+
+import pytest
+from cli_kit import Gpudx
+
+SHOW = 'echo "$GPUDX_FENCE,$GPUDX_FENCE_ALIGN,$PYTORCH_NO_CUDA_MEMORY_CACHING" "$@"'
+
+
+@pytest.mark.parametrize(
+    ("words", "given"),
+    [
+        (["--"], ",,"),
+        (["--fence"], "high,,1"),
+        (["--fence", "--"], "high,,1"),
+        (["--fence=high", "-q", "--"], "high,,1"),
+        (["--fence=low", "--"], "low,,1"),
+        (["--timeout", "60", "--fence", "-q"], "high,,1"),
+        (["--fence-align", "16", "--fence", "-q", "--"], "high,16,1"),
+    ],
+)
+def test_the_edge_the_alignment_and_the_command(gpudx_cli: Gpudx, words: list[str], given: str) -> None:
+    done = gpudx_cli("run", *words, "sh", "-c", SHOW, "sh", "--fence=low", "low")
+    assert done.stdout.split() == [given, "--fence=low", "low"] and done.returncode == 0, done.stderr
+
+
+def test_what_the_user_set_stays(gpudx_cli: Gpudx) -> None:
+    done = gpudx_cli("run", "--fence", "sh", "-c", SHOW, PYTORCH_NO_CUDA_MEMORY_CACHING="0")
+    assert done.stdout.strip() == "high,,0"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--fence=middle"], "no fence 'middle': give --fence, --fence=high or --fence=low"),
+        (["--fence", "--fence-align", "0"], "no alignment"),
+        (["--fence", "--fence-align", "48"], "no alignment"),
+        (["--fence-align", "16"], "add --fence"),
+        (["--fence", "--sanitize"], "exclude each other"),
+    ],
+)
+def test_words_that_make_no_sense(gpudx_cli: Gpudx, words: list[str], says: str) -> None:
+    done = gpudx_cli("run", *words, "--", "echo", "ran")
+    assert done.returncode != 0 and says in " ".join(done.stderr.split()) and "ran" not in done.stdout
