@@ -20,4 +20,4 @@ cl.enqueue_copy(queue, result, made)
 assert (result == 2 * host).all()
 assert given.flags == cl.mem_flags.READ_ONLY | cl.mem_flags.COPY_HOST_PTR
 array = cl.array.to_device(queue, host)
-assert abs(float(cl.array.sum(array).get()) - float(host.sum())) < 1 and (array * 2).get()[3] == 6
+assert (array * 2).get()[3] == 6
