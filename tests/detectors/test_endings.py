@@ -7,6 +7,9 @@ from support.detecting import Look, Make
 from support.opencl import OpenCL
 from support.synthetic import GLOBAL, Arg
 
+from gpudx.diagnose import diagnose
+from gpudx.model import Outcome
+
 HANG, IN_CALL, OUTSIDE = "hang", "crash-in-call", "crash-outside-calls"
 TIMEOUT_S = 1.5
 
@@ -84,3 +87,26 @@ def test_other_threads_calls_are_not_blamed(world: Make, look: Look) -> None:
     process.header.update(signal=11, signal_code=1, signal_tid=8, signal_address=0x10, ended=0)
     found = look(process, "signal", signal="SIGSEGV")
     assert [f.id for f in found] == [OUTSIDE]
+
+
+def test_a_call_in_flight_is_not_blamed_where_the_thread_that_died_is_not_known(world: Make, look: Look) -> None:
+    """The program's own handler took the signal: a thread of the driver may have died while the program waited."""
+    process = world()
+    process.call("clFinish", queue=process.queue, tid=7, open_=True)
+    process.header.update(ended=0)
+    (finding,) = look(process, "signal", signal="SIGABRT")
+    assert (finding.id, finding.severity) == (IN_CALL, "info")
+    assert "clFinish" in finding.message and "which thread died is not known" in finding.message
+    assert not any("reached" in e.text for e in finding.evidence)
+
+
+def test_a_wrong_value_in_the_call_in_flight_is_likely_where_the_thread_is_not_known(world: Make, look: Look) -> None:
+    process = world()
+    kernel = process.kernel("scale", [Arg("float*", "data", GLOBAL)])
+    process.buffer(0x48000)
+    process.set_arg(kernel, 0, 0x48000, open_=True)
+    process.header.update(ended=0)
+    found = look(process, "signal", signal="SIGSEGV")
+    told = diagnose(found, Outcome("signal", "", signal="SIGSEGV"))
+    assert [(one.cause, one.status) for one in told] == [("value-is-not-a-handle", "likely")]
+    assert "which thread died is not known" in told[0].reason

@@ -11,6 +11,9 @@ Example:
 
 Mend it by looking at the value that was decoded; if none was, at each value of the call. The driver is to blame only
 if all of them are right.
+
+Where the program has a handler of its own for the signal, the thread that died is not known. If one call was in flight
+then, it is told as that and no more: a thread of the driver may have died while the program waited in it.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
         is_fault = words.signal in FAULTS and words.code > 0
         yield _finding(facts, position, signal_name(words.signal), words.address if is_fault else None)
     elif died_unheard(facts, run) and len(open_calls(facts)) == 1:
-        yield _finding(facts, int(open_calls(facts)[0]), str(run.outcome.signal), None)
+        yield _unheard(facts, int(open_calls(facts)[0]), str(run.outcome.signal))
 
 
 def _finding(facts: Facts, position: int, name: str, address: int | None) -> Finding:
@@ -65,6 +68,30 @@ def _finding(facts: Facts, position: int, name: str, address: int | None) -> Fin
             "address": None if address is None else f"{address:#x}",
             "kernel_object": _kernel_object(facts, position),
             "null_handle": _null(facts, position),
+        },
+    )
+
+
+def _unheard(facts: Facts, position: int, name: str) -> Finding:
+    site = site_of(facts, position)
+    of = f" for kernel {site.kernel}" if site.kernel else ""
+    return Finding(
+        id=ID,
+        severity="info",
+        message=f"The process died of {name} while {site.call}{of} (call {site.number}) was in flight; "
+        "which thread died is not known.",
+        evidence=(
+            Evidence(f"another handler took {name}, so thread and place are not known"),
+            Evidence(f"thread {site.tid} was inside {site.call}, the only call in flight", (site.number,)),
+            Evidence(f"it was given {told(values_of(facts, position))}", (site.number,)),
+        ),
+        site=site,
+        causes=(ID,),
+        facts=(("call", site.call), ("kernel", site.kernel or ""), ("signal", name), ("decoded", "")),
+        details={
+            "kernel_object": _kernel_object(facts, position),
+            "null_handle": _null(facts, position),
+            "thread_known": False,
         },
     )
 

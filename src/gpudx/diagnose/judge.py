@@ -183,6 +183,8 @@ def _same_call(finding: Finding, surface: Finding) -> tuple[Status, str]:
         )
     if surface.id == "failed-call":
         return "confirmed", "The driver refused this very call."
+    if surface.details.get("thread_known") is False:
+        return "likely", "The program died while this very call was in flight; which thread died is not known."
     return "likely", "The program crashed inside this very call; the fault address does not show which value did it."
 
 
