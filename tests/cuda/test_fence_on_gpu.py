@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -17,10 +15,8 @@ pytestmark = pytest.mark.gpu
 
 def run(gpu: Gpu, name: str, *words: str, options: tuple[str, ...] = ()) -> tuple[int, str, dict[str, Any]]:
     """Exit status, output and case of a fenced run."""
-    case = gpu.folder / f"fenced-{len(list(gpu.folder.glob('fenced-*')))}"
-    command = [sys.executable, "-m", "gpudx", "run", "--case", case, *(options or ("--fence",)), "--", gpu.program(name), *words]
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120)
-    return done.returncode, done.stdout, json.loads((case / "case.json").read_text())
+    ran = gpu.run(name, *(options or ("--fence",)), plainly=False, words=words)
+    return *ran.recorded, ran.case
 
 
 def plain(gpu: Gpu, name: str, *words: str) -> tuple[int, str]:

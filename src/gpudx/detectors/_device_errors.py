@@ -13,6 +13,7 @@ from gpudx.detectors._undersized import Short, object_of, shortages
 from gpudx.detectors._undersized_words import told
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts
+from gpudx.model import Evidence
 
 FREED, NULL, PAST, SHORT = 8, 4, 2, 1  # how much each oddity weighs
 OUT_OF_BOUNDS = "out-of-bounds-access"  # the cause that a report of an illegal address means
@@ -54,6 +55,11 @@ class Interval:
     @property
     def odd(self) -> tuple[Suspect, ...]:
         return tuple(s for s in self.suspects if s.weight)
+
+
+def while_running(report: int) -> Evidence:
+    """What ties a launch of the interval to the fault that was reported."""
+    return Evidence("the device reported a fault while this launch may have been running", (report + 1,))
 
 
 def first_report(facts: Facts) -> int | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from gpudx.facts import Facts
 from gpudx.facts.kernels import ArgInfo
 from gpudx.model import Site
+from gpudx.words import plural
 
 MOST_NAMED = 3
 
@@ -28,11 +29,6 @@ def argument(facts: Facts, kernel_row: int, index: int) -> str:
 def capital(text: str) -> str:
     """The text with a capital first letter, and otherwise as it is."""
     return text[:1].upper() + text[1:]
-
-
-def plural(number: int, one: str, many: str | None = None) -> str:
-    """ "1 byte", "1,024 bytes"."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def several(names: Sequence[str], most: int = MOST_NAMED) -> str:

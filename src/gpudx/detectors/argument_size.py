@@ -24,10 +24,11 @@ import numpy as np
 from gpudx.detectors import Run
 from gpudx.detectors._consequence import failed_launch
 from gpudx.detectors._groups import groups
-from gpudx.detectors._words import argument, declared, plural, site_of
+from gpudx.detectors._words import argument, declared, site_of
 from gpudx.facts import Facts
 from gpudx.facts.kernels import ArgInfo
 from gpudx.model import Evidence, Finding
+from gpudx.words import plural
 
 ID = "argument-size"
 FLOATS = {2: "half", 4: "float", 8: "double"}

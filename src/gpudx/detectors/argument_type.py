@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
-from gpudx.detectors._words import argument, capital, plural, several, site_of
+from gpudx.detectors._words import argument, capital, several, site_of
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
+from gpudx.words import plural
 
 ID = "argument-type"
 I64 = NDArray[np.int64]

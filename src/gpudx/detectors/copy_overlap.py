@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.detectors._rejected import rejected
-from gpudx.detectors._words import plural
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
+from gpudx.words import plural
 
 ID = "copy-overlap"
 I64 = NDArray[np.int64]

@@ -23,11 +23,11 @@ import numpy as np
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.detectors._rejected import answer, rejected
-from gpudx.detectors._words import plural
 from gpudx.facts import Facts
 from gpudx.facts.ranges import READ
 from gpudx.model import Evidence, Finding
 from gpudx.trace.saturating import plus
+from gpudx.words import plural
 
 ID = "copy-pitch"
 
@@ -55,7 +55,9 @@ def _finding(facts: Facts, run: Run, row: int, count: int) -> Finding:
         severity="error" if run.failed else "warning",
         message=f"{site.call} {did} {plural(width, 'byte')} of each row{from_}, but a row has only {pitch:,} (its pitch).",
         evidence=(
-            Evidence(f"width {width:,}, first byte {begin:,}, pitch {pitch:,}, rows {int(entry['height']):,}", (site.number,)),
+            Evidence(
+                f"width {width:,}, first byte {begin:,}, pitch {pitch:,}, rows {int(entry['height']):,}", (site.number,)
+            ),
             *([answer(site)] if site.status else []),
         ),
         site=site,

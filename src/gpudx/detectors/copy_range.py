@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
-from gpudx.detectors._words import plural
 from gpudx.facts import Facts
 from gpudx.facts.objects import FAMILIES
 from gpudx.facts.ranges import READ
 from gpudx.model import Evidence, Finding, Site
+from gpudx.words import plural
 
 ID = "copy-range"
 I64 = NDArray[np.int64]

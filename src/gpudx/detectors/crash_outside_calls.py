@@ -23,11 +23,12 @@ import numpy as np
 from gpudx.detectors import Run
 from gpudx.detectors._in_flight import all_pending, died_unheard, fatal_call, open_calls
 from gpudx.detectors._parameters import nearest, values_of
-from gpudx.detectors._words import plural, several, signal_name, sites_of
+from gpudx.detectors._words import several, signal_name, sites_of
 from gpudx.facts import Facts
 from gpudx.facts.unwind import host_stack
 from gpudx.model import Evidence, Finding
 from gpudx.trace.reader import LastWords
+from gpudx.words import plural
 
 ID = "crash-outside-calls"
 SHOWN = 5

@@ -22,9 +22,10 @@ from dataclasses import replace
 from gpudx.backends.tool import Assertion
 from gpudx.detectors import Run
 from gpudx.detectors._device_errors import interval
-from gpudx.detectors._words import plural, site_of
+from gpudx.detectors._words import site_of
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding, Site
+from gpudx.words import plural
 
 ID = "device-assertion"
 
@@ -44,7 +45,9 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
         message=_message(first, site, len(others)),
         evidence=(
             Evidence(f"the driver printed: Assertion `{first.condition}` failed at {first.source} in {first.function}"),
-            Evidence(f"the first of {plural(len(told), 'line')} kept is of thread [{first.thread}] of block [{first.block}]"),
+            Evidence(
+                f"the first of {plural(len(told), 'line')} kept is of thread [{first.thread}] of block [{first.block}]"
+            ),
             *_which(launches),
         ),
         site=replace(site, source=first.source) if site else None,

@@ -29,10 +29,11 @@ from gpudx.detectors import Run
 from gpudx.detectors._device_errors import OUT_OF_BOUNDS, Interval, Suspect, interval
 from gpudx.detectors._undersized import Short
 from gpudx.detectors._undersized_words import brief, fits
-from gpudx.detectors._words import argument, plural, several, site_of
+from gpudx.detectors._words import argument, several, site_of
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding, Site
 from gpudx.trace import CallInfo
+from gpudx.words import plural
 
 ID = "device-error-reported"
 SHOWN = 8
@@ -82,7 +83,9 @@ def _finding(facts: Facts, found: Interval) -> Finding:
             "ended_before": _ended_before(facts, found) + 1,
             "followers": followers,
             "own_wait": _own_wait(facts, found.report),
-            "allocation_size": int(facts.objects.table["size"][single.object]) if single and single.object >= 0 else None,
+            "allocation_size": int(facts.objects.table["size"][single.object])
+            if single and single.object >= 0
+            else None,
         },
     )
 

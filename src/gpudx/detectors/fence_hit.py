@@ -28,13 +28,14 @@ import numpy as np
 from gpudx.detectors import Run
 from gpudx.detectors._given import Given, given
 from gpudx.detectors._in_flight import all_pending, fatal_call, open_calls
-from gpudx.detectors._words import argument, plural, several, signal_name, sites_of
+from gpudx.detectors._words import argument, several, signal_name, sites_of
 from gpudx.facts import Facts
 from gpudx.facts._backend import backend_module
 from gpudx.facts.fences import Fenced
 from gpudx.facts.unwind import host_stack
 from gpudx.model import Evidence, Finding, Site
 from gpudx.trace.reader import LastWords
+from gpudx.words import plural
 
 ID = "fence-hit"
 FAULTS = (signal.SIGSEGV, signal.SIGBUS)

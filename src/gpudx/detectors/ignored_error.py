@@ -22,9 +22,10 @@ from collections.abc import Iterator
 
 from gpudx.detectors import Run
 from gpudx.detectors._failures import Failure, Failures
-from gpudx.detectors._words import plural, several, site_of, sites_of
+from gpudx.detectors._words import several, site_of, sites_of
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
+from gpudx.words import plural
 
 ID = "ignored-error"
 SHOWN = 5

@@ -28,10 +28,11 @@ from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
-from gpudx.detectors._words import plural, several
+from gpudx.detectors._words import several
 from gpudx.facts import Facts
 from gpudx.facts.kernels import ArgInfo, KernelInfo
 from gpudx.model import Evidence, Finding, Severity
+from gpudx.words import plural
 
 ID = "index-overflow"
 LARGE = 1 << 31

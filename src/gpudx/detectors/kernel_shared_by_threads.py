@@ -28,9 +28,10 @@ from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import MOST
-from gpudx.detectors._words import plural, sites_of
+from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
+from gpudx.words import plural
 
 ID = "kernel-shared-by-threads"
 SHOWN = 3

@@ -25,10 +25,11 @@ import numpy as np
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.detectors._refusals import limits_broken
-from gpudx.detectors._words import plural, site_of
+from gpudx.detectors._words import site_of
 from gpudx.facts import Facts
 from gpudx.facts.kernels import Device, DeviceLimits
 from gpudx.model import Evidence, Finding
+from gpudx.words import plural
 
 ID = "launch-refused"
 Sizes = tuple[int, ...]

@@ -20,10 +20,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpudx.detectors import Run
-from gpudx.detectors._device_errors import interval
-from gpudx.detectors._words import argument, plural
+from gpudx.detectors._device_errors import interval, while_running
+from gpudx.detectors._words import argument
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
+from gpudx.words import plural
 
 ID = "misaligned-pointer"
 WIDEST = 16
@@ -63,7 +64,7 @@ def _finding(facts: Facts, row: int, element: int, report: int) -> Finding:
         message=f"Kernel {site.kernel} was given {value:#x} as {name}, which is no multiple of {plural(element, 'byte')}.",
         evidence=(
             Evidence(f"{value:#x} leaves {value % element} when divided by {element}", (site.number,)),
-            Evidence("the device reported a fault while this launch may have been running", (report + 1,)),
+            while_running(report),
         ),
         site=site,
         allocation=facts.objects.label(obj) if obj >= 0 else None,

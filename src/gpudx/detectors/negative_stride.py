@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudx.detectors import Run
-from gpudx.detectors._device_errors import interval
+from gpudx.detectors._device_errors import interval, while_running
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
@@ -58,7 +58,7 @@ def _finding(facts: Facts, launch: int, index: int, value: int, report: int) -> 
         message=f"Kernel {site.kernel} was given {value:,} as {name}, while its other numbers are sizes.",
         evidence=(
             Evidence(f"{name} is {value:,}", (site.number,)),
-            Evidence("the device reported a fault while this launch may have been running", (report + 1,)),
+            while_running(report),
         ),
         site=site,
         causes=(ID,),

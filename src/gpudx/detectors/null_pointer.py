@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.detectors import Run
-from gpudx.detectors._device_errors import first_report, interval
+from gpudx.detectors._device_errors import first_report, interval, while_running
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts
@@ -60,9 +60,7 @@ def _finding(facts: Facts, launch: int, index: int, count: int) -> Finding:
     faulted = found is not None and any(s.launch == launch for s in found.suspects)
     evidence = [Evidence(f"{name} is null", (site.number,))]
     if faulted and found is not None:
-        evidence.append(
-            Evidence("the device reported a fault while this launch may have been running", (found.report + 1,))
-        )
+        evidence.append(while_running(found.report))
     return Finding(
         id=ID,
         severity="error" if faulted else "warning",

@@ -24,11 +24,11 @@ import numpy as np
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.detectors._ordinary import ordinary, out_of_reach
-from gpudx.detectors._words import plural
 from gpudx.facts import Facts
 from gpudx.facts.order import is_queued
 from gpudx.facts.ranges import READ
 from gpudx.model import Evidence, Finding
+from gpudx.words import plural
 
 ID = "pageable-copy"
 SHORT = 64 << 10
@@ -64,7 +64,10 @@ def _finding(facts: Facts, row: int, count: int) -> Finding:
         severity="info",
         message=f"{site.call} has ordinary host memory as its {side} ({where}, {size}), so the host may wait for it.",
         evidence=(
-            Evidence(f"{int(entry['address']):#x} is {where}, and in no memory that was allocated or registered", (site.number,)),
+            Evidence(
+                f"{int(entry['address']):#x} is {where}, and in no memory that was allocated or registered",
+                (site.number,),
+            ),
             Evidence("the device says that it cannot access pageable host memory"),
         ),
         site=site,

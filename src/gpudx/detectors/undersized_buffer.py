@@ -30,9 +30,10 @@ from gpudx.detectors._device_errors import OUT_OF_BOUNDS
 from gpudx.detectors._in_flight import all_pending
 from gpudx.detectors._undersized import Short, object_of, shortages
 from gpudx.detectors._undersized_words import told
-from gpudx.detectors._words import argument, plural
+from gpudx.detectors._words import argument
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
+from gpudx.words import plural
 
 ID = "undersized-buffer"
 CRASHES = ("SIGSEGV", "SIGBUS")

@@ -28,9 +28,10 @@ from gpudx.detectors._groups import groups
 from gpudx.detectors._handles import Misused, by_handle, misused
 from gpudx.detectors._memory_arguments import Suspect, suspects
 from gpudx.detectors._values import Decoder, Origin
-from gpudx.detectors._words import argument, declared, plural, site_of
+from gpudx.detectors._words import argument, declared, site_of
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding, Severity
+from gpudx.words import plural
 
 ID = "value-is-not-a-handle"
 NAMES = {"buffer": "a memory object"}

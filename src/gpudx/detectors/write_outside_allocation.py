@@ -23,10 +23,11 @@ from gpudx.detectors import Run
 from gpudx.detectors._device_errors import suspect
 from gpudx.detectors._given import Given, given
 from gpudx.detectors._in_flight import may_have_run
-from gpudx.detectors._words import argument, plural
+from gpudx.detectors._words import argument
 from gpudx.facts import Facts
 from gpudx.facts.fences import Damage
 from gpudx.model import Evidence, Finding
+from gpudx.words import plural
 
 ID = "write-outside-allocation"
 SHOWN = 8
@@ -138,7 +139,9 @@ def _message(facts: Facts, damage: Damage, hits: list[Given], only: Given | None
     site = facts.sites.at(only.position)
     if certain:
         return f"Kernel {site.kernel} (launch {site.launch}, call {site.number}) {wrote} (argument {only.argument}, {size})."
-    who = f"the only launch since that was given it is launch {site.launch} of kernel {site.kernel} (call {site.number})"
+    who = (
+        f"the only launch since that was given it is launch {site.launch} of kernel {site.kernel} (call {site.number})"
+    )
     return f"Something {wrote} ({size}); {who}."
 
 
@@ -156,11 +159,15 @@ def _told(facts: Facts, one: Given, label: str) -> Evidence:
     launch = facts.launches.at_position(one.position) or 0
     name = argument(facts, int(facts.launches.kernel_row[launch]), one.argument)
     part = f"{facts.objects.label(one.part)}, a part of {label}," if one.part >= 0 else label
-    text = f"launch {launch + 1} of kernel {facts.launches.name(launch)}, which may have run in between, was given {part}"
+    text = (
+        f"launch {launch + 1} of kernel {facts.launches.name(launch)}, which may have run in between, was given {part}"
+    )
     return Evidence(f"{text} as {name}", (one.position + 1,))
 
 
-def _rest(running: list[int], hits: list[Given], graphs: list[int], window: int | None, label: str) -> Iterator[Evidence]:
+def _rest(
+    running: list[int], hits: list[Given], graphs: list[int], window: int | None, label: str
+) -> Iterator[Evidence]:
     if not hits:
         yield Evidence(f"no launch that may have run in between was given {label}")
     if len(running) > len(hits):

@@ -26,9 +26,9 @@ from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.detectors._ordinary import ordinary
 from gpudx.detectors._rejected import answer, rejected
-from gpudx.detectors._words import plural
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
+from gpudx.words import plural
 
 ID = "wrong-free"
 LOOKED_AT = 16  # calls made at one place

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, memory_details
 from gpudx.evidence._cubin import Place
 from gpudx.evidence._cuda_exceptions import short_name
-from gpudx.evidence._words import plural
 from gpudx.evidence.cuda_coredump import Dump, Fault, Grid, Resident, to_findings
 from gpudx.facts import Facts
 from gpudx.facts.misses import Miss, explain
 from gpudx.model import Evidence, Finding, Site
+from gpudx.words import plural
 
 ID = "device-fault"
 RUNNING = "kernel-still-running"

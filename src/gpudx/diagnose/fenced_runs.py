@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from gpudx import backends
-from gpudx.evidence._words import plural
 from gpudx.facts import Facts
 from gpudx.facts.fences import Fenced
 from gpudx.lab.fenced import Fence
 from gpudx.model import Instrument
+from gpudx.words import plural
 
 NAME = "fence"
 SHARED = (
@@ -51,7 +51,9 @@ def _counted(fence: Fence, blocks: Sequence[Fenced], missed: Counter[str]) -> st
 def _looks(counts: Counter[str]) -> list[str]:
     if not counts["checks"]:
         return []
-    return [f"Looked {plural(counts['checks'], 'time')} at the bytes beside one, {counts['damaged']:,} of these had changed."]
+    return [
+        f"Looked {plural(counts['checks'], 'time')} at the bytes beside one, {counts['damaged']:,} of these had changed."
+    ]
 
 
 def _given_back(blocks: Sequence[Fenced]) -> list[str]:

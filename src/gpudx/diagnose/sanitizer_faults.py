@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 from gpudx.backends.mangling import demangle
 from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, memory_details
 from gpudx.evidence._sanitizer_records import location
-from gpudx.evidence._words import bare, plural
+from gpudx.evidence._words import bare
 from gpudx.evidence.compute_sanitizer import TITLES, Fault, Location, Record, Report, to_findings
 from gpudx.facts import Facts
 from gpudx.facts.misses import Miss, explain
 from gpudx.model import Evidence, Finding, Site
+from gpudx.words import plural
 
 MOST = 20  # faults that are joined; more are listed
 MOST_COMPARED = 1000  # launches of a kernel whose arguments are looked at one by one

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from gpudx.backends.cuda.sanitizer import NAME, UNSEEN, kernel_filter
 from gpudx.diagnose.sanitizer_faults import join, kernel_of
-from gpudx.evidence._words import plural
 from gpudx.evidence.compute_sanitizer import Report, parse
 from gpudx.evidence.compute_sanitizer import read as read_report
 from gpudx.facts import Facts
 from gpudx.lab.sanitized import FOLDER, Sanitized, Sanitizer
 from gpudx.lab.signals import name as signal_name
 from gpudx.model import Evidence, Finding, Instrument
+from gpudx.words import plural
 
 NARROWED = "sanitizer-narrowed"
 MOST_SAID = 3

@@ -8,11 +8,6 @@ from dataclasses import replace
 from gpudx.model import Finding
 
 
-def plural(number: int, one: str, many: str | None = None) -> str:
-    """ "1 byte", "1,024 bytes"."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def bare(function: str) -> str:
     """A function's name without parameters and return type: "void ns::fill<(int)4>(float *)" -> "ns::fill<(int)4>"."""
     end, depth = len(function), 0

@@ -43,8 +43,9 @@ from gpudx.evidence._cuda_dump import (
 from gpudx.evidence._cuda_reader import Reader
 from gpudx.evidence._elf import HEADER, BadElf, Elf, ident
 from gpudx.evidence._head import Source, head_of
-from gpudx.evidence._words import plural, sourced
+from gpudx.evidence._words import sourced
 from gpudx.model import Evidence, Finding
+from gpudx.words import plural
 
 __all__ = [
     "FORMAT",

@@ -65,21 +65,20 @@ def attributes(data: bytes) -> tuple[Shape, bool]:
 
 
 def _grid(launch: Launch) -> Iterator[str]:
-    for name, size in zip(launch.names, launch.grid, strict=True):
-        most = launch.device.get(f"max_grid_{name}", 0)
-        if not size:
-            yield f"the grid has 0 blocks in {name}"
-        elif size > most > 0:
-            yield f"the grid has {size:,} blocks in {name}, the device allows {most:,}"
+    return _each_way(launch, launch.grid, "max_grid_", "the grid has {} blocks in {}")
 
 
 def _block(launch: Launch) -> Iterator[str]:
-    for name, size in zip(launch.names, launch.block, strict=True):
-        most = launch.device.get(f"max_{name}", 0)
+    return _each_way(launch, launch.block, "max_", "the block has {} threads in {}")
+
+
+def _each_way(launch: Launch, sizes: Shape, limit: str, told: str) -> Iterator[str]:
+    for name, size in zip(launch.names, sizes, strict=True):
+        most = launch.device.get(f"{limit}{name}", 0)
         if not size:
-            yield f"the block has 0 threads in {name}"
+            yield told.format(0, name)
         elif size > most > 0:
-            yield f"the block has {size:,} threads in {name}, the device allows {most:,}"
+            yield f"{told.format(f'{size:,}', name)}, the device allows {most:,}"
 
 
 def _threads(launch: Launch) -> Iterator[str]:
