@@ -105,8 +105,9 @@ def abi_h(events: dict[str, Any], calls: list[Call]) -> str:
             enum("ERROR_", events["recorder_errors"]),
             enum("CALL_", ids),
             f"#define GDX_CALLS {len(calls)}",
-            "/* 1: the record goes to the ledger, which is never overwritten */\n"
-            f"#define GDX_LEDGER_TABLE {{ {ledger} }}",
+            "/* Does the record go to the ledger, which is never overwritten? Known when compiled, for a call that is. */\n"
+            "static inline unsigned gdx_in_ledger(uint32_t call)\n{\n"
+            f"    static const uint8_t table[] = {{ {ledger} }};\n    return table[call];\n}}",
             "extern const unsigned char gdx_schema_text[];\nextern const unsigned gdx_schema_bytes;\n",
         ]
     )

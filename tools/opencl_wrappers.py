@@ -94,7 +94,7 @@ def wrapper(call: Call) -> str:
     errcode = ["cl_int own_errcode = 0;", "if (!errcode) errcode = &own_errcode;"] if call.has_errcode else []
     patch = patch_lines(call)
     lines = [
-        f"static {prototype(call, 'rec_' + call.name)}",
+        f"{'GDX_HOT ' if call.hot else ''}static {prototype(call, 'rec_' + call.name)}",
         "{",
         *(f"    {line}" for line in errcode),
         "    struct gdx_open open;",

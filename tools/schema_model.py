@@ -82,6 +82,11 @@ class Call:
         return self.verb in ("create", "retain", "release", "free_later", "build") and self.object != "event"
 
     @property
+    def hot(self) -> bool:
+        """Is it called by the thousand by ordinary programs?"""
+        return self.verb in ("launch", "set_arg", "wait", "flush")
+
+    @property
     def has_errcode(self) -> bool:
         return any(p.name == "errcode" for p in self.params)
 

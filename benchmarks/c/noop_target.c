@@ -4,13 +4,12 @@
  *     noop_target plain|recorded LAYER.so ROUNDS
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "cl_abi.h"
+#include "enter_layer.h"
 
 static cl_int set_arg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
 {
@@ -45,19 +44,6 @@ static double now_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static const struct cl_dispatch *recorded(const char *path, const struct cl_dispatch *target)
-{
-    void *lib = dlopen(path, RTLD_NOW);
-    cl_int (*init)(cl_uint, const struct cl_dispatch *, cl_uint *, const struct cl_dispatch **);
-    const struct cl_dispatch *table;
-    cl_uint count;
-    if (!lib || !(*(void **)&init = dlsym(lib, "clInitLayer")) || init(CL_DISPATCH_ENTRIES, target, &count, &table)) {
-        fprintf(stderr, "cannot enter the layer %s: %s\n", path, lib ? "clInitLayer failed" : dlerror());
-        exit(2);
-    }
-    return table;
-}
-
 enum { ARGUMENTS = 6 };
 
 static double set_args(const struct cl_dispatch *table, cl_kernel kernel, int rounds)
@@ -89,7 +75,7 @@ int main(int argc, char **argv)
     cl_int status;
     if (argc != 4)
         return 2;
-    const struct cl_dispatch *table = strcmp(argv[1], "plain") ? recorded(argv[2], &target) : &target;
+    const struct cl_dispatch *table = strcmp(argv[1], "plain") ? enter_layer(argv[2], &target) : &target;
     int rounds = atoi(argv[3]);
     cl_kernel kernel = table->clCreateKernel(NULL, "none", &status);
     /* The first lap takes new chunks from the file system; what is measured is the long run. */

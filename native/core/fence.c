@@ -14,7 +14,7 @@ enum { ALIGN_MOST = 1 << 20, NOTES_MOST = 256, PATIENCE = 40000 /* about two sec
 
 /* ---- what was asked for ---- */
 
-_Atomic int gdx_fence_setting = -1;
+_Atomic int gdx_fence_setting GDX_HOT_DATA = -1;
 static uint64_t asked_align;
 
 /* Asked once, so a program that changes its environment later does not change our mind. */

@@ -19,7 +19,7 @@
 #include "core/clock.h"
 #include "core/recorder.h"
 
-bool gdx_use_ticks = true;
+bool gdx_use_ticks GDX_HOT_DATA = true;
 
 const char *gdx_directory(void)
 {

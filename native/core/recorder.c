@@ -24,14 +24,13 @@
 #include "core/stacks.h"
 
 enum { SLOT = sizeof(struct gdx_slot), HEAD = sizeof(struct gdx_chunk), STACKS_MAX = 256, MAPPED_MAX = 16384,
-       LEDGER_RETRY = 256, PAGE = 4096, UIO_PAGES = 64 };
+       LEDGER_RETRY = 256, SLOTS_AHEAD = 5, LINE = 64, PAGE = 4096, UIO_PAGES = 64 };
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23  /* linux/mman.h; C libraries before glibc 2.35 do not have it */
 #endif
 static const uint64_t FILE_MAX = 30ull << 30;     /* blob offsets reach 32 GiB */
 static const uint64_t WRITEBACK_NS = 4000000000u;
 static const uint64_t LEDGER_MAX = 2ull << 30;
-static const uint8_t in_ledger[GDX_CALLS] = GDX_LEDGER_TABLE;
 
 /* State of this process. The page is wiped in a forked child (MADV_WIPEONFORK, Linux 4.14), so that the child sees
  * generation 0 and open locks, and starts a trace of its own, however it was forked. */
@@ -49,7 +48,7 @@ struct state {
     char path[1024];
 };
 
-static struct state *state;
+static struct state *state GDX_HOT_DATA;
 static _Atomic uint32_t generations;
 static _Atomic uint32_t entries;  /* for the traces of forked children too */
 static pthread_key_t lane_key;
@@ -302,7 +301,7 @@ static bool more_ledger(struct gdx_lane *lane)
     return true;
 }
 
-static bool more(struct gdx_lane *lane, struct gdx_track *track)
+GDX_COLD static bool more(struct gdx_lane *lane, struct gdx_track *track)
 {
     struct gdx_calm calm;
     gdx_lock(GDX_LOCK_FILE, &calm);
@@ -458,7 +457,7 @@ static void open_trace(void)
 static void keep_maps(void);
 static void load(void);
 
-static struct gdx_lane *enter_thread(void)
+GDX_COLD static struct gdx_lane *enter_thread(void)
 {
     struct gdx_calm calm, inner;
     struct gdx_lane *lane = NULL;
@@ -483,7 +482,7 @@ static struct gdx_lane *enter_thread(void)
     return lane;
 }
 
-struct gdx_lane *gdx_lane(void)
+GDX_HOT struct gdx_lane *gdx_lane(void)
 {
     struct gdx_lane *lane = own_lane;
     if (GDX_UNLIKELY(!state))
@@ -497,7 +496,7 @@ struct gdx_lane *gdx_lane(void)
 
 /* ---- the hot path ---- */
 
-bool gdx_on_signal_stack(void)
+GDX_COLD bool gdx_on_signal_stack(void)
 {
     stack_t now;
     int saved = errno;
@@ -525,7 +524,7 @@ static bool has_room(const struct gdx_track *track)
     return track->chunk && HEAD + (track->next + 1) * (size_t)SLOT + GDX_BLOB_ROOM <= track->blob_top;
 }
 
-bool gdx_begin(struct gdx_open *open, uint32_t call, void *caller)
+GDX_HOT bool gdx_begin_on(struct gdx_open *open, uint32_t call, void *caller, unsigned which)
 {
     open->slot = NULL;
     struct gdx_lane *lane = gdx_lane();
@@ -540,7 +539,7 @@ bool gdx_begin(struct gdx_open *open, uint32_t call, void *caller)
         lane->depth = 0;
         lane->calls_left = true;
     }
-    struct gdx_track *track = &lane->track[in_ledger[call]];
+    struct gdx_track *track = &lane->track[which];
     if (GDX_UNLIKELY(!has_room(track)) && !more(lane, track)) {
         set_busy(lane, 0);
         return false;
@@ -566,7 +565,19 @@ bool gdx_begin(struct gdx_open *open, uint32_t call, void *caller)
     return true;
 }
 
-void gdx_commit(struct gdx_open *open)
+/* A ring is larger than the caches. What the calls after the next ones will write is fetched now, so that no call, nor
+ * the first lock that the driver takes, waits for memory: 1 us of a launch, where it is not done. */
+static void fetch_ahead(const struct gdx_open *open)
+{
+    const char *slot = (const char *)(open->slot + SLOTS_AHEAD);
+    for (size_t at = 0; at < SLOT; at += LINE)
+        __builtin_prefetch(slot + at, 1);
+    if (open->part_bytes)
+        for (size_t at = 0; at <= open->part_bytes; at += LINE)
+            __builtin_prefetch((const char *)open->track->chunk + open->track->blob_top - open->part_bytes + at - 1, 1);
+}
+
+GDX_HOT void gdx_commit(struct gdx_open *open)
 {
     struct gdx_track *track = open->track;
     struct gdx_lane *lane = open->lane;
@@ -581,9 +592,10 @@ void gdx_commit(struct gdx_open *open)
     atomic_signal_fence(memory_order_seq_cst);
     __atomic_store_n(&open->slot->seq, open->seq, __ATOMIC_RELEASE);
     set_busy(lane, 0);
+    fetch_ahead(open);
 }
 
-bool gdx_still_open(const struct gdx_open *open)
+GDX_HOT bool gdx_still_open(const struct gdx_open *open)
 {
     /* After a fork inside the driver's call the record is the parent's to finish, not the child's. A slot that was
      * overwritten by calls made from callbacks must not be patched. */
@@ -591,7 +603,7 @@ bool gdx_still_open(const struct gdx_open *open)
         && open->slot->seq == open->seq;
 }
 
-void gdx_end_quiet(struct gdx_open *open, int32_t status)
+GDX_HOT void gdx_end_quiet(struct gdx_open *open, int32_t status)
 {
     if (GDX_UNLIKELY(!open->slot))
         return;
@@ -605,7 +617,7 @@ void gdx_end_quiet(struct gdx_open *open, int32_t status)
 }
 
 /* Of a program that goes on failing, the first stacks tell enough. */
-static void stack_of_failure(struct gdx_open *open)
+GDX_COLD static void stack_of_failure(struct gdx_open *open)
 {
     if (open->slot->flags & GDX_FLAG_stack)
         return;
@@ -613,7 +625,7 @@ static void stack_of_failure(struct gdx_open *open)
         gdx_take_stack(open);
 }
 
-void gdx_end(struct gdx_open *open, int32_t status)
+GDX_HOT void gdx_end(struct gdx_open *open, int32_t status)
 {
     if (GDX_UNLIKELY(status != 0 && gdx_still_open(open)))
         stack_of_failure(open);
@@ -622,7 +634,7 @@ void gdx_end(struct gdx_open *open, int32_t status)
 
 /* ---- blobs ---- */
 
-void *gdx_part(struct gdx_open *open, uint32_t field, size_t bytes)
+GDX_HOT void *gdx_part(struct gdx_open *open, uint32_t field, size_t bytes)
 {
     struct gdx_track *track = open->track;
     size_t need = sizeof(struct gdx_part) + ((bytes + 7) & ~(size_t)7);
@@ -640,7 +652,7 @@ void *gdx_part(struct gdx_open *open, uint32_t field, size_t bytes)
     return part + 1;
 }
 
-void gdx_put(struct gdx_open *open, uint32_t field, const void *data, size_t bytes)
+GDX_HOT void gdx_put(struct gdx_open *open, uint32_t field, const void *data, size_t bytes)
 {
     if (!data || !bytes)
         return;
@@ -753,7 +765,7 @@ static void keep_maps(void)
 
 /* rt_sigprocmask reads the new set before it looks at `how`: EFAULT says unreadable, EINVAL readable. It changes
  * nothing because `how` is invalid. (kernel/signal.c, SYSCALL_DEFINE4(rt_sigprocmask)) */
-bool gdx_page_readable(uintptr_t at)
+GDX_COLD bool gdx_page_readable(uintptr_t at)
 {
     int saved = errno;
     long result = syscall(SYS_rt_sigprocmask, ~0, at & ~(uintptr_t)7, NULL, 8);
@@ -762,7 +774,7 @@ bool gdx_page_readable(uintptr_t at)
     return ok;
 }
 
-bool gdx_readable(struct gdx_lane *lane, const void *data, size_t bytes)
+GDX_HOT bool gdx_readable(struct gdx_lane *lane, const void *data, size_t bytes)
 {
     uintptr_t from = (uintptr_t)data, to = from + bytes - 1;
     if (GDX_UNLIKELY(from < PAGE || to < from))

@@ -30,6 +30,12 @@
 #define GDX_LIKELY(x) __builtin_expect(!!(x), 1)
 #define GDX_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
+/* What calls that come by the thousand run through and look at, side by side. Most programs sleep between two launches,
+ * and find little of us in the caches and the TLB when they wake up: what counts then is how many pages we touch. */
+#define GDX_HOT __attribute__((hot))
+#define GDX_COLD __attribute__((cold, noinline))
+#define GDX_HOT_DATA __attribute__((section(".data.hot")))
+
 /* Recorded as the status of calls that report failure by a null result alone (clSVMAlloc). */
 #define GDX_STATUS_NULL (-100000)
 
@@ -85,7 +91,11 @@ struct gdx_open {
 enum { GDX_ENTRY_CL_LAYER = 1, GDX_ENTRY_CL_SYMBOLS = 2, GDX_ENTRY_CUDA = 4, GDX_ENTRY_HIP = 8 };
 void gdx_entered(uint32_t bit);
 
-bool gdx_begin(struct gdx_open *open, uint32_t call, void *caller);
+bool gdx_begin_on(struct gdx_open *open, uint32_t call, void *caller, unsigned which);  /* 0: ring, 1: ledger */
+static inline bool gdx_begin(struct gdx_open *open, uint32_t call, void *caller)
+{
+    return gdx_begin_on(open, call, caller, gdx_in_ledger(call));
+}
 void gdx_commit(struct gdx_open *open);
 bool gdx_still_open(const struct gdx_open *open);
 void gdx_end(struct gdx_open *open, int32_t status);        /* a failing status also records the host stack */

@@ -11,7 +11,7 @@
 
 enum { FRAMES_MAX = 48 };
 
-bool gdx_stacks_on;
+bool gdx_stacks_on GDX_HOT_DATA;
 
 void gdx_want_stacks(void)
 {

@@ -74,7 +74,7 @@ static void put_raw(struct gdx_open *open, const struct source *source)
                 source->buffer_bytes < GDX_CU_TAIL ? source->buffer_bytes : GDX_CU_TAIL);
 }
 
-void gdx_cu_put_arguments(struct gdx_open *open, const struct gdx_cu_layout *layout, void **params, void **extra)
+GDX_HOT void gdx_cu_put_arguments(struct gdx_open *open, const struct gdx_cu_layout *layout, void **params, void **extra)
 {
     struct source source = { .lane = open->lane };
     if (GDX_UNLIKELY(!params && extra))

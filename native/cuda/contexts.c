@@ -11,7 +11,7 @@
 enum { CONTEXTS = 256, DEVICES = 64, TEXT = 256 };
 
 __thread struct gdx_cu_thread gdx_cu_thread __attribute__((tls_model("initial-exec")));
-_Atomic int gdx_cu_captures;
+_Atomic int gdx_cu_captures GDX_HOT_DATA;
 
 static struct { _Atomic uintptr_t context; _Atomic uint32_t noted; } contexts[CONTEXTS];
 static _Atomic uint32_t devices_noted[DEVICES];  /* by generation: a forked child has a trace of its own */

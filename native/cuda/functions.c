@@ -23,7 +23,7 @@ struct row {
     _Atomic uint8_t state, is_kernel, tries;
 };
 
-static struct row *_Atomic rows;
+static struct row *_Atomic rows GDX_HOT_DATA;
 static char *_Atomic arena;
 static _Atomic size_t arena_used;
 
@@ -68,7 +68,7 @@ static size_t home(uintptr_t function)
     return (size_t)((function >> 4) * 0x9e3779b97f4a7c15ull >> 40) % ROWS;
 }
 
-static struct row *find(uintptr_t function)
+GDX_HOT static struct row *find(uintptr_t function)
 {
     struct row *all = atomic_load_explicit(&rows, memory_order_acquire);
     if (!all || !function)
@@ -274,7 +274,7 @@ static const struct gdx_cu_layout *describe(struct row *row, uintptr_t function)
     return layout;
 }
 
-const struct gdx_cu_layout *gdx_cu_layout_of(CUfunction function)
+GDX_HOT const struct gdx_cu_layout *gdx_cu_layout_of(CUfunction function)
 {
     struct row *row = find((uintptr_t)function);
     if (GDX_UNLIKELY(!row || atomic_load_explicit(&row->state, memory_order_acquire) != KNOWN))

@@ -24,7 +24,7 @@ static inline void put_shape(struct gdx_open *open, uint64_t queue, CUfunction k
  * right behind the launch that made it. The program sees the fault when it would have seen it: at its own next call. */
 static int serialised(void)
 {
-    static _Atomic int known;  /* 0: not asked yet, 1: no, 2: yes */
+    static _Atomic int known GDX_HOT_DATA;  /* 0: not asked yet, 1: no, 2: yes */
     int state = atomic_load_explicit(&known, memory_order_relaxed);
     if (GDX_UNLIKELY(!state)) {
         const char *value = getenv("GPUDX_SERIALISE");
@@ -65,7 +65,7 @@ static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, c
 #define SHAPE_ARGUMENTS grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes
 
 #define LAUNCH_KERNEL(name, own_thread)                                                                          \
-    CUresult rec_##name(CUfunction kernel, SHAPE_PARAMETERS, CUstream queue, void **params, void **extra)        \
+    GDX_HOT CUresult rec_##name(CUfunction kernel, SHAPE_PARAMETERS, CUstream queue, void **params, void **extra)\
     {                                                                                                            \
         struct gdx_open open;                                                                                    \
         const struct gdx_cu_layout *layout = gdx_cu_layout_of(kernel);                                           \
@@ -116,7 +116,7 @@ static void put_config(struct gdx_open *open, const CUlaunchConfig *config, CUfu
 }
 
 #define LAUNCH_EX(name, own_thread)                                                                              \
-    CUresult rec_##name(const CUlaunchConfig *config, CUfunction kernel, void **params, void **extra)            \
+    GDX_HOT CUresult rec_##name(const CUlaunchConfig *config, CUfunction kernel, void **params, void **extra)    \
     {                                                                                                            \
         struct gdx_open open;                                                                                    \
         const struct gdx_cu_layout *layout = gdx_cu_layout_of(kernel);                                           \

@@ -27,15 +27,15 @@ struct shadow {
 };
 enum { UNUSED = 0, LEFT = 1 };
 
-static struct shadow *_Atomic table;
-static size_t places;  /* a power of two; set before `table` is */
+static struct shadow *_Atomic table GDX_HOT_DATA;
+static size_t places GDX_HOT_DATA;  /* a power of two; set before `table` is */
 
 static size_t home(uintptr_t kernel)
 {
     return (size_t)((kernel >> 4) * 0x9e3779b97f4a7c15ull >> 40) & (places - 1);
 }
 
-static struct shadow *find(cl_kernel kernel)
+GDX_HOT static struct shadow *find(cl_kernel kernel)
 {
     struct shadow *shadows = atomic_load_explicit(&table, memory_order_acquire);
     uintptr_t key = (uintptr_t)kernel;
@@ -132,7 +132,7 @@ static uint32_t tail_place(struct shadow *shadow, const struct gdx_argument *old
     return UINT32_MAX;
 }
 
-static void keep(struct shadow *shadow, struct gdx_argument *arg, struct gdx_argument fresh, const void *value)
+GDX_HOT static void keep(struct shadow *shadow, struct gdx_argument *arg, struct gdx_argument fresh, const void *value)
 {
     if (fresh.size > 8 && fresh.flags == GDX_ARG_set) {
         fresh.tail = fresh.size <= 256 ? tail_place(shadow, arg, fresh.size) : UINT32_MAX;
@@ -146,7 +146,7 @@ static void keep(struct shadow *shadow, struct gdx_argument *arg, struct gdx_arg
         shadow->count = fresh.index + 1u;
 }
 
-struct gdx_argument gdx_cl_argument_read(struct gdx_open *open, cl_uint index, size_t size, const void *value, bool svm)
+GDX_HOT struct gdx_argument gdx_cl_argument_read(struct gdx_open *open, cl_uint index, size_t size, const void *value, bool svm)
 {
     struct gdx_argument fresh = { .index = (uint16_t)index, .flags = GDX_ARG_set, .size = (uint32_t)size,
                                   .setter = open->lane->tid };
@@ -166,14 +166,14 @@ struct gdx_argument gdx_cl_argument_read(struct gdx_open *open, cl_uint index, s
     return fresh;
 }
 
-void gdx_cl_argument_keep(cl_kernel kernel, cl_uint index, const struct gdx_argument *fresh, const void *value)
+GDX_HOT void gdx_cl_argument_keep(cl_kernel kernel, cl_uint index, const struct gdx_argument *fresh, const void *value)
 {
     struct shadow *shadow = find(kernel);
     if (shadow && index < ARGS)
         keep(shadow, &shadow->args[index], *fresh, value);
 }
 
-void gdx_cl_put_arguments(struct gdx_open *open, cl_kernel kernel)
+GDX_HOT void gdx_cl_put_arguments(struct gdx_open *open, cl_kernel kernel)
 {
     struct shadow *shadow = find(kernel);
     if (!shadow)

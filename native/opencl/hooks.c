@@ -11,7 +11,7 @@
 
 #include "core/stacks.h"
 
-struct cl_dispatch gdx_cl_next;
+struct cl_dispatch gdx_cl_next GDX_HOT_DATA;
 
 #define WORD(x) ((uint64_t)(uintptr_t)(x))
 #define BEGIN(name) gdx_begin(&open, GDX_CALL_##name, __builtin_return_address(0))
@@ -363,7 +363,7 @@ cl_int rec_clReleaseKernel(cl_kernel kernel)
     return result;
 }
 
-cl_int rec_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
+GDX_HOT cl_int rec_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
 {
     struct gdx_open open;
     struct gdx_argument fresh;
@@ -402,14 +402,14 @@ cl_int rec_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void 
 }
 
 /* Sizes of a launch into words; a dimension that was not given stays 0. */
-static void put_sizes(struct gdx_open *open, unsigned word, cl_uint dims, const size_t *sizes)
+GDX_HOT static void put_sizes(struct gdx_open *open, unsigned word, cl_uint dims, const size_t *sizes)
 {
     bool readable = sizes && dims <= 3 && dims && gdx_readable(open->lane, sizes, dims * sizeof *sizes);
     for (cl_uint i = 0; i < 3; i++)
         open->slot->w[word + i] = readable && i < dims ? sizes[i] : 0;
 }
 
-cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint work_dim,
+GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint work_dim,
                                   const size_t *global_work_offset, const size_t *global_work_size,
                                   const size_t *local_work_size, cl_uint num_waits, const cl_event *waits, cl_event *event)
 {

@@ -45,7 +45,7 @@ static void mix(struct cl_dispatch *table, const struct cl_dispatch *next)
 GDX_EXPORT cl_int clInitLayer(cl_uint num_entries, const struct cl_dispatch *target, cl_uint *num_entries_ret,
                               const struct cl_dispatch **table_ret)
 {
-    static struct cl_dispatch table;
+    static struct cl_dispatch table GDX_HOT_DATA;
     if (!target || !num_entries_ret || !table_ret)
         return CL_INVALID_VALUE;
     /* A second loader in the same process would need a second table; it is left unrecorded instead. */
