@@ -21,6 +21,6 @@ def sample() -> Callable[[str], Path]:
         for folder in filter(None, folders):
             if (Path(folder) / name).is_file():
                 return Path(folder) / name
-        pytest.skip(f"{name} is in no folder of GPUDX_EVIDENCE_SAMPLES")
+        pytest.skip(f"needs {name}, made on a GPU, in a folder of GPUDX_EVIDENCE_SAMPLES")
 
     return find

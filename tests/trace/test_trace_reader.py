@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,8 @@ from native_kit import Kit
 
 from gpudx.errors import UserError
 from gpudx.trace import Trace, open_case, open_trace
+
+NOBODY = 65534
 
 
 def test_calls_come_in_order_of_time(threaded: Path) -> None:
@@ -100,10 +104,20 @@ def test_what_is_not_a_trace_is_refused(tmp_path: Path, crashed: Path, kind: str
     elif kind == "no-permission":
         path.write_bytes(crashed.read_bytes())
         path.chmod(0)
-        if os.geteuid() == 0:
-            pytest.skip("root may read everything")
-    with pytest.raises(UserError, match=str(path)):
+    with as_nobody() if kind == "no-permission" else nullcontext(), pytest.raises(UserError, match=str(path)):
         open_trace(path)
+
+
+@contextmanager
+def as_nobody() -> Iterator[None]:
+    """Root may read everything; nobody may not."""
+    before = os.geteuid()
+    if before == 0:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(before)
 
 
 def test_a_newer_trace_says_what_to_do(crashed: Path, tmp_path: Path) -> None:
