@@ -19,10 +19,11 @@ their stack pointers). Another copy, in another queue and without order, works o
 writes it. Memory that was allocated or registered for the device was freed or unregistered: a warning, because drivers are
 known to wait there although nothing promises it.
 
-Silent: memory whose copy was waited for, or whose event was asked for or has a callback in between; ordinary memory in
-CUDA, which is staged or waited for by the copying call itself (CUDA driver API reference, "API synchronization behavior"). Not
-seen: what the program's own code writes, and what it frees with free(). (OpenCL 3.0 API specification, clEnqueueReadBuffer and
-clEnqueueWriteBuffer: with a blocking value of CL_FALSE the memory must not be used until the command is complete.)
+Silent: memory whose copy was waited for, or may have been (its event was asked for, or has a callback); ordinary memory in
+CUDA, which drivers stage or wait for in the copying call itself, though newer manuals say only that they might (CUDA driver API
+reference, "API synchronization behavior"). Not seen: what the program's own code writes, and what it frees with free().
+(OpenCL 3.0 API specification, clEnqueueReadBuffer and clEnqueueWriteBuffer: without blocking, the memory cannot be used or
+reused until the command is complete.)
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
 from gpudx.facts.objects import NEVER
 from gpudx.facts.ranges import WRITE
-from gpudx.model import Evidence, Finding, Severity
+from gpudx.model import Evidence, Finding, Severity, Site
 from gpudx.words import plural
 
 ID = "host-memory-changed-under-copy"
@@ -57,25 +58,12 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 
 
 def _still_open(facts: Facts, pairs: I64) -> I64:
-    """Those of the (row, later position) whose copy was not known to be done then, as far as anybody could tell."""
-    if not len(pairs):
-        return pairs
+    """Those of the (row, later position) whose copy nothing had waited for by then."""
     table = facts.host_copies.table[pairs[:, 0]]
     copies = facts.happens.op_at(table["position"])
     known = copies >= 0
     known[known] = ~facts.happens.done_before_host(copies[known], pairs[known, 1])
-    pairs = pairs[known]
-    return pairs[[not _asked(facts, int(row), int(later)) for row, later in pairs]]
-
-
-def _asked(facts: Facts, row: int, later: int) -> bool:
-    """Was the copy's event asked for, or was a function tied to it? The program may have learnt that it is done."""
-    entry, trace = facts.host_copies.table[row], facts.trace
-    if not entry["event"]:
-        return False
-    calls = [c for c in trace.schema.calls if c.does in ("query", "poll", "callback") and c.word("event") is not None]
-    positions = [p[trace.field(c, "event", p) == entry["event"]] for c in calls if len(p := trace.select(c))]
-    return any(bool(((p > entry["position"]) & (p < later)).any()) for p in positions)
+    return pairs[known]
 
 
 def _freed(facts: Facts) -> I64:
@@ -101,18 +89,18 @@ def _returned(facts: Facts, row: int, later: int, count: int) -> Finding:
     size = plural(int(entry["size"]), "byte")
     copy, other = sites_of(facts, [int(entry["position"]), later])
     message = (
-        f"{copy.call} (call {copy.number}) may {_does(facts, row)} {size} of a local variable after its function had "
-        f"returned: nothing had waited for the copy when call {other.number} ({other.call}) was made from outside of it."
+        f"{copy.call} (call {copy.number}) may {_does(facts, row)} {size} of a local variable whose function had returned by "
+        f"call {other.number} ({other.call}), before anything waited for the copy: wait for it in that function, or block."
     )
     evidence = (
-        Evidence(f"the memory was in use by the caller's functions: {_against(facts, copy.number)}", (copy.number,)),
-        Evidence(f"it no longer was: {_against(facts, other.number)}", (other.number,)),
+        Evidence(f"{int(entry['address']):#x} lay above the stack pointer, {_pointer(facts, copy)}", (copy.number,)),
+        Evidence(f"later in the same thread it lay below it, {_pointer(facts, other)}", (other.number,)),
     )
     return _finding(facts, row, later, "error", message, evidence, count)
 
 
-def _against(facts: Facts, number: int) -> str:
-    return f"the caller's stack pointer was {facts.trace.record(number - 1)['stack']:#x}"
+def _pointer(facts: Facts, site: Site) -> str:
+    return f"{facts.trace.record(site.number - 1)['stack']:#x}"
 
 
 def _given_up(facts: Facts, row: int, later: int, count: int) -> Finding:
@@ -121,7 +109,7 @@ def _given_up(facts: Facts, row: int, later: int, count: int) -> Finding:
     copy, other = sites_of(facts, [int(entry["position"]), later])
     message = (
         f"{other.call} (call {other.number}) gave up {label} while {copy.call} (call {copy.number}) may still "
-        f"{_does(facts, row)} it: nothing had waited for the copy, and nothing promises that {other.call} does."
+        f"{_does(facts, row)} it: wait for the copy first, since nothing promises that {other.call} does."
     )
     evidence = (
         Evidence(f"the copy works on {facts.memory.describe(int(entry['object']))}", (copy.number,)),
@@ -135,11 +123,11 @@ def _written(facts: Facts, row: int, later: int, count: int) -> Finding:
     copy, other = sites_of(facts, [int(entry["position"]), later])
     message = (
         f"{copy.call} (call {copy.number}) and {other.call} (call {other.number}) work on the same host memory, one of "
-        f"them writes it, and nothing orders them."
+        f"them writes it, and nothing orders them: let the second wait for the first, or give it memory of its own."
     )
+    size, where = plural(int(entry["size"]), "byte"), f"{int(entry['address']):#x}"
     evidence = (
-        Evidence(f"the first may {_does(facts, row)} {plural(int(entry['size']), 'byte')} from {int(entry['address']):#x} "
-                 "on until it is done", (copy.number,)),
+        Evidence(f"the first may {_does(facts, row)} {size} at {where} until it is done", (copy.number,)),
         Evidence("neither waits for the other, and the host waited for neither in between", (copy.number, other.number)),
     )
     return _finding(facts, row, later, "error", message, evidence, count)

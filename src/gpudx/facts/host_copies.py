@@ -1,10 +1,9 @@
 """The host memory that copies work on until they are done.
 
-Two kinds of it are here. Where a call says whether it blocks, any memory: without blocking the
-driver may touch it until the command is complete (OpenCL 1.2 specification, 5.2.2: the content of ptr "cannot be used"
-before then; for writes the pointer "cannot be reused"). Elsewhere only memory that devices reach by themselves, allocated
-or registered for it: copies of other memory are staged, or have ended when the call returns (CUDA driver API reference, "API
-synchronization behavior").
+Two kinds of it are here. Where a call says whether it blocks, any memory: without blocking, the driver may touch it until
+the command is complete (OpenCL 3.0 API specification, clEnqueueReadBuffer and clEnqueueWriteBuffer). Elsewhere only memory
+that devices reach by themselves, allocated or registered for it: copies of other memory are staged, or have ended when the
+call returns (CUDA driver API reference, "API synchronization behavior").
 """
 
 from __future__ import annotations
