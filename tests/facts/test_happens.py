@@ -611,3 +611,27 @@ def test_nothing_is_said_across_what_was_overwritten(streams: Streams, facts: Ma
     found.trace.__dict__["whole_since"] = int(found.trace.column("begin")[second])
     assert event and ordered(found.happens, first, second)
     assert not ordered(found.happens, second, third) and ordered(found.happens, third, fourth)
+
+
+def test_semaphores_are_not_known(streams: Streams, facts: Make) -> None:
+    first = streams.run("a")
+    streams.world.call("cuWaitExternalSemaphoresAsync", queue=streams.stream["b"], count=1)
+    second, other = streams.run("b"), streams.run("c")
+    happens = facts(streams.world).happens
+    assert ordered(happens, first, second) and not ordered(happens, first, other)
+
+
+@pytest.mark.parametrize("how", ["captured", "node", "attribute"])
+def test_events_that_graphs_and_launches_mark_are_not_known(streams: Streams, facts: Make, how: str) -> None:
+    world, first = streams.world, streams.run("a")
+    if how == "captured":
+        world._calls[streams.record("e", "a")].flags = 8
+    elif how == "node":
+        world.call("cuGraphAddEventRecordNode", event=streams.event("e"))
+    else:
+        attribute = struct.pack("<9Q", 7, streams.event("e"), *[0] * 7)
+        world.call("cuLaunchKernelEx", queue=streams.stream["a"], kernel=streams.kernel, arrays={"config": attribute})
+    streams.wait("b", "e")
+    second, other = streams.run("b"), streams.run("c")
+    happens = facts(world).happens
+    assert ordered(happens, first, second) and not ordered(happens, first, other)
