@@ -224,11 +224,14 @@ def test_graph_and_copy(cuda: Cuda, look: Look, edge: bool) -> None:
         assert any("kernel in the graph may write memory #2" in e.text for e in found[0].evidence)
 
 
-def test_one_graph_in_two_streams(cuda: Cuda, look: Look) -> None:
-    graph = cuda.graph(cuda.scale, [cuda.alloc(SIZE), 8])
-    for queue in (cuda.a, cuda.b):
+@pytest.mark.parametrize("graphs", [1, 2])
+def test_graphs_in_two_streams(cuda: Cuda, look: Look, graphs: int) -> None:
+    """Launches of one instantiated graph wait for each other, those of two do not."""
+    memory = cuda.alloc(SIZE)
+    made = [cuda.graph(cuda.scale, [memory, 8]) for _ in range(graphs)]
+    for graph, queue in zip((made[0], made[-1]), (cuda.a, cuda.b), strict=True):
         cuda.call("cuGraphLaunch", graph_exec=graph, queue=queue)
-    assert only(look(cuda)).severity == "warning"
+    assert [f.severity for f in told(look(cuda))] == ["warning"] * (graphs - 1)
 
 
 def test_pinned_memory_is_not_judged_here(cuda: Cuda, look: Look) -> None:
