@@ -133,7 +133,7 @@ def _finding(facts: Facts, wait: _Wait, meeting: Meeting | None) -> Finding:
     label = facts.objects.label(wait.event)
     site, *record = sites_of(facts, [wait.position, *([wait.recorded] if wait.recorded >= 0 else [])])
     when = f"was recorded only afterwards (call {record[0].number})" if record else "was never recorded"
-    said = f", so nothing orders {meeting.told(facts)}" if meeting else ""
+    said = f", so nothing orders {meeting.told(facts)}: record it before the wait is made" if meeting else ""
     return Finding(
         id=ID,
         severity="info" if meeting is None else "error" if meeting.certain else "warning",
