@@ -75,6 +75,12 @@ def test_an_event_that_is_never_recorded_is_a_note(cuda: CudaWorld, look: Look, 
     assert one.severity == "info" and not one.causes
 
 
+def test_a_place_that_waits_for_many_such_events_is_noted_once(cuda: CudaWorld, look: Look) -> None:
+    for _ in range(10):
+        wait(cuda, event(cuda), cuda.queue)
+    assert len(of(look(cuda))) == 1
+
+
 def test_double_buffering_is_silent(cuda: CudaWorld, look: Look) -> None:
     """In the first round the copies wait for buffers that nobody has used yet."""
     copying, computing = streams(cuda)

@@ -53,12 +53,16 @@ class _Wait:
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
-    """One finding per event."""
-    told = 0
+    """One finding per event whose wait left something without order; one note per place that waits for what never came."""
+    told, noted, callers = 0, set(), facts.trace.column("caller")
     for wait in _empty_waits(facts):
-        meeting = _meeting(facts, wait)
-        if (meeting or wait.recorded < 0) and told < MOST:
-            told += 1
+        meeting, place = _meeting(facts, wait), int(callers[wait.position])
+        if meeting is None and (wait.recorded >= 0 or place in noted):
+            continue
+        if meeting is None:
+            noted.add(place)
+        told += 1
+        if told <= MOST:
             yield _finding(facts, wait, meeting)
 
 
