@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.facts.accesses import derive_accesses
+from gpudx.facts.conflicts import Conflicts
 from gpudx.facts.contexts import Contexts
 from gpudx.facts.errors import Errors
 from gpudx.facts.fences import Fences
 from gpudx.facts.graphs import Graphs
+from gpudx.facts.happens import Happens
+from gpudx.facts.host_copies import HostCopies
 from gpudx.facts.images import Images
 from gpudx.facts.kernels import Kernels
 from gpudx.facts.launches import Launches, SetArgs
@@ -23,6 +26,7 @@ from gpudx.facts.ranges import Ranges
 from gpudx.facts.sites import Sites
 from gpudx.facts.stacks import Stacks
 from gpudx.facts.symbols import Symbols
+from gpudx.facts.uses import Sources, Uses
 from gpudx.trace import Trace
 
 __all__ = ["Facts", "derive"]
@@ -71,12 +75,29 @@ class Facts:
         return Ranges(self.trace, self.objects, self.memory)
 
     @cached_property
+    def host_copies(self) -> HostCopies:
+        return HostCopies(self.trace, self.objects, self.ranges)
+
+    @cached_property
     def images(self) -> Images:
         return Images(self.trace, self.objects)
 
     @cached_property
     def order(self) -> Order:
         return Order(self.trace, self.objects)
+
+    @cached_property
+    def happens(self) -> Happens:
+        return Happens(self.trace, self.objects, self.memory, self.ranges)
+
+    @cached_property
+    def uses(self) -> Uses:
+        parts = (self.objects, self.memory, self.launches, self.graphs, self.ranges, self.accesses, self.happens)
+        return Uses(Sources(self.trace, *parts))
+
+    @cached_property
+    def conflicts(self) -> Conflicts:
+        return Conflicts(self.trace, self.happens, self.uses)
 
     @cached_property
     def set_args(self) -> SetArgs:
