@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from gpudx.lab import fenced
 from gpudx.lab.fenced import Fence
@@ -25,6 +26,7 @@ class How:
     sanitizer: Sanitizer | None = None  # the tool that it runs under
     fence: Fence | None = None
     extra_env: Mapping[str, str] = field(default_factory=dict)  # the program's own
+    output: Path | None = None  # the file for what it writes, and no input; None: it has what gpudx has
 
     def variables(self, base: Mapping[str, str]) -> dict[str, str]:
         """What the recorder is asked for; `base` is the environment without it."""
