@@ -140,7 +140,9 @@ def _verify(state: Verification, place: Path, limits: Any, as_json: bool) -> int
 
 def _same_file(asked: Question) -> list[str]:
     """A change that did not get into the program is an old story."""
-    (first, *_), (second, *_) = asked.commands["before"], asked.commands["after"]
+    from gpudx.lab.trials import split
+
+    first, second = (split(words)[1][0] for words in (asked.commands["before"], asked.commands["after"]))
     same = first != second and asked.programs["before"] == asked.programs["after"] != ""
     return ["Note: before and after start the same file, byte for byte; is the change in it?"] if same else []
 
@@ -157,8 +159,9 @@ class Live:
         """Something is running."""
         from gpudx.lab.outcome import duration
 
-        left = duration(max(0.0, seconds))
-        text = f"gpudx: {what}; failed so far: {_so_far(seen)}; {min(seen.wins, seen.wins_needed)} of {seen.wins_needed} needed; at most {left} left"
+        left, needed = duration(max(0.0, seconds)), seen.wins_needed
+        lead = f"{min(seen.wins, needed)} of {needed} needed"
+        text = f"gpudx: {what}; failed so far: {_so_far(seen)}; {lead}; at most {left} left"
         if self._terminal:
             write("\r\x1b[K" + text[: os.get_terminal_size(2).columns - 1])
         elif time.monotonic() - self._last >= LINE_EVERY_S:

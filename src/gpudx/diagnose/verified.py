@@ -131,7 +131,7 @@ def answer(seen: Tally, last: bool) -> Answer | None:
     after_old, after_other = seen.number("after", "old"), seen.number("after", "other")
     if after_old:
         return _still_there(seen, last)
-    if after_other >= ENOUGH_OTHERS or (after_other and last):
+    if seen.failure.names and (after_other >= ENOUGH_OTHERS or (after_other and last)):
         return "another failure"
     if not after_other and len(seen.rounds) >= seen.question.at_least and seen.rarer("before", "after", "old"):
         return _gone(seen, last)
