@@ -57,7 +57,7 @@ class Verifier:
         """Run rounds until it can be told, or the limits are reached."""
         while True:
             seen = self.tally()
-            found = verified.answer(seen, self._is_over(seen))
+            found = verified.answer(seen, self._is_over())
             if found:
                 self._keep(replace(self.state, judgement=judgement(seen, found)))
                 return self.state
@@ -92,15 +92,10 @@ class Verifier:
         self._watcher.ran(trial, self.state.trials)
         self._keep(replace(self.state, trials=(*self.state.trials, trial)))
 
-    def _is_over(self, seen: Tally) -> bool:
-        """Is there no room for a round, or no way left in which enough of them could speak for the change?"""
-        left = self._limits.rounds - self._spent
+    def _is_over(self) -> bool:
+        """Is there no room for another round?"""
         mean = (time.monotonic() - self._start) / self._spent if self._spent else 0.0
-        return left <= 0 or self._seconds_left() <= mean or self._is_hopeless(seen, left)
-
-    def _is_hopeless(self, seen: Tally, left: int) -> bool:
-        undecided = not any(seen.number("after", kind) for kind in ("old", "other"))
-        return undecided and self._spent > 0 and seen.wins_needed - seen.wins > left
+        return self._spent >= self._limits.rounds or self._seconds_left() <= mean
 
     def _seconds_left(self) -> float:
         return self._limits.seconds - (time.monotonic() - self._start)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +20,7 @@ from gpudx.errors import UserError
 if TYPE_CHECKING:
     from gpudx.diagnose.verified import Tally
     from gpudx.model.verification import Condition, Judgement, Question, Trial, Verification
+    from gpudx.verification import Limits
 
 EXIT = {"a fix": 0, "another failure": 2, "cannot be told": 2}  # everything else: 1
 CANNOT_BE_TOLD = 2
@@ -54,7 +55,7 @@ def command(
     CMD is a command line in quotes, or a script; NAME=value may stand in front. The failure is known by its diagnosis
     where there is one, else by how the program ends. Runs take turns until it can be told; Ctrl-C keeps what was learned.
 
-    Example: gpudx verify --before ./app --after ./app-fixed --revert ./app-fixed-without-the-change
+    Example: gpudx verify --before ./old --after ./new --revert ./new-undone
 
     Exit status: 0 a fix; 1 a placebo, mitigates, or not shown to be the cause; 2 cannot be told, or another failure.
     """
@@ -110,7 +111,7 @@ def _check_room(asked: Question, runs: int) -> None:
         )
 
 
-def _verify(state: Verification, place: Path, limits: Any, as_json: bool) -> int:
+def _verify(state: Verification, place: Path, limits: Limits, as_json: bool) -> int:
     """Run, tell, and give the exit status."""
     from gpudx.cli.running import analyse
     from gpudx.diagnose.verified import Tally
@@ -154,17 +155,20 @@ class Live:
         self._place = place
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
         self._last = time.monotonic()
+        self._shown = ""
 
     def waits(self, what: str, seen: Tally, seconds: float) -> None:
         """Something is running."""
+        from gpudx.cli.running import page_of
         from gpudx.lab.outcome import duration
 
         left, needed = duration(max(0.0, seconds)), seen.wins_needed
-        lead = f"{min(seen.wins, needed)} of {needed} needed"
-        text = f"gpudx: {what}; failed so far: {_so_far(seen)}; {lead}; at most {left} left"
-        if self._terminal:
-            write("\r\x1b[K" + text[: os.get_terminal_size(2).columns - 1])
-        elif time.monotonic() - self._last >= LINE_EVERY_S:
+        lead = f"lead {min(seen.wins, needed)} of {needed}"
+        text = f"gpudx: {what}; at most {left} left; {lead}; failed: {_so_far(seen)}"
+        if self._terminal and text != self._shown:
+            self._shown = text
+            write("\r\x1b[K" + text[: page_of(2).width - 1])
+        elif not self._terminal and time.monotonic() - self._last >= LINE_EVERY_S:
             self._last = time.monotonic()
             write(text + "\n")
 
@@ -184,12 +188,13 @@ class Live:
     def clear(self) -> None:
         """Take the changing line away."""
         if self._terminal:
+            self._shown = ""
             write("\r\x1b[K")
 
 
 def _so_far(seen: Tally) -> str:
     counts = [seen.count(condition) for condition in seen.question.commands]
-    return ", ".join(f"{c.condition} {c.old + c.other} of {c.runs}" for c in counts)
+    return ", ".join(f"{c.condition} {c.old + c.other}/{c.runs}" for c in counts)
 
 
 def _tell(state: Verification, seen: Tally, ended: Judgement | None, place: Path, as_json: bool) -> None:

@@ -15,8 +15,8 @@ SHOWN_RUNS = 100_000  # beyond this "very many" says as much
 
 def plan(seen: Tally) -> Iterator[str]:
     """What will be done, and why so often."""
-    again = ", and fail again when reverted" if "revert" in seen.question.commands else ""
-    yield f"A fix must fail before, pass after{again}."
+    reverted = "revert" in seen.question.commands
+    yield f"A fix must fail before{', ' if reverted else ' and '}pass after{', and fail again when reverted' if reverted else ''}."
     yield (
         f"{_percent(seen.question.confidence)} confidence needs {seen.wins_needed} rounds in which the program fails before"
         f" and passes after: some {seen.wins_needed} rounds if it always fails, {10 * seen.wins_needed} if one run in 10 does."
