@@ -55,6 +55,7 @@ class Verifier:
 
     def run(self) -> Verification:
         """Run rounds until it can be told, or the limits are reached."""
+        self._keep(self.state)  # even the first run can be interrupted
         while True:
             seen = self.tally()
             found = verified.answer(seen, self._is_over())
@@ -71,7 +72,8 @@ class Verifier:
         """The runs that are missing from the first round that is not complete."""
         done = {(t.round, t.condition) for t in self.state.trials}
         number = 1 + len(self.tally().rounds)
-        for condition in trials.order(number, self.state.question.commands):
+        question = self.state.question
+        for condition in trials.order(question.lot, number, question.commands):
             if (number, condition) not in done:
                 self._run(condition, number)
         self._spent += 1

@@ -163,6 +163,7 @@ def test_failures_that_never_look_the_same_are_not_a_fix() -> None:
 
 
 def test_the_order_is_drawn_by_lot_and_stays_drawn() -> None:
-    drawn = [tuple(order(number, NAMES)) for number in range(600)]
-    assert drawn == [tuple(order(number, reversed(NAMES))) for number in range(600)]
+    drawn = [tuple(order(7, number, NAMES)) for number in range(600)]
+    assert drawn == [tuple(order(7, number, reversed(NAMES))) for number in range(600)]
+    assert drawn != [tuple(order(8, number, NAMES)) for number in range(600)]
     assert len(set(drawn)) == 6 and min(drawn.count(one) for one in set(drawn)) > 60

@@ -6,8 +6,10 @@ the file NAME. So rates are planted, and every test is the same each time.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -208,9 +210,7 @@ def test_an_interruption_keeps_what_was_learned(environment: dict[str, str], fla
     child = subprocess.Popen(
         command, cwd=tmp_path, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    limit = time.monotonic() + 60
-    while time.monotonic() < limit and not (tmp_path / "case/runs/0003-before").exists():
-        time.sleep(0.01)
+    wait_for(tmp_path / "case/runs/0003-before/output.txt")
     child.send_signal(signal.SIGINT)
     out, said = child.communicate(timeout=60)
     assert child.returncode == 2 and "--resume" in said and "condition" in out, said
@@ -224,6 +224,32 @@ def test_an_interruption_keeps_what_was_learned(environment: dict[str, str], fla
         (n, c) for n in range(1, 8) for c in ("after", "before")
     ]
     assert all((t["ending"] == "passed") == (t["condition"] == "after") for t in told)
+
+
+def test_control_c_at_a_terminal(environment: dict[str, str], flaky: Path, tmp_path: Path) -> None:
+    """The terminal gives the signal to the program too, which takes it for a good end; the progress line is one line."""
+    asked = ["--before", f"{flaky} b 3 slow", "--after", f"{flaky} a h", "--case", "case"]
+    pid, master = pty.fork()
+    if pid == 0:
+        os.chdir(tmp_path)
+        os.execve(sys.executable, [sys.executable, "-m", "gpudx", "verify", *asked], environment)
+    wait_for(tmp_path / "case/runs/0001-after/output.txt")  # it waits for ever
+    os.write(master, b"\x03")
+    text = b""
+    with contextlib.suppress(OSError):
+        while more := os.read(master, 4096):
+            text += more
+    os.close(master)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 2
+    assert b"\r\x1b[Kgpudx: round 1, " in text and b"what was learned is kept" in text
+    assert all(t["condition"] == "before" for t in state(tmp_path)["trials"])
+
+
+def wait_for(path: Path) -> None:
+    limit = time.monotonic() + 60
+    while not (path.is_file() and path.stat().st_size):
+        assert time.monotonic() < limit, f"{path} never came"
+        time.sleep(0.01)
 
 
 def test_a_program_that_was_changed_is_not_gone_on_with(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import sys
 import textwrap
 import time
@@ -98,7 +99,7 @@ def _question(texts: dict[Condition, str | None], confidence: float, at_least: i
     if commands["before"] == commands["after"]:
         raise UserError("--before and --after are the same command: give the program without and with the change.")
     programs = {name: trials.identity(words) for name, words in commands.items()}
-    return Question(commands, os.getcwd(), confidence / 100, at_least, timeout, programs)
+    return Question(commands, os.getcwd(), confidence / 100, at_least, timeout, secrets.randbits(32), programs)
 
 
 def _check_room(asked: Question, runs: int) -> None:

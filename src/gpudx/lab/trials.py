@@ -64,10 +64,10 @@ def identity(words: Sequence[str]) -> str:
         return ""  # it may be run but not read
 
 
-def order(number: int, conditions: Iterable[Condition]) -> list[Condition]:
-    """Who goes first in a round: drawn by lot, the same lot whenever the round is run."""
+def order(lot: int, number: int, conditions: Iterable[Condition]) -> list[Condition]:
+    """Who goes first in a round: drawn by lot, the same lot when the round is taken up again."""
     drawn = sorted(conditions)
-    random.Random(number).shuffle(drawn)
+    random.Random(f"{lot} {number}").shuffle(drawn)
     return drawn
 
 

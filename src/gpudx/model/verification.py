@@ -23,6 +23,7 @@ class Question:
     confidence: float
     at_least: int = 1  # rounds, even if fewer would do
     timeout: float | None = None  # seconds for one run
+    lot: int = 0  # decides who goes first in each round
     programs: dict[Condition, str] = field(default_factory=dict)  # sha256 of the file that each command starts
 
     @property
