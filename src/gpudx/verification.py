@@ -6,6 +6,7 @@ Each run is written down as soon as it has ended, so that an interruption costs 
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -22,6 +23,7 @@ from gpudx.lab.trials import Analyse
 from gpudx.model.verification import VERIFICATION, Condition, Question, Trial, Verification
 
 STATE = "verify.json"
+SHORTEST_S = 0.001
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class Verifier:
         self._watcher = watcher
         self._start = time.monotonic()
         self._spent = 0  # rounds of this session
+        self._cut: tuple[str, ...] = ()  # the sentence for a run that the budget ended
         self._files = self._stamps()
 
     def run(self) -> Verification:
@@ -60,7 +63,8 @@ class Verifier:
             seen = self.tally()
             found = verified.answer(seen, self._is_over())
             if found:
-                self._keep(replace(self.state, judgement=judgement(seen, found)))
+                told = judgement(seen, found)
+                self._keep(replace(self.state, judgement=replace(told, because=(*told.because, *self._cut))))
                 return self.state
             self._round()
 
@@ -74,12 +78,14 @@ class Verifier:
         number = 1 + len(self.tally().rounds)
         question = self.state.question
         for condition in trials.order(question.lot, number, question.commands):
-            if (number, condition) not in done:
+            if (number, condition) not in done and not self._cut:
                 self._run(condition, number)
         self._spent += 1
 
     def _run(self, condition: Condition, number: int) -> None:
+        """One run. What the budget ends is neither a pass nor a failure."""
         question, seen = self.state.question, self.tally()
+        limit = min(max(self._seconds_left(), SHORTEST_S), question.timeout or math.inf)
 
         def progress(seconds: float) -> None:
             self._watcher.waits(f"round {number}, {condition}", seen, self._seconds_left())
@@ -87,9 +93,10 @@ class Verifier:
         progress(0)
         self._check_unchanged(condition)
         words = question.commands[condition]
-        trial = trials.run_trial(
-            condition, number, words, self._case_dir, question.timeout, self._watcher.analyse, progress
-        )
+        trial = trials.run_trial(condition, number, words, self._case_dir, limit, self._watcher.analyse, progress)
+        if trial.ending == "timeout" and limit != question.timeout:
+            self._cut = (CUT.format(condition=condition),)
+            return
         trials.forget(trial, self.state.trials, self._case_dir)
         self._watcher.ran(trial, self.state.trials)
         self._keep(replace(self.state, trials=(*self.state.trials, trial)))
@@ -97,7 +104,7 @@ class Verifier:
     def _is_over(self) -> bool:
         """Is there no room for another round?"""
         mean = (time.monotonic() - self._start) / self._spent if self._spent else 0.0
-        return self._spent >= self._limits.rounds or self._seconds_left() <= mean
+        return bool(self._cut) or self._spent >= self._limits.rounds or self._seconds_left() <= mean
 
     def _seconds_left(self) -> float:
         return self._limits.seconds - (time.monotonic() - self._start)
@@ -118,6 +125,7 @@ class Verifier:
         casefile.write_whole(self._case_dir / STATE, json.dumps(casefile.encode(state), indent=1) + "\n")
 
 
+CUT = "The last run of --{condition} did not end within the budget and is not counted; with --timeout S a hang is a failure."
 CHANGED = "The program of --{condition} was changed since the verification began, so its runs do not belong together: verify anew."
 
 

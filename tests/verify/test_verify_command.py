@@ -154,6 +154,12 @@ def test_a_budget_ends_it(verify: Verify) -> None:
     assert done.returncode == 2 and "CANNOT BE TOLD" in done.stdout
 
 
+def test_a_run_that_the_budget_ends_is_not_a_failure(verify: Verify, tmp_path: Path) -> None:
+    done = verify("h", ".", "", "--budget", "2")
+    assert done.returncode == 2 and "with --timeout S a hang is a failure" in " ".join(done.stdout.split())
+    assert all(t["condition"] == "after" for t in state(tmp_path)["trials"])
+
+
 def test_more_runs_than_needed(verify: Verify, tmp_path: Path) -> None:
     done = verify("3", ".", "", "--at-least", "9")
     assert done.returncode == 0 and "0 of 9" in done.stdout
