@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from gpudx.cli.speak import complain, write
 from gpudx.errors import UserError
-from gpudx.lab.fenced import Fence
+from gpudx.lab.how import How
 from gpudx.lab.recorded import RunResult, run_recorded
-from gpudx.lab.sanitized import Sanitizer
 from gpudx.model import Case
 from gpudx.report import Page
 
@@ -27,33 +25,9 @@ class Told:
     case: Case | None
 
 
-def run_and_tell(
-    command: list[str],
-    case_dir: Path,
-    *,
-    timeout: float | None = None,
-    keep: str = "16M",
-    quiet: bool = False,
-    dump: bool = False,
-    serialise: bool = False,
-    stacks: bool = False,
-    sanitizer: Sanitizer | None = None,
-    fence: Fence | None = None,
-    extra_env: Mapping[str, str] | None = None,
-) -> Told:
+def run_and_tell(command: list[str], case_dir: Path, how: How, quiet: bool = False) -> Told:
     """Run `command`, write the case, report on stderr. A failing analysis never hides how the program ended."""
-    run = run_recorded(
-        command,
-        case_dir,
-        timeout=timeout,
-        keep=keep,
-        dump=dump,
-        serialise=serialise,
-        stacks=stacks,
-        sanitizer=sanitizer,
-        fence=fence,
-        extra_env=extra_env,
-    )
+    run = run_recorded(command, case_dir, how)
     case = _diagnose(run, command, case_dir)
     if case is not None and not quiet:
         tell(case)
@@ -62,13 +36,20 @@ def run_and_tell(
 
 def _diagnose(run: RunResult, command: list[str], case_dir: Path) -> Case | None:
     try:
+        return analyse(run, command, case_dir)
+    except KeyboardInterrupt:
+        complain(UserError(f"The analysis was interrupted; the recording is kept in {case_dir}."))
+    return None
+
+
+def analyse(run: RunResult, command: list[str], case_dir: Path) -> Case | None:
+    """The case of a run; None, and a line on stderr, when the analysis could not be done."""
+    try:
         from gpudx.pipeline import diagnose_run
 
         return diagnose_run(run, command, case_dir)
     except UserError as error:
         complain(error)
-    except KeyboardInterrupt:
-        complain(UserError(f"The analysis was interrupted; the recording is kept in {case_dir}."))
     except Exception:
         # A bug of ours: the program's own exit status matters more than our traceback.
         complain(UserError(f"The analysis failed, which is a bug in gpudx: please report {_keep_traceback(case_dir)}."))

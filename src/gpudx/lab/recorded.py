@@ -1,7 +1,8 @@
 """Run a program with the recorder in it, and otherwise as if nobody were watching.
 
 The program inherits stdin, stdout, stderr, all other open files, the process group and the terminal. Nothing is
-piped, so a program that asks whether it writes to a terminal gets the same answer as without gpudx.
+piped, so a program that asks whether it writes to a terminal gets the same answer as without gpudx. Only where
+`How.output` asks for it does it write to a file, and read nothing.
 """
 
 from __future__ import annotations
@@ -11,16 +12,16 @@ import errno
 import os
 import signal
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn
 
 from gpudx import backends, native
 from gpudx.errors import UserError
-from gpudx.lab import fenced, hang, program, sanitized, signals
+from gpudx.lab import hang, program, sanitized, signals
 from gpudx.lab.environment import DUMPS, recorded_environment
-from gpudx.lab.fenced import Fence
+from gpudx.lab.how import How
 from gpudx.lab.looks import Look, Looker
 from gpudx.lab.roll import NAME as ROLL
 from gpudx.lab.roll import RollEntry
@@ -28,8 +29,6 @@ from gpudx.lab.roll import read as read_roll
 from gpudx.lab.sanitized import Inner, Sanitized, Sanitizer
 
 TRACES = "traces"
-SERIALISE = "GPUDX_SERIALISE"  # native/cuda/launches.c
-STACKS = "GPUDX_STACKS"  # native/core/stacks.c
 HANG = "hang.txt"
 TIMED_OUT = 124  # as coreutils' timeout has it
 STOP_SETTLES_S = 0.05
@@ -59,8 +58,9 @@ class RunResult:
     looks: tuple[Look, ...] = ()  # executables seen in the program's processes from outside
     hang: Path | None = None  # what the threads were doing at the timeout
     sanitized: Sanitized | None = None  # the tool that it ran under
-    fence: Fence | None = None  # what was asked for
+    how: How = field(default_factory=How)
     started: bool = True
+    interrupted: bool = False  # somebody wanted to end it, or gpudx: how it ended says nothing about the program
 
     @property
     def exit_status(self) -> int:
@@ -71,41 +71,30 @@ class RunResult:
 
 
 def run_recorded(
-    command: list[str],
-    case_dir: Path,
-    *,
-    timeout: float | None = None,
-    keep: str = "16M",
-    dump: bool = False,
-    serialise: bool = False,
-    stacks: bool = False,
-    sanitizer: Sanitizer | None = None,
-    fence: Fence | None = None,
-    extra_env: Mapping[str, str] | None = None,
-    on_progress: Progress | None = None,
+    command: list[str], case_dir: Path, how: How | None = None, on_progress: Progress | None = None
 ) -> RunResult:
     """Run `command` and wait for it. Traces go to `case_dir`/traces, which is created.
 
     UserError with exit code 127 or 126 when the program cannot be started. `on_progress` gets the seconds elapsed,
-    about once a second. With a `sanitizer` it runs under that.
+    about once a second.
     """
+    how = how or How()
     file = program.find(command)
     traces = case_dir / TRACES
-    env = recorded_environment(native.library(), traces, keep, {**os.environ, **(extra_env or {})}, file, dump)
-    env |= {SERIALISE: "1"} if serialise else {}
-    env |= {STACKS: "1"} if stacks else {}
-    env |= fenced.environment(fence, env) if fence else {}
+    env = recorded_environment(native.library(), traces, how.keep, {**os.environ, **how.extra_env}, file, how.dump)
+    env |= how.variables(env)
     _make_directory(traces)
-    if dump:
+    if how.dump:
         _make_directory(case_dir / DUMPS)
-    start, words = file, command
+    start, words, sanitizer = file, command, how.sanitizer
     if sanitizer:
         _make_directory(case_dir / sanitized.FOLDER)
         start, words = Path(sanitizer.path), sanitized.command(sanitizer, case_dir / sanitized.FOLDER, file, command)
     with signals.held() as (watched, mask):
         below = case_dir / sanitized.FOLDER if sanitizer else None
-        run = _Run(_start(start, words, env, mask), watched, timeout, on_progress, below)
+        run = _Run(_start(start, words, env, mask, how.output), watched, how.timeout, on_progress, below)
         timed_out = not run.wait()
+        run.hear()  # what ended the program may have come to us at the same moment
         duration = run.elapsed
         picture = _end(run, case_dir) if timed_out else None
     _tidy(case_dir / DUMPS)
@@ -123,7 +112,8 @@ def run_recorded(
         roll_torn=roll.torn,
         looks=run.looker.looks(),
         hang=picture,
-        fence=fence,
+        how=how,
+        interrupted=run.interrupted,
     )
     return _below(result, sanitizer, sanitized.read(case_dir / sanitized.FOLDER), file) if sanitizer else result
 
@@ -195,6 +185,7 @@ class _Run:
         self._on_progress = on_progress or (lambda seconds: None)
         self._start = time.monotonic()
         self.elapsed = 0.0
+        self.interrupted = False
 
     def wait(self) -> bool:
         """Wait for the end, passing signals on. False when the time is over first."""
@@ -204,12 +195,20 @@ class _Run:
                 pause = min(pause, self._timeout - self.elapsed)
             if pause <= 0:
                 return False
-            info = signal.sigtimedwait(self._watched, pause)
-            if info is not None:
-                signals.pass_on(info, self.pid, sanitized.read(self._below).pid if self._below else 0)
+            self.hear(pause)
             self.looker.look()
             self._on_progress(self.elapsed)
         return True
+
+    def hear(self, pause: float = 0) -> None:
+        """Wait for one signal, and pass it on if it is not the program's own and the program still lives."""
+        info = signal.sigtimedwait(self._watched, pause)
+        if info is None or not signals.is_from_outside(info, self.pid):
+            return
+        self.interrupted |= info.si_signo in signals.ENDING
+        if self.returncode is None:
+            below = sanitized.read(self._below).pid if self._below else 0
+            signals.pass_on(info, below or self.pid)
 
     def ended(self) -> bool:
         """Has the program ended? Reaps it."""
@@ -243,20 +242,31 @@ def _end(run: _Run, case_dir: Path) -> Path | None:
     return path
 
 
-def _start(file: Path, command: list[str], env: dict[str, str], mask: set[int]) -> int:
+def _start(file: Path, command: list[str], env: dict[str, str], mask: set[int], output: Path | None) -> int:
     """Start the program with the signal state that gpudx itself was started with."""
     try:
-        return _spawn(str(file), command, env, mask)
+        return _spawn(str(file), command, env, mask, output)
     except OSError as error:
         if error.errno == errno.ENOEXEC and not _is_elf(file):
             # No #! line: shells and execvp() run such a file with sh.
-            return _spawn("/bin/sh", ["sh", str(file), *command[1:]], env, mask)
+            return _spawn("/bin/sh", ["sh", str(file), *command[1:]], env, mask, output)
         raise _cannot_start(file, error) from None
 
 
-def _spawn(path: str, argv: list[str], env: dict[str, str], mask: set[int]) -> int:
+def _spawn(path: str, argv: list[str], env: dict[str, str], mask: set[int], output: Path | None) -> int:
     # posix_spawn leaves descriptors alone and starts with the mask we say; subprocess does neither.
-    return os.posix_spawn(path, argv, env, setsigmask=mask, setsigdef=signals.CHANGED_BY_PYTHON)
+    files = _into(output) if output else ()
+    return os.posix_spawn(path, argv, env, file_actions=files, setsigmask=mask, setsigdef=signals.CHANGED_BY_PYTHON)
+
+
+def _into(output: Path) -> tuple[tuple[int, ...] | tuple[int, int, str, int, int], ...]:
+    """Output and errors in the order in which they were written; appended, so that children do not overwrite each other."""
+    append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    return (
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, str(output), append, 0o666),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    )
 
 
 def _is_elf(file: Path) -> bool:
