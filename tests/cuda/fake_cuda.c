@@ -4,7 +4,8 @@
  *
  *     kernel NAME SIZE SIZE ...         parameter sizes in bytes; offsets are padded to each size, up to 8
  *
- * The kernel `add(float *a, float *b, float *out, int n)` adds; all others only fold their arguments into a checksum
+ * A comment at the head of real PTX can say the same, so that one image serves here and on a device.
+ * The kernel `add(float *a, float *b, float *out, int n)` adds, as does its C++ namesake; all others only fold their arguments into a checksum
  * that fakeChecksum() returns, so that a program can tell whether every byte of every launch arrived.
  *
  *     FAKE_CUDA_FAIL=cuLaunchKernel:3:700   the third cuLaunchKernel succeeds, and every later call fails with 700,
@@ -42,7 +43,7 @@ struct function {
 };
 struct module { enum magic magic; int count; struct function functions[8], kernels[8]; };
 struct context { enum magic magic; CUdevice device; };
-struct node { enum magic magic; CUDA_KERNEL_NODE_PARAMS params; void *pointers[PARAMS]; char values[32768]; };
+struct node { enum magic magic; struct node *stands_for; CUDA_KERNEL_NODE_PARAMS params; void *pointers[PARAMS]; char values[32768]; };
 struct graph { enum magic magic; int count; struct node *nodes[NODES]; };
 struct stream { enum magic magic; struct graph *capture; };
 struct event { enum magic magic; int polls; };
@@ -322,7 +323,7 @@ API CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
     ENTER(cuModuleLoadData);
     NEED(current, CUDA_ERROR_INVALID_CONTEXT);
-    NEED(!strncmp(image, "kernel ", 7), CUDA_ERROR_INVALID_IMAGE);
+    NEED(!strncmp(image, "kernel ", 7) || !strncmp(image, "// kernel ", 10), CUDA_ERROR_INVALID_IMAGE);
     *module = (CUmodule)read_module(MODULE, image);
     return CUDA_SUCCESS;
 }
@@ -818,6 +819,13 @@ API CUresult cuMemsetD8_v2(CUdeviceptr dst, unsigned char value, size_t count)
     return CUDA_SUCCESS;
 }
 
+API CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char value, size_t count, CUstream stream)
+{
+    ENTER(cuMemsetD8Async);
+    (void)stream;
+    return cuMemsetD8_v2(dst, value, count);
+}
+
 API CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr address)
 {
     ENTER(cuPointerGetAttribute);
@@ -999,7 +1007,7 @@ static void add(const struct function *f, const char *block)
 
 static void execute(const struct function *f, const char *block)
 {
-    if (strcmp(f->name, "add")) {
+    if (strcmp(f->name, "add") && strncmp(f->name, "_Z3add", 6)) {
         fold(block, f->bytes);
         return;
     }
@@ -1010,6 +1018,7 @@ static struct node *make_node(const struct function *f, CUDA_KERNEL_NODE_PARAMS 
 {
     struct node *made = calloc(1, sizeof *made);
     made->magic = NODE;
+    made->stands_for = made;
     memcpy(made->values, block, f->bytes);
     for (int i = 0; i < f->count; i++)
         made->pointers[i] = made->values + f->offset[i];
@@ -1169,8 +1178,10 @@ API CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode nod
     char block[32768] = { 0 };
     gather(f, params->params, params->extra, block);
     for (int i = 0; i < g->count; i++)
-        if (g->nodes[i] == (struct node *)node)
+        if (g->nodes[i]->stands_for == (struct node *)node) {
             g->nodes[i] = make_node(f, *params, block);
+            g->nodes[i]->stands_for = (struct node *)node;
+        }
     return CUDA_SUCCESS;
 }
 
