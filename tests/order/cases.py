@@ -26,6 +26,7 @@ HOST_SYNC = 'CUDA driver API, "API synchronization behavior"'
 RECORD = "CUDA driver API, cuEventRecord: an event captures what its stream had at the time of the call"
 WAIT = "CUDA driver API, cuStreamWaitEvent: waits for what the event captured last; an event never recorded is no wait"
 QUERY = "CUDA driver API, cuEventQuery: CUDA_ERROR_NOT_READY means that the captured work is not complete"
+DESTROY = "CUDA driver API, cuStreamDestroy: returns at once while the stream still has work"
 ALLOCATOR = (
     'CUDA driver API, "Stream Ordered Memory Allocator": uses must be ordered after the allocation, before the free'
 )
@@ -141,6 +142,10 @@ STREAM_CASES = _cases(
     ("write-after-read", UNORDERED, _at(ADD, UP), X, B_TO_A, STREAMS),
     ("write-write", UNORDERED, _at(f"{ADD} 1", f"{ADD} 2"), X, A_TO_B, STREAMS),
     ("result-copy", UNORDERED, _at(ADD, DOWN), Y, A_TO_B, STREAMS),
+    ("download-sync", UNORDERED, _at(ADD, "cuMemcpyDtoH_v2"), Y, "cuStreamSynchronize(a);", STREAMS),
+    ("broken-chain", UNORDERED, _at(UP, ADD), X, A_TO_B, STREAMS),
+    ("through-default-stream", UNORDERED, _at(UP, ADD), X, "the fill in the legacy default stream", STREAMS),
+    ("recycled-stream", UNORDERED, _at(UP, ADD), X, "cuStreamSynchronize(queue);", DESTROY),
     ("half-join", UNORDERED, _at(f"{ADD} 2", f"{ADD} 3"), Z, "cuEventRecord(other, c); cuStreamWaitEvent(a, other, 0);", STREAMS),
     ("sync-of-wrong-stream", UNORDERED, _at(UP, ADD), X, "cuStreamSynchronize(a);", STREAMS),
     ("query-ignored", UNORDERED, _at(UP, ADD), X, "while (cuEventQuery(done) == CUDA_ERROR_NOT_READY);", QUERY),
@@ -191,6 +196,7 @@ QUEUE_CASES = _cases(
     ("flush-for-finish", UNORDERED, _at(f"{KERNEL} 1", f"{KERNEL} 2"), X, "clFinish(a);", FLUSH),
     ("write-after-read", UNORDERED, _at(KERNEL, WRITE), X, IN_ITS_LIST, SHARED),
     ("copy-then-read", UNORDERED, _at(COPY, READ), Y, IN_ITS_LIST, SHARED),
+    ("blocking-read", UNORDERED, _at(WRITE, KERNEL), X, "the write and the read in an in-order queue", LOOSE),
     ("fill-against-kernel", UNORDERED, _at(FILL, KERNEL), X, IN_ITS_LIST, SHARED),
     ("user-event", UNORDERED, _at(f"{KERNEL} 1", f"{KERNEL} 2"), X, "clWaitForEvents(1, &computed);", SHARED),
     ("status-not-checked", UNORDERED, _at(f"{KERNEL} 1", f"{KERNEL} 2"), X, "clWaitForEvents(1, &computed);", EVENTS),
@@ -215,6 +221,12 @@ CASES = [*STREAM_CASES, *MEMORY_CASES, *GRAPH_CASES, *THREAD_CASES, *QUEUE_CASES
 # ---- correct programs of ordinary life: no finding at all that matters ----
 
 CORRECT = [
-    *(("cuda_correct", mode) for mode in "pipeline fork-join allocator graph default-streams pool host-waits".split()),
-    *(("opencl_correct", mode) for mode in "pipeline graph fork-join maps halves one-place start-signal".split()),
+    *(
+        ("cuda_correct", mode)
+        for mode in "pipeline fork-join short-events allocator graph default-streams pool host-waits".split()
+    ),
+    *(
+        ("opencl_correct", mode)
+        for mode in "pipeline graph fork-join later-event released-early maps halves one-place start-signal".split()
+    ),
 ]

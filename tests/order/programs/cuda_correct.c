@@ -83,6 +83,23 @@ static void fork_join(void)
     result = w;
 }
 
+/* ---- events made and destroyed in every round: handles come again, and a destroyed event still orders ---- */
+
+static void short_events(void)
+{
+    for (int i = 0; i < FRAMES; i++) {
+        CUevent event;
+        CHECK(cuMemcpyHtoDAsync_v2(x, in, BYTES, a));
+        CHECK(cuEventCreate(&event, 2));
+        order(a, b, event);
+        CHECK(cuEventDestroy_v2(event));
+        add(b, x, ones, y);
+        CHECK(cuEventCreate(&event, 2));
+        order(b, a, event);
+        CHECK(cuEventDestroy_v2(event));
+    }
+}
+
 /* ---- the allocator of streams: freed where it was made, where it was used last, and addresses that come again ---- */
 
 static void allocator(void)
@@ -225,6 +242,7 @@ int main(int argc, char **argv)
     const struct mode modes[] = {
         { "pipeline", pipeline, 7 },
         { "fork-join", fork_join, 6 },
+        { "short-events", short_events, 3 },
         { "allocator", allocator, 3 },
         { "graph", graph, 3 },
         { "default-streams", default_streams, 6 },

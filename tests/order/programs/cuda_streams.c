@@ -153,6 +153,56 @@ static void result_copy(void)
     host_result = back;
 }
 
+/* The host waits for its copy, and for no stream but the default one. */
+static void download_sync(void)
+{
+    add(a, ones, ones, y);
+    if (twin)
+        CHECK(cuStreamSynchronize(a));
+    CHECK(cuMemcpyDtoH_v2(back, y, BYTES));
+    host_result = back;
+}
+
+/* a before b, b before c; the first of the two is missing. */
+static void broken_chain(void)
+{
+    CHECK(cuMemcpyHtoDAsync_v2(x, in, BYTES, a));
+    if (twin)
+        order(a, b, done);
+    CHECK(cuMemsetD8Async(z, 0, BYTES, b));
+    order(b, c, other);
+    add(c, x, ones, y);
+}
+
+/* Blocking streams are not ordered with each other; what the default stream is given in between orders them. */
+static void through_default_stream(void)
+{
+    CUstream first, second;
+    CHECK(cuStreamCreate(&first, 0));
+    CHECK(cuStreamCreate(&second, 0));
+    CHECK(cuMemcpyHtoDAsync_v2(x, in, BYTES, first));
+    CHECK(cuMemsetD8Async(z, 0, BYTES, twin ? LEGACY : c));
+    add(second, x, ones, y);
+    CHECK(cuCtxSynchronize());
+    CHECK(cuStreamDestroy_v2(first));
+    CHECK(cuStreamDestroy_v2(second));
+}
+
+/* To destroy a stream is not to wait for it; the next one may have its handle, and is another stream. */
+static void recycled_stream(void)
+{
+    CUstream queue;
+    CHECK(cuStreamCreate(&queue, CU_STREAM_NON_BLOCKING));
+    CHECK(cuMemcpyHtoDAsync_v2(x, in, BYTES, queue));
+    if (twin)
+        CHECK(cuStreamSynchronize(queue));
+    CHECK(cuStreamDestroy_v2(queue));
+    CHECK(cuStreamCreate(&queue, CU_STREAM_NON_BLOCKING));
+    add(queue, x, ones, y);
+    CHECK(cuStreamSynchronize(queue));
+    CHECK(cuStreamDestroy_v2(queue));
+}
+
 /* Two branches, and only one of them is waited for. */
 static void half_join(void)
 {
@@ -211,6 +261,10 @@ int main(int argc, char **argv)
         { "write-after-read", write_after_read, 6 },
         { "write-write", write_write, 8 },
         { "result-copy", result_copy, 2 },
+        { "download-sync", download_sync, 2 },
+        { "broken-chain", broken_chain, 3 },
+        { "through-default-stream", through_default_stream, 3 },
+        { "recycled-stream", recycled_stream, 3 },
         { "half-join", half_join, 6 },
         { "sync-of-wrong-stream", sync_of_wrong_stream, 3 },
         { "query-ignored", query_ignored, 3 },

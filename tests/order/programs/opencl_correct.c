@@ -108,6 +108,38 @@ static void fork_join(void)
     result = w;
 }
 
+/* ---- in a queue with order, the event of the last command stands for all before it ---- */
+
+static void later_event(void)
+{
+    for (int i = 0; i < FRAMES; i++) {
+        cl_event last, computed;
+        CHECK(clEnqueueWriteBuffer(a, x, CL_FALSE, 0, BYTES, in, 0, NULL, NULL));
+        fill(a, z, 3, &last);
+        CHECK(clFlush(a));
+        add(b, x, ones, y, 1, &last, &computed);
+        CHECK(clFlush(b));
+        CHECK(clEnqueueBarrierWithWaitList(a, 1, &computed, NULL));
+        release(&last), release(&computed);
+    }
+}
+
+/* ---- buffers released while commands still have them: they live until these are done ---- */
+
+static void released_early(void)
+{
+    for (int i = 0; i < FRAMES; i++) {
+        cl_mem m = buffer(W_BYTES, 0);
+        cl_event computed;
+        add(a, ones, ones, m, 0, NULL, &computed);
+        CHECK(clFlush(a));
+        add(b, m, ones, y, 1, &computed, NULL);
+        CHECK(clFlush(b));
+        CHECK(clReleaseMemObject(m));
+        release(&computed);
+    }
+}
+
 /* ---- mappings: written by the host, read by a kernel in another queue, its result mapped ---- */
 
 static void maps(void)
@@ -191,6 +223,8 @@ int main(int argc, char **argv)
         { "pipeline", pipeline, 7 },
         { "graph", graph, 6 },
         { "fork-join", fork_join, 6 },
+        { "later-event", later_event, 3 },
+        { "released-early", released_early, 3 },
         { "maps", maps, 3 },
         { "halves", halves, 3 },
         { "one-place", one_place, 3 },

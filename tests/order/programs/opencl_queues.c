@@ -102,6 +102,15 @@ static void copy_then_read(void)
     host_result = back;
 }
 
+/* A blocking read is over when its own command is; earlier ones are too if the queue keeps its order. */
+static void blocking_read(void)
+{
+    cl_command_queue queue = twin ? a : loose;
+    CHECK(clEnqueueWriteBuffer(queue, x, CL_FALSE, 0, BYTES, in, 0, NULL, NULL));
+    CHECK(clEnqueueReadBuffer(queue, z, CL_TRUE, 0, BYTES, back, 0, NULL, NULL));
+    add(b, x, ones, y, 0, NULL, NULL);
+}
+
 static void fill_against_kernel(void)
 {
     cl_event filled;
@@ -155,6 +164,7 @@ int main(int argc, char **argv)
         { "flush-for-finish", flush_for_finish, 3 },
         { "write-after-read", write_after_read, 6 },
         { "copy-then-read", copy_then_read, 1 },
+        { "blocking-read", blocking_read, 3 },
         { "fill-against-kernel", fill_against_kernel, 3 },
         { "user-event", user_event, 3 },
         { "status-not-checked", status_not_checked, 3 },
