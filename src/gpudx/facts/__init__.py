@@ -12,6 +12,7 @@ from gpudx.facts.contexts import Contexts
 from gpudx.facts.errors import Errors
 from gpudx.facts.fences import Fences
 from gpudx.facts.graphs import Graphs
+from gpudx.facts.happens import Happens
 from gpudx.facts.images import Images
 from gpudx.facts.kernels import Kernels
 from gpudx.facts.launches import Launches, SetArgs
@@ -77,6 +78,10 @@ class Facts:
     @cached_property
     def order(self) -> Order:
         return Order(self.trace, self.objects)
+
+    @cached_property
+    def happens(self) -> Happens:
+        return Happens(self.trace, self.objects, self.memory, self.ranges)
 
     @cached_property
     def set_args(self) -> SetArgs:

@@ -34,6 +34,7 @@ HEAD = np.dtype(
     ]
 )
 RING, LEDGER, LARGE = 1, 2, 3
+MOST_PARTS = 8  # of one blob that are looked through
 LONG = 512  # bytes of a blob that are compared with others
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
@@ -406,6 +407,38 @@ class Trace:
         size = (head >> np.uint64(32)).astype(np.int64)
         good = (head & np.uint64(0xFFFFFFFF)) == np.uint64(self.schema.parts["argument_tail"])
         return at + 1, np.where(good & (at + 1 + size // 8 <= end), size, 0)
+
+    def part_of(self, positions: I64, part: int) -> tuple[I64, I64]:
+        """Where one part of each record's blob begins in `words8`, and how many bytes it has; 0 bytes where it is missing."""
+        at = self.column("blob", positions).astype(np.int64)
+        end = at + self.column("blob_bytes", positions).astype(np.int64) // 8
+        end[(at <= 0) | (end > len(self.words8))] = 0
+        size = np.zeros(len(positions), np.int64)
+        open_ = np.flatnonzero(at < end)
+        for _ in range(MOST_PARTS):
+            head = self.words8[at[open_]]
+            bytes_ = (head >> np.uint64(32)).astype(np.int64)
+            hit = (head & np.uint64(0xFFFFFFFF)) == np.uint64(part)
+            fits = at[open_] + 1 + (bytes_ + 7) // 8 <= end[open_]
+            size[open_[hit & fits]] = bytes_[hit & fits]
+            at[open_] += np.where(hit, 1, 1 + (bytes_ + 7) // 8)
+            open_ = open_[~hit & fits]
+            open_ = open_[at[open_] < end[open_]]
+            if not len(open_):
+                break
+        return at, size
+
+    @cached_property
+    def whole_since(self) -> int:
+        """The time (as of `begin`) from which on no thread's calls were overwritten; 0 when nothing was."""
+        rings = self._chunks[self._chunks["kind"] == RING]
+        slot, latest = self.schema.layouts["slot"].itemsize, 0
+        for lane in np.unique(rings["lane"]):
+            mine = rings[rings["lane"] == lane]
+            first = mine[int(np.argmin(mine["first_seq"]))]
+            if int(first["first_seq"]) > 1:
+                latest = max(latest, int(self._slots["begin"][int(first["offset"]) // slot + 1]))
+        return latest
 
     def _heads(self, at: I64, end: I64) -> U64:
         """The words that begin parts, 0 where the blob is over."""

@@ -1,0 +1,25 @@
+"""What orders work in CUDA, and the line of code that adds an order that is missing.
+
+Sources: CUDA driver API, "Stream synchronization behavior" (legacy and per-thread default streams, non-blocking streams),
+"API synchronization behavior" (copies and fills), "Event Management", "Stream Memory Operations".
+"""
+
+from __future__ import annotations
+
+NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING
+TELL_THE_END = ()
+
+
+def out_of_order(properties: int, listed: bytes) -> bool:
+    """Streams are in order."""
+    return False
+
+
+def stands_alone(flags: int) -> bool:
+    """Does a stream ignore the legacy default stream?"""
+    return bool(flags & NON_BLOCKING)
+
+
+def edge(first: str, first_queue: str, second: str, second_queue: str) -> str:
+    """The line that lets `second` wait for `first`."""
+    return f"cudaEventRecord(e, {first_queue}) after {first}; cudaStreamWaitEvent({second_queue}, e) before {second}"

@@ -1,0 +1,152 @@
+"""Everything that was put into queues, in order of recording.
+
+An operation is one call that gives a queue work, or gives it something to wait for. Calls that failed, that had not
+returned when the record ends, and that went into a graph are no operations.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx.facts.objects import Objects
+from gpudx.facts.queues import Queues
+from gpudx.trace import CallInfo, Trace
+
+I64 = NDArray[np.int64]
+U64 = NDArray[np.uint64]
+Bool = NDArray[np.bool_]
+KINDS = (
+    "launch",
+    "launch_graph",
+    "copy",
+    "fill",
+    "map",
+    "unmap",
+    "marker",
+    "barrier",
+    "native_kernel",
+    "migrate",
+    "acquire",
+    "hand_back",
+    "queue_wait",
+    "free_later",
+    "callback",  # of those that a queue calls when it comes to them
+    "create",  # memory that comes in the order of a queue
+    "other",
+)
+DTYPE = np.dtype(
+    [
+        ("position", "<i8"),
+        ("kind", "u1"),
+        ("queue", "<i4"),
+        ("index", "<i4"),
+        ("tid", "<u4"),
+        ("context", "<u4"),
+        ("event", "<u8"),
+    ]
+)
+
+
+def is_operation(info: CallInfo) -> bool:
+    """Does a call put something into a queue?"""
+    if info.does == "marker":
+        return True  # also those that are put into all queues of a context
+    if info.word("queue") is None or info.does not in KINDS:
+        return False
+    if info.does == "create":
+        return info.object == "memory"
+    return info.does != "other" or info.word("attribute") is None
+
+
+class Operations:
+    """The table: one row per operation, in order of position.
+
+    kind     a place in KINDS
+    queue    a number of `queues`
+    index    how many operations the queue was given before
+    event    the event that stands for the operation's end, 0 if none
+    """
+
+    def __init__(self, trace: Trace, objects: Objects) -> None:
+        self._trace, self._objects = trace, objects
+        self.calls = tuple(c for c in trace.schema.calls if is_operation(c))
+        self._waits = tuple(c for v in ("wait", "poll") for c in trace.schema.doing(v) if c.word("queue") is not None)
+        self.positions = done(trace, trace.select(self.calls))
+        self.waits = done(trace, trace.select(self._waits))  # of the host, for queues
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def field(self, name: str, positions: I64) -> U64:
+        """One field of calls of any kind, 0 where a call has none of that name."""
+        return field_of(self._trace, name, positions)
+
+    @cached_property
+    def queues(self) -> Queues:
+        positions = np.concatenate([self.positions, self.waits])
+        handles = self.field("queue", positions)
+        for name in ("context", "green_context"):  # work for all queues of a context stands in a queue of its own
+            without = np.flatnonzero(~has_field(self._trace, "queue", positions))
+            handles[without] |= self.field(name, positions[without])
+        return Queues(self._trace, self._objects, handles, positions)
+
+    @cached_property
+    def waited(self) -> I64:
+        """The queue of each of `waits`."""
+        return self.queues.number[len(self.positions) :]
+
+    @cached_property
+    def table(self) -> NDArray[np.void]:
+        table = np.zeros(len(self.positions), DTYPE)
+        kinds = np.array([KINDS.index(c.does) if c.does in KINDS else 0 for c in self._trace.schema.calls], np.uint8)
+        table["position"], table["kind"] = self.positions, kinds[self._trace.call[self.positions]]
+        table["queue"] = self.queues.number[: len(self.positions)]
+        table["index"] = places(table["queue"])
+        table["tid"] = self._trace.column("tid", self.positions)
+        table["context"] = self._trace.context[self.positions]
+        makes = table["kind"] != KINDS.index("queue_wait")
+        table["event"] = np.where(makes, self.field("event", self.positions), 0)
+        return table
+
+    def at(self, positions: I64) -> I64:
+        """The rows of the operations at these positions, -1 where there is none."""
+        if not len(self.positions):
+            return np.full(len(positions), -1, np.int64)
+        rows = np.searchsorted(self.positions, positions).clip(0, len(self.positions) - 1)
+        return np.where(self.positions[rows] == positions, rows, -1)
+
+
+def done(trace: Trace, positions: I64) -> I64:
+    """Those of the calls that succeeded, and did what they say at once or in a queue."""
+    flag = trace.schema.flags.get("captured", 0)
+    good = (trace.column("end", positions) != 0) & (trace.column("status", positions) == 0)
+    return positions[good & ((trace.column("flags", positions) & flag) == 0)]
+
+
+def places(numbers: NDArray[np.int32]) -> I64:
+    """How often each number stood before."""
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(ordered) else np.zeros(0, np.int64)
+    counts = np.diff(np.append(starts, len(ordered)))
+    found = np.zeros(len(numbers), np.int64)
+    found[order] = np.arange(len(ordered)) - np.repeat(starts, counts)
+    return found
+
+
+def has_field(trace: Trace, name: str, positions: I64) -> Bool:
+    return np.array([c.word(name) is not None for c in trace.schema.calls], bool)[trace.call[positions]]
+
+
+def field_of(trace: Trace, name: str, positions: I64) -> U64:
+    """One field of calls of any kind, 0 where a call has none of that name."""
+    words = np.array([-1 if (w := c.word(name)) is None else w for c in trace.schema.calls], np.int64)
+    mine = words[trace.call[positions]]
+    found = np.zeros(len(positions), np.uint64)
+    for word in np.unique(mine[mine >= 0]):
+        at = np.flatnonzero(mine == word)
+        found[at] = trace.words(positions[at], int(word))
+    return found
