@@ -41,6 +41,8 @@ def fill_lines(call: Call) -> list[str]:
             value = "0" if call.is_out_event(param) else as_word(param.name, param.type)
             lines.append(f"open.slot->w[{word}] = {value};")
             word += 1
+    if ("stack", "stack") in call.fields:
+        lines.append(f"open.slot->w[{len(call.fields) - 1}] = (uint64_t)(uintptr_t)__builtin_dwarf_cfa();")
     return lines
 
 

@@ -114,7 +114,13 @@ class Call:
         if self.returns_object:
             kind = OBJECT_HANDLE.get(self.object, self.object)
             rows.append(("result", f"handle:{kind}" if self.returns in HANDLES else "pointer"))
-        return rows
+        return [*rows, ("stack", "stack")] if self.notes_stack and len(rows) < WORDS else rows
+
+    @property
+    def notes_stack(self) -> bool:
+        """Is the caller's stack pointer recorded? Of calls that may leave the driver with host memory, and of those that
+        wait for it: what lies below a later call's frame had been given up by then. Never of launches."""
+        return self.verb == "wait" or any(p.name == "blocking" for p in self.params)
 
     @staticmethod
     def is_out_event(param: Param) -> bool:

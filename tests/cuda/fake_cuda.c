@@ -43,8 +43,14 @@ struct function {
 };
 struct module { enum magic magic; int count; struct function functions[8], kernels[8]; };
 struct context { enum magic magic; CUdevice device; };
-struct node { enum magic magic; struct node *stands_for; CUDA_KERNEL_NODE_PARAMS params; void *pointers[PARAMS]; char values[32768]; };
-struct graph { enum magic magic; int count; struct node *nodes[NODES]; };
+struct node {
+    enum magic magic;
+    struct node *stands_for;     /* of a changed node in an executable: the one that the program names */
+    CUDA_KERNEL_NODE_PARAMS params;
+    void *pointers[PARAMS];
+    char values[32768];
+};
+struct graph { enum magic magic; int count, lost; struct node *nodes[NODES]; };
 struct stream { enum magic magic; struct graph *capture; };
 struct event { enum magic magic; int polls; };
 
@@ -862,11 +868,20 @@ API CUresult cuStreamDestroy_v2(CUstream stream)
     return CUDA_SUCCESS;
 }
 
+static struct stream *stream_of(CUstream stream)
+{
+    if ((uintptr_t)stream == CU_STREAM_PER_THREAD)
+        return &per_thread;
+    return (uintptr_t)stream > CU_STREAM_PER_THREAD ? (struct stream *)stream : NULL;
+}
+
 API CUresult cuStreamSynchronize(CUstream stream)
 {
     ENTER(cuStreamSynchronize);
-    (void)stream;
-    return CUDA_SUCCESS;
+    struct stream *s = stream_of(stream);
+    if (s && s->capture)
+        s->capture->lost = 1;
+    return s && s->capture ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
 }
 
 API CUresult cuStreamQuery(CUstream stream)
@@ -920,13 +935,6 @@ API CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flag
     ENTER(cuStreamWaitEvent);
     (void)stream, (void)event, (void)flags;
     return CUDA_SUCCESS;
-}
-
-static struct stream *stream_of(CUstream stream)
-{
-    if ((uintptr_t)stream == CU_STREAM_PER_THREAD)
-        return &per_thread;
-    return (uintptr_t)stream > CU_STREAM_PER_THREAD ? (struct stream *)stream : NULL;
 }
 
 API CUresult cuStreamGetCtx(CUstream stream, CUcontext *context)
@@ -1107,9 +1115,10 @@ API CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
     ENTER(cuStreamEndCapture);
     struct stream *s = stream_of(stream);
     NEED(s && s->capture, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
-    *graph = (CUgraph)s->capture;
+    int lost = s->capture->lost;
+    *graph = lost ? NULL : (CUgraph)s->capture;
     s->capture = NULL;
-    return CUDA_SUCCESS;
+    return lost ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
 }
 
 API CUresult cuGraphCreate(CUgraph *graph, unsigned int flags)

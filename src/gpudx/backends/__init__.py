@@ -19,7 +19,8 @@ and hold these modules:
     types              layout_of(type, source, bits), scalar_of(type): sizes of declared types; signature(symbol): what a
                        kernel's symbol says of its name and parameters
     rules              what limits a launch
-    statuses           DEVICE_ERRORS: statuses that report an earlier fault of the device; ORDINARY: that are no failures
+    statuses           DEVICE_ERRORS: statuses that report an earlier fault of the device; ORDINARY: that are no failures;
+                       CAPTURE_ERRORS: of calls that broke a capture
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def _memory_at(facts: Facts, address: int, position: int) -> str | None:
 def _parameters(facts: Facts, position: int) -> Iterator[Value]:
     info, words = facts.trace.info(position), facts.trace.record(position)
     for name, kind in info.fields:
-        if name == "result" or kind == "handle:event":
+        if name == "result" or kind in ("handle:event", "stack"):
             continue
         value, points = words[name], kind.startswith(("handle", "pointer", "address")) or name == "value"
         label = label_of(facts, value, position) if kind.startswith("handle") else None

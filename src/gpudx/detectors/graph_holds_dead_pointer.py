@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from gpudx.detectors import Run
 from gpudx.detectors._words import capital, sites_of
 from gpudx.facts import Facts
-from gpudx.facts.graphs import Node, Version
+from gpudx.facts.graphs import Node
 from gpudx.model import Evidence, Finding
 
 ID = "graph-holds-dead-pointer"
@@ -39,7 +39,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
         seen: set[int] = set()
         for node, place, address in facts.graphs.addresses(version):
             dead = _dead(facts, address, launches)
-            if dead is None or dead[0] in seen or told >= MOST or _own(facts, version, address):
+            if dead is None or dead[0] in seen or told >= MOST or facts.graphs.allocates(address):
                 continue
             seen.add(dead[0])
             told += 1
@@ -54,16 +54,6 @@ def _dead(facts: Facts, address: int, launches: I64) -> tuple[int, I64] | None:
     if not dead.any() or facts.memory.ends_at(address, int(positions[dead][0])) >= 0:
         return None
     return int(rows[dead][0]), positions[dead]
-
-
-def _own(facts: Facts, version: Version, address: int) -> bool:
-    """Does the address belong to memory that graphs allocate for themselves?"""
-    note = facts.trace.schema.by_name("note_graph_memory")
-    positions = facts.trace.select(note) if note else np.zeros(0, np.int64)
-    if note is None or not len(positions):
-        return False
-    begin, size = (facts.trace.field(note, name, positions) for name in ("address", "size"))
-    return bool(((begin <= address) & (address < begin + size)).any())
 
 
 def _finding(facts: Facts, node: Node, place: str, address: int, row: int, positions: I64) -> Finding:

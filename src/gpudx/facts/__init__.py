@@ -13,6 +13,7 @@ from gpudx.facts.errors import Errors
 from gpudx.facts.fences import Fences
 from gpudx.facts.graphs import Graphs
 from gpudx.facts.happens import Happens
+from gpudx.facts.host_copies import HostCopies
 from gpudx.facts.images import Images
 from gpudx.facts.kernels import Kernels
 from gpudx.facts.launches import Launches, SetArgs
@@ -70,6 +71,10 @@ class Facts:
     @cached_property
     def ranges(self) -> Ranges:
         return Ranges(self.trace, self.objects, self.memory)
+
+    @cached_property
+    def host_copies(self) -> HostCopies:
+        return HostCopies(self.trace, self.objects, self.ranges)
 
     @cached_property
     def images(self) -> Images:

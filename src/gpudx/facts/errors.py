@@ -68,16 +68,26 @@ class Errors:
 
     def image_error(self, position: int) -> str:
         """What went wrong with device code, a word of its backend's table; "" for other calls."""
+        return self._words("IMAGE_ERRORS", position)
+
+    @cached_property
+    def of_captures(self) -> NDArray[np.int64]:
+        """Failing calls whose status says that they and a capture do not go together."""
+        return self.own[self._told_by(self.own, "CAPTURE_ERRORS")]
+
+    def capture_error(self, position: int) -> str:
+        """Why, completing "because"; "" for other calls."""
+        return self._words("CAPTURE_ERRORS", position)
+
+    def _words(self, table: str, position: int) -> str:
+        """What a table of the call's backend says of its status, "" if nothing."""
         module = backend_module(self._trace.info(position).api, "statuses")
-        known: dict[int, str] = getattr(module, "IMAGE_ERRORS", {})
+        known: dict[int, str] = getattr(module, table, {})
         return known.get(int(self._trace.column("status", np.array([position]))[0]), "")
 
     def device_error(self, position: int) -> str | None:
         """What a report says, in plain words; None for other calls."""
-        module = backend_module(self._trace.info(position).api, "statuses")
-        status = int(self._trace.column("status", np.array([position]))[0])
-        known: dict[int, str] = getattr(module, "DEVICE_ERRORS", {})
-        return known.get(status)
+        return self._words("DEVICE_ERRORS", position) or None
 
     def device_cause(self, position: int) -> str:
         """The cause that a report means when only one launch can have made it; "" for other calls."""

@@ -137,3 +137,18 @@ class Graphs:
             words = self._trace.record(node.position) if node.kind != "kernel" else {}
             found += [(node, side, words[side]) for side in ("src", "dst") if words.get(side)]
         return found
+
+    @cached_property
+    def _own(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """Where the memory begins and ends that graphs allocate for themselves."""
+        note = self._trace.schema.by_name("note_graph_memory")
+        positions = self._trace.select(note) if note else np.zeros(0, np.int64)
+        if note is None or not len(positions):
+            return np.zeros(0, np.uint64), np.zeros(0, np.uint64)
+        begin, size = (self._trace.field(note, name, positions) for name in ("address", "size"))
+        return begin, begin + size
+
+    def allocates(self, address: int) -> bool:
+        """Does the address belong to memory that graphs allocate for themselves?"""
+        begin, end = self._own
+        return bool(((begin <= address) & (address < end)).any())

@@ -59,7 +59,7 @@ def _values(facts: Facts, position: int, info: CallInfo) -> str:
     parts = []
     for name, kind in info.fields:
         value = facts.trace.record(position)[name]
-        if name == "kernel":
+        if name == "kernel" or kind == "stack":
             continue
         parts.append(f"{name}={_value(facts, value, kind, position)}")
     return " ".join(parts)

@@ -46,6 +46,18 @@ IMAGE_ERRORS = {
     300: "bad",
     500: "missing",
 }
+# A capture and a call did not go together; each completes "..., because" (CUDA driver API reference, CUresult 900 to 908).
+CAPTURE_ERRORS = {
+    900: "it cannot be made while work is being captured",
+    901: "the capture had been lost before",
+    902: "it would join two captures",
+    903: "no capture was begun in this queue",
+    904: "the capture has work in another queue that was not joined to it",
+    905: "it would tie captured work to work outside of the capture",
+    906: "the default queue waits for the queue that was being captured",
+    907: "its event was last recorded in a queue that was being captured",
+    908: "another thread had begun the capture",
+}
 
 # What a report means when only one launch can have done it; ids of gpudx.causes.
 CAUSES = {700: "out-of-bounds-access", 716: "misaligned-access"}

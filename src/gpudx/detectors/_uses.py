@@ -1,0 +1,100 @@
+"""Which call was given which memory: launches by their arguments, copies and fills by their ranges, one table for all APIs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx.detectors._once import once
+from gpudx.facts import Facts
+from gpudx.facts.accesses import MAY, READ, WRITE
+
+DTYPE = np.dtype(
+    [
+        ("position", "<i8"),
+        ("object", "<i8"),
+        ("begin", "<u8"),
+        ("end", "<u8"),
+        ("how", "u1"),
+        ("argument", "<i4"),
+        ("inside", "?"),
+    ]
+)
+ALL = np.iinfo(np.uint64).max
+
+
+@once
+def uses(facts: Facts) -> NDArray[np.void]:
+    """One row per use, by position.
+
+    begin, end  bytes from the object's start; of a launch all of it
+    how         READ, WRITE, and MAY for launches, which need not touch what they are given
+    argument    of a launch, else -1
+    inside      an address inside a structure, which may be a member that the kernel does not use
+    """
+    table = np.concatenate([_pointers(facts), _ranges(facts), _handles(facts), _shared(facts)])
+    return table[np.argsort(table["position"], kind="stable")]
+
+
+def _pointers(facts: Facts) -> NDArray[np.void]:
+    launches, pointers = facts.launches, facts.launches.pointers
+    ran = (launches.status == 0) & launches.done & ~launches.captured
+    rows = np.flatnonzero((pointers.object >= 0) & pointers.live & ran[pointers.launch])
+    launch, index = pointers.launch[rows], pointers.index[rows]
+    read_only = launches.declared.get("read_only", launches.kernel_row[launch], index) & ~pointers.inside[rows]
+    return _rows(
+        position=launches.position[launch],
+        object=pointers.object[rows],
+        end=ALL,
+        how=np.where(read_only, READ | MAY, READ | WRITE | MAY),
+        argument=index,
+        inside=pointers.inside[rows],
+    )
+
+
+def _ranges(facts: Facts) -> NDArray[np.void]:
+    rows = np.flatnonzero((facts.ranges.object >= 0) & facts.ranges.live)
+    rows = rows[facts.trace.column("status", facts.ranges.table["position"][rows]) == 0]
+    table, objects = facts.ranges.table[rows], facts.ranges.object[rows]
+    begin = table["address"] - facts.objects.table["handle"][objects]
+    return _rows(position=table["position"], object=objects, begin=begin, end=begin + table["size"], how=table["how"])
+
+
+def _handles(facts: Facts) -> NDArray[np.void]:
+    """Objects that calls name by handles. A part of a buffer is that buffer, at its offset."""
+    table, objects = facts.accesses, facts.objects.table
+    parent = objects["parent"][table["object"]]
+    begin = table["offset"] + np.where(parent >= 0, objects["offset"][table["object"]], 0).astype(np.uint64)
+    room = np.where(table["size"] > 0, table["size"], objects["size"][table["object"]])
+    return _rows(
+        position=table["position"],
+        object=np.where(parent >= 0, parent, table["object"]),
+        begin=begin,
+        end=np.where(room > 0, begin + room, ALL),
+        how=table["how"],
+        argument=table["argument"],
+    )
+
+
+def _shared(facts: Facts) -> NDArray[np.void]:
+    """Shared virtual memory that launches were given by its first address."""
+    args, launches = facts.launches.arguments, facts.launches
+    rows = np.flatnonzero(np.isin(args.object, facts.objects.rows_of("svm")))
+    rows = rows[(launches.status[args.launch[rows]] == 0) & ~launches.by_address[args.launch[rows]]]
+    position = launches.position[args.launch[rows]]
+    how = np.full(len(rows), READ | WRITE | MAY)
+    return _rows(position=position, object=args.object[rows], end=ALL, how=how, argument=args.index[rows])
+
+
+def _rows(position: NDArray[np.int64], argument: object = -1, **columns: object) -> NDArray[np.void]:
+    table = np.zeros(len(position), DTYPE)
+    table["position"], table["argument"] = position, argument
+    for name, column in columns.items():
+        table[name] = column
+    return table
+
+
+def conflict(first: NDArray[np.void], second: NDArray[np.void]) -> NDArray[np.bool_]:
+    """Do two uses of one object meet, one of them writing?"""
+    meet = (first["begin"] < second["end"]) & (second["begin"] < first["end"])
+    return meet & (((first["how"] | second["how"]) & WRITE) != 0)

@@ -1,0 +1,152 @@
+"""Host memory was given up or written to while a copy might still be working on it.
+
+A copy that the host does not wait for reads or writes the host's memory later. Until it is known to be done, the memory
+must stay as it is. Otherwise the device gets data that were never meant for it, or the copy writes over whatever lies there
+by then; which of the two, and whether at all, is a matter of timing.
+
+Example:
+
+    void upload(cl_mem buffer) {
+        float table[64] = { ... };
+        clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, sizeof table, table, 0, NULL, NULL);
+    }                                                   // the table is gone, the copy may not have begun
+
+Mend it by waiting for the copy (or blocking) before the memory goes, or by giving each copy memory of its own until it is
+done.
+
+Three ways are told. The memory was a local variable of a function that had returned (OpenCL: calls of the copying thread tell
+their stack pointers). Another copy, in another queue and without order, works on the same ordinary memory, and one of them
+writes it. Memory that was allocated or registered for the device was freed or unregistered: a warning, because drivers are
+known to wait there although nothing promises it.
+
+Silent: memory whose copy was waited for, or may have been (its event was asked for, or has a callback); ordinary memory in
+CUDA, which drivers stage or wait for in the copying call itself, though newer manuals say only that they might (CUDA driver API
+reference, "API synchronization behavior"). Not seen: what the program's own code writes, and what it frees with free().
+(OpenCL 3.0 API specification, clEnqueueReadBuffer and clEnqueueWriteBuffer: without blocking, the memory cannot be used or
+reused until the command is complete.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx.detectors import Run
+from gpudx.detectors._groups import groups
+from gpudx.detectors._host_pairs import unordered_pairs
+from gpudx.detectors._left_frames import left
+from gpudx.detectors._words import sites_of
+from gpudx.facts import Facts
+from gpudx.facts.objects import NEVER
+from gpudx.facts.ranges import WRITE
+from gpudx.model import Evidence, Finding, Severity, Site
+from gpudx.words import plural
+
+ID = "host-memory-changed-under-copy"
+I64 = NDArray[np.int64]
+Make = Callable[[Facts, int, int, int], Finding]
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding per place of the copy and way; repeats are counted."""
+    if len(facts.host_copies):
+        yield from _told(facts, _still_open(facts, left(facts)), _returned)
+        yield from _told(facts, _still_open(facts, _freed(facts)), _given_up)
+        yield from _told(facts, unordered_pairs(facts), _written)
+
+
+def _still_open(facts: Facts, pairs: I64) -> I64:
+    """Those of the (row, later position) whose copy nothing had waited for by then."""
+    table = facts.host_copies.table[pairs[:, 0]]
+    copies = facts.happens.op_at(table["position"])
+    known = copies >= 0
+    known[known] = ~facts.happens.done_before_host(copies[known], pairs[known, 1])
+    return pairs[known]
+
+
+def _freed(facts: Facts) -> I64:
+    """(row, position of the call that freed or unregistered the memory)."""
+    rows = np.flatnonzero(facts.host_copies.table["object"] >= 0)
+    died = facts.objects.table["died"][facts.host_copies.table["object"][rows]]
+    return np.stack([rows, died], axis=1)[died < NEVER]
+
+
+def _told(facts: Facts, pairs: I64, finding: Make) -> Iterator[Finding]:
+    positions = facts.host_copies.table["position"][pairs[:, 0]]
+    places = facts.trace.column("caller", positions).view(np.int64)
+    for part in groups(np.arange(len(pairs)), facts.trace.call[positions], places):
+        yield finding(facts, int(pairs[part[0], 0]), int(pairs[part[0], 1]), len(part))
+
+
+def _does(facts: Facts, row: int) -> str:
+    return "write" if facts.host_copies.table["how"][row] == WRITE else "read"
+
+
+def _returned(facts: Facts, row: int, later: int, count: int) -> Finding:
+    entry = facts.host_copies.table[row]
+    size = plural(int(entry["size"]), "byte")
+    copy, other = sites_of(facts, [int(entry["position"]), later])
+    message = (
+        f"{copy.call} (call {copy.number}) may {_does(facts, row)} {size} of a local variable whose function had returned by "
+        f"call {other.number} ({other.call}), before anything waited for the copy: wait for it in that function, or block."
+    )
+    evidence = (
+        Evidence(f"{int(entry['address']):#x} lay above the stack pointer, {_pointer(facts, copy)}", (copy.number,)),
+        Evidence(f"later in the same thread it lay below it, {_pointer(facts, other)}", (other.number,)),
+    )
+    return _finding(facts, row, later, "error", message, evidence, count)
+
+
+def _pointer(facts: Facts, site: Site) -> str:
+    return f"{facts.trace.record(site.number - 1)['stack']:#x}"
+
+
+def _given_up(facts: Facts, row: int, later: int, count: int) -> Finding:
+    entry = facts.host_copies.table[row]
+    label = facts.objects.label(int(entry["object"]))
+    copy, other = sites_of(facts, [int(entry["position"]), later])
+    message = (
+        f"{other.call} (call {other.number}) gave up {label} while {copy.call} (call {copy.number}) may still "
+        f"{_does(facts, row)} it: wait for the copy first, since nothing promises that {other.call} does."
+    )
+    evidence = (
+        Evidence(f"the copy works on {facts.memory.describe(int(entry['object']))}", (copy.number,)),
+        Evidence("no recorded wait in between covers the copy", (copy.number, other.number)),
+    )
+    return _finding(facts, row, later, "warning", message, evidence, count)
+
+
+def _written(facts: Facts, row: int, later: int, count: int) -> Finding:
+    entry = facts.host_copies.table[row]
+    copy, other = sites_of(facts, [int(entry["position"]), later])
+    message = (
+        f"{copy.call} (call {copy.number}) and {other.call} (call {other.number}) work on the same host memory, one of "
+        f"them writes it, and nothing orders them: let the second wait for the first, or give it memory of its own."
+    )
+    size, where = plural(int(entry["size"]), "byte"), f"{int(entry['address']):#x}"
+    evidence = (
+        Evidence(f"the first may {_does(facts, row)} {size} at {where} until it is done", (copy.number,)),
+        Evidence("neither waits for the other, and the host waited for neither in between", (copy.number, other.number)),
+    )
+    return _finding(facts, row, later, "error", message, evidence, count)
+
+
+def _finding(
+    facts: Facts, row: int, later: int, severity: Severity, message: str, evidence: tuple[Evidence, ...], count: int
+) -> Finding:
+    entry = facts.host_copies.table[row]
+    copy, other = sites_of(facts, [int(entry["position"]), later])
+    return Finding(
+        id=ID,
+        severity=severity,
+        message=message,
+        evidence=evidence,
+        site=copy,
+        others=(other,),
+        count=count,
+        allocation=facts.objects.label(int(entry["object"])) if entry["object"] >= 0 else None,
+        causes=(ID,),
+        facts=(("call", copy.call), ("later", other.call)),
+    )

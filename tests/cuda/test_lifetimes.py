@@ -1,0 +1,24 @@
+"""Lifetimes, events and captures: a program on the fake driver (no GPU), recorded, and what the detectors make of it."""
+
+from __future__ import annotations
+
+import pytest
+from cuda_kit import Kit
+from test_findings import findings
+
+
+def test_a_correct_program_is_silent(kit: Kit) -> None:
+    assert not findings(kit.run([kit.program("lifetimes")]))
+
+
+@pytest.mark.parametrize(
+    ("what", "expected", "severity", "said"),
+    [
+        ("capture", "capture-broken", "error", "the capture was lost"),
+    ],
+)
+def test_faults_are_told_although_the_run_passed(kit: Kit, what: str, expected: str, severity: str, said: str) -> None:
+    ran = kit.run([kit.program("lifetimes"), what])
+    assert ran.returncode == 0, ran.stdout
+    (one,) = [f for f in findings(ran) if f.id == expected]
+    assert one.severity == severity and said in one.message

@@ -1,0 +1,152 @@
+"""Host memory under copies that the host does not wait for: synthetic traces, and programs on a real OpenCL device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support.cuda_world import CudaWorld
+from support.detecting import Look, Make
+from support.opencl import OpenCL
+from support.synthetic import World
+
+from gpudx.model import Finding
+
+ID = "host-memory-changed-under-copy"
+STACK = 0x7FFC00000000
+DEEP = STACK + 0x1000  # the stack pointer of a call inside the function that owns LOCAL
+LOCAL = STACK + 0x1100
+OUTSIDE = STACK + 0x2000
+
+
+@pytest.fixture
+def cuda(schema: str) -> CudaWorld:
+    return CudaWorld(schema)
+
+
+def of(found: list[Finding]) -> list[Finding]:
+    return [f for f in found if f.id == ID]
+
+
+def write(world: World, ptr: int, *, blocking: int = 0, queue: int = 0, **more: Any) -> int:
+    buffer = world.buffer(4096)
+    where = {"queue": queue or world.queue, "buffer": buffer, "ptr": ptr, "size": 64}
+    return world.call("clEnqueueWriteBuffer", blocking=blocking, **where, **more)
+
+
+def finish(world: World, **more: Any) -> int:
+    return world.call("clFinish", queue=world.queue, **more)
+
+
+# ---- local variables ----
+
+
+def test_a_local_variable_of_a_function_that_returned(world: Make, look: Look) -> None:
+    process = world()
+    copy = write(process, LOCAL, stack=DEEP)
+    wait = finish(process, stack=OUTSIDE)
+    (one,) = of(look(process))
+    assert one.severity == "error" and one.causes == (ID,) and "64 bytes of a local variable" in one.message
+    assert one.site is not None and one.site.number == copy + 1 and one.others[0].number == wait + 1
+
+
+@pytest.mark.parametrize(
+    ("pointers", "threads"),
+    [
+        ((DEEP, DEEP), (1, 1)),  # waited for inside of the function
+        ((DEEP, OUTSIDE), (1, 2)),  # another thread's stack
+        ((LOCAL + 64, OUTSIDE), (1, 1)),  # not on the stack: below it from the start
+        ((0, OUTSIDE), (1, 1)),  # an older trace, which has no stack pointers
+        ((DEEP, DEEP + (1 << 20)), (1, 1)),  # far away, and no map says that it is the same stack
+    ],
+)
+def test_what_is_not_known_to_be_gone_is_silent(
+    world: Make, look: Look, pointers: tuple[int, int], threads: tuple[int, int]
+) -> None:
+    process = world()
+    write(process, LOCAL, stack=pointers[0], tid=threads[0])
+    finish(process, stack=pointers[1], tid=threads[1])
+    assert not of(look(process))
+
+
+def test_a_copy_that_was_waited_for_is_silent(world: Make, look: Look) -> None:
+    process = world()
+    write(process, LOCAL, stack=DEEP)
+    finish(process, stack=DEEP)
+    finish(process, stack=OUTSIDE)
+    write(process, LOCAL, stack=DEEP, blocking=1)
+    finish(process, stack=OUTSIDE)
+    assert not of(look(process))
+
+
+# ---- ordinary memory that another copy works on ----
+
+
+def test_two_copies_without_order_work_on_the_same_memory(world: Make, look: Look) -> None:
+    process = world()
+    second = process.create("clCreateCommandQueue", context=process.context, device=process.device)
+    write(process, 0x5000)
+    buffer = process.buffer(64)
+    process.call("clEnqueueReadBuffer", queue=second, buffer=buffer, ptr=0x5020, size=64)
+    (one,) = of(look(process))
+    assert one.severity == "error" and "nothing orders them" in one.message
+
+
+@pytest.mark.parametrize("how", ["read both", "apart", "one queue", "waited"])
+def test_copies_that_do_not_meet_are_silent(world: Make, look: Look, how: str) -> None:
+    process = world()
+    second = process.create("clCreateCommandQueue", context=process.context, device=process.device)
+    write(process, 0x5000)
+    if how == "waited":
+        finish(process)
+    name = "clEnqueueWriteBuffer" if how == "read both" else "clEnqueueReadBuffer"
+    queue = process.queue if how == "one queue" else second
+    ptr = 0x5040 if how == "apart" else 0x5000
+    process.call(name, queue=queue, buffer=process.buffer(64), ptr=ptr, size=64)
+    assert not of(look(process))
+
+
+# ---- memory that devices reach ----
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_pinned_memory_that_is_freed_under_a_copy(cuda: CudaWorld, look: Look, waits: bool) -> None:
+    memory = cuda.alloc(4096)
+    pinned = cuda.create("cuMemHostAlloc", size=4096)
+    cuda.call("cuMemcpyHtoDAsync_v2", dst=memory, src=pinned, size=4096, queue=cuda.queue)
+    if waits:
+        cuda.sync()
+    cuda.call("cuMemFreeHost", mem=pinned)
+    found = of(look(cuda))
+    assert len(found) == (not waits)
+    if found:
+        assert found[0].severity == "warning" and "wait for the copy first" in found[0].message
+
+
+def test_ordinary_memory_is_staged(cuda: CudaWorld, look: Look) -> None:
+    memory = cuda.alloc(4096)
+    for _ in range(2):
+        cuda.call("cuMemcpyHtoDAsync_v2", dst=memory, src=0x5000, size=4096, queue=cuda.queue)
+    assert not of(look(cuda))
+
+
+# ---- a real device ----
+
+
+def test_right_and_polled_programs_are_silent(opencl: OpenCL) -> None:
+    for mode in ("right", "polled"):
+        run = opencl.run("host_memory", mode)
+        assert run.outcome.kind == "passed" and not run.findings, run.findings
+
+
+@pytest.mark.parametrize("mode", ["stack", "thread"])
+def test_a_program_whose_array_is_gone(opencl: OpenCL, mode: str) -> None:
+    run = opencl.run("host_memory", mode)
+    one = run.only(ID)
+    assert one.severity == "error" and "4,096 bytes of a local variable" in one.message
+    assert one.site is not None and one.site.call == "clEnqueueWriteBuffer"
+
+
+def test_a_program_whose_copies_meet(opencl: OpenCL) -> None:
+    one = opencl.run("host_memory", "rewritten").only(ID)
+    assert [one.site.call if one.site else "", one.others[0].call] == ["clEnqueueWriteBuffer", "clEnqueueReadBuffer"]
