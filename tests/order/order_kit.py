@@ -11,7 +11,7 @@ from pathlib import Path
 from support.opencl import OpenCL
 
 from gpudx.detectors import Run, detect_all
-from gpudx.facts import derive
+from gpudx.facts import Facts, derive
 from gpudx.model import Finding, Outcome
 from gpudx.trace import Trace
 
@@ -30,10 +30,13 @@ class Played:
     trace: Trace | None
 
     @cached_property
-    def findings(self) -> tuple[Finding, ...]:
+    def facts(self) -> Facts:
         assert self.trace is not None and self.code == 0, self.output
-        run = Run(Outcome("passed", "The program ended normally.", 0))
-        return tuple(detect_all(derive(self.trace), run))
+        return derive(self.trace)
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        return tuple(detect_all(self.facts, Run(Outcome("passed", "The program ended normally.", 0))))
 
 
 Stage = Callable[..., Played]
