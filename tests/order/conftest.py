@@ -9,4 +9,6 @@ from support.opencl import OpenCL
 
 @pytest.fixture(scope="session")
 def stage(opencl: OpenCL, tmp_path_factory: pytest.TempPathFactory) -> Stage:
-    return make_stage(opencl, Kit(tmp_path_factory.mktemp("cuda")))
+    kit = Kit(tmp_path_factory.mktemp("cuda"))
+    kit.recorder = opencl.recorder  # CUDA and OpenCL are recorded by the same library
+    return make_stage(kit, opencl)

@@ -42,15 +42,15 @@ class Played:
 Stage = Callable[..., Played]
 
 
-def make_stage(opencl: OpenCL, kit: Kit) -> Stage:
-    """stage(program, mode, "bug" or "twin", recorded): each is played once."""
-    kit.recorder = opencl.recorder  # the one that all tests here record with
+def make_stage(kit: Kit, opencl: OpenCL | None = None) -> Stage:
+    """stage(program, mode, "bug" or "twin", recorded): each is played once, with the driver and recorder of the kit."""
 
     def on_cuda(program: str, words: tuple[str, ...], recorded: bool) -> Played:
         ran = kit.run([kit.program(str(HERE / "programs" / program), way="LINKED", name=program), *words], recorded)
         return Played(ran.returncode, ran.stdout + ran.stderr, ran.trace() if recorded else None)
 
     def on_opencl(program: str, words: tuple[str, ...], recorded: bool) -> Played:
+        assert opencl is not None
         built = opencl.build([HERE / f"programs/{program}.c"], "-Werror")
         ran = opencl.record([built, *words], **({} if recorded else {"LD_PRELOAD": "", "OPENCL_LAYERS": ""}))
         return Played(ran.outcome.exit_code, ran.output, ran.traces[0] if recorded else None)
