@@ -48,6 +48,7 @@ class _Call:
     begin: int
     end: int
     context: int = 0
+    flags: int = 0
 
 
 @dataclass
@@ -254,7 +255,7 @@ def _encode(schema: TraceSchema, call: _Call) -> tuple[np.ndarray[Any, Any], byt
         info.number,
         call.tid,
     )
-    slot["context"] = call.context
+    slot["context"], slot["flags"] = call.context, call.flags
     for name, value in call.fields.items():
         word = info.word(name)
         assert word is not None, f"{call.name} has no {name}"

@@ -66,12 +66,31 @@ class Edges:
         rows = self._objects.at(events, positions)
         return np.where(counts | (rows < 0), events, rows.astype(np.uint64) | LIVES)
 
-    @cached_property
-    def _captured(self) -> I64:
-        """Marks that went into graphs: what waits for such an event elsewhere waits for a launch of the graph."""
+    def _hidden(self) -> tuple[I64, U64]:
+        """(position, event) of marks that are put on events where it cannot be seen when: marks that went into graphs, nodes
+        of graphs, and attributes of launches."""
         trace = self._trace
-        positions = trace.select(trace.schema.doing("marker"))
-        return positions[(trace.column("flags", positions) & trace.schema.flags.get("captured", 0)) != 0]
+        marks = trace.select(trace.schema.doing("marker"))
+        marks = marks[(trace.column("flags", marks) & trace.schema.flags.get("captured", 0)) != 0]
+        nodes = [c for verb in ("create", "set_node") for c in trace.schema.doing(verb) if c.word("event") is not None]
+        positions = np.concatenate([marks, trace.select(tuple(nodes))])
+        launched = [self._attributes(c) for c in trace.schema.doing("launch") if "config" in c.arrays]
+        return (
+            np.concatenate([positions, *(p for p, _ in launched)]),
+            np.concatenate([field_of(trace, "event", positions), *(e for _, e in launched)]),
+        )
+
+    def _attributes(self, info: CallInfo) -> tuple[I64, U64]:
+        """(position, event) of the attributes of launches that put marks on events."""
+        trace, rules = self._trace, backend_module(info.api, "order")
+        positions = trace.select(info)
+        begin, size = trace.part_of(positions, info.arrays["config"][0])
+        counts = size // 8 // rules.ATTRIBUTE_WORDS if rules else size * 0
+        owner = np.repeat(np.arange(len(positions)), counts)
+        nth = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+        at = begin[owner] + nth * (rules.ATTRIBUTE_WORDS if rules else 0)
+        marks = np.isin(trace.words8[at] & np.uint64(0xFFFFFFFF), rules.EVENT_ATTRIBUTES if rules else ())
+        return positions[owner[marks]], trace.words8[at[marks] + 1]
 
     @cached_property
     def _made(self) -> tuple[U64, I64, I64]:
@@ -80,9 +99,10 @@ class Edges:
         rows = np.flatnonzero(table["event"] != 0)
         makers = done(trace, trace.select(tuple(c for c in trace.schema.doing("create", "event") if _counts(c))))
         own = np.array([self._signals.get(int(p), NOT_KNOWN) for p in makers], np.int64)
-        position = np.concatenate([table["position"][rows], self._captured, makers])
-        event = [table["event"][rows], field_of(trace, "event", self._captured), field_of(trace, "result", makers)]
-        target = np.concatenate([rows, np.full(len(self._captured), NOT_KNOWN), own])
+        hidden, marked = self._hidden()
+        position = np.concatenate([table["position"][rows], hidden, makers])
+        event = [table["event"][rows], marked, field_of(trace, "result", makers)]
+        target = np.concatenate([rows, np.full(len(hidden), NOT_KNOWN), own])
         key = self._keys(np.concatenate(event), position)
         order = np.lexsort((position, key))
         return key[order], position[order], target[order]
@@ -164,12 +184,17 @@ class Edges:
     def unknown(self) -> Bool:
         """Operations that may come after anything: waits for values in memory, for semaphores, for events not known."""
         table = self._operations.table
-        found = table["kind"] == KINDS.index("other")
+        found = self._named("WAIT_UNSEEN")
         waiting = table["kind"] == KINDS.index("queue_wait")
         found |= waiting & ~has_field(self._trace, "event", table["position"])
         owner, target = self.waits
         found[owner[target == NOT_KNOWN]] = True
         return found
+
+    def _named(self, rule: str) -> Bool:
+        """Operations whose calls the API's backend lists under a rule."""
+        listed = [c.name in getattr(backend_module(c.api, "order"), rule, ()) for c in self._trace.schema.calls]
+        return np.array(listed, bool)[self._trace.call[self._operations.table["position"]]]
 
     @cached_property
     def after_all(self) -> Bool:
@@ -272,7 +297,7 @@ class Edges:
         trace, table = self._trace, self._operations.table
         kinds = [KINDS.index(k) for k in ("native_kernel", "callback")]
         written = (table["kind"] == KINDS.index("fill")) & has_field(trace, "address", table["position"])
-        rows = np.flatnonzero(np.isin(table["kind"], kinds) | written)
+        rows = np.flatnonzero(np.isin(table["kind"], kinds) | written | self._named("TELL_UNSEEN"))
         calls = done(
             trace, trace.select(tuple(c for c in trace.schema.doing("callback") if c.word("event") is not None))
         )

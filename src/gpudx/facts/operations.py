@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from gpudx.facts._backend import backend_module
 from gpudx.facts.objects import Objects
 from gpudx.facts.queues import Queues
 from gpudx.trace import CallInfo, Trace
@@ -35,7 +36,7 @@ KINDS = (
     "free_later",
     "callback",  # of those that a queue calls when it comes to them
     "create",  # memory that comes in the order of a queue
-    "other",
+    "other",  # waits and signals that only the API knows
 )
 DTYPE = np.dtype(
     [
@@ -58,7 +59,8 @@ def is_operation(info: CallInfo) -> bool:
         return False
     if info.does == "create":
         return info.object == "memory"
-    return info.does != "other" or info.word("attribute") is None
+    rules = backend_module(info.api, "order")
+    return info.does != "other" or (rules is not None and info.name in (*rules.WAIT_UNSEEN, *rules.TELL_UNSEEN))
 
 
 class Operations:

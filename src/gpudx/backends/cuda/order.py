@@ -8,6 +8,11 @@ from __future__ import annotations
 
 NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING
 TELL_THE_END = ()
+# Calls that make a stream wait for what is not recorded, and calls by which others may learn that it has come so far.
+WAIT_UNSEEN = ("cuWaitExternalSemaphoresAsync", "cuStreamBatchMemOp_v2")
+TELL_UNSEEN = ("cuSignalExternalSemaphoresAsync", "cuStreamBatchMemOp_v2")
+ATTRIBUTE_WORDS = 9  # of a CUlaunchAttribute: its id, then 64 bytes of value
+EVENT_ATTRIBUTES = (7, 12)  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT, CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT
 
 
 def out_of_order(properties: int, listed: bytes) -> bool:

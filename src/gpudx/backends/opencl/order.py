@@ -12,6 +12,8 @@ QUEUE_PROPERTIES = 0x1093  # CL_QUEUE_PROPERTIES
 # Questions about an event whose answer may say that its command has ended: CL_EVENT_COMMAND_EXECUTION_STATUS, and all of
 # clGetEventProfilingInfo, which answers only then.
 TELL_THE_END = (0x11D3, *range(0x1280, 0x1285))
+WAIT_UNSEEN = TELL_UNSEEN = EVENT_ATTRIBUTES = ()
+ATTRIBUTE_WORDS = 0
 
 
 def out_of_order(properties: int, listed: bytes) -> bool:
