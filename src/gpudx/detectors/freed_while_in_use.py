@@ -1,0 +1,131 @@
+"""Memory was freed while work that uses it might still have been running.
+
+Freeing does not always wait. Memory from a stream's pool goes back to the pool when that stream reaches the free, and the next
+allocation gets it at once; work in another stream that nothing orders before the free goes on reading and writing what is
+someone else's by then. Freed at once, such memory is not waited for at all. Nothing fails; the data are wrong now and then.
+
+Example:
+
+    cudaMallocAsync(&scratch, bytes, first);
+    cudaEventRecord(ready, first);
+    cudaStreamWaitEvent(second, ready);
+    use<<<grid, block, 0, second>>>(scratch);
+    cudaFreeAsync(scratch, first);                  // `first` knows nothing of the kernel in `second`
+
+Mend it by freeing in the stream of the last use, or by letting the freeing stream wait for an event behind that use.
+
+Told of cuMemFreeAsync where nothing orders a use before it; of cuMemFree for memory of cuMemAllocAsync, for which it "will not
+perform any implicit synchronization" (CUDA driver API reference, cuMemFree), and of clSVMFree, which does not wait either (OpenCL
+3.0 API specification, clSVMFree). A warning where the address was found inside a structure, and where a kernel uses host memory
+that is freed or unregistered: drivers are known to wait there, but nothing promises it.
+
+Not told: cuMemFree of other memory, which may wait, and does; clReleaseMemObject, which by its specification takes effect when
+the commands that use the buffer are done. Not seen: pools inside a program. PyTorch keeps what it gets from the driver, so a
+tensor that another stream still uses when it is given back (a missing record_stream) never reaches a free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx.detectors import Run
+from gpudx.detectors._groups import groups
+from gpudx.detectors._uses import uses
+from gpudx.detectors._words import argument, capital, sites_of
+from gpudx.facts import Facts
+from gpudx.facts.objects import FAMILIES, HOST_FAMILIES, KINDS, NEVER
+from gpudx.model import Evidence, Finding, Site
+
+ID = "freed-while-in-use"
+I64 = NDArray[np.int64]
+POOLED = FAMILIES.index("async")
+HOST = [FAMILIES.index(family) for family in HOST_FAMILIES]
+SHARED = KINDS.index("svm")
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding per place that frees and place that uses; repeats are counted."""
+    table = uses(facts)
+    rows = _open_uses(facts)
+    callers = facts.trace.column("caller")
+    died = facts.objects.table["died"][table["object"][rows]]
+    used = table["position"][rows]
+    for part in groups(rows, callers[used].view(np.int64), callers[died].view(np.int64), table["inside"][rows]):
+        yield _finding(facts, int(part[-1]), len(np.unique(table["position"][part])))
+
+
+def _open_uses(facts: Facts) -> I64:
+    """The uses that were not known to be over when their memory was freed."""
+    table, objects = uses(facts), facts.objects.table
+    rows = np.flatnonzero(objects["died"][table["object"]] < NEVER) if len(objects) else np.zeros(0, np.int64)
+    obj = table["object"][rows]
+    host = np.isin(objects["family"][obj], HOST) & (table["argument"][rows] >= 0) & ~table["inside"][rows]
+    at_once = (objects["family"][obj] == POOLED) | (objects["kind"][obj] == SHARED) | host
+    rows = rows[objects["later"][obj] | at_once]
+    work = facts.happens.op_at(table["position"][rows])
+    rows, work = rows[work >= 0], work[work >= 0]
+    return rows[~_over(facts, work, objects["died"][table["object"][rows]], objects["later"][table["object"][rows]])]
+
+
+def _over(facts: Facts, work: I64, died: I64, later: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Was the work over when the queue reached the free, or when the host made it; or is that not known?"""
+    free = facts.happens.op_at(died)
+    over = facts.happens.ops["position"][work] > died if len(work) else np.zeros(0, bool)
+    ask = np.flatnonzero(~over & later & (free >= 0))
+    over[ask] = facts.happens.ordered(work[ask], free[ask])
+    ask = np.flatnonzero(~over & ~later)
+    over[ask] = facts.happens.done_before_host(work[ask], died[ask])
+    return over | (later & (free < 0))
+
+
+def _finding(facts: Facts, row: int, count: int) -> Finding:
+    use, table = uses(facts)[row], facts.objects.table
+    obj = int(use["object"])
+    died, later = int(table["died"][obj]), bool(table["later"][obj])
+    site, free = sites_of(facts, [int(use["position"]), died])
+    label, what = facts.objects.label(obj), f"kernel {site.kernel}" if site.kernel else site.call
+    doubt = bool(use["inside"]) or int(table["family"][obj]) in HOST
+    return Finding(
+        id=ID,
+        severity="warning" if doubt else "error",
+        message=(
+            f"{capital(label)} was freed ({free.call}, call {free.number}) while {what} (call {site.number}) may still have "
+            f"been using it, and nothing orders the two: {_mend(facts, site, free, later)}."
+        ),
+        evidence=(
+            Evidence(f"{what} was given {facts.memory.describe(obj)}{_place(facts, use)}", (site.number,)),
+            Evidence(_why(facts, use, died, later, free), (site.number, free.number)),
+        ),
+        site=free,
+        others=(site,),
+        count=count,
+        allocation=label,
+        causes=(ID,),
+        facts=(("free", free.call), ("use", site.call), ("kernel", site.kernel or "")),
+        details={"state": "live", "allocation_size": int(table["size"][obj]) or None},
+    )
+
+
+def _place(facts: Facts, use: np.void) -> str:
+    launch = facts.launches.at_position(int(use["position"]))
+    if launch is None or use["argument"] < 0:
+        return ""
+    name = argument(facts, int(facts.launches.kernel_row[launch]), int(use["argument"]))
+    return f" inside {name}" if use["inside"] else f" as {name}"
+
+
+def _why(facts: Facts, use: np.void, died: int, later: bool, free: Site) -> str:
+    happens, work = facts.happens, int(facts.happens.op_at(use["position"].reshape(1))[0])
+    queue = happens.queues.label(int(happens.ops["queue"][work]))
+    if not later:
+        return f"nothing had waited for {queue} by then, and {free.call} does not promise to"
+    other = happens.queues.label(int(happens.ops["queue"][int(happens.op_at(np.array([died]))[0])]))
+    return f"the use is in {queue}, the free in {other}, and no event or wait leads from one to the other"
+
+
+def _mend(facts: Facts, site: Site, free: Site, later: bool) -> str:
+    work, end = facts.happens.op_at(np.array([site.number - 1, free.number - 1]))
+    return facts.happens.missing_edge(int(work), int(end)).text if later else "wait for the work first"
