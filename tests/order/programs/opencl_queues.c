@@ -136,18 +136,24 @@ static void user_event(void)
     CHECK(clReleaseEvent(computed));
 }
 
-/* To ask for the status of an event is not to wait for it. */
+/* To ask for the status of an event is not to wait for it. Here the answer is sure to be "not complete". */
 static void status_not_checked(void)
 {
-    cl_event computed;
     cl_int status;
-    add(a, ones, ones, x, 0, NULL, &computed);
+    cl_event go = clCreateUserEvent(context, &status), computed;
+    check(status, "clCreateUserEvent");
+    add(a, ones, ones, x, 1, &go, &computed);
     CHECK(clFlush(a));
-    if (twin)
+    if (twin) {
+        CHECK(clSetUserEventStatus(go, CL_COMPLETE));
         CHECK(clWaitForEvents(1, &computed));
-    else
+    } else {
         CHECK(clGetEventInfo(computed, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL));
+    }
     add(b, x, ones, y, 0, NULL, NULL);
+    if (!twin)
+        CHECK(clSetUserEventStatus(go, CL_COMPLETE));
+    CHECK(clReleaseEvent(go));
     CHECK(clReleaseEvent(computed));
 }
 
