@@ -14,6 +14,8 @@ def test_a_correct_program_is_silent(kit: Kit) -> None:
 @pytest.mark.parametrize(
     ("what", "expected", "severity", "said"),
     [
+        ("never", "wait-for-unrecorded-event", "warning", "because event #1 was never recorded"),
+        ("late", "wait-for-unrecorded-event", "warning", "because event #1 was recorded only afterwards"),
         ("early", "freed-while-in-use", "error", "record an event in queue #2"),
         ("now", "freed-while-in-use", "error", "wait for the work first"),
         ("pinned", "host-memory-changed-under-copy", "warning", "wait for the copy first"),

@@ -18,6 +18,7 @@ DTYPE = np.dtype(
         ("how", "u1"),
         ("argument", "<i4"),
         ("inside", "?"),
+        ("vague", "?"),
     ]
 )
 ALL = np.iinfo(np.uint64).max
@@ -31,9 +32,21 @@ def uses(facts: Facts) -> NDArray[np.void]:
     how         READ, WRITE, and MAY for launches, which need not touch what they are given
     argument    of a launch, else -1
     inside      an address inside a structure, which may be a member that the kernel does not use
+    vague       such an address, or an argument of which nobody knows whether the kernel may write it
     """
     table = np.concatenate([_pointers(facts), _ranges(facts), _handles(facts), _shared(facts)])
+    table["vague"] = table["inside"] | ((table["argument"] >= 0) & ~_declared(facts, table))
     return table[np.argsort(table["position"], kind="stable")]
+
+
+def _declared(facts: Facts, table: NDArray[np.void]) -> NDArray[np.bool_]:
+    """Is the type of a launch's argument known?"""
+    launches = facts.launches
+    if not len(launches):
+        return np.zeros(len(table), bool)
+    launch = np.searchsorted(launches.position, table["position"]).clip(0, len(launches) - 1)
+    known: NDArray[np.bool_] = launches.declared.get("known", launches.kernel_row[launch], table["argument"])
+    return known
 
 
 def _pointers(facts: Facts) -> NDArray[np.void]:
@@ -94,7 +107,18 @@ def _rows(position: NDArray[np.int64], argument: object = -1, **columns: object)
     return table
 
 
+@once
+def work(facts: Facts) -> NDArray[np.int64]:
+    """The operation that each use is part of, a row of Happens.ops, or -1."""
+    return facts.happens.op_at(uses(facts)["position"])
+
+
 def conflict(first: NDArray[np.void], second: NDArray[np.void]) -> NDArray[np.bool_]:
     """Do two uses of one object meet, one of them writing?"""
     meet = (first["begin"] < second["end"]) & (second["begin"] < first["end"])
     return meet & (((first["how"] | second["how"]) & WRITE) != 0)
+
+
+def surely(pair: NDArray[np.void]) -> bool:
+    """Does one of two uses write for sure, rather than being a launch that may?"""
+    return bool((((pair["how"] & WRITE) != 0) & ((pair["how"] & MAY) == 0)).any())

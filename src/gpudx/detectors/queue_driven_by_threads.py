@@ -1,0 +1,97 @@
+"""Two threads gave one queue work on the same memory at the same time, so which comes first is a matter of chance.
+
+A queue may be used by several threads, and each call is safe by itself. But the work runs in the order in which the calls
+happen to be made: where two threads do not order themselves, one run copies before the kernel and the next one after it.
+
+Example:
+
+    // thread 1                                           // thread 2
+    fill<<<grid, block, 0, stream>>>(data);               use<<<grid, block, 0, stream>>>(data, out);
+
+Mend it by ordering the threads (a lock held over both calls of a pair, a queue between the threads), or by giving each thread a
+stream of its own, with events where one needs the other's results.
+
+Told only when the two calls overlapped in time, which shows that no lock kept them apart, and when one of them writes what
+the other uses. Threads that take turns are silent, and so is a context that several threads use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx.detectors import Run
+from gpudx.detectors._groups import groups
+from gpudx.detectors._uses import conflict, surely, uses, work
+from gpudx.detectors._words import sites_of
+from gpudx.facts import Facts
+from gpudx.model import Evidence, Finding
+
+ID = "queue-driven-by-threads"
+NEXT = 4  # so many later uses of the same memory are compared with each
+I64 = NDArray[np.int64]
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding per two places of the program; repeats are counted."""
+    pairs = _pairs(facts)
+    callers = facts.trace.column("caller")[uses(facts)["position"][pairs]].view(np.int64)
+    for part in groups(np.arange(len(pairs)), callers.min(axis=1), callers.max(axis=1)):
+        yield _finding(facts, pairs[part[0]], len(part))
+
+
+def _shared(facts: Facts) -> I64:
+    """Uses in queues that several threads gave work to, by queue, memory and time."""
+    table, ops = uses(facts), facts.happens.ops
+    low, high = (np.full(len(facts.happens.queues) if len(ops) else 0, n, np.int64) for n in (1 << 40, -1))
+    np.minimum.at(low, ops["queue"], ops["tid"].astype(np.int64))
+    np.maximum.at(high, ops["queue"], ops["tid"].astype(np.int64))
+    rows = np.flatnonzero((work(facts) >= 0) & ~table["vague"])
+    rows = rows[(low < high)[ops["queue"][work(facts)[rows]]]] if len(ops) else rows[:0]
+    order = np.lexsort((table["position"][rows], table["object"][rows], ops["queue"][work(facts)[rows]]))
+    return rows[order]
+
+
+def _pairs(facts: Facts) -> I64:
+    """Two uses of one memory in one queue by two threads, whose calls overlapped, one of them writing."""
+    table, rows = uses(facts), _shared(facts)
+    ops, position = facts.happens.ops[work(facts)[rows]], table["position"][rows]
+    begin, end = facts.trace.column("begin", position), facts.trace.column("end", position)
+    found = [np.zeros((0, 2), np.int64)]
+    for step in range(1, NEXT + 1):
+        same = (ops["queue"][step:] == ops["queue"][:-step]) & (ops["tid"][step:] != ops["tid"][:-step])
+        same &= (table["object"][rows[step:]] == table["object"][rows[:-step]]) & (end[:-step] > begin[step:])
+        same &= conflict(table[rows[:-step]], table[rows[step:]])
+        found.append(np.stack([rows[:-step][same], rows[step:][same]], axis=1))
+    return np.concatenate(found)
+
+
+def _finding(facts: Facts, pair: I64, count: int) -> Finding:
+    rows = uses(facts)[pair]
+    first, second = sites_of(facts, map(int, rows["position"]))
+    names = [f"kernel {s.kernel}" if s.kernel else s.call for s in (first, second)]
+    label = facts.objects.label(int(rows["object"][0]))
+    queue = facts.happens.queues.label(int(facts.happens.ops["queue"][work(facts)[pair[0]]]))
+    writes = "writes" if surely(rows) else "may write"
+    calls = (first.number, second.number)
+    return Finding(
+        id=ID,
+        severity="warning",
+        message=(
+            f"Threads {first.tid} and {second.tid} gave {queue} work on {label} at the same time, {names[0]} (call "
+            f"{first.number}) and {names[1]} (call {second.number}): which of them runs first is a matter of chance, so order "
+            "the threads."
+        ),
+        evidence=(
+            Evidence(f"both calls were being made at the same time: {first.call} had not returned", calls),
+            Evidence(f"both were given {label}, and one of them {writes} it", calls),
+        ),
+        site=second,
+        others=(first,),
+        count=count,
+        allocation=label,
+        causes=(ID,),
+        facts=tuple((str(n), name) for n, name in enumerate(sorted(names))),
+    )
