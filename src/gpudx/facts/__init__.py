@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.facts.accesses import derive_accesses
+from gpudx.facts.conflicts import Conflicts
 from gpudx.facts.contexts import Contexts
 from gpudx.facts.errors import Errors
 from gpudx.facts.fences import Fences
@@ -25,6 +26,7 @@ from gpudx.facts.ranges import Ranges
 from gpudx.facts.sites import Sites
 from gpudx.facts.stacks import Stacks
 from gpudx.facts.symbols import Symbols
+from gpudx.facts.uses import Sources, Uses
 from gpudx.trace import Trace
 
 __all__ = ["Facts", "derive"]
@@ -87,6 +89,15 @@ class Facts:
     @cached_property
     def happens(self) -> Happens:
         return Happens(self.trace, self.objects, self.memory, self.ranges)
+
+    @cached_property
+    def uses(self) -> Uses:
+        parts = (self.objects, self.memory, self.launches, self.graphs, self.ranges, self.accesses, self.happens)
+        return Uses(Sources(self.trace, *parts))
+
+    @cached_property
+    def conflicts(self) -> Conflicts:
+        return Conflicts(self.trace, self.happens, self.uses)
 
     @cached_property
     def set_args(self) -> SetArgs:

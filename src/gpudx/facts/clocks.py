@@ -33,12 +33,14 @@ class Clocks:
 
     lane, index  where it stands; lane -1: no order is known of it
     epoch        the row of `rows` that holds before it began
+    rank         its place in the order in which operations can have begun
     hosts        what the host knew after so many of its waits; `times` are their ends
     """
 
     lane: I32
     index: I32
     epoch: I32
+    rank: I64
     rows: I32
     hosts: I32
     times: I64
@@ -340,4 +342,4 @@ def derive_clocks(trace: Trace, operations: Operations, edges: Edges) -> Clocks:
     lane, index, epoch = (np.empty(len(when), np.int32) for _ in range(3))
     lane[plan.rows], index[plan.rows], epoch[plan.rows] = walk.lane, walk.index, walk.epoch
     lane[when == NEVER] = -1  # waits for a signal that never came
-    return Clocks(lane, index, epoch, walk.rows, walk.hosts, time[order])
+    return Clocks(lane, index, epoch, walk.place, walk.rows, walk.hosts, time[order])

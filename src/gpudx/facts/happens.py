@@ -76,6 +76,16 @@ class Happens:
     def _clocks(self) -> Clocks:
         return derive_clocks(self._trace, self._operations, self.edges)
 
+    @property
+    def lane(self) -> NDArray[np.int32]:
+        """The chain of each operation: those of one lane are ordered. -1: of this one nothing is known."""
+        return self._clocks.lane
+
+    @property
+    def rank(self) -> I64:
+        """The place of each operation in the order in which they can have begun."""
+        return self._clocks.rank
+
     def ordered(self, a: I64, b: I64) -> Bool:
         """Is operation a complete before operation b begins, or is that not known? False: nothing orders a before b."""
         a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)

@@ -1,0 +1,213 @@
+"""How certain it is that two uses of one memory are in each other's way.
+
+Copies and fills touch exactly their bytes. A kernel touches what it wants from the pointer on: it is certain only where
+nothing else is left to touch. Programs that split one buffer between queues give every launch the same pointer and
+another number or pointer besides; what looks like that is never told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx.detectors._once import once
+from gpudx.facts import Facts
+from gpudx.facts.accesses import MAY, READ, WRITE
+from gpudx.facts.uses import ALL, FROM, WITHIN
+
+I64 = NDArray[np.int64]
+FLOATS = ("float", "double", "half")
+MOST_ROWS = 1 << 16  # of a copy that are compared one by one
+MOST_COMPARED = 16  # launches of one kernel
+PLACES = ("queue", "event", "kernel", "graph_exec", "node")  # what may differ between launches that do the same
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Two uses that meet. `bytes` of them for certain, 0 where a kernel alone knows; `doubt` is what is not known."""
+
+    certain: bool
+    bytes: int
+    doubt: str = ""
+
+
+def overlap(facts: Facts, first: int, second: int) -> Overlap | None:
+    """How two uses (rows of facts.uses) meet, None if they may well not."""
+    kernels = [row for row in (first, second) if _is_kernel(facts, row)]
+    if not kernels:
+        shared = _shared_bytes(facts, first, second)
+        return Overlap(True, shared) if shared else None
+    if _split(facts, first, second) or _split(facts, second, first):
+        return None
+    if len(kernels) == 2:
+        return Overlap(False, 0, "that both touch the same bytes of it, and that one of them writes")
+    return _kernel_and_copy(facts, kernels[0], second if kernels[0] == first else first)
+
+
+def _is_kernel(facts: Facts, row: int) -> bool:
+    return int(facts.uses.table["argument"][row]) >= 0
+
+
+# ---- copies and fills ----
+
+
+def _shared_bytes(facts: Facts, first: int, second: int) -> int:
+    """Bytes that both surely touch."""
+    sides = [_stretches(facts, row) for row in (first, second)]
+    known = [side for side in sides if side is not None]
+    if len(known) == 2:
+        return _common(*known[0], *known[1])
+    if not known:
+        return 0
+    table, part = facts.uses.table, first if sides[0] is None else second
+    other = second if part == first else first
+    covers = table["first"][other] <= table["first"][part] and table["end"][part] <= table["end"][other]
+    return 1 if covers and int(table["reach"][other]) == ALL else 0
+
+
+def _stretches(facts: Facts, row: int) -> tuple[I64, int] | None:
+    """Where the rows of a copy begin, and their width; None where this is not known."""
+    use = facts.uses.table[row]
+    if int(use["reach"]) == ALL:
+        return np.array([use["first"]], np.int64), int(use["end"] - use["first"])
+    for at in facts.ranges.at(int(use["at"])) if int(use["node"]) < 0 else ():
+        side = facts.ranges.table[at]
+        if side["how"] == use["how"] and facts.ranges.object[at] == use["memory"] and side["layers"] == 1:
+            rows = min(int(side["height"]), MOST_ROWS)
+            return int(use["first"]) + np.arange(rows, dtype=np.int64) * int(side["pitch"]), int(side["width"])
+    return None
+
+
+def _common(starts: I64, width: int, others: I64, other_width: int) -> int:
+    """Bytes in both of two sets of rows, each of which does not overlap itself."""
+    last = np.searchsorted(others, starts + width)
+    first = np.searchsorted(others + other_width, starts, side="right")
+    met = np.flatnonzero(last > first)
+    low = np.maximum(starts[met], others[first[met]])
+    high = np.minimum(starts[met] + width, others[first[met]] + other_width)
+    return int((high - low).clip(0).sum())
+
+
+# ---- kernels ----
+
+
+def _kernel_and_copy(facts: Facts, kernel: int, copy: int) -> Overlap | None:
+    table = facts.uses.table
+    one, other = table[kernel], table[copy]
+    size = int(facts.objects.table["size"][one["memory"]])
+    end = int(one["end"]) if int(one["reach"]) == WITHIN else size
+    covers = int(other["reach"]) == ALL and other["first"] <= one["first"] and other["end"] >= end > 0
+    same = covers or other["first"] == one["first"] or int(one["reach"]) == FROM
+    if not same or int(other["reach"]) != ALL:
+        return None
+    whole = covers and (int(one["reach"]) == WITHIN or int(one["first"]) == 0)
+    shared = min(int(other["end"]), end) - int(one["first"])
+    if not whole:
+        if _split(facts, kernel, None):
+            return None
+        return Overlap(False, shared, "how much of it the kernel touches")
+    if int(other["how"]) & WRITE:
+        return Overlap(True, shared)
+    if _only_writer(facts, kernel):
+        return Overlap(True, shared)
+    return Overlap(False, shared, "whether the kernel writes it")
+
+
+def _only_writer(facts: Facts, kernel: int) -> bool:
+    """Does the data in this memory come from this kernel, since nothing else can have put any there?"""
+    table = facts.uses.table
+    use = table[kernel]
+    if facts.trace.whole_since or facts.objects.table["host_ptr"][use["memory"]]:
+        return False
+    rows = _of_memory(facts, int(use["memory"]))
+    rows = rows[(table["how"][rows] & WRITE) != 0]
+    functions = {_function(facts, int(row)) for row in rows[(table["how"][rows] & MAY) != 0]}
+    copies = ((table["how"][rows] & MAY) == 0).any()
+    return not copies and functions == {_function(facts, kernel)}
+
+
+@once
+def _by_memory(facts: Facts) -> dict[int, I64]:
+    return {}
+
+
+def _of_memory(facts: Facts, memory: int) -> I64:
+    known = _by_memory(facts)
+    if memory not in known:
+        known[memory] = np.flatnonzero(facts.uses.table["memory"] == memory)
+    return known[memory]
+
+
+# ---- one buffer, several parts ----
+
+
+def _split(facts: Facts, kernel: int, other: int | None) -> bool:
+    """Was the kernel also given this pointer in the other's queue (None: in any), with other numbers or pointers beside it?"""
+    if not _is_kernel(facts, kernel):
+        return False
+    table, queue = facts.uses.table, facts.happens.ops["queue"]
+    use = table[kernel]
+    rows = _of_memory(facts, int(use["memory"]))
+    alike = (table["first"][rows] == use["first"]) & (table["argument"][rows] == use["argument"])
+    if other is not None:
+        alike &= queue[table["op"][rows]] == queue[table["op"][other]]
+    rows = rows[alike & (rows != kernel)]
+    near = np.argsort(np.abs(rows - kernel), kind="stable")[:MOST_COMPARED]
+    mine = _function(facts, kernel)
+    return any(_function(facts, int(r)) == mine and not _same_work(facts, kernel, int(r)) for r in rows[near])
+
+
+def _kernel_row(facts: Facts, row: int) -> int:
+    at = int(facts.uses.table["at"][row])
+    handle = np.array([facts.trace.record(at)["kernel"]], np.uint64)
+    return int(facts.objects.at(handle, np.array([at], np.int64))[0])
+
+
+def _function(facts: Facts, row: int) -> int:
+    return int(facts.kernels.functions(np.array([_kernel_row(facts, row)]))[0])
+
+
+def _same_work(facts: Facts, first: int, second: int) -> bool:
+    """Were two launches of a kernel given the same, up to numbers that cannot say where to work?"""
+    trace = facts.trace
+    one, two = (int(facts.uses.table["at"][row]) for row in (first, second))
+    if one == two:
+        return True
+    words = [{k: v for k, v in trace.record(at).items() if k not in PLACES} for at in (one, two)]
+    if words[0] != words[1] or _other_parts(facts, one) != _other_parts(facts, two):
+        return False
+    info = facts.kernels.info(_kernel_row(facts, first))
+    floats = {i for i, arg in info.args.items() if arg.scalar in FLOATS} if info else set()
+    values = [[a for a in _values(facts, at) if a[0] not in floats] for at in (one, two)]
+    return values[0] == values[1]
+
+
+def _values(facts: Facts, position: int) -> list[tuple[int, int, bytes]]:
+    """(index, first 8 bytes, the rest) of the arguments of a launch or a graph's node."""
+    _, raw = facts.trace.arguments(np.array([position], np.int64))
+    tail = facts.trace.argument_tail(position)
+    return [
+        (
+            int(a["index"]),
+            int(a["value"]),
+            tail[int(a["tail"]) : int(a["tail"]) + int(a["size"])] if a["size"] > 8 else b"",
+        )
+        for a in raw
+    ]
+
+
+def _other_parts(facts: Facts, position: int) -> dict[int, bytes]:
+    """What a launch was given beside its arguments and its wait list: where in its range it begins."""
+    parts, info = facts.trace.parts(position), facts.trace.info(position)
+    known = {facts.trace.schema.parts[name] for name in ("arguments", "argument_tail")}
+    known |= {number for number, _ in info.arrays.values()}
+    return {number: data for number, data in parts.items() if number not in known}
+
+
+def writes(how: int) -> str:
+    """ "reads", "writes", "may write" for a use."""
+    if how & MAY:
+        return "may write" if how & WRITE else "reads"
+    return "writes" if how & WRITE else "reads" if how & READ else "uses"

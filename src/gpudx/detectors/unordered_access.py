@@ -1,0 +1,173 @@
+"""Two operations use one buffer, one of them writes, and nothing orders them.
+
+Operations of different queues, and of one queue that is out of order, run when the device has room. Without an event,
+a barrier or a wait of the host between them, either may come first, or both at once: the result is right most of the
+time, and wrong on another device, under load, or once a kernel gets slower. Tools that wait after each launch hide it.
+
+Example: the kernel may run before the copy has arrived.
+
+    cudaMemcpyAsync(d, h, n, cudaMemcpyHostToDevice, copies);
+    scale<<<blocks, 256, 0, compute>>>(d, n);
+
+Mend it with an event between them (CUDA), or by passing the first command's event in the second's wait list (OpenCL):
+
+    cudaEventRecord(e, copies);
+    cudaStreamWaitEvent(compute, e);
+
+Streams that were made with cudaStreamNonBlocking do not wait for the default stream, nor it for them.
+
+Told as an error only where both surely touch the same bytes: copies and fills by their ranges, and a copy of a whole
+buffer against a kernel that was given it. Told as a warning where it is not known how much of it a kernel touches, or
+whether it writes. Silent are pointers into different parts of one allocation, and kernels that are given one pointer in
+several queues with different numbers or pointers beside it, as programs do that split a buffer. Nothing is told of
+host memory, of shared virtual memory, of pointers inside structures, of memory that kernels use as a lock, nor where an
+order cannot be seen: values in memory, semaphores, host functions and callbacks, calls that the record has lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gpudx.detectors import Run
+from gpudx.detectors._groups import MOST
+from gpudx.detectors._overlaps import Overlap, overlap, writes
+from gpudx.detectors._words import argument
+from gpudx.facts import Facts
+from gpudx.facts.conflicts import Conflict
+from gpudx.facts.uses import ALL
+from gpudx.model import Evidence, Finding, Severity, Site
+from gpudx.words import plural
+
+ID = "unordered-access"
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding per memory and pair of call sites; repeats are counted."""
+    told = 0
+    for conflict in facts.conflicts.found:
+        finding = _judge(facts, run, conflict)
+        if finding is not None:
+            yield finding
+            told += 1
+        if told == MOST:
+            return
+
+
+def _judge(facts: Facts, run: Run, conflict: Conflict) -> Finding | None:
+    """The first of the pairs that are known to meet."""
+    for first, second in conflict.pairs:
+        met = overlap(facts, first, second)
+        if met is not None:
+            return _finding(facts, run, conflict, first, second, met)
+    return None
+
+
+def _severity(run: Run, met: Overlap) -> Severity:
+    return "error" if met.certain or (run.failed and met.bytes) else "warning"
+
+
+def _finding(facts: Facts, run: Run, conflict: Conflict, first: int, second: int, met: Overlap) -> Finding:
+    table, happens = facts.uses.table, facts.happens
+    ops = [int(table["op"][row]) for row in (first, second)]
+    sites = [_site(facts, row) for row in (first, second)]
+    edge = happens.missing_edge(*ops)
+    queues = [happens.queues.label(int(happens.ops["queue"][op])) for op in ops]
+    label = facts.objects.label(conflict.memory)
+    return Finding(
+        id=ID,
+        severity=_severity(run, met),
+        message=_message(sites, queues, label, happens.apart(*ops), table["how"][first]),
+        evidence=(
+            _evidence(facts, first, sites[0], queues[0]),
+            _evidence(facts, second, sites[1], queues[1]),
+            _no_edge(facts, ops, queues),
+            *([Evidence(f"not known: {met.doubt}")] if met.doubt else []),
+            Evidence(f"what would order them: {edge.line}"),
+        ),
+        site=sites[1],
+        others=(sites[0],),
+        count=conflict.count,
+        allocation=label,
+        causes=(ID,),
+        facts=tuple((f"{name}{n}", str(value)) for n, s in enumerate(sites) for name, value in _lasting(s)),
+        details=_details(facts, conflict, met, queues, edge.line),
+    )
+
+
+def _lasting(site: Site) -> list[tuple[str, str | int | None]]:
+    return [("call", site.call), ("kernel", site.kernel), ("argument", site.argument)]
+
+
+def _details(
+    facts: Facts, conflict: Conflict, met: Overlap, queues: list[str], line: str
+) -> dict[str, str | int | float | bool | None]:
+    return {
+        "bytes": met.bytes or None,
+        "certain": met.certain,
+        "first_queue": queues[0],
+        "second_queue": queues[1],
+        "missing_edge": line,
+        "state": "live",
+        "allocation_size": int(facts.objects.table["size"][conflict.memory]),
+    }
+
+
+def _site(facts: Facts, row: int) -> Site:
+    use = facts.uses.table[row]
+    index = int(use["argument"]) if int(use["node"]) < 0 and int(use["argument"]) >= 0 else None
+    return facts.sites.at(int(facts.happens.ops["position"][use["op"]]), argument=index)
+
+
+def _message(sites: list[Site], queues: list[str], label: str, apart: bool, how: int) -> str:
+    doing = {"writes": "writing", "may write": "writing", "reads": "reading"}[writes(int(how))]
+    why = "one of them does not synchronise with the default queue" if apart else "nothing makes it wait"
+    return (
+        f"{_called(sites[1])} in {queues[1]} uses {label} while {_called(sites[0])} in {queues[0]} may still be {doing} it: "
+        f"{why}."
+    )
+
+
+def _called(site: Site) -> str:
+    kernel = f" of kernel {site.kernel}" if site.kernel else ""
+    return f"{site.call}{kernel} (call {site.number})"
+
+
+def _evidence(facts: Facts, row: int, site: Site, queue: str) -> Evidence:
+    use = facts.uses.table[row]
+    label, verb = facts.objects.label(int(use["memory"])), writes(int(use["how"]))
+    return Evidence(
+        f"{_who(facts, row)} {verb} {_where(facts, row, label)}, in {queue}, thread {site.tid}", (site.number,)
+    )
+
+
+def _who(facts: Facts, row: int) -> str:
+    use = facts.uses.table[row]
+    if int(use["node"]) < 0:
+        return "the call"
+    return f"{facts.trace.info(int(use['at'])).name.removeprefix('note_graph_')} in the graph"
+
+
+def _where(facts: Facts, row: int, label: str) -> str:
+    use = facts.uses.table[row]
+    if int(use["argument"]) >= 0:
+        handle = facts.trace.record(int(use["at"]))["kernel"]
+        kernel = facts.objects.at(np.array([handle], np.uint64), np.array([use["at"]], np.int64))
+        offset = f" at byte {int(use['first']):,}" if use["first"] else ""
+        return f"{label}{offset}, given as {argument(facts, int(kernel[0]), int(use['argument']))}"
+    size = plural(int(use["end"] - use["first"]), "byte")
+    part = f"{size} of {label}" if int(use["reach"]) == ALL else f"parts of {size} of {label}"
+    return f"{part} at byte {int(use['first']):,}" if use["first"] else part
+
+
+def _no_edge(facts: Facts, ops: list[int], queues: list[str]) -> Evidence:
+    happens = facts.happens
+    calls = tuple(int(happens.ops["position"][op]) + 1 for op in ops)
+    if queues[0] == queues[1]:
+        return Evidence(f"{queues[0]} is out of order: only events, barriers and waits order its commands", calls)
+    if happens.apart(*ops):
+        return Evidence(
+            "a non-blocking queue is not ordered with the default queue, and no event or wait orders them", calls
+        )
+    return Evidence(f"no event, barrier or wait of the host lets {queues[1]} come after {queues[0]} here", calls)
