@@ -128,3 +128,31 @@ def test_a_released_buffer_lives_until_its_commands_are_done(world: Make, look: 
     process.launch(kernel, (64,))
     process.release(buffer)
     assert not of(look(process))
+
+
+# ---- before the allocation ----
+
+
+def early(found: list[Finding]) -> list[Finding]:
+    return [f for f in found if f.id == "use-before-allocation"]
+
+
+def test_a_use_in_a_stream_that_does_not_know_of_the_allocation(cuda: CudaWorld, look: Look) -> None:
+    first, second, kernel = stream(cuda), stream(cuda), cuda.kernel(SCALE, [8, 4])
+    memory = pooled(cuda, first)
+    use = cuda.launch(kernel, [memory, 128], queue=second)
+    (one,) = early(look(cuda))
+    assert one.severity == "error" and one.site is not None and one.site.number == use + 1
+    assert "Kernel scale" in one.message and "record an event in queue #2" in one.message
+
+
+@pytest.mark.parametrize("how", ["same stream", "event", "waited"])
+def test_a_use_after_the_allocation_is_silent(cuda: CudaWorld, look: Look, how: str) -> None:
+    first, second, kernel = stream(cuda), stream(cuda), cuda.kernel(SCALE, [8, 4])
+    memory = pooled(cuda, first)
+    if how == "event":
+        hand_over(cuda, first, second)
+    if how == "waited":
+        cuda.call("cuStreamSynchronize", queue=first)
+    cuda.launch(kernel, [memory, 128], queue=first if how == "same stream" else second)
+    assert not early(look(cuda))

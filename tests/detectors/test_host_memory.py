@@ -79,6 +79,11 @@ def test_a_copy_that_was_waited_for_is_silent(world: Make, look: Look) -> None:
     assert not of(look(process))
 
 
+def test_launches_do_not_pay_for_it(world: Make) -> None:
+    noting = {c.does for c in world().schema.calls if ("stack", "stack") in c.fields}
+    assert noting == {"wait", "copy", "map"}
+
+
 # ---- ordinary memory that another copy works on ----
 
 
@@ -103,6 +108,15 @@ def test_copies_that_do_not_meet_are_silent(world: Make, look: Look, how: str) -
     queue = process.queue if how == "one queue" else second
     ptr = 0x5040 if how == "apart" else 0x5000
     process.call(name, queue=queue, buffer=process.buffer(64), ptr=ptr, size=64)
+    assert not of(look(process))
+
+
+def test_rectangles_of_one_array_are_silent(world: Make, look: Look) -> None:
+    """They may be different parts of it."""
+    process = world()
+    second = process.create("clCreateCommandQueue", context=process.context, device=process.device)
+    for queue in (process.queue, second):
+        process.call("clEnqueueReadBufferRect", queue=queue, buffer=process.buffer(64), ptr=0x5000)
     assert not of(look(process))
 
 

@@ -23,16 +23,16 @@ def unordered_pairs(facts: Facts) -> I64:
     for step in range(1, NEXT + 1):
         first, second = rows[:-step], rows[step:]
         keep = (area[:-step] == area[step:]) & ~table["blocking"][first] & _conflict(table[first], table[second])
-        first, second = first[keep], second[keep]
-        loose = _loose(facts, table["position"][first], table["position"][second])
-        found.append(np.stack([first, table["position"][second]], axis=1)[loose])
+        if keep.any():
+            first, second = first[keep], table["position"][second[keep]]
+            found.append(np.stack([first, second], axis=1)[_loose(facts, table["position"][first], second)])
     return np.concatenate(found)
 
 
 def _by_area(facts: Facts) -> tuple[I64, I64]:
     """Rows of ordinary memory, and the area of each: stretches that touch are one. By area and time."""
     table = facts.host_copies.table
-    rows = np.flatnonzero(table["object"] < 0)
+    rows = np.flatnonzero((table["object"] < 0) & (table["size"] > 0))
     rows = rows[np.argsort(table["address"][rows], kind="stable")]
     reach = np.maximum.accumulate(table["address"][rows] + table["size"][rows])
     area = np.cumsum(np.append(np.zeros(min(len(rows), 1)), table["address"][rows][1:] >= reach[:-1])).astype(np.int64)

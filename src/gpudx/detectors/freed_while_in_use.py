@@ -48,8 +48,9 @@ SHARED = KINDS.index("svm")
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per place that frees and place that uses; repeats are counted."""
-    table = uses(facts)
-    rows = _open_uses(facts)
+    if not _unwaited(facts).any():
+        return
+    table, rows = uses(facts), _open_uses(facts)
     callers = facts.trace.column("caller")
     died = facts.objects.table["died"][table["object"][rows]]
     used = table["position"][rows]
@@ -57,14 +58,20 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
         yield _finding(facts, int(part[-1]), len(np.unique(table["position"][part])))
 
 
+def _unwaited(facts: Facts) -> NDArray[np.bool_]:
+    """Which objects were freed by a call that does not wait, or need not."""
+    table = facts.objects.table
+    at_once = (table["family"] == POOLED) | (table["kind"] == SHARED) | np.isin(table["family"], HOST)
+    freed: NDArray[np.bool_] = (table["died"] < NEVER) & (table["later"] | at_once)
+    return freed
+
+
 def _open_uses(facts: Facts) -> I64:
-    """The uses that were not known to be over when their memory was freed."""
+    """The uses that were not known to be over when their memory was freed. Copies of host memory are looked at elsewhere."""
     table, objects = uses(facts), facts.objects.table
-    rows = np.flatnonzero(objects["died"][table["object"]] < NEVER) if len(objects) else np.zeros(0, np.int64)
-    obj = table["object"][rows]
-    host = np.isin(objects["family"][obj], HOST) & (table["argument"][rows] >= 0) & ~table["inside"][rows]
-    at_once = (objects["family"][obj] == POOLED) | (objects["kind"][obj] == SHARED) | host
-    rows = rows[objects["later"][obj] | at_once]
+    rows = np.flatnonzero(_unwaited(facts)[table["object"]])
+    sure = (table["argument"][rows] >= 0) & ~table["inside"][rows]
+    rows = rows[sure | ~np.isin(objects["family"][table["object"][rows]], HOST)]
     work = facts.happens.op_at(table["position"][rows])
     rows, work = rows[work >= 0], work[work >= 0]
     return rows[~_over(facts, work, objects["died"][table["object"][rows]], objects["later"][table["object"][rows]])]

@@ -59,6 +59,8 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 
 def _still_open(facts: Facts, pairs: I64) -> I64:
     """Those of the (row, later position) whose copy nothing had waited for by then."""
+    if not len(pairs):
+        return pairs
     table = facts.host_copies.table[pairs[:, 0]]
     copies = facts.happens.op_at(table["position"])
     known = copies >= 0
@@ -86,10 +88,10 @@ def _does(facts: Facts, row: int) -> str:
 
 def _returned(facts: Facts, row: int, later: int, count: int) -> Finding:
     entry = facts.host_copies.table[row]
-    size = plural(int(entry["size"]), "byte")
+    size = f"{plural(int(entry['size']), 'byte')} of " if entry["size"] else ""
     copy, other = sites_of(facts, [int(entry["position"]), later])
     message = (
-        f"{copy.call} (call {copy.number}) may {_does(facts, row)} {size} of a local variable whose function had returned by "
+        f"{copy.call} (call {copy.number}) may {_does(facts, row)} {size}a local variable whose function had returned by "
         f"call {other.number} ({other.call}), before anything waited for the copy: wait for it in that function, or block."
     )
     evidence = (

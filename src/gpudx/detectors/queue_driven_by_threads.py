@@ -37,26 +37,36 @@ I64 = NDArray[np.int64]
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per two places of the program; repeats are counted."""
     pairs = _pairs(facts)
+    if not len(pairs):
+        return
     callers = facts.trace.column("caller")[uses(facts)["position"][pairs]].view(np.int64)
     for part in groups(np.arange(len(pairs)), callers.min(axis=1), callers.max(axis=1)):
         yield _finding(facts, pairs[part[0]], len(part))
 
 
-def _shared(facts: Facts) -> I64:
-    """Uses in queues that several threads gave work to, by queue, memory and time."""
-    table, ops = uses(facts), facts.happens.ops
-    low, high = (np.full(len(facts.happens.queues) if len(ops) else 0, n, np.int64) for n in (1 << 40, -1))
-    np.minimum.at(low, ops["queue"], ops["tid"].astype(np.int64))
-    np.maximum.at(high, ops["queue"], ops["tid"].astype(np.int64))
+def _shared(facts: Facts) -> NDArray[np.bool_]:
+    """Which queues several threads gave work to."""
+    ops = facts.happens.ops
+    low, high = (np.full(len(facts.happens.queues), n, np.int64) for n in (1 << 40, -1))
+    np.minimum.at(low, ops["queue"], ops["tid"])
+    np.maximum.at(high, ops["queue"], ops["tid"])
+    return low < high
+
+
+def _uses(facts: Facts, shared: NDArray[np.bool_]) -> I64:
+    """Uses in such queues, by queue, memory and time."""
+    table, queue = uses(facts), np.append(facts.happens.ops["queue"], -1)
     rows = np.flatnonzero((work(facts) >= 0) & ~table["vague"])
-    rows = rows[(low < high)[ops["queue"][work(facts)[rows]]]] if len(ops) else rows[:0]
-    order = np.lexsort((table["position"][rows], table["object"][rows], ops["queue"][work(facts)[rows]]))
-    return rows[order]
+    rows = rows[shared[queue[work(facts)[rows]]]]
+    return rows[np.lexsort((table["position"][rows], table["object"][rows], queue[work(facts)[rows]]))]
 
 
 def _pairs(facts: Facts) -> I64:
     """Two uses of one memory in one queue by two threads, whose calls overlapped, one of them writing."""
-    table, rows = uses(facts), _shared(facts)
+    shared = _shared(facts)
+    if not shared.any():
+        return np.zeros((0, 2), np.int64)
+    table, rows = uses(facts), _uses(facts, shared)
     ops, position = facts.happens.ops[work(facts)[rows]], table["position"][rows]
     begin, end = facts.trace.column("begin", position), facts.trace.column("end", position)
     found = [np.zeros((0, 2), np.int64)]

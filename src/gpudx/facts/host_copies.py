@@ -36,6 +36,7 @@ DTYPE = np.dtype(
 class HostCopies:
     """One row per stretch of host memory, by position.
 
+    size     bytes, 0 where the call tells rows and columns instead
     how      READ or WRITE: what the copy does to the host's memory
     object   the allocation or registration that it lies in, -1 for ordinary memory
     blocking the call returned only when the copy was done
@@ -76,7 +77,7 @@ class HostCopies:
         table = np.zeros(len(positions), DTYPE)
         table["position"], table["object"], table["how"] = positions, -1, WRITE if info.reads else READ
         table["address"] = self._trace.field(info, info.host, positions)
-        table["size"] = np.maximum(self._trace.field(info, "size", positions), 1)  # of images only the first byte
+        table["size"] = self._trace.field(info, "size", positions)
         table["blocking"] = self._trace.field(info, "blocking", positions) != 0
         table["stack"], table["event"] = (self._trace.field(info, name, positions) for name in ("stack", "event"))
         return table[table["address"] != 0]
