@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 UNORDERED = "unordered-access"
 FREED = "freed-while-in-use"
+EARLY = "use-before-allocation"
 HOST = "host-memory-changed-under-copy"
 UNRECORDED = "wait-for-unrecorded-event"
 STALE_GRAPH = "graph-replay-stale"
 THREADS = "queue-driven-by-threads"
-JUDGED = (UNORDERED, FREED, HOST, UNRECORDED, "wait-for-replaced-event", STALE_GRAPH, THREADS)
+JUDGED = (UNORDERED, FREED, EARLY, HOST, UNRECORDED, "wait-for-replaced-event", STALE_GRAPH, THREADS)
 
 # ---- the rules: pages of the CUDA driver API reference, sections of the OpenCL 3.0 API specification ----
 
@@ -156,7 +157,7 @@ STREAM_CASES = _cases(
 MEMORY_CASES = _cases(
     "cuda_memory",
     ("free-on-other-stream", FREED, _at(f"{ADD} 2", "cuMemFreeAsync"), M, B_TO_A, ALLOCATOR),
-    ("use-before-allocation", (UNORDERED, FREED), _at("cuMemAllocAsync", ADD), M, A_TO_B, ALLOCATOR),
+    ("use-before-allocation", (EARLY, UNORDERED), _at("cuMemAllocAsync", ADD), M, A_TO_B, ALLOCATOR),
     ("plain-free", FREED, _at(ADD, "cuMemFree_v2"), M, "cuStreamSynchronize(a);", FREE),
     ("pinned-rewritten", (HOST, UNORDERED), _at(UP, DOWN), IN, A_TO_B, HOST_SYNC),
     ("pinned-read-early", (HOST, UNORDERED), _at(DOWN, UP), BACK, "cuStreamSynchronize(a);", HOST_SYNC),
