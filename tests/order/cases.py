@@ -225,10 +225,16 @@ CASES = [*STREAM_CASES, *MEMORY_CASES, *GRAPH_CASES, *THREAD_CASES, *QUEUE_CASES
 CORRECT = [
     *(
         ("cuda_correct", mode)
-        for mode in "pipeline fork-join short-events allocator graph default-streams pool host-waits".split()
+        for mode in (
+            "pipeline fork-join short-events short-streams short-memory readers allocator graph default-streams pool "
+            "thread-defaults host-waits"
+        ).split()
     ),
     *(
         ("opencl_correct", mode)
-        for mode in "pipeline graph fork-join later-event released-early maps halves one-place start-signal".split()
+        for mode in (
+            "pipeline graph fork-join later-event released-early maps halves one-place start-signal marker-joins "
+            "callback callback-wakes-host"
+        ).split()
     ),
 ]

@@ -100,6 +100,52 @@ static void short_events(void)
     }
 }
 
+/* ---- streams and memory made anew in every round: handles and addresses come again ---- */
+
+static void short_streams(void)
+{
+    for (int i = 0; i < FRAMES; i++) {
+        CUstream queue;
+        CHECK(cuStreamCreate(&queue, CU_STREAM_NON_BLOCKING));
+        order(b, queue, other);
+        CHECK(cuMemcpyHtoDAsync_v2(x, in, BYTES, queue));
+        order(queue, b, done);
+        CHECK(cuStreamDestroy_v2(queue));
+        add(b, x, ones, y);
+    }
+}
+
+static void short_memory(void)
+{
+    for (int i = 0; i < FRAMES; i++) {
+        CUdeviceptr m;
+        CUstream queue = i % 2 ? a : b;
+        CHECK(cuMemAlloc_v2(&m, M_BYTES));
+        add(queue, ones, ones, m);
+        add(queue, m, ones, i % 2 ? y : z);
+        CHECK(cuStreamSynchronize(queue));
+        CHECK(cuMemFree_v2(m));
+    }
+}
+
+/* ---- one event for many readers in turn; the writer waits for each of them ---- */
+
+static void readers(void)
+{
+    CUstream all[] = { a, b, c };
+    CUdeviceptr outs[] = { y, z, w };
+    for (int i = 0; i < FRAMES; i++) {
+        CUstream writer = all[i % 3];
+        CHECK(cuMemcpyHtoDAsync_v2(x, in, BYTES, writer));
+        CHECK(cuEventRecord(done, writer));
+        for (int k = 0; k < 3; k++) {
+            CHECK(cuStreamWaitEvent(all[k], done, 0));
+            add(all[k], x, ones, outs[k]);
+            order(all[k], all[(i + 1) % 3], other);
+        }
+    }
+}
+
 /* ---- the allocator of streams: freed where it was made, where it was used last, and addresses that come again ---- */
 
 static void allocator(void)
@@ -215,6 +261,30 @@ static void pool(void)
     CHECK(cuMemFree_v2(all));
 }
 
+/* ---- each thread in its own default stream; the legacy default stream waits for all of them ---- */
+
+static void *work_by_default(void *given)
+{
+    struct worker *me = given;
+    CHECK(cuCtxSetCurrent(context));
+    for (int i = 0; i < FRAMES; i++) {
+        CHECK(cuMemcpyHtoDAsync_v2(me->part, in, BYTES, PER_THREAD));
+        add(PER_THREAD, me->part, ones, me->part);
+    }
+    return NULL;
+}
+
+static void thread_defaults(void)
+{
+    struct worker workers[] = { { .part = x }, { .part = z }, { .part = w } };
+    for (int i = 0; i < WORKERS; i++)
+        pthread_create(&workers[i].thread, NULL, work_by_default, &workers[i]);
+    for (int i = 0; i < WORKERS; i++)
+        pthread_join(workers[i].thread, NULL);
+    add(LEGACY, x, z, y);
+    add(LEGACY, y, w, y);
+}
+
 /* ---- the host waits, in every way it can, and then gives work to another stream ---- */
 
 static void host_waits(void)
@@ -243,10 +313,14 @@ int main(int argc, char **argv)
         { "pipeline", pipeline, 7 },
         { "fork-join", fork_join, 6 },
         { "short-events", short_events, 3 },
+        { "short-streams", short_streams, 3 },
+        { "short-memory", short_memory, 3 },
+        { "readers", readers, 3 },
         { "allocator", allocator, 3 },
         { "graph", graph, 3 },
         { "default-streams", default_streams, 6 },
         { "pool", pool, 7 },
+        { "thread-defaults", thread_defaults, 9 },
         { "host-waits", host_waits, 3 },
         { NULL, NULL, 0 },
     };

@@ -1,6 +1,8 @@
 /* Correct programs of ordinary life: nothing here is a fault, and each checks its own result. */
 #include "planted_opencl.h"
 
+#include <semaphore.h>
+
 enum { FRAMES = 12, SLOTS = 2 };
 
 static void release(cl_event *event)
@@ -217,6 +219,69 @@ static void start_signal(void)
     result = w;
 }
 
+/* ---- a marker that waits for two queues stands for both ---- */
+
+static void marker_joins(void)
+{
+    for (int i = 0; i < FRAMES; i++) {
+        cl_event filled[2], both, computed;
+        fill(a, x, 2, &filled[0]);
+        fill(b, z, 3, &filled[1]);
+        CHECK(clFlush(a));
+        CHECK(clFlush(b));
+        CHECK(clEnqueueMarkerWithWaitList(loose, 2, filled, &both));
+        CHECK(clFlush(loose));
+        add(c, x, z, y, 1, &both, &computed);
+        CHECK(clFlush(c));
+        CHECK(clEnqueueBarrierWithWaitList(a, 1, &computed, NULL));
+        CHECK(clEnqueueBarrierWithWaitList(b, 1, &computed, NULL));
+        release(&filled[0]), release(&filled[1]), release(&both), release(&computed);
+    }
+}
+
+/* ---- a callback of the writer's event lets the reader go: the host orders them, without a wait ---- */
+
+static void let_go(cl_event event, cl_int status, void *given)
+{
+    (void)event;
+    check(status, "the writer");
+    CHECK(clSetUserEventStatus(given, CL_COMPLETE));
+}
+
+static void callback(void)
+{
+    cl_int status;
+    cl_event go = clCreateUserEvent(context, &status), computed;
+    check(status, "clCreateUserEvent");
+    add(b, x, ones, y, 1, &go, NULL);
+    add(a, ones, ones, x, 0, NULL, &computed);
+    CHECK(clSetEventCallback(computed, CL_COMPLETE, let_go, go));
+    CHECK(clFlush(a));
+    CHECK(clFinish(b));
+    release(&go), release(&computed);
+}
+
+static void wake(cl_event event, cl_int status, void *given)
+{
+    (void)event;
+    check(status, "the writer");
+    sem_post(given);
+}
+
+/* The same, but the callback wakes the host, which gives the reader to its queue. */
+static void callback_wakes_host(void)
+{
+    cl_event computed;
+    sem_t reached;
+    sem_init(&reached, 0, 0);
+    add(a, ones, ones, x, 0, NULL, &computed);
+    CHECK(clSetEventCallback(computed, CL_COMPLETE, wake, &reached));
+    CHECK(clFlush(a));
+    sem_wait(&reached);
+    add(b, x, ones, y, 0, NULL, NULL);
+    release(&computed);
+}
+
 int main(int argc, char **argv)
 {
     const struct mode modes[] = {
@@ -229,6 +294,9 @@ int main(int argc, char **argv)
         { "halves", halves, 3 },
         { "one-place", one_place, 3 },
         { "start-signal", start_signal, 5 },
+        { "marker-joins", marker_joins, 5 },
+        { "callback", callback, 3 },
+        { "callback-wakes-host", callback_wakes_host, 3 },
         { NULL, NULL, 0 },
     };
     return play(modes, argc, argv);
