@@ -27,13 +27,17 @@ class Cuda(CudaWorld):
         self.a, self.b = (self.create("cuStreamCreate", flags=1) for _ in range(2))
         self.c = self.create("cuStreamCreate", flags=0)
         self.create("cuMemAllocHost_v2", result=PINNED, size=1 << 20)
+        self.downs = 0
         self.scale, self.copy = self.kernel(SCALE, [8, 4]), self.kernel(COPY, [8, 8, 4])
 
     def up(self, dst: int, queue: int, size: int = SIZE) -> int:
         return self.call("cuMemcpyHtoDAsync_v2", dst=dst, src=PINNED, size=size, queue=queue)
 
-    def down(self, src: int, queue: int, size: int = SIZE) -> int:
-        return self.call("cuMemcpyDtoHAsync_v2", dst=PINNED, src=src, size=size, queue=queue)
+    def down(self, src: int, queue: int, size: int = SIZE, dst: int = 0) -> int:
+        """To a place of its own, if none is given."""
+        self.downs += 1
+        target = dst or PINNED + (self.downs << 14)
+        return self.call("cuMemcpyDtoHAsync_v2", dst=target, src=src, size=size, queue=queue)
 
     def run(self, memory: int, queue: int, number: int = 1024, **more: Any) -> int:
         return self.launch(self.scale, [memory, number], queue=queue, **more)
@@ -224,18 +228,50 @@ def test_graph_and_copy(cuda: Cuda, look: Look, edge: bool) -> None:
         assert any("kernel in the graph may write memory #2" in e.text for e in found[0].evidence)
 
 
-def test_one_graph_in_two_streams(cuda: Cuda, look: Look) -> None:
-    graph = cuda.graph(cuda.scale, [cuda.alloc(SIZE), 8])
-    for queue in (cuda.a, cuda.b):
+@pytest.mark.parametrize("graphs", [1, 2])
+def test_graphs_in_two_streams(cuda: Cuda, look: Look, graphs: int) -> None:
+    """Launches of one instantiated graph wait for each other, those of two do not."""
+    memory = cuda.alloc(SIZE)
+    made = [cuda.graph(cuda.scale, [memory, 8]) for _ in range(graphs)]
+    for graph, queue in zip((made[0], made[-1]), (cuda.a, cuda.b), strict=True):
         cuda.call("cuGraphLaunch", graph_exec=graph, queue=queue)
-    assert only(look(cuda)).severity == "warning"
+    assert [f.severity for f in told(look(cuda))] == ["warning"] * (graphs - 1)
 
 
-def test_pinned_memory_is_not_judged_here(cuda: Cuda, look: Look) -> None:
+@pytest.mark.parametrize("edge", [False, True])
+def test_pinned_memory_between_copies(cuda: Cuda, look: Look, edge: bool) -> None:
     one, two = cuda.alloc(SIZE), cuda.alloc(SIZE)
     cuda.up(one, cuda.a)
-    cuda.down(two, cuda.b)
+    if edge:
+        cuda.edge(cuda.a, cuda.b)
+    cuda.down(two, cuda.b, dst=PINNED)
+    assert [(f.severity, f.allocation) for f in told(look(cuda))] == [("error", "memory #1")] * (not edge)
+
+
+def test_pinned_memory_of_kernels_is_not_judged(cuda: Cuda, look: Look) -> None:
+    cuda.run(PINNED, cuda.a)
+    cuda.down(cuda.alloc(SIZE), cuda.b, dst=PINNED)
     assert not told(look(cuda))
+
+
+@pytest.mark.parametrize("edge", [False, True])
+def test_memory_is_used_before_it_is_there(cuda: Cuda, look: Look, edge: bool) -> None:
+    memory = cuda.create("cuMemAllocAsync", result=0x7E0000000000, size=SIZE, queue=cuda.a)
+    if edge:
+        cuda.edge(cuda.a, cuda.b)
+    cuda.run(memory, cuda.b)
+    found = told(look(cuda))
+    assert bool(found) is not edge
+    if found:
+        assert found[0].severity == "error" and "may still be making it" in found[0].message
+
+
+def test_one_output_of_two_launches(cuda: Cuda, look: Look) -> None:
+    """The only memory that the kernel may write is the same, whatever it reads."""
+    out, inputs = cuda.alloc(SIZE), [cuda.alloc(SIZE), cuda.alloc(SIZE)]
+    for queue, source in zip((cuda.a, cuda.b), inputs, strict=True):
+        cuda.launch(cuda.copy, [out, source, 8], queue=queue)
+    assert only(look(cuda)).severity == "warning"
 
 
 # ---- OpenCL ----

@@ -367,6 +367,14 @@ def test_free_waits_and_allocation_does_not(streams: Streams, facts: Make) -> No
     assert not ordered(happens, first, between) and ordered(happens, first, second)
 
 
+def test_free_of_memory_from_a_pool_does_not_wait(streams: Streams, facts: Make) -> None:
+    memory = streams.world.create("cuMemAllocAsync", result=0x7E0000000000, size=512, queue=streams.stream["c"])
+    first = streams.run("a")
+    streams.world.free(memory)
+    second = streams.run("b")
+    assert not ordered(facts(streams.world).happens, first, second)
+
+
 def test_memory_in_stream_order_is_an_operation(streams: Streams, facts: Make) -> None:
     world, a = streams.world, streams.stream["a"]
     memory = world.create("cuMemAllocAsync", result=0x7E0000000000, size=512, queue=a)
@@ -383,6 +391,16 @@ def test_graph_launch_is_an_operation(streams: Streams, facts: Make) -> None:
     same, other = streams.run("a"), streams.run("b")
     happens = facts(streams.world).happens
     assert ordered(happens, launch, same) and not ordered(happens, launch, other)
+
+
+def test_launches_of_one_graph_wait_for_each_other(streams: Streams, facts: Make) -> None:
+    one, two = (streams.world.graph(streams.kernel, [streams.memory, 8]) for _ in range(2))
+    launches = [
+        streams.world.call("cuGraphLaunch", graph_exec=graph, queue=streams.stream[name])
+        for graph, name in ((one, "a"), (one, "b"), (two, "c"))
+    ]
+    happens = facts(streams.world).happens
+    assert ordered(happens, *launches[:2]) and not ordered(happens, launches[0], launches[2])
 
 
 def test_threads_know_what_others_waited_for_by_time(streams: Streams, facts: Make) -> None:

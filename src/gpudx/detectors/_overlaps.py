@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from gpudx.detectors._once import once
 from gpudx.facts import Facts
 from gpudx.facts.accesses import MAY, READ, WRITE
-from gpudx.facts.uses import ALL, FROM, WITHIN
+from gpudx.facts.kernels import KernelInfo
+from gpudx.facts.uses import ALL, FROM, MAKES, WITHIN
 
 I64 = NDArray[np.int64]
 FLOATS = ("float", "double", "half")
@@ -122,7 +123,7 @@ def _only_writer(facts: Facts, kernel: int) -> bool:
     if facts.trace.whole_since or facts.objects.table["host_ptr"][use["memory"]]:
         return False
     rows = _of_memory(facts, int(use["memory"]))
-    rows = rows[(table["how"][rows] & WRITE) != 0]
+    rows = rows[(table["how"][rows] & (WRITE | MAKES)) == WRITE]
     functions = {_function(facts, int(row)) for row in rows[(table["how"][rows] & MAY) != 0]}
     copies = ((table["how"][rows] & MAY) == 0).any()
     return not copies and functions == {_function(facts, kernel)}
@@ -170,7 +171,8 @@ def _function(facts: Facts, row: int) -> int:
 
 
 def _same_work(facts: Facts, first: int, second: int) -> bool:
-    """Were two launches of a kernel given the same, up to numbers that cannot say where to work?"""
+    """Were two launches of a kernel given the same, up to what cannot say where to work: numbers that are no whole ones,
+    and where the shared memory is all that it may write, its inputs?"""
     trace = facts.trace
     one, two = (int(facts.uses.table["at"][row]) for row in (first, second))
     if one == two:
@@ -179,9 +181,17 @@ def _same_work(facts: Facts, first: int, second: int) -> bool:
     if words[0] != words[1] or _other_parts(facts, one) != _other_parts(facts, two):
         return False
     info = facts.kernels.info(_kernel_row(facts, first))
-    floats = {i for i, arg in info.args.items() if arg.scalar in FLOATS} if info else set()
-    values = [[a for a in _values(facts, at) if a[0] not in floats] for at in (one, two)]
+    idle = _idle(info, int(facts.uses.table["argument"][first])) if info else set()
+    values = [[a for a in _values(facts, at) if a[0] not in idle] for at in (one, two)]
     return values[0] == values[1]
+
+
+def _idle(info: KernelInfo, shared: int) -> set[int]:
+    """Arguments that cannot say where in the shared memory a kernel works."""
+    idle = {i for i, arg in info.args.items() if arg.scalar in FLOATS and "*" not in arg.type}
+    written = {i for i, arg in info.args.items() if arg.is_memory and not arg.read_only}
+    inputs = {i for i, arg in info.args.items() if arg.is_memory and arg.read_only}
+    return idle | (inputs if written == {shared} else set())
 
 
 def _values(facts: Facts, position: int) -> list[tuple[int, int, bytes]]:
@@ -207,7 +217,9 @@ def _other_parts(facts: Facts, position: int) -> dict[int, bytes]:
 
 
 def writes(how: int) -> str:
-    """ "reads", "writes", "may write" for a use."""
+    """ "reads", "writes", "may write", "makes" for a use."""
+    if how & MAKES:
+        return "makes"
     if how & MAY:
         return "may write" if how & WRITE else "reads"
     return "writes" if how & WRITE else "reads" if how & READ else "uses"

@@ -19,9 +19,9 @@ Streams that were made with cudaStreamNonBlocking do not wait for the default st
 Told as an error only where both surely touch the same bytes: copies and fills by their ranges, and a copy of a whole
 buffer against a kernel that was given it. Told as a warning where it is not known how much of it a kernel touches, or
 whether it writes. Silent are pointers into different parts of one allocation, and kernels that are given one pointer in
-several queues with different numbers or pointers beside it, as programs do that split a buffer. Nothing is told of
-host memory, of shared virtual memory, of pointers inside structures, of memory that kernels use as a lock, nor where an
-order cannot be seen: values in memory, semaphores, host functions and callbacks, calls that the record has lost.
+several queues with different numbers or pointers beside it, as programs do that split a buffer. Nothing is told of host
+memory that kernels are given, of shared virtual memory, and of pointers inside structures; nor where an order cannot be
+seen: values in memory, semaphores, host functions and callbacks, calls that the record has lost.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _site(facts: Facts, row: int) -> Site:
 
 
 def _message(sites: list[Site], queues: list[str], label: str, apart: bool, how: int) -> str:
-    doing = {"writes": "writing", "may write": "writing", "reads": "reading"}[writes(int(how))]
+    doing = {"may write": "writing", "reads": "reading", "makes": "making"}.get(writes(int(how)), "writing")
     why = "one of them does not synchronise with the default queue" if apart else "nothing makes it wait"
     return (
         f"{_called(sites[1])} in {queues[1]} uses {label} while {_called(sites[0])} in {queues[0]} may still be {doing} it: "

@@ -159,7 +159,7 @@ class Edges:
 
     @cached_property
     def waits(self) -> tuple[I64, I64]:
-        """(operation, what it waits for as of `resolve`), one row per event of each wait list."""
+        """(operation, what it waits for as of `resolve`): one row per event of each wait list, and graphs that run again."""
         table, trace = self._operations.table, self._trace
         rows = np.flatnonzero(table["kind"] == KINDS.index("queue_wait"))
         rows = rows[has_field(trace, "event", table["position"][rows])]
@@ -170,7 +170,21 @@ class Edges:
                 owners.append(mine)
                 events.append(listed)
         owner, event = np.concatenate(owners), np.concatenate(events)
-        return owner, self.resolve(event, table["position"][owner])
+        later, earlier = self._again()
+        target = self.resolve(event, table["position"][owner])
+        return np.concatenate([owner, later]), np.concatenate([target, earlier])
+
+    def _again(self) -> tuple[I64, I64]:
+        """Launches of one instantiated graph come one after the other, in whatever queues (CUDA driver API, cuGraphLaunch):
+        (launch, the one before it in another queue)."""
+        table = self._operations.table
+        rows = np.flatnonzero(table["kind"] == KINDS.index("launch_graph"))
+        position = table["position"][rows]
+        made = self._objects.at(field_of(self._trace, "graph_exec", position), position)
+        order = np.argsort(made, kind="stable")
+        rows, made = rows[order], made[order]
+        same = (made[1:] == made[:-1]) & (made[1:] >= 0) & (table["queue"][rows[1:]] != table["queue"][rows[:-1]])
+        return rows[1:][same], rows[:-1][same]
 
     def _listed(self, info: CallInfo, name: str) -> tuple[I64, U64]:
         """The events in one list of all operations of one kind."""
@@ -318,12 +332,16 @@ class Edges:
         return positions[np.isin(field_of(trace, "what", positions), list(ends))]
 
     def _implied(self) -> list[tuple[I64, I64, I64, I64]]:
-        """Freeing memory and unloading code wait for the device in most cases: taken as if they always did. A plain copy
-        between contexts is serialised with all of their work."""
+        """Freeing memory and unloading code wait for the device in most cases: taken as if they always did. That of memory
+        from a pool does not (CUDA programming guide, "Stream Ordered Memory Allocator"). A plain copy between contexts is
+        serialised with all of their work."""
         trace = self._trace
         calls = [c for c in trace.schema.doing("release", "memory") if set(c.frees) & set(SYNCHRONISING)]
         calls += [c for c in trace.schema.doing("release", "program") if not _counts(c)]
         positions = done(trace, trace.select(tuple(calls)))
+        freed = self._objects.at(field_of(trace, "mem", positions), positions)
+        family = np.append(self._objects.table["family"], 0)[freed]
+        positions = positions[family != FAMILIES.index("async")]
         plain = tuple(c for c in trace.schema.doing("copy") if c.word("dst_context") is not None and not is_queued(c))
         peers = done(trace, trace.select(plain))
         return [

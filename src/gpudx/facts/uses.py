@@ -1,7 +1,8 @@
 """Which operation uses which bytes of which memory: copies, fills, maps, arguments of launches, and what graphs do.
 
-Only memory that several lanes of operations use is looked at: the rest cannot be used without an order. Memory of the
-host, arrays, shared virtual memory, and pointers inside structures are left out.
+Only memory that several lanes of operations use is looked at: the rest cannot be used without an order. Arrays, shared
+virtual memory, and pointers inside structures are left out, and so is memory of the host that kernels are given: programs
+use it to talk to a running kernel. Ordinary host memory has no allocation here.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from gpudx.facts.happens import Happens
 from gpudx.facts.launches import Launches
 from gpudx.facts.memory import Memory
 from gpudx.facts.objects import FAMILIES, HOST_FAMILIES, KINDS, Objects
+from gpudx.facts.operations import KINDS as OPERATIONS
 from gpudx.facts.operations import field_of
 from gpudx.facts.pointers import Pointers
 from gpudx.facts.ranges import Ranges
@@ -31,6 +33,7 @@ Table = NDArray[np.void]
 # How much of its stretch a use touches: all of it; some of it; perhaps some, if the kernel does; or from its beginning on,
 # nobody knows how far.
 ALL, SOME, WITHIN, FROM = range(4)
+MAKES = 8  # beside READ, WRITE and MAY: the memory is there from then on
 LARGEST = 1 << 40  # bytes of one allocation
 HOSTS = [FAMILIES.index(f) for f in HOST_FAMILIES]
 GLOBAL = KINDS.index("global")
@@ -71,7 +74,7 @@ class Uses:
     op           row of Happens.ops
     memory       row of Objects: the whole allocation, never a part of one
     first, end   offsets of the stretch in it
-    how, reach   READ, WRITE, MAY (as of accesses); ALL, SOME, WITHIN, FROM
+    how, reach   READ, WRITE, MAY (as of accesses), MAKES; ALL, SOME, WITHIN, FROM
     argument     of a launch, -1 otherwise
     at           the position of the call; of a graph's node, the record that describes it
     node         the graph's node, else -1
@@ -85,7 +88,7 @@ class Uses:
 
     @cached_property
     def table(self) -> Table:
-        parts = [self._objects(), self._unmaps(), self._copies(), self._pointers()]
+        parts = [self._objects(), self._unmaps(), self._copies(), self._pointers(), self._made()]
         drawn = self._graphs()
         shared = self._shared(parts, drawn)
         parts = [part[np.isin(part["memory"], shared)] for part in parts]
@@ -174,14 +177,24 @@ class Uses:
 
     def _copies(self) -> Table:
         ranges = self._s.ranges
-        good = ranges.live & self._device(ranges.object)
-        table, keep = self._rows(ranges.table["position"], np.where(good, ranges.object, -1))
+        table, keep = self._rows(ranges.table["position"], np.where(ranges.live, ranges.object, -1))
         rows = ranges.table[keep]
         self._address(table, ranges.object[keep], rows["address"], rows["size"])
         table["how"] = rows["how"]
         table["reach"] = np.where((rows["height"] > 1) | (rows["layers"] > 1), SOME, ALL)
         gapless = (rows["layers"] == 1) & (rows["pitch"] == rows["width"])
         table["reach"][gapless] = ALL
+        return table
+
+    def _made(self) -> Table:
+        """Memory that comes in the order of a queue: it is there for others only when the queue has come so far."""
+        known, ops = self._s.objects.table, self._s.happens.ops
+        rows = np.flatnonzero(known["born"] >= 0)
+        made = ops["position"][ops["kind"] == OPERATIONS.index("create")]
+        rows = rows[np.isin(known["born"][rows], made)]
+        table, keep = self._rows(known["born"][rows].astype(np.int64), rows)
+        self._address(table, rows[keep], known["handle"][rows[keep]], known["size"][rows[keep]])
+        table["how"] = WRITE | MAKES
         return table
 
     def _address(self, table: Table, objects: I64, address: U64, size: U64) -> None:
@@ -241,7 +254,7 @@ class Uses:
         for side, pitch, how in (("src", "src_pitch", READ), ("dst", "dst_pitch", WRITE), ("dst", "pitch", WRITE)):
             if words.get(side) and pitch in words:
                 obj = self._s.memory.one(words[side], node.position)
-                if obj >= 0 and self._device(np.array([obj]))[0]:
+                if obj >= 0:
                     found.append(
                         self._stretch(node, obj, words[side], (rows - 1) * words[pitch] + width, how, rows > 1)
                     )
