@@ -1,7 +1,7 @@
 """The host memory that copies work on until they are done.
 
 Two kinds of it are here. Where a call says whether it blocks, any memory: without blocking, the driver may touch it until
-the command is complete (OpenCL 3.0 API specification, clEnqueueReadBuffer and clEnqueueWriteBuffer). Elsewhere only memory
+the command is complete (OpenCL 3.0 API specification, "Reading, Writing and Copying Buffer Objects"). Elsewhere only memory
 that devices reach by themselves, allocated or registered for it: copies of other memory are staged, or have ended when the
 call returns (CUDA driver API reference, "API synchronization behavior").
 """
