@@ -2,6 +2,7 @@
 #include "planted_opencl.h"
 
 #include <semaphore.h>
+#include <unistd.h>
 
 enum { FRAMES = 12, SLOTS = 2 };
 
@@ -248,17 +249,21 @@ static void let_go(cl_event event, cl_int status, void *given)
     CHECK(clSetUserEventStatus(given, CL_COMPLETE));
 }
 
+/* Every other time the writer is done before the callback is registered, which then runs at once, in this thread. */
 static void callback(void)
 {
-    cl_int status;
-    cl_event go = clCreateUserEvent(context, &status), computed;
-    check(status, "clCreateUserEvent");
-    add(b, x, ones, y, 1, &go, NULL);
-    add(a, ones, ones, x, 0, NULL, &computed);
-    CHECK(clSetEventCallback(computed, CL_COMPLETE, let_go, go));
-    CHECK(clFlush(a));
-    CHECK(clFinish(b));
-    release(&go), release(&computed);
+    for (int i = 0; i < 4; i++) {
+        cl_int status;
+        cl_event go = clCreateUserEvent(context, &status), computed;
+        check(status, "clCreateUserEvent");
+        add(b, x, ones, y, 1, &go, NULL);
+        add(a, ones, ones, x, 0, NULL, &computed);
+        CHECK(clFlush(a));
+        usleep(i % 2 ? 20000 : 0);
+        CHECK(clSetEventCallback(computed, CL_COMPLETE, let_go, go));
+        CHECK(clFinish(b));
+        release(&go), release(&computed);
+    }
 }
 
 static void wake(cl_event event, cl_int status, void *given)
