@@ -60,6 +60,7 @@ HOST_THREADS = 'OpenCL 3.0, appendix A, "Multiple Host Threads"'
 X = 16384
 Y, Z, W, ONES, IN, BACK, M = (X + 1024 * i for i in range(1, 8))
 HALF = X // 2
+LONG = 32 << 20
 
 Site = tuple[str, int]
 
@@ -181,7 +182,7 @@ THREAD_CASES = _cases(
     ("two-threads", UNORDERED, _at(UP, ADD), X, A_TO_B, STREAMS),
     ("per-thread-streams", UNORDERED, _at(UP, ADD), X, "cuStreamSynchronize(CU_STREAM_PER_THREAD); in the first thread", STREAMS),
     ("host-function", UNORDERED, _at(UP, ADD), X, "cuLaunchHostFunc(a, tell, &reached);", HOST_FUNCTION),
-    ("one-stream", THREADS, _at("cuMemsetD8Async 0", f"{ADD} 0"), X, "order the threads on the host", SUBMISSION),
+    ("one-stream", THREADS, _at("cuMemsetD8Async 0", f"{ADD} 0"), LONG, "order the threads on the host", SUBMISSION),
 )  # fmt: skip
 
 QUEUE_CASES = _cases(
@@ -215,7 +216,7 @@ HOST_CASES = _cases(
     ("source-rewritten", (HOST, UNORDERED), _at(WRITE, READ), (), IN_ITS_LIST, COPIES),
     ("two-reads-one-place", (HOST, UNORDERED), _at(f"{READ} 1", f"{READ} 2"), (), IN_ITS_LIST, COPIES),
     ("stack-gone", HOST, _at(WRITE), (), "clFinish(a); before the function returns", COPIES),
-    ("one-queue", THREADS, _at(f"{FILL} 0", f"{COPY} 0"), X, "order the threads on the host", HOST_THREADS),
+    ("one-queue", THREADS, _at(f"{WRITE} 0", f"{COPY} 0"), LONG, "order the threads on the host", HOST_THREADS),
 )  # fmt: skip
 
 CASES = [*STREAM_CASES, *MEMORY_CASES, *GRAPH_CASES, *THREAD_CASES, *QUEUE_CASES, *HOST_CASES]

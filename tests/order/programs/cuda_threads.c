@@ -1,10 +1,8 @@
 /* Host threads and host functions: what the host has ordered is not yet ordered on the device. */
 #include "planted_cuda.h"
+#include "at_once.h"
 
-#include <pthread.h>
 #include <semaphore.h>
-
-enum { ROUNDS = 8 };
 
 static void in_thread(void *(*body)(void *))
 {
@@ -70,37 +68,27 @@ static void host_function(void)
     add(b, x, ones, y);
 }
 
-static pthread_barrier_t together;
+static CUdeviceptr large;
 
-static void *clear_often(void *nothing)
+static void clear(void)
 {
     CHECK(cuCtxSetCurrent(context));
-    for (int i = 0; i < ROUNDS; i++) {
-        pthread_barrier_wait(&together);
-        CHECK(cuMemsetD8Async(x, 0, BYTES, a));
-    }
-    return nothing;
+    CHECK(cuMemsetD8Async(large, 0, LONG_BYTES, a));
 }
 
-static void *add_often(void *nothing)
+static void add_to_it(void)
 {
     CHECK(cuCtxSetCurrent(context));
-    for (int i = 0; i < ROUNDS; i++) {
-        pthread_barrier_wait(&together);
-        add(a, twin ? z : x, ones, y);
-    }
-    return nothing;
+    add(a, twin ? z : large, ones, y);
 }
 
 /* One stream keeps the order in which it is given work; here nobody knows which thread comes first. */
 static void one_stream(void)
 {
-    pthread_t first, second;
-    pthread_barrier_init(&together, NULL, 2);
-    pthread_create(&first, NULL, clear_often, NULL);
-    pthread_create(&second, NULL, add_often, NULL);
-    pthread_join(first, NULL);
-    pthread_join(second, NULL);
+    CHECK(cuMemAlloc_v2(&large, LONG_BYTES));
+    at_once(clear, add_to_it);
+    CHECK(cuCtxSynchronize());
+    CHECK(cuMemFree_v2(large));
 }
 
 int main(int argc, char **argv)

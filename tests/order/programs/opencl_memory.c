@@ -1,9 +1,6 @@
 /* Mapped buffers, parts of buffers, and host memory that a copy still has. */
 #include "planted_opencl.h"
-
-#include <pthread.h>
-
-enum { ROUNDS = 8 };
+#include "at_once.h"
 
 static void *map(cl_command_queue queue, cl_mem mem, cl_map_flags how, cl_uint waits, const cl_event *list)
 {
@@ -108,35 +105,28 @@ static void stack_gone(void)
     add(a, x, ones, y, 0, NULL, NULL);
 }
 
-static pthread_barrier_t together;
+static cl_mem large;
+static float *values;
 
-static void *fill_often(void *nothing)
+static void write_all(void)
 {
-    for (int i = 0; i < ROUNDS; i++) {
-        pthread_barrier_wait(&together);
-        fill(a, x, (float)i, NULL);
-    }
-    return nothing;
+    CHECK(clEnqueueWriteBuffer(a, large, CL_TRUE, 0, LONG_BYTES, values, 0, NULL, NULL));
 }
 
-static void *copy_often(void *nothing)
+static void copy_some(void)
 {
-    for (int i = 0; i < ROUNDS; i++) {
-        pthread_barrier_wait(&together);
-        CHECK(clEnqueueCopyBuffer(a, twin ? z : x, y, 0, 0, BYTES, 0, NULL, NULL));
-    }
-    return nothing;
+    CHECK(clEnqueueCopyBuffer(a, twin ? z : large, y, 0, 0, BYTES, 0, NULL, NULL));
 }
 
 /* A queue keeps the order in which it is given work; here nobody knows which thread comes first. */
 static void one_queue(void)
 {
-    pthread_t first, second;
-    pthread_barrier_init(&together, NULL, 2);
-    pthread_create(&first, NULL, fill_often, NULL);
-    pthread_create(&second, NULL, copy_often, NULL);
-    pthread_join(first, NULL);
-    pthread_join(second, NULL);
+    large = buffer(LONG_BYTES, 0);
+    values = calloc(1, LONG_BYTES);
+    at_once(write_all, copy_some);
+    finish_all();
+    CHECK(clReleaseMemObject(large));
+    free(values);
 }
 
 int main(int argc, char **argv)
