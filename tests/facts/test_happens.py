@@ -653,3 +653,60 @@ def test_events_that_graphs_and_launches_mark_are_not_known(streams: Streams, fa
     second, other = streams.run("b"), streams.run("c")
     happens = facts(world).happens
     assert ordered(happens, first, second) and not ordered(happens, first, other)
+
+
+# ---- why ----
+
+
+def links(happens: Happens, first: int, second: int) -> list[tuple[str, int, int]]:
+    rows = happens.op_at(np.array([first, second]))
+    return [(link.by, link.first, link.second) for link in happens.why(int(rows[0]), int(rows[1]))]
+
+
+def test_why_by_events(streams: Streams, facts: Make) -> None:
+    first = streams.run("a")
+    one = streams.record("e", "a")
+    wait = streams.wait("b", "e")
+    two = streams.record("f", "b")
+    other = streams.wait("c", "f")
+    second = streams.run("c")
+    assert links(facts(streams.world).happens, first, second) == [
+        ("queue", first, one),
+        ("event", one, wait),
+        ("queue", wait, two),
+        ("event", two, other),
+        ("queue", other, second),
+    ]
+
+
+def test_why_by_the_host(streams: Streams, facts: Make) -> None:
+    first = streams.run("a")
+    wait = streams.world.call("cuCtxSynchronize")
+    second = streams.run("b")
+    happens = facts(streams.world).happens
+    assert links(happens, first, second) == [("waited", first, wait), ("host", wait, second)]
+    assert not links(happens, second, first)
+
+
+def test_why_by_the_default_stream_and_by_doubt(streams: Streams, facts: Make) -> None:
+    first, second = streams.run("c"), streams.run("0")
+    value = streams.world.call("cuStreamWaitValue32_v2", queue=streams.stream["b"], address=streams.memory, value=1)
+    third = streams.run("b")
+    happens = facts(streams.world).happens
+    assert links(happens, first, second) == [("default", first, second)]
+    assert links(happens, first, third) == [("unknown", first, value), ("queue", value, third)]
+
+
+def test_why_by_a_barrier(queues: Queues, facts: Make) -> None:
+    first, _ = queues.run("x")
+    mark, _ = queues.run("x", call="clEnqueueBarrierWithWaitList")
+    second, _ = queues.run("x")
+    assert [by for by, *_ in links(facts(queues.world).happens, first, second)] in (["queue"], ["barrier"])
+    assert mark
+
+
+def test_clocks_in_a_file_are_the_same(streams: Streams, facts: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpudx.facts.clocks.MOST_BYTES", 0)
+    first, _, second, other = streams.run("a"), streams.record("e", "a"), streams.wait("b", "e"), streams.run("c")
+    happens = facts(streams.world).happens
+    assert ordered(happens, first, second) and not ordered(happens, first, other)

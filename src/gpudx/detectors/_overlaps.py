@@ -73,7 +73,7 @@ def _stretches(facts: Facts, row: int) -> tuple[I64, int] | None:
     use = facts.uses.table[row]
     if int(use["reach"]) == ALL:
         return np.array([use["first"]], np.int64), int(use["end"] - use["first"])
-    for at in facts.ranges.at(int(use["at"])) if int(use["node"]) < 0 else ():
+    for at in facts.ranges.at(int(use["at"])) if not use["node"] else ():
         side = facts.ranges.table[at]
         if side["how"] == use["how"] and facts.ranges.object[at] == use["memory"] and side["layers"] == 1:
             rows = min(int(side["height"]), MOST_ROWS)

@@ -116,7 +116,7 @@ def _details(
 
 def _site(facts: Facts, row: int) -> Site:
     use = facts.uses.table[row]
-    index = int(use["argument"]) if int(use["node"]) < 0 and int(use["argument"]) >= 0 else None
+    index = int(use["argument"]) if not use["node"] and int(use["argument"]) >= 0 else None
     return facts.sites.at(int(facts.happens.ops["position"][use["op"]]), argument=index)
 
 
@@ -144,7 +144,7 @@ def _evidence(facts: Facts, row: int, site: Site, queue: str) -> Evidence:
 
 def _who(facts: Facts, row: int) -> str:
     use = facts.uses.table[row]
-    if int(use["node"]) < 0:
+    if not use["node"]:
         return "the call"
     return f"{facts.trace.info(int(use['at'])).name.removeprefix('note_graph_')} in the graph"
 

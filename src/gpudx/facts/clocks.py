@@ -9,6 +9,7 @@ else is worked out in columns.
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,7 @@ I64 = NDArray[np.int64]
 I32 = NDArray[np.int32]
 Bool = NDArray[np.bool_]
 ANYTHING = np.int32(2**31 - 1)  # of an operation that may come after anything, also after what was asked for later
+MOST_BYTES = 1 << 28  # of clocks that are held in memory; more are put into a file that has no name
 MOST_LANES = 256  # for all out-of-order queues together; of operations beyond, no order is known
 MARKER, BARRIER = KINDS.index("marker"), KINDS.index("barrier")
 
@@ -34,7 +36,8 @@ class Clocks:
     lane, index  where it stands; lane -1: no order is known of it
     epoch        the row of `rows` that holds before it began
     rank         its place in the order in which operations can have begun
-    hosts        what the host knew after so many of its waits; `times` are their ends
+    hosts        what the host knew after so many of its waits; `times` are their ends, `waits` their positions
+    when         when it can have begun
     """
 
     lane: I32
@@ -44,6 +47,8 @@ class Clocks:
     rows: I32
     hosts: I32
     times: I64
+    waits: I64
+    when: I64
 
     def ordered(self, first: I64, second: I64) -> Bool:
         """Is each first operation complete before the second begins?"""
@@ -148,8 +153,8 @@ class _Walk:
         self.lane = np.where(self.queues.in_order[plan.queue], plan.queue, -1).astype(np.int32)
         self.index = plan.index.astype(np.int32)
         self.epoch = _epochs(plan)
-        self.rows = np.zeros((int(plan.starts.sum()), self.width), np.int32)
-        self.hosts = np.zeros((len(self.host_times) + 1, self.width), np.int32)
+        self.rows = _clocks(int(plan.starts.sum()), self.width)
+        self.hosts = _clocks(len(self.host_times) + 1, self.width)
         self.current = np.full(self.width, -1, np.int64)  # epoch of each lane
         self.count = np.zeros(self.width, np.int32)
         self.counted = 0  # places up to which `count` goes
@@ -318,6 +323,14 @@ class _Walk:
             self.bounds = self.count.copy()
 
 
+def _clocks(count: int, width: int) -> I32:
+    """Room for clocks. A walk writes them one after the other and looks at few of them again, so a file does."""
+    if count * width * 4 <= MOST_BYTES:
+        return np.zeros((count, width), np.int32)
+    with tempfile.TemporaryFile() as file:
+        return np.memmap(file, np.int32, "w+", shape=(count, width))
+
+
 def _epochs(plan: _Plan) -> I32:
     """The epoch of each operation: that of the last beginning up to it in its queue."""
     numbers = np.cumsum(plan.starts) - 1
@@ -331,7 +344,7 @@ def _epochs(plan: _Plan) -> I32:
 def derive_clocks(trace: Trace, operations: Operations, edges: Edges) -> Clocks:
     """Walks through the record once."""
     when = begins(trace, operations, edges)
-    time, kind, value, _ = edges.host
+    time, kind, value, positions = edges.host
     target = np.where(kind == FOR_OPERATION, value, 0)
     begun = when[target] if len(when) else np.zeros(len(target), np.int64)
     time = np.where((kind == FOR_OPERATION) & (begun >= time), np.minimum(begun, NEVER - 1) + 1, time)
@@ -342,4 +355,4 @@ def derive_clocks(trace: Trace, operations: Operations, edges: Edges) -> Clocks:
     lane, index, epoch = (np.empty(len(when), np.int32) for _ in range(3))
     lane[plan.rows], index[plan.rows], epoch[plan.rows] = walk.lane, walk.index, walk.epoch
     lane[when == NEVER] = -1  # waits for a signal that never came
-    return Clocks(lane, index, epoch, walk.place, walk.rows, walk.hosts, time[order])
+    return Clocks(lane, index, epoch, walk.place, walk.rows, walk.hosts, time[order], positions[order], when)

@@ -74,7 +74,7 @@ class Conflicts:
 
     def _codes(self, first: I64, second: I64) -> U64:
         one, other, memory = self._sites[first], self._sites[second], self._uses.table["memory"][first]
-        return mixed(len(first), [memory.view(np.uint64), np.minimum(one, other), np.maximum(one, other)])
+        return mixed(len(first), [memory.astype(np.uint64), np.minimum(one, other), np.maximum(one, other)])
 
     @cached_property
     def _sites(self) -> U64:

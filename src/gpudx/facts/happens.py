@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.facts._backend import backend_module
+from gpudx.facts.chains import Chains, Link
 from gpudx.facts.clocks import Clocks, derive_clocks
 from gpudx.facts.edges import Edges
 from gpudx.facts.memory import Memory
@@ -76,6 +77,11 @@ class Happens:
     def _clocks(self) -> Clocks:
         return derive_clocks(self._trace, self._operations, self.edges)
 
+    @cached_property
+    def parallel(self) -> bool:
+        """Can any two operations run beside each other at all? Most programs have one queue."""
+        return len(self.ops) > 1 and (len(np.unique(self.ops["queue"])) > 1 or not bool(self.queues.in_order.all()))
+
     @property
     def lane(self) -> NDArray[np.int32]:
         """The chain of each operation: those of one lane are ordered. -1: of this one nothing is known."""
@@ -112,6 +118,10 @@ class Happens:
         return same & (end != 0) & (end <= begin)
 
     # ---- words ----
+
+    def why(self, a: int, b: int) -> tuple[Link, ...]:
+        """What makes operation b come after operation a, link by link; nothing where they are not ordered."""
+        return Chains(self._operations, self.edges, self._clocks).between(a, b)
 
     def missing_edge(self, a: int, b: int) -> MissingEdge:
         """What would order operation a before operation b."""

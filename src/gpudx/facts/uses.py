@@ -41,15 +41,15 @@ MAP_WRITES, MAP_REPLACES = 2, 4  # bits of a map's flags: the host may write; it
 
 DTYPE = np.dtype(
     [
-        ("op", "<i8"),
-        ("memory", "<i8"),
+        ("op", "<i4"),
+        ("memory", "<i4"),
         ("first", "<i8"),
         ("end", "<i8"),
         ("how", "u1"),
         ("reach", "u1"),
         ("argument", "<i2"),
-        ("at", "<i8"),
-        ("node", "<i8"),
+        ("at", "<i4"),
+        ("node", "?"),
     ]
 )
 
@@ -77,7 +77,7 @@ class Uses:
     how, reach   READ, WRITE, MAY (as of accesses), MAKES; ALL, SOME, WITHIN, FROM
     argument     of a launch, -1 otherwise
     at           the position of the call; of a graph's node, the record that describes it
-    node         the graph's node, else -1
+    node         it is a node of a graph
     """
 
     def __init__(self, sources: Sources) -> None:
@@ -88,6 +88,8 @@ class Uses:
 
     @cached_property
     def table(self) -> Table:
+        if not self._s.happens.parallel:
+            return np.zeros(0, DTYPE)
         parts = [self._objects(), self._unmaps(), self._copies(), self._pointers(), self._made()]
         drawn = self._graphs()
         shared = self._shared(parts, drawn)
@@ -103,13 +105,11 @@ class Uses:
     def _shared(self, parts: list[Table], drawn: list[tuple[I64, Table]]) -> I64:
         """Memory that several lanes use."""
         lanes = self._s.happens.lane
-        pairs = [np.stack([p["memory"], lanes[p["op"]]], axis=1) for p in parts]
+        codes = [np.unique(_paired(p["memory"], lanes[p["op"]])) for p in parts]
         for launches, template in drawn:
             used, lane = np.unique(template["memory"]), np.unique(lanes[launches])
-            pairs.append(np.stack([np.repeat(used, len(lane)), np.tile(lane, len(used))], axis=1))
-        flat = np.concatenate(pairs)
-        codes = np.unique((flat[:, 0] << 32) | (flat[:, 1] & 0xFFFFFFFF))
-        memory, count = np.unique(codes >> 32, return_counts=True)
+            codes.append(_paired(np.repeat(used, len(lane)), np.tile(lane, len(used))))
+        memory, count = np.unique(np.unique(np.concatenate(codes)) >> 32, return_counts=True)
         return memory[count > 1]
 
     def _rows(self, positions: I64, objects: I64) -> tuple[Table, I64]:
@@ -117,7 +117,7 @@ class Uses:
         op = self._s.happens.op_at(positions)
         keep = np.flatnonzero((op >= 0) & (objects >= 0))
         table = np.zeros(len(keep), DTYPE)
-        table["op"], table["at"], table["argument"], table["node"] = op[keep], positions[keep], -1, -1
+        table["op"], table["at"], table["argument"] = op[keep], positions[keep], -1
         return table, keep
 
     # ---- memory objects ----
@@ -242,7 +242,7 @@ class Uses:
         nodes = [version.nodes[int(n)] for n in found.launch[keep]]
         rows = np.array([n.kernel_row for n in nodes], np.int64)
         self._argument(table, found, keep, rows, self._s.launches.declared)
-        table["at"], table["node"] = [n.position for n in nodes], [n.handle for n in nodes]
+        table["at"], table["node"] = [n.position for n in nodes], True
         return table
 
     def _node(self, node: Node) -> Table:
@@ -264,8 +264,12 @@ class Uses:
         table = np.zeros(1, DTYPE)
         self._address(table, np.array([obj]), np.array([address], np.uint64), np.array([size], np.uint64))
         table["how"], table["reach"], table["argument"] = how, SOME if rows else ALL, -1
-        table["at"], table["node"] = node.position, node.handle
+        table["at"], table["node"] = node.position, True
         return table
+
+
+def _paired(memory: NDArray[np.int32], lane: NDArray[np.int32]) -> I64:
+    return (memory.astype(np.int64) << 32) | (lane.astype(np.int64) & 0xFFFFFFFF)
 
 
 def _latest(keys: U64, positions: I64, wanted: U64, before: I64) -> I64:
