@@ -63,7 +63,7 @@ def test_kernels_that_may_write_are_a_warning(cuda: CudaWorld, look: Look) -> No
     wait(cuda, ready, second)
     cuda.launch(kernel, [memory, 4], queue=second)
     (one,) = of(look(cuda))
-    assert one.severity == "warning" and "may write" in one.evidence[-1].text
+    assert one.severity == "warning" and "may write" in one.evidence[-2].text
 
 
 @pytest.mark.parametrize("verb", ["cuStreamWaitEvent", "cuEventSynchronize"])
@@ -73,6 +73,12 @@ def test_an_event_that_is_never_recorded_is_a_note(cuda: CudaWorld, look: Look, 
     cuda.call(verb, event=ready, **more)
     (one,) = of(look(cuda))
     assert one.severity == "info" and not one.causes
+
+
+def test_a_place_that_waits_for_many_such_events_is_noted_once(cuda: CudaWorld, look: Look) -> None:
+    for _ in range(10):
+        wait(cuda, event(cuda), cuda.queue)
+    assert len(of(look(cuda))) == 1
 
 
 def test_double_buffering_is_silent(cuda: CudaWorld, look: Look) -> None:
@@ -114,3 +120,37 @@ def test_a_record_of_an_earlier_life_does_not_count(cuda: CudaWorld, look: Look)
     cuda.create("cuEventCreate", result=first, flags=2)
     wait(cuda, first, cuda.queue)
     assert len(of(look(cuda))) == 1
+
+
+# ---- recorded again ----
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_an_event_that_was_recorded_again_elsewhere(cuda: CudaWorld, look: Look, again: bool) -> None:
+    (first, second), other, done = streams(cuda), cuda.create("cuStreamCreate", flags=1), event(cuda)
+    memory, kernel = cuda.alloc(4096), cuda.kernel(SCALE, [8, 4])
+    fill(cuda, memory, first)
+    meant = record(cuda, done, first)
+    instead = record(cuda, done, other if again else first)
+    at = wait(cuda, done, second)
+    cuda.launch(kernel, [memory, 4], queue=second)
+    found = look(cuda)
+    assert bool(found) == again
+    if again:
+        (one,) = [f for f in found if f.id == "wait-for-replaced-event"]
+        assert one.severity == "error" and one.site is not None and one.site.number == at + 1
+        assert [s.number for s in one.others[:2]] == [meant + 1, instead + 1]
+
+
+def test_an_event_that_is_recorded_again_after_the_wait_is_silent(cuda: CudaWorld, look: Look) -> None:
+    (first, second), other, done = streams(cuda), cuda.create("cuStreamCreate", flags=1), event(cuda)
+    memory, kernel = cuda.alloc(4096), cuda.kernel(SCALE, [8, 4])
+    for _ in range(3):
+        fill(cuda, memory, first)
+        record(cuda, done, first)
+        wait(cuda, done, second)
+        record(cuda, done, other)
+        cuda.launch(kernel, [memory, 4], queue=second)
+        record(cuda, done, second)
+        wait(cuda, done, first)
+    assert not look(cuda)

@@ -137,6 +137,23 @@ def test_pinned_memory_that_is_freed_under_a_copy(cuda: CudaWorld, look: Look, w
         assert found[0].severity == "warning" and "wait for the copy first" in found[0].message
 
 
+@pytest.mark.parametrize("how", ["another stream", "at once", "same stream", "apart", "waited"])
+def test_pinned_memory_that_is_filled_again_too_early(cuda: CudaWorld, look: Look, how: str) -> None:
+    memory, streams = cuda.alloc(8192), [cuda.create("cuStreamCreate", flags=1) for _ in range(2)]
+    pinned = cuda.create("cuMemHostAlloc", size=8192)
+    cuda.call("cuMemcpyHtoDAsync_v2", dst=memory, src=pinned, size=4096, queue=streams[0])
+    if how == "waited":
+        cuda.call("cuStreamSynchronize", queue=streams[0])
+    target, queue = pinned + (4096 if how == "apart" else 0), streams[how != "same stream"]
+    if how == "at once":
+        cuda.call("cuMemcpyDtoH_v2", dst=target, src=memory + 4096, size=4096)
+    else:
+        cuda.call("cuMemcpyDtoHAsync_v2", dst=target, src=memory + 4096, size=4096, queue=queue)
+    found = of(look(cuda))
+    assert len(found) == (how in ("another stream", "at once"))
+    assert all(f.severity == "error" and f.allocation == "memory #2" for f in found)
+
+
 def test_ordinary_memory_is_staged(cuda: CudaWorld, look: Look) -> None:
     memory = cuda.alloc(4096)
     for _ in range(2):

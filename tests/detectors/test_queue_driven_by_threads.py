@@ -31,7 +31,7 @@ def test_two_threads_at_once(cuda: CudaWorld, look: Look) -> None:
     assert "Threads 4 and 7 gave queue #1 work on memory #1 at the same time, kernel scale" in one.message
 
 
-@pytest.mark.parametrize("how", ["turns", "one thread", "only read", "other memory", "other queue", "apart", "not known"])
+@pytest.mark.parametrize("how", ["turns", "one thread", "only read", "other memory", "other queue", "apart", "not known", "one kernel"])
 def test_what_leaves_nothing_to_chance_is_silent(cuda: CudaWorld, look: Look, how: str) -> None:
     memory, other, kernel = cuda.alloc(4096), cuda.alloc(4096), cuda.kernel("untyped" if how == "not known" else COPY, [8, 8, 4])
     begin, tid = (100600 if how == "turns" else 100200), (4 if how == "one thread" else 7)
@@ -40,6 +40,8 @@ def test_what_leaves_nothing_to_chance_is_silent(cuda: CudaWorld, look: Look, ho
     where = {"queue": cuda.create("cuStreamCreate", flags=0, begin=99000) if how == "other queue" else cuda.queue}
     if how in ("only read", "not known"):
         cuda.launch(kernel, [outs[1], memory, 4], tid=tid, begin=begin)
+    elif how == "one kernel":
+        cuda.launch(kernel, [outs[0], memory, 4], tid=tid, begin=begin)
     elif how == "apart":
         cuda.call("cuMemcpyDtoDAsync_v2", dst=other, src=memory, size=64, tid=7, begin=100600, **where)
         cuda.call("cuMemsetD8Async", dst=memory + 64, value=0, count=64, tid=8, begin=100601, **where)

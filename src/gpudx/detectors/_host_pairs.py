@@ -1,7 +1,4 @@
-"""Copies that work on the same ordinary host memory, at least one of them writing it, and that nothing orders.
-
-Memory that was allocated or registered for devices is looked at by unordered-access, with everything else that touches it.
-"""
+"""Copies and fills that work on the same host memory, at least one of them writing it, and that nothing orders."""
 
 from __future__ import annotations
 
@@ -30,9 +27,9 @@ def unordered_pairs(facts: Facts) -> I64:
 
 
 def _by_area(facts: Facts) -> tuple[I64, I64]:
-    """Rows of ordinary memory, and the area of each: stretches that touch are one. By area and time."""
+    """Rows, and the area of each: stretches that touch are one. By area and time."""
     table = facts.host_copies.table
-    rows = np.flatnonzero((table["object"] < 0) & (table["size"] > 0))
+    rows = np.flatnonzero(table["size"] > 0)
     rows = rows[np.argsort(table["address"][rows], kind="stable")]
     reach = np.maximum.accumulate(table["address"][rows] + table["size"][rows])
     area = np.cumsum(np.append(np.zeros(min(len(rows), 1)), table["address"][rows][1:] >= reach[:-1])).astype(np.int64)

@@ -89,7 +89,7 @@ def _finding(facts: Facts, begin: int, positions: list[int]) -> Finding:
             Evidence(f"thread {started.tid} began a capture with {started.call}", (started.number,)),
             Evidence(f"thread {site.tid} called {site.call}, which answered {site.status}", (site.number,)),
             *(Evidence(f"{s.call} answered {s.status}", (s.number,)) for s in last if s.number != site.number),
-            *_more(positions[1:]),
+            *_more([position for position in positions[1:] if position != end]),
         ),
         site=site,
         others=(started, *last),

@@ -17,11 +17,13 @@ Mend it by freeing in the stream of the last use, or by letting the freeing stre
 Told of cuMemFreeAsync where nothing orders a use before it; of cuMemFree for memory of cuMemAllocAsync, for which it "will not
 perform any implicit synchronization" (CUDA driver API reference, cuMemFree), and of clSVMFree, which does not wait either (OpenCL
 3.0 API specification, clSVMFree). A warning where the address was found inside a structure, and where a kernel uses host memory
-that is freed or unregistered: drivers are known to wait there, but nothing promises it.
+that is freed or unregistered: the driver may wait there, but nothing says that it does.
 
-Not told: cuMemFree of other memory, which may wait, and does; clReleaseMemObject, which by its specification takes effect when
-the commands that use the buffer are done. Not seen: pools inside a program. PyTorch keeps what it gets from the driver, so a
-tensor that another stream still uses when it is given back (a missing record_stream) never reaches a free.
+Not told: cuMemFree of other memory, which "may perform implicit synchronization" (same place); clReleaseMemObject, which takes
+effect when the commands that use the buffer are done (OpenCL 3.0 API specification, clReleaseMemObject).
+
+Not seen: pools inside a program. PyTorch keeps what it gets from the driver, so a tensor that another stream still uses when it
+is given back (a missing record_stream) never reaches a free.
 """
 
 from __future__ import annotations
@@ -32,8 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.detectors import Run
+from gpudx.detectors._given_memory import uses
 from gpudx.detectors._groups import groups
-from gpudx.detectors._uses import uses
 from gpudx.detectors._words import argument, capital, sites_of
 from gpudx.facts import Facts
 from gpudx.facts.objects import FAMILIES, HOST_FAMILIES, KINDS, NEVER

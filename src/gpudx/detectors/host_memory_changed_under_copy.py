@@ -15,9 +15,9 @@ Mend it by waiting for the copy (or blocking) before the memory goes, or by givi
 done.
 
 Three ways are told. The memory was a local variable of a function that had returned (OpenCL: calls of the copying thread tell
-their stack pointers). Another copy, in another queue and without order, works on the same ordinary memory, and one of them
-writes it. Memory that was allocated or registered for the device was freed or unregistered: a warning, because drivers are
-known to wait there although nothing promises it.
+their stack pointers). Another copy or fill works on the same bytes without order, and one of them writes them. Memory that was
+allocated or registered for the device was freed or unregistered: a warning, because the driver may wait there; nothing says
+that it does.
 
 Silent: memory whose copy was waited for, or may have been (its event was asked for, or has a callback); ordinary memory in
 CUDA, which drivers stage or wait for in the copying call itself, though newer manuals say only that they might (CUDA driver API
@@ -70,8 +70,9 @@ def _still_open(facts: Facts, pairs: I64) -> I64:
 
 def _freed(facts: Facts) -> I64:
     """(row, position of the call that freed or unregistered the memory)."""
-    rows = np.flatnonzero(facts.host_copies.table["object"] >= 0)
-    died = facts.objects.table["died"][facts.host_copies.table["object"][rows]]
+    table = facts.host_copies.table
+    rows = np.flatnonzero((table["object"] >= 0) & ~table["blocking"])
+    died = facts.objects.table["died"][table["object"][rows]]
     return np.stack([rows, died], axis=1)[died < NEVER]
 
 

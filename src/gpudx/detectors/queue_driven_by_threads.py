@@ -12,7 +12,8 @@ Mend it by ordering the threads (a lock held over both calls of a pair, a queue 
 stream of its own, with events where one needs the other's results.
 
 Told only when the two calls overlapped in time, which shows that no lock kept them apart, and when one of them writes what
-the other uses. Threads that take turns are silent, and so is a context that several threads use.
+the other uses, or may. Silent are threads that take turns, a context that several threads use, launches of one kernel by
+both threads (they may split a buffer, or come in any order), and arguments whose types are not known.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.detectors import Run
+from gpudx.detectors._given_memory import conflict, surely, uses, work
 from gpudx.detectors._groups import groups
-from gpudx.detectors._uses import conflict, surely, uses, work
 from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
@@ -75,7 +76,20 @@ def _pairs(facts: Facts) -> I64:
         same &= (table["object"][rows[step:]] == table["object"][rows[:-step]]) & (end[:-step] > begin[step:])
         same &= conflict(table[rows[:-step]], table[rows[step:]])
         found.append(np.stack([rows[:-step][same], rows[step:][same]], axis=1))
-    return np.concatenate(found)
+    pairs = np.concatenate(found)
+    return pairs[~_alike(facts, pairs)]
+
+
+def _alike(facts: Facts, pairs: I64) -> NDArray[np.bool_]:
+    """Are both launches of one kernel? Threads that split a buffer make such, and equal ones may come in any order."""
+    position = uses(facts)["position"][pairs]
+    launches = facts.launches
+    if not len(pairs) or not len(launches):
+        return np.zeros(len(pairs), bool)
+    launch = np.searchsorted(launches.position, position).clip(0, len(launches) - 1)
+    functions = facts.kernels.functions(launches.kernel_row[launch.ravel()]).reshape(launch.shape)
+    alike: NDArray[np.bool_] = (launches.position[launch] == position).all(axis=1) & (functions[:, 0] == functions[:, 1])
+    return alike
 
 
 def _finding(facts: Facts, pair: I64, count: int) -> Finding:

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.detectors import Run
+from gpudx.detectors._given_memory import uses, work
 from gpudx.detectors._groups import groups
-from gpudx.detectors._uses import uses, work
 from gpudx.detectors._words import capital, sites_of
 from gpudx.facts import Facts
 from gpudx.facts.objects import FAMILIES

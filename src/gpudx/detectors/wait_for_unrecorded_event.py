@@ -13,8 +13,8 @@ Example:
 Mend it by recording the event, behind the work that is meant, before the call that waits for it is made. Between threads, the
 waiting thread has to wait until the other one has recorded.
 
-An error where the work after the wait and work of another queue meet in the same memory, one of them surely writes it, and
-nothing else orders them; a warning where only a kernel may write it. In loops the first round often waits for events that are
+An error where the work after the wait and work of another queue surely meet in the same bytes, one of them writes, and nothing
+else orders them; a warning where only the kernel knows (see unordered-access). In loops the first round often waits for events that are
 recorded at its end: this is silent unless it leads to such a meeting. An event that was never recorded at all is a note.
 Events that other processes or graphs may record are left out.
 """
@@ -29,14 +29,16 @@ from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import MOST
-from gpudx.detectors._uses import conflict, surely, uses, work
+from gpudx.detectors._meetings import Meeting, meetings
 from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
 from gpudx.facts.edges import NOT_MADE
-from gpudx.model import Evidence, Finding, Severity
+from gpudx.facts.operations import done, field_of
+from gpudx.model import Evidence, Finding
 
 ID = "wait-for-unrecorded-event"
 I64 = NDArray[np.int64]
+PLACE = 40  # bits of a position
 ORDINARY = ("release", "marker", "wait", "poll", "queue_wait", "query")  # what a program of its own does to events
 
 
@@ -50,19 +52,17 @@ class _Wait:
     recorded: int
 
 
-@dataclass(frozen=True)
-class _Meeting:
-    """Rows of the uses of one memory that nothing orders: of another queue's work, and of work after the wait."""
-
-    first: int
-    second: int
-
-
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
-    """One finding per event."""
-    for wait in _empty_waits(facts)[:MOST]:
-        meeting = _meeting(facts, wait)
-        if meeting or wait.recorded < 0:
+    """One finding per event whose wait left something without order; one note per place that waits for what never came."""
+    told, noted, callers = 0, set(), facts.trace.column("caller")
+    for wait in _empty_waits(facts):
+        meeting, place = _meeting(facts, wait), int(callers[wait.position])
+        if meeting is None and (wait.recorded >= 0 or place in noted):
+            continue
+        if meeting is None:
+            noted.add(place)
+        told += 1
+        if told <= MOST:
             yield _finding(facts, wait, meeting)
 
 
@@ -70,62 +70,58 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 
 
 def _empty_waits(facts: Facts) -> list[_Wait]:
-    trace = facts.trace
-    calls = [c for verb in ("queue_wait", "wait") for c in trace.schema.doing(verb) if c.word("event") is not None]
-    positions, events = _with_events(facts, [c.number for c in calls])
-    empty = facts.happens.edges.resolve(events, positions) == NOT_MADE if len(positions) else np.zeros(0, bool)
-    rows = facts.objects.at(events[empty], positions[empty])
-    found = []
-    for row in np.setdiff1d(rows, _elsewhere(facts)).tolist():
-        mine = positions[empty][rows == row]
-        found.append(_Wait(row, int(mine[0]), len(mine), _recorded(facts, row, int(mine[0]))))
-    return sorted(found, key=lambda wait: wait.position)
+    """By event, in the order of their first waits."""
+    positions, events = _with_events(facts, ("queue_wait", "wait"))
+    if not len(positions):
+        return []
+    empty = facts.happens.edges.resolve(events, positions) == NOT_MADE
+    positions, rows = positions[empty], facts.objects.at(events[empty], positions[empty])
+    keep = (rows >= 0) & ~np.isin(rows, _elsewhere(facts))
+    lives, first, count = np.unique(rows[keep], return_index=True, return_counts=True)
+    at = positions[keep][first]
+    found = zip(lives.tolist(), at.tolist(), count.tolist(), _recorded(facts, lives, at).tolist(), strict=True)
+    return sorted((_Wait(*one) for one in found), key=lambda wait: wait.position)
 
 
-def _with_events(facts: Facts, calls: list[int]) -> tuple[I64, NDArray[np.uint64]]:
-    """Successful calls of these kinds that did what they say, and the event that each was given."""
+def _with_events(facts: Facts, does: tuple[str, ...]) -> tuple[I64, NDArray[np.uint64]]:
+    """Calls that did one of these things, and the event that each was given."""
     trace = facts.trace
-    found = [(p := trace.select(trace.schema.calls[c]), trace.field(trace.schema.calls[c], "event", p)) for c in calls]
-    position = np.concatenate([np.zeros(0, np.int64), *(p for p, _ in found)])
-    event = np.concatenate([np.zeros(0, np.uint64), *(e for _, e in found)])
-    captured = (trace.column("flags", position) & trace.schema.flags.get("captured", 0)) != 0
-    good = (trace.column("status", position) == 0) & ~captured & (event != 0)
-    order = np.argsort(position[good], kind="stable")
-    return position[good][order], event[good][order]
+    calls = [c for verb in does for c in trace.schema.doing(verb) if dict(c.fields).get("event") == "handle:event"]
+    positions = done(trace, trace.select(tuple(calls)))
+    events = field_of(trace, "event", positions)
+    return positions[events != 0], events[events != 0]
 
 
 def _elsewhere(facts: Facts) -> I64:
     """Events that were given to other calls: shared with a process, or put into a graph. They may be recorded there."""
-    calls = [c for c in facts.trace.schema.calls if c.does not in ORDINARY and dict(c.fields).get("event") == "handle:event"]
-    shared = [c.number for c in calls if c.word("queue") is None]
-    positions, events = _with_events(facts, shared)
+    others = {c.does for c in facts.trace.schema.calls} - set(ORDINARY)
+    positions, events = _with_events(facts, tuple(others))
     return facts.objects.at(events, positions)
 
 
-def _recorded(facts: Facts, event: int, after: int) -> int:
-    calls = [c.number for c in facts.trace.schema.doing("marker") if c.word("event") is not None]
-    positions, events = _with_events(facts, calls)
-    hits = positions[(facts.objects.at(events, positions) == event) & (positions > after)]
-    return int(hits[0]) if len(hits) else -1
+def _recorded(facts: Facts, rows: I64, after: I64) -> I64:
+    """The first record of each event after a position, -1 if none."""
+    positions, events = _with_events(facts, ("marker",))
+    keys = np.append(np.sort((facts.objects.at(events, positions) << PLACE) | positions), np.iinfo(np.int64).max)
+    found = keys[np.searchsorted(keys, (rows << PLACE) | after)]
+    return np.where(found >> PLACE == rows, found & ((1 << PLACE) - 1), -1)
 
 
 # ---- what came of it ----
 
 
-def _meeting(facts: Facts, wait: _Wait) -> _Meeting | None:
-    """The first two uses of one memory that the wait was to keep apart, and that nothing does; sure ones before others."""
-    ops, table = facts.happens.ops, uses(facts)
-    queue = _queue(facts, wait.position)
-    known = np.flatnonzero((work(facts) >= 0) & ~table["vague"])
-    numbers = np.append(ops["queue"], -1)[work(facts)]
-    after = known[(numbers[known] == queue) & (table["position"][known] > wait.position)]
+def _meeting(facts: Facts, wait: _Wait) -> Meeting | None:
+    """Two uses of one memory that the wait was to keep apart, and that nothing does."""
+    queue, position = facts.happens.ops["queue"], facts.happens.ops["position"]
+    waiting, recording = _queue(facts, wait.position), _queue(facts, wait.recorded)
     until = wait.position if wait.recorded < 0 else wait.recorded
-    before = known[(numbers[known] != queue) & (table["position"][known] < until)]
-    if wait.recorded >= 0:
-        before = before[numbers[before] == _queue(facts, wait.recorded)]
-    pairs = [p for p in _pairs(table, before, after) if _loose(facts, work(facts)[list(p)])]
-    sure = [p for p in pairs if surely(table[list(p)])]
-    return _Meeting(*(sure or pairs)[0]) if pairs else None
+    for met in meetings(facts) if waiting >= 0 else ():
+        for other, mine in ((met.first, met.second), (met.second, met.first)):
+            after = queue[mine] == waiting and position[mine] > wait.position
+            before = queue[other] == recording if recording >= 0 else queue[other] != waiting
+            if after and before and position[other] < until:
+                return met
+    return None
 
 
 def _queue(facts: Facts, position: int) -> int:
@@ -134,63 +130,34 @@ def _queue(facts: Facts, position: int) -> int:
     return int(facts.happens.ops["queue"][row]) if row >= 0 else -1
 
 
-def _pairs(table: NDArray[np.void], before: I64, after: I64) -> list[tuple[int, int]]:
-    """The first use after the wait of each memory, with the last conflicting one of each call before."""
-    objects, first = np.unique(table["object"][after], return_index=True)
-    found = []
-    for obj, second in zip(objects.tolist(), after[first].tolist(), strict=True):
-        mine = before[table["object"][before] == obj]
-        mine = mine[conflict(table[mine], table[second])]
-        found += [(int(row), second) for row in mine[-1:]]
-    return found
-
-
-def _loose(facts: Facts, pair: I64) -> bool:
-    one, two = pair[:1], pair[1:]
-    return not (facts.happens.ordered(one, two)[0] or facts.happens.ordered(two, one)[0])
-
-
 # ---- words ----
 
 
-def _finding(facts: Facts, wait: _Wait, meeting: _Meeting | None) -> Finding:
+def _finding(facts: Facts, wait: _Wait, meeting: Meeting | None) -> Finding:
     label = facts.objects.label(wait.event)
     site, *record = sites_of(facts, [wait.position, *([wait.recorded] if wait.recorded >= 0 else [])])
     when = f"was recorded only afterwards (call {record[0].number})" if record else "was never recorded"
-    said, evidence = _told(facts, meeting)
+    said = f", so nothing orders {meeting.told(facts)}: record it before the wait is made" if meeting else ""
     return Finding(
         id=ID,
-        severity=_severity(facts, meeting),
+        severity="info" if meeting is None else "error" if meeting.certain else "warning",
         message=f"{site.call} (call {site.number}) waited for nothing, because {label} {when}{said}.",
         evidence=(
             Evidence(f"no record of {label} came before the wait, and all calls since it was made are kept", (site.number,)),
             *(Evidence(f"{s.call} recorded it for the first time", (s.number,)) for s in record),
-            *evidence,
+            *_what_it_did(facts, meeting),
         ),
         site=site,
         others=tuple(record),
         count=wait.count,
-        allocation=facts.objects.label(int(uses(facts)["object"][meeting.first])) if meeting else None,
+        allocation=facts.objects.label(meeting.memory) if meeting else None,
         causes=(ID,) if meeting else (),
         facts=(("call", site.call), ("recorded", str(bool(record)))),
     )
 
 
-def _severity(facts: Facts, meeting: _Meeting | None) -> Severity:
-    if meeting is None:
-        return "info"
-    return "error" if surely(uses(facts)[[meeting.first, meeting.second]]) else "warning"
-
-
-def _told(facts: Facts, meeting: _Meeting | None) -> tuple[str, tuple[Evidence, ...]]:
-    if meeting is None:
-        return "", ()
-    rows = uses(facts)[[meeting.first, meeting.second]]
-    first, second = sites_of(facts, map(int, rows["position"]))
-    names = [f"kernel {s.kernel}" if s.kernel else s.call for s in (first, second)]
-    label = facts.objects.label(int(rows["object"][0]))
-    said = f", so nothing orders {names[0]} (call {first.number}) and {names[1]} (call {second.number}), which share {label}"
-    edge = facts.happens.missing_edge(*map(int, facts.happens.op_at(rows["position"])))
-    how = "writes" if surely(rows) else "may write"
-    where = Evidence(f"{label} is in use by both, and one of them {how} it", (first.number, second.number))
-    return f"{said}: {edge.text}", (where,)
+def _what_it_did(facts: Facts, meeting: Meeting | None) -> Iterator[Evidence]:
+    if meeting is not None:
+        calls = tuple(site.number for site in meeting.sites(facts))
+        yield Evidence(f"nothing orders them, and one {'writes' if meeting.certain else 'may write'} what both use", calls)
+        yield Evidence(f"what would order them: {facts.happens.missing_edge(meeting.first, meeting.second).line}")

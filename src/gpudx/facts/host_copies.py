@@ -1,4 +1,4 @@
-"""The host memory that copies work on until they are done.
+"""The host memory that copies and fills work on until they are done.
 
 Two kinds of it are here. Where a call says whether it blocks, any memory: without blocking, the driver may touch it until
 the command is complete (OpenCL 3.0 API specification, "Reading, Writing and Copying Buffer Objects"). Elsewhere only memory
@@ -36,7 +36,7 @@ DTYPE = np.dtype(
 class HostCopies:
     """One row per stretch of host memory, by position.
 
-    size     bytes, 0 where the call tells rows and columns instead
+    size     bytes, 0 where there are several rows, with gaps that others may use
     how      READ or WRITE: what the copy does to the host's memory
     object   the allocation or registration that it lies in, -1 for ordinary memory
     blocking the call returned only when the copy was done
@@ -57,17 +57,19 @@ class HostCopies:
         return table[np.argsort(table["position"], kind="stable")]
 
     def _reachable(self) -> NDArray[np.void]:
-        """Host memory that devices reach, in copies that were put into a queue."""
+        """Host memory that devices reach, in copies and fills."""
         found, ranges = self._ranges.table, self._ranges
-        queued = np.array([c.does == "copy" and is_queued(c) for c in self._trace.schema.calls], bool)
-        keep = ranges.live & queued[self._trace.call[found["position"]]]
+        queued = np.array([is_queued(c) for c in self._trace.schema.calls], bool)
+        keep = ranges.live.copy()
         family = np.append(self._objects.table["family"], 0)[ranges.object]
         keep &= np.isin(family, [FAMILIES.index(f) for f in HOST_FAMILIES])
         keep &= self._trace.column("status", found["position"]) == 0
         table = np.zeros(int(keep.sum()), DTYPE)
-        for name in ("position", "address", "size", "how"):
+        for name in ("position", "address", "how"):
             table[name] = found[name][keep]
-        table["object"] = ranges.object[keep]
+        plain = (found["height"] <= 1) & (found["layers"] <= 1)
+        table["size"] = np.where(plain, found["size"], 0)[keep]
+        table["object"], table["blocking"] = ranges.object[keep], ~queued[self._trace.call[table["position"]]]
         return table
 
     def _either(self, info: CallInfo) -> NDArray[np.void]:

@@ -1,4 +1,7 @@
-"""Which call was given which memory: launches by their arguments, copies and fills by their ranges, one table for all APIs."""
+"""Which call was given which memory: launches by their arguments, copies and fills by their ranges, one table for all APIs.
+
+Unlike facts.uses, memory that only one queue uses is here too, and so are host memory and addresses inside structures.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ ALL = np.iinfo(np.uint64).max
 def uses(facts: Facts) -> NDArray[np.void]:
     """One row per use, by position.
 
-    begin, end  bytes from the object's start; of a launch all of it
+    begin, end  bytes from the object's start; of a pointer the first byte, since nobody knows how far a kernel goes
     how         READ, WRITE, and MAY for launches, which need not touch what they are given
     argument    of a launch, else -1
     inside      an address inside a structure, which may be a member that the kernel does not use
@@ -54,11 +57,13 @@ def _pointers(facts: Facts) -> NDArray[np.void]:
     ran = (launches.status == 0) & launches.done & ~launches.captured
     rows = np.flatnonzero((pointers.object >= 0) & pointers.live & ran[pointers.launch])
     launch, index = pointers.launch[rows], pointers.index[rows]
+    begin = pointers.value[rows] - facts.objects.table["handle"][pointers.object[rows]]
     read_only = launches.declared.get("read_only", launches.kernel_row[launch], index) & ~pointers.inside[rows]
     return _rows(
         position=launches.position[launch],
         object=pointers.object[rows],
-        end=ALL,
+        begin=begin,
+        end=begin + np.uint64(1),
         how=np.where(read_only, READ | MAY, READ | WRITE | MAY),
         argument=index,
         inside=pointers.inside[rows],
