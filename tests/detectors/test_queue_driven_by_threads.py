@@ -31,9 +31,15 @@ def test_two_threads_at_once(cuda: CudaWorld, look: Look) -> None:
     assert "Threads 4 and 7 gave queue #1 work on memory #1 at the same time, kernel scale" in one.message
 
 
-@pytest.mark.parametrize("how", ["turns", "one thread", "only read", "other memory", "other queue", "apart", "not known", "one kernel"])
+@pytest.mark.parametrize(
+    "how", ["turns", "one thread", "only read", "other memory", "other queue", "apart", "not known", "one kernel"]
+)
 def test_what_leaves_nothing_to_chance_is_silent(cuda: CudaWorld, look: Look, how: str) -> None:
-    memory, other, kernel = cuda.alloc(4096), cuda.alloc(4096), cuda.kernel("untyped" if how == "not known" else COPY, [8, 8, 4])
+    memory, other, kernel = (
+        cuda.alloc(4096),
+        cuda.alloc(4096),
+        cuda.kernel("untyped" if how == "not known" else COPY, [8, 8, 4]),
+    )
     begin, tid = (100600 if how == "turns" else 100200), (4 if how == "one thread" else 7)
     outs = [cuda.alloc(64), cuda.alloc(64)]
     cuda.launch(kernel, [outs[0], memory, 4], tid=4, begin=100000, ticks=500)

@@ -9,7 +9,7 @@ from gpudx.facts import Facts
 from gpudx.facts.ranges import WRITE
 
 I64 = NDArray[np.int64]
-NEXT = 4  # so many later copies of the same memory are compared with each: what is ordered with them is so with the rest
+NEXT = 4  # so many later copies of the same memory are compared with each
 
 
 def unordered_pairs(facts: Facts) -> I64:

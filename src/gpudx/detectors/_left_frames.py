@@ -33,7 +33,9 @@ def left(facts: Facts) -> I64:
     """(row of HostCopies, position of the first later call that was made after the function had returned)."""
     table, calls = facts.host_copies.table, _calls(facts)
     rows = np.flatnonzero((table["stack"] != 0) & (table["address"] >= table["stack"]) & ~table["blocking"])
-    at = np.searchsorted(_keys(facts, calls.tid, calls.position), _keys(facts, _tids(facts, rows), table["position"][rows]))
+    at = np.searchsorted(
+        _keys(facts, calls.tid, calls.position), _keys(facts, _tids(facts, rows), table["position"][rows])
+    )
     found = np.full(len(rows), -1, np.int64)
     for step in range(1, NEXT + 1):
         later = np.minimum(at + step, len(calls.position) - 1)

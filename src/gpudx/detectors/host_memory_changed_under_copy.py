@@ -131,7 +131,9 @@ def _written(facts: Facts, row: int, later: int, count: int) -> Finding:
     size, where = plural(int(entry["size"]), "byte"), f"{int(entry['address']):#x}"
     evidence = (
         Evidence(f"the first may {_does(facts, row)} {size} at {where} until it is done", (copy.number,)),
-        Evidence("neither waits for the other, and the host waited for neither in between", (copy.number, other.number)),
+        Evidence(
+            "neither waits for the other, and the host waited for neither in between", (copy.number, other.number)
+        ),
     )
     return _finding(facts, row, later, "error", message, evidence, count)
 

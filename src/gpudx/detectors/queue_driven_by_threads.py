@@ -88,7 +88,9 @@ def _alike(facts: Facts, pairs: I64) -> NDArray[np.bool_]:
         return np.zeros(len(pairs), bool)
     launch = np.searchsorted(launches.position, position).clip(0, len(launches) - 1)
     functions = facts.kernels.functions(launches.kernel_row[launch.ravel()]).reshape(launch.shape)
-    alike: NDArray[np.bool_] = (launches.position[launch] == position).all(axis=1) & (functions[:, 0] == functions[:, 1])
+    alike: NDArray[np.bool_] = (launches.position[launch] == position).all(axis=1) & (
+        functions[:, 0] == functions[:, 1]
+    )
     return alike
 
 

@@ -143,7 +143,9 @@ def _finding(facts: Facts, wait: _Wait, meeting: Meeting | None) -> Finding:
         severity="info" if meeting is None else "error" if meeting.certain else "warning",
         message=f"{site.call} (call {site.number}) waited for nothing, because {label} {when}{said}.",
         evidence=(
-            Evidence(f"no record of {label} came before the wait, and all calls since it was made are kept", (site.number,)),
+            Evidence(
+                f"no record of {label} came before the wait, and all calls since it was made are kept", (site.number,)
+            ),
             *(Evidence(f"{s.call} recorded it for the first time", (s.number,)) for s in record),
             *_what_it_did(facts, meeting),
         ),
@@ -159,5 +161,7 @@ def _finding(facts: Facts, wait: _Wait, meeting: Meeting | None) -> Finding:
 def _what_it_did(facts: Facts, meeting: Meeting | None) -> Iterator[Evidence]:
     if meeting is not None:
         calls = tuple(site.number for site in meeting.sites(facts))
-        yield Evidence(f"nothing orders them, and one {'writes' if meeting.certain else 'may write'} what both use", calls)
+        yield Evidence(
+            f"nothing orders them, and one {'writes' if meeting.certain else 'may write'} what both use", calls
+        )
         yield Evidence(f"what would order them: {facts.happens.missing_edge(meeting.first, meeting.second).line}")
