@@ -50,9 +50,9 @@ struct node {
     void *pointers[PARAMS];
     char values[32768];
 };
-struct graph { enum magic magic; int count, lost; struct node *nodes[NODES]; };
+struct graph { enum magic magic; int count, lost, joined; struct node *nodes[NODES]; struct stream *streams[8]; };
 struct stream { enum magic magic; struct graph *capture; };
-struct event { enum magic magic; int polls; };
+struct event { enum magic magic; int polls; struct graph *capture; };
 
 static _Atomic int sticky, started;
 static _Atomic uint64_t checksum;
@@ -851,6 +851,13 @@ API CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *att
 
 /* ---- streams and events ---- */
 
+static struct stream *stream_of(CUstream stream)
+{
+    if ((uintptr_t)stream == CU_STREAM_PER_THREAD)
+        return &per_thread;
+    return (uintptr_t)stream > CU_STREAM_PER_THREAD ? (struct stream *)stream : NULL;
+}
+
 API CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 {
     ENTER(cuStreamCreate);
@@ -866,13 +873,6 @@ API CUresult cuStreamDestroy_v2(CUstream stream)
     ENTER(cuStreamDestroy_v2);
     free(stream);
     return CUDA_SUCCESS;
-}
-
-static struct stream *stream_of(CUstream stream)
-{
-    if ((uintptr_t)stream == CU_STREAM_PER_THREAD)
-        return &per_thread;
-    return (uintptr_t)stream > CU_STREAM_PER_THREAD ? (struct stream *)stream : NULL;
 }
 
 API CUresult cuStreamSynchronize(CUstream stream)
@@ -911,7 +911,8 @@ API CUresult cuEventDestroy_v2(CUevent event)
 API CUresult cuEventRecord(CUevent event, CUstream stream)
 {
     ENTER(cuEventRecord);
-    (void)stream;
+    struct stream *s = stream_of(stream);
+    ((struct event *)event)->capture = s ? s->capture : NULL;
     ((struct event *)event)->polls = 3;
     return CUDA_SUCCESS;
 }
@@ -930,10 +931,17 @@ API CUresult cuEventSynchronize(CUevent event)
     return CUDA_SUCCESS;
 }
 
+/* A stream that waits for an event of a capture takes part in it from here on. */
 API CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 {
     ENTER(cuStreamWaitEvent);
-    (void)stream, (void)event, (void)flags;
+    (void)flags;
+    struct stream *s = stream_of(stream);
+    struct graph *capture = ((struct event *)event)->capture;
+    if (s && capture && !s->capture) {
+        s->capture = capture;
+        capture->streams[capture->joined++] = s;
+    }
     return CUDA_SUCCESS;
 }
 
@@ -1116,6 +1124,8 @@ API CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
     struct stream *s = stream_of(stream);
     NEED(s && s->capture, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
     int lost = s->capture->lost;
+    for (int i = 0; i < s->capture->joined; i++)
+        s->capture->streams[i]->capture = NULL;
     *graph = lost ? NULL : (CUgraph)s->capture;
     s->capture = NULL;
     return lost ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;

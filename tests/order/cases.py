@@ -227,7 +227,7 @@ CORRECT = [
     *(
         ("cuda_correct", mode)
         for mode in (
-            "pipeline fork-join short-events short-streams short-memory readers allocator graph default-streams pool "
+            "pipeline fork-join short-events short-streams short-memory readers allocator graph captured-fork default-streams pool "
             "thread-defaults host-waits"
         ).split()
     ),

@@ -201,6 +201,38 @@ static void graph(void)
     CHECK(cuGraphDestroy(graph));
 }
 
+/* ---- a capture that forks into another stream and joins again; that stream is then used beside the graph ---- */
+
+static CUgraph forked(void)
+{
+    CUgraph graph;
+    CHECK(cuStreamBeginCapture_v2(a, 0));
+    add(a, ones, ones, x);
+    order(a, b, done);
+    add(b, x, ones, y);
+    add(a, x, ones, z);
+    order(b, a, other);
+    add(a, y, z, w);
+    CHECK(cuStreamEndCapture(a, &graph));
+    return graph;
+}
+
+static void captured_fork(void)
+{
+    CUgraph graph = forked();
+    CUgraphExec exec;
+    CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    for (int i = 0; i < FRAMES; i++) {
+        CHECK(cuGraphLaunch(exec, a));
+        order(a, b, done);
+        add(b, w, ones, y);
+        order(b, a, other);
+    }
+    CHECK(cuCtxSynchronize());
+    CHECK(cuGraphExecDestroy(exec));
+    CHECK(cuGraphDestroy(graph));
+}
+
 /* ---- the legacy default stream stands between all blocking streams ---- */
 
 static void default_streams(void)
@@ -318,6 +350,7 @@ int main(int argc, char **argv)
         { "readers", readers, 3 },
         { "allocator", allocator, 3 },
         { "graph", graph, 3 },
+        { "captured-fork", captured_fork, 7 },
         { "default-streams", default_streams, 6 },
         { "pool", pool, 7 },
         { "thread-defaults", thread_defaults, 9 },
