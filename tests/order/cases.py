@@ -239,10 +239,3 @@ CORRECT = [
         ).split()
     ),
 ]
-
-# ---- what the detectors do not get right yet, and why; each entry goes when it is mended ----
-
-OPEN = {
-    "opencl_correct-callback": "a user event that a callback completes, in whatever thread, is taken for one that the host "
-    "completes without having waited",
-}
