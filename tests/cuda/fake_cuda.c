@@ -4,7 +4,8 @@
  *
  *     kernel NAME SIZE SIZE ...         parameter sizes in bytes; offsets are padded to each size, up to 8
  *
- * The kernel `add(float *a, float *b, float *out, int n)` adds; all others only fold their arguments into a checksum
+ * A comment at the head of real PTX can say the same, so that one image serves here and on a device.
+ * The kernel `add(float *a, float *b, float *out, int n)` adds, as does its C++ namesake; all others only fold their arguments into a checksum
  * that fakeChecksum() returns, so that a program can tell whether every byte of every launch arrived.
  *
  *     FAKE_CUDA_FAIL=cuLaunchKernel:3:700   the third cuLaunchKernel succeeds, and every later call fails with 700,
@@ -42,10 +43,16 @@ struct function {
 };
 struct module { enum magic magic; int count; struct function functions[8], kernels[8]; };
 struct context { enum magic magic; CUdevice device; };
-struct node { enum magic magic; CUDA_KERNEL_NODE_PARAMS params; void *pointers[PARAMS]; char values[32768]; };
-struct graph { enum magic magic; int count, lost; struct node *nodes[NODES]; };
+struct node {
+    enum magic magic;
+    struct node *stands_for;     /* of a changed node in an executable: the one that the program names */
+    CUDA_KERNEL_NODE_PARAMS params;
+    void *pointers[PARAMS];
+    char values[32768];
+};
+struct graph { enum magic magic; int count, lost, joined; struct node *nodes[NODES]; struct stream *streams[8]; };
 struct stream { enum magic magic; struct graph *capture; };
-struct event { enum magic magic; int polls; };
+struct event { enum magic magic; int polls; struct graph *capture; };
 
 static _Atomic int sticky, started;
 static _Atomic uint64_t checksum;
@@ -322,7 +329,7 @@ API CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
     ENTER(cuModuleLoadData);
     NEED(current, CUDA_ERROR_INVALID_CONTEXT);
-    NEED(!strncmp(image, "kernel ", 7), CUDA_ERROR_INVALID_IMAGE);
+    NEED(!strncmp(image, "kernel ", 7) || !strncmp(image, "// kernel ", 10), CUDA_ERROR_INVALID_IMAGE);
     *module = (CUmodule)read_module(MODULE, image);
     return CUDA_SUCCESS;
 }
@@ -818,6 +825,13 @@ API CUresult cuMemsetD8_v2(CUdeviceptr dst, unsigned char value, size_t count)
     return CUDA_SUCCESS;
 }
 
+API CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char value, size_t count, CUstream stream)
+{
+    ENTER(cuMemsetD8Async);
+    (void)stream;
+    return cuMemsetD8_v2(dst, value, count);
+}
+
 API CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr address)
 {
     ENTER(cuPointerGetAttribute);
@@ -837,6 +851,13 @@ API CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *att
 
 /* ---- streams and events ---- */
 
+static struct stream *stream_of(CUstream stream)
+{
+    if ((uintptr_t)stream == CU_STREAM_PER_THREAD)
+        return &per_thread;
+    return (uintptr_t)stream > CU_STREAM_PER_THREAD ? (struct stream *)stream : NULL;
+}
+
 API CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 {
     ENTER(cuStreamCreate);
@@ -852,13 +873,6 @@ API CUresult cuStreamDestroy_v2(CUstream stream)
     ENTER(cuStreamDestroy_v2);
     free(stream);
     return CUDA_SUCCESS;
-}
-
-static struct stream *stream_of(CUstream stream)
-{
-    if ((uintptr_t)stream == CU_STREAM_PER_THREAD)
-        return &per_thread;
-    return (uintptr_t)stream > CU_STREAM_PER_THREAD ? (struct stream *)stream : NULL;
 }
 
 API CUresult cuStreamSynchronize(CUstream stream)
@@ -897,7 +911,8 @@ API CUresult cuEventDestroy_v2(CUevent event)
 API CUresult cuEventRecord(CUevent event, CUstream stream)
 {
     ENTER(cuEventRecord);
-    (void)stream;
+    struct stream *s = stream_of(stream);
+    ((struct event *)event)->capture = s ? s->capture : NULL;
     ((struct event *)event)->polls = 3;
     return CUDA_SUCCESS;
 }
@@ -916,10 +931,17 @@ API CUresult cuEventSynchronize(CUevent event)
     return CUDA_SUCCESS;
 }
 
+/* A stream that waits for an event of a capture takes part in it from here on. */
 API CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 {
     ENTER(cuStreamWaitEvent);
-    (void)stream, (void)event, (void)flags;
+    (void)flags;
+    struct stream *s = stream_of(stream);
+    struct graph *capture = ((struct event *)event)->capture;
+    if (s && capture && !s->capture) {
+        s->capture = capture;
+        capture->streams[capture->joined++] = s;
+    }
     return CUDA_SUCCESS;
 }
 
@@ -1001,7 +1023,7 @@ static void add(const struct function *f, const char *block)
 
 static void execute(const struct function *f, const char *block)
 {
-    if (strcmp(f->name, "add")) {
+    if (strcmp(f->name, "add") && strncmp(f->name, "_Z3add", 6)) {
         fold(block, f->bytes);
         return;
     }
@@ -1012,6 +1034,7 @@ static struct node *make_node(const struct function *f, CUDA_KERNEL_NODE_PARAMS 
 {
     struct node *made = calloc(1, sizeof *made);
     made->magic = NODE;
+    made->stands_for = made;
     memcpy(made->values, block, f->bytes);
     for (int i = 0; i < f->count; i++)
         made->pointers[i] = made->values + f->offset[i];
@@ -1101,6 +1124,8 @@ API CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
     struct stream *s = stream_of(stream);
     NEED(s && s->capture, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
     int lost = s->capture->lost;
+    for (int i = 0; i < s->capture->joined; i++)
+        s->capture->streams[i]->capture = NULL;
     *graph = lost ? NULL : (CUgraph)s->capture;
     s->capture = NULL;
     return lost ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
@@ -1172,8 +1197,10 @@ API CUresult cuGraphExecKernelNodeSetParams_v2(CUgraphExec exec, CUgraphNode nod
     char block[32768] = { 0 };
     gather(f, params->params, params->extra, block);
     for (int i = 0; i < g->count; i++)
-        if (g->nodes[i] == (struct node *)node)
+        if (g->nodes[i]->stands_for == (struct node *)node) {
             g->nodes[i] = make_node(f, *params, block);
+            g->nodes[i]->stands_for = (struct node *)node;
+        }
     return CUDA_SUCCESS;
 }
 

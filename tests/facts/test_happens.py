@@ -560,6 +560,16 @@ def test_callback_may_tell_the_host(queues: Queues, facts: Make) -> None:
     assert ordered(facts(queues.world).happens, first, second)
 
 
+def test_callback_that_is_called_at_once_may_signal(queues: Queues, facts: Make) -> None:
+    """The event was complete when the callback was registered: it runs, and signals, inside the call that registers it."""
+    world = queues.world
+    user = world.create("clCreateUserEvent", context=world.context)
+    (held, _), (first, event) = queues.run("b", user), queues.run("a")
+    world.call("clSetEventCallback", event=event, begin=100_000, ticks=1000)
+    world.call("clSetUserEventStatus", event=user, begin=100_500)
+    assert ordered(facts(world).happens, first, held)
+
+
 def test_signal_of_the_host_orders_what_it_had_waited_for(queues: Queues, facts: Make) -> None:
     """Everything that the host knew to be done when it signals is done before what waits for the signal."""
     world = queues.world

@@ -318,7 +318,7 @@ class Edges:
         asked = self._asked()
         return [
             self._entries(table["position"][rows], FOR_OPERATION, rows, "begin"),
-            self._for_events(calls, field_of(trace, "event", calls)),
+            self._for_events(calls, field_of(trace, "event", calls), "begin"),  # it may be called before this returns
             self._for_events(asked, field_of(trace, "event", asked)),
         ]
 

@@ -77,10 +77,10 @@ class Happens:
     def _clocks(self) -> Clocks:
         return derive_clocks(self._trace, self._operations, self.edges)
 
-    @cached_property
+    @property
     def parallel(self) -> bool:
         """Can any two operations run beside each other at all? Most programs have one queue."""
-        return len(self.ops) > 1 and (len(np.unique(self.ops["queue"])) > 1 or not bool(self.queues.in_order.all()))
+        return not self._operations.alone
 
     @property
     def lane(self) -> NDArray[np.int32]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gpudx.facts._backend import backend_module
 from gpudx.facts.objects import Objects
-from gpudx.facts.queues import Queues
+from gpudx.facts.queues import PER_THREAD, Queues
 from gpudx.trace import CallInfo, Trace
 
 I64 = NDArray[np.int64]
@@ -94,6 +94,19 @@ class Operations:
             without = np.flatnonzero(~has_field(self._trace, "queue", positions))
             handles[without] |= self.field(name, positions[without])
         return Queues(self._trace, self._objects, handles, positions)
+
+    @cached_property
+    def alone(self) -> bool:
+        """Is there only one queue, and is it in order? A cheap answer for most programs, before anything else is made."""
+        positions, handles = self.positions, self.field("queue", self.positions)
+        if len(positions) < 2:
+            return True
+        several = (handles != handles[0]).any() or handles[0] == PER_THREAD
+        contexts = self._trace.context[positions]
+        lives = (self._objects.table["handle"] == handles[0]).sum()
+        if several or lives > 1 or (contexts != contexts[0]).any():
+            return False
+        return bool(Queues(self._trace, self._objects, handles[:1], positions[:1]).in_order[0])
 
     @cached_property
     def waited(self) -> I64:

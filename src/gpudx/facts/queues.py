@@ -18,7 +18,6 @@ from gpudx.trace import Trace
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
 Bool = NDArray[np.bool_]
-DEFAULT_QUEUES = (0, 1)
 PER_THREAD = 2
 MADE, UNSEEN, DEFAULT, THREADS = range(4)
 

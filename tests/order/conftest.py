@@ -1,0 +1,14 @@
+"""One stage for all tests of order: programs are compiled once, and each of their modes is played once."""
+
+from __future__ import annotations
+
+import pytest
+from order_kit import Kit, Stage, make_stage
+from support.opencl import OpenCL
+
+
+@pytest.fixture(scope="session")
+def stage(opencl: OpenCL, tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    kit = Kit(tmp_path_factory.mktemp("cuda"))
+    kit.recorder = opencl.recorder  # CUDA and OpenCL are recorded by the same library
+    return make_stage(kit, opencl)
