@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
-from cuda_kit import WAYS, Kit, Ran, decode, of
+from cuda_kit import ROOT, WAYS, Kit, Ran, decode, of
 
+from gpudx import casefile
 from gpudx.detectors import Run, detect_all
 from gpudx.diagnose import poisoned_runs
 from gpudx.facts import Facts, derive
@@ -57,7 +62,10 @@ def test_what_comes_back_is_told_with_its_place(kit: Kit) -> None:
     told = [one for one in found(run(kit)) if one.id == BACK]
     first = told[0]
     assert {one.severity for one in told} == {"warning"} and first.count == 2
-    assert "cuMemcpyDtoH_v2 (call" in first.message and "read back 250 words of memory #1 that hold the pattern" in first.message
+    assert (
+        "cuMemcpyDtoH_v2 (call" in first.message
+        and "read back 250 words of memory #1 that hold the pattern" in first.message
+    )
     assert "filled it with 0xcbcbcbcb" in first.evidence[0].text
     back = facts(run(kit)).poison.back
     assert [(one.offset, one.first, one.words) for one in back[:2]] == [(0, 0, 250), (500, 500, 100)]
@@ -92,5 +100,35 @@ def test_a_busy_device_gives_other_memory(kit: Kit) -> None:
 def test_the_instrument_says_what_was_filled(kit: Kit) -> None:
     tool = poisoned_runs.instrument("cb", [facts(run(kit))])
     assert tool.state == "live" and not tool.failed
-    assert tool.saw == "Filled 5 of 5 fresh allocations with the pattern cb. It came back in 5 readings of the program's."
+    assert (
+        tool.saw == "Filled 5 of 5 fresh allocations with the pattern cb. It came back in 5 readings of the program's."
+    )
     assert poisoned_runs.instrument("cb", []).failed
+
+
+def test_a_case_says_what_poison_saw(kit: Kit, tmp_path: Path) -> None:
+    env = os.environ | {
+        "PYTHONPATH": str(ROOT / "src"),
+        "GPUDX_LIB": str(kit.recorder),
+        "LD_LIBRARY_PATH": str(kit.driver),
+    }
+    words = [
+        "run",
+        "--case",
+        tmp_path / "case",
+        "--error-exitcode",
+        "9",
+        "--poison=nan",
+        "--fence",
+        "--",
+        kit.program("fresh"),
+    ]
+    done = subprocess.run([sys.executable, "-m", "gpudx", *map(str, words)], env=env, capture_output=True, timeout=60)
+    case = casefile.read(tmp_path / "case")
+    assert done.returncode == 0 and {one.name: one.state for one in case.instruments[1:]} == {
+        "fence": "live",
+        "poison": "live",
+    }
+    assert case.observations[0].experiment == "fenced and poisoned" and any(
+        "blocking copy" in text for text in case.not_checked
+    )

@@ -91,7 +91,9 @@ def test_the_program_is_told_the_same(opencl: OpenCL, mode: str, way: dict[str, 
 def test_the_instrument_says_what_was_done(opencl: OpenCL) -> None:
     facts = opencl.run("fenced", "right", **RED).facts
     tool = fenced_runs.instrument(Fence("red"), [facts])
-    assert tool.state == "live" and tool.saw.startswith("Fenced 83 of 84 allocations; 83 of them by a red zone behind it; without")
+    assert tool.state == "live" and tool.saw.startswith(
+        "Fenced 83 of 84 allocations; 83 of them by a red zone behind it; without"
+    )
     assert any("With a red zone: reads" in text for text in fenced_runs.not_checked(Fence("red"), [facts]))
 
 
@@ -109,8 +111,8 @@ def test_waits_are_recorded_like_any_other(opencl: OpenCL) -> None:
 def test_what_was_not_waited_for_is_said(opencl: OpenCL) -> None:
     told = serialised_runs.not_checked([opencl.run("edges", "order", **SERIALISED).facts])
     assert sorted(told) == [
-        "1 launch under --serialise without a wait behind it: a user event was open.",
-        "1 launch under --serialise without a wait behind it: made in a callback.",
+        "At least 1 launch under --serialise had no wait behind: a user event was open.",
+        "At least 1 launch under --serialise had no wait behind: made in a callback.",
     ]
 
 
@@ -135,7 +137,7 @@ def test_what_nobody_wrote_comes_back(opencl: OpenCL, pattern: str, word: str, f
 
 @pytest.mark.parametrize("mode", ["fill", "write", "host", "map", "launch"])
 def test_what_was_written_is_silent(opencl: OpenCL, mode: str) -> None:
-    """"map" maps a buffer and writes nothing into it: the record cannot know, the pattern does."""
+    """ "map" maps a buffer and writes nothing into it: the record cannot know, the pattern does."""
     recorded = opencl.run("unwritten", mode, GPUDX_POISON="cb")
     assert len(recorded.of(BACK)) == (mode == "map") and not recorded.of(UNREAD)
     assert not recorded.errors and recorded.facts.poison.count >= 2
@@ -154,4 +156,7 @@ def test_what_was_not_filled_is_said(opencl: OpenCL) -> None:
     facts = opencl.run("edges", "refused", GPUDX_POISON="cb").facts
     assert facts.poison.missed == Counter({"an image": 2})
     tool = poisoned_runs.instrument("cb", [facts])
-    assert tool.state == "live" and "Filled 31 of 33 fresh allocations with the pattern cb; not filled: 2 (an image)." in tool.saw
+    assert (
+        tool.state == "live"
+        and "Filled 31 of 33 fresh allocations with the pattern cb; not filled: 2 (an image)." in tool.saw
+    )

@@ -80,7 +80,9 @@ def test_every_entry(kit: Kit, hooks: list[Path], way: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS[1:], ids=lambda way: " ".join(way.values()))
-@pytest.mark.parametrize(("name", "mode"), [("fenced", "right"), ("fenced", "threads"), ("edges", "refused"), ("edges", "lives")])
+@pytest.mark.parametrize(
+    ("name", "mode"), [("fenced", "right"), ("fenced", "threads"), ("edges", "refused"), ("edges", "lives")]
+)
 def test_memory_of_ours(kit: Kit, hooks: list[Path], name: str, mode: str, way: dict[str, str]) -> None:
     """On PoCL, whose own leaks are not looked for."""
     loader = find_loader()
