@@ -160,3 +160,9 @@ def test_what_was_not_filled_is_said(opencl: OpenCL) -> None:
         tool.state == "live"
         and "Filled 31 of 33 fresh allocations with the pattern cb; not filled: 2 (an image)." in tool.saw
     )
+
+
+def test_shared_virtual_memory_is_filled(opencl: OpenCL) -> None:
+    recorded = opencl.run("edges", "svm", GPUDX_POISON="cb")
+    assert recorded.output.splitlines() in (["coarse 1024", "fine 1024"], ["coarse 1024"]), recorded.output
+    assert recorded.facts.poison.count == len(recorded.output.splitlines()) and not recorded.facts.poison.missed

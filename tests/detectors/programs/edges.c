@@ -1,6 +1,6 @@
 /* What the driver says to ranges at the end of a buffer, and to questions about it: printed, to be the same with and without
  * something behind the end. "refused" is about ranges, "lives" about references and flags, "order" about what a wait must not
- * disturb, "unwritten" adds to memory that nobody wrote. */
+ * disturb, "unwritten" computes with memory that nobody wrote, "svm" looks at fresh shared virtual memory. */
 #include "common.h"
 
 #include <unistd.h>
@@ -191,6 +191,23 @@ static void unwritten(void)
         }
 }
 
+/* ---- shared virtual memory ---- */
+
+static void show(cl_svm_mem_flags flags, const char *name)
+{
+    cl_uint *words = clSVMAlloc(context, flags, BYTES, 0);
+    int found = 0;
+    if (!words)
+        return;
+    check(clEnqueueSVMMap(queue, CL_TRUE, CL_MAP_READ, words, BYTES, 0, NULL, NULL), "clEnqueueSVMMap");
+    for (int i = 0; i < COUNT; i++)
+        found += words[i] == 0xcbcbcbcb;
+    printf("%s %d\n", name, found);
+    check(clEnqueueSVMUnmap(queue, words, 0, NULL, NULL), "clEnqueueSVMUnmap");
+    check(clFinish(queue), "clFinish");
+    clSVMFree(context, words);
+}
+
 int main(int argc, char **argv)
 {
     start(argc, argv);
@@ -200,7 +217,10 @@ int main(int argc, char **argv)
         lives();
     else if (is("order"))
         order();
-    else
+    else if (is("svm")) {
+        show(CL_MEM_READ_WRITE, "coarse");
+        show(CL_MEM_READ_WRITE | CL_MEM_SVM_FINE_GRAIN_BUFFER, "fine");
+    } else
         unwritten();
     return finish();
 }
