@@ -433,6 +433,7 @@ GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
     if (event && result == CL_SUCCESS && gdx_still_open(&open))
         open.slot->w[8] = WORD(*event);
     gdx_end(&open, result);
+    gdx_cl_launched(queue, kernel, result);
     return result;
 }
 
@@ -456,5 +457,6 @@ cl_int rec_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint num_w
     if (event && result == CL_SUCCESS && gdx_still_open(&open))
         open.slot->w[8] = WORD(*event);
     gdx_end(&open, result);
+    gdx_cl_launched(queue, kernel, result);
     return result;
 }
