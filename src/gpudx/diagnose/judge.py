@@ -38,6 +38,7 @@ ORDER: dict[Status, int] = {"confirmed": 0, "likely": 1, "inconclusive": 2, "ref
 UNEXPLAINED = "unexplained"
 ASSERTION = "device-assertion"
 SANITIZER = "sanitizer-"
+CONTRACT = "contract-violated"
 FENCE_HIT, BESIDE = "fence-hit", "write-outside-allocation"
 
 
@@ -48,7 +49,8 @@ def diagnose(findings: Sequence[Finding], outcome: Outcome) -> tuple[Diagnosis, 
     verdicts = [(f, _judge(f, surface, outcome, suspects)) for f in suspects]
     verdicts.sort(key=lambda pair: (ORDER[pair[1].status], not same_call(pair[0], surface), *_place(pair[0])))
     told = tuple(_tell(f, v, surface) for f, v in verdicts)
-    if surface and surface.id == REPORTED and not any(f.severity == "error" for f in suspects):
+    named = any(f.severity == "error" and v.status in ("confirmed", "likely") for f, v in verdicts)
+    if surface and surface.id == REPORTED and not named:
         return (_reported(surface), *told)
     if told or outcome.kind == "passed":
         return told
@@ -100,6 +102,8 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
         return _fence(finding)
     if outcome.kind == "passed":
         return "confirmed", "The fault stands in the record itself; this run did not fail from it, another may."
+    if finding.id == CONTRACT and same_call(finding, surface):
+        return _likely(finding, "The program failed in this very call; that the broken contract is why is not shown.")
     if finding.severity == "warning":
         return "inconclusive", "This is unusual and came before the failure, but nothing ties the failure to it."
     if surface is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, Instrument, Observation, Site
+from gpudx.report import stated
 from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, Tone
 from gpudx.report.safe import clean, full
 
@@ -43,7 +44,7 @@ def needs_report(case: Case) -> bool:
     """Is there more to say than one line? Not after a pass without a fault, even if nothing could be watched."""
     faults = any(finding.severity != "info" for finding in case.findings)
     causes = any(entry.status in ("confirmed", "likely") for entry in case.diagnosis)
-    return case.outcome.kind != "passed" or faults or causes
+    return case.outcome.kind != "passed" or faults or causes or bool(case.hypotheses)
 
 
 def _verdict(case: Case) -> tuple[str, Tone, str]:
@@ -218,6 +219,7 @@ def _stack(frames: tuple[str, ...], of: str = "") -> tuple[Block, ...]:
 
 
 def _rest(case: Case) -> Iterator[Section]:
+    yield stated.section(case)
     yield Section(f"Findings: {_counted(case)}", _findings(case) if case.findings else ())
     yield Section("How the program ended", _ending(case))
     yield Section("Experiments", _bullets(_experiments(case)))

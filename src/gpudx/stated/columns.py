@@ -152,7 +152,9 @@ def _without(known: Bool, why: Why, lost: Bool, reason: str) -> tuple[Bool, Why]
 
 
 def negative(of: Column) -> Column:
-    return arithmetic(ast.Sub(), constant(0, len(of)), of) if of.values.dtype != np.float64 else _mapped(of, np.negative)
+    return (
+        arithmetic(ast.Sub(), constant(0, len(of)), of) if of.values.dtype != np.float64 else _mapped(of, np.negative)
+    )
 
 
 def absolute(of: Column) -> Column:

@@ -302,7 +302,9 @@ def _bits(node: ast.expr) -> int:
         case _:
             needed = max((_bits(n) for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr)), default=1)
     if needed > MOST_BITS:
-        raise Refused(f"{_cut(ast.unparse(node))} can have more than {MOST_BITS} bits; use smaller powers and fewer products")
+        raise Refused(
+            f"{_cut(ast.unparse(node))} can have more than {MOST_BITS} bits; use smaller powers and fewer products"
+        )
     return needed
 
 
