@@ -49,9 +49,8 @@ def diagnose(findings: Sequence[Finding], outcome: Outcome) -> tuple[Diagnosis, 
     verdicts = [(f, _judge(f, surface, outcome, suspects)) for f in suspects]
     verdicts.sort(key=lambda pair: (ORDER[pair[1].status], not same_call(pair[0], surface), *_place(pair[0])))
     told = tuple(_tell(f, v, surface) for f, v in verdicts)
-    named = any(f.severity == "error" and v.status in ("confirmed", "likely") for f, v in verdicts)
-    if surface and surface.id == REPORTED and not named:
-        return (_reported(surface), *told)
+    if surface and surface.id == REPORTED and not any(_explains(f, v) for f, v in verdicts):
+        return tuple(sorted((_reported(surface), *told), key=lambda entry: ORDER[entry.status]))
     if told or outcome.kind == "passed":
         return told
     return (_only_surface(surface),) if surface else ()
@@ -63,6 +62,11 @@ def _suspects(findings: Sequence[Finding], outcome: Outcome) -> list[Finding]:
     if errors or outcome.kind == "passed":
         return errors
     return [f for f in rest if f.severity == "warning"]
+
+
+def _explains(finding: Finding, verdict: Verdict) -> bool:
+    """Is it a fault that may well be what a device reported? A contract says what is wrong, never that it is what faulted."""
+    return finding.severity == "error" and finding.id != CONTRACT and verdict.status in ("confirmed", "likely")
 
 
 def _place(finding: Finding) -> tuple[int, int]:
@@ -102,8 +106,6 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
         return _fence(finding)
     if outcome.kind == "passed":
         return "confirmed", "The fault stands in the record itself; this run did not fail from it, another may."
-    if finding.id == CONTRACT and same_call(finding, surface):
-        return _likely(finding, "The program failed in this very call; that the broken contract is why is not shown.")
     if finding.severity == "warning":
         return "inconclusive", "This is unusual and came before the failure, but nothing ties the failure to it."
     if surface is None:
@@ -112,6 +114,8 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
         return "inconclusive", "The fault is in another process than the one that failed."
     if surface.id == REPORTED:
         return _before_report(finding, surface)
+    if finding.id == CONTRACT and same_call(finding, surface):
+        return _likely(finding, "The program failed in this very call; that the broken contract is why is not shown.")
     if same_call(finding, surface):
         return _same_call(finding, surface)
     if finding.id == "ignored-error":
@@ -176,6 +180,9 @@ def _before_report(finding: Finding, surface: Finding) -> tuple[Status, str]:
     ended = surface.details.get("ended_before")
     if finding.site and isinstance(ended, int) and finding.site.number <= ended:
         return "inconclusive", "The fault is certain, but this work had ended before the work that faulted was started."
+    after = bool(finding.site and surface.site and finding.site.number > surface.site.number)
+    if after or (finding.id == CONTRACT and same_call(finding, surface)):  # a launch that reports did not run
+        return "inconclusive", "The fault is certain, but the device had faulted before this was called."
     return _likely(finding, "It may have been running when the device faulted; that it is what faulted is not shown.")
 
 

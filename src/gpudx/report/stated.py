@@ -46,11 +46,11 @@ def hypotheses(case: Case) -> Outline:
 
 
 def _blocks(verdict: Verdict) -> tuple[Block, ...]:
-    claim = verdict.hypothesis.summary.rstrip(".")
+    claim = verdict.hypothesis.summary.strip().rstrip(".")
     expected = "; ".join(text for _, text in verdict.hypothesis.predicts)
     left_out = tuple(f"Not counted: {_fact(one)}" for one in verdict.not_counted)
     items = (*map(_fact, verdict.counted), *left_out)
-    text = (Paragraph(f"{claim}. {verdict.reason}"), Paragraph(f"Put to the test: {expected}."))
+    text = (Paragraph(f"{claim[:1].upper()}{claim[1:]}. {verdict.reason}"), Paragraph(f"Expected: {expected}."))
     return (*text, Bullets(items)) if items else text
 
 

@@ -21,9 +21,9 @@ from gpudx.stated.launches import Argument
 
 Expect = Literal["some", "none", "all"]
 EXPECT: dict[Expect, str] = {
-    "some": "it is true of at least one of them",
-    "none": "it is true of none of them",
-    "all": "it is true of each of them",
+    "some": "at least one of",
+    "none": "none of",
+    "all": "each of",
 }
 EXPERIMENTS = {
     "recorded": "any recorded run",

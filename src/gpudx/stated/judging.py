@@ -23,11 +23,11 @@ from gpudx.stated.hypotheses import EXPECT, EXPERIMENTS, Claim
 from gpudx.stated.language import ALLOCATIONS, LAUNCHES
 from gpudx.stated.launches import Launches, launches_like
 from gpudx.stated.tables import Allocations, Errors
-from gpudx.stated.telling import arguments, sides
+from gpudx.stated.telling import sides, used
 from gpudx.words import plural
 
 Bool = NDArray[np.bool_]
-MOST_SHOWN = 5
+MOST_SHOWN = 3
 
 
 @dataclass
@@ -71,7 +71,7 @@ def _verdict(claim: Claim, case: Case, processes: Sequence[Facts], fault: Fault 
 
 
 def _hypothesis(claim: Claim) -> Hypothesis:
-    wanted = f'of the {claim.subject}, "{claim.predicate.text}": {EXPECT[claim.expect]}'
+    wanted = f'"{claim.predicate.text}" is true of {EXPECT[claim.expect]} the {claim.subject}'
     return Hypothesis(claim.name, claim.claim, ((claim.experiment, wanted),), f"It would not be so that {wanted}.", ())
 
 
@@ -143,7 +143,8 @@ def _shown(claim: Claim, table: Launches, places: Bool, already: Sequence[Eviden
 def _launch(claim: Claim, table: Launches, place: int) -> Evidence:
     row = int(table.rows[place])
     values = sides(claim.predicate, table, place)
-    text = f"launch {row + 1:,} of kernel {table.kernel}{values}: {arguments(table, place)}"
+    given = used(claim.predicate, table, place)
+    text = f"launch {row + 1:,} of kernel {table.kernel}{values}{f': {given}' if given else ''}"
     return Evidence(text, (int(table.facts.launches.position[row]) + 1,))
 
 
@@ -187,13 +188,13 @@ def _status(claim: Claim, seen: _Seen, processes: int, gaps: bool) -> tuple[Stat
 def _compared(claim: Claim, seen: _Seen, fault: Fault) -> tuple[Status, str]:
     """Does the predicate tell the launch that failed from those that went well?"""
     where = f"launch {fault.launch:,}, which {'failed' if fault.certain else 'most likely failed'}"
-    well = plural(seen.well, "launch that went well before it", "launches that went well before it")
+    well = plural(seen.well, "launch that went well before", "launches that went well before")
     if seen.at_fault and seen.true_well:
         return (
             "inconclusive",
-            f"It is true of {where}, and of {seen.true_well:,} of {well} alike: it distinguishes nothing.",
+            f"It is true of {where}, and of {seen.true_well:,} of the {well} alike: it distinguishes nothing.",
         )
     if seen.at_fault:
-        rest = f"and of none of {well}" if seen.well else "and there is no launch that went well to compare it with"
+        rest = f"and of none of the {well}" if seen.well else "and there is no launch that went well to compare it with"
         return "confirmed", f"It is true of {where}, {rest}."
     return "confirmed", f"But it is not true of {where}: it does not explain the failure."

@@ -6,23 +6,25 @@ import ast
 
 import numpy as np
 
+from gpudx.stated.columns import compare
 from gpudx.stated.evaluate import value
-from gpudx.stated.language import COMPARISONS, Expression
-from gpudx.stated.launches import Launches
+from gpudx.stated.language import AXES, COMPARISONS, Expression
+from gpudx.stated.launches import Argument, Launches
 
 MOST_ARGUMENTS = 16
 MOST_NUMBERS = 5
 
 
 def sides(expression: Expression, table: Launches, place: int) -> str:
-    """ " (1,024 >= 4,096)": what the two sides of a comparison are in one launch; "" for other expressions."""
+    """ " (1,024 is not >= 4,096)": the two sides of a comparison in one launch; "" for other expressions."""
     tree = expression.tree
     if not isinstance(tree, ast.Compare) or len(tree.ops) != 1:
         return ""
     left, right = value(tree.left, table), value(tree.comparators[0], table)
     if not (left.known[place] and right.known[place]):
         return ""
-    return f" ({_number(left.values[place])} {COMPARISONS[type(tree.ops[0])]} {_number(right.values[place])})"
+    holds = "" if compare(tree.ops[0], left, right).values[place] else "is not "
+    return f" ({_number(left.values[place])} {holds}{COMPARISONS[type(tree.ops[0])]} {_number(right.values[place])})"
 
 
 def _number(number: object) -> str:
@@ -39,6 +41,23 @@ def arguments(table: Launches, place: int) -> str:
     more = [f"{len(indexes) - MOST_ARGUMENTS} more"] if len(indexes) > MOST_ARGUMENTS else []
     told = [table.told(place, index) for index in indexes[:MOST_ARGUMENTS]]
     return ", ".join([*told, *more]) or "no arguments"
+
+
+def used(expression: Expression, table: Launches, place: int) -> str:
+    """The same of what an expression asks for: "x = memory #2 (64 bytes), grid = 4 x 1 x 1"."""
+    found = [table.find(name) for name in expression.names]
+    told = [table.told(place, one.index) for one in found if isinstance(one, Argument)]
+    asked = {
+        node.value.id
+        for node in ast.walk(expression.tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    }
+    return ", ".join(dict.fromkeys([*told, *(f"{shape} = {_shape(table, shape, place)}" for shape in sorted(asked))]))
+
+
+def _shape(table: Launches, shape: str, place: int) -> str:
+    sizes = [table.shape(shape, axis) for axis in AXES]
+    return " x ".join(_number(one.values[place]) if one.known[place] else "?" for one in sizes)
 
 
 def numbered(table: Launches, places: np.ndarray[tuple[int], np.dtype[np.int64]]) -> str:
