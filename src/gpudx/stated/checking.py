@@ -15,7 +15,7 @@ from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding, Instrument
 from gpudx.stated.contracts import Contract
 from gpudx.stated.evaluate import Answer, answer
-from gpudx.stated.language import nearest
+from gpudx.stated.language import closest
 from gpudx.stated.launches import Argument, Launches, launches_like
 from gpudx.stated.telling import arguments, numbered, sides
 from gpudx.words import plural
@@ -156,11 +156,15 @@ def _unchecked(held: Held) -> Finding:
 
 def _absent(contract: Contract, processes: Sequence[Facts]) -> Finding:
     names = {facts.launches.name(int(row)) for facts in processes for row in _firsts(facts)}
-    text = f"No launch of a kernel named {contract.kernel} was recorded, so its contract was not checked"
+    close = closest(contract.kernel, names)
+    but = f", but of {close} there was" if close else ""
     return Finding(
         id=NOT_CHECKED,
         severity="info",
-        message=f"{text} ({contract.place}){nearest(contract.kernel, names)}".rstrip("?") + ".",
+        message=(
+            f"No launch of a kernel named {contract.kernel} was recorded{but}: its contract was not checked"
+            f" ({contract.place})."
+        ),
         evidence=(Evidence(f"{plural(len(names), 'kernel')} were launched: {', '.join(sorted(names)[:8]) or 'none'}"),),
         facts=(("contract", contract.kernel),),
     )

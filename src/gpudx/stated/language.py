@@ -168,8 +168,13 @@ def parse(text: str, table: Table, line: int = 0) -> Expression:
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """ "; did you mean rows?", or nothing."""
-    close = difflib.get_close_matches(name, list(known), 1)
-    return f"; did you mean {close[0]}?" if close else ""
+    close = closest(name, known)
+    return f"; did you mean {close}?" if close else ""
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """The known name that is most like it, "" if none is."""
+    return next(iter(difflib.get_close_matches(name, list(known), 1)), "")
 
 
 def _tree(text: str) -> ast.expr:

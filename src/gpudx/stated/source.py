@@ -29,8 +29,13 @@ class Entry:
     lines: tuple[str, ...]
 
     def line(self, part: str = "") -> int:
-        """The line on which a part of the entry stands; its first where that cannot be told."""
-        return next((self.first + n for n, text in enumerate(self.lines) if part and part in text), self.first)
+        """The line on which a key or a text of the entry begins; its first where that cannot be told."""
+        begins = re.compile(rf"""(?:^|[\s{{,])["']?{re.escape(part)}["']?\s*=(?!=)|["']\s*{re.escape(part)}""")
+        for found in (begins.search, lambda text: part in text):
+            lines = [n for n, text in enumerate(self.lines) if part and found(text)]
+            if lines:
+                return self.first + lines[0]
+        return self.first
 
     def refuse(self, message: str, part: str = "") -> NoReturn:
         raise UserError(f"{self.path}, line {self.line(part)}: {message}.")
@@ -71,11 +76,12 @@ class Entry:
             return Argument(place)
         match = TYPED.fullmatch(place.strip()) if isinstance(place, str) else None
         if match is None:
-            self.refuse(f"{name} must be a place from 0 on; write {EXAMPLE}", name)
+            self.refuse(f"{name} must be a place from 0 on; write {EXAMPLE}", "names")
         types = (*TYPES, BRAIN)
         if match["type"] and match["type"] not in types:
             self.refuse(
-                f"there is no type {match['type']}{nearest(match['type'], types)} (there are {', '.join(types)})", name
+                f"there is no type {match['type']}{nearest(match['type'], types)} (there are {', '.join(types)})",
+                "names",
             )
         return Argument(int(match["index"]), match["type"] or "")
 

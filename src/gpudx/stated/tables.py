@@ -77,9 +77,7 @@ class Errors(_Rows):
         known = {text: number for names in schema.errors.values() for number, text in names.items()}
         known |= {call.name: call.number for call in schema.calls}
         if name not in known:
-            return unknown(
-                len(self), f"{name} is no status or call that was recorded{nearest(name, known)}".rstrip("?")
-            )
+            return unknown(len(self), f"there is no status or call {name}{nearest(name, known)}")
         return column(np.full(len(self), known[name], np.int64), np.ones(len(self), bool))
 
     def told(self, place: int) -> Evidence:
