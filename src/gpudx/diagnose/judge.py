@@ -49,7 +49,7 @@ def diagnose(findings: Sequence[Finding], outcome: Outcome) -> tuple[Diagnosis, 
     verdicts = [(f, _judge(f, surface, outcome, suspects)) for f in suspects]
     verdicts.sort(key=lambda pair: (ORDER[pair[1].status], not same_call(pair[0], surface), *_place(pair[0])))
     told = tuple(_tell(f, v, surface) for f, v in verdicts)
-    if surface and surface.id == REPORTED and not any(_explains(f, v) for f, v in verdicts):
+    if surface and surface.id == REPORTED and not any(map(_is_fault, suspects)):
         return tuple(sorted((_reported(surface), *told), key=lambda entry: ORDER[entry.status]))
     if told or outcome.kind == "passed":
         return told
@@ -64,9 +64,9 @@ def _suspects(findings: Sequence[Finding], outcome: Outcome) -> list[Finding]:
     return [f for f in rest if f.severity == "warning"]
 
 
-def _explains(finding: Finding, verdict: Verdict) -> bool:
-    """Is it a fault that may well be what a device reported? A contract says what is wrong, never that it is what faulted."""
-    return finding.severity == "error" and finding.id != CONTRACT and verdict.status in ("confirmed", "likely")
+def _is_fault(finding: Finding) -> bool:
+    """Is it a fault by itself? A contract says what is wrong with a launch, never that it is what a device reported."""
+    return finding.severity == "error" and finding.id != CONTRACT
 
 
 def _place(finding: Finding) -> tuple[int, int]:
