@@ -14,7 +14,7 @@ from support.cuda_world import CudaWorld
 from support.synthetic import GLOBAL, LOCAL, Arg, World
 
 from gpudx.diagnose import diagnose
-from gpudx.model import Finding, Outcome
+from gpudx.model import Evidence, Finding, Outcome
 from gpudx.pipeline import merge
 from gpudx.stated.checking import BROKEN, NOT_CHECKED, Checked
 from gpudx.stated.evaluate import answer
@@ -412,3 +412,20 @@ def test_the_same_fault_has_the_same_fingerprint(schema: str, tmp_path: Path) ->
             broken(held(tmp_path, facts_of(world, tmp_path, f"{run}.gdx"), "rope_*", "arg3 % 2 == 0")).fingerprint
         )
     assert len(prints) == 1
+
+
+def test_a_contract_hides_nothing_that_was_found_without_it(schema: str, tmp_path: Path) -> None:
+    """The call in which the program died stays in the diagnosis, and so do warnings."""
+    world, _ = rope(schema, (8, 4, 15, 1.0))
+    checked = held(tmp_path, facts_of(world, tmp_path), "rope_*", "arg3 % 2 == 0")
+    proof = (Evidence("It was seen."),)
+    crash = Finding("crash-in-call", "error", "It crashed.", proof, causes=("crash-in-call",))
+    odd = Finding("undersized-buffer", "warning", "It is small.", proof, causes=("out-of-bounds-access",))
+    outcome = Outcome("signal", "The program was killed by SIGSEGV.", signal="SIGSEGV")
+    told = diagnose([crash, *checked.findings], outcome)
+    assert [(one.cause, one.status) for one in told] == [
+        ("contract-violated", "likely"),
+        ("crash-in-call", "inconclusive"),
+    ]
+    told = diagnose([crash, odd, *checked.findings], outcome)
+    assert {one.cause for one in told} == {"contract-violated", "out-of-bounds-access"}

@@ -50,18 +50,23 @@ def diagnose(findings: Sequence[Finding], outcome: Outcome) -> tuple[Diagnosis, 
     verdicts.sort(key=lambda pair: (ORDER[pair[1].status], not same_call(pair[0], surface), *_place(pair[0])))
     told = tuple(_tell(f, v, surface) for f, v in verdicts)
     if surface and surface.id == REPORTED and not any(map(_is_fault, suspects)):
-        return tuple(sorted((_reported(surface), *told), key=lambda entry: ORDER[entry.status]))
-    if told or outcome.kind == "passed":
+        return _in_order(_reported(surface), *told)
+    if surface is None or outcome.kind == "passed" or any(f.id != CONTRACT for f in suspects):
         return told
-    return (_only_surface(surface),) if surface else ()
+    return _in_order(_only_surface(surface), *told)
+
+
+def _in_order(*entries: Diagnosis) -> tuple[Diagnosis, ...]:
+    return tuple(sorted(entries, key=lambda entry: ORDER[entry.status]))
 
 
 def _suspects(findings: Sequence[Finding], outcome: Outcome) -> list[Finding]:
     rest = [f for f in findings if f.id not in SURFACE and f.causes]
-    errors = [f for f in rest if f.severity == "error"]
-    if errors or outcome.kind == "passed":
-        return errors
-    return [f for f in rest if f.severity == "warning"]
+    faults = [f for f in rest if _is_fault(f)]
+    contracts = [f for f in rest if f.id == CONTRACT]
+    if faults or outcome.kind == "passed":
+        return [*faults, *contracts]
+    return [*(f for f in rest if f.severity == "warning"), *contracts]
 
 
 def _is_fault(finding: Finding) -> bool:
