@@ -78,7 +78,7 @@ def contracts() -> str:
     from gpudx.stated import contracts as of_contracts
     from gpudx.stated import hypotheses as of_hypotheses
     from gpudx.stated import language
-    from gpudx.stated.launches import BRAIN, TYPES
+    from gpudx.stated.launches import TYPES
 
     made: dict[str, Mapping[str, str]] = {
         "keys of a contract": of_contracts.KEYS,
@@ -91,7 +91,7 @@ def contracts() -> str:
     }
     lists = {
         "operators": [*language.ARITHMETIC.values(), *language.COMPARISONS.values(), "and", "or", "not"],
-        "types": [*TYPES, BRAIN],
+        "types": list(TYPES),
     }
     text = (ROOT / "docs" / "contracts.md").read_text()
     for name, rows in made.items():

@@ -133,7 +133,7 @@ def test_a_kernel_that_was_not_launched_is_said(schema: str, tmp_path: Path) -> 
             "headdim > 0",
             "kernel rope_f32 has no argument headdim; did you mean head_dim? (it has x, rows, heads, head_dim, base)",
         ),
-        ("arg9 > 0", "kernel rope_f32 has 5 arguments, arg0 to arg4, so arg9 is none of them"),
+        ("arg9 > 0", "kernel rope_f32 takes 5 arguments, counted from arg0, so arg9 is none of them"),
         ("bytes(rows) > 0", "rows is a number (int), not memory"),
         ("rows % (heads - 4) == 0", "it divides by zero"),
         ("base ** 2 > 1", "powers, shifts and & are of whole numbers only"),
@@ -429,3 +429,15 @@ def test_a_contract_hides_nothing_that_was_found_without_it(schema: str, tmp_pat
     ]
     told = diagnose([crash, odd, *checked.findings], outcome)
     assert {one.cause for one in told} == {"contract-violated", "out-of-bounds-access"}
+
+
+def test_an_argument_that_is_called_like_a_word(schema: str, tmp_path: Path) -> None:
+    """The word means the launch; the argument is reached by its place, and told with its own value."""
+    world = World(schema)
+    kernel = world.kernel("k", [Arg("int", "launch"), Arg("double", "shared")])
+    world.set_arg(kernel, 0, 77, 4)
+    world.set_arg(kernel, 1, struct.unpack("<Q", struct.pack("<d", 2.5))[0])
+    world.launch(kernel, (1,), (1,))
+    facts = facts_of(world, tmp_path)
+    assert clean(held(tmp_path, facts, "k", "launch == 1", "shared == 0", "arg0 == 77", "arg1 == 2.5"))
+    assert "given launch = 77, shared = 2.5" in broken(held(tmp_path, facts, "k", "arg0 == 1")).evidence[0].text

@@ -100,8 +100,8 @@ def _violation(held: Held) -> Finding:
     place = int(np.flatnonzero(held.broken)[0])
     first = next(n for n, one in enumerate(held.each) if one.false[place])
     rule = contract.require[first]
-    memory = table.object(place, rule.memory[0]) if len(rule.memory) == 1 else -1
     found = table.find(rule.memory[0]) if len(rule.memory) == 1 else None
+    memory = int(table.given(rule.memory[0], found).object[place]) if isinstance(found, Argument) else -1
     position = int(table.facts.launches.position[table.rows[place]])
     site = table.facts.sites.at(position, argument=found.index if isinstance(found, Argument) else None)
     why = f": {contract.why.rstrip('.')}" if contract.why else ""

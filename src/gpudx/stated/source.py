@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from gpudx.errors import UserError
 from gpudx.stated.language import ARGUMENT, TABLES, Expression, Refused, Table, nearest, parse
-from gpudx.stated.launches import BRAIN, TYPES, Argument
+from gpudx.stated.launches import TYPES, Argument
 
 MOST_BYTES = 1 << 20
 MOST_ENTRIES = 1000
@@ -77,10 +77,9 @@ class Entry:
         match = TYPED.fullmatch(place.strip()) if isinstance(place, str) else None
         if match is None:
             self.refuse(f"{name} must be a place from 0 on; write {EXAMPLE}", "names")
-        types = (*TYPES, BRAIN)
-        if match["type"] and match["type"] not in types:
+        if match["type"] and match["type"] not in TYPES:
             self.refuse(
-                f"there is no type {match['type']}{nearest(match['type'], types)} (there are {', '.join(types)})",
+                f"there is no type {match['type']}{nearest(match['type'], TYPES)} (there are {', '.join(TYPES)})",
                 "names",
             )
         return Argument(int(match["index"]), match["type"] or "")

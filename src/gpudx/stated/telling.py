@@ -8,6 +8,7 @@ import numpy as np
 
 from gpudx.stated.columns import compare
 from gpudx.stated.evaluate import value
+from gpudx.stated.given import Given
 from gpudx.stated.language import AXES, COMPARISONS, Expression
 from gpudx.stated.launches import Argument, Launches
 
@@ -39,14 +40,35 @@ def arguments(table: Launches, place: int) -> str:
     first, last = np.searchsorted(args.launch, [table.rows[place], table.rows[place] + 1])
     indexes = args.index[first:last].tolist()
     more = [f"{len(indexes) - MOST_ARGUMENTS} more"] if len(indexes) > MOST_ARGUMENTS else []
-    told = [table.told(place, index) for index in indexes[:MOST_ARGUMENTS]]
+    told = [argument(table, place, index) for index in indexes[:MOST_ARGUMENTS]]
     return ", ".join([*told, *more]) or "no arguments"
+
+
+def argument(table: Launches, place: int, index: int) -> str:
+    """ "C = memory #6 (1,024 bytes) + 64", "n = 64", of one launch."""
+    name, known = table.called(index)
+    given = table.given(name, known)
+    if not given.there[place]:
+        return f"{name} was not recorded"
+    if given.object[place] >= 0:
+        return f"{name} = {_memory(given, place)}"
+    number = table.value(name, known)
+    is_number = number.known[place] and not table.is_pointer(known)
+    return f"{name} = {_number(number.values[place]) if is_number else hex(int(given.word[place]))}"
+
+
+def _memory(given: Given, place: int) -> str:
+    row = int(given.object[place])
+    text = given.facts.memory.describe(row)
+    addressed = given.facts.launches.by_address[given.rows[place]]
+    into = given.facts.memory.offset(row, int(given.word[place])) if addressed else 0
+    return f"{text} + {into:,}" if into else text
 
 
 def used(expression: Expression, table: Launches, place: int) -> str:
     """The same of what an expression asks for: "x = memory #2 (64 bytes), grid = 4 x 1 x 1"."""
     found = [table.find(name) for name in expression.names]
-    told = [table.told(place, one.index) for one in found if isinstance(one, Argument)]
+    told = [argument(table, place, one.index) for one in found if isinstance(one, Argument)]
     asked = {
         node.value.id
         for node in ast.walk(expression.tree)
