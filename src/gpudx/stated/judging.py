@@ -64,7 +64,7 @@ def _verdict(claim: Claim, case: Case, processes: Sequence[Facts], fault: Fault 
     gaps = [gap.text for facts in processes for gap in facts.trace.gaps]
     status, reason = _status(claim, seen, len(processes), bool(gaps))
     if fault and status == "confirmed" and claim.expect == "some" and claim.predicate.table is LAUNCHES:
-        status, more = _compared(claim, seen, fault)
+        status, more = _compared(seen, fault)
         reason = f"{reason} {more}"
     counted = seen.holds if seen.true and claim.expect != "all" else seen.fails or seen.holds
     return Verdict(_hypothesis(claim), status, tuple(counted), tuple(_not_counted(seen, gaps)), reason)
@@ -185,7 +185,7 @@ def _status(claim: Claim, seen: _Seen, processes: int, gaps: bool) -> tuple[Stat
     return ("refuted" if claim.expect == "some" else "confirmed"), told
 
 
-def _compared(claim: Claim, seen: _Seen, fault: Fault) -> tuple[Status, str]:
+def _compared(seen: _Seen, fault: Fault) -> tuple[Status, str]:
     """Does the predicate tell the launch that failed from those that went well?"""
     where = f"launch {fault.launch:,}, which {'failed' if fault.certain else 'most likely failed'}"
     well = plural(seen.well, "launch that went well before", "launches that went well before")
