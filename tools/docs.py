@@ -6,6 +6,7 @@ usage: PYTHONPATH=src python tools/docs.py
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -72,7 +73,44 @@ def causes() -> str:
     return text
 
 
-PAGES = {"trace-format.md": trace_format, "detectors.md": detectors, "causes.md": causes}
+def contracts() -> str:
+    """docs/contracts.md: its tables from the language's own lists, between marks; the text around them stays."""
+    from gpudx.stated import contracts as of_contracts
+    from gpudx.stated import hypotheses as of_hypotheses
+    from gpudx.stated import language
+    from gpudx.stated.launches import TYPES
+
+    made: dict[str, Mapping[str, str]] = {
+        "keys of a contract": of_contracts.KEYS,
+        "keys of a hypothesis": of_hypotheses.KEYS,
+        "expect": {name: f"the predicate is true of {text} them" for name, text in of_hypotheses.EXPECT.items()},
+        "experiments": of_hypotheses.EXPERIMENTS,
+        "functions": {function.usage: function.meaning for function in language.FUNCTIONS.values()},
+        "shapes": language.SHAPES,
+        **{table.rows: table.words for table in language.TABLES},
+    }
+    lists = {
+        "operators": [*language.ARITHMETIC.values(), *language.COMPARISONS.values(), "and", "or", "not"],
+        "types": list(TYPES),
+    }
+    text = (ROOT / "docs" / "contracts.md").read_text()
+    for name, rows in made.items():
+        cells = "\n".join(f"| `{key}` | {meaning} |" for key, meaning in rows.items())
+        text = _between(text, name, f"| word | meaning |\n| --- | --- |\n{cells}")
+    for name, words in lists.items():
+        text = _between(text, name, " ".join(f"`{word}`" for word in words))
+    return text
+
+
+def _between(page: str, name: str, made: str) -> str:
+    """The page with what stands between the marks of `name` made anew."""
+    begin, end = f"<!-- made: {name} -->\n", "<!-- end -->"
+    head, found, rest = page.partition(begin)
+    assert found, f"docs/contracts.md has no place for: {name}"
+    return head + begin + made + "\n" + end + rest.partition(end)[2]
+
+
+PAGES = {"trace-format.md": trace_format, "detectors.md": detectors, "causes.md": causes, "contracts.md": contracts}
 
 
 def main() -> None:

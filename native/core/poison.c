@@ -11,7 +11,7 @@
 enum { CB = 0xCBCB, NOT_A_NUMBER = 0x7FFF, NOTES_MOST = 256 };
 static const size_t LOOKED_AT = 1 << 20;  /* bytes of one reading; looking must not take longer than reading */
 
-_Atomic int gdx_poison_setting = -1;
+_Atomic int gdx_poison_setting GDX_HOT_DATA = -1;
 
 int gdx_poison_read(void)
 {

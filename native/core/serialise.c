@@ -9,7 +9,7 @@
 /* Asked once, so a program that changes its environment later does not change our mind. */
 bool gdx_serialised(void)
 {
-    static _Atomic int known;  /* 0: not asked yet, 1: no, 2: yes */
+    static _Atomic int known GDX_HOT_DATA;  /* 0: not asked yet, 1: no, 2: yes */
     int state = atomic_load_explicit(&known, memory_order_relaxed);
     if (GDX_UNLIKELY(!state)) {
         const char *value = getenv("GPUDX_SERIALISE");

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gpudx import __version__, casefile, native
@@ -24,14 +24,29 @@ from gpudx.lab.outcome import outcome as outcome_of
 from gpudx.lab.recorded import RunResult
 from gpudx.model import Case, Diagnosis, Finding, Instrument, Observation, Outcome, ProcessInfo
 from gpudx.model.diagnosis import OutcomeName
+from gpudx.stated.checking import check
+from gpudx.stated.contracts import Contract
+from gpudx.stated.hypotheses import Claim
+from gpudx.stated.judging import judge
 from gpudx.trace import Trace, open_trace
 
 NOT_CHECKED = ("What kernels did inside their memory: recording sees calls, not accesses.",)
 FAILED_OUTCOMES = ("exit", "signal", "timeout")
 
 
-def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path) -> Case:
-    """The case of one recorded run, written to `case_dir`."""
+@dataclass(frozen=True)
+class Stated:
+    """What users state about their program, read before it is run."""
+
+    contracts: tuple[Contract, ...] = ()
+    hypotheses: tuple[Claim, ...] = ()
+
+
+NOTHING_STATED = Stated()
+
+
+def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated: Stated = NOTHING_STATED) -> Case:
+    """The case of one recorded run, written to `case_dir`; what the user stated is held against it."""
     traces, unreadable = _open(run.trace_dir)
     facts = [derive(trace) for trace in traces]
     outcome = outcome_of(run, _fault_address(traces, run.pid))
@@ -39,7 +54,9 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path) -> Case
     dumps, unread = _dumps(case_dir / DUMPS)
     checked, sanitized, unchecked = _fenced(run, facts) if run.how.fence else _sanitized(run, facts, command, case_dir)
     poisoned, unseen = _poisoned(run, facts)
-    findings = merge([*find(facts, outcome), *_device_faults(dumps, facts, outcome), *sanitized])
+    contracts = [check(stated.contracts, facts)] if stated.contracts else []
+    kept = [finding for one in contracts for finding in one.findings]
+    findings = merge([*find(facts, outcome), *_device_faults(dumps, facts, outcome), *sanitized, *kept])
     unreadable += unread
     calls, launches = sum(map(len, traces)), sum(len(f.launches) for f in facts)
     case = Case(
@@ -48,13 +65,19 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path) -> Case
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         version=__version__,
         outcome=outcome,
-        instruments=(*loaded.instruments(presence, calls, launches), *checked, *poisoned),
+        instruments=(
+            *loaded.instruments(presence, calls, launches),
+            *checked,
+            *poisoned,
+            *(one.instrument for one in contracts),
+        ),
         processes=tuple(_process(f, case_dir) for f in facts),
         findings=findings,
         diagnosis=_diagnosis(findings, outcome, presence, calls),
         observations=(_observation(run, outcome),),
         not_checked=(*unreadable, *presence.blind, *unchecked, *unseen, *serialised_runs.not_checked(facts)),
     )
+    case = replace(case, hypotheses=judge(stated.hypotheses, case, facts))
     casefile.write(case, case_dir)
     return case
 
@@ -186,5 +209,6 @@ def _observation(run: RunResult, outcome: Outcome) -> Observation:
         *([run.sanitized.sanitizer.check] if run.sanitized else []),
         *(["fenced"] if run.how.fence else []),
         *(["poisoned"] if run.how.poison else []),
+        *(["serialised"] if run.how.serialise else []),
     ]
     return Observation(" and ".join(ways) or "recorded", name, int(failed), 1, outcome.summary)

@@ -11,11 +11,13 @@ from gpudx.model import (
     Evidence,
     Finding,
     Guilty,
+    Hypothesis,
     Instrument,
     Observation,
     Outcome,
     ProcessInfo,
     Site,
+    Verdict,
     Victim,
 )
 
@@ -94,10 +96,23 @@ FULL = Case(
     ),
     observations=(Observation("recorded", "reproduced", 1, 1), Observation("fenced", "passed", 0, 3, "Slow.")),
     not_checked=("Bounds of device memory.",),
+    hypotheses=(
+        Verdict(
+            Hypothesis("odd head", "The head size is odd.", (("recorded", "some launch has it"),), "None has it.", ()),
+            "refuted",
+            (Evidence("launch 3 of kernel rope: head_dim = 16", (40,)),),
+            (Evidence("head_dim was never set: 1 row not counted"),),
+            "It is false of all 12 launches of rope*.",
+        ),
+    ),
     environment={"OPENCL_LAYERS": "libgpudx.so"},
 )
 PASSED = replace(
-    FULL, outcome=Outcome("passed", "The program ended normally after 1.2 s.", 0), findings=(), diagnosis=()
+    FULL,
+    outcome=Outcome("passed", "The program ended normally after 1.2 s.", 0),
+    findings=(),
+    diagnosis=(),
+    hypotheses=(),
 )
 EMPTY = replace(PASSED, processes=(), instruments=FULL.instruments[:1], not_checked=(), observations=())
 BLIND = replace(EMPTY, instruments=(Instrument("recorder", "not live", "./app is statically linked."),))

@@ -19,7 +19,7 @@ from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, ProcessInfo
 PROOF = (Evidence("It was seen."),)
 
 
-def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path) -> Case:
+def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated: object = None) -> Case:
     finds = os.environ["STAND_IN"].split()
     if "bug" in finds:
         raise ZeroDivisionError("a bug")

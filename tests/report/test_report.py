@@ -41,6 +41,7 @@ def test_the_order_of_the_story() -> None:
         "Seen, but not counted",
         "Another cause: leak (likely)",
         "Also considered",
+        "Your hypotheses",
         "Findings: 1 error, 1 warning and 1 note",
         "How the program ended",
         "Experiments",

@@ -14,6 +14,7 @@ from gpudx.model import Case
 if TYPE_CHECKING:
     from gpudx.lab.fenced import Fence
     from gpudx.lab.sanitized import Sanitizer
+    from gpudx.pipeline import Stated
 
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
 SANITIZE = "--sanitize"
@@ -105,6 +106,12 @@ def command(
             help="Fresh memory holds a PATTERN: cb (bytes 0xCB), or nan in every type. [cb]",
         ),
     ] = None,
+    contracts: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Check each launch against FILE; see gpudx check --help.")
+    ] = None,
+    hypotheses: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Judge FILE by this run; see gpudx hypotheses --help.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the case, say nothing.")] = False,
 ) -> None:
     """Run a program, unmodified, and say why it failed.
@@ -130,9 +137,21 @@ def command(
         poison=_poison(poison, sanitize),
         sanitizer=_sanitizer(sanitize, kernel or (guilty_kernel(earlier) if earlier else None), dump),
     )
+    stated = _stated(contracts, hypotheses)
     with new_case(case, words[0]) as directory:
-        told = run_and_tell(words, directory, how, quiet)
+        told = run_and_tell(words, directory, how, quiet, stated)
     end_like(told.run, error_exitcode if told.case and has_faults(told.case) else None)
+
+
+def _stated(contracts: Path | None, hypotheses: Path | None) -> Stated | None:
+    """What the user states, read before anything is run."""
+    if contracts is None and hypotheses is None:
+        return None
+    from gpudx.pipeline import Stated
+    from gpudx.stated.contracts import read as read_contracts
+    from gpudx.stated.hypotheses import read as read_hypotheses
+
+    return Stated(read_contracts(contracts) if contracts else (), read_hypotheses(hypotheses) if hypotheses else ())
 
 
 def _earlier(like: Path | None, sanitize: str | None) -> Case | None:

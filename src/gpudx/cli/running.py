@@ -6,6 +6,7 @@ import os
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpudx.cli.speak import complain, write
 from gpudx.errors import UserError
@@ -13,6 +14,9 @@ from gpudx.lab.how import How
 from gpudx.lab.recorded import RunResult, run_recorded
 from gpudx.model import Case
 from gpudx.report import Page
+
+if TYPE_CHECKING:
+    from gpudx.pipeline import Stated
 
 BUG = "gpudx-error.txt"
 
@@ -25,29 +29,31 @@ class Told:
     case: Case | None
 
 
-def run_and_tell(command: list[str], case_dir: Path, how: How, quiet: bool = False) -> Told:
+def run_and_tell(
+    command: list[str], case_dir: Path, how: How, quiet: bool = False, stated: Stated | None = None
+) -> Told:
     """Run `command`, write the case, report on stderr. A failing analysis never hides how the program ended."""
     run = run_recorded(command, case_dir, how)
-    case = _diagnose(run, command, case_dir)
+    case = _diagnose(run, command, case_dir, stated)
     if case is not None and not quiet:
         tell(case)
     return Told(run, case)
 
 
-def _diagnose(run: RunResult, command: list[str], case_dir: Path) -> Case | None:
+def _diagnose(run: RunResult, command: list[str], case_dir: Path, stated: Stated | None) -> Case | None:
     try:
-        return analyse(run, command, case_dir)
+        return analyse(run, command, case_dir, stated)
     except KeyboardInterrupt:
         complain(UserError(f"The analysis was interrupted; the recording is kept in {case_dir}."))
     return None
 
 
-def analyse(run: RunResult, command: list[str], case_dir: Path) -> Case | None:
+def analyse(run: RunResult, command: list[str], case_dir: Path, stated: Stated | None = None) -> Case | None:
     """The case of a run; None, and a line on stderr, when the analysis could not be done."""
     try:
         from gpudx.pipeline import diagnose_run
 
-        return diagnose_run(run, command, case_dir)
+        return diagnose_run(run, command, case_dir, stated) if stated else diagnose_run(run, command, case_dir)
     except UserError as error:
         complain(error)
     except Exception:

@@ -38,6 +38,7 @@ ORDER: dict[Status, int] = {"confirmed": 0, "likely": 1, "inconclusive": 2, "ref
 UNEXPLAINED = "unexplained"
 ASSERTION = "device-assertion"
 SANITIZER = "sanitizer-"
+CONTRACT = "contract-violated"
 FENCE_HIT, BESIDE = "fence-hit", "write-outside-allocation"
 UNWRITTEN = "unwritten-memory-read-back"
 
@@ -49,19 +50,29 @@ def diagnose(findings: Sequence[Finding], outcome: Outcome) -> tuple[Diagnosis, 
     verdicts = [(f, _judge(f, surface, outcome, suspects)) for f in suspects]
     verdicts.sort(key=lambda pair: (ORDER[pair[1].status], not same_call(pair[0], surface), *_place(pair[0])))
     told = tuple(_tell(f, v, surface) for f, v in verdicts)
-    if surface and surface.id == REPORTED and not any(f.severity == "error" for f in suspects):
-        return (_reported(surface), *told)
-    if told or outcome.kind == "passed":
+    if surface and surface.id == REPORTED and not any(map(_is_fault, suspects)):
+        return _in_order(_reported(surface), *told)
+    if surface is None or outcome.kind == "passed" or any(f.id != CONTRACT for f in suspects):
         return told
-    return (_only_surface(surface),) if surface else ()
+    return _in_order(_only_surface(surface), *told)
+
+
+def _in_order(*entries: Diagnosis) -> tuple[Diagnosis, ...]:
+    return tuple(sorted(entries, key=lambda entry: ORDER[entry.status]))
 
 
 def _suspects(findings: Sequence[Finding], outcome: Outcome) -> list[Finding]:
     rest = [f for f in findings if f.id not in SURFACE and f.causes]
-    errors = [f for f in rest if f.severity == "error"]
-    if errors or outcome.kind == "passed":
-        return errors
-    return [f for f in rest if f.severity == "warning"]
+    faults = [f for f in rest if _is_fault(f)]
+    contracts = [f for f in rest if f.id == CONTRACT]
+    if faults or outcome.kind == "passed":
+        return [*faults, *contracts]
+    return [*(f for f in rest if f.severity == "warning"), *contracts]
+
+
+def _is_fault(finding: Finding) -> bool:
+    """Is it a fault by itself? A contract says what is wrong with a launch, never that it is what a device reported."""
+    return finding.severity == "error" and finding.id != CONTRACT
 
 
 def _place(finding: Finding) -> tuple[int, int]:
@@ -112,6 +123,8 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
         return "inconclusive", "The fault is in another process than the one that failed."
     if surface.id == REPORTED:
         return _before_report(finding, surface)
+    if finding.id == CONTRACT and same_call(finding, surface):
+        return _likely(finding, "The program failed in this very call; that the broken contract is why is not shown.")
     if same_call(finding, surface):
         return _same_call(finding, surface)
     if finding.id == "ignored-error":
@@ -176,6 +189,9 @@ def _before_report(finding: Finding, surface: Finding) -> tuple[Status, str]:
     ended = surface.details.get("ended_before")
     if finding.site and isinstance(ended, int) and finding.site.number <= ended:
         return "inconclusive", "The fault is certain, but this work had ended before the work that faulted was started."
+    after = bool(finding.site and surface.site and finding.site.number > surface.site.number)
+    if after or (finding.id == CONTRACT and same_call(finding, surface)):  # a launch that reports did not run
+        return "inconclusive", "The fault is certain, but the device had faulted before this was called."
     return _likely(finding, "It may have been running when the device faulted; that it is what faulted is not shown.")
 
 

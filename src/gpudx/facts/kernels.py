@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -322,13 +323,18 @@ class Kernels:
 
     def named(self, name: str) -> I64:
         """The numbers of the functions with this name, as compiled or as people read it."""
-        infos = self.of_functions
-        rows = self._functions[1]
-        fits = [
-            name in (self.name(int(row)), *((info.symbol, info.signature) if info else ()))
-            for row, info in zip(rows, infos, strict=True)
-        ]
-        return np.flatnonzero(fits)
+        return np.flatnonzero([name in names for names in self._spellings])
+
+    def like(self, pattern: str) -> I64:
+        """The numbers of the functions one of whose names fits a pattern of the shell."""
+        return np.flatnonzero([any(fnmatch.fnmatchcase(n, pattern) for n in names) for names in self._spellings])
+
+    @property
+    def _spellings(self) -> list[tuple[str, ...]]:
+        """All names of each function."""
+        infos, rows = self.of_functions, self._functions[1]
+        told = [(info.symbol, info.signature) if info else () for info in infos]
+        return [tuple(filter(None, (self.name(int(row)), *more))) for row, more in zip(rows, told, strict=True)]
 
     @property
     def of_functions(self) -> list[KernelInfo | None]:

@@ -116,6 +116,13 @@ class Launches:
         """The same as six columns, global sizes first."""
         return [self._trace.words(self.position[rows], word) for word in range(2, 8)]
 
+    def shared(self, rows: I64) -> I64:
+        """Bytes of dynamic shared memory; elsewhere those of all arguments that are a size without memory."""
+        args, local = self.arguments, self._trace.schema.argument_flags["local"]
+        sized = np.flatnonzero((args.flags & local) != 0)
+        sums = np.bincount(args.launch[sized], args.size[sized], len(self)).astype(np.int64)
+        return np.where(self.by_address[rows], self._trace.words(self.position[rows], 8).astype(np.int64), sums[rows])
+
     def name(self, row: int) -> str:
         return self._kernels.name(int(self.kernel_row[row]))
 

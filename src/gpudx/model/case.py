@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gpudx.model.diagnosis import Diagnosis, Observation
+from gpudx.model.diagnosis import Diagnosis, Observation, Verdict
 from gpudx.model.finding import Finding
 
 SCHEMA = "gpudx.case/1"
 
-WATCHERS = ("recorder", "compute-sanitizer", "fence", "poison")  # how the names of instruments that watch a run begin
+# How the names of instruments that watch a run begin.
+WATCHERS = ("recorder", "compute-sanitizer", "fence", "poison", "contracts")
 
 OutcomeKind = Literal["passed", "exit", "signal", "timeout", "not started"]
 InstrumentState = Literal["live", "not live", "missing"]
@@ -84,5 +85,6 @@ class Case:
     diagnosis: tuple[Diagnosis, ...] = ()
     observations: tuple[Observation, ...] = ()
     not_checked: tuple[str, ...] = ()
+    hypotheses: tuple[Verdict, ...] = ()  # what the user stated, and how it stands
     environment: dict[str, str] = field(default_factory=dict)
     schema: str = SCHEMA

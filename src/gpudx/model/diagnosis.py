@@ -32,7 +32,8 @@ class Observation:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A cause, put to the test: what it predicts per experiment and what would refute it."""
+    """A cause, put to the test: what it predicts per experiment and what would refute it. Of a user's hypothesis `cause` is
+    the name it has in its file."""
 
     cause: str
     summary: str

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, Instrument, Observation, Site
+from gpudx.report import stated
 from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, Tone
 from gpudx.report.safe import clean, full
 
@@ -41,6 +42,10 @@ def one_line(case: Case) -> str:
 
 def needs_report(case: Case) -> bool:
     """Is there more to say than one line? Not after a pass without a fault, even if nothing could be watched."""
+    return _eventful(case) or bool(case.hypotheses)
+
+
+def _eventful(case: Case) -> bool:
     faults = any(finding.severity != "info" for finding in case.findings)
     causes = any(entry.status in ("confirmed", "likely") for entry in case.diagnosis)
     return case.outcome.kind != "passed" or faults or causes
@@ -53,7 +58,7 @@ def _verdict(case: Case) -> tuple[str, Tone, str]:
         tone: Tone = "bad" if best.status == "confirmed" else "unsure"
         more = f" {_capital(dead.name)} did not work." if dead else ""
         return f"{VERDICTS[best.status]} {best.cause}", tone, best.summary + more
-    if not needs_report(case):
+    if not _eventful(case):
         return *_nothing(case), _capital(_watched(case))
     if dead and not any(finding.severity == "error" for finding in case.findings):
         return "NOT CHECKED", "unsure", f"{case.outcome.summary} {_capital(dead.name)} did not work. {dead.saw}"
@@ -218,6 +223,7 @@ def _stack(frames: tuple[str, ...], of: str = "") -> tuple[Block, ...]:
 
 
 def _rest(case: Case) -> Iterator[Section]:
+    yield stated.section(case)
     yield Section(f"Findings: {_counted(case)}", _findings(case) if case.findings else ())
     yield Section("How the program ended", _ending(case))
     yield Section("Experiments", _bullets(_experiments(case)))

@@ -24,6 +24,11 @@ WIDEST = 110
 
 def render(case: Case, page: Page) -> str:
     """The report as text; with colours when the page wants them."""
+    return show(outline(case), page)
+
+
+def show(made: Outline, page: Page) -> str:
+    """Any outline, in the same way."""
     console = Console(
         file=io.StringIO(),
         width=max(NARROWEST, min(page.width, WIDEST)),
@@ -35,7 +40,7 @@ def render(case: Case, page: Page) -> str:
         legacy_windows=False,
     )
     with console.capture() as captured:
-        console.print(_whole(outline(case)))
+        console.print(_whole(made))
     return "\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n"
 
 

@@ -1,0 +1,47 @@
+"""gpudx check: hold the recorded launches of a case against contracts."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+BROKEN, NOT_ALL = 1, 3
+
+
+def command(
+    case: Annotated[Path, typer.Argument(help="A case directory.")],
+    contracts: Annotated[Path, typer.Option(metavar="FILE", help="The contracts, as docs/contracts.md says.")],
+) -> None:
+    """Check every recorded launch against contracts of kernels.
+
+    Example of a FILE:
+
+    \b
+        [[contract]]
+        kernel = "rope_*"
+        require = ["head_dim % 2 == 0", "bytes(x) >= rows * heads * head_dim * 4"]
+        names = { x = 0, rows = 1, heads = 2, head_dim = 3 }
+        why = "the rotation works on pairs"
+
+    \b
+        gpudx check gpudx-cases/20260102T030405Z-app-1a2b --contracts contracts.toml
+        gpudx run --contracts contracts.toml -- ./app
+
+    Exit status: 0 if all contracts hold, 1 if one is broken, 3 if none is but not all could be checked.
+    """
+    from gpudx.cli.stating import load, page
+    from gpudx.report import stated, terminal
+    from gpudx.stated.checking import check
+    from gpudx.stated.contracts import read
+
+    wanted = read(contracts)
+    whole, processes = load(case)
+    checked = check(wanted, processes)
+    told = replace(whole, findings=checked.findings, diagnosis=(), instruments=(checked.instrument,))
+    sys.stdout.write(terminal.show(stated.contracts(told), page()))
+    if checked.broken or not checked.complete:
+        raise typer.Exit(BROKEN if checked.broken else NOT_ALL)

@@ -1,0 +1,40 @@
+"""gpudx hypotheses: what a recorded case says to a user's own hypotheses."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    case: Annotated[Path, typer.Argument(help="A case directory.")],
+    file: Annotated[Path, typer.Argument(help="The hypotheses, as docs/contracts.md says.")],
+) -> None:
+    """Say of each hypothesis in FILE whether a case confirms or refutes it, and why.
+
+    Example of a FILE:
+
+    \b
+        [[hypothesis]]
+        name = "gemm buffer undersized"
+        claim = "the hidden buffer was allocated with default dimensions"
+        launches = { kernel = "gemm*", predicate = "bytes(C) < M*N*4", names = { C = 0, M = 3, N = 4 } }
+        expect = "some"
+
+    \b
+        gpudx hypotheses gpudx-cases/20260102T030405Z-app-1a2b hypotheses.toml
+        gpudx run --hypotheses hypotheses.toml -- ./app
+    """
+    from gpudx.cli.stating import load, page
+    from gpudx.report import stated, terminal
+    from gpudx.stated.hypotheses import read
+    from gpudx.stated.judging import judge
+
+    wanted = read(file)
+    whole, processes = load(case)
+    told = replace(whole, hypotheses=judge(wanted, whole, processes))
+    sys.stdout.write(terminal.show(stated.hypotheses(told), page()))
