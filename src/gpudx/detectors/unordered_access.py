@@ -122,10 +122,10 @@ def _site(facts: Facts, row: int) -> Site:
 
 def _message(sites: list[Site], queues: list[str], label: str, apart: bool, how: int) -> str:
     doing = {"may write": "writing", "reads": "reading", "makes": "making"}.get(writes(int(how)), "writing")
-    why = "one of them does not synchronise with the default queue" if apart else "nothing makes it wait"
+    why = "a non-blocking queue does not synchronise with the default queue" if apart else "nothing makes it wait"
     return (
         f"{_called(sites[1])} in {queues[1]} uses {label} while {_called(sites[0])} in {queues[0]} may still be {doing} it: "
-        f"{why}."
+        f"{why}, so let it wait for an event of call {sites[0].number}."
     )
 
 
