@@ -137,9 +137,9 @@ def _called(site: Site) -> str:
 def _evidence(facts: Facts, row: int, site: Site, queue: str) -> Evidence:
     use = facts.uses.table[row]
     label, verb = facts.objects.label(int(use["memory"])), writes(int(use["how"]))
-    return Evidence(
-        f"{_who(facts, row)} {verb} {_where(facts, row, label)}, in {queue}, thread {site.tid}", (site.number,)
-    )
+    line = f", from {site.source}" if site.source else ""
+    where = f"{_where(facts, row, label)}, in {queue}, thread {site.tid}{line}"
+    return Evidence(f"{_who(facts, row)} {verb} {where}", (site.number,))
 
 
 def _who(facts: Facts, row: int) -> str:
