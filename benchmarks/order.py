@@ -192,7 +192,8 @@ def main() -> int:
         Row("findings in the correct program", runs[0]["findings"], "", 0),
         Row("findings missed where one wait is left out", float(not bad["findings"]), "", 0),
     ]
-    result.remarks.append(f"{options.runs} analyses, each in a process of its own; processor time of one thread.")
+    result.remarks.append(f"Analyses: {options.runs}, each in a process of its own; processor time of one thread.")
+    result.remarks.append(f"Load of the machine: {os.getloadavg()[0]:.1f}.")
     return finish(result, options)
 
 

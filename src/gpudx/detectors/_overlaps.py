@@ -16,6 +16,7 @@ from gpudx.detectors._once import once
 from gpudx.facts import Facts
 from gpudx.facts.accesses import MAY, READ, WRITE
 from gpudx.facts.kernels import KernelInfo
+from gpudx.facts.operations import field_of
 from gpudx.facts.uses import ALL, FROM, MAKES, WITHIN
 
 I64 = NDArray[np.int64]
@@ -124,9 +125,11 @@ def _only_writer(facts: Facts, kernel: int) -> bool:
         return False
     rows = _of_memory(facts, int(use["memory"]))
     rows = rows[(table["how"][rows] & (WRITE | MAKES)) == WRITE]
-    functions = {_function(facts, int(row)) for row in rows[(table["how"][rows] & MAY) != 0]}
-    copies = ((table["how"][rows] & MAY) == 0).any()
-    return not copies and functions == {_function(facts, kernel)}
+    kernels = rows[(table["how"][rows] & MAY) != 0]
+    handles = field_of(facts.trace, "kernel", table["at"][kernels].astype(np.int64))
+    one_each = kernels[np.unique(handles, return_index=True)[1]]
+    functions = {_function(facts, int(row)) for row in one_each}
+    return len(kernels) == len(rows) and functions == {_function(facts, kernel)}
 
 
 @once

@@ -56,8 +56,8 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 
 
 def _judge(facts: Facts, run: Run, conflict: Conflict) -> Finding | None:
-    """The first of the pairs that are known to meet."""
-    for first, second in conflict.pairs:
+    """The first of the pairs that are known to meet, as they were asked for: either may come first."""
+    for first, second in map(sorted, conflict.pairs):
         met = overlap(facts, first, second)
         if met is not None:
             return _finding(facts, run, conflict, first, second, met)
@@ -120,12 +120,12 @@ def _site(facts: Facts, row: int) -> Site:
     return facts.sites.at(int(facts.happens.ops["position"][use["op"]]), argument=index)
 
 
-def _message(sites: list[Site], queues: list[str], label: str, apart: bool, how: int) -> str:
+def _message(sites: list[Site], queues: list[str], label: str, apart: str | None, how: int) -> str:
     doing = {"may write": "writing", "reads": "reading", "makes": "making"}.get(writes(int(how)), "writing")
-    why = "one of them does not synchronise with the default queue" if apart else "nothing makes it wait"
+    why = f"{apart} does not synchronise with the default queue" if apart else "nothing makes it wait"
     return (
         f"{_called(sites[1])} in {queues[1]} uses {label} while {_called(sites[0])} in {queues[0]} may still be {doing} it: "
-        f"{why}."
+        f"{why}, so let it wait for an event of call {sites[0].number}."
     )
 
 
@@ -137,9 +137,9 @@ def _called(site: Site) -> str:
 def _evidence(facts: Facts, row: int, site: Site, queue: str) -> Evidence:
     use = facts.uses.table[row]
     label, verb = facts.objects.label(int(use["memory"])), writes(int(use["how"]))
-    return Evidence(
-        f"{_who(facts, row)} {verb} {_where(facts, row, label)}, in {queue}, thread {site.tid}", (site.number,)
-    )
+    line = f", from {site.source}" if site.source else ""
+    where = f"{_where(facts, row, label)}, in {queue}, thread {site.tid}{line}"
+    return Evidence(f"{_who(facts, row)} {verb} {where}", (site.number,))
 
 
 def _who(facts: Facts, row: int) -> str:
@@ -166,8 +166,6 @@ def _no_edge(facts: Facts, ops: list[int], queues: list[str]) -> Evidence:
     calls = tuple(int(happens.ops["position"][op]) + 1 for op in ops)
     if queues[0] == queues[1]:
         return Evidence(f"{queues[0]} is out of order: only events, barriers and waits order its commands", calls)
-    if happens.apart(*ops):
-        return Evidence(
-            "a non-blocking queue is not ordered with the default queue, and no event or wait orders them", calls
-        )
+    if apart := happens.apart(*ops):
+        return Evidence(f"{apart} is not ordered with the default queue, and no event or wait orders the two", calls)
     return Evidence(f"no event, barrier or wait of the host lets {queues[1]} come after {queues[0]} here", calls)

@@ -188,34 +188,59 @@ class _Walk:
         time = np.concatenate([self.host_times, self.plan.when[starts]])
         what = np.concatenate([-1 - np.arange(len(self.host_times)), starts])
         order = np.lexsort((what >= 0, time))  # what the host learnt at a time it knew for what it began then
-        places_before = np.searchsorted(self.plan.when, time[order], side="left")
-        for one, before in zip(what[order].tolist(), places_before.tolist(), strict=True):
+        before = np.searchsorted(self.plan.when, time[order], side="left")
+        queue = np.append(self.plan.queue[starts], np.zeros(len(self.host_times), np.int64))[
+            order - len(self.host_times)
+        ]
+        special = np.append(self._special()[starts], np.zeros(len(self.host_times), bool))[order - len(self.host_times)]
+        columns = (what[order], before, queue, special)
+        for one, place, number, extra in zip(*(column.tolist() for column in columns), strict=True):
             if one >= 0:
-                self._start(one)
+                self._start(one, number, extra)
             else:
-                self._wait(-1 - one, before)
+                self._wait(-1 - one, place)
+
+    def _special(self) -> Bool:
+        """Places of operations to which more applies than their queue and their wait list."""
+        plan, edges = self.plan, self.edges
+        found = (plan.default >= 0) | plan.gathers | ~self.queues.in_order[plan.queue]
+        return found | (edges.unknown | edges.after_all)[plan.rows]
 
     # ---- operations ----
 
-    def _start(self, place: int) -> None:
-        plan = self.plan
-        queue, row = int(plan.queue[place]), self.rows[self.epoch[place]]
-        np.copyto(row, self.now)
-        in_order = bool(self.queues.in_order[queue])
-        if in_order and self.current[queue] >= 0:
-            np.maximum(row, self.rows[self.current[queue]], out=row)
+    def _start(self, place: int, queue: int, special: bool) -> None:
+        epoch = self.epoch[place]
+        row, last = self.rows[epoch], self.current[queue]
+        if last >= 0:
+            np.maximum(self.rows[last], self.now, out=row)
+        else:
+            np.copyto(row, self.now)
         for other in self.waits.get(place, ()):
             self._after(row, other)
+        if special:
+            self._more(row, place, queue)
+        if self.bounds is not None and not self.open:
+            np.copyto(row, self.bounds, where=row == ANYTHING)
+        if not special or self.queues.in_order[queue]:
+            row[queue] = self.index[place]
+            self.current[queue] = epoch
+        else:
+            self._free(row, place, queue)
+        if special and self.edges.unknown[self.plan.rows[place]]:
+            self.open.append((int(self.lane[place]), int(self.index[place])))
+
+    def _more(self, row: I32, place: int, queue: int) -> None:
+        """Default queues, marks of whole contexts, and waits for something unknown."""
+        plan, at = self.plan, self.plan.rows[place]
         if plan.default[place] >= 0:
             self._after_lanes(row, plan.default[place : place + 1], place)
         if plan.gathers[place]:
             self._after_lanes(row, self.groups[queue], place)
-        self._doubts(row, place)
-        if in_order:
-            row[queue] = self.index[place]
-            self.current[queue] = self.epoch[place]
-        else:
-            self._free(row, place, queue)
+        if self.edges.after_all[at]:
+            self._everything(row, place)
+        if self.edges.unknown[at]:
+            self.bounds = None
+            row.fill(ANYTHING)
 
     def _after(self, row: I32, other: int) -> None:
         """A clock comes after the operation at a place."""
@@ -240,17 +265,6 @@ class _Walk:
             lanes = self.lane[self.counted : place]
             self.count += np.bincount(lanes[lanes >= 0], minlength=self.width).astype(np.int32)
             self.counted = place
-
-    def _doubts(self, row: I32, place: int) -> None:
-        """Operations that may come after anything; and the end of such doubt, when the host has seen them end."""
-        at = self.plan.rows[place]
-        if self.edges.after_all[at]:
-            self._everything(row, place)
-        if self.edges.unknown[at]:
-            row.fill(ANYTHING)
-            self.open.append((int(self.lane[place]), int(self.index[place])))
-        elif self.bounds is not None and not self.open:
-            np.copyto(row, self.bounds, where=row == ANYTHING)
 
     def _everything(self, row: I32, place: int) -> None:
         self._count(place)

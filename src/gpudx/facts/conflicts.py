@@ -54,22 +54,19 @@ class Conflicts:
         found: dict[int, Conflict] = {}
         for first, second in self._unordered():
             codes = self._codes(first, second)
-            _, at, number = np.unique(codes, return_index=True, return_inverse=True)
-            counts = np.bincount(number.reshape(-1))
-            for index, count in zip(at.tolist(), counts.tolist(), strict=True):
-                self._add(
-                    found, int(codes[index]), number.reshape(-1) == number.reshape(-1)[index], first, second, count
-                )
-        position = self._happens.ops["position"]
-        ops = self._uses.table["op"]
+            order = np.argsort(codes, kind="stable")
+            begins = np.flatnonzero(np.append(True, codes[order][1:] != codes[order][:-1]))
+            for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), len(order)], strict=True):
+                rows = order[begin : min(end, begin + MOST_KEPT)]
+                self._add(found, int(codes[rows[0]]), first[rows], second[rows], end - begin)
+        position, ops = self._happens.ops["position"], self._uses.table["op"]
         return sorted(found.values(), key=lambda c: int(position[ops[c.pairs[0][1]]]))
 
-    def _add(self, found: dict[int, Conflict], code: int, mine: Bool, first: I64, second: I64, count: int) -> None:
+    def _add(self, found: dict[int, Conflict], code: int, first: I64, second: I64, count: int) -> None:
         if code not in found and len(found) >= MOST_FOUND:
             return
-        rows = np.flatnonzero(mine)[:MOST_KEPT]
-        one = found.setdefault(code, Conflict(int(self._uses.table["memory"][first[rows[0]]])))
-        one.pairs += [(int(first[r]), int(second[r])) for r in rows][: MOST_KEPT - len(one.pairs)]
+        one = found.setdefault(code, Conflict(int(self._uses.table["memory"][first[0]])))
+        one.pairs += list(zip(first.tolist(), second.tolist(), strict=True))[: MOST_KEPT - len(one.pairs)]
         one.count += count
 
     def _codes(self, first: I64, second: I64) -> U64:

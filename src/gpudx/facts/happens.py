@@ -132,8 +132,10 @@ class Happens:
         line = rules.edge(calls[0], queues[0], calls[1], queues[1]) if rules else ""
         return MissingEdge(first, second, queues[0], queues[1], line)
 
-    def apart(self, a: int, b: int) -> bool:
-        """Is one of the two in a default queue, and the other in a queue that does not synchronise with it?"""
+    def apart(self, a: int, b: int) -> str | None:
+        """Where one of the two is in a default queue, and the other in a queue that does not synchronise with it: that one."""
         numbers = [int(self.ops["queue"][row]) for row in (a, b)]
         kinds = [int(self.queues.kind[n]) == DEFAULT for n in numbers]
-        return kinds[0] != kinds[1] and not bool(self.queues.grouped[numbers[kinds[0]]])
+        other = numbers[kinds[0]]
+        alone = kinds[0] != kinds[1] and not bool(self.queues.grouped[other])
+        return self.queues.label(other) if alone else None
