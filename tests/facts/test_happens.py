@@ -15,6 +15,7 @@ from support.synthetic import World
 
 from gpudx.facts import Facts, derive
 from gpudx.facts.happens import Happens
+from gpudx.trace import open_trace
 
 SCALE = "_Z5scalePfi"
 PAGEABLE = 0x5000
@@ -720,3 +721,16 @@ def test_clocks_in_a_file_are_the_same(streams: Streams, facts: Make, monkeypatc
     first, _, second, other = streams.run("a"), streams.record("e", "a"), streams.wait("b", "e"), streams.run("c")
     happens = facts(streams.world).happens
     assert ordered(happens, first, second) and not ordered(happens, first, other)
+
+
+def test_a_ring_that_wrapped_is_whole_since_its_first_call(streams: Streams, tmp_path: Path) -> None:
+    trace = streams.world.write(tmp_path / "1-0.gdx")
+    assert trace.whole_since == 0
+    data = np.fromfile(tmp_path / "1-0.gdx", np.uint8)
+    begin, layouts = int(trace.header["first_unit"]), trace.schema.layouts
+    slots = data[begin : begin + layouts["slot"].itemsize * (len(trace) + 1)].view(layouts["slot"])
+    slots[:1].view(layouts["chunk"])["first_seq"] += 5
+    slots["seq"][1:] += 5
+    data.tofile(tmp_path / "2-0.gdx")
+    wrapped = open_trace(tmp_path / "2-0.gdx")
+    assert len(wrapped) == len(trace) and wrapped.whole_since == int(trace.column("begin")[0])
