@@ -22,7 +22,7 @@ enum {
     NOTES = 1024,        /* told in one look */
 };
 static const uint64_t LIMIT = 1 << 30;
-enum { HELD = 1, MERGED = 2 };  /* flags of note_changed */
+enum { HELD = 1, MERGED = 2, EACH = 4 };  /* flags of note_changed */
 
 /* ---- what was asked for ---- */
 
@@ -198,7 +198,7 @@ static void tell(struct look *look)
         return;
     }
     const uint64_t words[] = { one->handle, r->first, r->last - r->first + 1, r->was, r->is, one->seen, gdx_ticks(),
-                               one->address, r->flags | (one->held ? HELD : 0) };
+                               one->address, r->flags | (one->held ? HELD : 0) | (gdx_watching() == GDX_WATCH_LAUNCHES ? EACH : 0) };
     gdx_note(GDX_CALL_note_changed, words, sizeof words / sizeof *words, nothing, nothing, NULL, 0);
 }
 
@@ -468,7 +468,9 @@ void gdx_watch_look(const struct gdx_watch_ways *ways, bool patient)
 {
     int saved = errno;
     struct table *t = gdx_on() ? table() : NULL;
-    if (t && t->count && !atomic_exchange(&t->looking, 1)) {
+    if (t && t->count && atomic_exchange(&t->looking, 1)) {
+        count(t, BUSY, 1);  /* another thread looks */
+    } else if (t && t->count) {
         look_at_all(ways, t, patient);
         atomic_store(&t->looking, 0);
     }

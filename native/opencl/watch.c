@@ -15,7 +15,7 @@
 #include "core/watch.h"
 #include "opencl/hooks.h"
 
-enum { QUEUES = 256, CONTEXTS = 64, MOMENT = 120 /* tries, 1 ms */, PATIENCE = 40000 /* about two seconds */ };
+enum { QUEUES = 256, CONTEXTS = 64, MOMENT = 120 /* tries, 1 ms */, PATIENCE = 16000 /* about two seconds */ };
 
 /* ---- the program's queues ---- */
 

@@ -23,6 +23,8 @@ from gpudx.facts.ranges import Ranges
 from gpudx.facts.sites import Sites
 from gpudx.facts.stacks import Stacks
 from gpudx.facts.symbols import Symbols
+from gpudx.facts.watch import Watch
+from gpudx.facts.writers import Writers
 from gpudx.trace import Trace
 
 __all__ = ["Facts", "derive"]
@@ -53,6 +55,14 @@ class Facts:
     @cached_property
     def fences(self) -> Fences:
         return Fences(self.trace, self.objects)
+
+    @cached_property
+    def watch(self) -> Watch:
+        return Watch(self.trace, self.objects)
+
+    @cached_property
+    def writers(self) -> Writers:
+        return Writers(self.trace, self.objects, self.launches, self.ranges, self.accesses)
 
     @cached_property
     def messages(self) -> Messages:

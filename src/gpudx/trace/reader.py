@@ -175,6 +175,15 @@ class Trace:
         text = f"the oldest {lost:,} calls were overwritten (only the last ones are kept; --keep all keeps every call)"
         return [Gap("overwritten", text, lost)]
 
+    @cached_property
+    def whole_since(self) -> int:
+        """Ticks since when no call is missing because it was overwritten; 0: none ever was."""
+        slot = self.schema.layouts["slot"].itemsize
+        rings = self._chunks[self._chunks["kind"] == RING]
+        oldest = [rings[rings["lane"] == lane][np.argmin(rings["first_seq"][rings["lane"] == lane])] for lane in np.unique(rings["lane"])]
+        cut = [chunk for chunk in oldest if 1 < int(chunk["first_seq"]) < 1 << 62]
+        return max((int(self._slots["begin"][int(chunk["offset"]) // slot + 1]) for chunk in cut), default=0)
+
     def _header_gaps(self) -> list[Gap]:
         header, gaps = self.header, []
         if dropped := int(header["dropped"]):
