@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gpudx import __version__, casefile, native
 from gpudx.detectors import Run, detect_all
-from gpudx.diagnose import device_faults, diagnose, fenced_runs, sanitizer_runs
+from gpudx.diagnose import device_faults, diagnose, fenced_runs, sanitizer_runs, watched_runs
 from gpudx.diagnose.judge import unexplained
 from gpudx.errors import UserError
 from gpudx.evidence import cuda_coredump
@@ -37,7 +37,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path) -> Case
     outcome = outcome_of(run, _fault_address(traces, run.pid))
     presence = loaded.judge(run, lambda path: program.inspect(path, native.library()), _ended(traces))
     dumps, unread = _dumps(case_dir / DUMPS)
-    checked, sanitized, unchecked = _fenced(run, facts) if run.how.fence else _sanitized(run, facts, command, case_dir)
+    checked, sanitized, unchecked = _checked(run, facts, command, case_dir)
     findings = merge([*find(facts, outcome), *_device_faults(dumps, facts, outcome), *sanitized])
     unreadable += unread
     calls, launches = sum(map(len, traces)), sum(len(f.launches) for f in facts)
@@ -55,6 +55,13 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path) -> Case
         not_checked=(*unreadable, *presence.blind, *unchecked),
     )
     casefile.write(case, case_dir)
+    return case
+
+
+def join(first: Case, second: Case) -> Case:
+    """The case of the first of two watched runs with what the second one told, written in its place."""
+    case = watched_runs.joined(first, second)
+    casefile.write(case, Path(case.directory))
     return case
 
 
@@ -82,6 +89,18 @@ def _device_faults(dumps: dict[int, Dump], facts: Iterable[Facts], outcome: Outc
             yield from device_faults.join(dump, one)
             if outcome.kind == "timeout" and not dump.faults:
                 yield from device_faults.still_running(dump, one)
+
+
+def _checked(
+    run: RunResult, facts: Sequence[Facts], command: Sequence[str], case_dir: Path
+) -> tuple[tuple[Instrument, ...], tuple[Finding, ...], tuple[str, ...]]:
+    """Of all that was asked to check the run: the instruments, what they found, and what was not checked."""
+    tools, found, unchecked = _fenced(run, facts) if run.how.fence else _sanitized(run, facts, command, case_dir)
+    if run.how.watch is None:
+        return tools, found, unchecked
+    tool = watched_runs.instrument(facts)
+    rest = () if unchecked == NOT_CHECKED else unchecked
+    return (*tools, tool), found, (*rest, *watched_runs.not_checked(tool))
 
 
 def _sanitized(
@@ -174,5 +193,12 @@ def _observation(run: RunResult, outcome: Outcome) -> Observation:
     failed = outcome.kind in FAILED_OUTCOMES
     ended: OutcomeName = "passed" if outcome.kind == "passed" else "not reached"
     name: OutcomeName = "timeout" if outcome.kind == "timeout" else "reproduced" if failed else ended
-    how = run.sanitized.sanitizer.check if run.sanitized else "fenced" if run.how.fence else "recorded"
-    return Observation(how, name, int(failed), 1, outcome.summary)
+    return Observation(_experiment(run), name, int(failed), 1, outcome.summary)
+
+
+def _experiment(run: RunResult) -> str:
+    if run.sanitized:
+        return run.sanitized.sanitizer.check
+    if run.how.watch:
+        return "watched launch by launch" if run.how.serialise else "watched"
+    return "fenced" if run.how.fence else "recorded"

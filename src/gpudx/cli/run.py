@@ -14,22 +14,26 @@ from gpudx.model import Case
 if TYPE_CHECKING:
     from gpudx.lab.fenced import Fence
     from gpudx.lab.sanitized import Sanitizer
+    from gpudx.lab.watched import Watch
 
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
 SANITIZE = "--sanitize"
 FENCE = "--fence"
+WATCH = "--watch"
 
 
 class Command(TyperCommand):
-    """`--sanitize` and `--fence` may stand alone; they take a value only behind "=", never the word that follows."""
+    """These options may stand alone; they take a value only behind "=", never the word that follows."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         from gpudx.backends.cuda.sanitizer import DEFAULT
         from gpudx.lab.fenced import EDGES
+        from gpudx.lab.watched import AGAIN
 
         valued = {name for one in self.params if not getattr(one, "is_flag", True) for name in one.opts}
-        for option, value in ((SANITIZE, DEFAULT), (FENCE, EDGES[0])):
-            args = with_value(args, option, value, valued - {SANITIZE, FENCE})
+        alone = {SANITIZE: DEFAULT, FENCE: EDGES[0], WATCH: AGAIN}
+        for option, value in alone.items():
+            args = with_value(args, option, value, valued - alone.keys())
         return super().parse_args(ctx, args)
 
 
@@ -80,7 +84,10 @@ def command(
     ] = None,
     like: Annotated[
         Path | None,
-        typer.Option(metavar="CASE", help="With --sanitize: check the guilty kernel of CASE; run its CMD if none."),
+        typer.Option(
+            metavar="CASE",
+            help="With --sanitize: check the guilty kernel of CASE. With --watch: the memory that changed. Run its CMD if none.",
+        ),
     ] = None,
     fence: Annotated[
         str | None,
@@ -91,6 +98,18 @@ def command(
     fence_align: Annotated[
         int | None,
         typer.Option(metavar="N", help="With --fence: memory begins at multiples of N bytes. [what the API promises]"),
+    ] = None,
+    watch: Annotated[
+        str | None,
+        typer.Option(
+            WATCH,
+            metavar="[=once]",
+            help="Find launches that change memory they were not given. Runs CMD twice if there is one, unless =once.",
+        ),
+    ] = None,
+    watch_limit: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="With --watch: so many bytes at most; takes as much memory. [1G]"),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the case, say nothing.")] = False,
 ) -> None:
@@ -104,7 +123,7 @@ def command(
     from gpudx.lab.how import How
     from gpudx.lab.recorded import end_like
 
-    earlier = _earlier(like, sanitize)
+    earlier = _earlier(like, sanitize, watch)
     words = program or list(earlier.command if earlier else ())
     programs.find(words)
     how = How(
@@ -114,20 +133,21 @@ def command(
         serialise=serialise,
         stacks=stacks,
         fence=_fence(fence, fence_align, sanitize),
-        sanitizer=_sanitizer(sanitize, kernel or (guilty_kernel(earlier) if earlier else None), dump),
+        sanitizer=_sanitizer(sanitize, kernel or (guilty_kernel(earlier) if earlier and sanitize else None), dump),
+        watch=_watch(watch, watch_limit, sanitize, earlier),
     )
     with new_case(case, words[0]) as directory:
         told = run_and_tell(words, directory, how, quiet)
     end_like(told.run, error_exitcode if told.case and has_faults(told.case) else None)
 
 
-def _earlier(like: Path | None, sanitize: str | None) -> Case | None:
+def _earlier(like: Path | None, sanitize: str | None, watch: str | None) -> Case | None:
     from gpudx import casefile
 
     if like is None:
         return None
-    if sanitize is None:
-        raise UserError("--like takes the kernel that --sanitize checks: add --sanitize.")
+    if sanitize is None and watch is None:
+        raise UserError("--like takes the kernel that --sanitize checks, or what --watch looks at: add one of these.")
     return casefile.read(like)
 
 
@@ -162,6 +182,19 @@ def _fence(edge: str | None, align: int | None, sanitize: str | None) -> Fence |
     if sanitize is not None:
         raise UserError("--fence and --sanitize exclude each other: the tool would check the fences' mappings instead.")
     return fenced.wanted(edge, align)
+
+
+def _watch(how: str | None, limit: str | None, sanitize: str | None, earlier: Case | None) -> Watch | None:
+    from gpudx.diagnose.watched_runs import sizes
+    from gpudx.lab import watched
+
+    if how is None and limit is not None:
+        raise UserError("--watch-limit says how much --watch looks at: add --watch.")
+    if how is None:
+        return None
+    if sanitize is not None:
+        raise UserError("--watch and --sanitize exclude each other: leave one out.")
+    return watched.wanted(how, limit, sizes(earlier) if earlier else ())
 
 
 def has_faults(case: Case) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gpudx.cli.speak import complain, write
+from gpudx.cli.speak import complain, say, write
 from gpudx.errors import UserError
 from gpudx.lab.how import How
 from gpudx.lab.recorded import RunResult, run_recorded
@@ -29,6 +29,8 @@ def run_and_tell(command: list[str], case_dir: Path, how: How, quiet: bool = Fal
     """Run `command`, write the case, report on stderr. A failing analysis never hides how the program ended."""
     run = run_recorded(command, case_dir, how)
     case = _diagnose(run, command, case_dir)
+    if case is not None:
+        case = _look_again(case, command, case_dir, how, quiet)
     if case is not None and not quiet:
         tell(case)
     return Told(run, case)
@@ -47,6 +49,22 @@ def _diagnose(run: RunResult, command: list[str], case_dir: Path) -> Case | None
         # A bug of ours: the program's own exit status matters more than our traceback.
         complain(UserError(f"The analysis failed, which is a bug in gpudx: please report {_keep_traceback(case_dir)}."))
     return None
+
+
+def _look_again(first: Case, command: list[str], case_dir: Path, how: How, quiet: bool) -> Case:
+    """After a watched run in which a launch changed what it was not given: another one, that names the launch."""
+    from gpudx.diagnose.watched_runs import AGAIN, unnamed
+    from gpudx.pipeline import join
+
+    sizes = unnamed(first) if how.watch and how.watch.again and not how.serialise else ()
+    if not sizes or how.watch is None:
+        return first
+    if not quiet:
+        say("memory changed under launches that were not given it: looking again, launch by launch")
+    closer = replace(how, serialise=True, stacks=True, watch=replace(how.watch, again=False, sizes=sizes))
+    run = run_recorded(command, case_dir / AGAIN, closer)
+    second = _diagnose(run, command, case_dir / AGAIN)
+    return join(first, second) if second is not None else first
 
 
 def _keep_traceback(case_dir: Path) -> str:

@@ -39,6 +39,7 @@ UNEXPLAINED = "unexplained"
 ASSERTION = "device-assertion"
 SANITIZER = "sanitizer-"
 FENCE_HIT, BESIDE = "fence-hit", "write-outside-allocation"
+BYSTANDER = "bystander-changed"
 
 
 def diagnose(findings: Sequence[Finding], outcome: Outcome) -> tuple[Diagnosis, ...]:
@@ -98,6 +99,8 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
         return _sanitizer(finding, surface, outcome)
     if finding.id in (FENCE_HIT, BESIDE):
         return _fence(finding)
+    if finding.id == BYSTANDER and finding.severity == "error":
+        return _bystander(finding)
     if outcome.kind == "passed":
         return "confirmed", "The fault stands in the record itself; this run did not fail from it, another may."
     if finding.severity == "warning":
@@ -161,6 +164,15 @@ def _fence(finding: Finding) -> tuple[Status, str]:
         return _likely(finding, "The bytes were whole before this launch, and no other was given this allocation since.")
     which = "that this launch made it is not shown" if finding.site else "which of the work that was running made it is not"
     return "likely", f"The access itself left its mark; {which}."
+
+
+def _bystander(finding: Finding) -> tuple[Status, str]:
+    """That the bytes changed, and that no recorded work was given them, is certain."""
+    if finding.details.get("certain"):
+        return "confirmed", "The bytes were as before right before this launch and not right after it, and nothing else ran."
+    if finding.details.get("single"):
+        return _likely(finding, "It is the only launch between the two looks.")
+    return "inconclusive", "The bytes were written; which of the launches between the two looks did it is not told."
 
 
 def _same_process(one: Finding, other: Finding) -> bool:

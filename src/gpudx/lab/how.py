@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gpudx.lab import fenced
+from gpudx.lab import fenced, watched
 from gpudx.lab.fenced import Fence
 from gpudx.lab.sanitized import Sanitizer
+from gpudx.lab.watched import Watch
 
 SERIALISE = "GPUDX_SERIALISE"  # native/cuda/launches.c
 STACKS = "GPUDX_STACKS"  # native/core/stacks.c
@@ -24,10 +25,12 @@ class How:
     stacks: bool = False  # of each launch
     sanitizer: Sanitizer | None = None  # the tool that it runs under
     fence: Fence | None = None
+    watch: Watch | None = None
     extra_env: Mapping[str, str] = field(default_factory=dict)  # the program's own
 
     def variables(self, base: Mapping[str, str]) -> dict[str, str]:
         """What the recorder is asked for; `base` is the environment without it."""
         serialise = {SERIALISE: "1"} if self.serialise else {}
         stacks = {STACKS: "1"} if self.stacks else {}
-        return {**serialise, **stacks, **(fenced.environment(self.fence, base) if self.fence else {})}
+        fence = fenced.environment(self.fence, base) if self.fence else {}
+        return {**serialise, **stacks, **fence, **(watched.environment(self.watch) if self.watch else {})}

@@ -10,7 +10,7 @@ from gpudx.model.finding import Finding
 
 SCHEMA = "gpudx.case/1"
 
-WATCHERS = ("recorder", "compute-sanitizer", "fence")  # how the names of instruments that watch a run begin
+WATCHERS = ("recorder", "compute-sanitizer", "fence", "watch")  # how the names of instruments that watch a run begin
 
 OutcomeKind = Literal["passed", "exit", "signal", "timeout", "not started"]
 InstrumentState = Literal["live", "not live", "missing"]
