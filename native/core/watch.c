@@ -184,7 +184,14 @@ __attribute__((destructor)) static void leave(void)
 /* ---- comparing ---- */
 
 struct range { uint64_t first, last, was, is; uint32_t flags; bool open; };
-struct look { struct table *t; struct gdx_watched *one; struct range range; uint32_t ranges; };
+struct look {
+    struct table *t;
+    struct gdx_watched *one;
+    struct range range;
+    uint32_t ranges;
+    bool fresh;  /* it was made just now: what stands there was somebody else's */
+    unsigned char *room;
+};
 
 static void tell(struct look *look)
 {
@@ -197,8 +204,8 @@ static void tell(struct look *look)
         count(look->t, UNTOLD, 1);
         return;
     }
-    const uint64_t words[] = { one->handle, r->first, r->last - r->first + 1, r->was, r->is, one->seen, gdx_ticks(),
-                               one->address, r->flags | (one->held ? HELD : 0) | (gdx_watching() == GDX_WATCH_LAUNCHES ? EACH : 0) };
+    const uint64_t flags = r->flags | (one->held ? HELD : 0) | (gdx_watching() == GDX_WATCH_LAUNCHES ? EACH : 0);
+    const uint64_t words[] = { one->handle, r->first, r->last - r->first + 1, r->was, r->is, one->seen, flags };
     gdx_note(GDX_CALL_note_changed, words, sizeof words / sizeof *words, nothing, nothing, NULL, 0);
 }
 
@@ -227,25 +234,28 @@ static void changed(struct look *look, const struct piece *p, uint64_t first, ui
     look->ranges++;
 }
 
+static void note_pointers(struct table *t, const unsigned char *from, size_t bytes);
+
 /* Changes in one line are one range anyway. */
-static void compare_line(struct look *look, const struct piece *p, uint64_t at, uint64_t to)
+static void compare_line(struct look *look, const struct piece *p, uint64_t line, uint64_t to)
 {
+    uint64_t at = line, last = to - 1;
     if (!memcmp(p->was + at, p->now + at, to - at))
         return;
-    uint64_t last = to - 1;
     while (p->was[at] == p->now[at])
         at++;
     while (p->was[last] == p->now[last])
         last--;
     changed(look, p, at, last);
+    note_pointers(look->t, p->now + line, to - line);
 }
 
 /* Words that look like an address of watched memory: whoever reads them can reach it. */
-static void note_pointers(struct table *t, const unsigned char *page, size_t bytes)
+static void note_pointers(struct table *t, const unsigned char *from, size_t bytes)
 {
     struct gdx_calm calm;
     for (size_t at = 0; t->highest && at + 8 <= bytes; at += 8) {
-        uint64_t word = gdx_first_word(page + at, 8);
+        uint64_t word = gdx_first_word(from + at, 8);
         if (GDX_LIKELY(word - t->lowest >= t->highest - t->lowest))
             continue;
         gdx_lock(GDX_LOCK_WATCH, &calm);
@@ -263,7 +273,21 @@ static void compare_page(struct look *look, const struct piece *p, uint64_t at, 
     for (uint64_t line = at; look->one->filled && line < to; line += LINE)
         compare_line(look, p, line, line + LINE < to ? line + LINE : to);
     memcpy(p->was + at, p->now + at, to - at);
-    note_pointers(look->t, p->now + at, to - at);
+    if (!look->one->filled && !look->fresh)
+        note_pointers(look->t, p->now + at, to - at);
+}
+
+/* Room for what is read; only as much of it as is used takes memory. */
+static unsigned char *make_room(void)
+{
+    void *room = mmap(NULL, PIECE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return room == MAP_FAILED ? NULL : room;
+}
+
+static void give_room(unsigned char *room)
+{
+    if (room)
+        munmap(room, PIECE);
 }
 
 /* False: it cannot be read. */
@@ -272,13 +296,10 @@ static bool read_all(const struct gdx_watch_ways *ways, struct look *look)
     struct gdx_watched *one = look->one;
     for (uint64_t offset = 0; offset < one->bytes; offset += PIECE) {
         struct piece p = { one->copy + offset, NULL, offset, one->bytes - offset < PIECE ? one->bytes - offset : PIECE };
-        if (!(p.now = ways->peek(one, offset, p.bytes)))
+        if (!(p.now = ways->read(one, offset, p.bytes, look->room)))
             return false;
-        if (one->in_place && !offset)
-            one->address = (uint64_t)(uintptr_t)p.now;
         for (uint64_t at = 0; at < p.bytes; at += PAGE)
             compare_page(look, &p, at, at + PAGE < p.bytes ? at + PAGE : p.bytes);
-        ways->unpeek(one, p.now, p.bytes);
         count(look->t, READ_BYTES, p.bytes);
     }
     tell(look);
@@ -322,8 +343,6 @@ static void give_back(const struct gdx_watch_ways *ways, const struct gdx_watche
             one->users--;
             one->seen = known->seen;
             one->filled = known->filled;
-            one->address = known->address;
-            widen(t, one);
             if (one->dead && !one->users)
                 gone = take(t, one);
             break;
@@ -351,9 +370,10 @@ const char *gdx_watch_add(const struct gdx_watch_ways *ways, const struct gdx_wa
         bury(ways, &one);
         return why;
     }
-    struct look look = { .t = t, .one = &one };
-    if (now && !read_all(ways, &look))
+    struct look look = { .t = t, .one = &one, .fresh = true, .room = now ? make_room() : NULL };
+    if (now && (!look.room || !read_all(ways, &look)))
         why = "it cannot be read";
+    give_room(look.room);
     count(t, WATCHED, !why);
     give_back(ways, &one);
     if (why)
@@ -395,7 +415,7 @@ void gdx_watch_drop_owned(const struct gdx_watch_ways *ways, uint64_t owner)
         continue;
 }
 
-static bool any(uint64_t handle, uint64_t owner)
+static bool any(uint64_t handle, bool dead)
 {
     struct gdx_calm calm;
     struct table *t = atomic_load(&shared);
@@ -404,19 +424,19 @@ static bool any(uint64_t handle, uint64_t owner)
         return false;
     gdx_lock(GDX_LOCK_WATCH, &calm);
     for (uint32_t i = 0; i < t->count && !found; i++)
-        found = handle ? t->all[i].handle == handle && !t->all[i].dead : t->all[i].owner == owner;
+        found = t->all[i].handle == handle && t->all[i].dead == dead;
     gdx_unlock(GDX_LOCK_WATCH, &calm);
     return found;
 }
 
 bool gdx_watch_has(uint64_t handle)
 {
-    return any(handle, 0);
+    return any(handle, false);
 }
 
-bool gdx_watch_owns(uint64_t owner)
+bool gdx_watch_in_use(uint64_t handle)
 {
-    return any(0, owner);
+    return any(handle, true);
 }
 
 /* ---- looking ---- */
@@ -445,13 +465,14 @@ static void look_at_all(const struct gdx_watch_ways *ways, struct table *t, bool
     struct gdx_watched one;
     uint32_t place = 0;
     uint64_t now = gdx_ticks();
-    if (!ways->idle(patient)) {
+    unsigned char *room = ways->idle(patient) ? make_room() : NULL;
+    if (!room) {
         count(t, BUSY, 1);
         return;
     }
     t->notes = 0;
     while (borrow(t, &place, &one)) {
-        struct look look = { .t = t, .one = &one };
+        struct look look = { .t = t, .one = &one, .room = room };
         bool gone = ways->is_gone(&one), read = gone || read_all(ways, &look);
         one.seen = now;
         give_back(ways, &one);
@@ -461,6 +482,7 @@ static void look_at_all(const struct gdx_watch_ways *ways, struct table *t, bool
             gdx_watch_drop(ways, one.handle);
     }
     t->last = now;
+    give_room(room);
     count(t, LOOKS, 1);
 }
 

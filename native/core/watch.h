@@ -35,7 +35,7 @@ void gdx_watch_stop(const char *why);  /* something of ours failed: noted, and n
 
 struct gdx_watched {
     uint64_t handle;        /* as it is recorded */
-    uint64_t address;       /* where the device has it, 0: not known */
+    uint64_t address;       /* where the device has it, 0: not known; may be found in other memory */
     uint64_t bytes;
     uint64_t owner, device; /* as the API likes; owner: its context */
     uint64_t seen;          /* ticks: what was submitted by then is in the copy */
@@ -43,17 +43,16 @@ struct gdx_watched {
     uint32_t users;         /* lookers that need it */
     bool dead;              /* gone for the program; goes when nobody looks */
     bool filled;            /* the copy holds something */
-    bool in_place;          /* what `peek` gives is the memory itself, not a copy of it */
     bool held;              /* its address was once seen in watched memory: work may have it from there */
 };
 
 enum { GDX_WATCH_PIECE = 4 << 20 };  /* bytes that are read at a time, at most */
 
-/* How an API gives content to a look. `peek` is good until `unpeek`; NULL: it cannot be read. */
+/* How an API gives content to a look. Memory is read, never mapped: a program's own map of it would get mixed up with
+ * ours. `read` fills `room`, or gives a place of its own that is good until the next read; NULL: it cannot be read. */
 struct gdx_watch_ways {
     bool (*idle)(bool patient);  /* is all work done that the program asked for? patient: wait for it, within reason */
-    const unsigned char *(*peek)(const struct gdx_watched *one, uint64_t offset, size_t bytes);
-    void (*unpeek)(const struct gdx_watched *one, const unsigned char *content, size_t bytes);
+    const unsigned char *(*read)(const struct gdx_watched *one, uint64_t offset, size_t bytes, unsigned char *room);
     bool (*is_gone)(const struct gdx_watched *one); /* has the program let go of it? */
     void (*let_go)(const struct gdx_watched *one);  /* it is not watched any more */
 };
@@ -65,7 +64,7 @@ void gdx_watch_miss(uint64_t handle, uint64_t bytes, const char *why);
 void gdx_watch_drop(const struct gdx_watch_ways *ways, uint64_t handle);
 void gdx_watch_drop_owned(const struct gdx_watch_ways *ways, uint64_t owner);  /* 0: all */
 bool gdx_watch_has(uint64_t handle);
-bool gdx_watch_owns(uint64_t owner);
+bool gdx_watch_in_use(uint64_t handle);  /* dropped, and still read by a looker */
 
 /* ---- looking ---- */
 

@@ -9,8 +9,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdatomic.h>
-#include <string.h>
-#include <sys/mman.h>
 
 #include "core/watch.h"
 #include "opencl/hooks.h"
@@ -246,35 +244,11 @@ static cl_mem memory(const struct gdx_watched *one)
     return (cl_mem)(uintptr_t)one->handle;
 }
 
-static cl_command_queue queue_of(const struct gdx_watched *one)
+static const unsigned char *read_memory(const struct gdx_watched *one, uint64_t offset, size_t bytes, unsigned char *room)
 {
-    return (cl_command_queue)(uintptr_t)one->device;
-}
-
-static const unsigned char *peek(const struct gdx_watched *one, uint64_t offset, size_t bytes)
-{
-    cl_int status;
-    if (one->in_place) {
-        void *at = gdx_cl_next.clEnqueueMapBuffer(queue_of(one), memory(one), CL_TRUE, CL_MAP_READ, offset, bytes, 0, NULL, NULL,
-                                                  &status);
-        return status == CL_SUCCESS ? at : NULL;
-    }
-    unsigned char *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (room == MAP_FAILED)
-        return NULL;
-    status = gdx_cl_next.clEnqueueReadBuffer(queue_of(one), memory(one), CL_TRUE, offset, bytes, room, 0, NULL, NULL);
-    if (status == CL_SUCCESS)
-        return room;
-    munmap(room, bytes);
-    return NULL;
-}
-
-static void unpeek(const struct gdx_watched *one, const unsigned char *content, size_t bytes)
-{
-    if (!one->in_place)
-        munmap((void *)content, bytes);
-    else if (gdx_cl_next.clEnqueueUnmapMemObject(queue_of(one), memory(one), (void *)content, 0, NULL, NULL) == CL_SUCCESS)
-        gdx_cl_next.clFinish(queue_of(one));
+    cl_command_queue queue = (cl_command_queue)(uintptr_t)one->device;
+    cl_int status = gdx_cl_next.clEnqueueReadBuffer(queue, memory(one), CL_TRUE, offset, bytes, room, 0, NULL, NULL);
+    return status == CL_SUCCESS ? room : NULL;
 }
 
 static bool is_gone(const struct gdx_watched *one)
@@ -290,7 +264,7 @@ static void let_go(const struct gdx_watched *one)
     return_queue((cl_context)(uintptr_t)one->owner);
 }
 
-static const struct gdx_watch_ways ways = { all_idle, peek, unpeek, is_gone, let_go };
+static const struct gdx_watch_ways ways = { all_idle, read_memory, is_gone, let_go };
 
 /* ---- what is watched ---- */
 
@@ -316,15 +290,13 @@ static const char *unfit(cl_mem_flags flags, const cl_mem_properties *properties
 
 static const char *watch(cl_mem mem, cl_context context, size_t bytes)
 {
-    cl_device_type type = 0;
     cl_device_id device = only_device(context);
     cl_command_queue queue = device ? queue_for(context, device) : NULL;
     if (!queue)
         return device ? "no queue to read it with" : "a context with several devices";
-    gdx_cl_next.clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, NULL);
     gdx_cl_next.clRetainMemObject(mem);
     struct gdx_watched one = { .handle = (uint64_t)(uintptr_t)mem, .bytes = bytes, .owner = (uint64_t)(uintptr_t)context,
-                               .device = (uint64_t)(uintptr_t)queue, .in_place = type & CL_DEVICE_TYPE_CPU };
+                               .device = (uint64_t)(uintptr_t)queue };
     return gdx_watch_add(&ways, &one, true);
 }
 

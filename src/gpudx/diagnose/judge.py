@@ -170,6 +170,8 @@ def _bystander(finding: Finding) -> tuple[Status, str]:
     """That the bytes changed, and that no recorded work was given them, is certain."""
     if finding.details.get("certain"):
         return "confirmed", "The bytes were as before right before this launch and not right after it, and nothing else ran."
+    if finding.details.get("single") and finding.details.get("each"):
+        return "likely", "The bytes changed under this very launch; that it had no address of them from elsewhere is not shown."
     if finding.details.get("single"):
         return _likely(finding, "It is the only launch between the two looks.")
     return "inconclusive", "The bytes were written; which of the launches between the two looks did it is not told."

@@ -49,8 +49,8 @@ def _busy(counts: Counter[str]) -> list[str]:
 
 
 def _untold(counts: Counter[str], processes: Sequence[Facts]) -> list[str]:
-    lost = sum(change.since < one.trace.whole_since for one in processes for change in one.watch.changes)
-    told = [f"{plural(lost, 'change')} not judged: calls of that time were overwritten; --keep all keeps them."] if lost else []
+    why: Counter[str] = sum((one.bystanders.unjudged for one in processes), Counter())
+    told = [f"{plural(count, 'change')} not judged: {reason}." for reason, count in why.most_common()]
     if counts["untold"]:
         told.append(f"{plural(counts['untold'], 'change')} not recorded, because there were too many at once.")
     return told
@@ -70,7 +70,7 @@ def not_checked(tool: Instrument) -> tuple[str, ...]:
 
 def unnamed(case: Case) -> tuple[int, ...]:
     """The sizes of memory that changed under work that was not given it, where the launch is not certain."""
-    found = [f.details["watch_size"] for f in _bystanders(case) if f.severity == "error" and not f.details.get("certain")]
+    found = [f.details["watch_size"] for f in _bystanders(case) if f.severity != "info" and not f.details.get("certain")]
     return tuple(sorted({int(size) for size in found if size}))
 
 

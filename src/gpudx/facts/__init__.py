@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.facts.accesses import derive_accesses
+from gpudx.facts.bystanders import Bystanders
 from gpudx.facts.contexts import Contexts
 from gpudx.facts.errors import Errors
 from gpudx.facts.fences import Fences
@@ -63,6 +64,10 @@ class Facts:
     @cached_property
     def writers(self) -> Writers:
         return Writers(self.trace, self.objects, self.launches, self.ranges, self.accesses)
+
+    @cached_property
+    def bystanders(self) -> Bystanders:
+        return Bystanders(self.trace, self.objects, self.launches, self.watch, self.writers)
 
     @cached_property
     def messages(self) -> Messages:

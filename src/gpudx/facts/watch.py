@@ -24,7 +24,6 @@ class Change:
 
     since     ticks: what was submitted by calls that ended before is not what changed them
     position  where it was noted; what began later did not either
-    address   where the device has the object, 0 if not known
     held      an address of it was seen in memory, from where work may have it
     each      there was a look right before and right after each launch
     """
@@ -36,7 +35,6 @@ class Change:
     now: int
     since: int
     position: int
-    address: int
     held: bool
     each: bool
 
@@ -71,15 +69,9 @@ class Watch:
             now=words["is"],
             since=words["since"],
             position=position,
-            address=words["address"],
             held=bool(flags & HELD),
             each=bool(flags & EACH),
         )
-
-    @cached_property
-    def addresses(self) -> dict[int, int]:
-        """Where devices have objects, as far as a change told."""
-        return {one.object: one.address for one in self.changes if one.address}
 
     @cached_property
     def missed(self) -> Counter[str]:

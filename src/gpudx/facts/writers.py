@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from gpudx.facts._backend import backend_module
 from gpudx.facts.accesses import MAY, READ, WRITE
 from gpudx.facts.launches import Launches
 from gpudx.facts.objects import Objects
@@ -199,6 +200,18 @@ class Writers:
     def mapped(self, root: int, since: int, position: int) -> bool:
         """Did the program itself have a window into this memory?"""
         return any(begun < position and closed > since for begun, closed in self._windows.get(root, ()))
+
+    @cached_property
+    def unrecorded(self) -> tuple[str, ...]:
+        """Functions that the program was handed and whose calls, which may start work, are not recorded."""
+        found = set()
+        for info in self._trace.schema.calls:
+            rules = backend_module(info.api, "rules") if "function_name" in info.arrays else None
+            for position in self._trace.select(info) if rules is not None else ():
+                name = self._trace.array(int(position), "function_name").decode("utf-8", "replace")
+                if self._trace.record(int(position)).get("result") and rules.starts_work(name):
+                    found.add(name)
+        return tuple(sorted(found))
 
     @cached_property
     def _mentions(self) -> U64:

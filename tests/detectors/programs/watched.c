@@ -204,6 +204,29 @@ static void references(cl_mem parent)
     done();
 }
 
+static void *many_launches(void *parent)
+{
+    cl_kernel kernel = make_kernel("put");
+    cl_long at = 1;
+    set_mem(kernel, 0, *(cl_mem *)parent);
+    set(kernel, 1, sizeof at, &at);
+    for (int i = 0; i < 20000; i++) {
+        set_float(kernel, 2, (float)i);
+        launch(kernel, 1);
+    }
+    clReleaseKernel(kernel);
+    return NULL;
+}
+
+/* Of so many calls of one thread only the last are kept; the wait is another's. */
+static void loop(cl_mem parent)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, many_launches, &parent);
+    pthread_join(thread, NULL);
+    done();
+}
+
 static void own_memory(void)
 {
     static float room[PART] __attribute__((aligned(4096)));
@@ -251,6 +274,8 @@ int main(int argc, char **argv)
         threads(parent);
     else if (is("references"))
         references(parent);
+    else if (is("loop"))
+        loop(parent);
     else if (is("own"))
         own_memory();
     clReleaseMemObject(parent);
