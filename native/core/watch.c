@@ -465,8 +465,9 @@ static void look_at_all(const struct gdx_watch_ways *ways, struct table *t, bool
     struct gdx_watched one;
     uint32_t place = 0;
     uint64_t now = gdx_ticks();
-    unsigned char *room = ways->idle(patient) ? make_room() : NULL;
-    if (!room) {
+    bool idle = ways->idle(patient);
+    unsigned char *room = idle && !ways->own_room ? make_room() : NULL;
+    if (!idle || (!room && !ways->own_room)) {
         count(t, BUSY, 1);
         return;
     }

@@ -49,10 +49,12 @@ struct gdx_watched {
 enum { GDX_WATCH_PIECE = 4 << 20 };  /* bytes that are read at a time, at most */
 
 /* How an API gives content to a look. Memory is read, never mapped: a program's own map of it would get mixed up with
- * ours. `read` fills `room`, or gives a place of its own that is good until the next read; NULL: it cannot be read. */
+ * ours. `read` gives the bytes in `room`, or, in a look of an API that has `own_room`, in a place of its own: only one
+ * thread looks, but others may read what they have just made. NULL: it cannot be read. */
 struct gdx_watch_ways {
     bool (*idle)(bool patient);  /* is all work done that the program asked for? patient: wait for it, within reason */
     const unsigned char *(*read)(const struct gdx_watched *one, uint64_t offset, size_t bytes, unsigned char *room);
+    bool own_room;
     bool (*is_gone)(const struct gdx_watched *one); /* has the program let go of it? */
     void (*let_go)(const struct gdx_watched *one);  /* it is not watched any more */
 };

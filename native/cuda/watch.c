@@ -4,7 +4,7 @@
  * there is no look; nor while a stream is captured, when asking would spoil the capture. Another thread's own default
  * stream cannot be asked from here: that thread's next wait settles it.
  *
- * Memory is read into pinned memory of ours, through a stream of ours that does not synchronise with the default stream:
+ * A look reads into pinned memory of ours, through a stream of ours that does not synchronise with the default stream:
  * the order of the program's own work stays as it is. */
 #define _GNU_SOURCE
 #include "cuda/watch.h"
@@ -191,16 +191,16 @@ static void forget_own(CUcontext context)
 
 static const unsigned char *read_memory(const struct gdx_watched *one, uint64_t offset, size_t bytes, unsigned char *room)
 {
-    (void)room;
     CUcontext context = (CUcontext)(uintptr_t)one->owner;
     struct gdx_cu_visit visit = gdx_cu_visit(context);
     struct own with = visit.status == CUDA_SUCCESS && !atomic_load(&gdx_cu_captures) ? own_of(context) : (struct own){ 0 };
-    CUresult status = with.room ? gdx_cu_driver.cuMemcpyDtoHAsync_v2(with.room, one->handle + offset, bytes, with.stream)
+    void *to = room ? room : with.room;
+    CUresult status = with.room ? gdx_cu_driver.cuMemcpyDtoHAsync_v2(to, one->handle + offset, bytes, with.stream)
                                 : CUDA_ERROR_INVALID_CONTEXT;
     if (status == CUDA_SUCCESS)
         status = gdx_cu_driver.cuStreamSynchronize(with.stream);
     gdx_cu_leave(visit);
-    return status == CUDA_SUCCESS ? with.room : NULL;
+    return status == CUDA_SUCCESS ? to : NULL;
 }
 
 static bool is_gone(const struct gdx_watched *one)
@@ -214,7 +214,7 @@ static void let_go(const struct gdx_watched *one)
     (void)one;
 }
 
-static const struct gdx_watch_ways ways = { all_idle, read_memory, is_gone, let_go };
+static const struct gdx_watch_ways ways = { all_idle, read_memory, true, is_gone, let_go };
 
 /* ---- what is watched ---- */
 

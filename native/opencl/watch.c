@@ -264,7 +264,7 @@ static void let_go(const struct gdx_watched *one)
     return_queue((cl_context)(uintptr_t)one->owner);
 }
 
-static const struct gdx_watch_ways ways = { all_idle, read_memory, is_gone, let_go };
+static const struct gdx_watch_ways ways = { all_idle, read_memory, false, is_gone, let_go };
 
 /* ---- what is watched ---- */
 

@@ -29,9 +29,18 @@ def only(recorded: Recorded) -> Finding:
 @pytest.mark.parametrize(
     ("mode", "says"),
     [
-        ("part", "bytes 14 to 15 of subbuffer #2 (4,096 bytes), which it was not given; argument 0 (subbuffer #1) ends 4,110"),
-        ("gap", "bytes 4,098 to 4,099 of buffer #1 (16,384 bytes, in none of its live parts), which it was not given; argument 0"),
-        ("argument", "bytes 2 to 3 of subbuffer #1 (4,096 bytes), which it was given only to read; argument 1 (subbuffer #2)"),
+        (
+            "part",
+            "bytes 14 to 15 of subbuffer #2 (4,096 bytes), which it was not given; argument 0 (subbuffer #1) ends 4,110",
+        ),
+        (
+            "gap",
+            "bytes 4,098 to 4,099 of buffer #1 (16,384 bytes, in none of its live parts), which it was not given; argument 0",
+        ),
+        (
+            "argument",
+            "bytes 2 to 3 of subbuffer #1 (4,096 bytes), which it was given only to read; argument 1 (subbuffer #2)",
+        ),
         ("buffer", "bytes 22 to 23 of buffer #3 (4,096 bytes), which it was not given"),
     ],
 )

@@ -133,8 +133,8 @@ def command(
         serialise=serialise,
         stacks=stacks,
         fence=_fence(fence, fence_align, sanitize),
-        sanitizer=_sanitizer(sanitize, kernel or (guilty_kernel(earlier) if earlier and sanitize else None), dump),
         watch=_watch(watch, watch_limit, sanitize, earlier),
+        sanitizer=_sanitizer(sanitize, kernel or (guilty_kernel(earlier) if earlier and sanitize else None), dump),
     )
     with new_case(case, words[0]) as directory:
         told = run_and_tell(words, directory, how, quiet)

@@ -53,18 +53,23 @@ def _diagnose(run: RunResult, command: list[str], case_dir: Path) -> Case | None
 
 def _look_again(first: Case, command: list[str], case_dir: Path, how: How, quiet: bool) -> Case:
     """After a watched run in which a launch changed what it was not given: another one, that names the launch."""
+    if how.watch is None or not how.watch.again or how.serialise:
+        return first
     from gpudx.diagnose.watched_runs import AGAIN, unnamed
-    from gpudx.pipeline import join
 
-    sizes = unnamed(first) if how.watch and how.watch.again and not how.serialise else ()
-    if not sizes or how.watch is None:
+    sizes = unnamed(first)
+    if not sizes:
         return first
     if not quiet:
         say("memory changed under launches that were not given it: looking again, launch by launch")
     closer = replace(how, serialise=True, stacks=True, watch=replace(how.watch, again=False, sizes=sizes))
     run = run_recorded(command, case_dir / AGAIN, closer)
     second = _diagnose(run, command, case_dir / AGAIN)
-    return join(first, second) if second is not None else first
+    if second is None:
+        return first
+    from gpudx.pipeline import join
+
+    return join(first, second)
 
 
 def _keep_traceback(case_dir: Path) -> str:

@@ -54,7 +54,11 @@ def _finding(facts: Facts, one: Bystander) -> Finding:
         others=() if site else tuple(facts.sites.at(p) for p in one.suspects[:SHOWN]),
         allocation=facts.objects.label(one.part),
         causes=("write-into-bystander",),
-        facts=(("kernel", site.kernel or "?" if site else ""), ("first", str(one.first)), ("size", str(sizes[one.root]))),
+        facts=(
+            ("kernel", site.kernel or "?" if site else ""),
+            ("first", str(one.first)),
+            ("size", str(sizes[one.root])),
+        ),
         details={
             "certain": one.only is not None and one.change.each and not one.by_address,
             "single": one.only is not None,
@@ -129,4 +133,6 @@ def _doubts(one: Bystander) -> Iterator[Evidence]:
     if one.by_address and one.read_only:
         yield Evidence("a launch was given a pointer to const for it, from which a kernel may take the const away")
     if one.by_address and not one.beside:
-        yield Evidence("no memory that is known to be the launch's lies beside it: it may have the address from elsewhere")
+        yield Evidence(
+            "no memory that is known to be the launch's lies beside it: it may have the address from elsewhere"
+        )

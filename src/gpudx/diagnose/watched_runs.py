@@ -70,7 +70,9 @@ def not_checked(tool: Instrument) -> tuple[str, ...]:
 
 def unnamed(case: Case) -> tuple[int, ...]:
     """The sizes of memory that changed under work that was not given it, where the launch is not certain."""
-    found = [f.details["watch_size"] for f in _bystanders(case) if f.severity != "info" and not f.details.get("certain")]
+    found = [
+        f.details["watch_size"] for f in _bystanders(case) if f.severity != "info" and not f.details.get("certain")
+    ]
     return tuple(sorted({int(size) for size in found if size}))
 
 

@@ -139,7 +139,9 @@ class Bystanders:
         found = list(work.spans.get(root, ()))
         if self._by_address(root):
             begin, size = self._place(root)
-            found += [(first - begin, end - begin) for first, end in work.addresses if first < begin + size and end > begin]
+            found += [
+                (first - begin, end - begin) for first, end in work.addresses if first < begin + size and end > begin
+            ]
             if holds(work.words, begin - NEAR, begin + size):
                 found.append((0, size))
         return found

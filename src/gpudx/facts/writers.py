@@ -17,8 +17,8 @@ from gpudx.facts._backend import backend_module
 from gpudx.facts.accesses import MAY, READ, WRITE
 from gpudx.facts.launches import Launches
 from gpudx.facts.objects import Objects
-from gpudx.facts.ranges import Ranges
 from gpudx.facts.ranges import WRITE as WRITES
+from gpudx.facts.ranges import Ranges
 from gpudx.trace import Trace
 
 I64 = NDArray[np.int64]
@@ -51,14 +51,18 @@ class Work:
     spans: dict[int, list[Span]] = field(default_factory=dict)  # of objects that are roots: what was given for writing
     given: dict[int, list[Given]] = field(default_factory=dict)  # of roots: what launches were given, to read too
     addresses: tuple[tuple[int, int], ...] = ()  # stretches of addresses that copies and fills wrote
-    words: U64 = field(default_factory=lambda: np.zeros(0, np.uint64))  # sorted: what launches were given to write by address
+    words: U64 = field(
+        default_factory=lambda: np.zeros(0, np.uint64)
+    )  # sorted: what launches were given to write by address
     read_words: U64 = field(default_factory=lambda: np.zeros(0, np.uint64))  # and to read only
 
 
 class Writers:
     """Answers for one process. Answers are kept: many changes are seen in one look."""
 
-    def __init__(self, trace: Trace, objects: Objects, launches: Launches, ranges: Ranges, accesses: NDArray[np.void]) -> None:
+    def __init__(
+        self, trace: Trace, objects: Objects, launches: Launches, ranges: Ranges, accesses: NDArray[np.void]
+    ) -> None:
         self._trace, self._objects, self._launches, self._ranges = trace, objects, launches, ranges
         self._accesses = accesses
         self._known: dict[tuple[int, int, int], Work] = {}
@@ -117,7 +121,9 @@ class Writers:
         blind = [
             int(p)
             for p, i, f in zip(positions, info, flags, strict=True)
-            if i.does not in KNOWN or (i.does == "launch" and f & cut) or (i.does != "launch" and not (i.reads or i.writes))
+            if i.does not in KNOWN
+            or (i.does == "launch" and f & cut)
+            or (i.does != "launch" and not (i.reads or i.writes))
         ]
         spans, given = self._by_handle(positions)
         words, read_words = self._by_address(np.array(launches, np.int64))
@@ -168,7 +174,9 @@ class Writers:
     def _tail_words(self, position: int) -> U64:
         """Words of structures; members may lie at multiples of 4 in packed ones."""
         tail = self._trace.argument_tail(position)
-        parts = [np.frombuffer(tail[at : at + (len(tail) - at) // 8 * 8], "<u8") for at in (0, 4) if len(tail) >= at + 8]
+        parts = [
+            np.frombuffer(tail[at : at + (len(tail) - at) // 8 * 8], "<u8") for at in (0, 4) if len(tail) >= at + 8
+        ]
         return np.concatenate([*parts, np.zeros(0, np.uint64)])
 
     # ---- the host ----
@@ -207,7 +215,9 @@ class Writers:
         found = set()
         for info in self._trace.schema.calls:
             rules = backend_module(info.api, "rules") if "function_name" in info.arrays else None
-            for position in self._trace.select(info) if rules is not None else ():
+            if rules is None:
+                continue
+            for position in self._trace.select(info):
                 name = self._trace.array(int(position), "function_name").decode("utf-8", "replace")
                 if self._trace.record(int(position)).get("result") and rules.starts_work(name):
                     found.add(name)

@@ -180,7 +180,10 @@ class Trace:
         """Ticks since when no call is missing because it was overwritten; 0: none ever was."""
         slot = self.schema.layouts["slot"].itemsize
         rings = self._chunks[self._chunks["kind"] == RING]
-        oldest = [rings[rings["lane"] == lane][np.argmin(rings["first_seq"][rings["lane"] == lane])] for lane in np.unique(rings["lane"])]
+        oldest = [
+            rings[rings["lane"] == lane][np.argmin(rings["first_seq"][rings["lane"] == lane])]
+            for lane in np.unique(rings["lane"])
+        ]
         cut = [chunk for chunk in oldest if 1 < int(chunk["first_seq"]) < 1 << 62]
         return max((int(self._slots["begin"][int(chunk["offset"]) // slot + 1]) for chunk in cut), default=0)
 

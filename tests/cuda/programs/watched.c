@@ -86,6 +86,7 @@ static void captured(void)
     CUdeviceptr mine = memory(BYTES), other = memory(BYTES);
     CUgraph graph;
     CUgraphExec exec;
+    CHECK(DO(cuCtxSynchronize)());
     CHECK(DO(cuStreamBeginCapture_v2)(stream, 2));
     launch(poke, stream, mine, 0, 3);
     launch(poke, second, other, 0, 4);
