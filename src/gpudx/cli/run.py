@@ -147,7 +147,7 @@ def _earlier(like: Path | None, sanitize: str | None, watch: str | None) -> Case
     if like is None:
         return None
     if sanitize is None and watch is None:
-        raise UserError("--like takes the kernel that --sanitize checks, or what --watch looks at: add one of these.")
+        raise UserError("--like takes the kernel or the memory to check from a case: add --sanitize or --watch.")
     return casefile.read(like)
 
 
@@ -185,7 +185,6 @@ def _fence(edge: str | None, align: int | None, sanitize: str | None) -> Fence |
 
 
 def _watch(how: str | None, limit: str | None, sanitize: str | None, earlier: Case | None) -> Watch | None:
-    from gpudx.diagnose.watched_runs import sizes
     from gpudx.lab import watched
 
     if how is None and limit is not None:
@@ -194,7 +193,16 @@ def _watch(how: str | None, limit: str | None, sanitize: str | None, earlier: Ca
         return None
     if sanitize is not None:
         raise UserError("--watch and --sanitize exclude each other: leave one out.")
-    return watched.wanted(how, limit, sizes(earlier) if earlier else ())
+    return watched.wanted(how, limit, _sizes(earlier) if earlier else ())
+
+
+def _sizes(earlier: Case) -> tuple[int, ...]:
+    """Of the memory that changed in an earlier run under work that was not given it."""
+    found = {finding.details.get("watch_size") for finding in earlier.findings}
+    sizes = tuple(sorted(int(size) for size in found if size))
+    if not sizes:
+        raise UserError(f"The case {earlier.directory} names no memory that changed so: leave --like out.")
+    return sizes
 
 
 def has_faults(case: Case) -> bool:

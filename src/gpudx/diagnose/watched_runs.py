@@ -76,11 +76,6 @@ def unnamed(case: Case) -> tuple[int, ...]:
     return tuple(sorted({int(size) for size in found if size}))
 
 
-def sizes(case: Case) -> tuple[int, ...]:
-    """The sizes of all memory that changed so."""
-    return tuple(sorted({int(f.details["watch_size"] or 0) for f in _bystanders(case)}))
-
-
 def _bystanders(case: Case) -> list[Finding]:
     return [f for f in case.findings if f.id == ID]
 
