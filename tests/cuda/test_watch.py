@@ -41,7 +41,9 @@ def test_a_correct_program_runs_as_before_and_is_silent(kit: Kit, way: str, each
 
 
 @pytest.mark.parametrize("program", ["tour", "memory", "threads", "fenced", "model"])
-@pytest.mark.parametrize("more", [{}, {"GPUDX_SERIALISE": "1"}, {"GPUDX_FENCE": "high"}], ids=["waits", "launches", "fence"])
+@pytest.mark.parametrize(
+    "more", [{}, {"GPUDX_SERIALISE": "1"}, {"GPUDX_FENCE": "high"}], ids=["waits", "launches", "fence"]
+)
 def test_other_programs_run_as_before(kit: Kit, program: str, more: dict[str, str]) -> None:
     plain = kit.run([kit.program(program)], recorded=False)
     ran = kit.run([kit.program(program)], env={"GPUDX_WATCH": "1", **more})
@@ -108,7 +110,11 @@ def test_memory_that_cannot_be_read_is_left_out(kit: Kit) -> None:
 
 
 def gpudx(kit: Kit, case: Path, *words: str | Path) -> tuple[subprocess.CompletedProcess[str], Case]:
-    env = os.environ | {"PYTHONPATH": str(ROOT / "src"), "GPUDX_LIB": str(kit.recorder), "LD_LIBRARY_PATH": str(kit.driver)}
+    env = os.environ | {
+        "PYTHONPATH": str(ROOT / "src"),
+        "GPUDX_LIB": str(kit.recorder),
+        "LD_LIBRARY_PATH": str(kit.driver),
+    }
     command = [sys.executable, "-m", "gpudx", "run", "--case", case, "--error-exitcode", "9", *words]
     done = subprocess.run([str(word) for word in command], env=env, capture_output=True, text=True, timeout=60)
     return done, casefile.read(case)
