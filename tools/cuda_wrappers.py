@@ -8,7 +8,15 @@ from cuda_header import cuda_calls, entries, per_thread, prototype
 from cuda_model import CudaCall, CudaParam
 from schema_model import Call
 
-HEAD = '/* Made by tools/generate.py. */\n#include "cuda/hooks.h"\n'
+HEAD = '/* Made by tools/generate.py. */\n#include "cuda/hooks.h"\n#include "cuda/watch.h"\n'
+# Memory that is not watched, by family, and why.
+UNWATCHED = {
+    "managed": "managed memory, which the program can write at any time",
+    "host": "host memory",
+    "registered": "host memory",
+    "mapped": "mapped physical memory, which other processes may have too",
+    "graphics": "memory of a graphics API",
+}
 
 
 def as_word(call: CudaCall, expression: str, base: str, depth: int) -> str:
@@ -91,6 +99,42 @@ def end_line(call: CudaCall, own_thread: bool) -> str:
     return "gdx_cu_end(&open, status);"
 
 
+def submits(call: CudaCall) -> bool:
+    """Does it give work to a stream?"""
+    quiet = ("release", "begin_capture", "wait", "poll", "query")
+    return call.verb in ("copy", "fill") or (queue_of(call) is not None and call.verb not in quiet)
+
+
+def watch_before(call: CudaCall) -> list[str]:
+    """What native/cuda/watch.c is told before the driver is called."""
+    if call.does == "release queue":
+        return ["gdx_cu_watch_leaving(queue);"]
+    freed = call.verb in ("release", "free_later") and call.object == "memory"
+    return [f"gdx_cu_watch_freeing((uint64_t){call.params[0].name});"] if freed else []
+
+
+def watch_within(call: CudaCall, own_thread: bool) -> list[str]:
+    """What it is told before the end of the call is recorded."""
+    return [f"gdx_cu_watch_submitted({queue_of(call) or 'NULL'}, {int(own_thread)}, status);"] if submits(call) else []
+
+
+def watch_after(call: CudaCall) -> list[str]:
+    """What it is told of memory, and that the program has waited."""
+    if call.verb == "wait" or (call.verb == "copy" and queue_of(call) is None):
+        return ["gdx_cu_watch_waited(status);"]
+    if call.does == "create global" and not call.name.endswith("Managed"):
+        return ["gdx_cu_watch_made(result, size ? *size : 0, true, status);"]
+    if call.does != "create memory":
+        return []
+    family = call.extra["family"]
+    if family in UNWATCHED:
+        address = "result ? (uint64_t)*result : 0" if "*" in call.params[0].type and family != "registered" else "(uint64_t)result"
+        size = "size ? *size : 0" if family == "graphics" else "size"
+        return [f'gdx_cu_watch_cannot({address}, {size}, "{UNWATCHED[family]}", status);']
+    size = "pitch ? *pitch * height : 0" if family == "pitched" else "size"
+    return [f"gdx_cu_watch_made(result, {size}, {int(family != 'async')}, status);"]
+
+
 def wrapper(call: CudaCall, name: str) -> str:
     """Writes the call down before the driver sees it."""
     own_thread = per_thread(name)
@@ -103,12 +147,13 @@ def wrapper(call: CudaCall, name: str) -> str:
         *(["    gdx_stack_of_launch(&open);"] if call.verb == "launch_graph" else []),
         "}",
         *hook_call(call, "before"),
+        *watch_before(call),
         f"CUresult status = gdx_cu_next.{name}({arguments(call)});",
     ]
     if patch := patch_lines(call):
         body += ["if (status == CUDA_SUCCESS && gdx_still_open(&open)) {", *(f"    {line}" for line in patch), "}"]
-    body += [end_line(call, own_thread), *hook_call(call, "after"), "return status;"]
-    return function(call, name, body)
+    body += [*watch_within(call, own_thread), end_line(call, own_thread), *hook_call(call, "after"), *watch_after(call)]
+    return function(call, name, [*body, "return status;"])
 
 
 def failure_wrapper(call: CudaCall, name: str) -> str:

@@ -82,13 +82,49 @@ def after_lines(call: Call) -> list[str]:
     """What native/opencl/buffers.c is told: that the program has waited, and what was made without us."""
     if call.verb == "wait":
         return ["gdx_cl_waited();"]
-    if any(p.name == "blocking" for p in call.params):
+    if has(call, "blocking"):
         return ["if (blocking)", "    gdx_cl_waited();"]
     if call.verb == "create" and call.object in LEFT_ALONE:
-        size = "size" if any(p.name == "size" for p in call.params) else "0"
-        said = f'(result, {size}, "{LEFT_ALONE[call.object]}");'
+        said = f'(result, {"size" if has(call, "size") else "0"}, "{LEFT_ALONE[call.object]}");'
         return [f"gdx_cl_not_fenced{said}", *([] if call.through else [f"gdx_cl_not_poisoned{said}"])]
     return []
+
+
+def has(call: Call, name: str) -> bool:
+    return any(p.name == name for p in call.params)
+
+
+def submits(call: Call) -> bool:
+    """Does it put a command into a queue?"""
+    return has(call, "queue") and call.verb not in ("create", "retain", "release", "query", "wait", "flush", "other")
+
+
+def watch_before(call: Call) -> list[str]:
+    """What native/opencl/watch.c is told before the driver is called."""
+    return ["gdx_cl_watch_leaving(queue);"] if call.does == "release queue" else []
+
+
+def watch_within(call: Call) -> list[str]:
+    """What it is told before the end of the call is recorded."""
+    return [f"gdx_cl_watch_submitted(queue, {succeeded(call)});"] if submits(call) else []
+
+
+def watch_after(call: Call) -> list[str]:
+    """What it is told of memory, and that the program has waited."""
+    if call.verb == "wait":
+        return ["gdx_cl_watch_waited();"]
+    if has(call, "blocking"):
+        return ["if (blocking)", "    gdx_cl_watch_waited();"]
+    if call.does == "create buffer" and has(call, "size"):
+        properties = "properties" if has(call, "properties") else "NULL"
+        return [f"gdx_cl_watch_made(result, context, {properties}, flags, size);"]
+    if call.verb == "create" and call.object in LEFT_ALONE:
+        return [f'gdx_cl_watch_cannot(result, {"size" if has(call, "size") else "0"}, "{LEFT_ALONE[call.object]}");']
+    if call.does == "create buffer":
+        return ['gdx_cl_watch_cannot(result, 0, "memory of a graphics API");']
+    if call.does == "release mem":
+        return ["gdx_cl_watch_released(mem);"]
+    return ["gdx_cl_watch_asked(mem, what, result, value);"] if call.name == "clGetMemObjectInfo" else []
 
 
 def wrapper(call: Call) -> str:
@@ -105,12 +141,14 @@ def wrapper(call: Call) -> str:
         *(f"        {line}" for line in fill_lines(call)),
         "        gdx_commit(&open);",
         "    }",
+        *(f"    {line}" for line in watch_before(call)),
         f"    {keep}{driver(call)}({arguments(call)});",
     ]
     if patch:
         lines += ["    if (gdx_still_open(&open)) {", *(f"        {line}" for line in patch), "    }"]
     quiet = "gdx_end_quiet" if call.verb == "query" else "gdx_end"
-    lines += [f"    {quiet}(&open, {status_of(call)});", *(f"    {line}" for line in after_lines(call))]
+    lines += [*(f"    {line}" for line in watch_within(call)), f"    {quiet}(&open, {status_of(call)});"]
+    lines += [f"    {line}" for line in (*after_lines(call), *watch_after(call))]
     lines += [*([] if void else ["    return result;"]), "}"]
     return "\n".join(lines)
 

@@ -65,6 +65,7 @@ class Call:
     by_hand: bool = False
     skip: str = ""
     through: str = ""
+    in_ring: bool = False  # of a note
 
     @property
     def verb(self) -> str:
@@ -78,7 +79,7 @@ class Call:
     def in_ledger(self) -> bool:
         """Objects and their deaths are never overwritten; events are too many and live in the ring."""
         if self.api == "note":
-            return self.name != "note_stack"
+            return not self.in_ring
         return self.verb in ("create", "retain", "release", "free_later", "build") and self.object != "event"
 
     @property
@@ -182,7 +183,8 @@ def load_call(row: dict[str, Any]) -> Call:
 
 def load_note(row: dict[str, Any]) -> Call:
     extra = {"numbers": " ".join(row["numbers"])} if "numbers" in row else {}
-    return Call(api="note", name="note_" + row["name"], does="", note_fields=tuple(row["fields"]), extra=extra)
+    fields, in_ring = tuple(row["fields"]), row.get("in_ring", False)
+    return Call(api="note", name="note_" + row["name"], does="", note_fields=fields, extra=extra, in_ring=in_ring)
 
 
 def load_calls(events: dict[str, Any], opencl: dict[str, Any]) -> list[Call]:

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cuda/hooks.h"
+#include "cuda/watch.h"
 
 enum { CONTEXTS = 256, DEVICES = 64, TEXT = 256 };
 
@@ -177,8 +178,9 @@ void gdx_cu_after_cuDevicePrimaryCtxRetain(CUresult status, CUcontext *result, C
 
 void gdx_cu_after_cuDevicePrimaryCtxRelease_v2(CUresult status, CUdevice device)
 {
-    (void)status, (void)device;
+    (void)status;
     context_changed();
+    gdx_cu_watch_forget_inactive(device);
 }
 
 void gdx_cu_before_cuDevicePrimaryCtxReset_v2(CUdevice device)
@@ -186,12 +188,13 @@ void gdx_cu_before_cuDevicePrimaryCtxReset_v2(CUdevice device)
     (void)device;
     context_changed();
     gdx_cu_forget_functions(false);
+    gdx_cu_watch_forget(NULL);
 }
 
 void gdx_cu_before_cuCtxDestroy_v2(CUcontext context)
 {
-    (void)context;
     gdx_cu_forget_functions(false);
+    gdx_cu_watch_forget(context);
 }
 
 void gdx_cu_after_cuCtxDestroy_v2(CUresult status, CUcontext context)

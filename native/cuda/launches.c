@@ -1,6 +1,7 @@
 /* Launches: written down with all of their arguments before the driver sees them. */
 #define _GNU_SOURCE
 #include "cuda/hooks.h"
+#include "cuda/watch.h"
 
 #include "core/serialise.h"
 
@@ -39,11 +40,13 @@ static void wait_for(CUstream queue, bool own_thread)
 static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, const struct gdx_cu_layout *layout,
                        CUfunction kernel, CUresult result)
 {
+    gdx_cu_watch_submitted(queue, own_thread, result);
     gdx_cu_end_on(open, queue, own_thread, result);
     if (GDX_UNLIKELY(!layout) && result == CUDA_SUCCESS)
         gdx_cu_met_by_launch(kernel);
     if (GDX_UNLIKELY(gdx_serialised()) && result == CUDA_SUCCESS)
         wait_for(queue, own_thread);
+    gdx_cu_watch_launch(true);
 }
 
 #define SHAPE (struct shape){ grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes }
@@ -57,6 +60,7 @@ static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, c
     {                                                                                                            \
         struct gdx_open open;                                                                                    \
         const struct gdx_cu_layout *layout = gdx_cu_layout_of(kernel);                                           \
+        gdx_cu_watch_launch(false);                                                                              \
         if (gdx_cu_begin(&open, GDX_CALL_cuLaunchKernel, __builtin_return_address(0))) {                         \
             put_shape(&open, gdx_cu_queue(queue, own_thread), kernel, SHAPE);                                    \
             gdx_cu_put_arguments(&open, layout, params, extra);                                                  \
@@ -75,6 +79,7 @@ LAUNCH_KERNEL(cuLaunchKernel_ptsz, true)
     {                                                                                                            \
         struct gdx_open open;                                                                                    \
         const struct gdx_cu_layout *layout = gdx_cu_layout_of(kernel);                                           \
+        gdx_cu_watch_launch(false);                                                                              \
         if (gdx_cu_begin(&open, GDX_CALL_cuLaunchCooperativeKernel, __builtin_return_address(0))) {              \
             put_shape(&open, gdx_cu_queue(queue, own_thread), kernel, SHAPE);                                    \
             gdx_cu_put_arguments(&open, layout, params, NULL);                                                   \
@@ -108,6 +113,7 @@ static void put_config(struct gdx_open *open, const CUlaunchConfig *config, CUfu
     {                                                                                                            \
         struct gdx_open open;                                                                                    \
         const struct gdx_cu_layout *layout = gdx_cu_layout_of(kernel);                                           \
+        gdx_cu_watch_launch(false);                                                                              \
         if (gdx_cu_begin(&open, GDX_CALL_cuLaunchKernelEx, __builtin_return_address(0))) {                       \
             put_config(&open, config, kernel, own_thread);                                                       \
             gdx_cu_put_arguments(&open, layout, params, extra);                                                  \
@@ -138,6 +144,7 @@ CUresult rec_cuLaunch(CUfunction kernel)
     struct gdx_open open;
     begin_old(&open, GDX_CALL_cuLaunch, kernel, 1, 1, NULL, __builtin_return_address(0));
     CUresult result = gdx_cu_next.cuLaunch(kernel);
+    gdx_cu_watch_submitted(NULL, false, result);
     gdx_cu_end(&open, result);
     return result;
 }
@@ -147,6 +154,7 @@ CUresult rec_cuLaunchGrid(CUfunction kernel, int grid_x, int grid_y)
     struct gdx_open open;
     begin_old(&open, GDX_CALL_cuLaunchGrid, kernel, grid_x, grid_y, NULL, __builtin_return_address(0));
     CUresult result = gdx_cu_next.cuLaunchGrid(kernel, grid_x, grid_y);
+    gdx_cu_watch_submitted(NULL, false, result);
     gdx_cu_end(&open, result);
     return result;
 }
@@ -156,6 +164,7 @@ CUresult rec_cuLaunchGridAsync(CUfunction kernel, int grid_x, int grid_y, CUstre
     struct gdx_open open;
     begin_old(&open, GDX_CALL_cuLaunchGridAsync, kernel, grid_x, grid_y, queue, __builtin_return_address(0));
     CUresult result = gdx_cu_next.cuLaunchGridAsync(kernel, grid_x, grid_y, queue);
+    gdx_cu_watch_submitted(queue, false, result);
     gdx_cu_end_on(&open, queue, false, result);
     return result;
 }

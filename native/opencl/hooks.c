@@ -414,6 +414,7 @@ GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
                                   const size_t *local_work_size, cl_uint num_waits, const cl_event *waits, cl_event *event)
 {
     struct gdx_open open;
+    gdx_cl_watch_launch(false);
     if (BEGIN(clEnqueueNDRangeKernel)) {
         open.slot->w[0] = WORD(queue);
         open.slot->w[1] = WORD(kernel);
@@ -432,8 +433,10 @@ GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
                                                        local_work_size, num_waits, waits, event);
     if (event && result == CL_SUCCESS && gdx_still_open(&open))
         open.slot->w[8] = WORD(*event);
+    gdx_cl_watch_submitted(queue, result == CL_SUCCESS);
     gdx_end(&open, result);
     gdx_cl_launched(queue, kernel, result);
+    gdx_cl_watch_launch(true);
     return result;
 }
 
@@ -441,6 +444,7 @@ cl_int rec_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint num_w
 {
     struct gdx_open open;
     static const size_t one = 1;
+    gdx_cl_watch_launch(false);
     if (BEGIN(clEnqueueTask)) {
         open.slot->w[0] = WORD(queue);
         open.slot->w[1] = WORD(kernel);
@@ -456,7 +460,9 @@ cl_int rec_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint num_w
     cl_int result = gdx_cl_next.clEnqueueTask(queue, kernel, num_waits, waits, event);
     if (event && result == CL_SUCCESS && gdx_still_open(&open))
         open.slot->w[8] = WORD(*event);
+    gdx_cl_watch_submitted(queue, result == CL_SUCCESS);
     gdx_end(&open, result);
     gdx_cl_launched(queue, kernel, result);
+    gdx_cl_watch_launch(true);
     return result;
 }

@@ -7,6 +7,7 @@
 #include "core/poison.h"
 #include "core/recorder.h"
 #include "core/serialise.h"
+#include "core/watch.h"
 
 extern struct cl_dispatch gdx_cl_next;              /* where calls go on to: the loader's target, or the real symbols */
 extern const struct cl_dispatch gdx_cl_recording;   /* our table, made by tools/opencl_wrappers.py */
@@ -49,6 +50,56 @@ static inline void gdx_cl_launched(cl_command_queue queue, cl_kernel kernel, cl_
 {
     if (GDX_UNLIKELY(gdx_serialised()) && status == CL_SUCCESS)
         gdx_cl_wait_for(queue, kernel);
+}
+
+/* watch.c: buffers that must not change. Calls that submit commands say so before their end is recorded. */
+void gdx_cl_watch_submit(cl_command_queue queue);
+void gdx_cl_watch_queue_leaves(cl_command_queue queue);
+void gdx_cl_watch_make(cl_mem mem, cl_context context, const cl_mem_properties *properties, cl_mem_flags flags, size_t bytes);
+void gdx_cl_watch_release(cl_mem mem);
+void gdx_cl_watch_correct(cl_mem mem, cl_uint *references);
+void gdx_cl_watch_look(bool patient);
+static inline void gdx_cl_watch_submitted(cl_command_queue queue, bool accepted)
+{
+    if (GDX_UNLIKELY(gdx_watching()) && accepted)
+        gdx_cl_watch_submit(queue);
+}
+static inline void gdx_cl_watch_leaving(cl_command_queue queue)
+{
+    if (GDX_UNLIKELY(gdx_watching()))
+        gdx_cl_watch_queue_leaves(queue);
+}
+static inline void gdx_cl_watch_made(cl_mem mem, cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
+                                     size_t bytes)
+{
+    if (GDX_UNLIKELY(gdx_watching()) && mem && gdx_on())
+        gdx_cl_watch_make(mem, context, properties, flags, bytes);
+}
+static inline void gdx_cl_watch_cannot(const void *object, size_t size, const char *why)
+{
+    if (GDX_UNLIKELY(gdx_watching()) && object)
+        gdx_watch_miss((uint64_t)(uintptr_t)object, size, why);
+}
+static inline void gdx_cl_watch_released(cl_mem mem)
+{
+    if (GDX_UNLIKELY(gdx_watching()))
+        gdx_cl_watch_release(mem);
+}
+static inline void gdx_cl_watch_asked(cl_mem mem, cl_mem_info what, cl_int result, void *value)
+{
+    if (GDX_UNLIKELY(gdx_watching()) && what == CL_MEM_REFERENCE_COUNT && result == CL_SUCCESS)
+        gdx_cl_watch_correct(mem, value);
+}
+static inline void gdx_cl_watch_waited(void)
+{
+    if (GDX_UNLIKELY(gdx_watching()))
+        gdx_cl_watch_look(false);
+}
+/* Before and after a launch, where the launch that changes something is to be named. */
+static inline void gdx_cl_watch_launch(bool after)
+{
+    if (GDX_UNLIKELY(gdx_watching() == GDX_WATCH_LAUNCHES))
+        gdx_cl_watch_look(after);
 }
 
 /* arguments.c: the arguments each kernel object holds now, so that a launch can be written down with all of them. */

@@ -12,7 +12,15 @@ from pathlib import Path
 
 from gpudx import __version__, casefile, native
 from gpudx.detectors import Run, detect_all
-from gpudx.diagnose import device_faults, diagnose, fenced_runs, poisoned_runs, sanitizer_runs, serialised_runs
+from gpudx.diagnose import (
+    device_faults,
+    diagnose,
+    fenced_runs,
+    poisoned_runs,
+    sanitizer_runs,
+    serialised_runs,
+    watched_runs,
+)
 from gpudx.diagnose.judge import unexplained
 from gpudx.errors import UserError
 from gpudx.evidence import cuda_coredump
@@ -52,7 +60,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
     outcome = outcome_of(run, _fault_address(traces, run.pid))
     presence = loaded.judge(run, lambda path: program.inspect(path, native.library()), _ended(traces))
     dumps, unread = _dumps(case_dir / DUMPS)
-    checked, sanitized, unchecked = _fenced(run, facts) if run.how.fence else _sanitized(run, facts, command, case_dir)
+    checked, sanitized, unchecked = _checked(run, facts, command, case_dir)
     poisoned, unseen = _poisoned(run, facts)
     contracts = [check(stated.contracts, facts)] if stated.contracts else []
     kept = [finding for one in contracts for finding in one.findings]
@@ -82,6 +90,13 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
     return case
 
 
+def join(first: Case, second: Case) -> Case:
+    """The case of the first of two watched runs with what the second one told, written in its place."""
+    case = watched_runs.joined(first, second)
+    casefile.write(case, Path(case.directory))
+    return case
+
+
 def find(facts: Iterable[Facts], outcome: Outcome) -> tuple[Finding, ...]:
     """What the detectors find in all processes."""
     return merge(finding for one in facts for finding in detect_all(one, Run(outcome)))
@@ -106,6 +121,18 @@ def _device_faults(dumps: dict[int, Dump], facts: Iterable[Facts], outcome: Outc
             yield from device_faults.join(dump, one)
             if outcome.kind == "timeout" and not dump.faults:
                 yield from device_faults.still_running(dump, one)
+
+
+def _checked(
+    run: RunResult, facts: Sequence[Facts], command: Sequence[str], case_dir: Path
+) -> tuple[tuple[Instrument, ...], tuple[Finding, ...], tuple[str, ...]]:
+    """Of all that was asked to check the run: the instruments, what they found, and what was not checked."""
+    tools, found, unchecked = _fenced(run, facts) if run.how.fence else _sanitized(run, facts, command, case_dir)
+    if run.how.watch is None:
+        return tools, found, unchecked
+    tool = watched_runs.instrument(facts)
+    rest = () if unchecked == NOT_CHECKED else unchecked
+    return (*tools, tool), found, (*rest, *watched_runs.not_checked(tool))
 
 
 def _sanitized(
@@ -209,6 +236,7 @@ def _observation(run: RunResult, outcome: Outcome) -> Observation:
         *([run.sanitized.sanitizer.check] if run.sanitized else []),
         *(["fenced"] if run.how.fence else []),
         *(["poisoned"] if run.how.poison else []),
+        *(["watched"] if run.how.watch else []),
         *(["serialised"] if run.how.serialise else []),
     ]
     return Observation(" and ".join(ways) or "recorded", name, int(failed), 1, outcome.summary)

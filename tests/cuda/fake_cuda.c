@@ -1034,13 +1034,36 @@ static void add(const struct function *f, const char *block)
         sigaction(SIGSEGV, &before, NULL);
 }
 
+/* poke(float *data, long at, float value): one float. */
+static void poke(const struct function *f, const char *block)
+{
+    float *data;
+    int64_t at;
+    memcpy(&data, block + f->offset[0], 8);
+    memcpy(&at, block + f->offset[1], 8);
+    memcpy(data + at, block + f->offset[2], 4);
+}
+
+/* follow(float **table, long at, float value): one float, where an address in memory says. */
+static void follow(const struct function *f, const char *block)
+{
+    float **table;
+    int64_t at;
+    memcpy(&table, block + f->offset[0], 8);
+    memcpy(&at, block + f->offset[1], 8);
+    memcpy(*table + at, block + f->offset[2], 4);
+}
+
 static void execute(const struct function *f, const char *block)
 {
-    if (strcmp(f->name, "add") && strncmp(f->name, "_Z3add", 6)) {
+    if (!strcmp(f->name, "add") || !strncmp(f->name, "_Z3add", 6))
+        add(f, block);
+    else if (!strcmp(f->name, "poke"))
+        poke(f, block);
+    else if (!strcmp(f->name, "follow"))
+        follow(f, block);
+    else
         fold(block, f->bytes);
-        return;
-    }
-    add(f, block);
 }
 
 static struct node *make_node(const struct function *f, CUDA_KERNEL_NODE_PARAMS params, const char *block)

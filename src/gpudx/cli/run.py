@@ -14,12 +14,14 @@ from gpudx.model import Case
 if TYPE_CHECKING:
     from gpudx.lab.fenced import Fence
     from gpudx.lab.sanitized import Sanitizer
+    from gpudx.lab.watched import Watch
     from gpudx.pipeline import Stated
 
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
 SANITIZE = "--sanitize"
 FENCE = "--fence"
 POISON = "--poison"
+WATCH = "--watch"
 
 
 class Command(TyperCommand):
@@ -29,8 +31,9 @@ class Command(TyperCommand):
         from gpudx.backends.cuda.sanitizer import DEFAULT
         from gpudx.lab.fenced import EDGES
         from gpudx.lab.poisoned import PATTERNS
+        from gpudx.lab.watched import AGAIN
 
-        alone = {SANITIZE: DEFAULT, FENCE: EDGES[0], POISON: PATTERNS[0]}
+        alone = {SANITIZE: DEFAULT, FENCE: EDGES[0], POISON: PATTERNS[0], WATCH: AGAIN}
         valued = {name for one in self.params if not getattr(one, "is_flag", True) for name in one.opts}
         for option, value in alone.items():
             args = with_value(args, option, value, valued - set(alone))
@@ -84,7 +87,10 @@ def command(
     ] = None,
     like: Annotated[
         Path | None,
-        typer.Option(metavar="CASE", help="With --sanitize: check the guilty kernel of CASE; run its CMD if none."),
+        typer.Option(
+            metavar="CASE",
+            help="With --sanitize: check the guilty kernel of CASE. With --watch: the memory that changed. Run its CMD if none.",
+        ),
     ] = None,
     fence: Annotated[
         str | None,
@@ -112,6 +118,18 @@ def command(
     hypotheses: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Judge FILE by this run; see gpudx hypotheses --help.")
     ] = None,
+    watch: Annotated[
+        str | None,
+        typer.Option(
+            WATCH,
+            metavar="[=once]",
+            help="Find launches that change memory they were not given. Runs CMD twice if there is one, unless =once.",
+        ),
+    ] = None,
+    watch_limit: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="With --watch: so many bytes at most; takes as much memory. [1G]"),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the case, say nothing.")] = False,
 ) -> None:
     """Run a program, unmodified, and say why it failed.
@@ -124,7 +142,7 @@ def command(
     from gpudx.lab.how import How
     from gpudx.lab.recorded import end_like
 
-    earlier = _earlier(like, sanitize)
+    earlier = _earlier(like, sanitize, watch)
     words = program or list(earlier.command if earlier else ())
     programs.find(words)
     how = How(
@@ -135,7 +153,8 @@ def command(
         stacks=stacks,
         fence=_fence(fence, fence_align, sanitize),
         poison=_poison(poison, sanitize),
-        sanitizer=_sanitizer(sanitize, kernel or (guilty_kernel(earlier) if earlier else None), dump),
+        watch=_watch(watch, watch_limit, sanitize, earlier),
+        sanitizer=_sanitizer(sanitize, kernel or (guilty_kernel(earlier) if earlier and sanitize else None), dump),
     )
     stated = _stated(contracts, hypotheses)
     with new_case(case, words[0]) as directory:
@@ -154,13 +173,13 @@ def _stated(contracts: Path | None, hypotheses: Path | None) -> Stated | None:
     return Stated(read_contracts(contracts) if contracts else (), read_hypotheses(hypotheses) if hypotheses else ())
 
 
-def _earlier(like: Path | None, sanitize: str | None) -> Case | None:
+def _earlier(like: Path | None, sanitize: str | None, watch: str | None) -> Case | None:
     from gpudx import casefile
 
     if like is None:
         return None
-    if sanitize is None:
-        raise UserError("--like takes the kernel that --sanitize checks: add --sanitize.")
+    if sanitize is None and watch is None:
+        raise UserError("--like takes the kernel or the memory to check from a case: add --sanitize or --watch.")
     return casefile.read(like)
 
 
@@ -205,6 +224,27 @@ def _poison(pattern: str | None, sanitize: str | None) -> str | None:
             "--poison and --sanitize=initcheck exclude each other: the tool would take the fill for a write."
         )
     return None if pattern is None else poisoned.wanted(pattern)
+
+
+def _watch(how: str | None, limit: str | None, sanitize: str | None, earlier: Case | None) -> Watch | None:
+    from gpudx.lab import watched
+
+    if how is None and limit is not None:
+        raise UserError("--watch-limit says how much --watch looks at: add --watch.")
+    if how is None:
+        return None
+    if sanitize is not None:
+        raise UserError("--watch and --sanitize exclude each other: leave one out.")
+    return watched.wanted(how, limit, _sizes(earlier) if earlier else ())
+
+
+def _sizes(earlier: Case) -> tuple[int, ...]:
+    """Of the memory that changed in an earlier run under work that was not given it."""
+    found = {finding.details.get("watch_size") for finding in earlier.findings}
+    sizes = tuple(sorted(int(size) for size in found if size))
+    if not sizes:
+        raise UserError(f"The case {earlier.directory} names no memory that changed so: leave --like out.")
+    return sizes
 
 
 def has_faults(case: Case) -> bool:

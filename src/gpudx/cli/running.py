@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpudx.cli.speak import complain, write
+from gpudx.cli.speak import complain, say, write
 from gpudx.errors import UserError
 from gpudx.lab.how import How
 from gpudx.lab.recorded import RunResult, run_recorded
@@ -35,12 +35,14 @@ def run_and_tell(
     """Run `command`, write the case, report on stderr. A failing analysis never hides how the program ended."""
     run = run_recorded(command, case_dir, how)
     case = _diagnose(run, command, case_dir, stated)
+    if case is not None:
+        case = _look_again(case, command, case_dir, how, quiet)
     if case is not None and not quiet:
         tell(case)
     return Told(run, case)
 
 
-def _diagnose(run: RunResult, command: list[str], case_dir: Path, stated: Stated | None) -> Case | None:
+def _diagnose(run: RunResult, command: list[str], case_dir: Path, stated: Stated | None = None) -> Case | None:
     try:
         return analyse(run, command, case_dir, stated)
     except KeyboardInterrupt:
@@ -60,6 +62,27 @@ def analyse(run: RunResult, command: list[str], case_dir: Path, stated: Stated |
         # A bug of ours: the program's own exit status matters more than our traceback.
         complain(UserError(f"The analysis failed, which is a bug in gpudx: please report {_keep_traceback(case_dir)}."))
     return None
+
+
+def _look_again(first: Case, command: list[str], case_dir: Path, how: How, quiet: bool) -> Case:
+    """After a watched run in which a launch changed what it was not given: another one, that names the launch."""
+    if how.watch is None or not how.watch.again or how.serialise:
+        return first
+    from gpudx.diagnose.watched_runs import AGAIN, unnamed
+
+    sizes = unnamed(first)
+    if not sizes:
+        return first
+    if not quiet:
+        say("memory changed under launches that were not given it: looking again, launch by launch")
+    closer = replace(how, serialise=True, stacks=True, watch=replace(how.watch, again=False, sizes=sizes))
+    run = run_recorded(command, case_dir / AGAIN, closer)
+    second = _diagnose(run, command, case_dir / AGAIN)
+    if second is None:
+        return first
+    from gpudx.pipeline import join
+
+    return join(first, second)
 
 
 def _keep_traceback(case_dir: Path) -> str:

@@ -7,7 +7,8 @@ The rules, for one recorded run:
                   the record itself, whatever it did to this run. What the device or a tool on it recorded is such a
                   fault too, where one launch can have made it.
     likely        the fault is certain and came before the failure, in the same process; that it caused the failure is
-                  not shown. Or: something was certainly written outside an allocation, and one launch was given it.
+                  not shown. Or: something was certainly written outside an allocation, and one launch was given it, or
+                  into memory that no launch was given, and one ran.
     inconclusive  only where it surfaced is known, or the fault is in a process that did not fail.
 """
 
@@ -41,6 +42,7 @@ SANITIZER = "sanitizer-"
 CONTRACT = "contract-violated"
 FENCE_HIT, BESIDE = "fence-hit", "write-outside-allocation"
 UNWRITTEN = "unwritten-memory-read-back"
+BYSTANDER = "bystander-changed"
 
 
 def diagnose(findings: Sequence[Finding], outcome: Outcome) -> tuple[Diagnosis, ...]:
@@ -110,6 +112,8 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
         return _sanitizer(finding, surface, outcome)
     if finding.id in (FENCE_HIT, BESIDE):
         return _fence(finding)
+    if finding.id == BYSTANDER and finding.severity == "error":
+        return _bystander(finding)
     if outcome.kind == "passed":
         return "confirmed", "The fault stands in the record itself; this run did not fail from it, another may."
     if finding.id == UNWRITTEN:
@@ -178,6 +182,17 @@ def _fence(finding: Finding) -> tuple[Status, str]:
         return _likely(finding, "The bytes were whole before this launch, and no other was given this allocation since.")
     which = "that this launch made it is not shown" if finding.site else "which of the work that was running made it is not"
     return "likely", f"The access itself left its mark; {which}."
+
+
+def _bystander(finding: Finding) -> tuple[Status, str]:
+    """That the bytes changed, and that no recorded work was given them, is certain."""
+    if finding.details.get("certain"):
+        return "confirmed", "The bytes changed under this very launch, and nothing else ran."
+    if finding.details.get("single") and finding.details.get("each"):
+        return "likely", "The bytes changed under this very launch; that it had no address of them from elsewhere is not shown."
+    if finding.details.get("single"):
+        return _likely(finding, "It is the only launch between the two looks.")
+    return "inconclusive", "The bytes were written; which of the launches between the two looks did it is not told."
 
 
 def _same_process(one: Finding, other: Finding) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.facts.accesses import derive_accesses
+from gpudx.facts.bystanders import Bystanders
 from gpudx.facts.conflicts import Conflicts
 from gpudx.facts.contexts import Contexts
 from gpudx.facts.errors import Errors
@@ -28,6 +29,8 @@ from gpudx.facts.sites import Sites
 from gpudx.facts.stacks import Stacks
 from gpudx.facts.symbols import Symbols
 from gpudx.facts.uses import Sources, Uses
+from gpudx.facts.watch import Watch
+from gpudx.facts.writers import Writers
 from gpudx.trace import Trace
 
 __all__ = ["Facts", "derive"]
@@ -62,6 +65,18 @@ class Facts:
     @cached_property
     def poison(self) -> Poison:
         return Poison(self.trace, self.objects, self.memory)
+
+    @cached_property
+    def watch(self) -> Watch:
+        return Watch(self.trace, self.objects)
+
+    @cached_property
+    def writers(self) -> Writers:
+        return Writers(self.trace, self.objects, self.launches, self.ranges, self.accesses)
+
+    @cached_property
+    def bystanders(self) -> Bystanders:
+        return Bystanders(self.trace, self.objects, self.launches, self.watch, self.writers)
 
     @cached_property
     def messages(self) -> Messages:

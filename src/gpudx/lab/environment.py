@@ -42,11 +42,16 @@ def keep_bytes(text: str) -> str:
     """What GPUDX_KEEP says: bytes of calls kept per thread as a plain number, or "all"."""
     if text.lower() == "all":
         return "all"
-    match = re.fullmatch(r"(\d{1,12})\s*([KMG]?)(?:I?B)?", text.strip().upper())
-    size = int(match[1]) * UNITS[match[2]] if match else 0
+    size = size_of(text)
     if size < SMALLEST_KEEP:
         raise UserError(f'--keep {text} is not a size: give at least 1M, for example 32M or 1G, or "all".')
     return str(size)
+
+
+def size_of(text: str) -> int:
+    """Bytes of "32M" or "1G"; 0 for what is no size."""
+    match = re.fullmatch(r"(\d{1,12})\s*([KMG]?)(?:I?B)?", text.strip().upper())
+    return int(match[1]) * UNITS[match[2]] if match else 0
 
 
 def _sanitizers(base: Mapping[str, str]) -> dict[str, str]:

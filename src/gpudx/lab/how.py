@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gpudx.lab import fenced, poisoned
+from gpudx.lab import fenced, poisoned, watched
 from gpudx.lab.fenced import Fence
 from gpudx.lab.sanitized import Sanitizer
+from gpudx.lab.watched import Watch
 
 SERIALISE = "GPUDX_SERIALISE"  # native/core/serialise.c
 STACKS = "GPUDX_STACKS"  # native/core/stacks.c
@@ -26,6 +27,7 @@ class How:
     sanitizer: Sanitizer | None = None  # the tool that it runs under
     fence: Fence | None = None
     poison: str | None = None  # the pattern that fresh memory holds
+    watch: Watch | None = None
     extra_env: Mapping[str, str] = field(default_factory=dict)  # the program's own
     output: Path | None = None  # the file for what it writes, and no input; None: it has what gpudx has
 
@@ -36,4 +38,5 @@ class How:
             **({STACKS: "1"} if self.stacks else {}),
             **(fenced.environment(self.fence, base) if self.fence else {}),
             **(poisoned.environment(self.poison, base) if self.poison else {}),
+            **(watched.environment(self.watch) if self.watch else {}),
         }

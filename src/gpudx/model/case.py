@@ -11,7 +11,7 @@ from gpudx.model.finding import Finding
 SCHEMA = "gpudx.case/1"
 
 # How the names of instruments that watch a run begin.
-WATCHERS = ("recorder", "compute-sanitizer", "fence", "poison", "contracts")
+WATCHERS = ("recorder", "compute-sanitizer", "fence", "poison", "watch", "contracts")
 
 OutcomeKind = Literal["passed", "exit", "signal", "timeout", "not started"]
 InstrumentState = Literal["live", "not live", "missing"]

@@ -176,6 +176,18 @@ class Trace:
         text = f"the oldest {lost:,} calls were overwritten (only the last ones are kept; --keep all keeps every call)"
         return [Gap("overwritten", text, lost)]
 
+    @cached_property
+    def whole_since(self) -> int:
+        """Ticks since when no call is missing because it was overwritten; 0: none ever was."""
+        slot = self.schema.layouts["slot"].itemsize
+        rings = self._chunks[self._chunks["kind"] == RING]
+        oldest = [
+            rings[rings["lane"] == lane][np.argmin(rings["first_seq"][rings["lane"] == lane])]
+            for lane in np.unique(rings["lane"])
+        ]
+        cut = [chunk for chunk in oldest if 1 < int(chunk["first_seq"]) < 1 << 62]
+        return max((int(self._slots["begin"][int(chunk["offset"]) // slot + 1]) for chunk in cut), default=0)
+
     def _header_gaps(self) -> list[Gap]:
         header, gaps = self.header, []
         if dropped := int(header["dropped"]):
@@ -427,18 +439,6 @@ class Trace:
             if not len(open_):
                 break
         return at, size
-
-    @cached_property
-    def whole_since(self) -> int:
-        """The time (as of `begin`) from which on no thread's calls were overwritten; 0 when nothing was."""
-        rings = self._chunks[self._chunks["kind"] == RING]
-        slot, latest = self.schema.layouts["slot"].itemsize, 0
-        for lane in np.unique(rings["lane"]):
-            mine = rings[rings["lane"] == lane]
-            first = mine[int(np.argmin(mine["first_seq"]))]
-            if int(first["first_seq"]) > 1:
-                latest = max(latest, int(self._slots["begin"][int(first["offset"]) // slot + 1]))
-        return latest
 
     def _heads(self, at: I64, end: I64) -> U64:
         """The words that begin parts, 0 where the blob is over."""

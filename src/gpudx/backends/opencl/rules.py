@@ -22,6 +22,11 @@ def whole_groups(device_version: str, build_options: str) -> bool | None:
     return False if int(version[1]) == 2 else None
 
 
+def starts_work(function: str) -> bool:
+    """Can an extension's function start work, or give kernels memory, without a call that is recorded?"""
+    return any(part in function for part in ("Enqueue", "Command", "MemAlloc", "Pointer", "SetKernel"))
+
+
 def memory_of_image(desc: bytes) -> int:
     """The buffer or image that an image was made from, 0 if none: the last field of cl_image_desc."""
     return int.from_bytes(desc[64:72], "little")

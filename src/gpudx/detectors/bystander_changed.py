@@ -1,0 +1,138 @@
+"""Memory changed under work that was not given it (gpudx run --watch).
+
+The memory of the program is looked at whenever it has waited and all its work is done. What changed since the last look must
+have been given to some work of that time: to a launch as an argument that it may write, to a copy or fill as its range, to the
+program itself as a map. Bytes that nobody was given were written by a launch that left its own memory. Nothing faults when such
+a write lands in another live allocation, and tools that check addresses only see an address that is allowed.
+
+Where several launches ran between two looks, a second run that looks before and after each of them names the one. Where kernels
+know memory by address, one may come from elsewhere: without memory of the launch right beside what changed, and for pointers to
+const, this is a warning. Where an address was seen in other memory nothing is said, nor of the time in which a graph ran.
+
+Example:
+
+    cl_mem row = clCreateSubBuffer(all, 0, CL_BUFFER_CREATE_TYPE_REGION, &(cl_buffer_region){ 0, 4096 }, &status);
+    cl_mem next = clCreateSubBuffer(all, 0, CL_BUFFER_CREATE_TYPE_REGION, &(cl_buffer_region){ 4096, 4096 }, &status);
+    clSetKernelArg(scale, 0, sizeof row, &row);
+    size_t items = 1025;                                           // 1,024 floats are in row; the last item writes next[0]
+    clEnqueueNDRangeKernel(queue, scale, 1, NULL, &items, NULL, 0, NULL, NULL);
+
+Mend it in the kernel's index or guard, or where the host computes the size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudx.detectors import Run
+from gpudx.detectors._words import capital
+from gpudx.facts import Facts
+from gpudx.facts.bystanders import Bystander, Neighbour
+from gpudx.model import Evidence, Finding, Severity
+from gpudx.words import plural
+
+ID = "bystander-changed"
+SHOWN = 8
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding for each stretch that changed and was given to nobody."""
+    for one in facts.bystanders.found:
+        yield _finding(facts, one)
+
+
+def _finding(facts: Facts, one: Bystander) -> Finding:
+    argument = one.nearest.argument if one.nearest else None
+    site = facts.sites.at(one.only, argument=argument) if one.only is not None else None
+    sizes = facts.objects.table["size"]
+    return Finding(
+        id=ID,
+        severity=_severity(one),
+        message=_message(facts, one),
+        evidence=(*_seen(facts, one), *_suspects(facts, one), *_doubts(one)),
+        site=site,
+        others=() if site else tuple(facts.sites.at(p) for p in one.suspects[:SHOWN]),
+        allocation=facts.objects.label(one.part),
+        causes=("write-into-bystander",),
+        facts=(
+            ("kernel", site.kernel or "?" if site else ""),
+            ("first", str(one.first)),
+            ("size", str(sizes[one.root])),
+        ),
+        details={
+            "certain": one.only is not None and one.change.each and not one.by_address,
+            "single": one.only is not None,
+            "each": one.change.each,
+            "launches": len(one.suspects),
+            "offset": one.first,
+            "bytes": one.last - one.first + 1,
+            "watch_size": int(sizes[one.root]),
+            "allocation_size": int(sizes[one.part]),
+            "state": "live",
+        },
+    )
+
+
+def _severity(one: Bystander) -> Severity:
+    """An error only where no more than a launch that left its memory can have done it."""
+    if not one.suspects:
+        return "info"
+    elsewhere = one.by_address and (one.read_only or not one.beside)
+    return "warning" if elsewhere else "error"
+
+
+# ---- words ----
+
+
+def _what(facts: Facts, one: Bystander) -> str:
+    """ "bytes 4,096 to 4,099 of buffer #5 (1,048,576 bytes)"."""
+    first, last = one.first - one.begin, one.last - one.begin
+    where = f"byte {first:,}" if first == last else f"bytes {first:,} to {last:,}"
+    size = plural(int(facts.objects.table["size"][one.part]), "byte")
+    return f"{where} of {facts.objects.label(one.part)} ({size}{', in none of its live parts' if one.between_parts else ''})"
+
+
+def _message(facts: Facts, one: Bystander) -> str:
+    what = _what(facts, one)
+    if one.only is not None:
+        site = facts.sites.at(one.only)
+        given = "which it was given only to read" if one.read_only else "which it was not given"
+        near = f"; {_near(facts, one.nearest)}" if one.nearest else ""
+        return f"Launch {site.launch} of kernel {site.kernel} (call {site.number}) changed {what}, {given}{near}."
+    if not one.suspects:
+        return f"{capital(what)} changed, and no launch and no copy is recorded that can have done it."
+    many = plural(len(one.suspects), "launch", "launches")
+    return f"{capital(what)} changed, and none of the {many} of that time was given them to write: one left its own memory."
+
+
+def _near(facts: Facts, near: Neighbour) -> str:
+    where, side = ("begins", "after") if near.behind else ("ends", "before")
+    far = f"{plural(near.distance, 'byte')} {side}" if near.distance else f"right {side}"
+    return f"argument {near.argument} ({facts.objects.label(near.object)}) {where} {far} them"
+
+
+def _seen(facts: Facts, one: Bystander) -> Iterator[Evidence]:
+    change = one.change
+    how = "right before and right after the launch" if change.each else "whenever the program had waited"
+    yield Evidence(f"the memory was looked at {how}; between two looks {_what(facts, one)} changed")
+    if one.first == change.first:
+        yield Evidence(f"the 8 bytes that begin there were {change.was:#x} and are {change.now:#x}")
+
+
+def _suspects(facts: Facts, one: Bystander) -> Iterator[Evidence]:
+    for position in one.suspects[:SHOWN]:
+        launch = facts.launches.at_position(position) or 0
+        near = f"; {_near(facts, one.near[position])}" if position in one.near else ""
+        text = f"launch {launch + 1} of kernel {facts.launches.name(launch)} may have run in between{near}"
+        yield Evidence(text, (position + 1,))
+    if len(one.suspects) > SHOWN:
+        yield Evidence(f"{plural(len(one.suspects) - SHOWN, 'other launch', 'other launches')} too")
+
+
+def _doubts(one: Bystander) -> Iterator[Evidence]:
+    if one.by_address and one.read_only:
+        yield Evidence("a launch was given a pointer to const for it, from which a kernel may take the const away")
+    if one.by_address and not one.beside:
+        yield Evidence(
+            "no memory that is known to be the launch's lies beside it: it may have the address from elsewhere"
+        )

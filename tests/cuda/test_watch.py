@@ -1,0 +1,152 @@
+"""Watched memory on the fake driver, whose device memory is the host's: a kernel of it can write into other memory.
+
+No GPU was asked: these tests say that the hooks are right, and what is made of their notes.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cuda_kit import ROOT, WAYS, Kit, Ran
+
+from gpudx import casefile
+from gpudx.detectors import Run, detect_all
+from gpudx.diagnose import diagnose, watched_runs
+from gpudx.facts import derive
+from gpudx.model import Case, Finding, Outcome
+
+PASSED = Outcome("passed", "The program ended.")
+
+
+def watch(kit: Kit, *words: str, each: str = "0", **more: str) -> Ran:
+    return kit.run([kit.program("watched"), *words], env={"GPUDX_WATCH": "1", "GPUDX_SERIALISE": each, **more})
+
+
+def found(ran: Ran) -> list[Finding]:
+    return [finding for trace in ran.traces() for finding in detect_all(derive(trace), Run(PASSED))]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("each", ["0", "1"])
+def test_a_correct_program_runs_as_before_and_is_silent(kit: Kit, way: str, each: str) -> None:
+    plain = kit.run([kit.program("watched", way=way)], recorded=False)
+    ran = kit.run([kit.program("watched", way=way)], env={"GPUDX_WATCH": "1", "GPUDX_SERIALISE": each})
+    assert plain.returncode == 0 and ran.seen == plain.seen and found(ran) == []
+    counts = derive(ran.trace()).watch.counts
+    assert counts["looks"] > 20 and counts["watched"] == 204 and not counts["untold"]
+
+
+@pytest.mark.parametrize("program", ["tour", "memory", "threads", "fenced", "model"])
+@pytest.mark.parametrize(
+    "more", [{}, {"GPUDX_SERIALISE": "1"}, {"GPUDX_FENCE": "high"}], ids=["waits", "launches", "fence"]
+)
+def test_other_programs_run_as_before(kit: Kit, program: str, more: dict[str, str]) -> None:
+    plain = kit.run([kit.program(program)], recorded=False)
+    ran = kit.run([kit.program(program)], env={"GPUDX_WATCH": "1", **more})
+    assert ran.seen == plain.seen
+    assert [f for f in found(ran) if f.id == "bystander-changed"] == []
+
+
+@pytest.mark.parametrize("each", ["0", "1"])
+def test_a_launch_that_writes_behind_its_memory_is_named(kit: Kit, each: str) -> None:
+    (one,) = found(watch(kit, "past", each=each))
+    says = "changed bytes 0 to 3 of memory #2 (4,000 bytes), which it was not given; argument 0 (memory #1) ends"
+    assert one.id == "bystander-changed" and one.severity == "error" and says in one.message
+    assert one.site is not None and (one.site.kernel, one.site.launch, one.site.argument) == ("poke", 1, 0)
+    (told,) = diagnose([one], PASSED)
+    assert (told.cause, told.status) == ("write-into-bystander", "likely")
+
+
+def test_one_of_many_is_named_by_looking_at_each(kit: Kit) -> None:
+    (one,) = found(watch(kit, "many"))
+    assert "none of the 41 launches of that time was given them" in one.message and one.site is None
+    (one,) = found(watch(kit, "many", each="1"))
+    assert one.site is not None and one.site.launch == 21
+
+
+def test_far_from_its_own_memory_it_is_a_warning(kit: Kit) -> None:
+    """The address may come from somewhere that is not watched."""
+    (one,) = found(watch(kit, "far"))
+    assert one.severity == "warning" and any("from elsewhere" in e.text for e in one.evidence)
+
+
+@pytest.mark.parametrize(
+    ("mode", "why"),
+    [
+        ("follow", "an address of the memory was seen in other memory"),
+        ("shared", "the memory was given to calls by which others can write it"),
+        ("capture", "work ran in that time whose memory is not recorded"),
+    ],
+)
+@pytest.mark.parametrize("each", ["0", "1"])
+def test_what_may_have_been_given_all_the_same_is_not_judged(kit: Kit, mode: str, why: str, each: str) -> None:
+    ran = watch(kit, mode, each=each)
+    facts = derive(ran.trace())
+    assert ran.returncode == 0 and found(ran) == []
+    assert any(why in reason for reason in facts.bystanders.unjudged)
+    assert f"not judged: {why}" in watched_runs.instrument([facts]).saw
+
+
+def test_an_error_of_ours_ends_the_looks_and_not_the_program(kit: Kit) -> None:
+    plain = kit.run([kit.program("watched"), "past"], recorded=False)
+    ran = watch(kit, "past", FAKE_CUDA_REFUSE="cuStreamQuery:1:700")
+    assert ran.seen == plain.seen and found(ran) == []
+    tool = watched_runs.instrument([derive(ran.trace())])
+    assert tool.failed and "The looks ended early: a stream reported an error." in tool.saw
+
+
+def test_memory_that_cannot_be_read_is_left_out(kit: Kit) -> None:
+    plain = kit.run([kit.program("watched"), "past"], recorded=False)
+    ran = watch(kit, "past", FAKE_CUDA_REFUSE="cuMemHostAlloc:1:2")
+    assert ran.seen == plain.seen
+    assert derive(ran.trace()).watch.missed == {"it cannot be read": 1}
+
+
+# ---- as a user runs it ----
+
+
+def gpudx(kit: Kit, case: Path, *words: str | Path) -> tuple[subprocess.CompletedProcess[str], Case]:
+    env = os.environ | {
+        "PYTHONPATH": str(ROOT / "src"),
+        "GPUDX_LIB": str(kit.recorder),
+        "LD_LIBRARY_PATH": str(kit.driver),
+    }
+    command = [sys.executable, "-m", "gpudx", "run", "--case", case, "--error-exitcode", "9", *words]
+    done = subprocess.run([str(word) for word in command], env=env, capture_output=True, text=True, timeout=60)
+    return done, casefile.read(case)
+
+
+def test_a_second_run_names_the_launch(kit: Kit, tmp_path: Path) -> None:
+    done, case = gpudx(kit, tmp_path / "case", "--watch", "--", kit.program("watched"), "many")
+    assert done.returncode == 9 and done.stdout.count("done") == 2
+    assert "looking again, launch by launch" in done.stderr
+    first = case.diagnosis[0]
+    assert first.guilty is not None and (first.guilty.kernel, first.guilty.launch) == ("poke", 21)
+    assert [o.experiment for o in case.observations] == ["watched", "watched and serialised"]
+    assert [i.name for i in case.instruments[1:]] == ["watch", "watch, second run"]
+    again = casefile.read(tmp_path / "case/again")
+    assert again.findings[0].message == case.findings[0].message
+    done, case = gpudx(kit, tmp_path / "like", "--watch", "--serialise", "--like", tmp_path / "case")
+    assert done.stdout.count("done") == 1
+    assert case.diagnosis[0].guilty is not None and case.diagnosis[0].guilty.launch == 21
+
+
+def test_once_is_once(kit: Kit, tmp_path: Path) -> None:
+    done, case = gpudx(kit, tmp_path / "case", "--watch=once", "--", kit.program("watched"), "many")
+    assert done.returncode == 9 and done.stdout.count("done") == 1 and case.diagnosis[0].status == "inconclusive"
+    assert not (tmp_path / "case/again").exists()
+
+
+def test_a_correct_run_is_clean_and_made_once(kit: Kit, tmp_path: Path) -> None:
+    done, case = gpudx(kit, tmp_path / "case", "--watch", "--", kit.program("watched"), "ok")
+    assert done.returncode == 0 and case.findings == () and case.instruments[1].state == "live"
+    assert done.stdout.count("done") == 1 and "pool of a framework" in case.not_checked[0]
+
+
+def test_a_run_without_a_look_is_not_clean(kit: Kit, tmp_path: Path) -> None:
+    done, case = gpudx(kit, tmp_path / "case", "--watch", "--", "true")
+    assert done.returncode == 9 and (case.instruments[1].name, case.instruments[1].state) == ("watch", "not live")
