@@ -28,6 +28,7 @@ static CUdeviceptr memory(size_t bytes)
     CUdeviceptr made;
     CHECK(DO(cuMemAlloc_v2)(&made, bytes));
     CHECK(DO(cuMemsetD8_v2)(made, 1, bytes));
+    CHECK(DO(cuStreamSynchronize)(NULL));  /* `second` does not wait for the default stream */
     return made;
 }
 
@@ -137,6 +138,7 @@ static void ok(void)
         CHECK(DO(cuMemcpyDtoD_v2)(b + 400, a, 40));
         CHECK(DO(cuMemsetD8_v2)(rows + 3, (unsigned char)i, 5));
         CHECK(DO(cuLaunchKernel)(add, 1, 1, 1, 32, 1, 1, 0, stream, params, NULL));
+        CHECK(DO(cuCtxSynchronize)());
         launch(poke, second, b + 4 * (size_t)i, 0, (float)i);
         *(float *)managed = (float)i;
         done();
