@@ -37,7 +37,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path) -> Case
     outcome = outcome_of(run, _fault_address(traces, run.pid))
     presence = loaded.judge(run, lambda path: program.inspect(path, native.library()), _ended(traces))
     dumps, unread = _dumps(case_dir / DUMPS)
-    checked, sanitized, unchecked = _fenced(run, facts) if run.fence else _sanitized(run, facts, command, case_dir)
+    checked, sanitized, unchecked = _fenced(run, facts) if run.how.fence else _sanitized(run, facts, command, case_dir)
     findings = merge([*find(facts, outcome), *_device_faults(dumps, facts, outcome), *sanitized])
     unreadable += unread
     calls, launches = sum(map(len, traces)), sum(len(f.launches) for f in facts)
@@ -100,9 +100,9 @@ def _fenced(
     run: RunResult, facts: Sequence[Facts]
 ) -> tuple[tuple[Instrument, ...], tuple[Finding, ...], tuple[str, ...]]:
     """The same of a fenced run; what fences found is in the record, and found there by detectors."""
-    assert run.fence is not None
-    tool = fenced_runs.instrument(run.fence, facts)
-    return (tool,), (), fenced_runs.not_checked(run.fence, facts)
+    assert run.how.fence is not None
+    tool = fenced_runs.instrument(run.how.fence, facts)
+    return (tool,), (), fenced_runs.not_checked(run.how.fence, facts)
 
 
 def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -174,5 +174,5 @@ def _observation(run: RunResult, outcome: Outcome) -> Observation:
     failed = outcome.kind in FAILED_OUTCOMES
     ended: OutcomeName = "passed" if outcome.kind == "passed" else "not reached"
     name: OutcomeName = "timeout" if outcome.kind == "timeout" else "reproduced" if failed else ended
-    how = run.sanitized.sanitizer.check if run.sanitized else "fenced" if run.fence else "recorded"
+    how = run.sanitized.sanitizer.check if run.sanitized else "fenced" if run.how.fence else "recorded"
     return Observation(how, name, int(failed), 1, outcome.summary)

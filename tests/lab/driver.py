@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from gpudx.lab.how import How
 from gpudx.lab.recorded import end_like, run_recorded
 
 place, timeout, *command = sys.argv[1:]
-run = run_recorded(command, Path(place), timeout=float(timeout) or None)
+run = run_recorded(command, Path(place), How(timeout=float(timeout) or None))
 print(f"lab: {run.returncode} {run.signal} {run.timed_out}", file=sys.stderr)
 end_like(run)

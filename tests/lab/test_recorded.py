@@ -17,6 +17,7 @@ import gpudx
 from gpudx.errors import UserError
 from gpudx.lab import run_recorded
 from gpudx.lab.environment import keep_bytes, prepend, recorded_environment
+from gpudx.lab.how import How
 from gpudx.lab.outcome import duration, outcome
 from gpudx.lab.roll import RollKind
 
@@ -184,7 +185,7 @@ def test_a_parent_that_ignores_children(recorder: Path, tmp_path: Path) -> None:
 def test_a_timeout_ends_the_whole_tree(recorder: Path, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     script = f"sleep 60 & echo $! >> {pids}; (sleep 60 & echo $! >> {pids}; wait) & echo $! >> {pids}; wait"
-    run = run_recorded(["sh", "-c", script], tmp_path, timeout=0.5)
+    run = run_recorded(["sh", "-c", script], tmp_path, How(timeout=0.5))
     assert run.timed_out and run.exit_status == 124
     assert 0.5 <= run.duration_s < 1.5
     assert outcome(run).kind == "timeout"
@@ -201,24 +202,24 @@ def test_a_timeout_ends_the_whole_tree(recorder: Path, tmp_path: Path) -> None:
 
 def test_a_program_that_ignores_sigterm_is_killed(recorder: Path, tmp_path: Path) -> None:
     begin = time.monotonic()
-    run = run_recorded(["sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"], tmp_path, timeout=0.2)
+    run = run_recorded(["sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"], tmp_path, How(timeout=0.2))
     assert run.timed_out and run.signal == "SIGKILL"
     assert 2 <= time.monotonic() - begin < 10
 
 
 def test_a_stopped_program_can_be_ended(recorder: Path, tmp_path: Path) -> None:
-    run = run_recorded(["sh", "-c", "kill -STOP $$"], tmp_path, timeout=0.3)
+    run = run_recorded(["sh", "-c", "kill -STOP $$"], tmp_path, How(timeout=0.3))
     assert run.timed_out and run.signal == "SIGTERM"
 
 
 def test_a_handler_that_exits_in_time(recorder: Path, tmp_path: Path) -> None:
-    run = run_recorded(["sh", "-c", "trap 'exit 0' TERM; while :; do sleep 0.02; done"], tmp_path, timeout=0.3)
+    run = run_recorded(["sh", "-c", "trap 'exit 0' TERM; while :; do sleep 0.02; done"], tmp_path, How(timeout=0.3))
     assert (run.returncode, run.exit_status) == (0, 124)
 
 
 def test_no_room_for_the_hang_text(recorder: Path, tmp_path: Path) -> None:
     (tmp_path / "hang.txt").mkdir()
-    run = run_recorded(["sleep", "30"], tmp_path, timeout=0.2)
+    run = run_recorded(["sleep", "30"], tmp_path, How(timeout=0.2))
     assert run.timed_out and run.hang is None
 
 
@@ -228,7 +229,7 @@ def test_an_unkillable_program_is_given_up(recorder: Path, tmp_path: Path, monke
     monkeypatch.setattr(hang, "_send", lambda processes, *signals: None)
     monkeypatch.setattr(hang, "GRACE_S", 0.1)
     monkeypatch.setattr(hang, "PATIENCE_S", 0.1)
-    run = run_recorded(["sleep", "3"], tmp_path, timeout=0.1)
+    run = run_recorded(["sleep", "3"], tmp_path, How(timeout=0.1))
     assert run.returncode is None and run.exit_status == 124
     assert "not even SIGKILL" in outcome(run).summary
     os.kill(run.pid, signal.SIGKILL)
@@ -313,7 +314,7 @@ def test_the_environment(recorder: Path, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("OPENCL_LAYERS", "/other/layer.so")
     monkeypatch.setenv("GPUDX_OPENCL", "layer")  # whatever loader this system has
     script = f"env > {tmp_path}/env"
-    run_recorded(["sh", "-c", script], tmp_path, keep="64M", extra_env={"MORE": "1"})
+    run_recorded(["sh", "-c", script], tmp_path, How(keep="64M", extra_env={"MORE": "1"}))
     env = dict(line.split("=", 1) for line in (tmp_path / "env").read_text().splitlines())
     assert env["LD_PRELOAD"] == str(recorder)
     assert env["OPENCL_LAYERS"] == f"{recorder}:/other/layer.so"

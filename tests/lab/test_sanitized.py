@@ -15,6 +15,7 @@ from support.sanitizer import report
 from gpudx.backends.cuda import sanitizer
 from gpudx.errors import UserError
 from gpudx.lab import run_recorded, sanitized
+from gpudx.lab.how import How
 from gpudx.lab.loaded import Presence, judge
 from gpudx.lab.outcome import outcome
 from gpudx.lab.program import inspect
@@ -30,8 +31,8 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> sanitized.Sanitizer
     return sanitized.find("memcheck")
 
 
-def below(tool: sanitized.Sanitizer, case: Path, *command: str | Path, **more: float) -> RunResult:
-    return run_recorded([str(word) for word in command], case, sanitizer=tool, **more)  # type: ignore[arg-type]
+def below(tool: sanitized.Sanitizer, case: Path, *command: str | Path, timeout: float | None = None) -> RunResult:
+    return run_recorded([str(word) for word in command], case, How(sanitizer=tool, timeout=timeout))
 
 
 def presence(run: RunResult, recorder: Path) -> Presence:

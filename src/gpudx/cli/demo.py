@@ -43,18 +43,18 @@ def command(
 def _play(incident: Incident, wanted: Path | None, twin: bool) -> None:
     from gpudx.cli.cases import new_case
     from gpudx.cli.running import run_and_tell
+    from gpudx.lab.how import How
 
     say(f"{incident.name}: {incident.title}{' (twin: without the fault)' if twin else ''}")
     say(incident.story.partition(". ")[0].rstrip(".") + ".")
     with new_case(wanted, incident.name) as directory:
         built = build_incident(incident, directory / BUILD, twin)
-        told = run_and_tell(
-            [str(built.program), *incident.run],
-            directory,
+        how = How(
             dump=incident.dump and not twin,
             serialise=incident.serialise and not twin,
             extra_env=built.environment,
         )
+        told = run_and_tell([str(built.program), *incident.run], directory, how)
     _judge(incident, told.case, twin, directory)
 
 

@@ -101,26 +101,23 @@ def command(
     from gpudx.cli.cases import new_case
     from gpudx.cli.running import run_and_tell
     from gpudx.lab import program as programs
+    from gpudx.lab.how import How
     from gpudx.lab.recorded import end_like
 
     earlier = _earlier(like, sanitize)
     words = program or list(earlier.command if earlier else ())
     programs.find(words)
-    fences = _fence(fence, fence_align, sanitize)
-    sanitizer = _sanitizer(sanitize, kernel or (guilty_kernel(earlier) if earlier else None), dump)
+    how = How(
+        timeout=timeout,
+        keep=keep,
+        dump=dump,
+        serialise=serialise,
+        stacks=stacks,
+        fence=_fence(fence, fence_align, sanitize),
+        sanitizer=_sanitizer(sanitize, kernel or (guilty_kernel(earlier) if earlier else None), dump),
+    )
     with new_case(case, words[0]) as directory:
-        told = run_and_tell(
-            words,
-            directory,
-            timeout=timeout,
-            keep=keep,
-            quiet=quiet,
-            dump=dump,
-            serialise=serialise,
-            stacks=stacks,
-            sanitizer=sanitizer,
-            fence=fences,
-        )
+        told = run_and_tell(words, directory, how, quiet)
     end_like(told.run, error_exitcode if told.case and has_faults(told.case) else None)
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from gpudx.cli.speak import complain, write
 from gpudx.errors import UserError
-from gpudx.lab.fenced import Fence
+from gpudx.lab.how import How
 from gpudx.lab.recorded import RunResult, run_recorded
-from gpudx.lab.sanitized import Sanitizer
 from gpudx.model import Case
 from gpudx.report import Page
 
@@ -27,33 +25,9 @@ class Told:
     case: Case | None
 
 
-def run_and_tell(
-    command: list[str],
-    case_dir: Path,
-    *,
-    timeout: float | None = None,
-    keep: str = "16M",
-    quiet: bool = False,
-    dump: bool = False,
-    serialise: bool = False,
-    stacks: bool = False,
-    sanitizer: Sanitizer | None = None,
-    fence: Fence | None = None,
-    extra_env: Mapping[str, str] | None = None,
-) -> Told:
+def run_and_tell(command: list[str], case_dir: Path, how: How, quiet: bool = False) -> Told:
     """Run `command`, write the case, report on stderr. A failing analysis never hides how the program ended."""
-    run = run_recorded(
-        command,
-        case_dir,
-        timeout=timeout,
-        keep=keep,
-        dump=dump,
-        serialise=serialise,
-        stacks=stacks,
-        sanitizer=sanitizer,
-        fence=fence,
-        extra_env=extra_env,
-    )
+    run = run_recorded(command, case_dir, how)
     case = _diagnose(run, command, case_dir)
     if case is not None and not quiet:
         tell(case)

@@ -11,16 +11,16 @@ import errno
 import os
 import signal
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn
 
 from gpudx import backends, native
 from gpudx.errors import UserError
-from gpudx.lab import fenced, hang, program, sanitized, signals
+from gpudx.lab import hang, program, sanitized, signals
 from gpudx.lab.environment import DUMPS, recorded_environment
-from gpudx.lab.fenced import Fence
+from gpudx.lab.how import How
 from gpudx.lab.looks import Look, Looker
 from gpudx.lab.roll import NAME as ROLL
 from gpudx.lab.roll import RollEntry
@@ -28,8 +28,6 @@ from gpudx.lab.roll import read as read_roll
 from gpudx.lab.sanitized import Inner, Sanitized, Sanitizer
 
 TRACES = "traces"
-SERIALISE = "GPUDX_SERIALISE"  # native/cuda/launches.c
-STACKS = "GPUDX_STACKS"  # native/core/stacks.c
 HANG = "hang.txt"
 TIMED_OUT = 124  # as coreutils' timeout has it
 STOP_SETTLES_S = 0.05
@@ -59,7 +57,7 @@ class RunResult:
     looks: tuple[Look, ...] = ()  # executables seen in the program's processes from outside
     hang: Path | None = None  # what the threads were doing at the timeout
     sanitized: Sanitized | None = None  # the tool that it ran under
-    fence: Fence | None = None  # what was asked for
+    how: How = field(default_factory=How)
     started: bool = True
 
     @property
@@ -71,40 +69,28 @@ class RunResult:
 
 
 def run_recorded(
-    command: list[str],
-    case_dir: Path,
-    *,
-    timeout: float | None = None,
-    keep: str = "16M",
-    dump: bool = False,
-    serialise: bool = False,
-    stacks: bool = False,
-    sanitizer: Sanitizer | None = None,
-    fence: Fence | None = None,
-    extra_env: Mapping[str, str] | None = None,
-    on_progress: Progress | None = None,
+    command: list[str], case_dir: Path, how: How | None = None, on_progress: Progress | None = None
 ) -> RunResult:
     """Run `command` and wait for it. Traces go to `case_dir`/traces, which is created.
 
     UserError with exit code 127 or 126 when the program cannot be started. `on_progress` gets the seconds elapsed,
-    about once a second. With a `sanitizer` it runs under that.
+    about once a second.
     """
+    how = how or How()
     file = program.find(command)
     traces = case_dir / TRACES
-    env = recorded_environment(native.library(), traces, keep, {**os.environ, **(extra_env or {})}, file, dump)
-    env |= {SERIALISE: "1"} if serialise else {}
-    env |= {STACKS: "1"} if stacks else {}
-    env |= fenced.environment(fence, env) if fence else {}
+    env = recorded_environment(native.library(), traces, how.keep, {**os.environ, **how.extra_env}, file, how.dump)
+    env |= how.variables(env)
     _make_directory(traces)
-    if dump:
+    if how.dump:
         _make_directory(case_dir / DUMPS)
-    start, words = file, command
+    start, words, sanitizer = file, command, how.sanitizer
     if sanitizer:
         _make_directory(case_dir / sanitized.FOLDER)
         start, words = Path(sanitizer.path), sanitized.command(sanitizer, case_dir / sanitized.FOLDER, file, command)
     with signals.held() as (watched, mask):
         below = case_dir / sanitized.FOLDER if sanitizer else None
-        run = _Run(_start(start, words, env, mask), watched, timeout, on_progress, below)
+        run = _Run(_start(start, words, env, mask), watched, how.timeout, on_progress, below)
         timed_out = not run.wait()
         duration = run.elapsed
         picture = _end(run, case_dir) if timed_out else None
@@ -123,7 +109,7 @@ def run_recorded(
         roll_torn=roll.torn,
         looks=run.looker.looks(),
         hang=picture,
-        fence=fence,
+        how=how,
     )
     return _below(result, sanitizer, sanitized.read(case_dir / sanitized.FOLDER), file) if sanitizer else result
 

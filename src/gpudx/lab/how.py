@@ -1,0 +1,33 @@
+"""How a program is run: all that can be asked for, as one value from the command line to the start of the process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gpudx.lab import fenced
+from gpudx.lab.fenced import Fence
+from gpudx.lab.sanitized import Sanitizer
+
+SERIALISE = "GPUDX_SERIALISE"  # native/cuda/launches.c
+STACKS = "GPUDX_STACKS"  # native/core/stacks.c
+
+
+@dataclass(frozen=True)
+class How:
+    """One more way to run a program is one more field here, and its variables in `variables`."""
+
+    timeout: float | None = None  # seconds
+    keep: str = "16M"  # calls per thread, or "all"
+    dump: bool = False  # the driver writes a core dump of the device
+    serialise: bool = False  # a wait after each launch
+    stacks: bool = False  # of each launch
+    sanitizer: Sanitizer | None = None  # the tool that it runs under
+    fence: Fence | None = None
+    extra_env: Mapping[str, str] = field(default_factory=dict)  # the program's own
+
+    def variables(self, base: Mapping[str, str]) -> dict[str, str]:
+        """What the recorder is asked for; `base` is the environment without it."""
+        serialise = {SERIALISE: "1"} if self.serialise else {}
+        stacks = {STACKS: "1"} if self.stacks else {}
+        return {**serialise, **stacks, **(fenced.environment(self.fence, base) if self.fence else {})}
