@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "core/perturb.h"
+
 struct shape { unsigned int grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes; };
 
 static inline void put_shape(struct gdx_open *open, uint64_t queue, CUfunction kernel, struct shape shape)
@@ -68,6 +70,7 @@ static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, c
     GDX_HOT CUresult rec_##name(CUfunction kernel, SHAPE_PARAMETERS, CUstream queue, void **params, void **extra)\
     {                                                                                                            \
         struct gdx_open open;                                                                                    \
+        gdx_perturb();                                                                                           \
         const struct gdx_cu_layout *layout = gdx_cu_layout_of(kernel);                                           \
         if (gdx_cu_begin(&open, GDX_CALL_cuLaunchKernel, __builtin_return_address(0))) {                         \
             put_shape(&open, gdx_cu_queue(queue, own_thread), kernel, SHAPE);                                    \
@@ -86,6 +89,7 @@ LAUNCH_KERNEL(cuLaunchKernel_ptsz, true)
     CUresult rec_##name(CUfunction kernel, SHAPE_PARAMETERS, CUstream queue, void **params)                      \
     {                                                                                                            \
         struct gdx_open open;                                                                                    \
+        gdx_perturb();                                                                                           \
         const struct gdx_cu_layout *layout = gdx_cu_layout_of(kernel);                                           \
         if (gdx_cu_begin(&open, GDX_CALL_cuLaunchCooperativeKernel, __builtin_return_address(0))) {              \
             put_shape(&open, gdx_cu_queue(queue, own_thread), kernel, SHAPE);                                    \
@@ -119,6 +123,7 @@ static void put_config(struct gdx_open *open, const CUlaunchConfig *config, CUfu
     GDX_HOT CUresult rec_##name(const CUlaunchConfig *config, CUfunction kernel, void **params, void **extra)    \
     {                                                                                                            \
         struct gdx_open open;                                                                                    \
+        gdx_perturb();                                                                                           \
         const struct gdx_cu_layout *layout = gdx_cu_layout_of(kernel);                                           \
         if (gdx_cu_begin(&open, GDX_CALL_cuLaunchKernelEx, __builtin_return_address(0))) {                       \
             put_config(&open, config, kernel, own_thread);                                                       \
