@@ -1,6 +1,7 @@
 """Source and destination of one copy overlap: what it leaves there is not defined."""
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import FIXED
 
 CAUSE = Cause(
     id="copy-overlap",
@@ -9,4 +10,5 @@ CAUSE = Cause(
     fix=("Copy through a second buffer, or move the data with a kernel that is written for it.",),
     predicts=(("recorded", "the two sides of one copy share bytes"),),
     settled_by="a run with a second buffer between the two",
+    kind=FIXED,
 )

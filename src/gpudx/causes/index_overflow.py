@@ -5,6 +5,7 @@ access lands gigabytes before the buffer.
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import FIXED
 
 CAUSE = Cause(
     id="index-overflow",
@@ -16,4 +17,5 @@ CAUSE = Cause(
     ),
     predicts=(("recorded", "sizes of the launch multiply past 2^31"),),
     settled_by="a run with sizes just below 2^31 / element size",
+    kind=FIXED,
 )

@@ -6,6 +6,8 @@ breaks.
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import THREADS
+from gpudx.model import Prediction
 
 CAUSE = Cause(
     id="kernel-shared-by-threads",
@@ -18,9 +20,8 @@ CAUSE = Cause(
             "launches of that kernel."
         ),
     ),
-    predicts=(
-        ("recorded", "calls of two threads on one kernel object interleave or overlap"),
-        ("one host thread", "the failure is gone"),
-    ),
-    settled_by="a run with one host thread, and one with a kernel object per thread",
+    predicts=(("recorded", "calls of two threads on one kernel object interleave or overlap"),),
+    settled_by="gpudx investigate: runs in which threads take turns on a kernel object, or with one host thread",
+    kind=THREADS,
+    apart=(Prediction("turns", "gone", "no launch takes what another thread set"),),
 )

@@ -6,6 +6,8 @@ the code relies on the threads of a warp running in step.
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import IN_KERNEL
+from gpudx.model import Prediction
 
 CAUSE = Cause(
     id="race-in-kernel",
@@ -16,4 +18,6 @@ CAUSE = Cause(
         "Between threads of one warp use __syncwarp(); where several threads write one word use an atomic operation.",
     ),
     predicts=(("recorded", "results differ between runs although no call fails"),),
+    kind=IN_KERNEL,
+    apart=(Prediction("racecheck", "shown", "the tool names the two accesses"),),
 )
