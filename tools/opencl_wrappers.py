@@ -5,7 +5,7 @@ from __future__ import annotations
 from opencl_header import opencl_calls, prototype
 from schema_model import HANDLES, Call, Param
 
-UNFENCED = {"image": "an image", "pipe": "a pipe", "svm": "shared virtual memory"}
+LEFT_ALONE = {"image": "an image", "pipe": "a pipe", "svm": "shared virtual memory"}
 
 
 def as_word(expression: str, param_type: str) -> str:
@@ -76,15 +76,16 @@ def driver(call: Call) -> str:
     return f"gdx_cl_{call.through}_{call.name}" if call.through else f"gdx_cl_next.{call.name}"
 
 
-def fence_lines(call: Call) -> list[str]:
-    """What native/opencl/fence.c is told: that the program has waited, and what was made without a fence."""
+def after_lines(call: Call) -> list[str]:
+    """What native/opencl/buffers.c is told: that the program has waited, and what was made without us."""
     if call.verb == "wait":
-        return ["gdx_cl_fence_waited();"]
+        return ["gdx_cl_waited();"]
     if any(p.name == "blocking" for p in call.params):
-        return ["if (blocking)", "    gdx_cl_fence_waited();"]
-    if call.verb == "create" and call.object in UNFENCED:
+        return ["if (blocking)", "    gdx_cl_waited();"]
+    if call.verb == "create" and call.object in LEFT_ALONE:
         size = "size" if any(p.name == "size" for p in call.params) else "0"
-        return [f'gdx_cl_fence_cannot(result, {size}, "{UNFENCED[call.object]}");']
+        said = f'(result, {size}, "{LEFT_ALONE[call.object]}");'
+        return [f"gdx_cl_not_fenced{said}", *([] if call.through else [f"gdx_cl_not_poisoned{said}"])]
     return []
 
 
@@ -107,7 +108,7 @@ def wrapper(call: Call) -> str:
     if patch:
         lines += ["    if (gdx_still_open(&open)) {", *(f"        {line}" for line in patch), "    }"]
     quiet = "gdx_end_quiet" if call.verb == "query" else "gdx_end"
-    lines += [f"    {quiet}(&open, {status_of(call)});", *(f"    {line}" for line in fence_lines(call))]
+    lines += [f"    {quiet}(&open, {status_of(call)});", *(f"    {line}" for line in after_lines(call))]
     lines += [*([] if void else ["    return result;"]), "}"]
     return "\n".join(lines)
 

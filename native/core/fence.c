@@ -8,9 +8,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/process.h"
 
-enum { ALIGN_MOST = 1 << 20, NOTES_MOST = 256, PATIENCE = 40000 /* about two seconds */ };
+enum { ALIGN_MOST = 1 << 20, NOTES_MOST = 256, PATIENCE = 40000 /* about two seconds */,
+       SHARE = 8, FREE_NS = 50000000 /* of looking, before it is compared with the run's time */ };
 
 /* ---- what was asked for ---- */
 
@@ -23,10 +25,12 @@ enum gdx_edge gdx_fence_read(void)
     if (!environ)
         return GDX_EDGE_NONE;  /* before the C library's own constructor; asked again later */
     const char *edge = gdx_directory() ? getenv("GPUDX_FENCE") : NULL, *align = getenv("GPUDX_FENCE_ALIGN");
-    bool high = edge && !strcmp(edge, "high"), low = edge && !strcmp(edge, "low");
+    static const char *const names[] = { [GDX_EDGE_HIGH] = "high", [GDX_EDGE_LOW] = "low", [GDX_EDGE_RED] = "red" };
+    enum gdx_edge found = GDX_EDGE_NONE;
+    for (int i = GDX_EDGE_HIGH; edge && i <= GDX_EDGE_RED; i++)
+        found = strcmp(edge, names[i]) ? found : (enum gdx_edge)i;
     uint64_t asked = align ? strtoull(align, NULL, 10) : 0;
     __atomic_store_n(&asked_align, asked <= ALIGN_MOST && !(asked & (asked - 1)) ? asked : 0, __ATOMIC_RELAXED);
-    enum gdx_edge found = high ? GDX_EDGE_HIGH : low ? GDX_EDGE_LOW : GDX_EDGE_NONE;
     atomic_store(&gdx_fence_setting, found);
     return found;
 }
@@ -55,6 +59,15 @@ bool gdx_fence_place(struct gdx_block *block, uint64_t bytes, uint64_t align, ui
     block->mapped = rounded(bytes, granule);
     block->address = block->mapping + (gdx_fence_edge() == GDX_EDGE_LOW ? 0 : block->mapped - rounded(bytes, align));
     return true;
+}
+
+void gdx_red_place(struct gdx_block *block, uint64_t address, uint64_t bytes)
+{
+    block->address = block->mapping = address;
+    block->bytes = bytes;
+    block->mapped = bytes + GDX_RED_ZONE;
+    block->align = 1;
+    block->flags |= GDX_BLOCK_RED;
 }
 
 void gdx_fence_move(struct gdx_block *block, uint64_t range)
@@ -360,6 +373,25 @@ bool gdx_block_holding(struct gdx_fences *fences, uint64_t address, struct gdx_b
     return found;
 }
 
+bool gdx_block_at(struct gdx_fences *fences, uint64_t address, struct gdx_block *block)
+{
+    return gdx_block_holding(fences, address, block) && block->address == address;
+}
+
+int64_t gdx_block_refer(struct gdx_fences *fences, uint64_t address, int change)
+{
+    struct gdx_calm calm;
+    int64_t left = -1;
+    if (!gdx_blocks(fences))
+        return left;
+    gdx_lock(GDX_LOCK_FENCE, &calm);
+    struct gdx_block *found = find(fences, address);
+    if (found && !(found->flags & GDX_BLOCK_DEAD) && found->references)
+        left = found->references += (uint32_t)change;
+    gdx_unlock(GDX_LOCK_FENCE, &calm);
+    return left;
+}
+
 bool gdx_block_number(struct gdx_fences *fences, uint32_t number, struct gdx_block *block)
 {
     struct gdx_calm calm;
@@ -399,6 +431,22 @@ uint32_t gdx_blocks_borrow(struct gdx_fences *fences, uint64_t owner, struct gdx
         blocks[found++] = *one;
     }
     t->turn = at;
+    gdx_unlock(GDX_LOCK_FENCE, &calm);
+    return found;
+}
+
+bool gdx_block_borrow(struct gdx_fences *fences, uint64_t address, struct gdx_block *block)
+{
+    struct gdx_calm calm;
+    if (!gdx_blocks(fences))
+        return false;
+    gdx_lock(GDX_LOCK_FENCE, &calm);
+    struct gdx_block *one = find(fences, address);
+    bool found = one && worth_a_look(one, 0);
+    if (found) {
+        one->users++;
+        *block = *one;
+    }
     gdx_unlock(GDX_LOCK_FENCE, &calm);
     return found;
 }
@@ -486,15 +534,33 @@ void gdx_quarantine(struct gdx_fences *fences, struct gdx_range range)
         continue;
 }
 
+/* ---- time ---- */
+
+static _Atomic uint64_t looking;  /* ns that went into it */
+
+uint64_t gdx_look_begins(void)
+{
+    static _Atomic uint64_t first;
+    uint64_t none = 0, now = gdx_clock_ns(CLOCK_MONOTONIC);
+    atomic_compare_exchange_strong(&first, &none, now);
+    return atomic_load(&looking) * SHARE <= now - atomic_load(&first) + FREE_NS ? now : 0;
+}
+
+void gdx_look_ended(uint64_t began)
+{
+    atomic_fetch_add(&looking, gdx_clock_ns(CLOCK_MONOTONIC) - began);
+}
+
 /* ---- notes ---- */
 
 static const struct gdx_text nothing;
 
 void gdx_fence_note(const struct gdx_block *block, uint64_t object, enum gdx_block_state state)
 {
-    struct gdx_range range = gdx_fence_range(block);
-    const uint64_t words[] = { object, block->address, block->bytes, range.address, range.address + range.bytes,
-                               state, block->align, gdx_fence_edge(), block->flags & GDX_BLOCK_ON_HOST ? 1 : 0 };
+    bool red = block->flags & GDX_BLOCK_RED;
+    struct gdx_range range = red ? (struct gdx_range){ block->address, 0 } : gdx_fence_range(block);
+    const uint64_t words[] = { object, block->address, block->bytes, range.address, range.address + range.bytes, state,
+                               block->align, red ? GDX_EDGE_RED : gdx_fence_edge(), block->flags & GDX_BLOCK_ON_HOST ? 1 : 0 };
     gdx_note(GDX_CALL_note_fence_block, words, sizeof words / sizeof *words, nothing, nothing, NULL, 0);
 }
 

@@ -6,9 +6,12 @@
  *   |  fence  |  slack ...    ... canary | block |canary|  fence  |        high: against the upper fence
  *   |  fence  | block | canary ...      ... slack       |  fence  |        low: against the lower fence
  *
+ *   no range, no fence:   | block | red zone |                          where pages cannot be had, or by choice
+ *
  * An access in a fence is a fault. Alignment keeps the block from touching the upper fence: what lies between is slack,
  * filled with a pattern (the canary) and looked at later. A freed block's addresses stay reserved and out of reach (the
- * quarantine) until there are too many of them: a use after the free is a fault too.
+ * quarantine) until there are too many of them: a use after the free is a fault too. A red zone is memory that was asked for
+ * behind the block and holds a canary; it faults never, and shows writes only.
  *
  * A table of blocks is wiped in a forked child, which cannot use its parent's memory. No function here calls a driver,
  * and the lock is held for a search and a move of memory only. */
@@ -23,7 +26,7 @@
 
 /* ---- what was asked for: GPUDX_FENCE, GPUDX_FENCE_ALIGN ---- */
 
-enum gdx_edge { GDX_EDGE_NONE, GDX_EDGE_HIGH, GDX_EDGE_LOW };
+enum gdx_edge { GDX_EDGE_NONE, GDX_EDGE_HIGH, GDX_EDGE_LOW, GDX_EDGE_RED };
 extern _Atomic int gdx_fence_setting;  /* -1: not read yet */
 enum gdx_edge gdx_fence_read(void);
 static inline enum gdx_edge gdx_fence_edge(void)
@@ -40,24 +43,29 @@ uint64_t gdx_fence_align(uint64_t promised, uint64_t least);
 
 enum { GDX_BLOCK_ORDERED = 1,  /* allocated in the order of a queue */
        GDX_BLOCK_DEAD = 2,     /* freed by the program; its mapping goes when no work can use it any more */
-       GDX_BLOCK_ON_HOST = 4 };  /* the processor can access it: a fault is a signal */
+       GDX_BLOCK_ON_HOST = 4,  /* the processor can access it: a fault is a signal */
+       GDX_BLOCK_RED = 8 };    /* a red zone behind it instead of fences */
+enum { GDX_RED_ZONE = 4096 };  /* bytes */
 struct gdx_block {
     uint64_t address, bytes;   /* as the program asked for it */
     uint64_t mapping, mapped;  /* what can be accessed around it */
     uint64_t guard;            /* bytes of a fence, one on each side of the mapping */
     uint64_t align;
-    uint64_t owner;            /* CUDA: its context; OpenCL: its memory object */
+    uint64_t owner;            /* its context; of a fenced OpenCL buffer its memory object */
     uint64_t clean;            /* ticks when its slack was last seen whole */
     union {
         int32_t device;        /* CUDA: of its memory */
-        uint32_t hidden;       /* OpenCL: flags that the program gave and the driver did not get */
+        uint32_t hidden;       /* OpenCL, fenced: flags that the program gave and the driver did not get */
+        uint32_t key;          /* OpenCL, red zone: what its canary depends on, for it has no address */
     };
+    uint32_t references;       /* OpenCL, red zone: the program's */
     uint16_t flags, users;     /* users: lookers who need the mapping; it stays until they are done */
 };
 struct gdx_range { uint64_t address, bytes; };
 
 /* Fills in where a block lies in a range that begins at 0, in whole granules. False: such a size cannot be. */
 bool gdx_fence_place(struct gdx_block *block, uint64_t bytes, uint64_t align, uint64_t granule, uint64_t guard);
+void gdx_red_place(struct gdx_block *block, uint64_t address, uint64_t bytes);  /* no fences, a red zone */
 void gdx_fence_move(struct gdx_block *block, uint64_t range);  /* to where its range was reserved */
 struct gdx_range gdx_fence_range(const struct gdx_block *block);
 
@@ -92,14 +100,25 @@ bool gdx_block_take_dead(struct gdx_fences *fences, uint64_t owner, struct gdx_b
 bool gdx_block_take_any(struct gdx_fences *fences, uint64_t owner, struct gdx_block *block);
 bool gdx_block_holding(struct gdx_fences *fences, uint64_t address, struct gdx_block *block);  /* live, with the address in it */
 bool gdx_block_owned(struct gdx_fences *fences, uint64_t owner, struct gdx_block *block);      /* the first live one */
+bool gdx_block_at(struct gdx_fences *fences, uint64_t address, struct gdx_block *block);       /* live, beginning there */
+/* One reference more, or one less; how many there are then, -1: there is no such live block. */
+int64_t gdx_block_refer(struct gdx_fences *fences, uint64_t address, int change);
 bool gdx_block_number(struct gdx_fences *fences, uint32_t number, struct gdx_block *block);
 /* The next live ones with slack that nobody looks at, in turn; owner 0: of anybody. */
 uint32_t gdx_blocks_borrow(struct gdx_fences *fences, uint64_t owner, struct gdx_block *blocks, uint32_t room);
+bool gdx_block_borrow(struct gdx_fences *fences, uint64_t address, struct gdx_block *block);  /* this one; to be returned */
 void gdx_blocks_return(struct gdx_fences *fences, const struct gdx_block *blocks, uint32_t count);  /* with what is clean */
 void gdx_blocks_forget(struct gdx_fences *fences);
 
 void gdx_quarantine(struct gdx_fences *fences, struct gdx_range range);
 bool gdx_quarantine_less(struct gdx_fences *fences);  /* gives the oldest back; false: there is none */
+
+/* ---- time ---- */
+
+/* May somebody look at canaries in a device's memory now? No more than one part in eight of the run goes into looking.
+ * Gives the time that gdx_look_ended wants, 0: no. */
+uint64_t gdx_look_begins(void);
+void gdx_look_ended(uint64_t began);
 
 /* ---- notes ---- */
 

@@ -11,7 +11,7 @@
 
 #include "core/clock.h"
 
-enum { STREAMS = 64, AT_ONCE = 32, SHARE = 8, FREE_NS = 50000000, REACH = 4096 /* so much of the slack on each side */ };
+enum { STREAMS = 64, AT_ONCE = 32, REACH = 4096 /* so much of the slack on each side */ };
 
 /* ---- our streams, one for each context ---- */
 
@@ -127,15 +127,6 @@ CUresult gdx_cu_canary_check(struct gdx_block *block)
 
 /* ---- at the program's waits ---- */
 
-/* May we look now? No more than one part in SHARE of the time since the first wait goes into looking. */
-static bool has_time(uint64_t now, uint64_t spent)
-{
-    static _Atomic uint64_t first;
-    uint64_t none = 0;
-    atomic_compare_exchange_strong(&first, &none, now);
-    return spent * SHARE <= now - atomic_load(&first) + FREE_NS;
-}
-
 static void look_at_some(CUcontext context)
 {
     struct gdx_block blocks[AT_ONCE];
@@ -148,18 +139,17 @@ static void look_at_some(CUcontext context)
 
 static void waited(bool for_all)
 {
-    static _Atomic uint64_t spent;
     CUcontext context = NULL;
     if (!gdx_blocks(&gdx_cu_fences) || atomic_load(&gdx_cu_captures) > 0 || !gdx_on()
         || gdx_cu_driver.cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context)
         return;
     if (for_all)
         gdx_cu_end_dead(context);
-    uint64_t now = gdx_clock_ns(CLOCK_MONOTONIC);
-    if (!has_time(now, atomic_load(&spent)))
+    uint64_t began = gdx_look_begins();
+    if (!began)
         return;
     look_at_some(context);
-    atomic_fetch_add(&spent, gdx_clock_ns(CLOCK_MONOTONIC) - now);
+    gdx_look_ended(began);
 }
 
 #define WAITING(name, for_all, parameters, ...)                    \

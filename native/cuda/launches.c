@@ -2,9 +2,8 @@
 #define _GNU_SOURCE
 #include "cuda/hooks.h"
 
-#include <stdlib.h>
-
 #include "core/perturb.h"
+#include "core/serialise.h"
 
 struct shape { unsigned int grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes; };
 
@@ -22,20 +21,8 @@ static inline void put_shape(struct gdx_open *open, uint64_t queue, CUfunction k
     w[8] = shape.shared_bytes;
 }
 
-/* gpudx run --serialise: a wait of our own after each launch, recorded like any other, so that a fault is told by the wait
- * right behind the launch that made it. The program sees the fault when it would have seen it: at its own next call. */
-static int serialised(void)
-{
-    static _Atomic int known GDX_HOT_DATA;  /* 0: not asked yet, 1: no, 2: yes */
-    int state = atomic_load_explicit(&known, memory_order_relaxed);
-    if (GDX_UNLIKELY(!state)) {
-        const char *value = getenv("GPUDX_SERIALISE");
-        state = value && *value == '1' ? 2 : 1;
-        atomic_store(&known, state);
-    }
-    return state == 2;
-}
-
+/* gpudx run --serialise: the wait is recorded like any other, so that a fault is told by the wait right behind the launch that
+ * made it. The program sees the fault when it would have seen it: at its own next call. */
 static void wait_for(CUstream queue, bool own_thread)
 {
     struct gdx_open open;
@@ -56,7 +43,7 @@ static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, c
     gdx_cu_end_on(open, queue, own_thread, result);
     if (GDX_UNLIKELY(!layout) && result == CUDA_SUCCESS)
         gdx_cu_met_by_launch(kernel);
-    if (GDX_UNLIKELY(serialised()) && result == CUDA_SUCCESS)
+    if (GDX_UNLIKELY(gdx_serialised()) && result == CUDA_SUCCESS)
         wait_for(queue, own_thread);
 }
 

@@ -190,3 +190,13 @@ GDX_HOT void gdx_cl_put_arguments(struct gdx_open *open, cl_kernel kernel)
     if (room)
         memcpy(room, shadow->args, count * sizeof *shadow->args);
 }
+
+uint32_t gdx_cl_argument_words(cl_kernel kernel, uint64_t *values, uint32_t room)
+{
+    struct shadow *shadow = find(kernel);
+    uint32_t count = shadow ? atomic_load_explicit(&shadow->count, memory_order_relaxed) : 0, found = 0;
+    for (uint32_t i = 0; i < count && found < room; i++)
+        if (shadow->args[i].flags == GDX_ARG_set && shadow->args[i].size == sizeof *values)
+            values[found++] = shadow->args[i].value;
+    return found;
+}

@@ -10,7 +10,6 @@
  * on nobody can access it, and its addresses stay taken until the quarantine is full. Sub-buffers and images made from a
  * buffer share its fence. */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,8 +17,9 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/poison.h"
 #include "core/process.h"
-#include "opencl/hooks.h"
+#include "opencl/own.h"
 
 /* The largest type is long16, 128 bytes, and buffers begin at a multiple of it (OpenCL 1.2 specification, 6.1.5 and the
  * least CL_DEVICE_MEM_BASE_ADDR_ALIGN in table 4.3). */
@@ -193,31 +193,9 @@ static const char *unfit(cl_context context, uint64_t *align)
 
 /* ---- making ---- */
 
-struct request {
-    cl_context context;
-    const cl_mem_properties *properties;
-    bool with_properties;
-    cl_mem_flags flags;
-    size_t size;
-    void *host_ptr;
-};
 static const cl_mem_flags HOST_BITS = CL_MEM_ALLOC_HOST_PTR | CL_MEM_COPY_HOST_PTR;
 
-static cl_mem ask(const struct request *r, cl_mem_flags flags, void *host_ptr, cl_int *errcode)
-{
-    if (r->with_properties)
-        return gdx_cl_next.clCreateBufferWithProperties(r->context, r->properties, flags, r->size, host_ptr, errcode);
-    return gdx_cl_next.clCreateBuffer(r->context, flags, r->size, host_ptr, errcode);
-}
-
-/* What the driver has to refuse is left to it: no size, or a pointer without the flag for it and the other way round. */
-static bool is_sound(const struct request *r)
-{
-    bool pointed = r->flags & (CL_MEM_COPY_HOST_PTR | CL_MEM_USE_HOST_PTR);
-    return r->size && pointed == (r->host_ptr != NULL);
-}
-
-static const char *cannot(const struct request *r, uint64_t *align)
+static const char *cannot(const struct gdx_cl_request *r, uint64_t *align, bool *never)
 {
     if (r->flags & CL_MEM_USE_HOST_PTR)
         return "memory of the program's own (CL_MEM_USE_HOST_PTR)";
@@ -227,6 +205,7 @@ static const char *cannot(const struct request *r, uint64_t *align)
         return "a driver that does not tell when memory is free";
     *align = LARGEST_TYPE;
     const char *why = unfit(r->context, align);
+    *never = why;
     *align = gdx_fence_align(*align, 1);
     return !why && *align > (uint64_t)sysconf(_SC_PAGESIZE) ? "an alignment of more than a page" : why;
 }
@@ -271,11 +250,11 @@ static bool keep(struct gdx_block *block, cl_mem mem, cl_mem_flags flags)
     return false;
 }
 
-static cl_mem make_fenced(const struct request *r, cl_int *errcode, const char **why)
+cl_mem gdx_cl_fence_make(const struct gdx_cl_request *r, cl_int *errcode, const char **why, bool *never)
 {
     struct gdx_block block;
     uint64_t align;
-    if ((*why = cannot(r, &align)))
+    if ((*why = cannot(r, &align, never)))
         return NULL;
     *why = "no room for a fence";
     if (!enclose(&block, r->size, align))
@@ -283,7 +262,9 @@ static cl_mem make_fenced(const struct request *r, cl_int *errcode, const char *
     void *room = (void *)block.address;
     if (r->flags & CL_MEM_COPY_HOST_PTR)
         memcpy(room, r->host_ptr, r->size);
-    cl_mem made = ask(r, (r->flags & ~HOST_BITS) | CL_MEM_USE_HOST_PTR, room, errcode);
+    else if (gdx_poison())
+        gdx_poison_fill(room, r->size);
+    cl_mem made = gdx_cl_ask(r, (r->flags & ~HOST_BITS) | CL_MEM_USE_HOST_PTR, r->size, room, errcode);
     if (made && keep(&block, made, r->flags))
         return made;
     if (made)
@@ -291,40 +272,6 @@ static cl_mem make_fenced(const struct request *r, cl_int *errcode, const char *
     give_back(gdx_fence_range(&block));
     *why = "a buffer that the driver refused with a fence";
     return NULL;
-}
-
-static cl_mem make(const struct request *r, cl_int *errcode)
-{
-    const char *why = NULL;
-    int saved = errno;
-    cl_mem made = gdx_fence_edge() && gdx_on() && is_sound(r) ? make_fenced(r, errcode, &why) : NULL;
-    errno = saved;
-    if (made)
-        return made;
-    made = ask(r, r->flags, r->host_ptr, errcode);
-    if (why && made)
-        gdx_cl_fence_miss(made, r->size, why);
-    return made;
-}
-
-cl_mem gdx_cl_fence_clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host_ptr, cl_int *errcode)
-{
-    const struct request r = { context, NULL, false, flags, size, host_ptr };
-    return make(&r, errcode);
-}
-
-cl_mem gdx_cl_fence_clCreateBufferWithProperties(cl_context context, const cl_mem_properties *properties, cl_mem_flags flags,
-                                                 size_t size, void *host_ptr, cl_int *errcode)
-{
-    const struct request r = { context, properties, true, flags, size, host_ptr };
-    return make(&r, errcode);
-}
-
-void gdx_cl_fence_miss(const void *object, size_t size, const char *why)
-{
-    int saved = errno;
-    gdx_fence_note_missing((uint64_t)(uintptr_t)object, size, why);
-    errno = saved;
 }
 
 /* ---- what the program is told of its buffers ---- */
@@ -348,19 +295,16 @@ static bool shares_fence(cl_mem mem, cl_mem_flags *own)
         && is_fenced(of, own);
 }
 
-cl_int gdx_cl_fence_clGetMemObjectInfo(cl_mem mem, cl_mem_info what, size_t room, void *value, size_t *value_size)
+void gdx_cl_fence_tell(cl_mem mem, cl_mem_info what, void *value)
 {
     cl_mem_flags own, told;
-    cl_int result = gdx_cl_next.clGetMemObjectInfo(mem, what, room, value, value_size);
-    bool ours = what == CL_MEM_FLAGS || what == CL_MEM_HOST_PTR;
-    if (result != CL_SUCCESS || !ours || !value || !gdx_blocks(&fences) || !shares_fence(mem, &own))
-        return result;
+    if ((what != CL_MEM_FLAGS && what != CL_MEM_HOST_PTR) || !gdx_blocks(&fences) || !shares_fence(mem, &own))
+        return;
     if (what == CL_MEM_HOST_PTR) {
         memset(value, 0, sizeof(void *));  /* null for all that was made without CL_MEM_USE_HOST_PTR */
-        return result;
+        return;
     }
     memcpy(&told, value, sizeof told);
     told = (told & ~(cl_mem_flags)CL_MEM_USE_HOST_PTR) | own;
     memcpy(value, &told, sizeof told);
-    return result;
 }

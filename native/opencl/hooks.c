@@ -440,6 +440,7 @@ GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
         open.slot->w[8] = WORD(*event);
     gdx_end(&open, result);
     gdx_cl_turn_ends(kernel);
+    gdx_cl_launched(queue, kernel, result);
     return result;
 }
 
@@ -466,5 +467,6 @@ cl_int rec_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint num_w
         open.slot->w[8] = WORD(*event);
     gdx_end(&open, result);
     gdx_cl_turn_ends(kernel);
+    gdx_cl_launched(queue, kernel, result);
     return result;
 }

@@ -4,7 +4,9 @@
 
 #include "cl_abi.h"
 #include "core/fence.h"
+#include "core/poison.h"
 #include "core/recorder.h"
+#include "core/serialise.h"
 
 extern struct cl_dispatch gdx_cl_next;              /* where calls go on to: the loader's target, or the real symbols */
 extern const struct cl_dispatch gdx_cl_recording;   /* our table, made by tools/opencl_wrappers.py */
@@ -21,18 +23,32 @@ bool gdx_cl_has_arg_info(cl_program program);  /* can all its devices describe k
 void gdx_cl_forget_program(cl_program program);
 void gdx_cl_note_build(cl_program program, cl_uint count, const cl_device_id *devices, cl_int status);
 
-/* fence.c: buffers of CPU devices between unreadable pages. The entries that go through it are in the schema. */
-void gdx_cl_fence_check(void);
+/* buffers.c: memory that is made by us (fence.c, red.c, poison.c). The entries that go through these are in the schema. */
+void gdx_cl_look(void);
 void gdx_cl_fence_miss(const void *object, size_t size, const char *why);
-static inline void gdx_cl_fence_waited(void)
+void gdx_cl_poison_miss(const void *object, size_t size, const char *why);
+static inline void gdx_cl_waited(void)
 {
     if (GDX_UNLIKELY(gdx_fence_edge()))
-        gdx_cl_fence_check();
+        gdx_cl_look();
 }
-static inline void gdx_cl_fence_cannot(const void *object, size_t size, const char *why)
+static inline void gdx_cl_not_fenced(const void *object, size_t size, const char *why)
 {
     if (GDX_UNLIKELY(gdx_fence_edge()) && object)
         gdx_cl_fence_miss(object, size, why);
+}
+static inline void gdx_cl_not_poisoned(const void *object, size_t size, const char *why)
+{
+    if (GDX_UNLIKELY(gdx_poison()) && object)
+        gdx_cl_poison_miss(object, size, why);
+}
+
+/* serialise.c: a wait of our own after a launch that the driver accepted. */
+void gdx_cl_wait_for(cl_command_queue queue, cl_kernel kernel);
+static inline void gdx_cl_launched(cl_command_queue queue, cl_kernel kernel, cl_int status)
+{
+    if (GDX_UNLIKELY(gdx_serialised()) && status == CL_SUCCESS)
+        gdx_cl_wait_for(queue, kernel);
 }
 
 /* arguments.c: the arguments each kernel object holds now, so that a launch can be written down with all of them. */
@@ -43,3 +59,5 @@ void gdx_cl_kernel_released(cl_kernel kernel);
 struct gdx_argument gdx_cl_argument_read(struct gdx_open *open, cl_uint index, size_t size, const void *value, bool svm);
 void gdx_cl_argument_keep(cl_kernel kernel, cl_uint index, const struct gdx_argument *fresh, const void *value);
 void gdx_cl_put_arguments(struct gdx_open *open, cl_kernel kernel);
+/* The values of 8 bytes that a kernel object holds: handles of memory are among them. */
+uint32_t gdx_cl_argument_words(cl_kernel kernel, uint64_t *values, uint32_t room);

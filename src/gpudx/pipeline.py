@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gpudx import __version__, casefile, native
 from gpudx.detectors import Run, detect_all
-from gpudx.diagnose import device_faults, diagnose, fenced_runs, sanitizer_runs
+from gpudx.diagnose import device_faults, diagnose, fenced_runs, poisoned_runs, sanitizer_runs, serialised_runs
 from gpudx.diagnose.judge import unexplained
 from gpudx.errors import UserError
 from gpudx.evidence import cuda_coredump
@@ -38,6 +38,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path) -> Case
     presence = loaded.judge(run, lambda path: program.inspect(path, native.library()), _ended(traces))
     dumps, unread = _dumps(case_dir / DUMPS)
     checked, sanitized, unchecked = _fenced(run, facts) if run.how.fence else _sanitized(run, facts, command, case_dir)
+    poisoned, unseen = _poisoned(run, facts)
     findings = merge([*find(facts, outcome), *_device_faults(dumps, facts, outcome), *sanitized])
     unreadable += unread
     calls, launches = sum(map(len, traces)), sum(len(f.launches) for f in facts)
@@ -47,12 +48,12 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path) -> Case
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         version=__version__,
         outcome=outcome,
-        instruments=(*loaded.instruments(presence, calls, launches), *checked),
+        instruments=(*loaded.instruments(presence, calls, launches), *checked, *poisoned),
         processes=tuple(_process(f, case_dir) for f in facts),
         findings=findings,
         diagnosis=_diagnosis(findings, outcome, presence, calls),
         observations=(_observation(run, outcome),),
-        not_checked=(*unreadable, *presence.blind, *unchecked),
+        not_checked=(*unreadable, *presence.blind, *unchecked, *unseen, *serialised_runs.not_checked(facts)),
     )
     casefile.write(case, case_dir)
     return case
@@ -103,6 +104,13 @@ def _fenced(
     assert run.how.fence is not None
     tool = fenced_runs.instrument(run.how.fence, facts)
     return (tool,), (), fenced_runs.not_checked(run.how.fence, facts)
+
+
+def _poisoned(run: RunResult, facts: Sequence[Facts]) -> tuple[tuple[Instrument, ...], tuple[str, ...]]:
+    """Of a run in which fresh memory held a pattern: the pattern as an instrument, and what it cannot show."""
+    if run.how.poison is None:
+        return (), ()
+    return (poisoned_runs.instrument(run.how.poison, facts),), poisoned_runs.NOT_CHECKED
 
 
 def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -174,5 +182,9 @@ def _observation(run: RunResult, outcome: Outcome) -> Observation:
     failed = outcome.kind in FAILED_OUTCOMES
     ended: OutcomeName = "passed" if outcome.kind == "passed" else "not reached"
     name: OutcomeName = "timeout" if outcome.kind == "timeout" else "reproduced" if failed else ended
-    how = run.sanitized.sanitizer.check if run.sanitized else "fenced" if run.how.fence else "recorded"
-    return Observation(how, name, int(failed), 1, outcome.summary)
+    ways = [
+        *([run.sanitized.sanitizer.check] if run.sanitized else []),
+        *(["fenced"] if run.how.fence else []),
+        *(["poisoned"] if run.how.poison else []),
+    ]
+    return Observation(" and ".join(ways) or "recorded", name, int(failed), 1, outcome.summary)

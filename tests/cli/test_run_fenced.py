@@ -16,6 +16,7 @@ SHOW = 'echo "$GPUDX_FENCE,$GPUDX_FENCE_ALIGN,$PYTORCH_NO_CUDA_MEMORY_CACHING" "
         (["--fence", "--"], "high,,1"),
         (["--fence=high", "-q", "--"], "high,,1"),
         (["--fence=low", "--"], "low,,1"),
+        (["--fence=red", "--"], "red,,1"),
         (["--timeout", "60", "--fence", "-q"], "high,,1"),
         (["--fence-align", "16", "--fence", "-q", "--"], "high,16,1"),
     ],
@@ -33,7 +34,7 @@ def test_what_the_user_set_stays(gpudx_cli: Gpudx) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--fence=middle"], "no fence 'middle': give --fence, --fence=high or --fence=low"),
+        (["--fence=middle"], "no fence 'middle': give --fence, --fence=high, --fence=low or --fence=red"),
         (["--fence", "--fence-align", "0"], "no alignment"),
         (["--fence", "--fence-align", "48"], "no alignment"),
         (["--fence-align", "16"], "add --fence"),

@@ -11,6 +11,10 @@ CAUSE = Cause(
     title="A buffer was read before anything wrote it",
     refutes_if="A write, a fill, a map for writing or a launch that may write it would precede the read.",
     fix=("Fill the buffer after creating it, or write it before the first read.",),
-    predicts=(("recorded", "no write precedes the read"),),
+    predicts=(
+        ("recorded", "no write precedes the read"),
+        ("poisoned", "what is read holds the pattern; a program that ends differently then depends on it"),
+    ),
+    settled_by="gpudx run --poison, and --poison=nan: ends that differ from a plain run's depend on memory that nobody wrote",
     kind=UNINITIALISED,
 )

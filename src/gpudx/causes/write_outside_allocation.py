@@ -1,7 +1,8 @@
 """Something wrote right outside an allocation.
 
-The bytes around a fenced allocation held a pattern, and the pattern changed. In a run without fences these bytes belong to
-another allocation, or to nobody: the same write gives wrong numbers elsewhere, or nothing at all, until sizes change.
+The bytes around a fenced allocation, or in the red zone behind one, held a pattern, and the pattern changed. In a run without
+fences these bytes belong to another allocation, or to nobody: the same write gives wrong numbers elsewhere, or nothing at all,
+until sizes change.
 """
 
 from gpudx.causes import Cause

@@ -18,18 +18,21 @@ if TYPE_CHECKING:
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
 SANITIZE = "--sanitize"
 FENCE = "--fence"
+POISON = "--poison"
 
 
 class Command(TyperCommand):
-    """`--sanitize` and `--fence` may stand alone; they take a value only behind "=", never the word that follows."""
+    """Some options may stand alone; they take a value only behind "=", never the word that follows."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         from gpudx.backends.cuda.sanitizer import DEFAULT
         from gpudx.lab.fenced import EDGES
+        from gpudx.lab.poisoned import PATTERNS
 
+        alone = {SANITIZE: DEFAULT, FENCE: EDGES[0], POISON: PATTERNS[0]}
         valued = {name for one in self.params if not getattr(one, "is_flag", True) for name in one.opts}
-        for option, value in ((SANITIZE, DEFAULT), (FENCE, EDGES[0])):
-            args = with_value(args, option, value, valued - {SANITIZE, FENCE})
+        for option, value in alone.items():
+            args = with_value(args, option, value, valued - set(alone))
         return super().parse_args(ctx, args)
 
 
@@ -62,7 +65,7 @@ def command(
     ] = False,
     serialise: Annotated[
         bool,
-        typer.Option("--serialise", help="Wait after each CUDA launch: a device fault is then pinned to its launch."),
+        typer.Option("--serialise", help="Wait after each launch: a fault is then pinned to its launch."),
     ] = False,
     stacks: Annotated[
         bool, typer.Option("--stacks", help="Record the host and Python stack of each launch. Slower.")
@@ -85,12 +88,20 @@ def command(
     fence: Annotated[
         str | None,
         typer.Option(
-            FENCE, metavar="[=EDGE]", help="Memory between fences, at the high or low EDGE: faults outside it. [high]"
+            FENCE,
+            metavar="[=EDGE]",
+            help="Memory between fences, at the high or low EDGE: faults outside it; red: a zone behind it. [high]",
         ),
     ] = None,
     fence_align: Annotated[
         int | None,
         typer.Option(metavar="N", help="With --fence: memory begins at multiples of N bytes. [what the API promises]"),
+    ] = None,
+    poison: Annotated[
+        str | None,
+        typer.Option(
+            POISON, metavar="[=PATTERN]", help="Fresh memory holds a PATTERN: cb (bytes 0xCB), or nan in every type. [cb]"
+        ),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the case, say nothing.")] = False,
 ) -> None:
@@ -114,6 +125,7 @@ def command(
         serialise=serialise,
         stacks=stacks,
         fence=_fence(fence, fence_align, sanitize),
+        poison=_poison(poison, sanitize),
         sanitizer=_sanitizer(sanitize, kernel or (guilty_kernel(earlier) if earlier else None), dump),
     )
     with new_case(case, words[0]) as directory:
@@ -162,6 +174,14 @@ def _fence(edge: str | None, align: int | None, sanitize: str | None) -> Fence |
     if sanitize is not None:
         raise UserError("--fence and --sanitize exclude each other: the tool would check the fences' mappings instead.")
     return fenced.wanted(edge, align)
+
+
+def _poison(pattern: str | None, sanitize: str | None) -> str | None:
+    from gpudx.lab import poisoned
+
+    if pattern is not None and sanitize == "initcheck":
+        raise UserError("--poison and --sanitize=initcheck exclude each other: the tool would take the fill for a write.")
+    return None if pattern is None else poisoned.wanted(pattern)
 
 
 def has_faults(case: Case) -> bool:

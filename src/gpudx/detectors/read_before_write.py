@@ -28,6 +28,7 @@ from gpudx.facts import Facts
 from gpudx.facts.accesses import MAY, WRITE
 from gpudx.facts.objects import KINDS
 from gpudx.model import Evidence, Finding
+from gpudx.words import plural
 
 ID = "read-before-write"
 I64 = NDArray[np.int64]
@@ -110,6 +111,7 @@ def _finding(facts: Facts, row: int, obj: int, count: int) -> Finding:
         evidence=(
             Evidence(f"call {born + 1} made {label} without content", (born + 1,)),
             Evidence(f"no copy, fill, map or launch before call {position + 1} could have written it", (position + 1,)),
+            *_poisoned(facts, obj, position, launch),
         ),
         others=(site_of(facts, born),),
         allocation=label,
@@ -118,3 +120,18 @@ def _finding(facts: Facts, row: int, obj: int, count: int) -> Finding:
         facts=(("call", site.call), ("kernel", site.kernel or ""), ("argument", str(index))),
         details={"allocation_size": int(facts.objects.table["size"][obj]), "state": "live"},
     )
+
+
+def _poisoned(facts: Facts, obj: int, position: int, launch: int | None) -> Iterator[Evidence]:
+    """In a poisoned run: what it held, and whether that turned up in what the launch that read it may have written."""
+    if obj not in facts.poison.filled:
+        return
+    yield Evidence(f"the recorder had filled it with {facts.poison.pattern:#x}, so that is what was read")
+    if launch is None:
+        return
+    args = facts.launches.arguments
+    given = set(args.object[args.launch == launch].tolist()) - {obj}
+    later = [one for one in facts.poison.back if one.position > position and one.row in given]
+    for one in later[:1]:
+        words = f"{plural(one.words, 'word')} of the pattern came back from {facts.objects.label(one.row)}"
+        yield Evidence(f"{words}, which the same launch was given", (one.position + 1,))

@@ -1,7 +1,8 @@
 """Bytes right beside an allocation, which nobody may write, were found changed (gpudx run --fence).
 
 An allocation begins at an aligned address, so a few bytes are left between it and the fence; they hold a known pattern. The
-pattern is looked at when the program has waited, and when the memory is freed. What changed it wrote outside of the
+pattern is looked at when the program has waited, and when the memory is freed. Where there can be no fences, a red zone of
+4 KB behind the allocation holds the pattern. What changed it wrote outside of the
 allocation since it was last seen whole: the launches of that time that were given the allocation are the suspects. Where
 memory is named by addresses, others may have such an address from elsewhere, so one suspect is likely, not certain. Reads
 there leave no trace, nor does a write of the same values.
@@ -25,7 +26,7 @@ from gpudx.detectors._given import Given, given
 from gpudx.detectors._in_flight import may_have_run
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts
-from gpudx.facts.fences import Damage
+from gpudx.facts.fences import RED, Damage
 from gpudx.model import Evidence, Finding
 from gpudx.words import plural
 
@@ -148,7 +149,10 @@ def _message(facts: Facts, damage: Damage, hits: list[Given], only: Given | None
 def _seen(facts: Facts, damage: Damage, label: str) -> Iterator[Evidence]:
     block = damage.block
     made = int(facts.objects.table["born"][block.object]) if block.object >= 0 else block.made
-    yield Evidence(f"call {made + 1} put {label} at {block.address:#x}, with a known pattern beside it", (made + 1,))
+    where = f"put {label} at {block.address:#x}, with a known pattern beside it"
+    if block.edge == RED:
+        where = f"made {label}, and the recorder put a known pattern right behind it"
+    yield Evidence(f"call {made + 1} {where}", (made + 1,))
     yield Evidence(
         f"bytes {damage.offset:,} to {damage.offset + damage.bytes - 1:,}, counted from its start, had changed between "
         f"call {damage.since + 1} and call {damage.position + 1}; there is now {damage.seen:#x}"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from gpudx import backends
 from gpudx.facts import Facts
-from gpudx.facts.fences import Fenced
+from gpudx.facts.fences import RED, Fenced
 from gpudx.lab.fenced import Fence
 from gpudx.model import Instrument
 from gpudx.words import plural
@@ -42,10 +42,13 @@ def _blocks(processes: Sequence[Facts]) -> list[Fenced]:
 
 def _counted(fence: Fence, blocks: Sequence[Fenced], missed: Counter[str]) -> str:
     every = plural(len(blocks) + missed.total(), "allocation")
-    aligned = ", ".join(f"{align:,}" for align in sorted({block.align for block in blocks}))
-    how = f" ({fence.edge} edge, multiples of {aligned})" if blocks else ""
+    walled = [block for block in blocks if block.edge != RED]
+    red = len(blocks) - len(walled)
+    aligned = ", ".join(f"{align:,}" for align in sorted({block.align for block in walled}))
+    how = f" ({fence.edge} edge, multiples of {aligned})" if walled else ""
+    zones = f"; {red:,} of them by a red zone behind it" if red else ""
     without = ", ".join(f"{count:,} ({why})" for why, count in missed.most_common())
-    return f"Fenced {len(blocks):,} of {every}{how}{f'; without a fence: {without}' if without else ''}."
+    return f"Fenced {len(blocks):,} of {every}{how}{zones}{f'; without a fence: {without}' if without else ''}."
 
 
 def _looks(counts: Counter[str]) -> list[str]:
@@ -57,7 +60,7 @@ def _looks(counts: Counter[str]) -> list[str]:
 
 
 def _given_back(blocks: Sequence[Fenced]) -> list[str]:
-    count = sum(block.given_back for block in blocks)
+    count = sum(block.given_back for block in blocks if block.edge != RED)
     if not count:
         return []
     return [f"The addresses of the {count:,} that were freed first were given back: their use is not noticed any more."]
@@ -73,10 +76,14 @@ def not_checked(fence: Fence, processes: Sequence[Facts]) -> tuple[str, ...]:
     blocks = _blocks(processes)
     if not blocks:
         return ("What kernels did inside their memory: nothing was fenced.",)
-    align = max(block.align for block in blocks)
+    inside = "Accesses inside an allocation, also where another was meant, and all of memory that has no fence."
+    red = any(block.edge == RED for block in blocks)
+    zones = ("With a red zone: reads, writes before the start or far past the end, and use after the free.",) if red else ()
+    walled = [block.align for block in blocks if block.edge != RED]
+    return (inside, *zones, *([_near(fence, max(walled))] if walled else []))
+
+
+def _near(fence: Fence, align: int) -> str:
     past = f"up to {align - 1} bytes past the end, where the size is no multiple of {align}, and before the start"
     near = past if fence.edge == "high" else "past the end, up to where its last page ends"
-    return (
-        "Accesses inside an allocation, also where another was meant, and all of memory that has no fence.",
-        f"Reads outside an allocation that do not reach the fence: {near}.",
-    )
+    return f"Reads outside an allocation that do not reach the fence: {near}."

@@ -39,6 +39,7 @@ UNEXPLAINED = "unexplained"
 ASSERTION = "device-assertion"
 SANITIZER = "sanitizer-"
 FENCE_HIT, BESIDE = "fence-hit", "write-outside-allocation"
+UNWRITTEN = "unwritten-memory-read-back"
 
 
 def diagnose(findings: Sequence[Finding], outcome: Outcome) -> tuple[Diagnosis, ...]:
@@ -101,6 +102,8 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
         return _fence(finding)
     if outcome.kind == "passed":
         return "confirmed", "The fault stands in the record itself; this run did not fail from it, another may."
+    if finding.id == UNWRITTEN:
+        return "likely", "The program was given words that nobody wrote, and then failed; that it failed from them is not shown."
     if finding.severity == "warning":
         return "inconclusive", "This is unusual and came before the failure, but nothing ties the failure to it."
     if surface is None:

@@ -19,6 +19,7 @@ from gpudx.facts.memory import Memory
 from gpudx.facts.messages import Messages
 from gpudx.facts.objects import Objects, derive_objects
 from gpudx.facts.order import Order
+from gpudx.facts.poison import Poison
 from gpudx.facts.ranges import Ranges
 from gpudx.facts.sites import Sites
 from gpudx.facts.stacks import Stacks
@@ -53,6 +54,10 @@ class Facts:
     @cached_property
     def fences(self) -> Fences:
         return Fences(self.trace, self.objects)
+
+    @cached_property
+    def poison(self) -> Poison:
+        return Poison(self.trace, self.objects, self.memory)
 
     @cached_property
     def messages(self) -> Messages:

@@ -1,7 +1,8 @@
 """Memory that the recorder put between addresses that nobody may touch, and what it saw there.
 
 Each block has a stretch of addresses to itself, from long before it to long after it, for as long as it lives and for
-some time after it was freed. So an address in such a stretch tells which block was missed, and by how much.
+some time after it was freed. So an address in such a stretch tells which block was missed, and by how much. A block with a
+red zone has no such stretch, only bytes behind it that nobody may write.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from gpudx.facts.objects import NEVER, Objects
 from gpudx.trace import Trace
 
 MADE, FREED, GIVEN_BACK = 1, 2, 3
-EDGES = {1: "high", 2: "low"}
+RED = "red"
+EDGES = {1: "high", 2: "low", 3: RED}
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ class Fences:
 
     def _block(self, words: dict[str, int], position: int) -> Fenced:
         return Fenced(
-            object=self._row(words["object"], position),
+            object=self._objects.being_made(words["object"], position),
             address=words["address"],
             size=words["size"],
             begin=words["begin"],
@@ -114,25 +116,11 @@ class Fences:
         )
 
     @cached_property
-    def _lives(self) -> dict[int, list[tuple[int, int]]]:
-        """For each handle, where its objects were made, and their rows."""
-        lives = defaultdict(list)
-        table = self._objects.table
-        for row in np.flatnonzero(table["born"] >= 0).tolist():
-            lives[int(table["handle"][row])].append((int(table["born"][row]), row))
-        return lives
-
-    def _row(self, handle: int, position: int) -> int:
-        """The object that was just being made; the note is written before the call that makes it is over."""
-        found = [life for life in self._lives.get(handle, ()) if life[0] < position]
-        return max(found)[1] if found else -1
-
-    @cached_property
     def _fenced(self) -> set[int]:
-        return {block.object for block in self.blocks}
+        return {block.object for block in self.blocks if block.edge != RED}
 
     def has(self, row: int) -> bool:
-        """Is this object (a row of Objects) a fenced block?"""
+        """Is this object (a row of Objects) a block between fences?"""
         return row >= 0 and row in self._fenced
 
     def at(self, address: int) -> Fenced | None:

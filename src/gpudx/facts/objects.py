@@ -11,6 +11,7 @@ thread die by the release of its predecessor in another.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -170,6 +171,22 @@ class Objects:
         found = np.searchsorted(keys, wanted, side="right") - 1
         same = (found >= 0) & ((keys[np.maximum(found, 0)] >> np.uint64(36)) == ids.astype(np.uint64))
         return np.where(same, rows[np.maximum(found, 0)], -1)
+
+    @cached_property
+    def _births(self) -> dict[int, list[tuple[int, int]]]:
+        """For each handle, where its objects were made, and their rows."""
+        births = defaultdict(list)
+        for row in np.flatnonzero(self.table["born"] >= 0).tolist():
+            births[int(self.table["handle"][row])].append((int(self.table["born"][row]), row))
+        return births
+
+    def being_made(self, handle: int, position: int) -> int:
+        """Row of the latest object with this handle whose making had begun, and need not be over; -1: none.
+
+        Notes about a fresh object are written before the call that makes it is over.
+        """
+        found = [birth for birth in self._births.get(handle, ()) if birth[0] < position]
+        return max(found)[1] if found else -1
 
     def live_at(self, handles: U64, positions: I64) -> I64:
         """Row of the object that each handle names at its position, -1 if none is alive then."""

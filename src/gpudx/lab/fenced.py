@@ -10,13 +10,17 @@ from gpudx.errors import UserError
 
 EDGE = "GPUDX_FENCE"
 ALIGN = "GPUDX_FENCE_ALIGN"
-EDGES = ("high", "low")
+RED = "red"
+EDGES = ("high", "low", RED)
 MOST_ALIGN = 1 << 20
 
 
 @dataclass(frozen=True)
 class Fence:
-    """Blocks lie against the upper ("high") or the lower fence, at multiples of `align` bytes; None: as the API promises."""
+    """Blocks lie against the upper ("high") or the lower fence, at multiples of `align` bytes; None: as the API promises.
+
+    "red": no fences, but a red zone behind each block.
+    """
 
     edge: str = EDGES[0]
     align: int | None = None
@@ -25,7 +29,7 @@ class Fence:
 def wanted(edge: str, align: int | None) -> Fence:
     """The fence that was asked for, if there is such a one."""
     if edge not in EDGES:
-        raise UserError(f"There is no fence {edge!r}: give --fence, --fence=high or --fence=low.")
+        raise UserError(f"There is no fence {edge!r}: give --fence, --fence=high, --fence=low or --fence=red.")
     if align is not None and (not 1 <= align <= MOST_ALIGN or align & (align - 1)):
         raise UserError(f"--fence-align {align} is no alignment: give a power of two, at most {MOST_ALIGN}.")
     return Fence(edge, align)

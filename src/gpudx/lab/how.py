@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gpudx.lab import fenced
+from gpudx.lab import fenced, poisoned
 from gpudx.lab.fenced import Fence
 from gpudx.lab.sanitized import Sanitizer
 
-SERIALISE = "GPUDX_SERIALISE"  # native/cuda/launches.c
+SERIALISE = "GPUDX_SERIALISE"  # native/core/serialise.c
 STACKS = "GPUDX_STACKS"  # native/core/stacks.c
 
 
@@ -24,10 +24,14 @@ class How:
     stacks: bool = False  # of each launch
     sanitizer: Sanitizer | None = None  # the tool that it runs under
     fence: Fence | None = None
+    poison: str | None = None  # the pattern that fresh memory holds
     extra_env: Mapping[str, str] = field(default_factory=dict)  # the program's own
 
     def variables(self, base: Mapping[str, str]) -> dict[str, str]:
         """What the recorder is asked for; `base` is the environment without it."""
-        serialise = {SERIALISE: "1"} if self.serialise else {}
-        stacks = {STACKS: "1"} if self.stacks else {}
-        return {**serialise, **stacks, **(fenced.environment(self.fence, base) if self.fence else {})}
+        return {
+            **({SERIALISE: "1"} if self.serialise else {}),
+            **({STACKS: "1"} if self.stacks else {}),
+            **(fenced.environment(self.fence, base) if self.fence else {}),
+            **(poisoned.environment(self.poison, base) if self.poison else {}),
+        }

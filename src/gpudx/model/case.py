@@ -12,7 +12,7 @@ from gpudx.model.investigation import Investigation
 
 SCHEMA = "gpudx.case/1"
 
-WATCHERS = ("recorder", "compute-sanitizer", "fence")  # how the names of instruments that watch a run begin
+WATCHERS = ("recorder", "compute-sanitizer", "fence", "poison")  # how the names of instruments that watch a run begin
 
 OutcomeKind = Literal["passed", "exit", "signal", "timeout", "not started"]
 InstrumentState = Literal["live", "not live", "missing"]

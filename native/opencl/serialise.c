@@ -1,0 +1,149 @@
+/* gpudx run --serialise for OpenCL: after each launch we wait until its queue is empty, and look at what was fenced.
+ *
+ * A wait must never keep the program from what the device waits for. So there is none in a callback, none while a user event of
+ * the program's is open, and none without end: where work does not end in time, nothing is waited for any more, and that is
+ * noted. Only when all is done clFinish is called, and recorded like any other. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "opencl/own.h"
+
+enum { CALLBACKS = 4096 };
+static const uint64_t PATIENCE_NS = 20000000000ull;
+
+/* ---- callbacks ---- */
+
+static __thread int callbacks_open __attribute__((tls_model("initial-exec")));
+static struct { _Atomic(cl_event_callback) notify; void *user_data; } registered[CALLBACKS];
+static _Atomic bool unseen;  /* there are callbacks that we do not see */
+
+bool gdx_cl_in_callback(void)
+{
+    return callbacks_open || atomic_load_explicit(&unseen, memory_order_relaxed);
+}
+
+/* The program's function, called in our sight. The place is free again: it is called once (OpenCL 1.2 specification, 5.9). */
+static void called(cl_event event, cl_int state, void *place)
+{
+    size_t at = (size_t)(uintptr_t)place;
+    void *user_data = registered[at].user_data;
+    cl_event_callback notify = atomic_exchange(&registered[at].notify, NULL);
+    callbacks_open++;
+    if (notify)
+        notify(event, state, user_data);
+    callbacks_open--;
+}
+
+static void reserved(cl_event event, cl_int state, void *nothing)
+{
+    (void)event, (void)state, (void)nothing;
+}
+
+/* A place for a callback, CALLBACKS: there is none. */
+static size_t take_place(cl_event_callback notify, void *user_data)
+{
+    for (size_t at = 0; at < CALLBACKS; at++) {
+        cl_event_callback none = NULL;
+        if (!atomic_compare_exchange_strong(&registered[at].notify, &none, reserved))
+            continue;
+        registered[at].user_data = user_data;
+        atomic_store(&registered[at].notify, notify);
+        return at;
+    }
+    return CALLBACKS;
+}
+
+cl_int gdx_cl_serial_clSetEventCallback(cl_event event, cl_int command_type, cl_event_callback notify, void *user_data)
+{
+    bool watched = (gdx_serialised() || gdx_fence_edge() || gdx_poison()) && notify;
+    size_t at = watched ? take_place(notify, user_data) : CALLBACKS;
+    if (watched && at == CALLBACKS)
+        atomic_store(&unseen, true);
+    if (at == CALLBACKS)
+        return gdx_cl_next.clSetEventCallback(event, command_type, notify, user_data);
+    cl_int status = gdx_cl_next.clSetEventCallback(event, command_type, called, (void *)(uintptr_t)at);
+    if (status != CL_SUCCESS)
+        atomic_store(&registered[at].notify, NULL);
+    return status;
+}
+
+/* ---- user events: work may wait for these, and they for the program ---- */
+
+static _Atomic int user_events;
+
+cl_event gdx_cl_serial_clCreateUserEvent(cl_context context, cl_int *errcode)
+{
+    cl_event made = gdx_cl_next.clCreateUserEvent(context, errcode);
+    if (made)
+        atomic_fetch_add_explicit(&user_events, 1, memory_order_relaxed);
+    return made;
+}
+
+cl_int gdx_cl_serial_clSetUserEventStatus(cl_event event, cl_int execution_status)
+{
+    cl_int status = gdx_cl_next.clSetUserEventStatus(event, execution_status);
+    if (status == CL_SUCCESS)
+        atomic_fetch_sub_explicit(&user_events, 1, memory_order_relaxed);
+    return status;
+}
+
+/* ---- the wait ---- */
+
+/* A marker ends when all that was put into the queue before has ended. */
+static bool is_empty(cl_command_queue queue)
+{
+    cl_event event;
+    cl_int state = CL_QUEUED;
+    uint64_t until = gdx_clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
+    if (!gdx_cl_next.clEnqueueMarkerWithWaitList
+        || gdx_cl_next.clEnqueueMarkerWithWaitList(queue, 0, NULL, &event) != CL_SUCCESS)
+        return false;
+    gdx_cl_next.clFlush(queue);
+    for (unsigned tries = 0; state > CL_COMPLETE && gdx_clock_ns(CLOCK_MONOTONIC) < until; tries++) {
+        if (tries)
+            gdx_wait(tries);
+        if (gdx_cl_next.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL) != CL_SUCCESS)
+            break;
+    }
+    gdx_cl_next.clReleaseEvent(event);
+    return state <= CL_COMPLETE;
+}
+
+static void finish(cl_command_queue queue)
+{
+    struct gdx_open open;
+    if (gdx_begin(&open, GDX_CALL_clFinish, NULL)) {
+        open.slot->w[0] = (uint64_t)(uintptr_t)queue;
+        gdx_commit(&open);
+    }
+    gdx_end(&open, gdx_cl_next.clFinish(queue));
+}
+
+static void not_waited(const char *why)
+{
+    gdx_note(GDX_CALL_note_not_serialised, NULL, 0, (struct gdx_text){ why, strlen(why) }, (struct gdx_text){ 0 }, NULL, 0);
+}
+
+void gdx_cl_wait_for(cl_command_queue queue, cl_kernel kernel)
+{
+    static _Atomic bool stopped;
+    int saved = errno;
+    if (atomic_load(&stopped) || !gdx_on())
+        return;
+    if (gdx_cl_in_callback()) {
+        not_waited("made in a callback");
+    } else if (atomic_load(&user_events) > 0) {
+        not_waited("a user event was open");
+    } else if (is_empty(queue)) {
+        finish(queue);
+        gdx_cl_fence_check();
+        gdx_cl_red_check(kernel);
+    } else {
+        atomic_store(&stopped, true);
+        not_waited("it did not end in 20 s; later launches were not waited for");
+    }
+    errno = saved;
+}

@@ -1,0 +1,23 @@
+"""Fresh memory with a pattern in it: what `gpudx run --poison` asks the recorder for (native/core/poison.h has the patterns)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpudx import backends
+from gpudx.errors import UserError
+
+POISON = "GPUDX_POISON"
+PATTERNS = ("cb", "nan")
+
+
+def wanted(pattern: str) -> str:
+    """The pattern that was asked for, if there is such a one."""
+    if pattern not in PATTERNS:
+        raise UserError(f"There is no pattern {pattern!r}: give --poison, --poison=cb or --poison=nan.")
+    return pattern
+
+
+def environment(pattern: str, base: Mapping[str, str]) -> dict[str, str]:
+    """The variable for the recorder, and those under which frameworks pass each allocation on to the driver."""
+    return {POISON: pattern, **backends.unpooled(base)}
