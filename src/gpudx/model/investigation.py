@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from gpudx.model.diagnosis import Expectation, OutcomeName, Status
+from gpudx.model.diagnosis import Diagnosis, Expectation, OutcomeName, Status
 
 Stop = Literal[
     "",  # goes on
@@ -68,11 +68,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Investigation:
-    """All that is needed to go on where it stopped: the trials. The rest follows from them."""
+    """All that is needed to go on where it stopped: the trials, and what the runs themselves gave. The rest follows."""
 
     confidence: float
     trials: tuple[Trial, ...] = ()
     failure: Failure | None = None
+    before: tuple[Diagnosis, ...] = ()  # of the first run that failed, as `gpudx run` would have told it
+    found: tuple[Diagnosis, ...] = ()  # of later runs: causes that only they showed
     stopped: Stop = ""
     reason: str = ""
     table: tuple[Row, ...] = ()
