@@ -36,7 +36,7 @@ class DamagedCase(ValueError):
 
 def to_json(case: Case) -> dict[str, JsonValue]:
     """The case as plain JSON values."""
-    value = _encode(case)
+    value = encode(case)
     assert isinstance(value, dict)
     return value
 
@@ -48,7 +48,7 @@ def to_text(case: Case) -> str:
 
 def from_json(data: object) -> Case:
     """The case in `data`. Raises DamagedCase when a field is missing or has the wrong type."""
-    case = _decode(Case, data, "case")
+    case = decode(Case, data, "case")
     assert isinstance(case, Case)
     return case
 
@@ -56,14 +56,19 @@ def from_json(data: object) -> Case:
 def write(case: Case, directory: Path) -> Path:
     """Write `case.json` into `directory`: readers see the old file or the new one, never a part."""
     path = directory / NAME
-    draft = directory / f".{NAME}.{os.getpid()}"
+    write_whole(path, to_text(case))
+    return path
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Replace a file of the case at once."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        _write_through(draft, to_text(case))
+        _write_through(draft, text)
         os.replace(draft, path)
     except OSError as error:
         _remove(draft)
         raise UserError(_why_not_written(path, error)) from error
-    return path
 
 
 def read(place: Path) -> Case:
@@ -129,7 +134,8 @@ def _check_schema(path: Path, data: object) -> None:
         raise UserError(f'{path} was written by a newer gpudx (schema "{name}"): update gpudx to read it.')
 
 
-def _encode(value: object) -> JsonValue:
+def encode(value: object) -> JsonValue:
+    """Dataclasses of the model, and what they hold, as plain JSON values."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -139,16 +145,16 @@ def _encode(value: object) -> JsonValue:
     if isinstance(value, numbers.Real):
         return float(value) if math.isfinite(value) else str(float(value))
     if isinstance(value, Mapping):
-        return {_valid_text(str(key)): _encode(item) for key, item in value.items()}
+        return {_valid_text(str(key)): encode(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
-        return [_encode(item) for item in value]
+        return [encode(item) for item in value]
     return _encode_dataclass(value)
 
 
 def _encode_dataclass(value: object) -> dict[str, JsonValue]:
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
         raise TypeError(f"{type(value).__name__} has no place in a case")
-    fields = {field.name: _encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    fields = {field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Finding):
         fields["fingerprint"] = value.fingerprint
     return fields
@@ -169,7 +175,7 @@ def field_types(cls: type) -> dict[str, Any]:
     return typing.get_type_hints(cls)
 
 
-def _decode(kind: Any, value: object, where: str) -> Any:
+def decode(kind: Any, value: object, where: str) -> Any:
     """`value` as the type `kind`; one of the forms that occur in the model."""
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if dataclasses.is_dataclass(kind):
@@ -190,7 +196,7 @@ def _decode_dataclass(cls: type, value: object, where: str) -> object:
         raise DamagedCase(f"{where} should be an object")
     hints = field_types(cls)
     present = {
-        field.name: _decode(hints[field.name], value[field.name], f"{where}.{field.name}")
+        field.name: decode(hints[field.name], value[field.name], f"{where}.{field.name}")
         for field in dataclasses.fields(cls)
         if field.name in value
     }
@@ -206,26 +212,26 @@ def _decode_union(kinds: tuple[Any, ...], value: object, where: str) -> object:
     others = [kind for kind in kinds if kind is not type(None)]
     for kind in others[:-1]:
         try:
-            return _decode(kind, value, where)
+            return decode(kind, value, where)
         except DamagedCase:
             continue
-    return _decode(others[-1], value, where)
+    return decode(others[-1], value, where)
 
 
 def _decode_tuple(kinds: tuple[Any, ...], value: object, where: str) -> tuple[object, ...]:
     if not isinstance(value, list):
         raise DamagedCase(f"{where} should be a list")
     if kinds[-1] is Ellipsis:
-        return tuple(_decode(kinds[0], item, f"{where}[{i}]") for i, item in enumerate(value))
+        return tuple(decode(kinds[0], item, f"{where}[{i}]") for i, item in enumerate(value))
     if len(value) != len(kinds):
         raise DamagedCase(f"{where} should have {len(kinds)} entries")
-    return tuple(_decode(kind, item, f"{where}[{i}]") for i, (kind, item) in enumerate(zip(kinds, value, strict=True)))
+    return tuple(decode(kind, item, f"{where}[{i}]") for i, (kind, item) in enumerate(zip(kinds, value, strict=True)))
 
 
 def _decode_dict(kind: Any, value: object, where: str) -> dict[str, object]:
     if not isinstance(value, dict):
         raise DamagedCase(f"{where} should be an object")
-    return {key: _decode(kind, item, f"{where}.{key}") for key, item in value.items()}
+    return {key: decode(kind, item, f"{where}.{key}") for key, item in value.items()}
 
 
 def _decode_plain(kind: type, value: object, where: str) -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from gpudx.lab import fenced, poisoned
 from gpudx.lab.fenced import Fence
@@ -26,6 +27,7 @@ class How:
     fence: Fence | None = None
     poison: str | None = None  # the pattern that fresh memory holds
     extra_env: Mapping[str, str] = field(default_factory=dict)  # the program's own
+    output: Path | None = None  # the file for what it writes, and no input; None: it has what gpudx has
 
     def variables(self, base: Mapping[str, str]) -> dict[str, str]:
         """What the recorder is asked for; `base` is the environment without it."""

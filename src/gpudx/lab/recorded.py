@@ -1,7 +1,8 @@
 """Run a program with the recorder in it, and otherwise as if nobody were watching.
 
 The program inherits stdin, stdout, stderr, all other open files, the process group and the terminal. Nothing is
-piped, so a program that asks whether it writes to a terminal gets the same answer as without gpudx.
+piped, so a program that asks whether it writes to a terminal gets the same answer as without gpudx. Only where
+`How.output` asks for it does it write to a file, and read nothing.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ class RunResult:
     sanitized: Sanitized | None = None  # the tool that it ran under
     how: How = field(default_factory=How)
     started: bool = True
+    interrupted: bool = False  # somebody wanted to end it, or gpudx: how it ended says nothing about the program
 
     @property
     def exit_status(self) -> int:
@@ -90,8 +92,9 @@ def run_recorded(
         start, words = Path(sanitizer.path), sanitized.command(sanitizer, case_dir / sanitized.FOLDER, file, command)
     with signals.held() as (watched, mask):
         below = case_dir / sanitized.FOLDER if sanitizer else None
-        run = _Run(_start(start, words, env, mask), watched, how.timeout, on_progress, below)
+        run = _Run(_start(start, words, env, mask, how.output), watched, how.timeout, on_progress, below)
         timed_out = not run.wait()
+        run.hear()  # what ended the program may have come to us at the same moment
         duration = run.elapsed
         picture = _end(run, case_dir) if timed_out else None
     _tidy(case_dir / DUMPS)
@@ -110,6 +113,7 @@ def run_recorded(
         looks=run.looker.looks(),
         hang=picture,
         how=how,
+        interrupted=run.interrupted,
     )
     return _below(result, sanitizer, sanitized.read(case_dir / sanitized.FOLDER), file) if sanitizer else result
 
@@ -181,6 +185,7 @@ class _Run:
         self._on_progress = on_progress or (lambda seconds: None)
         self._start = time.monotonic()
         self.elapsed = 0.0
+        self.interrupted = False
 
     def wait(self) -> bool:
         """Wait for the end, passing signals on. False when the time is over first."""
@@ -190,12 +195,20 @@ class _Run:
                 pause = min(pause, self._timeout - self.elapsed)
             if pause <= 0:
                 return False
-            info = signal.sigtimedwait(self._watched, pause)
-            if info is not None:
-                signals.pass_on(info, self.pid, sanitized.read(self._below).pid if self._below else 0)
+            self.hear(pause)
             self.looker.look()
             self._on_progress(self.elapsed)
         return True
+
+    def hear(self, pause: float = 0) -> None:
+        """Wait for one signal, and pass it on if it is not the program's own and the program still lives."""
+        info = signal.sigtimedwait(self._watched, pause)
+        if info is None or not signals.is_from_outside(info, self.pid):
+            return
+        self.interrupted |= info.si_signo in signals.ENDING
+        if self.returncode is None:
+            below = sanitized.read(self._below).pid if self._below else 0
+            signals.pass_on(info, below or self.pid)
 
     def ended(self) -> bool:
         """Has the program ended? Reaps it."""
@@ -229,20 +242,31 @@ def _end(run: _Run, case_dir: Path) -> Path | None:
     return path
 
 
-def _start(file: Path, command: list[str], env: dict[str, str], mask: set[int]) -> int:
+def _start(file: Path, command: list[str], env: dict[str, str], mask: set[int], output: Path | None) -> int:
     """Start the program with the signal state that gpudx itself was started with."""
     try:
-        return _spawn(str(file), command, env, mask)
+        return _spawn(str(file), command, env, mask, output)
     except OSError as error:
         if error.errno == errno.ENOEXEC and not _is_elf(file):
             # No #! line: shells and execvp() run such a file with sh.
-            return _spawn("/bin/sh", ["sh", str(file), *command[1:]], env, mask)
+            return _spawn("/bin/sh", ["sh", str(file), *command[1:]], env, mask, output)
         raise _cannot_start(file, error) from None
 
 
-def _spawn(path: str, argv: list[str], env: dict[str, str], mask: set[int]) -> int:
+def _spawn(path: str, argv: list[str], env: dict[str, str], mask: set[int], output: Path | None) -> int:
     # posix_spawn leaves descriptors alone and starts with the mask we say; subprocess does neither.
-    return os.posix_spawn(path, argv, env, setsigmask=mask, setsigdef=signals.CHANGED_BY_PYTHON)
+    files = _into(output) if output else ()
+    return os.posix_spawn(path, argv, env, file_actions=files, setsigmask=mask, setsigdef=signals.CHANGED_BY_PYTHON)
+
+
+def _into(output: Path) -> tuple[tuple[int, ...] | tuple[int, int, str, int, int], ...]:
+    """Output and errors in the order in which they were written; appended, so that children do not overwrite each other."""
+    append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    return (
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, str(output), append, 0o666),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    )
 
 
 def _is_elf(file: Path) -> bool:

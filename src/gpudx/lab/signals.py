@@ -25,6 +25,7 @@ from typing import NoReturn
 from gpudx.lab import hang
 
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)  # of these, what people end programs with
 CHANGED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # ignored in every Python program; the child gets the default back
 SI_KERNEL = 0x80  # si_code of a signal that the terminal sent (asm-generic/siginfo.h)
 PR_SET_DUMPABLE = 4
@@ -59,17 +60,18 @@ def held() -> Iterator[tuple[set[int], set[int]]]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def pass_on(info: signal.struct_siginfo, pid: int, below: int = 0) -> None:
-    """Give the program what was sent to gpudx, unless the program has it already.
+def is_from_outside(info: signal.struct_siginfo, pid: int) -> bool:
+    """Did the terminal or a stranger send it, and not the program, whose first process is `pid`?"""
+    if info.si_signo == signal.SIGCHLD:
+        return False
+    return info.si_code == SI_KERNEL or info.si_pid not in {pid, *(process.pid for process in hang.tree(pid))}
 
-    `pid` is what gpudx started; where that is a tool, `below` is the program.
-    """
-    if info.si_signo == signal.SIGCHLD or info.si_code == SI_KERNEL:
-        return
-    if info.si_pid in {process.pid for process in hang.tree(pid)}:
-        return
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.kill(below or pid, info.si_signo)
+
+def pass_on(info: signal.struct_siginfo, pid: int) -> None:
+    """Give the program what somebody else sent to gpudx, unless the program has it already, from the terminal."""
+    if info.si_code != SI_KERNEL:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, info.si_signo)
 
 
 def stop_too(pid: int) -> None:
