@@ -54,6 +54,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path) -> Case
         diagnosis=_diagnosis(findings, outcome, presence, calls),
         observations=(_observation(run, outcome),),
         not_checked=(*unreadable, *presence.blind, *unchecked, *unseen, *serialised_runs.not_checked(facts)),
+        environment=dict(run.how.extra_env),
     )
     casefile.write(case, case_dir)
     return case

@@ -1,4 +1,4 @@
-"""The outcome depends on order or timing.
+"""The order or timing of work on the device decides.
 
 A wait after each launch, another pace or another order of threads changes how often it fails. That is all it says: which two
 pieces of work must not overlap is not known from it. A wait is a mitigation, never a cause.
@@ -9,7 +9,7 @@ from gpudx.causes._kinds import ORDER
 
 CAUSE = Cause(
     id="order-or-timing",
-    title="The outcome depends on order or timing",
+    title="The order or timing of work on the device decides",
     refutes_if="The failure would stay as frequent with a wait after each launch.",
     fix=(
         "Look for two pieces of work on the same memory that no event, queue or wait puts in order; order these two.",

@@ -42,13 +42,12 @@ def judge(
 
 
 def _failed(one: Suspect, cells: Sequence[Cell], runnable: Sequence[str]) -> Cell | None:
-    """The prediction that failed, if one did."""
-    rated = [cell for cell in cells if cell.weight == "against" and cell.expects in RATED]
-    if rated:
-        return rated[0]
+    """The prediction that failed, if one did; instruments that stay silent say more than rates."""
     instruments = {name for name in runnable if one.expects(name) == "shown"}
     silent = [cell for cell in cells if cell.weight == "against" and cell.experiment in instruments]
-    return silent[0] if silent and len(silent) == len(instruments) else None
+    if silent and len(silent) == len(instruments):
+        return silent[0]
+    return next((cell for cell in cells if cell.weight == "against" and cell.expects in RATED), None)
 
 
 def _verdict(
