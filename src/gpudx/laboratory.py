@@ -108,7 +108,9 @@ class Laboratory:
             raise Interrupted
         case = pipeline.diagnose_run(run, words, folder)
         seen = self.learn(case, folder, experiment == PLAIN)
-        return case, trial_of(case, experiment, name, state, getattr(module, "without_effect", _works)(self.context, seen))
+        return case, trial_of(
+            case, experiment, name, state, getattr(module, "without_effect", _works)(self.context, seen)
+        )
 
     def _timeout(self) -> float:
         if self.context.how.timeout is not None:

@@ -37,14 +37,16 @@ class Wanted:
 
 def command(
     program: Annotated[
-        list[str], typer.Argument(metavar="CMD | CASE", help="The program and its arguments, after --; or a case to go on with.")
+        list[str],
+        typer.Argument(metavar="CMD | CASE", help="The program and its arguments, after --; or a case to go on with."),
     ],
     budget: Annotated[str, typer.Option(metavar="TIME", help="Stop after this time: 90s, 10m, 2h.")] = "120s",
     runs: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop after N runs.")] = None,
     only: Annotated[list[str] | None, typer.Option(metavar="EXPERIMENT", help="Only these experiments.")] = None,
     without: Annotated[list[str] | None, typer.Option(metavar="EXPERIMENT", help="Not these experiments.")] = None,
     timeout: Annotated[
-        float | None, typer.Option(min=0.001, metavar="S", help="A run that takes longer hangs. [ten times the longest]")
+        float | None,
+        typer.Option(min=0.001, metavar="S", help="A run that takes longer hangs. [ten times the longest]"),
     ] = None,
     confidence: Annotated[float, typer.Option(min=50, max=99.999, metavar="PERCENT", help="Of the verdicts.")] = 99.0,
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
@@ -62,7 +64,9 @@ def command(
     from gpudx.cli.cases import new_case
 
     wanted = Wanted(budget_seconds(budget), runs, tuple(only or ()), tuple(without or ()), timeout, confidence / 100)
-    if len(program) == 1 and (Path(program[0]) / casefile.NAME).is_file():
+    if (Path(program[0]) / casefile.NAME).is_file():
+        if len(program) > 1:
+            raise UserError(f"Options stand before the case: gpudx investigate {' '.join(program[1:])} {program[0]}")
         done = _go_on(Path(program[0]).absolute(), wanted)
     else:
         with new_case(case, program[0]) as directory:

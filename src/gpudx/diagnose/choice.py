@@ -57,7 +57,11 @@ def runs_wanted(seen: Observed, base: Rate, level: float) -> int:
 
 
 def next_experiment(
-    standing: Sequence[Suspect], seen: Mapping[str, Observed], costs: Mapping[str, float], level: float, least: float = 0.0
+    standing: Sequence[Suspect],
+    seen: Mapping[str, Observed],
+    costs: Mapping[str, float],
+    level: float,
+    least: float = 0.0,
 ) -> Plan | None:
     """None when nothing that can be run separates the suspects that stand by more than `least`."""
     base = seen[PLAIN].rate

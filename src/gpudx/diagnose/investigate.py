@@ -81,17 +81,18 @@ def investigate(
     """The state with its verdicts and the reason why it stopped. `keep` gets it after every run."""
     made = 0
     while True:
-        state = judged(state, lab)
-        plan = next_plan(state, lab, limits)
-        stopped = _stop(state, lab, limits, plan, made)
+        seen = observed(state.trials)
+        state = judged(state, seen, lab)
+        plan = next_plan(state, seen, lab, limits)
+        stopped = _stop(state, seen, lab, limits, plan, made)
         if stopped:
-            return _ended(state, stopped, lab)
+            return _ended(state, stopped)
         assert plan is not None
-        tell(plan, observed(state.trials).get(plan.experiment, Observed(plan.experiment)), limits.budget_s - lab.elapsed())
+        tell(plan, seen.get(plan.experiment, Observed(plan.experiment)), limits.budget_s - lab.elapsed())
         try:
             state = _with(state, lab.run(plan.experiment, state))
         except Interrupted:
-            return _ended(state, "interrupted", lab)
+            return _ended(state, "interrupted")
         made += 1
         keep(state)
 
@@ -106,13 +107,12 @@ def _with(state: Investigation, result: Result) -> Investigation:
     return replace(state, found=(*state.found, *new))
 
 
-def judged(state: Investigation, lab: Lab) -> Investigation:
+def judged(state: Investigation, seen: Mapping[str, Observed], lab: Lab) -> Investigation:
     """The state with its table; empty before there is a failure."""
     if state.failure is None:
         return replace(state, table=(), not_run=tuple(lab.not_run.items()))
     accused = suspects(state, lab.threads, lab.launches)
-    runnable = tuple(lab.costs)
-    rows = judge(accused, observed(state.trials), runnable, lab.mitigations, level(state, lab))
+    rows = judge(accused, seen, tuple(lab.costs), lab.mitigations, level(state, lab))
     return replace(state, table=rows, not_run=tuple(lab.not_run.items()))
 
 
@@ -121,9 +121,8 @@ def level(state: Investigation, lab: Lab) -> float:
     return (1 - state.confidence) / max(1, len(lab.costs))
 
 
-def next_plan(state: Investigation, lab: Lab, limits: Limits) -> Plan | None:
+def next_plan(state: Investigation, seen: Mapping[str, Observed], lab: Lab, limits: Limits) -> Plan | None:
     """Plain runs first, until the rate is known; then what separates best."""
-    seen = observed(state.trials)
     wanted = plain_runs(seen[PLAIN])
     if wanted > len(seen[PLAIN].trials) and not _rate_must_do(seen[PLAIN], lab, limits):
         return Plan(PLAIN, wanted)
@@ -143,9 +142,11 @@ def _standing(state: Investigation, lab: Lab) -> list[Suspect]:
     return [one for one in suspects(state, lab.threads, lab.launches) if one.cause.id not in refuted]
 
 
-def _stop(state: Investigation, lab: Lab, limits: Limits, plan: Plan | None, made: int) -> Stop:
+def _stop(
+    state: Investigation, seen: Mapping[str, Observed], lab: Lab, limits: Limits, plan: Plan | None, made: int
+) -> Stop:
     """The named reason to stop now; "" to go on."""
-    plain = observed(state.trials)[PLAIN]
+    plain = seen[PLAIN]
     quiet = plain.rate.failures < TWICE
     if _settled(state.table):
         return "settled"
@@ -157,17 +158,17 @@ def _stop(state: Investigation, lab: Lab, limits: Limits, plan: Plan | None, mad
         return "settled" if _confirmed(state.table) else "nothing left that separates them"
     if limits.runs is not None and made >= limits.runs:
         return "the failure did not come back" if quiet else "runs used up"
-    if lab.elapsed() + _expected(state, lab, plan) > limits.budget_s and made:
+    if lab.elapsed() + _expected(seen, lab, plan) > limits.budget_s and made:
         return "the failure did not come back" if quiet and plain.rate.runs >= TWICE else "budget used up"
     return ""
 
 
-def _expected(state: Investigation, lab: Lab, plan: Plan) -> float:
+def _expected(seen: Mapping[str, Observed], lab: Lab, plan: Plan) -> float:
     """Seconds that the next run will take."""
-    alike = [t.seconds for t in state.trials if t.experiment == plan.experiment] or [
-        t.seconds * lab.costs.get(plan.experiment, 1.0) for t in state.trials if t.experiment == PLAIN
-    ]
-    return sum(alike) / len(alike) if alike else 0.0
+    alike = seen.get(plan.experiment)
+    factor = 1.0 if alike else lab.costs.get(plan.experiment, 1.0)
+    times = [trial.seconds for trial in (alike or seen[PLAIN]).trials]
+    return factor * sum(times) / len(times) if times else 0.0
 
 
 def _confirmed(table: tuple[Row, ...]) -> list[str]:
@@ -179,7 +180,7 @@ def _settled(table: tuple[Row, ...]) -> bool:
     return bool(_confirmed(table)) and all(row.status in ("confirmed", "refuted") for row in table)
 
 
-def _ended(state: Investigation, stopped: Stop, lab: Lab) -> Investigation:
+def _ended(state: Investigation, stopped: Stop) -> Investigation:
     return replace(state, stopped=stopped, reason=_reason(state, stopped))
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 from gpudx.model import Observation, Trial
-from gpudx.model.rates import Rate
-from gpudx.words import plural
+from gpudx.model.rates import Interval, Rate
 
 PLAIN = "recorded"  # the experiment that all others are compared with
 SAYS = ("reproduced", "passed")  # outcomes that count for the rate
@@ -26,15 +25,16 @@ class Observed:
     @cached_property
     def rate(self) -> Rate:
         """Runs that ended as the failure does, of those and the passes. Others can be neither."""
-        return Rate(self.count("reproduced"), self.count("reproduced") + self.count("passed"))
+        return Rate(self.counts["reproduced"], self.counts["reproduced"] + self.counts["passed"])
 
-    def count(self, outcome: str) -> int:
-        return sum(trial.outcome == outcome for trial in self.trials)
+    @cached_property
+    def counts(self) -> Counter[str]:
+        return Counter(trial.outcome for trial in self.trials)
 
     @cached_property
     def silent(self) -> Counter[str]:
         """Runs that say nothing of the rate, by what they were."""
-        return Counter(str(trial.outcome) for trial in self.trials if trial.outcome not in SAYS)
+        return Counter({name: count for name, count in self.counts.items() if name not in SAYS})
 
     def showed(self, causes: Iterable[str]) -> int:
         """In how many runs the instrument named one of these causes."""
@@ -46,7 +46,7 @@ class Observed:
         wanted = set(causes)
         return sum(t.outcome == "reproduced" and not t.blind and not wanted & set(t.shown) for t in self.trials)
 
-    @property
+    @cached_property
     def text(self) -> str:
         """ "3 of 3 failed", with what else happened."""
         rate = f"{self.rate.failures} of {self.rate.runs} failed" if self.rate.runs else ""
@@ -58,32 +58,40 @@ class Observed:
         """The rates that fit, for people."""
         if not self.rate.runs:
             return ""
-        fits = self.rate.interval(INTERVAL)
+        fits = interval(self.rate)
         return f"{fits.low:.0%} to {fits.high:.0%}"
+
+
+@cache
+def interval(rate: Rate) -> Interval:
+    """The rates that fit."""
+    return rate.interval(INTERVAL)
 
 
 def observed(trials: Sequence[Trial]) -> dict[str, Observed]:
     """By experiment, in the order in which they were first run; the plain runs are always there."""
-    names = dict.fromkeys([PLAIN, *(trial.experiment for trial in trials)])
-    return {name: Observed(name, tuple(t for t in trials if t.experiment == name)) for name in names}
+    groups: dict[str, list[Trial]] = {PLAIN: []}
+    for trial in trials:
+        groups.setdefault(trial.experiment, []).append(trial)
+    return {name: Observed(name, tuple(group)) for name, group in groups.items()}
 
 
 def observation(one: Observed) -> Observation:
     """The same for the case."""
-    fits = one.rate.interval(INTERVAL)
-    names = ("reproduced", "passed", *one.silent)
-    first = next((name for name in names if one.count(name)), "not reached")
+    fits = interval(one.rate)
+    first = next((name for name in (*SAYS, *one.silent) if one.counts[name]), "not reached")
     notes = dict.fromkeys(trial.note for trial in one.trials if trial.note and trial.outcome not in SAYS)
-    rate = f"Failing rate {one.range} ({INTERVAL:.0%})." if one.rate.runs else ""
     return Observation(
         experiment=one.experiment,
         outcome=first,  # type: ignore[arg-type]
         reproduced=one.rate.failures,
         runs=one.rate.runs,
-        note=" ".join([rate, *(f"{plural(one.silent.total(), 'run')} said nothing: {note}." for note in notes)]).strip(),
+        note="; ".join(notes),
         low=fits.low,
         high=fits.high,
         others=tuple(one.silent.items()),
         shown=tuple(dict.fromkeys(cause for trial in one.trials for cause in trial.shown)),
-        fingerprints=tuple(dict.fromkeys(f for trial in one.trials if trial.outcome != "passed" for f in trial.fingerprints)),
+        fingerprints=tuple(
+            dict.fromkeys(f for trial in one.trials if trial.outcome != "passed" for f in trial.fingerprints)
+        ),
     )

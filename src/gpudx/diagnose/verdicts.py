@@ -59,7 +59,7 @@ def _verdict(
     mitigations: frozenset[str],
 ) -> tuple[Status, str]:
     if against is not None:
-        return "refuted", f"Refuted: it predicts {_said(against)}, and {against.why} ({against.observed}{_base(plain)})."
+        return "refuted", f"It predicts {_said(against)}, and {against.why} ({against.observed}{_base(plain)})."
     came = [cell for cell in cells if cell.weight == "for" and cell.expects in CONFIRMING]
     own = [cell for cell in came if cell.experiment not in mitigations and not _shared(cell, rivals)]
     left = _left(one, plain)

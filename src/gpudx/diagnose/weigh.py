@@ -13,20 +13,23 @@ One run is never compared with one run: nothing counts before it was seen TWICE.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from functools import cache
 
 from gpudx.diagnose.observed import Observed
 from gpudx.diagnose.suspects import Suspect
 from gpudx.model import Cell
 from gpudx.model.investigation import Weight
-from gpudx.model.rates import Difference, Rate, differs
+from gpudx.model.rates import Difference, Rate, changed
 
 TWICE = 2
 REPEATS = 3  # of the failure, before it is said to stay
-SHOWN_AT_LEAST = 0.9  # of the failing runs: what an instrument that watches everything must show of a fault it is made for
+SHOWN_AT_LEAST = (
+    0.9  # of the failing runs: what an instrument that watches everything must show of a fault it is made for
+)
 MOST_RUNS = 400  # of one experiment; a rarer failure is not settled by running
 
-compare = cache(differs)
+compare = cache(changed)
 
 
 def weigh(suspect: Suspect, seen: Observed, base: Rate, level: float) -> Cell:
@@ -55,7 +58,9 @@ def _rated(expects: str, rate: Rate, change: Difference) -> tuple[Weight, str]:
     wanted, forbidden = ("lower", "higher") if expects == "rarer" else ("higher", "lower")
     if change == wanted:
         return "for", f"its rate is {change}"
-    return ("against", f"its rate is {change}") if change == forbidden else ("nothing", "the rates cannot be told apart")
+    return (
+        ("against", f"its rate is {change}") if change == forbidden else ("nothing", "the rates cannot be told apart")
+    )
 
 
 def _shown(suspect: Suspect, seen: Observed, level: float) -> tuple[Weight, str]:
@@ -76,7 +81,4 @@ def misses_needed(level: float) -> int:
 @cache
 def passes_needed(base: Rate, level: float) -> int:
     """So many passes, without a failure, before it may be called gone."""
-    for runs in range(TWICE, MOST_RUNS):
-        if compare(base, Rate(0, runs), level) == "lower":
-            return runs
-    return MOST_RUNS
+    return bisect_left(range(MOST_RUNS), True, TWICE, key=lambda runs: changed(base, Rate(0, runs), level) == "lower")
