@@ -78,7 +78,7 @@ def _twin_differences(case: Case) -> list[str]:
 
 
 def _fault_differences(expect: dict[str, Any], case: Case) -> list[str]:
-    ended = outcome_word(case)
+    ended = case.outcome.word
     found = []
     if expect.get("outcomes") and ended not in expect["outcomes"]:
         wanted = " or ".join(expect["outcomes"])
@@ -91,11 +91,3 @@ def _fault_differences(expect: dict[str, Any], case: Case) -> list[str]:
     seen["allocation_size"] = memory.size if memory else None
     wrong = [name for name in seen if name in expect and expect[name] != seen[name]]
     return found + [f"expected {name} {expect[name]}, found {seen[name]}" for name in wrong]
-
-
-def outcome_word(case: Case) -> str:
-    """How a program ended, as incidents spell it: "signal:SIGSEGV", "exit:1", "passed", "timeout"."""
-    ended = case.outcome
-    if ended.kind == "signal":
-        return f"signal:{ended.signal}"
-    return f"exit:{ended.exit_code}" if ended.kind == "exit" else ended.kind

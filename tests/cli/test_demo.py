@@ -126,7 +126,9 @@ def test_no_incidents(tmp_path: Path) -> None:
 def test_differences(folder: Path) -> None:
     incident = incidents.every(folder)["crash"]
     expect = {"cause": DIAGNOSIS.cause, "call": "clSetKernelArg", "kernel": "restore_q4_0", "argument": 1}
-    fitting = replace(incident, expect={**expect, "value": "0x48000", "allocation_size": 294912, "outcomes": ["signal:SIGSEGV"]})
+    fitting = replace(
+        incident, expect={**expect, "value": "0x48000", "allocation_size": 294912, "outcomes": ["signal:SIGSEGV"]}
+    )
     assert incidents.differences(fitting, FULL, False) == []
     other = replace(incident, expect={**expect, "kernel": "x", "allocation_size": 1, "outcomes": ["exit:1", "exit:2"]})
     assert incidents.differences(other, FULL, False) == [
@@ -136,7 +138,7 @@ def test_differences(folder: Path) -> None:
     ]
     assert incidents.differences(fitting, PASSED, True) == []
     assert len(incidents.differences(fitting, FULL, True)) == 3
-    assert incidents.outcome_word(replace(FULL, outcome=Outcome("timeout", ""))) == "timeout"
+    assert Outcome("timeout", "").word == "timeout"
 
 
 def test_the_incidents_of_the_source_tree() -> None:

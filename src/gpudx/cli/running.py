@@ -36,13 +36,20 @@ def run_and_tell(command: list[str], case_dir: Path, how: How, quiet: bool = Fal
 
 def _diagnose(run: RunResult, command: list[str], case_dir: Path) -> Case | None:
     try:
+        return analyse(run, command, case_dir)
+    except KeyboardInterrupt:
+        complain(UserError(f"The analysis was interrupted; the recording is kept in {case_dir}."))
+    return None
+
+
+def analyse(run: RunResult, command: list[str], case_dir: Path) -> Case | None:
+    """The case of a run; None, and a line on stderr, when the analysis could not be done."""
+    try:
         from gpudx.pipeline import diagnose_run
 
         return diagnose_run(run, command, case_dir)
     except UserError as error:
         complain(error)
-    except KeyboardInterrupt:
-        complain(UserError(f"The analysis was interrupted; the recording is kept in {case_dir}."))
     except Exception:
         # A bug of ours: the program's own exit status matters more than our traceback.
         complain(UserError(f"The analysis failed, which is a bug in gpudx: please report {_keep_traceback(case_dir)}."))

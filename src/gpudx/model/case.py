@@ -29,6 +29,13 @@ class Outcome:
     fault_address: str | None = None
     duration_s: float = 0.0
 
+    @property
+    def word(self) -> str:
+        """ "signal:SIGSEGV", "exit:1", "passed", "timeout"."""
+        if self.kind == "signal":
+            return f"signal:{self.signal}"
+        return f"exit:{self.exit_code}" if self.kind == "exit" else self.kind
+
 
 @dataclass(frozen=True)
 class Instrument:

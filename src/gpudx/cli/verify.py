@@ -1,0 +1,232 @@
+"""gpudx verify: is a fix a fix? Runs the program before and after a change until it can be told."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+import textwrap
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpudx.cli.speak import complain, say, write
+from gpudx.errors import UserError
+
+if TYPE_CHECKING:
+    from gpudx.diagnose.verified import Tally
+    from gpudx.model.verification import Condition, Judgement, Question, Trial, Verification
+    from gpudx.verification import Limits
+
+EXIT = {"a fix": 0, "another failure": 2, "cannot be told": 2}  # everything else: 1
+CANNOT_BE_TOLD = 2
+LINES_SHOWN = 5  # of the output of a failing run
+LINE_EVERY_S = 10.0  # where stderr is no terminal
+CONFIDENCES = (50.0, 99.9999)  # percent
+
+
+def command(
+    before: Annotated[str | None, typer.Option(metavar="CMD", help="Fails: the program without the change.")] = None,
+    after: Annotated[str | None, typer.Option(metavar="CMD", help="Should pass: the program with the change.")] = None,
+    revert: Annotated[
+        str | None, typer.Option(metavar="CMD", help="Should fail again: the change taken out of the new build.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(metavar="PERCENT", help="How sure to be.")] = 99,
+    runs: Annotated[int, typer.Option(min=1, metavar="N", help="At most so many runs of each command.")] = 1000,
+    at_least: Annotated[
+        int, typer.Option(min=1, metavar="N", help="At least so many, to leave less room for a rate that is left.")
+    ] = 1,
+    budget: Annotated[float, typer.Option(min=0.001, metavar="S", help="At most so many seconds in all.")] = 600,
+    timeout: Annotated[
+        float | None, typer.Option(min=0.001, metavar="S", help="A run that takes longer fails.")
+    ] = None,
+    case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="CASE", help="Go on with a verification that was stopped.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")] = False,
+) -> None:
+    """Say whether a fix is a fix: it must fail before, pass after, and fail again when reverted.
+
+    CMD is a command line in quotes, or a script; NAME=value may stand in front. The failure is known by its diagnosis
+    where there is one, else by how the program ends. Runs take turns until it can be told; Ctrl-C keeps what was learned.
+
+    Example: gpudx verify --before ./old --after ./new --revert ./new-undone
+
+    Exit status: 0 a fix; 1 a placebo, mitigates, or not shown to be the cause; 2 cannot be told, or another failure.
+    """
+    from gpudx.cli.cases import new_case
+    from gpudx.model.verification import Verification
+    from gpudx.verification import Limits, take_up
+
+    try:
+        limits = Limits(runs, budget)
+        if resume is not None:
+            place = resume.absolute()
+            _refuse_with_resume(before, after, revert, case)
+            ended = _verify(replace(take_up(place), judgement=None), place, limits, as_json)
+        else:
+            asked = _question({"before": before, "after": after, "revert": revert}, confidence, at_least, timeout)
+            _check_room(asked, runs)
+            with new_case(case, "verify") as place:
+                ended = _verify(Verification(asked), place, limits, as_json)
+    except UserError as error:
+        raise UserError(str(error), CANNOT_BE_TOLD) from None
+    raise typer.Exit(ended)
+
+
+def _refuse_with_resume(*given: object) -> None:
+    if any(one is not None for one in given):
+        raise UserError(
+            "--resume goes on with the commands of its case: leave --before, --after, --revert and --case out."
+        )
+
+
+def _question(texts: dict[Condition, str | None], confidence: float, at_least: int, timeout: float | None) -> Question:
+    from gpudx.lab import trials
+    from gpudx.model.verification import Question
+
+    if not texts["before"] or not texts["after"]:
+        raise UserError("Two commands are needed: --before CMD, which fails, and --after CMD, which should not.")
+    if not CONFIDENCES[0] <= confidence <= CONFIDENCES[1]:
+        raise UserError(f"--confidence {confidence:g} is none: give a number of percent from 50 to 99.9999.")
+    commands = {name: trials.words_of(text) for name, text in texts.items() if text}
+    if commands["before"] == commands["after"]:
+        raise UserError("--before and --after are the same command: give the program without and with the change.")
+    programs = {name: trials.identity(words) for name, words in commands.items()}
+    return Question(commands, os.getcwd(), confidence / 100, at_least, timeout, secrets.randbits(32), programs)
+
+
+def _check_room(asked: Question, runs: int) -> None:
+    from gpudx.diagnose.verified import Tally
+
+    needed = max(Tally(asked, ()).wins_needed, asked.at_least)
+    if runs < needed:
+        raise UserError(
+            f"--runs {runs} is too few: {needed} runs of each command are needed even if every run fails before."
+        )
+
+
+def _verify(state: Verification, place: Path, limits: Limits, as_json: bool) -> int:
+    """Run, tell, and give the exit status."""
+    from gpudx.cli.running import analyse
+    from gpudx.diagnose.verified import Tally
+    from gpudx.diagnose.verified_words import plan
+    from gpudx.lab.trials import Interrupted
+    from gpudx.verification import Verifier, Watcher
+
+    for line in [*plan(Tally(state.question, state.trials)), *_same_file(state.question)]:
+        say(line)
+    live = Live(place)
+    verifier = Verifier(state, place, limits, Watcher(analyse, live.waits, live.ran))
+    try:
+        ended = verifier.run().judgement
+    except (KeyboardInterrupt, Interrupted):
+        live.clear()
+        say(f"stopped; what was learned is kept: gpudx verify --resume {place}")
+        ended = None
+    except UserError as error:
+        live.clear()
+        complain(error)
+        say(f"what was learned is kept: gpudx verify --resume {place}")
+        ended = None
+    live.clear()
+    _tell(verifier.state, verifier.tally(), ended, place, as_json)
+    return EXIT.get(ended.answer, 1) if ended else CANNOT_BE_TOLD
+
+
+def _same_file(asked: Question) -> list[str]:
+    """A change that did not get into the program is an old story."""
+    from gpudx.lab.trials import split
+
+    first, second = (split(words)[1][0] for words in (asked.commands["before"], asked.commands["after"]))
+    same = first != second and asked.programs["before"] == asked.programs["after"] != ""
+    return ["Note: before and after start the same file, byte for byte; is the change in it?"] if same else []
+
+
+class Live:
+    """How it goes, on stderr: one line that changes on a terminal, now and then a line elsewhere."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._terminal = sys.stderr is not None and sys.stderr.isatty()
+        self._last = time.monotonic()
+        self._shown = ""
+
+    def waits(self, what: str, seen: Tally, seconds: float) -> None:
+        """Something is running."""
+        from gpudx.cli.running import page_of
+        from gpudx.lab.outcome import duration
+
+        left, needed = duration(max(0.0, seconds)), seen.wins_needed
+        lead = f"lead {min(seen.wins, needed)} of {needed}"
+        text = f"gpudx: {what}; at most {left} left; {lead}; failed: {_so_far(seen)}"
+        if self._terminal and text != self._shown:
+            self._shown = text
+            write("\r\x1b[K" + text[: page_of(2).width - 1])
+        elif not self._terminal and time.monotonic() - self._last >= LINE_EVERY_S:
+            self._last = time.monotonic()
+            write(text + "\n")
+
+    def ran(self, trial: Trial, earlier: Sequence[Trial]) -> None:
+        """The first failure of its kind is shown with what the program said last."""
+        from gpudx.lab.trials import tail
+        from gpudx.report.safe import clean
+
+        known = {(t.condition, t.names[0]) for t in earlier}
+        if not (trial.failed or trial.faults) or (trial.condition, trial.names[0]) in known:
+            return
+        self.clear()
+        say(f"{trial.condition}, round {trial.round}: {clean(trial.summary)}")
+        for line in tail(self._place / trial.folder, LINES_SHOWN):
+            write(f"  | {clean(line)}\n")
+
+    def clear(self) -> None:
+        """Take the changing line away."""
+        if self._terminal:
+            self._shown = ""
+            write("\r\x1b[K")
+
+
+def _so_far(seen: Tally) -> str:
+    counts = [seen.count(condition) for condition in seen.question.commands]
+    return ", ".join(f"{c.condition} {c.old + c.other}/{c.runs}" for c in counts)
+
+
+def _tell(state: Verification, seen: Tally, ended: Judgement | None, place: Path, as_json: bool) -> None:
+    from gpudx import casefile
+
+    if as_json:
+        print(json.dumps(casefile.encode(state), indent=1))
+        return
+    if ended:
+        print(f"gpudx: {ended.answer.upper()}")
+        _paragraph(ended.summary)
+        print()
+    _table(seen)
+    if ended:
+        print()
+        for line in ended.because:
+            _paragraph(line, "- ")
+    print(f"\ncase: {place}")
+
+
+def _paragraph(text: str, mark: str = "") -> None:
+    from gpudx.report.safe import clean
+
+    print(textwrap.fill(clean(text), 100, initial_indent=f"  {mark}", subsequent_indent="  " + " " * len(mark)))
+
+
+def _table(seen: Tally) -> None:
+    from gpudx.cli.show import write_table
+    from gpudx.diagnose.verified_words import span
+
+    counts = [seen.count(condition) for condition in seen.question.commands]
+    rows = [(c.condition, f"{c.old} of {c.runs}", f"{c.other} of {c.runs}", span(c)) for c in counts]
+    sure = f"rate of all failures, {100 * seen.question.confidence:g} % sure"
+    write_table(["condition", "failed", "failed otherwise", sure], rows, None)
