@@ -10,7 +10,7 @@ import contextlib
 import os
 import shutil
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
@@ -19,16 +19,16 @@ import numpy as np
 
 from gpudx import casefile, pipeline
 from gpudx.diagnose import identity
-from gpudx.diagnose.investigate import Interrupted, Result
+from gpudx.diagnose.investigate import Result
 from gpudx.errors import UserError
+from gpudx.lab import trials
 from gpudx.lab.experiments import PLAIN, Context, Seen, every, mitigations
 from gpudx.lab.how import How
 from gpudx.lab.recorded import TRACES, run_recorded
+from gpudx.lab.trials import OUTPUT, RUNS, Interrupted
 from gpudx.model import Case, Investigation, Trial
 from gpudx.trace import Trace, open_case
 
-RUNS = "runs"
-OUTPUT = "output.txt"
 FIRST_SHARE = 0.25  # of the budget: how long the first run may take when no --timeout is given
 PATIENCE = 10  # times the longest run so far: then a run hangs
 LEAST_PATIENCE_S = 10.0
@@ -139,9 +139,25 @@ class Laboratory:
         return Seen(threads, devices, frozenset(finding.id for finding in case.findings))
 
 
+def new(command: Sequence[str], confidence: float) -> Investigation:
+    """An investigation without runs."""
+    return Investigation(confidence, folder=os.getcwd(), program=trials.identity(command))
+
+
+def taken_up(state: Investigation, command: Sequence[str]) -> Investigation:
+    """An investigation that goes on: in the same place, and with the same program, or not at all."""
+    try:
+        os.chdir(state.folder)
+    except OSError as error:
+        raise UserError(f"{state.folder}, where the program is run, is not there ({error.strerror}).") from None
+    if trials.identity(command) != state.program:
+        raise UserError("The program was changed since, so its runs do not belong together: investigate it anew.")
+    return state
+
+
 def begun(case: Case, confidence: float) -> Investigation:
     """An investigation that goes on with a case of `gpudx run`: its run counts, if it was a plain one."""
-    state = Investigation(confidence)
+    state = new(case.command, confidence)
     if [seen.experiment for seen in case.observations] != [PLAIN]:
         return state
     trial = trial_of(case, PLAIN, "", state)
@@ -156,7 +172,7 @@ def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idl
     return Trial(
         experiment=experiment,
         outcome="not reached" if idle else identity.outcome(case, state.failure),
-        ending=identity.ending(case),
+        ending=case.outcome.word,
         seconds=case.outcome.duration_s,
         fingerprints=tuple(dict.fromkeys(finding.fingerprint for finding in case.findings)),
         shown=() if experiment == PLAIN else tuple(dict.fromkeys(entry.cause for entry in new)),

@@ -89,6 +89,13 @@ def test_a_cause_that_is_not_in_every_failing_run_is_partial() -> None:
     assert row.status == "likely" and "Partial" in row.reason and "signal:SIGABRT" in row.reason
 
 
+@pytest.mark.parametrize("quiet_from", range(6, 24))
+def test_a_machine_that_changes_confirms_nothing(quiet_from: int) -> None:
+    """Passes count for a change only if plain runs fail again after them."""
+    state = run(FakeLab({"recorded": 1.0, "turns": 1.0}, (suggests(SHARED),), quiet_from=quiet_from))
+    assert "confirmed" not in status(state).values(), status(state)
+
+
 def test_nothing_is_judged_from_one_run() -> None:
     lab = FakeLab({"recorded": 1.0, "turns": 0.0}, (suggests(SHARED),))
     for runs in range(1, 9):

@@ -89,25 +89,25 @@ def budget_seconds(text: str) -> float:
 def _begin(directory: Path, words: list[str], wanted: Wanted) -> Case:
     from gpudx.lab import program as programs
     from gpudx.lab.how import How
-    from gpudx.laboratory import open_laboratory
-    from gpudx.model import Investigation
+    from gpudx.laboratory import new, open_laboratory
 
     programs.find(words)
     how = How(timeout=wanted.timeout)
     lab = open_laboratory(directory, tuple(words), how, wanted.budget_s, wanted.only, wanted.without)
-    return _investigate(lab, Investigation(wanted.confidence), wanted)
+    return _investigate(lab, new(words, wanted.confidence), wanted)
 
 
 def _go_on(directory: Path, wanted: Wanted) -> Case:
     """The case of `gpudx run` counts as the first run; that of an investigation has all of its runs."""
     from gpudx import casefile
     from gpudx.lab.how import How
-    from gpudx.laboratory import begun, open_laboratory
+    from gpudx.laboratory import begun, open_laboratory, taken_up
 
     case = casefile.read(directory)
     how = How(timeout=wanted.timeout, extra_env=case.environment)
     lab = open_laboratory(directory, case.command, how, wanted.budget_s, wanted.only, wanted.without)
-    state = case.investigation or begun(case, wanted.confidence)
+    earlier = case.investigation
+    state = taken_up(earlier, case.command) if earlier else begun(case, wanted.confidence)
     lab.remember(state)
     return _investigate(lab, state, wanted)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpudx.diagnose.observed import PLAIN, Observed
 from gpudx.diagnose.suspects import Suspect
-from gpudx.diagnose.weigh import MOST_RUNS, REPEATS, TWICE, misses_needed, passes_needed
+from gpudx.diagnose.weigh import MOST_RUNS, REPEATS, TWICE, compare, misses_needed, passes_needed
 from gpudx.model import Expectation
 from gpudx.model.rates import Rate
 
@@ -54,6 +55,18 @@ def runs_wanted(seen: Observed, base: Rate, level: float) -> int:
     if rate.runs >= 2 * passes:  # neither gone nor often: not settled by more of it
         return len(seen.trials)
     return len(seen.trials) + failures - rate.failures
+
+
+def recheck(seen: Mapping[str, Observed], level: float) -> Plan | None:
+    """Plain runs after an experiment in which the failure went away: is it the program that changed, or the machine?"""
+    plain = seen[PLAIN]
+    for name, one in seen.items():
+        gone = name != PLAIN and not one.rate.failures and compare(plain.rate, one.rate, level) == "lower"
+        after = plain.after(one)
+        patience = math.ceil(2 * TWICE * plain.rate.runs / plain.rate.failures) if gone else 0
+        if gone and after.rate.failures < TWICE and len(after.trials) < patience:
+            return Plan(PLAIN, len(plain.trials) + TWICE - after.rate.failures)
+    return None
 
 
 def next_experiment(

@@ -8,14 +8,6 @@ from gpudx.model.diagnosis import OutcomeName
 FAILED = ("exit", "signal", "timeout")
 
 
-def ending(case: Case) -> str:
-    """How a program ended, in one word: "signal:SIGSEGV", "exit:1", "passed", "timeout"."""
-    ended = case.outcome
-    if ended.kind == "signal":
-        return f"signal:{ended.signal}"
-    return f"exit:{ended.exit_code}" if ended.kind == "exit" else ended.kind
-
-
 def faults(case: Case) -> tuple[str, ...]:
     """The fingerprints of the faults that a run's diagnosis holds."""
     told = [entry for entry in case.diagnosis if entry.status in ("confirmed", "likely")]
@@ -24,7 +16,7 @@ def faults(case: Case) -> tuple[str, ...]:
 
 def failure(case: Case) -> Failure | None:
     """What a run failed of; None when it passed."""
-    return Failure(ending(case), case.outcome.summary, faults(case)) if case.outcome.kind in FAILED else None
+    return Failure(case.outcome.word, case.outcome.summary, faults(case)) if case.outcome.kind in FAILED else None
 
 
 def outcome(case: Case, wanted: Failure | None) -> OutcomeName:
@@ -48,4 +40,4 @@ def _same(case: Case, wanted: Failure) -> bool:
     mine = set(faults(case))
     if mine and wanted.fingerprints:
         return bool(mine & set(wanted.fingerprints))
-    return ending(case) == wanted.ending
+    return case.outcome.word == wanted.ending

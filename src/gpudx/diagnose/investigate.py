@@ -10,20 +10,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from gpudx.diagnose.choice import MOST_PLAIN, PARTLY, Plan, next_experiment, plain_runs
+from gpudx.diagnose.choice import MOST_PLAIN, PARTLY, Plan, next_experiment, plain_runs, recheck
 from gpudx.diagnose.observed import PLAIN, Observed, observed
 from gpudx.diagnose.suspects import Suspect, suspects
 from gpudx.diagnose.verdicts import judge
 from gpudx.diagnose.weigh import TWICE
+from gpudx.lab.trials import Interrupted
 from gpudx.model import Diagnosis, Failure, Investigation, Row, Stop, Trial
 from gpudx.words import plural
 
 CONFIDENCE = 0.99
 PLAIN_SHARE = 0.5  # of the budget that may go into plain runs, once it has failed twice
-
-
-class Interrupted(Exception):
-    """The user ended a run; it does not count."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +88,7 @@ def investigate(
         tell(plan, seen.get(plan.experiment, Observed(plan.experiment)), limits.budget_s - lab.elapsed())
         try:
             state = _with(state, lab.run(plan.experiment, state))
-        except Interrupted:
+        except (Interrupted, KeyboardInterrupt):  # in the program, or in the analysis of its run
             return _ended(state, "interrupted")
         made += 1
         keep(state)
@@ -128,6 +125,9 @@ def next_plan(state: Investigation, seen: Mapping[str, Observed], lab: Lab, limi
         return Plan(PLAIN, wanted)
     if state.failure is None or seen[PLAIN].rate.failures < TWICE:
         return None
+    again = recheck(seen, level(state, lab))
+    if again:
+        return again
     least = PARTLY / 2 if any(row.status == "confirmed" for row in state.table) else 0.0
     return next_experiment(_standing(state, lab), seen, lab.costs, level(state, lab), least)
 

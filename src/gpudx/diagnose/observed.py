@@ -21,6 +21,7 @@ class Observed:
 
     experiment: str
     trials: tuple[Trial, ...] = ()
+    places: tuple[int, ...] = ()  # of these among all runs
 
     @cached_property
     def rate(self) -> Rate:
@@ -35,6 +36,12 @@ class Observed:
     def silent(self) -> Counter[str]:
         """Runs that say nothing of the rate, by what they were."""
         return Counter({name: count for name, count in self.counts.items() if name not in SAYS})
+
+    def after(self, other: Observed) -> Observed:
+        """The runs that were made after the last one of another experiment."""
+        last = other.places[-1] if other.places else -1
+        late = [(place, trial) for place, trial in zip(self.places, self.trials, strict=True) if place > last]
+        return Observed(self.experiment, tuple(trial for _, trial in late), tuple(place for place, _ in late))
 
     def showed(self, causes: Iterable[str]) -> int:
         """In how many runs the instrument named one of these causes."""
@@ -70,10 +77,10 @@ def interval(rate: Rate) -> Interval:
 
 def observed(trials: Sequence[Trial]) -> dict[str, Observed]:
     """By experiment, in the order in which they were first run; the plain runs are always there."""
-    groups: dict[str, list[Trial]] = {PLAIN: []}
-    for trial in trials:
-        groups.setdefault(trial.experiment, []).append(trial)
-    return {name: Observed(name, tuple(group)) for name, group in groups.items()}
+    groups: dict[str, list[int]] = {PLAIN: []}
+    for place, trial in enumerate(trials):
+        groups.setdefault(trial.experiment, []).append(place)
+    return {name: Observed(name, tuple(trials[at] for at in places), tuple(places)) for name, places in groups.items()}
 
 
 def observation(one: Observed) -> Observation:

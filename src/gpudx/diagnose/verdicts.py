@@ -30,8 +30,7 @@ def judge(
     level: float,
 ) -> tuple[Row, ...]:
     """The table: a row for each suspect, in their order."""
-    base = seen[PLAIN].rate
-    cells = [tuple(weigh(one, seen[name], base, level) for name in seen if name != PLAIN) for one in accused]
+    cells = [tuple(weigh(one, seen[name], seen[PLAIN], level) for name in seen if name != PLAIN) for one in accused]
     failed = [_failed(one, own, runnable) for one, own in zip(accused, cells, strict=True)]
     standing = [one for one, cell in zip(accused, failed, strict=True) if cell is None]
     rows = []

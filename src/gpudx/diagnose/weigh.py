@@ -1,7 +1,8 @@
 """What an observation says about a prediction: for it, against it, or nothing, at a stated level.
 
     stays        against it: fewer failures than without the change. For it: the failure came again, as often as can be told
-    gone         for it: no failure, in enough runs to mean it. Against it: the failure came REPEATS times
+    gone         for it: no failure, in enough runs to mean it, and afterwards plain runs fail again: else the machine may have
+                 changed, and not the program. Against it: the failure came REPEATS times
     rarer, more often   for or against it: the rates differ
     shown        for it: the instrument named the fault. Against it: the failure came, everything was watched, and the instrument
                  named nothing, in so many runs that one which names it in SHOWN_AT_LEAST of them would have
@@ -32,9 +33,9 @@ MOST_RUNS = 400  # of one experiment; a rarer failure is not settled by running
 compare = cache(changed)
 
 
-def weigh(suspect: Suspect, seen: Observed, base: Rate, level: float) -> Cell:
+def weigh(suspect: Suspect, seen: Observed, plain: Observed, level: float) -> Cell:
     """One place of the table."""
-    expects = suspect.expects(seen.experiment)
+    expects, base = suspect.expects(seen.experiment), plain.rate
     change = compare(base, seen.rate, level) if seen.rate.runs >= TWICE and base.runs >= TWICE else "unsettled"
     if expects == "shown":
         weight, why = _shown(suspect, seen, level)
@@ -42,6 +43,8 @@ def weigh(suspect: Suspect, seen: Observed, base: Rate, level: float) -> Cell:
         weight, why = "nothing", "it forbids nothing here"
     else:
         weight, why = _rated(expects, seen.rate, change)
+    if expects == "gone" and weight == "for" and plain.after(seen).rate.failures < TWICE:
+        weight, why = "nothing", "plain runs have not failed again since"
     return Cell(seen.experiment, expects, seen.text, weight, why)
 
 

@@ -79,3 +79,5 @@ class Investigation:
     reason: str = ""
     table: tuple[Row, ...] = ()
     not_run: tuple[tuple[str, str], ...] = ()  # experiments that cannot be run here, and why
+    folder: str = ""  # where the program is run
+    program: str = ""  # sha256 of the file that is started
