@@ -7,9 +7,11 @@ ended like an earlier one of the same experiment are not kept.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shutil
 import time
+import traceback
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,7 +21,7 @@ import numpy as np
 
 from gpudx import casefile, pipeline
 from gpudx.diagnose import identity
-from gpudx.diagnose.investigate import Result
+from gpudx.diagnose.investigate import OutOfTime, Result
 from gpudx.errors import UserError
 from gpudx.lab import trials
 from gpudx.lab.experiments import PLAIN, Context, Seen, every, mitigations
@@ -29,9 +31,10 @@ from gpudx.lab.trials import OUTPUT, RUNS, Interrupted
 from gpudx.model import Case, Investigation, Trial
 from gpudx.trace import Trace, open_case
 
-FIRST_SHARE = 0.25  # of the budget: how long the first run may take when no --timeout is given
+BUG = "gpudx-error.txt"
 PATIENCE = 10  # times the longest run so far: then a run hangs
 LEAST_PATIENCE_S = 10.0
+SHORTEST_S = 0.001
 
 
 @dataclass
@@ -86,13 +89,17 @@ class Laboratory:
         began = time.monotonic()
         try:
             case, trial = self._run(experiment, state, name)
-        except UserError as error:
+        except (OutOfTime, Interrupted):
+            raise
+        except Exception as error:
             if number == 1:
                 raise
-            return Result(Trial(experiment, "tool missing", "", time.monotonic() - began, folder=name, note=str(error)))
+            note = _why_lost(error, self.folder / name)
+            return Result(Trial(experiment, "tool missing", "", time.monotonic() - began, folder=name, note=note))
         if any((t.experiment, t.outcome) == (experiment, trial.outcome) for t in state.trials):
             shutil.rmtree(self.folder / name / TRACES, ignore_errors=True)
-        self.longest = max(self.longest, case.outcome.duration_s)
+        if case.outcome.kind != "timeout":
+            self.longest = max(self.longest, case.outcome.duration_s)
         trial = replace(trial, seconds=time.monotonic() - began)
         return Result(trial, case.diagnosis, identity.failure(case))
 
@@ -106,23 +113,30 @@ class Laboratory:
             run = run_recorded(words, folder, how)
         if run.interrupted:
             raise Interrupted
+        if run.timed_out and how.timeout != self._patience():
+            raise OutOfTime
         case = pipeline.diagnose_run(run, words, folder)
         seen = self.learn(case, folder, experiment == PLAIN)
         return case, trial_of(
             case, experiment, name, state, getattr(module, "without_effect", _works)(self.context, seen)
         )
 
+    def _patience(self) -> float:
+        """After so many seconds a run hangs. Before a run has ended by itself, only the user can say."""
+        given = self.context.how.timeout
+        return given or (max(LEAST_PATIENCE_S, PATIENCE * self.longest) if self.longest else math.inf)
+
     def _timeout(self) -> float:
-        if self.context.how.timeout is not None:
-            return self.context.how.timeout
-        return max(LEAST_PATIENCE_S, PATIENCE * self.longest if self.longest else FIRST_SHARE * self.budget_s)
+        """A run that only the budget ends is neither a pass nor a failure."""
+        return min(self._patience(), max(SHORTEST_S, self.budget_s - self.elapsed()))
 
     def remember(self, state: Investigation) -> None:
         """Learn again from the plain runs of an earlier call."""
         for trial in state.trials:
             if trial.experiment == PLAIN and trial.outcome in ("reproduced", "passed"):
                 case = casefile.read(self.folder / trial.folder)
-                self.longest = max(self.longest, case.outcome.duration_s)
+                if case.outcome.kind != "timeout":
+                    self.longest = max(self.longest, case.outcome.duration_s)
                 self.learn(case, self.folder / trial.folder, True)
 
     def learn(self, case: Case, folder: Path, plain: bool) -> Seen:
@@ -211,6 +225,15 @@ def _traces(folder: Path) -> list[Trace]:
     with contextlib.suppress(UserError, OSError):
         return open_case(folder)
     return []
+
+
+def _why_lost(error: Exception, folder: Path) -> str:
+    """Why a run says nothing; a bug of ours is kept for a report."""
+    if isinstance(error, UserError):
+        return str(error).rstrip(".")
+    with contextlib.suppress(OSError):
+        (folder / BUG).write_text(traceback.format_exc())
+    return f"the analysis failed, which is a bug in gpudx: please report {folder / BUG}"
 
 
 def _command(context: Context) -> tuple[str, ...]:

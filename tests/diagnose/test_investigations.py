@@ -134,6 +134,17 @@ def test_a_case_of_gpudx_run_is_the_first_run(opencl: OpenCL, tmp_path: Path) ->
     assert [trial["folder"] for trial in trials] == ["", "runs/002-recorded", "runs/003-recorded"]
 
 
+def test_a_run_that_only_the_budget_ends_is_not_counted(opencl: OpenCL, tmp_path: Path) -> None:
+    process = start(opencl, "--budget", "1s", "--case", tmp_path / "case", "--", "sleep", "30")
+    assert "--timeout S if it hangs" in process.communicate(timeout=60)[1] and process.returncode == 2
+
+
+def test_a_hang_is_a_failure_when_asked_for(opencl: OpenCL, tmp_path: Path) -> None:
+    case, said, code = investigate(opencl, tmp_path / "case", "--timeout", "0.3", "--", "sleep", "30")
+    assert code == 1 and case["investigation"]["stopped"] == "nothing to investigate", said
+    assert case["observations"][0]["reproduced"] == 6 and case["investigation"]["failure"]["ending"] == "timeout"
+
+
 def test_words_that_make_no_sense(opencl: OpenCL, tmp_path: Path) -> None:
     for words, says in (
         (["--budget", "soon", "--", "true"], "give for example 90s"),

@@ -124,8 +124,10 @@ def _investigate(lab: Laboratory, state: Investigation, wanted: Wanted) -> Case:
     say(f"investigating; the case, with what the program prints, is {lab.folder}")
     state = investigate(state, lab, Limits(wanted.budget_s, wanted.runs), keep, _progress)
     _clear_line()
-    if not state.trials:
+    if not state.trials and state.stopped == "interrupted":
         raise UserError("It was interrupted in its first run: nothing is known yet.", INTERRUPTED)
+    if not state.trials:
+        raise UserError("The program did not end within the budget: give a larger one, or --timeout S if it hangs.")
     keep(state)
     return casefile.read(lab.folder)
 

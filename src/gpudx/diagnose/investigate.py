@@ -23,6 +23,10 @@ CONFIDENCE = 0.99
 PLAIN_SHARE = 0.5  # of the budget that may go into plain runs, once it has failed twice
 
 
+class OutOfTime(Exception):
+    """Only the budget ended a run; it does not count."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """When to stop, whatever is known by then. Both are for one call."""
@@ -62,7 +66,7 @@ class Lab(Protocol):
         """The others, and why they cannot be run."""
 
     def run(self, experiment: str, state: Investigation) -> Result:
-        """One run. Interrupted when the user ended it."""
+        """One run. Interrupted when the user ended it, OutOfTime when the budget did."""
 
     def elapsed(self) -> float:
         """Seconds since this call began."""
@@ -90,6 +94,8 @@ def investigate(
             state = _with(state, lab.run(plan.experiment, state))
         except (Interrupted, KeyboardInterrupt):  # in the program, or in the analysis of its run
             return _ended(state, "interrupted")
+        except OutOfTime:
+            return _ended(state, "budget used up")
         made += 1
         keep(state)
 

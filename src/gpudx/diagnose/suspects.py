@@ -16,15 +16,21 @@ from gpudx.model import Diagnosis, Expectation, Investigation, Status
 
 @dataclass(frozen=True)
 class Suspect:
-    """A cause that is put to the test. `entry` is the diagnosis that named it; a rival has none."""
+    """A cause that is put to the test. `entry` is the diagnosis that named it; a rival has none.
+
+    `late`: only an experiment named it. One such run is not enough to call it the cause of the plain runs' failure.
+    """
 
     cause: Cause
     entry: Diagnosis | None = None
+    late: bool = False
 
     @property
     def prior(self) -> Status:
         """How it stands without any experiment."""
-        return self.entry.status if self.entry else "inconclusive"
+        if self.entry is None:
+            return "inconclusive"
+        return "likely" if self.late and self.entry.status == "confirmed" else self.entry.status
 
     def expects(self, experiment: str) -> Expectation:
         found = self.cause.predictions.get(experiment)
@@ -44,7 +50,7 @@ def suspects(state: Investigation, threads: int, launches: int) -> tuple[Suspect
     for entry in (*state.before, *state.found):
         cause = every_cause().get(entry.cause)
         if cause is not None and cause.kind is not WHERE and cause.id not in named:
-            named[cause.id] = Suspect(cause, entry)
+            named[cause.id] = Suspect(cause, entry, entry not in state.before)
     kinds = {suspect.cause.kind.name for suspect in named.values()}
     return (*named.values(), *_rivals(kinds, threads, launches))
 
