@@ -131,8 +131,8 @@ struct gdx_block_table {
     _Atomic uint32_t notes;
 };
 
-enum { APIS = 4 };
-static struct gdx_fences *_Atomic every[APIS];
+enum { TABLES = 8 };
+static struct gdx_fences *_Atomic every[TABLES];
 
 static struct gdx_block_table *table_of(struct gdx_fences *fences)
 {
@@ -157,14 +157,14 @@ static size_t size_of(const struct gdx_fences *fences)
 
 static void wipe(void)
 {
-    for (int i = 0; i < APIS && atomic_load(&every[i]); i++)
+    for (int i = 0; i < TABLES && atomic_load(&every[i]); i++)
         memset(table_of(every[i]), 0, size_of(every[i]));
 }
 
 static void enter(struct gdx_fences *fences)
 {
     struct gdx_fences *none = NULL;
-    for (int i = 0; i < APIS && !atomic_compare_exchange_strong(&every[i], &none, fences); i++)
+    for (int i = 0; i < TABLES && !atomic_compare_exchange_strong(&every[i], &none, fences); i++)
         none = NULL;
 }
 
@@ -607,7 +607,7 @@ void gdx_fence_count(struct gdx_fences *fences, enum gdx_fence_count what)
 /* Not in a forked child that has no fences of its own: it would get a trace for this alone. */
 __attribute__((destructor)) static void leave(void)
 {
-    for (int i = 0; i < APIS && atomic_load(&every[i]); i++) {
+    for (int i = 0; i < TABLES && atomic_load(&every[i]); i++) {
         struct gdx_block_table *t = table_of(every[i]);
         uint64_t any = 0;
         for (int c = 0; c < GDX_COUNTS; c++)

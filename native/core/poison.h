@@ -1,7 +1,7 @@
 /* Fresh memory holds a pattern (gpudx run --poison, GPUDX_POISON), so that a read of what nobody wrote is seen, and is the
  * same in every run. Who fills the memory is the API's business; what with, and what is noted of it, is here.
  *
- *   cb    bytes 0xCB: no value of any type that programs use often (float -26711446, int -875836469)
+ *   cb    bytes 0xCB: no value of any type that programs use often (float -26711958, int -875836469)
  *   nan   words 0x7FFF: not a number as float8 (both kinds), float16, bfloat16, float and double, all of them quiet; as
  *         integers near the largest of 16, 32 and 64 bits, so that an index leaves its array. */
 #pragma once

@@ -124,6 +124,7 @@ void gdx_cu_adopt(const struct gdx_object *driver)
     }
     store(&gdx_cu_driver, fresh);
     gdx_cu_fence_table(fresh);
+    gdx_cu_poison_table(fresh);
     store(&gdx_cu_next, fresh);
     atomic_store_explicit(&adopted, (uintptr_t)driver->dynamic, memory_order_release);
 }

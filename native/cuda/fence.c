@@ -1,5 +1,6 @@
 /* Fenced blocks: made with the driver's virtual memory management (CUDA driver API reference, "Virtual Memory
- * Management"), one mapping each, in the middle of a reservation that is one granule longer at both ends.
+ * Management"), one mapping each, in the middle of a reservation that is one granule longer at both ends. Where the driver has
+ * no such thing, or by choice (--fence=red), they are the driver's own, with a red zone behind each.
  *
  * Whatever stands in the way of a fence, the program's allocation goes to the driver as it came, and is counted: so a
  * failing allocation fails with the driver's own status. */
@@ -26,8 +27,8 @@ struct gdx_fences gdx_cu_fences = { .blocks_most = 1 << 18, .ranges_most = 1 << 
 /* Why there is no fence. */
 static const char managed[] = "managed memory", captured[] = "made while a stream was captured",
     no_memory[] = "not enough device memory", no_addresses[] = "no addresses",
-    unsupported[] = "a device without virtual memory management", unknown_pool[] = "a pool or stream of somebody else's",
-    refused[] = "the driver refused a part of the fence";
+    unsupported[] = "a device without memory pools", unknown_pool[] = "a pool or stream of somebody else's",
+    refused[] = "the driver refused a part of the fence", ordered_red[] = "in the order of a stream, where only red zones are";
 
 /* What fences cost in device memory, in bytes. */
 static _Atomic uint64_t slack_in_use;
@@ -50,6 +51,14 @@ static CUmemAllocationProp properties_of(CUdevice device)
                                   .rdma = (unsigned char)atomic_load(&devices[device].rdma) };
 }
 
+/* Drivers before CUDA 10.2 have no virtual memory management. */
+static bool has_mappings(void)
+{
+    return gdx_cu_driver.cuMemAddressReserve && gdx_cu_driver.cuMemAddressFree && gdx_cu_driver.cuMemCreate
+        && gdx_cu_driver.cuMemRelease && gdx_cu_driver.cuMemMap && gdx_cu_driver.cuMemUnmap && gdx_cu_driver.cuMemSetAccess
+        && gdx_cu_driver.cuMemGetAllocationGranularity;
+}
+
 /* Memory of cuMemAlloc can be reached by other devices on the bus; ours is to be no different where that is possible. */
 static void ask(CUdevice device, struct about *about)
 {
@@ -57,7 +66,7 @@ static void ask(CUdevice device, struct about *about)
     about->rdma = attribute(device, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED) != 0;
     about->pools = attribute(device, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) != 0;
     CUmemAllocationProp properties = properties_of(device);
-    if (attribute(device, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED)
+    if (has_mappings() && attribute(device, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED)
         && gdx_cu_driver.cuMemGetAllocationGranularity(&granule, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM)
                == CUDA_SUCCESS
         && gdx_cu_driver.cuDeviceTotalMem_v2(&memory, device) == CUDA_SUCCESS) {
@@ -70,7 +79,7 @@ static void ask(CUdevice device, struct about *about)
 /* NULL: no fences on this device. Two threads that ask at once get the same answers. */
 static const struct about *about(CUdevice device)
 {
-    if (device < 0 || device >= DEVICES)
+    if (device < 0 || device >= DEVICES || gdx_fence_edge() == GDX_EDGE_RED)
         return NULL;
     if (!atomic_load(&devices[device].known))
         ask(device, &devices[device]);
@@ -107,6 +116,8 @@ bool gdx_cu_grant(const struct gdx_block *block, uint64_t others)
 {
     CUmemAccessDesc access[DEVICES + 1];
     size_t count = 0;
+    if (block->flags & GDX_BLOCK_RED)
+        return true;  /* the driver's own */
     for (int i = 0; i < DEVICES; i++)
         if (i == block->device || others >> i & 1)
             access[count++] = (CUmemAccessDesc){ { CU_MEM_LOCATION_TYPE_DEVICE, i }, CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
@@ -174,6 +185,24 @@ static void return_slack(const struct gdx_block *block)
     atomic_fetch_sub(&slack_in_use, block->mapped - block->bytes);
 }
 
+/* Nothing is reserved, and no slack counted: a zone is small. */
+static const char *allocate_red(CUdeviceptr *result, size_t bytes, struct gdx_block block)
+{
+    CUdeviceptr made;
+    if (!bytes || bytes > SIZE_MAX - GDX_RED_ZONE)
+        return refused;
+    if (gdx_cu_driver.cuMemAlloc_v2(&made, bytes + GDX_RED_ZONE) != CUDA_SUCCESS)
+        return no_memory;
+    gdx_red_place(&block, made, bytes);
+    if (gdx_cu_canary_fill(&block) != CUDA_SUCCESS || !gdx_block_add(&gdx_cu_fences, &block)) {
+        gdx_cu_driver.cuMemFree_v2(made);
+        return refused;
+    }
+    *result = made;
+    gdx_fence_note(&block, made, GDX_BLOCK_MADE);
+    return NULL;
+}
+
 /* NULL: done. Else the reason why the driver is to be called as it would have been. */
 static const char *allocate(CUdeviceptr *result, size_t bytes, CUdevice device, uint16_t flags)
 {
@@ -184,9 +213,9 @@ static const char *allocate(CUdeviceptr *result, size_t bytes, CUdevice device, 
     if (atomic_load(&gdx_cu_captures) > 0)
         return captured;  /* ours are not among the calls that a capture allows */
     const struct about *known = about(device);
-    if (!known)
-        return unsupported;
     struct gdx_block block = { .device = device, .owner = GDX_CU_WORD(context), .flags = flags };
+    if (!known)
+        return allocate_red(result, bytes, block);
     if (!gdx_fence_place(&block, bytes, align, known->granule, known->granule))
         return refused;
     if (!take_slack(&block, known))
@@ -210,9 +239,17 @@ static CUresult unfenced(const char *why, CUresult status, const CUdeviceptr *re
 
 /* ---- unmaking ---- */
 
+static CUresult unmake_red(const struct gdx_block *block)
+{
+    gdx_fence_note(block, block->address, GDX_BLOCK_GIVEN_BACK);  /* before anybody can be given the address again */
+    return gdx_cu_driver.cuMemFree_v2(block->address);
+}
+
 /* No work may use the block any more. */
 static CUresult unmake(const struct gdx_block *block)
 {
+    if (block->flags & GDX_BLOCK_RED)
+        return unmake_red(block);
     CUresult status = gdx_cu_driver.cuMemUnmap(block->mapping, block->mapped);
     if (status != CUDA_SUCCESS)
         return status;
@@ -248,7 +285,10 @@ void gdx_cu_end_blocks(CUcontext context)
     struct gdx_block block;
     gdx_cu_canary_forget(context);
     while (gdx_block_take_any(&gdx_cu_fences, GDX_CU_WORD(context), &block))
-        unmake(&block);
+        if (block.flags & GDX_BLOCK_RED)
+            gdx_fence_note(&block, block.address, GDX_BLOCK_GIVEN_BACK);  /* gone with its context */
+        else
+            unmake(&block);
 }
 
 /* CUDA C++ Programming Guide, "Implicit Synchronization": a free of device memory waits for the device. So does this. */
@@ -269,7 +309,7 @@ static CUresult free_waiting(struct gdx_block *block)
 
 /* A free in the order of a stream does not wait in the driver; here it does, so that a use after it is a fault. Not for
  * ever: the stream may itself be waiting for what the program does next. */
-static CUresult wait_for(CUstream queue)
+CUresult gdx_cu_wait_some(CUstream queue)
 {
     const struct timespec pause = { .tv_nsec = 20000 };
     uint64_t until = gdx_clock_ns(CLOCK_MONOTONIC) + PATIENCE_MS * 1000000ull;
@@ -283,7 +323,7 @@ static CUresult wait_for(CUstream queue)
 
 static CUresult free_ordered(struct gdx_block *block, CUstream queue)
 {
-    CUresult status = wait_for(queue);
+    CUresult status = gdx_cu_wait_some(queue);
     if (status == CUDA_ERROR_NOT_READY)
         return unmake_later(block);
     struct gdx_cu_visit visit = gdx_cu_visit((CUcontext)(uintptr_t)block->owner);
@@ -352,7 +392,9 @@ static const char *allocate_ordered(CUdeviceptr *result, size_t bytes, CUdevice 
     if (device < 0 || !is_here(queue))
         return unknown_pool;
     const struct about *known = about(device);
-    return known && known->pools ? allocate(result, bytes, device, GDX_BLOCK_ORDERED) : unsupported;
+    if (!known)
+        return ordered_red;
+    return known->pools ? allocate(result, bytes, device, GDX_BLOCK_ORDERED) : unsupported;
 }
 
 #define ALLOC_ASYNC(name)                                                                                               \
@@ -391,6 +433,15 @@ static CUresult fenced_cuMemFree_v2(CUdeviceptr address)
     return or_keep(&block, free_waiting(&block));
 }
 
+/* A free that fits the memory's making goes elsewhere; should the driver take another, the red zone is gone with it. */
+static CUresult freed_otherwise(CUdeviceptr address, CUresult status)
+{
+    struct gdx_block block;
+    if (status == CUDA_SUCCESS && address && gdx_block_take(&gdx_cu_fences, address, GDX_BLOCK_RED, &block) == GDX_TAKEN)
+        gdx_fence_note(&block, address, GDX_BLOCK_GIVEN_BACK);
+    return status;
+}
+
 static CUresult free_async(CUdeviceptr address, CUstream queue, bool own_thread, CUresult (*real)(CUdeviceptr, CUstream))
 {
     struct gdx_block block;
@@ -398,7 +449,7 @@ static CUresult free_async(CUdeviceptr address, CUstream queue, bool own_thread,
     bool ours = address && !(capturing && gdx_cu_is_captured(queue, own_thread));
     enum gdx_taken taken = ours ? gdx_block_take(&gdx_cu_fences, address, GDX_BLOCK_ORDERED, &block) : GDX_NOT_THERE;
     if (taken == GDX_NOT_THERE)
-        return real(address, queue);
+        return freed_otherwise(address, real(address, queue));
     if (taken == GDX_LEFT_DEAD)
         return CUDA_SUCCESS;
     if (capturing)
@@ -425,13 +476,10 @@ static const struct gdx_cu_stand_in own[] = {
     STAND_IN(cuMemFreeAsync), STAND_IN(cuMemFreeAsync_ptsz), STAND_IN(cuMemAllocManaged), { -1, NULL },
 };
 
-/* Drivers before CUDA 10.2 have no virtual memory management. */
-static bool can_fence(void *const *functions)
+static bool can_look(void *const *functions)
 {
     static const int needed[] = {
-        GDX_CU_cuMemAddressReserve, GDX_CU_cuMemAddressFree, GDX_CU_cuMemCreate, GDX_CU_cuMemRelease, GDX_CU_cuMemMap,
-        GDX_CU_cuMemUnmap, GDX_CU_cuMemSetAccess, GDX_CU_cuMemGetAllocationGranularity, GDX_CU_cuMemAlloc_v2,
-        GDX_CU_cuMemFree_v2, GDX_CU_cuCtxGetCurrent, GDX_CU_cuCtxGetDevice, GDX_CU_cuCtxPushCurrent_v2,
+        GDX_CU_cuMemAlloc_v2, GDX_CU_cuMemFree_v2, GDX_CU_cuCtxGetCurrent, GDX_CU_cuCtxGetDevice, GDX_CU_cuCtxPushCurrent_v2,
         GDX_CU_cuCtxPopCurrent_v2, GDX_CU_cuCtxSynchronize, GDX_CU_cuDeviceGetAttribute, GDX_CU_cuDeviceTotalMem_v2,
         GDX_CU_cuStreamCreate, GDX_CU_cuStreamDestroy_v2, GDX_CU_cuStreamQuery, GDX_CU_cuStreamSynchronize,
         GDX_CU_cuMemcpyHtoDAsync_v2, GDX_CU_cuMemcpyDtoHAsync_v2,
@@ -442,7 +490,7 @@ static bool can_fence(void *const *functions)
     return true;
 }
 
-static void put(void **functions, const struct gdx_cu_stand_in *list)
+void gdx_cu_put(void **functions, const struct gdx_cu_stand_in *list)
 {
     for (; list->number >= 0; list++)
         if (functions[list->number])
@@ -451,11 +499,11 @@ static void put(void **functions, const struct gdx_cu_stand_in *list)
 
 void gdx_cu_fence_table(void **functions)
 {
-    if (!gdx_fence_edge() || !can_fence(functions))
+    if (!gdx_fence_edge() || !can_look(functions))
         return;
-    put(functions, own);
-    put(functions, gdx_cu_around);
-    put(functions, gdx_cu_looking);
+    gdx_cu_put(functions, own);
+    gdx_cu_put(functions, gdx_cu_around);
+    gdx_cu_put(functions, gdx_cu_looking);
 }
 
 void gdx_cu_fence_forget(void)

@@ -9,13 +9,18 @@
 #include "core/fence.h"
 #include "cuda/hooks.h"
 
+struct gdx_cu_stand_in { int number; void *function; };
+
 /* Puts our functions into a table of the driver's, if fences were asked for and this driver can make them. */
 void gdx_cu_fence_table(void **functions);
+void gdx_cu_put(void **functions, const struct gdx_cu_stand_in *list);  /* in the place of those that the driver has */
 void gdx_cu_fence_forget(void);                      /* another driver: all that is known was about the old one */
+
+/* poison.c: the same for memory that is filled; after the fences, whose memory it fills, too. */
+void gdx_cu_poison_table(void **functions);
 
 /* ---- fence_around.c ---- */
 
-struct gdx_cu_stand_in { int number; void *function; };
 extern const struct gdx_cu_stand_in gdx_cu_around[];     /* ends with number -1 */
 extern const struct gdx_cu_stand_in gdx_cu_looking[];    /* fence_canary.c; likewise */
 
@@ -30,6 +35,9 @@ bool gdx_cu_grant(const struct gdx_block *block, uint64_t devices);  /* may thes
 void gdx_cu_end_blocks(CUcontext context);               /* the context is gone, and with it its memory */
 void gdx_cu_end_dead(CUcontext context);                 /* all its work is done: blocks that waited for that can go */
 
+/* Waits for a stream, but no longer than 2 s: not ready then. */
+CUresult gdx_cu_wait_some(CUstream queue);
+
 /* Makes `context` current until gdx_cu_leave. */
 struct gdx_cu_visit { CUresult status; bool pushed; };
 struct gdx_cu_visit gdx_cu_visit(CUcontext context);
@@ -37,6 +45,7 @@ void gdx_cu_leave(struct gdx_cu_visit visit);
 
 /* ---- fence_canary.c: in the current context, which is the block's ---- */
 
+CUstream gdx_cu_own_stream(CUcontext context);           /* for work of ours, apart from the program's; NULL: none */
 CUresult gdx_cu_canary_fill(struct gdx_block *block);
 CUresult gdx_cu_canary_check(struct gdx_block *block);   /* also waits for our own work with the block */
 void gdx_cu_canary_forget(CUcontext context);            /* NULL: every context */

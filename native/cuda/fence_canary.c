@@ -37,7 +37,7 @@ static CUstream known_stream(CUcontext context, CUstream fresh)
     return found;
 }
 
-static CUstream stream_of(CUcontext context)
+CUstream gdx_cu_own_stream(CUcontext context)
 {
     CUstream found = known_stream(context, NULL), fresh;
     if (found || gdx_cu_driver.cuStreamCreate(&fresh, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
@@ -78,7 +78,7 @@ static CUresult fill(const struct gdx_block *block, enum gdx_side side, CUstream
 /* Not waited for: the slack is not the program's, and whoever looks at it later comes behind this in our stream. */
 CUresult gdx_cu_canary_fill(struct gdx_block *block)
 {
-    CUstream stream = stream_of((CUcontext)(uintptr_t)block->owner);
+    CUstream stream = gdx_cu_own_stream((CUcontext)(uintptr_t)block->owner);
     if (!stream)
         return CUDA_ERROR_INVALID_CONTEXT;
     block->clean = gdx_ticks();
@@ -109,7 +109,7 @@ static CUresult look(const struct gdx_block *block, enum gdx_side side, CUstream
 
 CUresult gdx_cu_canary_check(struct gdx_block *block)
 {
-    CUstream stream = stream_of((CUcontext)(uintptr_t)block->owner);
+    CUstream stream = gdx_cu_own_stream((CUcontext)(uintptr_t)block->owner);
     uint64_t now = gdx_ticks();
     if (!stream)
         return CUDA_ERROR_INVALID_CONTEXT;

@@ -92,15 +92,35 @@ cl_int gdx_cl_serial_clSetUserEventStatus(cl_event event, cl_int execution_statu
 
 /* ---- the wait ---- */
 
+enum reason { IN_CALLBACK, USER_EVENT, NO_MARKER, TOO_LONG, REASONS };
+
+/* Why a launch was not waited for; told at the first, the second, the fourth and so on. */
+static void not_waited(enum reason reason)
+{
+    static const char *const texts[REASONS] = {
+        [IN_CALLBACK] = "made in a callback",
+        [USER_EVENT] = "a user event was open",
+        [NO_MARKER] = "the driver took no marker",
+        [TOO_LONG] = "it did not end in 20 s, and after that none was waited for",
+    };
+    static _Atomic uint64_t counts[REASONS];
+    uint64_t count = atomic_fetch_add(&counts[reason], 1) + 1;
+    if (!(count & (count - 1)))
+        gdx_note(GDX_CALL_note_not_serialised, &count, 1, (struct gdx_text){ texts[reason], strlen(texts[reason]) },
+                 (struct gdx_text){ 0 }, NULL, 0);
+}
+
 /* A marker ends when all that was put into the queue before has ended. */
-static bool is_empty(cl_command_queue queue)
+static bool is_empty(cl_command_queue queue, enum reason *reason)
 {
     cl_event event;
     cl_int state = CL_QUEUED;
     uint64_t until = gdx_clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
+    *reason = NO_MARKER;
     if (!gdx_cl_next.clEnqueueMarkerWithWaitList
         || gdx_cl_next.clEnqueueMarkerWithWaitList(queue, 0, NULL, &event) != CL_SUCCESS)
         return false;
+    *reason = TOO_LONG;
     gdx_cl_next.clFlush(queue);
     for (unsigned tries = 0; state > CL_COMPLETE && gdx_clock_ns(CLOCK_MONOTONIC) < until; tries++) {
         if (tries)
@@ -122,28 +142,31 @@ static void finish(cl_command_queue queue)
     gdx_end(&open, gdx_cl_next.clFinish(queue));
 }
 
-static void not_waited(const char *why)
+static bool waited(cl_command_queue queue, enum reason *reason)
 {
-    gdx_note(GDX_CALL_note_not_serialised, NULL, 0, (struct gdx_text){ why, strlen(why) }, (struct gdx_text){ 0 }, NULL, 0);
+    static _Atomic bool stopped;
+    *reason = gdx_cl_in_callback() ? IN_CALLBACK : atomic_load(&user_events) > 0 ? USER_EVENT : REASONS;
+    if (*reason != REASONS)
+        return false;
+    *reason = TOO_LONG;
+    if (!atomic_load(&stopped) && is_empty(queue, reason))
+        return true;
+    atomic_store(&stopped, *reason == TOO_LONG);
+    return false;
 }
 
 void gdx_cl_wait_for(cl_command_queue queue, cl_kernel kernel)
 {
-    static _Atomic bool stopped;
+    enum reason reason;
     int saved = errno;
-    if (atomic_load(&stopped) || !gdx_on())
+    if (!gdx_on())
         return;
-    if (gdx_cl_in_callback()) {
-        not_waited("made in a callback");
-    } else if (atomic_load(&user_events) > 0) {
-        not_waited("a user event was open");
-    } else if (is_empty(queue)) {
+    if (waited(queue, &reason)) {
         finish(queue);
         gdx_cl_fence_check();
         gdx_cl_red_check(kernel);
     } else {
-        atomic_store(&stopped, true);
-        not_waited("it did not end in 20 s; later launches were not waited for");
+        not_waited(reason);
     }
     errno = saved;
 }

@@ -26,7 +26,7 @@ PROGRAMS = HERE / "programs"
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 LIBRARY_FLAGS = ["-std=gnu11", "-O2", "-g", "-fPIC", "-fvisibility=hidden", *WARNINGS]
 WAYS = ("LINKED", "BY_DLSYM", "BY_PROC_ADDRESS")
-OURS = ("GPUDX_DIR", "GPUDX_KEEP", "GPUDX_FENCE", "GPUDX_FENCE_ALIGN", "LD_PRELOAD", "OPENCL_LAYERS", "LD_LIBRARY_PATH")
+OURS = ("GPUDX_DIR", "GPUDX_KEEP", "GPUDX_FENCE", "GPUDX_FENCE_ALIGN", "GPUDX_POISON", "LD_PRELOAD", "OPENCL_LAYERS", "LD_LIBRARY_PATH")
 
 
 @dataclass(frozen=True)

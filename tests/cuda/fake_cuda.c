@@ -12,6 +12,7 @@
  *                                           (710, an assertion, is also printed as a real driver prints it)
  *     FAKE_CUDA_REFUSE=cuMemAlloc_v2:2:2    the second cuMemAlloc_v2 fails with 2, once
  *     FAKE_CUDA_CRASH=cuMemFree_v2:1        the first cuMemFree_v2 dies by SIGSEGV inside the driver
+ *     FAKE_CUDA_BUSY=1                      no stream is ever done, if asked
  *     FAKE_CUDA_CATCH=1                     a kernel that touches memory it may not touch ends there, and every later call
  *                                           fails with 700; without it the program dies by SIGSEGV in the launch
  *
@@ -818,6 +819,25 @@ API CUresult cuMemsetD8_v2(CUdeviceptr dst, unsigned char value, size_t count)
     return CUDA_SUCCESS;
 }
 
+API CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char value, size_t count, CUstream stream)
+{
+    ENTER(cuMemsetD8Async);
+    (void)stream;
+    NEED(family_of((void *)(uintptr_t)dst) != ORDINARY, CUDA_ERROR_INVALID_VALUE);
+    memset((void *)(uintptr_t)dst, value, count);
+    return CUDA_SUCCESS;
+}
+
+API CUresult cuMemsetD16Async(CUdeviceptr dst, unsigned short value, size_t count, CUstream stream)
+{
+    ENTER(cuMemsetD16Async);
+    (void)stream;
+    NEED(family_of((void *)(uintptr_t)dst) != ORDINARY && dst % 2 == 0, CUDA_ERROR_INVALID_VALUE);
+    for (size_t i = 0; i < count; i++)
+        ((unsigned short *)(uintptr_t)dst)[i] = value;
+    return CUDA_SUCCESS;
+}
+
 API CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr address)
 {
     ENTER(cuPointerGetAttribute);
@@ -865,7 +885,7 @@ API CUresult cuStreamQuery(CUstream stream)
 {
     ENTER(cuStreamQuery);
     (void)stream;
-    return CUDA_SUCCESS;
+    return getenv("FAKE_CUDA_BUSY") ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 }
 
 API CUresult cuEventCreate(CUevent *event, unsigned int flags)
@@ -1287,6 +1307,8 @@ static const struct entry entries[] = {
     ENTRY("cuStreamCreate", 2000, cuStreamCreate),
     ENTRY("cuStreamDestroy", 4000, cuStreamDestroy_v2),
     ENTRY("cuStreamSynchronize", 2000, cuStreamSynchronize),
+    ENTRY("cuMemsetD8Async", 3020, cuMemsetD8Async),
+    ENTRY("cuMemsetD16Async", 3020, cuMemsetD16Async),
     ENTRY("cuStreamQuery", 2000, cuStreamQuery),
     ENTRY("cuStreamWaitEvent", 3020, cuStreamWaitEvent),
     ENTRY("cuStreamBeginCapture", 10010, cuStreamBeginCapture_v2),

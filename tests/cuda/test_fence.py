@@ -172,12 +172,41 @@ def test_what_cannot_be_fenced_is_allocated_as_before(kit: Kit, refused: str) ->
     assert (told["fenced"] == 38) == refused.startswith("cuMemAlloc_v2")
 
 
-def test_a_device_that_cannot_is_said(kit: Kit) -> None:
-    ran = run(kit, FAKE_CUDA_REFUSE="cuMemGetAllocationGranularity:1:801")
+@pytest.mark.parametrize("edge", ["high", "red"])
+def test_red_zones_where_there_are_no_mappings_and_by_choice(kit: Kit, edge: str) -> None:
+    env = {} if edge == "red" else {"FAKE_CUDA_REFUSE": "cuMemGetAllocationGranularity:1:801"}
+    plain = kit.run([kit.program("fenced")], recorded=False)
+    ran = run(kit, edge=edge, **env)
     told = counts(ran)
-    assert ran.returncode == 0 and told["fenced"] == 0 and told["a device without virtual memory management"] == 38
-    tool = fenced_runs.instrument(Fence(), [derive(ran.trace())])
-    assert tool.state == "not live" and "Fenced 0 of 39 allocations" in tool.saw and tool.failed
+    assert ran.seen == plain.seen and found(ran) == []
+    assert (told["fenced"], told["given back"], told["damaged"]) == (37, 37, 0) and told["checks"] >= 37
+    assert told["in the order of a stream, where only red zones are"] == told["managed memory"] == 1
+    tool = fenced_runs.instrument(Fence(edge), [derive(ran.trace())])
+    assert tool.state == "live" and "Fenced 37 of 39 allocations; 37 of them by a red zone behind it" in tool.saw
+
+
+@pytest.mark.parametrize("count", ["1000", "1024"])
+def test_a_write_into_a_red_zone_is_told_with_its_launch(kit: Kit, count: str) -> None:
+    ran = run(kit, "past", "1", count, edge="red", GPUDX_SERIALISE="1")
+    (one,) = found(ran)
+    assert one.id == "write-outside-allocation" and "past the end of memory #3" in one.message
+    assert one.details["distance"] in range(3), "a byte may have the pattern's value by chance"
+    assert one.site is not None and (one.site.kernel, one.site.launch, one.site.argument) == ("add", 2, 2)
+    assert "a known pattern right behind it" in one.evidence[0].text
+
+
+@pytest.mark.parametrize("words", [("statuses",), ("ranges",), ("capture",), ("threads",), ("fork",), ("many", "300")])
+def test_red_zones_are_not_seen_by_the_program(kit: Kit, words: tuple[str, ...]) -> None:
+    plain = kit.run([kit.program("fenced"), *words], recorded=False)
+    ran = run(kit, *words, edge="red")
+    said = ["range 1 12345", "attributes 1 12345 1", "attribute 12345", "done"]
+    assert ran.stdout.splitlines() == said if words == ("ranges",) else ran.seen == plain.seen
+    assert not any(derive(trace).fences.damages for trace in ran.traces())
+
+
+def test_a_context_takes_its_red_zones_along(kit: Kit) -> None:
+    ran = run(kit, "many", "3", edge="red")
+    assert counts(ran)["given back"] == 3 and not of(calls(ran), "cuMemFree_v2")
 
 
 def test_small_blocks_leave_memory_for_large_ones(kit: Kit) -> None:

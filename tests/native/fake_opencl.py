@@ -68,6 +68,8 @@ static cl_int answer(const void *data, size_t bytes, size_t room, void *value, s
 }}
 """
 
+LARGEST = 1 << 20  # bytes of a buffer
+
 # Bodies of the functions whose answers the recorder or a program uses.
 BODIES = {
     "clGetPlatformIDs": """
@@ -119,6 +121,15 @@ BODIES = {
     if (what == CL_KERNEL_ARG_TYPE_NAME || what == CL_KERNEL_ARG_NAME)
         return answer("int*", 5, room, value, value_size);
     return answer(&number, 4, room, value, value_size);""",
+    "clCreateBuffer": f"""
+    cl_int status = fake_status ? fake_status() : size > {LARGEST} ? CL_INVALID_BUFFER_SIZE : CL_SUCCESS;
+    (void)context, (void)flags, (void)host_ptr;
+    if (errcode) *errcode = status;
+    return status ? NULL : handle();""",
+    "clGetEventInfo": """
+    cl_int state = CL_COMPLETE;
+    (void)event, (void)what;
+    return answer(&state, sizeof state, room, value, value_size);""",
     "clCreateKernelsInProgram": """
     (void)program;
     if (kernels && num_kernels) kernels[0] = handle();

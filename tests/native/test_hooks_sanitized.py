@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from every_entry import program
 from native_kit import NATIVE, PROGRAMS, WARNINGS, Kit, cc
+from support.opencl import PROGRAMS as DETECTED
+from support.opencl import find_loader
 
+from gpudx.facts import derive
 from gpudx.trace import Trace
 
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
+WAYS: tuple[dict[str, str], ...] = (
+    {},
+    {"GPUDX_FENCE": "red", "GPUDX_SERIALISE": "1"},
+    {"GPUDX_FENCE": "high", "GPUDX_POISON": "cb"},
+    {"GPUDX_FENCE": "red", "GPUDX_POISON": "nan"},
+)
 
 
 @pytest.fixture(scope="session")
@@ -27,12 +37,12 @@ def hooks(kit: Kit) -> list[Path]:
     return sorted(place.glob("*.o"))
 
 
-def with_hooks(kit: Kit, hooks: list[Path], source: Path) -> Path:
-    """The program with the recorder linked in: its symbols come before those of the library."""
-    target = kit.folder / f"{source.stem}-sanitized"
+def with_hooks(kit: Kit, hooks: list[Path], source: Path, opencl: Sequence[str] = ()) -> Path:
+    """The program with the recorder linked in: its symbols come before those of the library (a fake, unless told)."""
+    target = kit.folder / f"{source.stem}-sanitized{'-real' if opencl else ''}"
     flags = ["-std=gnu11", "-O1", "-g", *WARNINGS, *SANITIZERS, "-I", kit.generated, "-I", PROGRAMS]
-    link = ["-L", kit.fake, f"-Wl,-rpath,{kit.fake}", "-lOpenCL", "-ldl", "-lpthread"]
-    cc(*flags, "-o", target, source, *hooks, *link)
+    link = opencl or ["-L", str(kit.fake), f"-Wl,-rpath,{kit.fake}", "-lOpenCL"]
+    cc(*flags, "-o", target, source, *hooks, *link, "-ldl", "-lpthread")
     return target
 
 
@@ -61,8 +71,26 @@ def test_programs(kit: Kit, hooks: list[Path], name: str) -> None:
         check_arguments(trace)
 
 
-def test_every_entry(kit: Kit, hooks: list[Path]) -> None:
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: " ".join(way.values()) or "recorded")
+def test_every_entry(kit: Kit, hooks: list[Path], way: dict[str, str]) -> None:
     source = kit.folder / "every_entry_sanitized.c"
     source.write_text(program())
-    ran = kit.run([with_hooks(kit, hooks, source)], "linked")
+    ran = kit.run([with_hooks(kit, hooks, source)], "linked", env=way)
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("way", WAYS[1:], ids=lambda way: " ".join(way.values()))
+@pytest.mark.parametrize(
+    ("name", "mode"), [("fenced", "right"), ("fenced", "threads"), ("edges", "refused"), ("edges", "lives")]
+)
+def test_memory_of_ours(kit: Kit, hooks: list[Path], name: str, mode: str, way: dict[str, str]) -> None:
+    """On PoCL, whose own leaks are not looked for."""
+    loader = find_loader()
+    if loader is None:
+        pytest.skip('no OpenCL loader and device: pip install "pyopencl[pocl]"')
+    built = with_hooks(kit, hooks, DETECTED / f"{name}.c", loader.link)
+    env = {**loader.environment, "POCL_CACHE_DIR": str(kit.folder), "ASAN_OPTIONS": "detect_leaks=0", **way}
+    ran = kit.run([built, mode], "linked", env=env, timeout=120)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    facts = derive(ran.trace())
+    assert not facts.fences.damages and (facts.fences.blocks or facts.poison.count)

@@ -100,7 +100,9 @@ def command(
     poison: Annotated[
         str | None,
         typer.Option(
-            POISON, metavar="[=PATTERN]", help="Fresh memory holds a PATTERN: cb (bytes 0xCB), or nan in every type. [cb]"
+            POISON,
+            metavar="[=PATTERN]",
+            help="Fresh memory holds a PATTERN: cb (bytes 0xCB), or nan in every type. [cb]",
         ),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the case, say nothing.")] = False,
@@ -180,7 +182,9 @@ def _poison(pattern: str | None, sanitize: str | None) -> str | None:
     from gpudx.lab import poisoned
 
     if pattern is not None and sanitize == "initcheck":
-        raise UserError("--poison and --sanitize=initcheck exclude each other: the tool would take the fill for a write.")
+        raise UserError(
+            "--poison and --sanitize=initcheck exclude each other: the tool would take the fill for a write."
+        )
     return None if pattern is None else poisoned.wanted(pattern)
 
 

@@ -1,8 +1,8 @@
 """The program read back words that hold the pattern of fresh memory (gpudx run --poison).
 
 Under --poison memory is filled when it is allocated, before the program gets it. What still holds the pattern when the program
-reads it was not written since, or was copied from memory that was not written. Without --poison there would be whatever the
-memory held before.
+reads it was not written since, or was copied or, as a NaN, computed from memory that was not written. Without --poison there
+would be whatever the memory held before.
 
 What is not known: whether the program uses these words, and a program can have written the same value itself (an image of one
 grey, 0xCB). So it is a warning. A program that ends well without --poison, and not with it, depends on memory that nobody wrote.
@@ -50,7 +50,7 @@ def _finding(facts: Facts, back: CameBack, count: int) -> Finding:
     return Finding(
         id=ID,
         severity="warning",
-        message=f"{what} that hold the pattern of fresh memory: nothing wrote them, or they were copied from such memory.",
+        message=f"{what} that hold the pattern of fresh memory: nothing wrote them, or they came from memory that nothing wrote.",
         site=site,
         evidence=(*_seen(facts, back, label), *_given(facts, back, launches, label)),
         others=tuple(facts.sites.at(position, argument=index) for position, index in launches[-SHOWN:]),

@@ -86,7 +86,9 @@ def not_checked(fence: Fence, processes: Sequence[Facts]) -> tuple[str, ...]:
         return ("What kernels did inside their memory: nothing was fenced.",)
     inside = "Accesses inside an allocation, also where another was meant, and all of memory that has no fence."
     red = any(block.edge == RED for block in blocks)
-    zones = ("With a red zone: reads, writes before the start or far past the end, and use after the free.",) if red else ()
+    zones = (
+        ("With a red zone: reads, writes before the start or far past the end, and use after the free.",) if red else ()
+    )
     walled = [block.align for block in blocks if block.edge != RED]
     return (inside, *zones, *([_near(fence, max(walled))] if walled else []))
 

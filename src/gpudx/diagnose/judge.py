@@ -103,7 +103,8 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
     if outcome.kind == "passed":
         return "confirmed", "The fault stands in the record itself; this run did not fail from it, another may."
     if finding.id == UNWRITTEN:
-        return "likely", "The program was given words that nobody wrote, and then failed; that it failed from them is not shown."
+        shown = "that it failed from them is not shown: if it passes without --poison, it depends on them."
+        return "likely", f"The program was given words that nobody wrote, and then failed; {shown}"
     if finding.severity == "warning":
         return "inconclusive", "This is unusual and came before the failure, but nothing ties the failure to it."
     if surface is None:

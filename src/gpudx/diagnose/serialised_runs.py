@@ -11,11 +11,17 @@ from gpudx.words import plural
 
 def not_checked(processes: Sequence[Facts]) -> tuple[str, ...]:
     """A sentence for each reason."""
-    missed: Counter[str] = Counter()
-    for one in processes:
-        note = one.trace.schema.by_name("note_not_serialised")
-        missed.update(one.trace.text(int(p)) for p in (one.trace.select(note) if note is not None else ()))
+    missed = sum((_missed(one) for one in processes), Counter[str]())
     return tuple(
-        f"{plural(count, 'launch', 'launches')} under --serialise without a wait behind it: {why}."
+        f"At least {plural(count, 'launch', 'launches')} under --serialise had no wait behind: {why}."
         for why, count in missed.most_common()
     )
+
+
+def _missed(facts: Facts) -> Counter[str]:
+    """Launches by reason; each note has the count until then."""
+    note, found = facts.trace.schema.by_name("note_not_serialised"), Counter[str]()
+    for position in facts.trace.select(note) if note is not None else ():
+        why, count = facts.trace.text(int(position)), facts.trace.record(int(position))["launches"]
+        found[why] = max(found[why], count)
+    return found

@@ -68,16 +68,20 @@ class Poison:
         found = []
         for position in self._notes("note_poison_back"):
             words = self._trace.record(position)
-            row = self._row(words["object"], position)
+            row, begin = self._row(words["object"], position)
             reading = self._reading(position)
             if row >= 0 and reading is not None:
-                found.append(CameBack(reading, row, words["offset"], words["bytes"], words["words"], words["first"]))
+                offset, first = begin + words["offset"], begin + words["first"]
+                found.append(CameBack(reading, row, offset, words["bytes"], words["words"], first))
         return found
 
-    def _row(self, handle: int, position: int) -> int:
-        """The object with this handle, or with this address in it; -1: not recorded."""
+    def _row(self, handle: int, position: int) -> tuple[int, int]:
+        """The object with this handle, or with this address in it, and how far inside; -1: not recorded."""
         row = self._objects.being_made(handle, position)
-        return row if row >= 0 else self._memory.one(handle, position)
+        if row >= 0:
+            return row, 0
+        row = self._memory.one(handle, position)
+        return row, self._memory.offset(row, handle) if row >= 0 else 0
 
     def _reading(self, note: int) -> int | None:
         """The call that the note is of: the latest copy of the same thread that began before it."""

@@ -11,7 +11,8 @@ import importlib.util
 import os
 import sys
 
-PLATFORM_NAME, DEVICE_NAME, DEVICE_VERSION = 0x0902, 0x102B, 0x102F  # CL/cl.h
+PLATFORM_NAME, DEVICE_TYPE, DEVICE_NAME, DEVICE_VERSION = 0x0902, 0x1000, 0x102B, 0x102F  # CL/cl.h
+DEFAULT, CPU = 1, 2  # bits of a device type
 ALL_DEVICES = 0xFFFFFFFF
 MOST = 64
 
@@ -36,7 +37,7 @@ def devices(path: str) -> list[str]:
         return []
     return [
         f"{_text(cl.clGetPlatformInfo, platform, PLATFORM_NAME)}: {_text(cl.clGetDeviceInfo, device, DEVICE_NAME)}"
-        f" ({_text(cl.clGetDeviceInfo, device, DEVICE_VERSION)}) through {path}"
+        f" ({_text(cl.clGetDeviceInfo, device, DEVICE_VERSION)}) through {path}; --fence: {_fence(cl, device)}"
         for platform in _platforms(cl)
         for device in _devices(cl, platform)
     ]
@@ -53,6 +54,13 @@ def _devices(cl: ctypes.CDLL, platform: int) -> Handles:
     handle, kind = ctypes.c_void_p(platform), ctypes.c_uint64(ALL_DEVICES)
     status = cl.clGetDeviceIDs(handle, kind, MOST, room, ctypes.byref(count))
     return [] if status else [one or 0 for one in room[: count.value]]
+
+
+def _fence(cl: ctypes.CDLL, device: int) -> str:
+    """How buffers of a device are fenced; native/opencl/fence.c tries a CPU device before it relies on it."""
+    kind = ctypes.c_uint64()
+    cl.clGetDeviceInfo(ctypes.c_void_p(device), DEVICE_TYPE, ctypes.c_size_t(8), ctypes.byref(kind), None)
+    return "pages" if kind.value & ~DEFAULT == CPU else "red zones"
 
 
 def _text(ask: ctypes._NamedFuncPointer, handle: int, what: int) -> str:
