@@ -72,7 +72,7 @@ def test_threads_that_share_a_kernel(opencl: OpenCL, tmp_path: Path) -> None:
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("the race needs two processors")
     program, environment = incident(SHARED, tmp_path)
-    case, said, code = investigate(opencl, tmp_path / "case", "--budget", "200s", "--", program, **environment)
+    case, said, code = investigate(opencl, tmp_path / "case", "--", program, **environment)
     assert code == 0 and status(case)["kernel-shared-by-threads"] == "confirmed", said
     assert status(case)["out-of-bounds-access"] == status(case)["order-or-timing"] == "refuted", said
     turns = next(seen for seen in case["observations"] if seen["experiment"] == "turns")

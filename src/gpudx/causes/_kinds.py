@@ -40,16 +40,22 @@ FIXED = Kind(
 
 LIFETIME = Kind(
     "used after its end",
-    _alike("stays", "a wait or a fence does not change when it is released", "serialised", *FENCES, "poisoned")
-    + _alike("may change", "the release may be another thread's", "one-thread", "turns", *TIMING),
+    _alike(
+        "may change",
+        "what became of it since depends on timing, and the release may be another thread's",
+        *("serialised", "one-thread", "turns", *TIMING, *FENCES, "poisoned", "other-device"),
+    ),
 )
 
 MEMORY = Kind(
     "an access outside memory",
     _alike("shown", "the access meets the fence, in the very launch", *FENCES)
     + _alike("shown", "the tool names the access", "memcheck")
-    + _alike("stays", "what a launch accesses follows from its arguments, not from waits", "serialised", "turns")
-    + _alike("may change", "what lies beside the memory differs between runs", "one-thread", *TIMING, "other-device"),
+    + _alike(
+        "may change",
+        "what lies beside the memory, and when it is written, differs between runs",
+        *("serialised", "turns", "one-thread", *TIMING, "poisoned", "other-device"),
+    ),
     rival="out-of-bounds-access",
 )
 
