@@ -14,7 +14,7 @@ CAUSE = Cause(
     title="Two threads drove one kernel object at the same time",
     refutes_if="With one kernel object per thread, or with one host thread, the failure would stay.",
     fix=(
-        "Give each thread its own kernel object (clCreateKernel or clCloneKernel per thread).",
+        "Give each thread its own kernel object (clCreateKernel or clCloneKernel per thread). Costs a little memory each.",
         (
             "Or hold one lock from the first clSetKernelArg to the end of the launch call. This serialises "
             "launches of that kernel."

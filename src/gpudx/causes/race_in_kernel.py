@@ -15,7 +15,7 @@ CAUSE = Cause(
     refutes_if="A barrier that both threads pass, or an atomic operation, would stand between the two accesses.",
     fix=(
         "Put __syncthreads() between the two accesses named, where all threads of the block reach it.",
-        "Between threads of one warp use __syncwarp(); where several threads write one word use an atomic operation.",
+        "Between threads of one warp use __syncwarp(); where several threads write one word use an atomic operation (slow when many do).",
     ),
     predicts=(("recorded", "results differ between runs although no call fails"),),
     kind=IN_KERNEL,

@@ -10,7 +10,7 @@ CAUSE = Cause(
     id="read-before-write",
     title="A buffer was read before anything wrote it",
     refutes_if="A write, a fill, a map for writing or a launch that may write it would precede the read.",
-    fix=("Fill the buffer after creating it, or write it before the first read.",),
+    fix=("Fill the buffer after creating it (costs one pass over it), or write it before the first read.",),
     predicts=(
         ("recorded", "no write precedes the read"),
         ("poisoned", "what is read holds the pattern; a program that ends differently then depends on it"),

@@ -11,7 +11,9 @@ CAUSE = Cause(
     id="use-after-free",
     title="Device memory was used after it was freed",
     refutes_if="The allocation would still be live, or have been made again, when the work that uses it ran.",
-    fix=("Free the memory after the last launch or copy that uses it has finished, in stream order or after a sync.",),
+    fix=(
+        "Free the memory after the last launch or copy that uses it has finished, in stream order (costs nothing) or after a sync (the host waits).",
+    ),
     predicts=(("recorded", "an argument or a copy points into memory that an earlier call freed"),),
     kind=MEMORY,
 )
