@@ -11,7 +11,7 @@ CAUSE = Cause(
     title="A kernel was given the address of host memory",
     refutes_if="The device would be able to access pageable memory, or the address be registered.",
     fix=(
-        "Copy the data to the device and pass that address, or allocate it as managed or pinned memory (no copy in the source, but slower accesses).",
+        "Copy the data to the device and pass that address, or allocate it as managed or pinned memory (slower accesses).",
     ),
     predicts=(("recorded", "a pointer parameter lies on the host's heap or stack"),),
     kind=FIXED,

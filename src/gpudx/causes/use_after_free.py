@@ -12,7 +12,7 @@ CAUSE = Cause(
     title="Device memory was used after it was freed",
     refutes_if="The allocation would still be live, or have been made again, when the work that uses it ran.",
     fix=(
-        "Free the memory after the last launch or copy that uses it has finished, in stream order (costs nothing) or after a sync (the host waits).",
+        "Free the memory after the last launch or copy that uses it has finished, in stream order (free) or after a sync (the host waits).",
     ),
     predicts=(("recorded", "an argument or a copy points into memory that an earlier call freed"),),
     kind=MEMORY,
