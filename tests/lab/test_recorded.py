@@ -366,3 +366,24 @@ def test_the_user_decides_about_the_sanitizer(fake_recorder: Path) -> None:
 
 def test_durations() -> None:
     assert [duration(s) for s in (0.002, 1.25, 600)] == ["2 ms", "1.2 s", "10 min"]
+
+
+def test_output_in_a_file_and_no_input(recorder: Path, tmp_path: Path) -> None:
+    script = "echo out; echo err >&2; cat; (echo child)"
+    run = run_recorded(["sh", "-c", script], tmp_path, How(output=tmp_path / "output.txt"))
+    assert (run.returncode, run.interrupted) == (0, False)
+    assert (tmp_path / "output.txt").read_text() == "out\nerr\nchild\n"
+
+
+def test_a_program_that_signals_its_own_group_is_not_interrupted(recorder: Path, tmp_path: Path) -> None:
+    code = f"""
+import os
+from pathlib import Path
+from gpudx.lab import run_recorded
+os.setsid()
+run = run_recorded(["sh", "-c", "trap '' TERM; kill -TERM 0; sleep 0.1; exit 4"], Path({str(tmp_path)!r}))
+print(run.returncode, run.interrupted)
+"""
+    env = {**os.environ, "PYTHONPATH": str(Path(gpudx.__file__).parents[1])}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "4 False\n", done.stderr
