@@ -88,7 +88,10 @@ def test_a_twin_does_not_fail(name: str, opencl: OpenCL, tmp_path: Path) -> None
 
 
 def test_a_failure_at_random_is_inconclusive_with_its_rate(opencl: OpenCL, tmp_path: Path) -> None:
-    case, said, code = investigate(opencl, tmp_path / "case", "--runs", "45", "--", failing(opencl), "random")
+    count = tmp_path / "count"
+    count.write_text("0")
+    words = ("--runs", "45", "--", failing(opencl), "random")
+    case, said, code = investigate(opencl, tmp_path / "case", *words, FAILING_COUNT=str(count))
     assert code == 1 and not {"confirmed", "likely"} & set(status(case).values()), said
     plain = case["observations"][0]
     assert 0 < plain["reproduced"] < plain["runs"] and plain["low"] < 0.5 < plain["high"], said

@@ -71,8 +71,8 @@ class Observed:
 
 @cache
 def interval(rate: Rate) -> Interval:
-    """The rates that fit."""
-    return rate.interval(INTERVAL)
+    """The rates that fit, whenever one looks: when to stop depends on what was seen."""
+    return rate.interval_always(INTERVAL)
 
 
 def observed(trials: Sequence[Trial]) -> dict[str, Observed]:

@@ -30,7 +30,7 @@ def investigated(case: Case) -> Iterator[Section]:
 
 def _experiments(seen: tuple[Observation, ...]) -> Table:
     rows = tuple((one.experiment, _failed(one), _fits(one), _remarks(one)) for one in seen)
-    return Table(("experiment", "failed", "rates that fit", "remarks"), rows)
+    return Table(("experiment", "failed", "rates that fit (95 %)", "remarks"), rows)
 
 
 def _failed(seen: Observation) -> str:

@@ -1,5 +1,5 @@
 /* Fails in ways that only repeated runs tell apart. The first argument says how:
- *   random       with status 1 in half of the runs, whatever anybody changes
+ *   random       with status 1 in half of the runs, without a pattern that anybody could see, whatever anybody changes
  *   unordered    one queue writes, another reads, and nothing makes the second wait: wrong results, unless somebody waits
  *   outside      a kernel reads past the end of its memory, and the program ends with 1 */
 #include "../../detectors/programs/common.h"
@@ -48,14 +48,20 @@ static int outside(void)
     return 1;
 }
 
+/* In the order of runs, counted in a file, so that a test does not depend on luck: 0110100110010110... (Thue and Morse). */
 static int coin(void)
 {
-    unsigned char byte = 0;
-    FILE *file = fopen("/dev/urandom", "rb");
-    if (!file || fread(&byte, 1, 1, file) != 1)
+    unsigned count = 0;
+    const char *path = getenv("FAILING_COUNT");
+    FILE *file = path ? fopen(path, "r+") : NULL;
+    if (!file)
         exit(3);
+    if (fscanf(file, "%u", &count) != 1)
+        count = 0;
+    rewind(file);
+    fprintf(file, "%u\n", count + 1);
     fclose(file);
-    return byte & 1;
+    return __builtin_parity(count);
 }
 
 int main(int argc, char **argv)
