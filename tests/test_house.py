@@ -32,7 +32,10 @@ def test_direction_of_dependencies() -> None:
     run(str(BIN / "lint-imports"))
 
 
-@pytest.mark.parametrize("page", ["trace-format.md", "detectors.md", "causes.md", "contracts.md"])
+PAGES = ["trace-format.md", "detectors.md", "causes.md", "contracts.md", "experiments.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_page_is_current(page: str) -> None:
     spec = importlib.util.spec_from_file_location("docs", ROOT / "tools" / "docs.py")
     assert spec is not None and spec.loader is not None

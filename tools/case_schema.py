@@ -3,8 +3,8 @@
     python tools/case_schema.py            write the file
     python tools/case_schema.py --check    exit with 1 if the file is not what would be written
 
-Objects stay open for fields that later versions add; every field of today is required, because every writer of
-"gpudx.case/1" writes all of them.
+Objects stay open for fields that later versions add. The fields of the first version are required, because every writer of
+"gpudx.case/1" writes all of them; later ones are not, so that files of the first version stay valid.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ sys.path.insert(0, str(ROOT / "src"))
 
 from gpudx.casefile import field_types  # noqa: E402
 from gpudx.model import SCHEMA, Case, Finding  # noqa: E402
+from gpudx.model.fields import LATER  # noqa: E402
 
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 Schema = dict[str, Any]
@@ -91,7 +92,9 @@ def _object(cls: type, definitions: dict[str, Schema]) -> Schema:
         properties["fingerprint"] = {"type": "string", "pattern": "^[0-9]+:[0-9a-f]+$"}
         properties["evidence"]["minItems"] = 1
     text = " ".join((cls.__doc__ or "").split("\n\n")[0].split())
-    return {"type": "object", "description": text, "properties": properties, "required": list(properties)}
+    late = {field.name for field in dataclasses.fields(cls) if field.metadata == LATER}
+    required = [name for name in properties if name not in late]
+    return {"type": "object", "description": text, "properties": properties, "required": required}
 
 
 if __name__ == "__main__":

@@ -9,7 +9,10 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpudx.causes import Cause
 
 ROOT = Path(__file__).resolve().parent.parent
 MADE = "<!-- Made by tools/docs.py. Edit the files it describes. -->\n\n"
@@ -62,15 +65,12 @@ def causes() -> str:
     from gpudx.causes import every
 
     lead = "What a finding can mean, what would refute it, and how it is mended. One file each in src/gpudx/causes/."
-    modules = [(name, importlib.import_module("gpudx.causes." + name.replace("-", "_"))) for name in every()]
-    text = _page("Causes", lead, modules)
+    parts = [MADE + "# Causes\n", lead]
     for name, cause in every().items():
-        fixes = "\n".join(f"- {fix}" for fix in cause.fix)
         doc = (importlib.import_module("gpudx.causes." + name.replace("-", "_")).__doc__ or "").strip()
-        text = text.replace(
-            f"\n## {name}\n\n{doc}", f"\n## {name}\n\n{doc}\n\nRefuted if: {cause.refutes_if}\n\nMend:\n{fixes}"
-        )
-    return text
+        fixes = "\n".join(f"- {fix}" for fix in cause.fix)
+        parts += [f"\n## {name}\n", doc, f"\nRefuted if: {cause.refutes_if}\n", f"Mend:\n{fixes}", *_predictions(cause)]
+    return "\n".join(parts) + "\n"
 
 
 def contracts() -> str:
@@ -110,7 +110,31 @@ def _between(page: str, name: str, made: str) -> str:
     return head + begin + made + "\n" + end + rest.partition(end)[2]
 
 
-PAGES = {"trace-format.md": trace_format, "detectors.md": detectors, "causes.md": causes, "contracts.md": contracts}
+def _predictions(cause: Cause) -> list[str]:
+    """What the cause forbids: predictions that say nothing are left out."""
+    told = [one for one in cause.predictions.values() if one.expects != "may change"]
+    groups: dict[tuple[str, str], list[str]] = {}
+    for one in told:
+        groups.setdefault((one.expects, one.text), []).append(one.experiment)
+    lines = [f"- {', '.join(names)}: {expects} ({text})" for (expects, text), names in groups.items()]
+    return ["\nPredicts:\n" + "\n".join(lines)] if lines else []
+
+
+def experiments() -> str:
+    """docs/experiments.md, from the experiments' files."""
+    from gpudx.lab.experiments import every
+
+    lead = "Ways of running the program that `gpudx investigate` chooses from. One file each in src/gpudx/lab/experiments/."
+    return _page("Experiments", lead, list(every().items()))
+
+
+PAGES = {
+    "trace-format.md": trace_format,
+    "detectors.md": detectors,
+    "causes.md": causes,
+    "contracts.md": contracts,
+    "experiments.md": experiments,
+}
 
 
 def main() -> None:

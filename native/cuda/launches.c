@@ -3,6 +3,7 @@
 #include "cuda/hooks.h"
 #include "cuda/watch.h"
 
+#include "core/perturb.h"
 #include "core/serialise.h"
 
 struct shape { unsigned int grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes; };
@@ -59,6 +60,7 @@ static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, c
     GDX_HOT CUresult rec_##name(CUfunction kernel, SHAPE_PARAMETERS, CUstream queue, void **params, void **extra)\
     {                                                                                                            \
         struct gdx_open open;                                                                                    \
+        gdx_perturb();                                                                                           \
         const struct gdx_cu_layout *layout = gdx_cu_layout_of(kernel);                                           \
         gdx_cu_watch_launch(false);                                                                              \
         if (gdx_cu_begin(&open, GDX_CALL_cuLaunchKernel, __builtin_return_address(0))) {                         \
@@ -78,6 +80,7 @@ LAUNCH_KERNEL(cuLaunchKernel_ptsz, true)
     CUresult rec_##name(CUfunction kernel, SHAPE_PARAMETERS, CUstream queue, void **params)                      \
     {                                                                                                            \
         struct gdx_open open;                                                                                    \
+        gdx_perturb();                                                                                           \
         const struct gdx_cu_layout *layout = gdx_cu_layout_of(kernel);                                           \
         gdx_cu_watch_launch(false);                                                                              \
         if (gdx_cu_begin(&open, GDX_CALL_cuLaunchCooperativeKernel, __builtin_return_address(0))) {              \
@@ -112,6 +115,7 @@ static void put_config(struct gdx_open *open, const CUlaunchConfig *config, CUfu
     GDX_HOT CUresult rec_##name(const CUlaunchConfig *config, CUfunction kernel, void **params, void **extra)    \
     {                                                                                                            \
         struct gdx_open open;                                                                                    \
+        gdx_perturb();                                                                                           \
         const struct gdx_cu_layout *layout = gdx_cu_layout_of(kernel);                                           \
         gdx_cu_watch_launch(false);                                                                              \
         if (gdx_cu_begin(&open, GDX_CALL_cuLaunchKernelEx, __builtin_return_address(0))) {                       \

@@ -9,7 +9,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "core/perturb.h"
 #include "core/stacks.h"
+#include "opencl/turns.h"
 
 struct cl_dispatch gdx_cl_next GDX_HOT_DATA;
 
@@ -367,6 +369,7 @@ GDX_HOT cl_int rec_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, 
 {
     struct gdx_open open;
     struct gdx_argument fresh;
+    gdx_cl_turn_begins(kernel);
     if (BEGIN(clSetKernelArg)) {
         open.slot->w[0] = WORD(kernel);
         open.slot->w[1] = index;
@@ -386,6 +389,7 @@ cl_int rec_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void 
 {
     struct gdx_open open;
     struct gdx_argument fresh;
+    gdx_cl_turn_begins(kernel);
     if (BEGIN(clSetKernelArgSVMPointer)) {
         open.slot->w[0] = WORD(kernel);
         open.slot->w[1] = index;
@@ -414,6 +418,8 @@ GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
                                   const size_t *local_work_size, cl_uint num_waits, const cl_event *waits, cl_event *event)
 {
     struct gdx_open open;
+    gdx_perturb();
+    gdx_cl_turn_begins(kernel);
     gdx_cl_watch_launch(false);
     if (BEGIN(clEnqueueNDRangeKernel)) {
         open.slot->w[0] = WORD(queue);
@@ -435,6 +441,7 @@ GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
         open.slot->w[8] = WORD(*event);
     gdx_cl_watch_submitted(queue, result == CL_SUCCESS);
     gdx_end(&open, result);
+    gdx_cl_turn_ends(kernel);
     gdx_cl_launched(queue, kernel, result);
     gdx_cl_watch_launch(true);
     return result;
@@ -444,6 +451,8 @@ cl_int rec_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint num_w
 {
     struct gdx_open open;
     static const size_t one = 1;
+    gdx_perturb();
+    gdx_cl_turn_begins(kernel);
     gdx_cl_watch_launch(false);
     if (BEGIN(clEnqueueTask)) {
         open.slot->w[0] = WORD(queue);
@@ -462,6 +471,7 @@ cl_int rec_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint num_w
         open.slot->w[8] = WORD(*event);
     gdx_cl_watch_submitted(queue, result == CL_SUCCESS);
     gdx_end(&open, result);
+    gdx_cl_turn_ends(kernel);
     gdx_cl_launched(queue, kernel, result);
     gdx_cl_watch_launch(true);
     return result;

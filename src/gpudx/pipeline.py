@@ -84,6 +84,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
         diagnosis=_diagnosis(findings, outcome, presence, calls),
         observations=(_observation(run, outcome),),
         not_checked=(*unreadable, *presence.blind, *unchecked, *unseen, *serialised_runs.not_checked(facts)),
+        environment=dict(run.how.extra_env),
     )
     case = replace(case, hypotheses=judge(stated.hypotheses, case, facts))
     casefile.write(case, case_dir)

@@ -21,6 +21,7 @@ import gpudx
 from gpudx import casefile
 from gpudx.errors import UserError
 from gpudx.model import Case
+from gpudx.model.fields import LATER
 
 PACKAGE = Path(gpudx.__file__).parent
 TOOL = Path(__file__).resolve().parents[2] / "tools/case_schema.py"
@@ -43,7 +44,8 @@ def test_what_is_written_is_read_back(case: Case, tmp_path: Path) -> None:
 def test_written_cases_are_valid_and_complete(case: Case) -> None:
     data = casefile.to_json(case)
     jsonschema.validate(data, schema(), cls=jsonschema.Draft202012Validator)
-    assert set(data) == {field.name for field in fields(Case)} == set(schema()["$defs"]["Case"]["required"])
+    first = {field.name for field in fields(Case) if field.metadata != LATER}
+    assert set(data) == {field.name for field in fields(Case)} and first == set(schema()["$defs"]["Case"]["required"])
 
 
 def test_the_schema_file_is_current() -> None:

@@ -29,6 +29,25 @@ def test_taking_turns_is_silent(opencl: OpenCL, mode: str) -> None:
     assert not opencl.run("shared_kernel", mode).findings
 
 
+@pytest.mark.parametrize("switch", ["GPUDX_TURNS", "GPUDX_PERTURB"])
+@pytest.mark.parametrize("mode", ["locked", "handed over", "own"])
+def test_switches_of_the_lab_break_nothing(opencl: OpenCL, mode: str, switch: str) -> None:
+    run = opencl.run("shared_kernel", mode, **{switch: "1"})
+    assert run.outcome.kind == "passed" and not run.findings
+
+
+def test_turns_that_cannot_be_taken_stop_nobody(opencl: OpenCL) -> None:
+    """Two threads that wait for each other between argument and launch: the turn is taken over, and the record shows it."""
+    run = opencl.run("shared_kernel", "mixed", GPUDX_TURNS="1")
+    assert run.outcome.kind == "passed" and run.of(ID)
+
+
+def test_turns_take_the_sharing_away(opencl: OpenCL) -> None:
+    program = opencl.build([INCIDENT / "main.c"], name="shared-kernel-incident")
+    run = opencl.record([program], GPUDX_TURNS="1")
+    assert run.outcome.kind == "passed" and not run.of(ID), run.output
+
+
 def test_incident(opencl: OpenCL) -> None:
     program = opencl.build([INCIDENT / "main.c"], name="shared-kernel-incident")
     finding = opencl.record([program]).only(ID)

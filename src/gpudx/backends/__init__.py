@@ -8,6 +8,7 @@ A backend is a package here. It may define, and everything is optional:
     settings(folder, environment)   plain variables under which the driver leaves evidence in `folder`
     UNPOOLED           plain variables under which frameworks pass each allocation on to the driver
     POOLS              pools that cannot be seen through: part of a loaded file's path, and the sentence that says so
+    other_device(environment, devices)   variables under which a program that ran on these `devices` runs on others; {}: none
     snapshot(folder)   makes hanging processes leave evidence there now
     TOOLS              what `gpudx doctor` looks for: a tuple of `gpudx.backends.tool.Tool`
     COUNTS_REFERENCES  objects keep alive what they were made from (a kernel its program). Without it, the end of a program
@@ -73,6 +74,12 @@ def snapshot(folder: Path) -> list[Path]:
     return [path for backend in every().values() for path in getattr(backend, "snapshot", _no_snapshot)(folder)]
 
 
+def other_device(name: str, base: Mapping[str, str], devices: frozenset[str]) -> dict[str, str]:
+    """The variables that put a program of the backend `name` on another device; empty where none is known."""
+    found: dict[str, str] = getattr(named(name), "other_device", _no_device)(base, devices)
+    return found
+
+
 def named(name: str) -> ModuleType | None:
     """The backend `name`, or None."""
     return every().get(name)
@@ -110,3 +117,7 @@ def _no_settings(folder: Path, base: Mapping[str, str]) -> dict[str, str]:
 
 def _no_snapshot(folder: Path) -> list[Path]:
     return []
+
+
+def _no_device(base: Mapping[str, str], devices: frozenset[str]) -> dict[str, str]:
+    return {}

@@ -9,15 +9,18 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
+
+from gpudx.causes._kinds import WHERE, Kind
+from gpudx.model import Prediction
 
 
 @dataclass(frozen=True)
 class Cause:
     """What is wrong in general; a finding says where.
 
-    `predicts` maps an experiment's id to what should be seen there if this is the cause. `settled_by` says which run
-    would turn "likely" into "confirmed".
+    `kind` brings what all causes of a family predict for each experiment; `apart` what this one predicts differently, and
+    `predicts` says in its own words what is seen. `settled_by` says which run would turn "likely" into "confirmed".
     """
 
     id: str
@@ -26,6 +29,17 @@ class Cause:
     fix: tuple[str, ...]
     predicts: tuple[tuple[str, str], ...] = ()
     settled_by: str = ""
+    kind: Kind = WHERE
+    apart: tuple[Prediction, ...] = ()
+
+    @cached_property
+    def predictions(self) -> dict[str, Prediction]:
+        """What is expected, by experiment."""
+        every = {one.experiment: one for one in (*self.kind.predicts, *self.apart)}
+        for experiment, text in self.predicts:
+            expects = every[experiment].expects if experiment in every else "may change"
+            every[experiment] = Prediction(experiment, expects, text)
+        return every
 
 
 @cache

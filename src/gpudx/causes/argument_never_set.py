@@ -1,6 +1,7 @@
 """A kernel was launched with an argument that was never set."""
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import FIXED
 
 CAUSE = Cause(
     id="argument-never-set",
@@ -13,4 +14,5 @@ CAUSE = Cause(
         ),
     ),
     predicts=(("recorded", "the launch is refused or works on garbage"),),
+    kind=FIXED,
 )

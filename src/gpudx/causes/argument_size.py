@@ -4,6 +4,7 @@ Some drivers refuse it, some copy what they are given: the kernel then reads byt
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import FIXED
 
 CAUSE = Cause(
     id="argument-size",
@@ -16,4 +17,5 @@ CAUSE = Cause(
         ),
     ),
     predicts=(("recorded", "the call is refused or the kernel reads bytes that were not set"),),
+    kind=FIXED,
 )

@@ -4,6 +4,7 @@ The size fits, so no driver can notice: an int's bits are read as a float, or th
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import FIXED
 
 CAUSE = Cause(
     id="argument-type",
@@ -12,4 +13,5 @@ CAUSE = Cause(
     fix=("Convert the value to the declared type on the host before passing it.",),
     predicts=(("recorded", "results are wrong although no call fails"),),
     settled_by="a run in which the value is converted first",
+    kind=FIXED,
 )

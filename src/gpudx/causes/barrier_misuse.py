@@ -5,6 +5,8 @@ without waiting, or works on one generation of devices and not on the next.
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import IN_KERNEL
+from gpudx.model import Prediction
 
 CAUSE = Cause(
     id="barrier-misuse",
@@ -15,4 +17,6 @@ CAUSE = Cause(
         "For a barrier of a part of a warp give the mask of exactly the threads that reach it.",
     ),
     predicts=(("recorded", "the kernel hangs, fails on the device, or gives wrong results"),),
+    kind=IN_KERNEL,
+    apart=(Prediction("synccheck", "shown", "the tool names the barrier"),),
 )

@@ -4,6 +4,7 @@ The driver need not notice: what lies behind may be mapped, and belong to someth
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import MEMORY
 
 CAUSE = Cause(
     id="copy-range",
@@ -11,4 +12,5 @@ CAUSE = Cause(
     refutes_if="The memory would be at least as large as the stretch that the call was given.",
     fix=("Compute the size of the copy and of the allocation from the same number.",),
     predicts=(("recorded", "the stretch ends behind the allocation"),),
+    kind=MEMORY,
 )

@@ -1,6 +1,7 @@
 """An assertion in a kernel did not hold."""
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import FIXED
 
 CAUSE = Cause(
     id="device-assertion",
@@ -12,4 +13,5 @@ CAUSE = Cause(
     ),
     predicts=(("recorded", "the driver prints the assertion and the next wait fails"),),
     settled_by="the values that the condition compares, printed before the launch",
+    kind=FIXED,
 )

@@ -1,6 +1,7 @@
 """The device code was made by a newer toolkit than the driver knows."""
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import FIXED
 
 CAUSE = Cause(
     id="device-code-too-new",
@@ -11,4 +12,5 @@ CAUSE = Cause(
         "Or build machine code for the device, which needs no compiler in the driver, or build with an older toolkit.",
     ),
     predicts=(("recorded", "loading the code fails with this driver, on every device"),),
+    kind=FIXED,
 )

@@ -5,6 +5,7 @@ compiler in place of code it could prove to be wrong.
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import FIXED
 
 CAUSE = Cause(
     id="device-trap",
@@ -15,4 +16,5 @@ CAUSE = Cause(
         "If the source has no __trap() or assert at the named line, disassemble the kernel and look for what is missing.",
     ),
     predicts=(("recorded", "the device reports a trap in this launch"),),
+    kind=FIXED,
 )

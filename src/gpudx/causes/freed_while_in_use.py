@@ -4,6 +4,7 @@ Memory of a stream's pool is free when that stream reaches the free; other strea
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import LIFETIME
 
 CAUSE = Cause(
     id="freed-while-in-use",
@@ -14,4 +15,5 @@ CAUSE = Cause(
         "Where memory is freed at once, wait for the work first.",
     ),
     predicts=(("recorded", "nothing orders the last use of the memory before its free"),),
+    kind=LIFETIME,
 )

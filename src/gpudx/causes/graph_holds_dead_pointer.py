@@ -4,6 +4,7 @@ A graph keeps the addresses it was captured with; freeing the memory does not to
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import MEMORY
 
 CAUSE = Cause(
     id="graph-holds-dead-pointer",
@@ -11,4 +12,5 @@ CAUSE = Cause(
     refutes_if="The nodes would have been updated, or the memory freed after the last launch of the graph.",
     fix=("Keep the memory for as long as the graph is launched, or update the nodes when it moves.",),
     predicts=(("recorded", "a node's address lies in memory that was freed before the graph's launch"),),
+    kind=MEMORY,
 )

@@ -4,6 +4,7 @@ A graph keeps the addresses it was captured with; freeing the memory and giving 
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import LIFETIME
 
 CAUSE = Cause(
     id="graph-replay-stale",
@@ -11,4 +12,5 @@ CAUSE = Cause(
     refutes_if="The nodes would have been updated, or the memory kept until after the last launch of the graph.",
     fix=("Keep the memory for as long as the graph is launched, or update the nodes when it moves.",),
     predicts=(("recorded", "a node's address lies in another allocation at the launch than when the graph was made"),),
+    kind=LIFETIME,
 )

@@ -5,6 +5,7 @@ driver was involved.
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import MEMORY
 
 CAUSE = Cause(
     id="host-access-outside-buffer",
@@ -15,4 +16,5 @@ CAUSE = Cause(
         "Do not use the pointer after unmapping or releasing the buffer.",
     ),
     predicts=(("fenced", "a thread of the program faults in the pages beside a buffer"),),
+    kind=MEMORY,
 )

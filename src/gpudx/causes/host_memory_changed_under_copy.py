@@ -4,6 +4,7 @@ A copy that the host does not wait for reads or writes the host's memory later. 
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import LIFETIME
 
 CAUSE = Cause(
     id="host-memory-changed-under-copy",
@@ -14,4 +15,5 @@ CAUSE = Cause(
         "Give each copy host memory of its own until it is done.",
     ),
     predicts=(("recorded", "the memory goes, or is written, before any wait covers the copy"),),
+    kind=LIFETIME,
 )

@@ -5,6 +5,7 @@ address of a variable, or the handle where its address belongs is not one.
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import FIXED
 
 CAUSE = Cause(
     id="host-pointer-as-buffer",
@@ -18,4 +19,5 @@ CAUSE = Cause(
         "For shared virtual memory use the call made for it instead of clSetKernelArg.",
     ),
     predicts=(("recorded", "the call is refused or the launch crashes"),),
+    kind=FIXED,
 )

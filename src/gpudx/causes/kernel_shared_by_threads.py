@@ -6,21 +6,22 @@ breaks.
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import THREADS
+from gpudx.model import Prediction
 
 CAUSE = Cause(
     id="kernel-shared-by-threads",
     title="Two threads drove one kernel object at the same time",
     refutes_if="With one kernel object per thread, or with one host thread, the failure would stay.",
     fix=(
-        "Give each thread its own kernel object (clCreateKernel or clCloneKernel per thread).",
+        "Give each thread its own kernel object (clCreateKernel or clCloneKernel per thread). Costs a little memory each.",
         (
             "Or hold one lock from the first clSetKernelArg to the end of the launch call. This serialises "
             "launches of that kernel."
         ),
     ),
-    predicts=(
-        ("recorded", "calls of two threads on one kernel object interleave or overlap"),
-        ("one host thread", "the failure is gone"),
-    ),
-    settled_by="a run with one host thread, and one with a kernel object per thread",
+    predicts=(("recorded", "calls of two threads on one kernel object interleave or overlap"),),
+    settled_by="gpudx investigate: runs in which threads take turns on a kernel object, or with one host thread",
+    kind=THREADS,
+    apart=(Prediction("turns", "gone", "no launch takes what another thread set"),),
 )

@@ -1,6 +1,7 @@
 """A launch asked for more than the device or the kernel allows."""
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import FIXED
 
 CAUSE = Cause(
     id="launch-refused",
@@ -13,4 +14,5 @@ CAUSE = Cause(
         ),
     ),
     predicts=(("recorded", "the launch call fails"),),
+    kind=FIXED,
 )

@@ -5,6 +5,7 @@ type, or a pointer into the middle of packed data breaks that.
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import FIXED
 
 CAUSE = Cause(
     id="misaligned-access",
@@ -12,4 +13,5 @@ CAUSE = Cause(
     refutes_if="The address would be a multiple of the access's size.",
     fix=("Align the offset on the host, or load with a narrower type in the kernel.",),
     predicts=(("recorded", "the device reports a misaligned address in this launch"),),
+    kind=FIXED,
 )

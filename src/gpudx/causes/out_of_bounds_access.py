@@ -6,6 +6,7 @@ less than the launch needs (sizes from another place than the launch's own).
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import MEMORY
 
 CAUSE = Cause(
     id="out-of-bounds-access",
@@ -16,4 +17,5 @@ CAUSE = Cause(
         "If the size came from defaults, compute it from the same numbers that the launch uses.",
     ),
     predicts=(("recorded", "the device reports an illegal address in this launch"),),
+    kind=MEMORY,
 )

@@ -4,6 +4,7 @@ A queue runs work in the order in which the calls happen to be made; threads tha
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import UNORDERED
 
 CAUSE = Cause(
     id="queue-driven-by-threads",
@@ -14,4 +15,5 @@ CAUSE = Cause(
         "Give each thread a queue of its own, with events where one needs the other's results.",
     ),
     predicts=(("recorded", "calls of two threads overlap in time and give one queue work on the same memory"),),
+    kind=UNORDERED,
 )

@@ -5,6 +5,7 @@ memory that may belong to somebody else.
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import LIFETIME
 
 CAUSE = Cause(
     id="released-while-bound",
@@ -20,4 +21,5 @@ CAUSE = Cause(
         ),
     ),
     predicts=(("recorded", "a launch follows the release without a new setting of the argument"),),
+    kind=LIFETIME,
 )

@@ -5,6 +5,7 @@ did not ask for, is there by luck: until the device, the load or the length of a
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import UNORDERED
 
 CAUSE = Cause(
     id="unordered-access",
@@ -22,4 +23,5 @@ CAUSE = Cause(
         ("serialised", "the failure is gone or rarer; this alone says only that time or order matters"),
     ),
     settled_by="a run with the event named in the finding, and one more without it",
+    kind=UNORDERED,
 )

@@ -4,6 +4,7 @@ The address is given at once; the memory is the program's only when the stream r
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import LIFETIME
 
 CAUSE = Cause(
     id="use-before-allocation",
@@ -14,4 +15,5 @@ CAUSE = Cause(
         "Allocate in the queue that uses the memory.",
     ),
     predicts=(("recorded", "nothing orders the allocation before the first use"),),
+    kind=LIFETIME,
 )

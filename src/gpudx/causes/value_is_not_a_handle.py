@@ -5,6 +5,7 @@ that holds a size. The driver believes it and reads memory that has nothing to d
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import FIXED
 
 CAUSE = Cause(
     id="value-is-not-a-handle",
@@ -24,4 +25,5 @@ CAUSE = Cause(
         ),
     ),
     predicts=(("recorded", "the call is refused, crashes, or a launch that uses the argument does"),),
+    kind=FIXED,
 )

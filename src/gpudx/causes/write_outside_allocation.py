@@ -6,6 +6,7 @@ until sizes change.
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import MEMORY
 
 CAUSE = Cause(
     id="write-outside-allocation",
@@ -17,4 +18,5 @@ CAUSE = Cause(
     ),
     predicts=(("fenced", "with a smaller --fence-align, or the other edge, the same launch meets the fence"),),
     settled_by="gpudx run --fence --fence-align 16, where the same access may meet the fence, or gpudx run --sanitize",
+    kind=MEMORY,
 )

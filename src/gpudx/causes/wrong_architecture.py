@@ -1,6 +1,7 @@
 """The program has no device code that this device can run."""
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import FIXED
 
 CAUSE = Cause(
     id="wrong-architecture",
@@ -12,4 +13,5 @@ CAUSE = Cause(
     ),
     predicts=(("recorded", "loading the code, or its first kernel, fails on this device"),),
     settled_by="a run of a build for the device's architecture",
+    kind=FIXED,
 )

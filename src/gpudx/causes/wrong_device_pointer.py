@@ -4,6 +4,7 @@ Whether it works depends on the machine's links and on what was enabled.
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import FIXED
 
 CAUSE = Cause(
     id="wrong-device-pointer",
@@ -11,4 +12,5 @@ CAUSE = Cause(
     refutes_if="The devices would have access to each other's memory.",
     fix=("Allocate on the device that launches, or enable peer access.",),
     predicts=(("recorded", "the memory's device is not that of the launch"),),
+    kind=FIXED,
 )

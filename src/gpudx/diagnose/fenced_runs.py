@@ -33,7 +33,15 @@ def instrument(fence: Fence, processes: Sequence[Facts]) -> Instrument:
     words = [_counted(fence, blocks, missed), *_looks(counts), *_given_back(blocks), *_pools(processes)]
     if counts["shared"]:
         words.append(SHARED)
-    return Instrument(NAME, "live" if blocks else "not live", " ".join(words))
+    return Instrument(NAME, "live" if blocks else "not live", " ".join(words), blind=_blind(blocks, missed))
+
+
+def _blind(blocks: Sequence[Fenced], missed: Counter[str]) -> str:
+    """Why showing nothing would not mean that nothing was there."""
+    red = sum(block.edge == RED for block in blocks)
+    if missed or not blocks:
+        return f"{plural(missed.total(), 'allocation')} had no fence" if blocks else "nothing was fenced"
+    return f"{plural(red, 'allocation')} had only a red zone, which sees no reads" if red else ""
 
 
 def _blocks(processes: Sequence[Facts]) -> list[Fenced]:

@@ -89,7 +89,8 @@ def cause_of(finding: Finding) -> Cause:
 
 def _hypothesis(finding: Finding) -> Hypothesis:
     cause = cause_of(finding)
-    return Hypothesis(cause.id, finding.message, cause.predicts, cause.refutes_if, (finding.fingerprint,))
+    predicts = tuple(cause.predictions.values())
+    return Hypothesis(cause.id, finding.message, predicts, cause.refutes_if, (finding.fingerprint,))
 
 
 def _judge(finding: Finding, surface: Finding | None, outcome: Outcome, suspects: Iterable[Finding]) -> Verdict:

@@ -18,6 +18,8 @@ NOT_CHECKED = (
     "or came back changed.",
 )
 
+BLIND = "a pattern that was computed with no longer looks like one"
+
 
 def instrument(pattern: str, processes: Sequence[Facts]) -> Instrument:
     """The pattern as an instrument: live if at least one piece of memory was filled."""
@@ -32,4 +34,4 @@ def instrument(pattern: str, processes: Sequence[Facts]) -> Instrument:
         f"{f'; not filled: {without}' if without else ''}.",
         f"It came back in {plural(back, 'reading')} of the program's.",
     ]
-    return Instrument(NAME, "live" if filled else "not live", " ".join(words))
+    return Instrument(NAME, "live" if filled else "not live", " ".join(words), blind=BLIND)

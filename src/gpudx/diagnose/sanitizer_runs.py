@@ -70,8 +70,9 @@ def instrument(run: Sanitized, reports: Reports, processes: int) -> Instrument:
     live = kinds <= {"clean", "errors"}
     only = f"Only launches of {run.sanitizer.kernel} were checked. " if run.sanitizer.kernel else ""
     saw = _counted(reports, processes) if live else _failed(run, reports)
+    blind = only.strip() or ("" if live else "the tool did not check everything")
     return Instrument(
-        f"{NAME} {run.sanitizer.check}", "live" if live else "not live", only + saw, run.sanitizer.version
+        f"{NAME} {run.sanitizer.check}", "live" if live else "not live", only + saw, run.sanitizer.version, blind
     )
 
 

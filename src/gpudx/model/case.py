@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gpudx.model.diagnosis import Diagnosis, Observation, Verdict
+from gpudx.model.fields import LATER
 from gpudx.model.finding import Finding
+from gpudx.model.investigation import Investigation
 
 SCHEMA = "gpudx.case/1"
 
@@ -44,6 +46,7 @@ class Instrument:
     state: InstrumentState
     saw: str
     version: str = ""
+    blind: str = field(default="", metadata=LATER)  # what it should have looked at and could not
 
     @property
     def watches(self) -> bool:
@@ -88,3 +91,4 @@ class Case:
     hypotheses: tuple[Verdict, ...] = ()  # what the user stated, and how it stands
     environment: dict[str, str] = field(default_factory=dict)
     schema: str = SCHEMA
+    investigation: Investigation | None = field(default=None, metadata=LATER)

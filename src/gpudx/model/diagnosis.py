@@ -2,32 +2,51 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
+from gpudx.model.fields import LATER
 from gpudx.model.finding import Evidence, Site
 
 Status = Literal["confirmed", "likely", "refuted", "inconclusive"]
-OutcomeName = Literal["reproduced", "passed", "timeout", "tool missing", "not reached"]
+OutcomeName = Literal["reproduced", "passed", "another failure", "timeout", "tool missing", "not reached"]
+Expectation = Literal["stays", "gone", "rarer", "more often", "shown", "may change"]
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """One way of running the program."""
+class Prediction:
+    """What should be seen in an experiment if a cause is the true one.
 
-    id: str  # "recorded", later "fenced", "serialised", ...
-    description: str
+    "stays", "gone", "rarer" and "more often" speak of the failure's rate; "shown" says that the experiment's instrument names
+    this fault; "may change" forbids nothing, so it can neither come true nor fail.
+    """
+
+    experiment: str
+    expects: Expectation
+    text: str
 
 
 @dataclass(frozen=True)
 class Observation:
-    """What an experiment showed: k of n runs reproduced the failure. A rate, never a boolean."""
+    """What an experiment showed: `reproduced` of `runs` runs failed in the same way. A rate, never a boolean.
+
+    Only runs that ended this way or passed are `runs`; the others are counted by their names.
+    """
 
     experiment: str
     outcome: OutcomeName
     reproduced: int
     runs: int
     note: str = ""
+    low: float = field(
+        default=0.0, metadata=LATER
+    )  # the rates that are compatible with this, at the investigation's confidence
+    high: float = field(default=1.0, metadata=LATER)
+    others: tuple[tuple[str, int], ...] = field(
+        default=(), metadata=LATER
+    )  # runs that say nothing of the rate, by what they were
+    shown: tuple[str, ...] = field(default=(), metadata=LATER)  # causes that the experiment's instrument named
+    fingerprints: tuple[str, ...] = field(default=(), metadata=LATER)  # of what failed
 
 
 @dataclass(frozen=True)
@@ -37,7 +56,7 @@ class Hypothesis:
 
     cause: str
     summary: str
-    predicts: tuple[tuple[str, str], ...]  # (experiment id, what is expected)
+    predicts: tuple[Prediction, ...]
     refutes_if: str
     findings: tuple[str, ...]  # fingerprints of the findings that suggested it
 

@@ -68,12 +68,18 @@ def differs(a: Rate, b: Rate, level: float = 0.01, margin: float = MARGIN) -> Di
     Where the rates are equal, "lower" or "higher" is said with a probability of `level` at most. "same" says that they
     are less than `margin` apart, and is said with a probability of `level` at most where they are not.
     """
-    if _fisher(a, b) <= level / 2:
-        return "lower"
-    if _fisher(b, a) <= level / 2:
-        return "higher"
+    change = changed(a, b, level)
+    if change != "unsettled":
+        return change
     one, other = a.interval(1 - level / 2), b.interval(1 - level / 2)
     return "same" if max(one.high - other.low, other.high - one.low) < margin else "unsettled"
+
+
+def changed(a: Rate, b: Rate, level: float = 0.01) -> Difference:
+    """As `differs`, but never "same", which costs a hundred times as much to say."""
+    if _fisher(a, b) <= level / 2:
+        return "lower"
+    return "higher" if _fisher(b, a) <= level / 2 else "unsettled"
 
 
 def runs_needed(known: Rate | Interval, level: float = 0.01) -> int | None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, Instrument, Observation, Site
 from gpudx.report import stated
 from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, Tone
+from gpudx.report.investigated import investigated
 from gpudx.report.safe import clean, full
 
 RECORDER = "recorder"
@@ -57,7 +58,10 @@ def _verdict(case: Case) -> tuple[str, Tone, str]:
         best = case.diagnosis[0]
         tone: Tone = "bad" if best.status == "confirmed" else "unsure"
         more = f" {_capital(dead.name)} did not work." if dead else ""
-        return f"{VERDICTS[best.status]} {best.cause}", tone, best.summary + more
+        rate = f" {case.investigation.reason}" if case.investigation and best.status != "confirmed" else ""
+        return f"{VERDICTS[best.status]} {best.cause}", tone, best.summary + more + rate
+    if case.investigation and case.investigation.stopped:
+        return case.investigation.stopped.upper(), "unsure", case.investigation.reason
     if not _eventful(case):
         return *_nothing(case), _capital(_watched(case))
     if dead and not any(finding.severity == "error" for finding in case.findings):
@@ -224,9 +228,11 @@ def _stack(frames: tuple[str, ...], of: str = "") -> tuple[Block, ...]:
 
 def _rest(case: Case) -> Iterator[Section]:
     yield stated.section(case)
+    yield from investigated(case)
     yield Section(f"Findings: {_counted(case)}", _findings(case) if case.findings else ())
     yield Section("How the program ended", _ending(case))
-    yield Section("Experiments", _bullets(_experiments(case)))
+    if case.investigation is None:
+        yield Section("Experiments", _bullets(_experiments(case)))
     yield Section("What was recorded", _processes(case))
     yield Section("Instruments", _instruments(case))
     yield Section("Gaps", _bullets(_gaps(case)))

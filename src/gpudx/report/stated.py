@@ -47,7 +47,7 @@ def hypotheses(case: Case) -> Outline:
 
 def _blocks(verdict: Verdict) -> tuple[Block, ...]:
     claim = verdict.hypothesis.summary.strip().rstrip(".")
-    expected = "; ".join(text for _, text in verdict.hypothesis.predicts)
+    expected = "; ".join(one.text for one in verdict.hypothesis.predicts)
     left_out = tuple(f"Not counted: {_fact(one)}" for one in verdict.not_counted)
     items = (*map(_fact, verdict.counted), *left_out)
     text = (Paragraph(f"{claim[:1].upper()}{claim[1:]}. {verdict.reason}"), Paragraph(f"Expected: {expected}."))

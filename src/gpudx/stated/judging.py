@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.facts import Facts
-from gpudx.model import Case, Evidence, Hypothesis, Status, Verdict
+from gpudx.model import Case, Evidence, Hypothesis, Prediction, Status, Verdict
 from gpudx.stated.evaluate import Answer, answer
 from gpudx.stated.fault import Fault, fault_of
 from gpudx.stated.hypotheses import EXPECT, EXPERIMENTS, Claim
@@ -72,7 +72,8 @@ def _verdict(claim: Claim, case: Case, processes: Sequence[Facts], fault: Fault 
 
 def _hypothesis(claim: Claim) -> Hypothesis:
     wanted = f'"{claim.predicate.text}" is true of {EXPECT[claim.expect]} the {claim.subject}'
-    return Hypothesis(claim.name, claim.claim, ((claim.experiment, wanted),), f"It would not be so that {wanted}.", ())
+    predicts = (Prediction(claim.experiment, "shown", wanted),)
+    return Hypothesis(claim.name, claim.claim, predicts, f"It would not be so that {wanted}.", ())
 
 
 def _no_experiment(claim: Claim, case: Case) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from gpudx.backends.cuda.dumps import settings, snapshot
 from gpudx.backends.cuda.pools import POOLS, UNPOOLED
 from gpudx.backends.tool import Tool
 
-__all__ = ["POOLS", "TOOLS", "UNPOOLED", "environment", "error_name", "error_names", "settings", "snapshot"]
+__all__ = ["POOLS", "TOOLS", "UNPOOLED", "environment", "error_name", "error_names", "other_device", "settings", "snapshot"]
 
 HERE = Path(__file__).resolve().parent
 TOOLKIT = ("/usr/local/cuda*/bin", "/opt/cuda/bin")
@@ -20,6 +21,13 @@ TOOLKIT = ("/usr/local/cuda*/bin", "/opt/cuda/bin")
 def environment(lib: Path) -> dict[str, str]:
     """Nothing: preloading is all it takes."""
     return {}
+
+
+def other_device(base: Mapping[str, str], devices: frozenset[str]) -> dict[str, str]:
+    """The next GPU first, where there are several (CUDA programming guide, "CUDA environment variables")."""
+    every = len(list(Path("/proc/driver/nvidia/gpus").glob("*")))
+    seen = base.get("CUDA_VISIBLE_DEVICES", ",".join(map(str, range(every)))).split(",")
+    return {"CUDA_VISIBLE_DEVICES": ",".join(seen[1:] + seen[:1])} if len(seen) > 1 else {}
 
 
 @cache

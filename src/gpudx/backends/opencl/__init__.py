@@ -50,6 +50,15 @@ def system_has_driver() -> bool:
     return bool(os.environ.get("OCL_ICD_VENDORS")) or any(VENDORS.glob("*.icd"))
 
 
+def other_device(base: Mapping[str, str], devices: frozenset[str]) -> dict[str, str]:
+    """PoCL's device without threads, for programs on its usual one (PoCL manual, "Tunable environment variables").
+
+    It is another device of the same driver: what the two share, they fail in alike.
+    """
+    threaded = any(name.startswith(("pthread", "cpu")) for name in devices)
+    return {"POCL_DEVICES": "basic"} if threaded and "POCL_DEVICES" not in base else {}
+
+
 LINKING = Linking(
     library="OpenCL", header="CL/cl.h", ready=system_has_driver, bundled=bundled_loader, install=PIP_DEVICE
 )

@@ -1,0 +1,104 @@
+"""What causes of one kind predict alike: typed once here, and only what sets a cause apart in its own file.
+
+A prediction that may be wrong would refute the truth, so "may change" stands wherever a kind has an honest way out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpudx.model import Expectation, Prediction
+
+TIMING = ("one-processor", "perturbed")
+FENCES = ("fenced", "low-fenced")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A family of causes. `rival` is the cause that stands for the family when no finding suggests one of it."""
+
+    name: str
+    predicts: tuple[Prediction, ...] = ()
+    rival: str = ""
+    needs_threads: bool = False  # conceivable only where several threads made calls
+    needs_launches: bool = True
+
+
+def _alike(expects: Expectation, text: str, *experiments: str) -> tuple[Prediction, ...]:
+    return tuple(Prediction(one, expects, text) for one in experiments)
+
+
+FIXED = Kind(
+    "the same in every run",
+    _alike(
+        "stays",
+        "the wrong value is given in every run, whatever the timing",
+        *("recorded", "serialised", "one-thread", *TIMING, "turns", *FENCES, "poisoned"),
+    )
+    + _alike("may change", "drivers differ in what they refuse", "other-device"),
+)
+
+LIFETIME = Kind(
+    "used after its end",
+    _alike(
+        "may change",
+        "what became of it since depends on timing, and the release may be another thread's",
+        *("serialised", "one-thread", "turns", *TIMING, *FENCES, "poisoned", "other-device"),
+    ),
+)
+
+MEMORY = Kind(
+    "an access outside memory",
+    _alike("shown", "the access meets the fence, in the very launch", *FENCES)
+    + _alike("shown", "the tool names the access", "memcheck")
+    + _alike(
+        "may change",
+        "what lies beside the memory, and when it is written, differs between runs",
+        *("serialised", "turns", "one-thread", *TIMING, "poisoned", "other-device"),
+    ),
+    rival="out-of-bounds-access",
+)
+
+UNINITIALISED = Kind(
+    "memory that nothing wrote",
+    _alike("shown", "the tool names the read", "initcheck")
+    + _alike("shown", "the pattern that fills fresh memory turns up", "poisoned")
+    + _alike("stays", "waits and turns write nothing", "serialised", "turns")
+    + _alike("may change", "what fresh memory holds differs", "one-thread", *TIMING, *FENCES, "other-device"),
+    rival="read-before-write",
+)
+
+ORDER = Kind(
+    "order or timing",
+    _alike("gone", "with a wait after each launch nothing on the device can overlap", "serialised")
+    + _alike("stays", "fences move memory, not launches in time", *FENCES)
+    + _alike("may change", "it depends on timing", "one-thread", *TIMING, "turns", "poisoned", "other-device"),
+    rival="order-or-timing",
+)
+
+UNORDERED = Kind(
+    "work without an order",
+    _alike("may change", "waits stand behind launches, not behind copies", "serialised")
+    + tuple(one for one in ORDER.predicts if one.experiment != "serialised"),
+)
+
+THREADS = Kind(
+    "host threads in each other's way",
+    _alike("gone", "one thread has nobody to collide with", "one-thread")
+    + _alike("stays", "fences and fills do not keep threads apart", *FENCES, "poisoned")
+    + _alike("may change", "it depends on timing", *TIMING, "serialised", "turns", "other-device"),
+    rival="threads-collide",
+    needs_threads=True,
+    needs_launches=False,
+)
+
+IN_KERNEL = Kind(
+    "threads of the device in each other's way",
+    _alike("stays", "waits between launches and turns of host threads change nothing inside one", "serialised", "turns")
+    + _alike("may change", "it depends on timing inside the device", "one-thread", *TIMING, *FENCES, "other-device"),
+)
+
+WHERE = Kind("where it surfaced, not why")  # forbids nothing
+
+# Families that are put to the test even if no finding suggests them, so that a verdict has rivals to win against.
+RIVALS = (MEMORY, ORDER, THREADS, UNINITIALISED)

@@ -1,0 +1,159 @@
+"""gpudx investigate: run a failing program in different ways, and decide between the causes."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpudx.cli.speak import say, write
+from gpudx.errors import UserError
+
+if TYPE_CHECKING:
+    from gpudx.diagnose.choice import Plan
+    from gpudx.diagnose.observed import Observed
+    from gpudx.laboratory import Laboratory
+    from gpudx.model import Case, Investigation
+
+SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
+UNITS = {"s": 1, "m": 60, "h": 3600}
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the command line asks for."""
+
+    budget_s: float
+    runs: int | None
+    only: tuple[str, ...]
+    without: tuple[str, ...]
+    timeout: float | None
+    confidence: float
+
+
+def command(
+    program: Annotated[
+        list[str],
+        typer.Argument(metavar="CMD | CASE", help="The program and its arguments, after --; or a case to go on with."),
+    ],
+    budget: Annotated[str, typer.Option(metavar="TIME", help="Stop after this time: 90s, 10m, 2h.")] = "120s",
+    runs: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop after N runs.")] = None,
+    only: Annotated[list[str] | None, typer.Option(metavar="EXPERIMENT", help="Only these experiments.")] = None,
+    without: Annotated[list[str] | None, typer.Option(metavar="EXPERIMENT", help="Not these experiments.")] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(min=0.001, metavar="S", help="A run that takes longer hangs. [ten times the longest]"),
+    ] = None,
+    confidence: Annotated[float, typer.Option(min=50, max=99.999, metavar="PERCENT", help="Of the verdicts.")] = 99.0,
+    case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
+) -> None:
+    """Run a failing program again and again, in ways that tell its possible causes apart.
+
+    What the program prints goes into files of the case, and it gets no input. Ends with 0 when a cause is confirmed.
+
+    \b
+    gpudx investigate -- ./app args...
+    gpudx investigate --budget 10m --without one-processor -- python test.py
+    gpudx investigate gpudx-cases/20261115T101112Z-app-1a2b    (a case of gpudx run, or one that was interrupted)
+    """
+    from gpudx import casefile
+    from gpudx.cli.cases import new_case
+
+    wanted = Wanted(budget_seconds(budget), runs, tuple(only or ()), tuple(without or ()), timeout, confidence / 100)
+    if (Path(program[0]) / casefile.NAME).is_file():
+        if len(program) > 1:
+            raise UserError(f"Options stand before the case: gpudx investigate {' '.join(program[1:])} {program[0]}")
+        done = _go_on(Path(program[0]).absolute(), wanted)
+    else:
+        with new_case(case, program[0]) as directory:
+            done = _begin(directory, program, wanted)
+    _report(done)
+
+
+def budget_seconds(text: str) -> float:
+    """ "90", "90s", "10m" or "2h" in seconds."""
+    number, unit = (text[:-1], text[-1]) if text[-1:] in UNITS else (text, "s")
+    try:
+        seconds = float(number) * UNITS[unit]
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise UserError(f"--budget {text} is no time: give for example 90s, 10m or 2h.")
+    return seconds
+
+
+def _begin(directory: Path, words: list[str], wanted: Wanted) -> Case:
+    from gpudx.lab import program as programs
+    from gpudx.lab.how import How
+    from gpudx.laboratory import new, open_laboratory
+
+    programs.find(words)
+    how = How(timeout=wanted.timeout)
+    lab = open_laboratory(directory, tuple(words), how, wanted.budget_s, wanted.only, wanted.without)
+    return _investigate(lab, new(words, wanted.confidence), wanted)
+
+
+def _go_on(directory: Path, wanted: Wanted) -> Case:
+    """The case of `gpudx run` counts as the first run; that of an investigation has all of its runs."""
+    from gpudx import casefile
+    from gpudx.lab.how import How
+    from gpudx.laboratory import begun, open_laboratory, taken_up
+
+    case = casefile.read(directory)
+    how = How(timeout=wanted.timeout, extra_env=case.environment)
+    lab = open_laboratory(directory, case.command, how, wanted.budget_s, wanted.only, wanted.without)
+    earlier = case.investigation
+    state = taken_up(earlier, case.command) if earlier else begun(case, wanted.confidence)
+    lab.remember(state)
+    return _investigate(lab, state, wanted)
+
+
+def _investigate(lab: Laboratory, state: Investigation, wanted: Wanted) -> Case:
+    from gpudx import casefile
+    from gpudx.diagnose.conclude import conclude
+    from gpudx.diagnose.investigate import Limits, investigate
+    from gpudx.laboratory import first_failing
+
+    def keep(state: Investigation) -> None:
+        casefile.write(conclude(first_failing(lab.folder, state), state), lab.folder)
+
+    say(f"investigating; the case, with what the program prints, is {lab.folder}")
+    state = investigate(state, lab, Limits(wanted.budget_s, wanted.runs), keep, _progress)
+    _clear_line()
+    if not state.trials and state.stopped == "interrupted":
+        raise UserError("It was interrupted in its first run: nothing is known yet.", INTERRUPTED)
+    if not state.trials:
+        raise UserError("The program did not end within the budget: give a larger one, or --timeout S if it hangs.")
+    keep(state)
+    return casefile.read(lab.folder)
+
+
+def _progress(plan: Plan, seen: Observed, left: float) -> None:
+    """One line on stderr: renewed in place on a terminal, else one for each run."""
+    so_far = f", {seen.text} so far" if seen.trials else ""
+    text = f"{plan.experiment}: run {len(seen.trials) + 1} of {plan.runs}{so_far}; {left:.0f} s left"
+    if sys.stderr is not None and sys.stderr.isatty():
+        write(f"\r\033[Kgpudx: {text}")
+    else:
+        say(text)
+
+
+def _clear_line() -> None:
+    if sys.stderr is not None and sys.stderr.isatty():
+        write("\r\033[K")
+
+
+def _report(case: Case) -> None:
+    from gpudx.cli.running import page_of
+    from gpudx.report import Page, render
+
+    page = page_of(sys.stdout.fileno()) if sys.stdout.isatty() else Page()
+    sys.stdout.write(render(case, "terminal", page))
+    stopped = case.investigation.stopped if case.investigation else ""
+    if stopped == "interrupted":
+        raise typer.Exit(INTERRUPTED)
+    raise typer.Exit(0 if any(entry.status == "confirmed" for entry in case.diagnosis) else 1)

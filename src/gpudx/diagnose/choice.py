@@ -1,0 +1,105 @@
+"""Which experiment next: the one that separates the standing causes best, per second that it will take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gpudx.diagnose.observed import PLAIN, Observed
+from gpudx.diagnose.suspects import Suspect
+from gpudx.diagnose.weigh import MOST_RUNS, REPEATS, TWICE, compare, misses_needed, passes_needed
+from gpudx.model import Expectation
+from gpudx.model.rates import Rate
+
+ENOUGH_FAILURES = 6  # of the plain runs; as many passes under a change then mean something
+MOST_PLAIN = 40  # plain runs, however rare it is
+QUIET = 30  # plain runs without a failure, before it is said not to come back
+HARDLY = 0.1  # what a prediction that forbids nothing separates from one that does
+PARTLY = 0.5
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The experiment to run next, and how many runs it will have had when it is done."""
+
+    experiment: str
+    runs: int
+
+
+def plain_runs(plain: Observed) -> int:
+    """How many plain runs it takes to know the rate; as many as there are when it is known."""
+    rate = plain.rate
+    if rate.failures == 0:
+        return QUIET
+    if rate.failures == rate.runs or rate.failures < ENOUGH_FAILURES:
+        done = rate.failures >= ENOUGH_FAILURES
+        return len(plain.trials) if done else min(MOST_PLAIN, max(ENOUGH_FAILURES, _likely_total(rate)))
+    return len(plain.trials)
+
+
+def _likely_total(rate: Rate) -> int:
+    """Runs until there will be enough failures, as it looks now."""
+    return rate.runs + round((ENOUGH_FAILURES - rate.failures) * rate.runs / rate.failures)
+
+
+def runs_wanted(seen: Observed, base: Rate, level: float) -> int:
+    """When an experiment is done: it failed often enough, or passed often enough, or keeps saying nothing."""
+    rate = seen.rate
+    failures = max(REPEATS, misses_needed(level))
+    if seen.silent.total() >= max(TWICE, rate.runs + 1) or rate.failures >= failures:
+        return len(seen.trials)
+    passes = passes_needed(base, level)
+    if rate.failures == 0:
+        return min(MOST_RUNS, passes + seen.silent.total())
+    if rate.runs >= 2 * passes:  # neither gone nor often: not settled by more of it
+        return len(seen.trials)
+    return len(seen.trials) + failures - rate.failures
+
+
+def recheck(seen: Mapping[str, Observed], level: float) -> Plan | None:
+    """Plain runs after an experiment in which the failure went away: is it the program that changed, or the machine?"""
+    plain = seen[PLAIN]
+    for name, one in seen.items():
+        gone = name != PLAIN and not one.rate.failures and compare(plain.rate, one.rate, level) == "lower"
+        after = plain.after(one)
+        patience = math.ceil(2 * TWICE * plain.rate.runs / plain.rate.failures) if gone else 0
+        if gone and after.rate.failures < TWICE and len(after.trials) < patience:
+            return Plan(PLAIN, len(plain.trials) + TWICE - after.rate.failures)
+    return None
+
+
+def next_experiment(
+    standing: Sequence[Suspect],
+    seen: Mapping[str, Observed],
+    costs: Mapping[str, float],
+    level: float,
+    least: float = 0.0,
+) -> Plan | None:
+    """None when nothing that can be run separates the suspects that stand by more than `least`."""
+    base = seen[PLAIN].rate
+    plans = []
+    for name, cost in costs.items():
+        so_far = seen.get(name, Observed(name))
+        wanted = runs_wanted(so_far, base, level)
+        gain = separation([one.expects(name) for one in standing])
+        if gain > least and wanted > len(so_far.trials):
+            plans.append((gain / (cost * (wanted - len(so_far.trials))), name, wanted))
+    if not plans:
+        return None
+    _, name, wanted = max(plans, key=lambda plan: (plan[0], plan[1]))
+    return Plan(name, wanted)
+
+
+def separation(expected: Sequence[Expectation]) -> float:
+    """How far apart the predictions of all pairs are, and each from "stays": what nobody thought of predicts that."""
+    pairs = sum(_apart(a, b) for i, a in enumerate(expected) for b in expected[i + 1 :])
+    return pairs + sum(_apart("stays", one) for one in expected if one != "may change")
+
+
+def _apart(a: Expectation, b: Expectation) -> float:
+    if a == b:
+        return 0.0
+    if "may change" in (a, b):
+        return HARDLY
+    return PARTLY if {"rarer", "more often"} & {a, b} else 1.0

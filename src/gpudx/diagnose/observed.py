@@ -1,0 +1,104 @@
+"""Trials counted by experiment: how often the failure came, and how often the run said nothing of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from gpudx.model import Observation, Trial
+from gpudx.model.rates import Interval, Rate
+
+PLAIN = "recorded"  # the experiment that all others are compared with
+SAYS = ("reproduced", "passed")  # outcomes that count for the rate
+INTERVAL = 0.95
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What one experiment showed."""
+
+    experiment: str
+    trials: tuple[Trial, ...] = ()
+    places: tuple[int, ...] = ()  # of these among all runs
+
+    @cached_property
+    def rate(self) -> Rate:
+        """Runs that ended as the failure does, of those and the passes. Others can be neither."""
+        return Rate(self.counts["reproduced"], self.counts["reproduced"] + self.counts["passed"])
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        return Counter(trial.outcome for trial in self.trials)
+
+    @cached_property
+    def silent(self) -> Counter[str]:
+        """Runs that say nothing of the rate, by what they were."""
+        return Counter({name: count for name, count in self.counts.items() if name not in SAYS})
+
+    def after(self, other: Observed) -> Observed:
+        """The runs that were made after the last one of another experiment."""
+        last = other.places[-1] if other.places else -1
+        late = [(place, trial) for place, trial in zip(self.places, self.trials, strict=True) if place > last]
+        return Observed(self.experiment, tuple(trial for _, trial in late), tuple(place for place, _ in late))
+
+    def showed(self, causes: Iterable[str]) -> int:
+        """In how many runs the instrument named one of these causes."""
+        wanted = set(causes)
+        return sum(bool(wanted & set(trial.shown)) for trial in self.trials)
+
+    def unshown(self, causes: Iterable[str]) -> int:
+        """In how many runs it failed the same way, all was watched, and the instrument named none of these causes."""
+        wanted = set(causes)
+        return sum(t.outcome == "reproduced" and not t.blind and not wanted & set(t.shown) for t in self.trials)
+
+    @cached_property
+    def text(self) -> str:
+        """ "3 of 3 failed", with what else happened."""
+        rate = f"{self.rate.failures} of {self.rate.runs} failed" if self.rate.runs else ""
+        rest = [f"{count} {name}" for name, count in self.silent.items()]
+        return ", ".join(filter(None, [rate, *rest])) or "not run"
+
+    @property
+    def range(self) -> str:
+        """The rates that fit, for people."""
+        if not self.rate.runs:
+            return ""
+        fits = interval(self.rate)
+        return f"{fits.low:.0%} to {fits.high:.0%}"
+
+
+@cache
+def interval(rate: Rate) -> Interval:
+    """The rates that fit, whenever one looks: when to stop depends on what was seen."""
+    return rate.interval_always(INTERVAL)
+
+
+def observed(trials: Sequence[Trial]) -> dict[str, Observed]:
+    """By experiment, in the order in which they were first run; the plain runs are always there."""
+    groups: dict[str, list[int]] = {PLAIN: []}
+    for place, trial in enumerate(trials):
+        groups.setdefault(trial.experiment, []).append(place)
+    return {name: Observed(name, tuple(trials[at] for at in places), tuple(places)) for name, places in groups.items()}
+
+
+def observation(one: Observed) -> Observation:
+    """The same for the case."""
+    fits = interval(one.rate)
+    first = next((name for name in (*SAYS, *one.silent) if one.counts[name]), "not reached")
+    notes = dict.fromkeys(trial.note for trial in one.trials if trial.note and trial.outcome not in SAYS)
+    return Observation(
+        experiment=one.experiment,
+        outcome=first,  # type: ignore[arg-type]
+        reproduced=one.rate.failures,
+        runs=one.rate.runs,
+        note="; ".join(notes),
+        low=fits.low,
+        high=fits.high,
+        others=tuple(one.silent.items()),
+        shown=tuple(dict.fromkeys(cause for trial in one.trials for cause in trial.shown)),
+        fingerprints=tuple(
+            dict.fromkeys(f for trial in one.trials if trial.outcome != "passed" for f in trial.fingerprints)
+        ),
+    )

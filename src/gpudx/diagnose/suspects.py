@@ -1,0 +1,62 @@
+"""The causes that an investigation decides between: those that findings suggest, and rivals of every other kind.
+
+A verdict is worth what it won against, so families of causes that nothing suggests are raised too, where they are conceivable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpudx.causes import Cause
+from gpudx.causes import every as every_cause
+from gpudx.causes._kinds import RIVALS, WHERE
+from gpudx.model import Diagnosis, Expectation, Investigation, Status
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A cause that is put to the test. `entry` is the diagnosis that named it; a rival has none.
+
+    `late`: only an experiment named it. One such run is not enough to call it the cause of the plain runs' failure.
+    """
+
+    cause: Cause
+    entry: Diagnosis | None = None
+    late: bool = False
+
+    @property
+    def prior(self) -> Status:
+        """How it stands without any experiment."""
+        if self.entry is None:
+            return "inconclusive"
+        return "likely" if self.late and self.entry.status == "confirmed" else self.entry.status
+
+    def expects(self, experiment: str) -> Expectation:
+        found = self.cause.predictions.get(experiment)
+        return found.expects if found else "may change"
+
+    @property
+    def shown_as(self) -> tuple[str, ...]:
+        """Causes whose being shown shows this one: a rival stands for all of its kind."""
+        if self.entry:
+            return (self.cause.id,)
+        return tuple(cause.id for cause in every_cause().values() if cause.kind is self.cause.kind)
+
+
+def suspects(state: Investigation, threads: int, launches: int) -> tuple[Suspect, ...]:
+    """All of them, suggested ones first. A diagnosis that only says where it surfaced suggests no cause."""
+    named: dict[str, Suspect] = {}
+    for entry in (*state.before, *state.found):
+        cause = every_cause().get(entry.cause)
+        if cause is not None and cause.kind is not WHERE and cause.id not in named:
+            named[cause.id] = Suspect(cause, entry, entry not in state.before)
+    kinds = {suspect.cause.kind.name for suspect in named.values()}
+    return (*named.values(), *_rivals(kinds, threads, launches))
+
+
+def _rivals(kinds: set[str], threads: int, launches: int) -> Iterator[Suspect]:
+    for kind in RIVALS:
+        conceivable = (threads > 1 or not kind.needs_threads) and (launches > 0 or not kind.needs_launches)
+        if kind.name not in kinds and conceivable:
+            yield Suspect(every_cause()[kind.rival])

@@ -1,0 +1,124 @@
+"""How each suspect stands after the experiments.
+
+    refuted       a prediction failed: the rate, or for instruments every one of them that could have shown it
+    confirmed     a prediction came true that no standing rival shares, and none failed. A prediction that the failure stays
+                  cannot do that, since whatever nobody thought of predicts it too; nor can an experiment that only mitigates
+    likely, inconclusive   as the record alone has it; "likely" where a mitigation helps
+
+A cause that is not in every failing run is partial: what it leaves unexplained is named, and it is not confirmed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gpudx.diagnose.observed import PLAIN, Observed
+from gpudx.diagnose.suspects import Suspect
+from gpudx.diagnose.weigh import weigh
+from gpudx.model import Cell, Row, Status
+from gpudx.words import plural
+
+CONFIRMING = ("gone", "shown")
+RATED = ("stays", "gone", "rarer", "more often")
+
+
+def judge(
+    accused: Sequence[Suspect],
+    seen: Mapping[str, Observed],
+    runnable: Sequence[str],
+    mitigations: frozenset[str],
+    level: float,
+) -> tuple[Row, ...]:
+    """The table: a row for each suspect, in their order."""
+    cells = [tuple(weigh(one, seen[name], seen[PLAIN], level) for name in seen if name != PLAIN) for one in accused]
+    failed = [_failed(one, own, runnable) for one, own in zip(accused, cells, strict=True)]
+    standing = [one for one, cell in zip(accused, failed, strict=True) if cell is None]
+    rows = []
+    for one, own, against in zip(accused, cells, failed, strict=True):
+        status, reason = _verdict(one, own, against, [s for s in standing if s is not one], seen[PLAIN], mitigations)
+        rows.append(Row(one.cause.id, status, one.entry is not None, own, reason))
+    return tuple(rows)
+
+
+def _failed(one: Suspect, cells: Sequence[Cell], runnable: Sequence[str]) -> Cell | None:
+    """The prediction that failed, if one did; instruments that stay silent say more than rates."""
+    instruments = {name for name in runnable if one.expects(name) == "shown"}
+    silent = [cell for cell in cells if cell.weight == "against" and cell.experiment in instruments]
+    if silent and len(silent) == len(instruments):
+        return silent[0]
+    return next((cell for cell in cells if cell.weight == "against" and cell.expects in RATED), None)
+
+
+def _verdict(
+    one: Suspect,
+    cells: Sequence[Cell],
+    against: Cell | None,
+    rivals: Sequence[Suspect],
+    plain: Observed,
+    mitigations: frozenset[str],
+) -> tuple[Status, str]:
+    if against is not None:
+        return "refuted", f"It predicts {_said(against)}, and {against.why} ({against.observed}{_base(plain)})."
+    came = [cell for cell in cells if cell.weight == "for" and cell.expects in CONFIRMING]
+    own = [cell for cell in came if cell.experiment not in mitigations and not _shared(cell, rivals)]
+    left = _left(one, plain)
+    if own and left:
+        return "likely", f"Partial: {_came(own[0], plain)}; but {left}."
+    if own:
+        return "confirmed", f"{_capital(_came(own[0], plain))}, which no rival that still stands predicts."
+    if came:
+        return _at_least_likely(one), _only_hidden(came[0], plain, rivals, mitigations)
+    return one.prior, _untouched(one, left)
+
+
+def _shared(cell: Cell, rivals: Sequence[Suspect]) -> bool:
+    """Would a rival explain it too? One that forbids nothing there would; but not that an instrument names the fault."""
+    if cell.expects == "shown":
+        return False
+    return any(rival.expects(cell.experiment) in (cell.expects, "may change", "rarer") for rival in rivals)
+
+
+def _left(one: Suspect, plain: Observed) -> str:
+    """Failing plain runs that do not have its fault."""
+    marks = set(one.entry.findings) if one.entry else set()
+    if not marks or not any(marks & set(trial.fingerprints) for trial in plain.trials):
+        return ""  # found in another experiment: the plain runs cannot have it
+    left = [t for t in plain.trials if t.outcome == "reproduced" and not marks & set(t.fingerprints)]
+    endings = ", ".join(dict.fromkeys(trial.ending for trial in left))
+    return f"{plural(len(left), 'failing run')} of {plain.rate.failures} did not have it ({endings})" if left else ""
+
+
+def _came(cell: Cell, plain: Observed) -> str:
+    how = "the instrument named it" if cell.expects == "shown" else "the failure is gone"
+    return f"under {cell.experiment} {how} ({cell.observed}{_base(plain)})"
+
+
+def _only_hidden(cell: Cell, plain: Observed, rivals: Sequence[Suspect], mitigations: frozenset[str]) -> str:
+    came = _capital(_came(cell, plain))
+    if cell.experiment in mitigations:
+        return f"{came}: order or timing matters, and this mitigates it. It is not the cause."
+    others = ", ".join(rival.cause.id for rival in rivals if _shared(cell, [rival]))
+    return f"{came}, but that would fit {others} too."
+
+
+def _at_least_likely(one: Suspect) -> Status:
+    return one.prior if one.prior == "confirmed" else "likely"
+
+
+def _untouched(one: Suspect, left: str) -> str:
+    if one.entry is None:
+        return "Not tested far enough to be refuted; nothing suggests it."
+    return f"{one.entry.reason}{f' Partial: {left}.' if left else ''}"
+
+
+def _said(cell: Cell) -> str:
+    what = "that the instrument shows it" if cell.expects == "shown" else f'"{cell.expects}"'
+    return f"{what} under {cell.experiment}"
+
+
+def _base(plain: Observed) -> str:
+    return f"; without the change {plain.text}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,24 @@
+"""Memory against the upper of two fences: an access past its end, or after its free, is a fault at once.
+
+A fault of this kind is shown, with kernel, argument and distance. A failure that stays with every allocation fenced, and
+shows nothing, does not come from such an access; accesses inside an allocation are not seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpudx.lab.experiments import Context
+from gpudx.lab.fenced import Fence
+from gpudx.lab.how import How
+
+ID = "fenced"
+COST = 1.5
+
+
+def missing(context: Context) -> str | None:
+    return None if context.apis else "the program makes no GPU calls"
+
+
+def how(context: Context) -> How:
+    return replace(context.how, fence=Fence("high"))

@@ -1,0 +1,21 @@
+"""Under compute-sanitizer's initcheck: reads of global memory that nothing wrote are named.
+
+What it names is there. A clean report speaks of this run's data only.
+"""
+
+from __future__ import annotations
+
+from gpudx.lab.experiments import Context
+from gpudx.lab.experiments._sanitizer import under, why_missing
+from gpudx.lab.how import How
+
+ID = "initcheck"
+COST = 30.0
+
+
+def missing(context: Context) -> str | None:
+    return why_missing(context, ID)
+
+
+def how(context: Context) -> How:
+    return under(context, ID)

@@ -1,0 +1,21 @@
+"""Under compute-sanitizer's memcheck: every access of a kernel is checked.
+
+What it names is there. A clean report does not speak of accesses that stray into another live allocation.
+"""
+
+from __future__ import annotations
+
+from gpudx.lab.experiments import Context
+from gpudx.lab.experiments._sanitizer import under, why_missing
+from gpudx.lab.how import How
+
+ID = "memcheck"
+COST = 20.0
+
+
+def missing(context: Context) -> str | None:
+    return why_missing(context, ID)
+
+
+def how(context: Context) -> How:
+    return under(context, ID)

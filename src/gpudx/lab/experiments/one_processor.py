@@ -1,0 +1,35 @@
+"""All threads on one processor: they take turns instead of running at the same time.
+
+A rate that changes says that timing matters. One that stays says little: threads still interleave, only more coarsely.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+
+from gpudx.lab.experiments import Context
+from gpudx.lab.how import How
+
+ID = "one-processor"
+COST = 2.0
+
+
+def missing(context: Context) -> str | None:
+    return None if len(os.sched_getaffinity(0)) > 1 else "the program has only one processor already"
+
+
+def how(context: Context) -> How:
+    return context.how
+
+
+@contextlib.contextmanager
+def around(context: Context) -> Iterator[None]:
+    """Children inherit the set of processors; a program that asks for more gets more."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)

@@ -1,0 +1,53 @@
+"""One host thread: the variables of the common thread pools at 1, test runners told to run one test at a time.
+
+A failure that goes comes from threads, or from the timing that they change. A run in which several threads still made GPU calls
+did not reach what it wanted, and says nothing: threads that the program starts itself know none of these variables.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from gpudx.lab.experiments import Context, Seen
+from gpudx.lab.how import How
+
+ID = "one-thread"
+COST = 2.0
+VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+    "TBB_NUM_THREADS",
+    "JULIA_NUM_THREADS",
+    "GOMAXPROCS",
+    "RUST_TEST_THREADS",
+)
+
+
+def missing(context: Context) -> str | None:
+    return None if context.threads > 1 else "only one thread makes GPU calls already"
+
+
+def how(context: Context) -> How:
+    return replace(context.how, extra_env={**context.how.extra_env, **dict.fromkeys(VARIABLES, "1")})
+
+
+def command(context: Context) -> tuple[str, ...]:
+    """pytest-xdist's workers into one process, cargo's tests into one thread; other commands as they are."""
+    words = context.command
+    if any(Path(word).name in ("pytest", "py.test") for word in words[:3]) and "-n" in words:
+        return (*words, "-n", "0")
+    if Path(words[0]).name == "cargo" and "test" in words[1:3] and "--test-threads" not in " ".join(words):
+        return (*words, *(() if "--" in words else ("--",)), "--test-threads=1")
+    return words
+
+
+def without_effect(context: Context, seen: Seen) -> str | None:
+    if seen.threads <= 1:
+        return None
+    return f"{seen.threads} threads made GPU calls all the same: the program starts them itself"

@@ -1,0 +1,36 @@
+"""Another device or driver of this machine.
+
+A failure that stays does not come from one device alone. One that goes may hide there: drivers differ in what they refuse and
+in how memory lies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpudx import backends
+from gpudx.lab.experiments import Context, Seen
+from gpudx.lab.how import How
+
+ID = "other-device"
+COST = 2.0
+
+
+def missing(context: Context) -> str | None:
+    return None if _variables(context) else "no other device is known for this program"
+
+
+def how(context: Context) -> How:
+    return replace(context.how, extra_env={**context.how.extra_env, **_variables(context)})
+
+
+def _variables(context: Context) -> dict[str, str]:
+    for api in sorted(context.apis):
+        found = backends.other_device(api, context.environment, context.devices)
+        if found:
+            return found
+    return {}
+
+
+def without_effect(context: Context, seen: Seen) -> str | None:
+    return "it ran on the same device" if seen.devices == context.devices else None

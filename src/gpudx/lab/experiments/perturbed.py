@@ -1,0 +1,23 @@
+"""Small random delays before launches, others in each run.
+
+A rate that changes says that timing matters. One that stays does not say that it does not: the delays are short.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpudx.lab.experiments import Context
+from gpudx.lab.how import How
+
+ID = "perturbed"
+COST = 1.5
+VARIABLE = "GPUDX_PERTURB"  # native/core/perturb.h
+
+
+def missing(context: Context) -> str | None:
+    return None if context.launches else "the program makes no launch to delay"
+
+
+def how(context: Context) -> How:
+    return replace(context.how, extra_env={**context.how.extra_env, VARIABLE: str(context.turn + 1)})

@@ -1,0 +1,20 @@
+"""The program as it is, once more.
+
+Says how often it fails, which every other experiment is compared with. It says nothing about why.
+"""
+
+from __future__ import annotations
+
+from gpudx.lab.experiments import PLAIN, Context
+from gpudx.lab.how import How
+
+ID = PLAIN
+COST = 1.0
+
+
+def missing(context: Context) -> str | None:
+    return None
+
+
+def how(context: Context) -> How:
+    return context.how

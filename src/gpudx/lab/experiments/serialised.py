@@ -1,0 +1,24 @@
+"""A wait of our own after each launch, so that no two pieces of work overlap on a queue.
+
+A failure that goes depends on order or timing; one that stays does not come from launches that overlap. That it goes names no
+cause: the wait also slows the host down, and hides what it does not mend.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpudx.lab.experiments import Context
+from gpudx.lab.how import How
+
+ID = "serialised"
+COST = 1.5
+MITIGATES = True
+
+
+def missing(context: Context) -> str | None:
+    return None if context.launches else "the program makes no launch to wait for"
+
+
+def how(context: Context) -> How:
+    return replace(context.how, serialise=True)

@@ -1,0 +1,31 @@
+"""A thread has a kernel object to itself from its first argument to the end of its launch call.
+
+It removes the sharing of argument values, and nothing else, so a failure that goes comes from this sharing or from the timing
+that the turns change; one that stays does not come from it. A run in which values of two threads still met says nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpudx.lab.experiments import Context, Seen
+from gpudx.lab.how import How
+
+ID = "turns"
+COST = 2.0
+VARIABLE = "GPUDX_TURNS"  # native/opencl/turns.h
+SHARED = "kernel-shared-by-threads"
+
+
+def missing(context: Context) -> str | None:
+    if "opencl" not in context.apis:
+        return "only OpenCL has kernel objects that hold arguments"
+    return None if context.threads > 1 else "only one thread makes GPU calls"
+
+
+def how(context: Context) -> How:
+    return replace(context.how, extra_env={**context.how.extra_env, VARIABLE: "1"})
+
+
+def without_effect(context: Context, seen: Seen) -> str | None:
+    return "threads met on a kernel object all the same" if SHARED in seen.findings else None

@@ -1,0 +1,260 @@
+"""The lab of an investigation: runs an experiment on the program, has the run diagnosed, and says what it means.
+
+Every run is a small case of its own below the investigation's (`runs/007-fenced`): gpudx report shows it. Traces of runs that
+ended like an earlier one of the same experiment are not kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import shutil
+import time
+import traceback
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from gpudx import casefile, pipeline
+from gpudx.diagnose import identity
+from gpudx.diagnose.investigate import OutOfTime, Result
+from gpudx.errors import UserError
+from gpudx.lab import trials
+from gpudx.lab.experiments import PLAIN, Context, Seen, every, mitigations
+from gpudx.lab.how import How
+from gpudx.lab.recorded import TRACES, run_recorded
+from gpudx.lab.trials import OUTPUT, RUNS, Interrupted
+from gpudx.model import Case, Investigation, Trial
+from gpudx.trace import Trace, open_case
+
+BUG = "gpudx-error.txt"
+PATIENCE = 10  # times the longest run so far: then a run hangs
+LEAST_PATIENCE_S = 10.0
+SHORTEST_S = 0.001
+
+
+@dataclass
+class Laboratory:
+    """Experiments on one program, in one case directory."""
+
+    folder: Path
+    context: Context
+    budget_s: float
+    only: Collection[str] = ()
+    without: Collection[str] = ()
+    began: float = field(default_factory=time.monotonic)
+    longest: float = 0.0
+
+    @property
+    def threads(self) -> int:
+        return self.context.threads
+
+    @property
+    def launches(self) -> int:
+        return self.context.launches
+
+    @property
+    def costs(self) -> Mapping[str, float]:
+        missing = self.not_run
+        return {name: float(module.COST) for name, module in every().items() if name != PLAIN and name not in missing}
+
+    @property
+    def mitigations(self) -> frozenset[str]:
+        return mitigations()
+
+    @property
+    def not_run(self) -> Mapping[str, str]:
+        """Experiments that cannot be run here, and why."""
+        whys = {name: self._why_not(name, module) for name, module in every().items() if name != PLAIN}
+        return {name: why for name, why in whys.items() if why}
+
+    def _why_not(self, name: str, module: ModuleType) -> str | None:
+        if (self.only and name not in self.only) or name in self.without:
+            return "left out on the command line"
+        why: str | None = module.missing(self.context)
+        return why
+
+    def elapsed(self) -> float:
+        return time.monotonic() - self.began
+
+    def run(self, experiment: str, state: Investigation) -> Result:
+        """One run. What goes wrong in it is told in its trial, and costs only this run."""
+        number = len(state.trials) + 1
+        name = f"{RUNS}/{number:03d}-{experiment}"
+        shutil.rmtree(self.folder / name, ignore_errors=True)  # left by a run that was cut off
+        began = time.monotonic()
+        try:
+            case, trial = self._run(experiment, state, name)
+        except (OutOfTime, Interrupted):
+            raise
+        except Exception as error:
+            if number == 1:
+                raise
+            note = _why_lost(error, self.folder / name)
+            return Result(Trial(experiment, "tool missing", "", time.monotonic() - began, folder=name, note=note))
+        if any((t.experiment, t.outcome) == (experiment, trial.outcome) for t in state.trials):
+            shutil.rmtree(self.folder / name / TRACES, ignore_errors=True)
+        if case.outcome.kind != "timeout":
+            self.longest = max(self.longest, case.outcome.duration_s)
+        trial = replace(trial, seconds=time.monotonic() - began)
+        return Result(trial, case.diagnosis, identity.failure(case))
+
+    def _run(self, experiment: str, state: Investigation, name: str) -> tuple[Case, Trial]:
+        module, folder = every()[experiment], self.folder / name
+        context = replace(self.context, turn=sum(t.experiment == experiment for t in state.trials))
+        folder.mkdir(parents=True)
+        how: How = replace(module.how(context), output=folder / OUTPUT, timeout=self._timeout())
+        words = list(getattr(module, "command", _command)(context))
+        with getattr(module, "around", _around)(context):
+            run = run_recorded(words, folder, how)
+        if run.interrupted:
+            raise Interrupted
+        if run.timed_out and how.timeout != self._patience():
+            raise OutOfTime
+        case = pipeline.diagnose_run(run, words, folder)
+        seen = self.learn(case, folder, experiment == PLAIN)
+        return case, trial_of(
+            case, experiment, name, state, getattr(module, "without_effect", _works)(self.context, seen)
+        )
+
+    def _patience(self) -> float:
+        """After so many seconds a run hangs. Before a run has ended by itself, only the user can say."""
+        given = self.context.how.timeout
+        return given or (max(LEAST_PATIENCE_S, PATIENCE * self.longest) if self.longest else math.inf)
+
+    def _timeout(self) -> float:
+        """A run that only the budget ends is neither a pass nor a failure."""
+        return min(self._patience(), max(SHORTEST_S, self.budget_s - self.elapsed()))
+
+    def remember(self, state: Investigation) -> None:
+        """Learn again from the plain runs of an earlier call."""
+        for trial in state.trials:
+            if trial.experiment == PLAIN and trial.outcome in ("reproduced", "passed"):
+                case = casefile.read(self.folder / trial.folder)
+                if case.outcome.kind != "timeout":
+                    self.longest = max(self.longest, case.outcome.duration_s)
+                self.learn(case, self.folder / trial.folder, True)
+
+    def learn(self, case: Case, folder: Path, plain: bool) -> Seen:
+        """What a run's record says of the program; plain runs tell what experiments can be made."""
+        apis, threads, devices = _look(folder)
+        if plain:
+            self.context = replace(
+                self.context,
+                apis=self.context.apis | apis,
+                threads=max(self.context.threads, threads),
+                devices=self.context.devices | devices,
+                launches=max(self.context.launches, sum(process.launches for process in case.processes)),
+            )
+        return Seen(threads, devices, frozenset(finding.id for finding in case.findings))
+
+
+def new(command: Sequence[str], confidence: float) -> Investigation:
+    """An investigation without runs."""
+    return Investigation(confidence, folder=os.getcwd(), program=trials.identity(command))
+
+
+def taken_up(state: Investigation, command: Sequence[str]) -> Investigation:
+    """An investigation that goes on: in the same place, and with the same program, or not at all."""
+    try:
+        os.chdir(state.folder)
+    except OSError as error:
+        raise UserError(f"{state.folder}, where the program is run, is not there ({error.strerror}).") from None
+    if trials.identity(command) != state.program:
+        raise UserError("The program was changed since, so its runs do not belong together: investigate it anew.")
+    return state
+
+
+def begun(case: Case, confidence: float) -> Investigation:
+    """An investigation that goes on with a case of `gpudx run`: its run counts, if it was a plain one."""
+    state = new(case.command, confidence)
+    if [seen.experiment for seen in case.observations] != [PLAIN]:
+        return state
+    trial = trial_of(case, PLAIN, "", state)
+    return replace(state, trials=(trial,), failure=identity.failure(case), before=case.diagnosis)
+
+
+def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idle: str | None = None) -> Trial:
+    """What a run means. `idle`: why the experiment had no effect, so that it means nothing."""
+    known = {mark for trial in state.trials if trial.experiment == PLAIN for mark in trial.fingerprints}
+    new = [e for e in case.diagnosis if e.status in ("confirmed", "likely") and not known & set(e.findings)]
+    watching = [one for one in case.instruments if one.watches and one.name != "recorder"]
+    return Trial(
+        experiment=experiment,
+        outcome="not reached" if idle else identity.outcome(case, state.failure),
+        ending=case.outcome.word,
+        seconds=case.outcome.duration_s,
+        fingerprints=tuple(dict.fromkeys(finding.fingerprint for finding in case.findings)),
+        shown=() if experiment == PLAIN else tuple(dict.fromkeys(entry.cause for entry in new)),
+        blind="; ".join(one.blind or one.saw for one in watching if one.blind or one.state != "live"),
+        folder=folder,
+        note=idle or "",
+    )
+
+
+def first_failing(directory: Path, state: Investigation) -> Case:
+    """The case that a report is made of: the first plain run that failed, else the first run."""
+    plain = [trial for trial in state.trials if trial.experiment == PLAIN]
+    chosen = next((trial for trial in plain if trial.outcome == "reproduced"), plain[0])
+    case = casefile.read(directory / chosen.folder)
+    prefix = f"{chosen.folder}/" if chosen.folder else ""
+    processes = tuple(replace(process, trace=f"{prefix}{process.trace}") for process in case.processes)
+    return replace(case, directory=str(directory), processes=processes)
+
+
+def _look(folder: Path) -> tuple[frozenset[str], int, frozenset[str]]:
+    """APIs, most threads of one process that made calls, and devices."""
+    apis: set[str] = set()
+    devices: set[str] = set()
+    threads = 0
+    for trace in _traces(folder):
+        every_api = np.array([call.api for call in trace.schema.calls])
+        calls = every_api[trace.call] != "note"
+        apis.update(np.unique(every_api[trace.call[calls]]).tolist())
+        threads = max(threads, len(np.unique(trace.column("tid")[calls])))
+        note = trace.schema.by_name("note_device")
+        devices.update(trace.text(int(at)) for at in (trace.select(note) if note is not None else ()))
+    return frozenset(apis), threads, frozenset(devices)
+
+
+def _traces(folder: Path) -> list[Trace]:
+    with contextlib.suppress(UserError, OSError):
+        return open_case(folder)
+    return []
+
+
+def _why_lost(error: Exception, folder: Path) -> str:
+    """Why a run says nothing; a bug of ours is kept for a report."""
+    if isinstance(error, UserError):
+        return str(error).rstrip(".")
+    with contextlib.suppress(OSError):
+        (folder / BUG).write_text(traceback.format_exc())
+    return f"the analysis failed, which is a bug in gpudx: please report {folder / BUG}"
+
+
+def _command(context: Context) -> tuple[str, ...]:
+    return context.command
+
+
+@contextlib.contextmanager
+def _around(context: Context) -> Iterator[None]:
+    yield
+
+
+def _works(context: Context, seen: Seen) -> str | None:
+    return None
+
+
+def open_laboratory(
+    folder: Path, command: tuple[str, ...], how: How, budget_s: float, only: Collection[str], without: Collection[str]
+) -> Laboratory:
+    """A laboratory for a command; names of experiments that do not exist are refused."""
+    for name in (*only, *without):
+        if name not in every():
+            raise UserError(f"There is no experiment {name!r}: choose from {', '.join(every())}.")
+    context = Context(command, {**os.environ, **how.extra_env}, how)
+    return Laboratory(folder, context, budget_s, only, without)

@@ -1,0 +1,83 @@
+"""An investigation: the runs that were made, what each cause predicted for them, and why it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gpudx.model.diagnosis import Diagnosis, Expectation, OutcomeName, Status
+
+Stop = Literal[
+    "",  # goes on
+    "settled",
+    "budget used up",
+    "runs used up",
+    "nothing left that separates them",
+    "the failure did not come back",
+    "nothing to investigate",
+    "interrupted",
+]
+Weight = Literal["for", "against", "nothing"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run of one experiment. `ending` is how the program ended ("signal:SIGSEGV"), `outcome` what that means here."""
+
+    experiment: str
+    outcome: OutcomeName
+    ending: str
+    seconds: float
+    fingerprints: tuple[str, ...] = ()  # of the errors that were found in it
+    shown: tuple[str, ...] = ()  # causes that its instrument named, and the plain runs did not
+    blind: str = ""  # what its instrument could not look at
+    folder: str = ""  # in the case directory, relative; "" is the case's own first run
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What counts as the failure: a fault of one of these fingerprints in a run that failed, else this very ending."""
+
+    ending: str
+    summary: str
+    fingerprints: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cause against an experiment: predicted, observed, and what that says."""
+
+    experiment: str
+    expects: Expectation
+    observed: str
+    weight: Weight
+    why: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """A cause in the table; `suggested` by a finding, or a rival that was raised to be refuted."""
+
+    cause: str
+    status: Status
+    suggested: bool
+    cells: tuple[Cell, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Investigation:
+    """All that is needed to go on where it stopped: the trials, and what the runs themselves gave. The rest follows."""
+
+    confidence: float
+    trials: tuple[Trial, ...] = ()
+    failure: Failure | None = None
+    before: tuple[Diagnosis, ...] = ()  # of the first run that failed, as `gpudx run` would have told it
+    found: tuple[Diagnosis, ...] = ()  # of later runs: causes that only they showed
+    stopped: Stop = ""
+    reason: str = ""
+    table: tuple[Row, ...] = ()
+    not_run: tuple[tuple[str, str], ...] = ()  # experiments that cannot be run here, and why
+    folder: str = ""  # where the program is run
+    program: str = ""  # sha256 of the file that is started

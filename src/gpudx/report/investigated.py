@@ -1,0 +1,66 @@
+"""The wording of an investigation: why it stopped, what each experiment showed, and each cause against each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudx.model import Case, Cell, Investigation, Observation
+from gpudx.report.blocks import Bullets, Paragraph, Section, Table
+
+SAYS = {"for": "for it", "against": "against it", "nothing": "nothing"}
+
+
+def investigated(case: Case) -> Iterator[Section]:
+    """The sections; none for a case that was not investigated."""
+    state = case.investigation
+    if state is None:
+        return
+    runs = sum(seen.runs + sum(count for _, count in seen.others) for seen in case.observations)
+    level = f"By chance alone, experiments confirm a wrong cause in at most {100 * (1 - state.confidence):.2g} % of investigations."
+    stopped = state.stopped or "not finished"
+    yield Section("The investigation", (Paragraph(f"Stopped after {runs} runs: {stopped}. {state.reason} {level}"),))
+    yield Section("Experiments", (_experiments(case.observations),))
+    if state.table:
+        yield Section("Causes against experiments", (_table(state), *_where_each_stands(state)))
+    if state.not_run:
+        yield Section(
+            "Experiments that were not run", (Bullets(tuple(f"{name}: {why}" for name, why in state.not_run)),)
+        )
+
+
+def _experiments(seen: tuple[Observation, ...]) -> Table:
+    rows = tuple((one.experiment, _failed(one), _fits(one), _remarks(one)) for one in seen)
+    return Table(("experiment", "failed", "rates that fit (95 %)", "remarks"), rows)
+
+
+def _failed(seen: Observation) -> str:
+    return f"{seen.reproduced} of {seen.runs}" if seen.runs else "-"
+
+
+def _fits(seen: Observation) -> str:
+    return f"{seen.low:.0%} to {seen.high:.0%}" if seen.runs else "any"
+
+
+def _remarks(seen: Observation) -> str:
+    others = [f"{count} {name}" for name, count in seen.others]
+    shown = [f"shown: {', '.join(seen.shown)}"] if seen.shown else []
+    said = [seen.note] if seen.others and seen.note else []
+    return "; ".join([*others, *shown, *said])
+
+
+def _table(state: Investigation) -> Table:
+    """A cause is named once; a cell in which it forbids nothing is left out."""
+    rows = []
+    for row in state.table:
+        cells = [cell for cell in row.cells if cell.expects != "may change"]
+        rows += [_row(row.cause if cell is cells[0] else "", cell) for cell in cells]
+    return Table(("cause", "experiment", "predicted", "observed", "says"), tuple(rows))
+
+
+def _row(cause: str, cell: Cell) -> tuple[str, ...]:
+    says = SAYS[cell.weight] if cell.weight != "nothing" else f"nothing: {cell.why}"
+    return cause, cell.experiment, cell.expects, cell.observed, says
+
+
+def _where_each_stands(state: Investigation) -> tuple[Bullets, ...]:
+    return (Bullets(tuple(f"{row.cause}: {row.status}. {row.reason}" for row in state.table)),)

@@ -1,0 +1,41 @@
+"""gpudx investigate on a CUDA program. The driver is a fake (fake_cuda.c): this says which experiments are made and how they
+are told apart, never that a GPU did anything."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from cuda_kit import OURS, ROOT, Kit
+
+from gpudx import casefile
+
+
+def test_experiments_with_cuda(kit: Kit, tmp_path: Path) -> None:
+    """The third launch fails in every run: waits, delays, fences and fills change nothing, and nothing is confirmed by them."""
+    env = {name: value for name, value in os.environ.items() if name not in OURS} | {
+        "PYTHONPATH": str(ROOT / "src"),
+        "GPUDX_LIB": str(kit.recorder),
+        "LD_LIBRARY_PATH": str(kit.driver),
+        "FAKE_CUDA_FAIL": "cuLaunchKernel:3:700",
+        "PATH": "/usr/bin:/bin",
+    }
+    words = ["investigate", "--case", tmp_path / "case", "--", "/bin/sh", "-c", f"{kit.program('faults')}; exit 1"]
+    for name in ("memcheck", "racecheck", "initcheck", "synccheck"):
+        words[1:1] = ["--without", name]  # it may be installed where this runs
+    done = subprocess.run(
+        [sys.executable, "-m", "gpudx", *map(str, words)], env=env, capture_output=True, text=True, timeout=200
+    )
+    case = casefile.read(tmp_path / "case")
+    assert case.investigation is not None and done.returncode == 1, done.stderr
+    seen = {one.experiment: (one.reproduced, one.runs) for one in case.observations}
+    assert seen["recorded"] == (6, 6) and seen["serialised"] == seen["fenced"] == (3, 3), done.stdout
+    missing = dict(case.investigation.not_run)
+    assert (
+        missing["turns"] == "only OpenCL has kernel objects that hold arguments"
+        and "command line" in missing["memcheck"]
+    )
+    status = {row.cause: row.status for row in case.investigation.table}
+    assert status["order-or-timing"] == "refuted" and "confirmed" not in status.values(), done.stdout

@@ -1,0 +1,164 @@
+"""Investigations in a lab without processes, whose probabilities are known: the verdicts, the stops, and how often they err."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from fake_lab import FakeLab, suggests
+
+from gpudx.diagnose.choice import separation
+from gpudx.diagnose.investigate import CONFIDENCE, Limits, investigate
+from gpudx.model import Investigation
+
+SHARED = "kernel-shared-by-threads"
+LONG = Limits(budget_s=300.0)
+
+
+def run(lab: FakeLab, limits: Limits = LONG, state: Investigation | None = None) -> Investigation:
+    return investigate(state or Investigation(CONFIDENCE), lab, limits)
+
+
+def status(state: Investigation) -> dict[str, str]:
+    return {row.cause: row.status for row in state.table}
+
+
+def test_a_cause_whose_own_prediction_comes_true_is_confirmed() -> None:
+    state = run(FakeLab({"recorded": 0.95, "turns": 0.0}, (suggests(SHARED),)))
+    assert status(state)[SHARED] == "confirmed" and state.stopped == "settled"
+    assert {cause for cause, how in status(state).items() if how == "refuted"} >= {
+        "out-of-bounds-access",
+        "order-or-timing",
+    }
+
+
+def test_a_rival_that_would_explain_it_too_must_be_refuted_first() -> None:
+    """Without the serialised runs, order or timing is not excluded: turns change the timing as well."""
+    left = tuple(name for name in FakeLab({"recorded": 1}).experiments if name != "serialised")
+    lab = FakeLab({"recorded": 1.0, "turns": 0.0}, (suggests(SHARED),), experiments=left, not_reached=("one-thread",))
+    state = run(lab)
+    assert status(state)[SHARED] == "likely"
+    row = next(row for row in state.table if row.cause == SHARED)
+    assert "order-or-timing" in row.reason
+
+
+def test_a_prediction_that_fails_refutes() -> None:
+    state = run(FakeLab({"recorded": 1.0}, (suggests(SHARED),)))
+    assert status(state)[SHARED] == "refuted"
+    assert "turns" in next(row.reason for row in state.table if row.cause == SHARED)
+
+
+def test_serialising_that_helps_is_never_a_cause() -> None:
+    state = run(FakeLab({"recorded": 0.9, "serialised": 0.0}))
+    assert status(state)["order-or-timing"] == "likely"
+    row = next(row for row in state.table if row.cause == "order-or-timing")
+    assert "mitigates" in row.reason and "not the cause" in row.reason
+    assert "confirmed" not in status(state).values() and status(state)["out-of-bounds-access"] == "refuted"
+
+
+def test_an_instrument_that_names_the_fault_confirms_it() -> None:
+    shows = {"fenced": "out-of-bounds-access"}
+    lab = FakeLab({"recorded": 1.0, "low-fenced": 1.0}, shows=shows)
+    assert status(run(lab))["out-of-bounds-access"] == "confirmed"
+
+
+def test_an_instrument_that_could_not_watch_refutes_nothing() -> None:
+    state = run(FakeLab({"recorded": 1.0}, threads=1, blind="3 allocations had no fence"))
+    assert status(state)["out-of-bounds-access"] == "inconclusive"
+
+
+def test_an_experiment_without_effect_says_nothing() -> None:
+    lab = FakeLab({"recorded": 1.0, "one-thread": 0.0}, not_reached=("one-thread",))
+    state = run(lab)
+    assert status(state)["threads-collide"] == "inconclusive" and lab.made.count("one-thread") == 2
+
+
+def test_random_failures_are_inconclusive_with_their_rate() -> None:
+    for seed in range(20):
+        state = run(FakeLab({"recorded": 0.3}, seed=seed))
+        assert set(status(state).values()) <= {"inconclusive", "refuted"}, status(state)
+        assert "a rate of" in state.reason and state.stopped in ("nothing left that separates them", "budget used up")
+
+
+def test_a_cause_that_is_not_in_every_failing_run_is_partial() -> None:
+    lab = FakeLab({"recorded": 1.0, "turns": 0.0}, (suggests(SHARED),), not_reached=("one-thread",))
+    state = run(lab, Limits(300, 2))
+    odd = replace(state.trials[1], fingerprints=(), ending="signal:SIGABRT")
+    state = run(lab, LONG, replace(state, trials=(state.trials[0], odd)))
+    row = next(row for row in state.table if row.cause == SHARED)
+    assert row.status == "likely" and "Partial" in row.reason and "signal:SIGABRT" in row.reason
+
+
+@pytest.mark.parametrize("quiet_from", range(6, 24))
+def test_a_machine_that_changes_confirms_nothing(quiet_from: int) -> None:
+    """Passes count for a change only if plain runs fail again after them."""
+    state = run(FakeLab({"recorded": 1.0, "turns": 1.0}, (suggests(SHARED),), quiet_from=quiet_from))
+    assert "confirmed" not in status(state).values(), status(state)
+
+
+def test_nothing_is_judged_from_one_run() -> None:
+    lab = FakeLab({"recorded": 1.0, "turns": 0.0}, (suggests(SHARED),))
+    for runs in range(1, 9):
+        state = run(replace(lab, made=[], spent=0.0), Limits(300, runs))
+        assert state.stopped == "runs used up" or runs < 2
+        assert "confirmed" not in status(state).values()
+
+
+@pytest.mark.parametrize(
+    ("lab", "limits", "stopped"),
+    [
+        (FakeLab({"recorded": 0.0}), LONG, "the failure did not come back"),
+        (FakeLab({"recorded": 0.0}), Limits(10), "the failure did not come back"),
+        (FakeLab({"recorded": 1.0}), Limits(10), "budget used up"),
+        (FakeLab({"recorded": 1.0}), Limits(300, 8), "runs used up"),
+        (FakeLab({"recorded": 1.0}, interrupt_at=4), LONG, "interrupted"),
+        (FakeLab({"recorded": 0.0}, threads=0, launches=0), LONG, "nothing to investigate"),
+        (FakeLab({"recorded": 1.0}, experiments=()), LONG, "nothing left that separates them"),
+    ],
+)
+def test_every_end_has_its_name(lab: FakeLab, limits: Limits, stopped: str) -> None:
+    state = run(lab, limits)
+    assert state.stopped == stopped and state.reason
+
+
+def test_it_goes_on_where_it_stopped() -> None:
+    """The same runs in pieces give the same verdicts, and none of them is made twice."""
+    whole = run(FakeLab({"recorded": 1.0, "turns": 0.0}, (suggests(SHARED),)))
+    state = None
+    for _ in range(len(whole.trials)):
+        state = run(FakeLab({"recorded": 1.0, "turns": 0.0}, (suggests(SHARED),)), Limits(300, 1), state)
+    assert state is not None and status(state) == status(whole) and state.trials == whole.trials
+
+
+def test_predictions_that_differ_are_worth_a_run() -> None:
+    assert separation(["stays", "gone"]) > separation(["stays", "may change"]) > separation(["stays", "stays"]) == 0
+
+
+WORLDS = {
+    "nothing that is tested changes it": {"recorded": 0.5},
+    "often, and nothing changes it": {"recorded": 0.9},
+    "always": {"recorded": 1.0},
+    "rare": {"recorded": 0.15},
+    "turns make it rarer by their timing": {"recorded": 0.8, "turns": 0.4, "one-processor": 0.3, "perturbed": 0.6},
+    "a wait hides it, turns change the timing": {"recorded": 0.7, "serialised": 0.0, "turns": 0.2},
+}
+
+
+@pytest.mark.parametrize("world", WORLDS, ids=str)
+def test_wrong_causes_are_confirmed_in_one_of_a_hundred_at_most(world: str) -> None:
+    """Sharing a kernel object is suspected and innocent in all of these worlds."""
+    cases = 350
+    wrong = 0
+    for seed in range(cases):
+        state = run(FakeLab(WORLDS[world], (suggests(SHARED),), seed=seed), Limits())
+        wrong += "confirmed" in status(state).values()
+    assert wrong <= 0.01 * cases, f"{wrong} of {cases}"
+
+
+def test_the_guilty_is_found_and_not_refuted() -> None:
+    found = refuted = 0
+    for seed in range(300):
+        state = run(FakeLab({"recorded": 0.9, "turns": 0.0}, (suggests(SHARED),), seed=seed))
+        found += status(state)[SHARED] == "confirmed"
+        refuted += status(state)[SHARED] == "refuted"
+    assert refuted <= 3 and found >= 280, (found, refuted)

@@ -1,0 +1,158 @@
+"""gpudx investigate as a user runs it, on real programs and a real OpenCL device (PoCL)."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from support.opencl import OpenCL
+
+import gpudx
+from gpudx import incidents
+from gpudx.cli.demo import build_incident
+
+FAILING = Path(__file__).resolve().parent / "programs/failing.c"
+SET_ROWS, SHARED = "opencl-set-rows-q4_0", "opencl-shared-kernel"
+
+
+def start(opencl: OpenCL, *words: str | Path, **environment: str) -> subprocess.Popen[str]:
+    env = {**os.environ, "GPUDX_LIB": str(opencl.recorder), **opencl.loader.environment, **environment}
+    env["PYTHONPATH"] = str(Path(gpudx.__file__).parents[1])
+    command = [sys.executable, "-m", "gpudx", "investigate", *map(str, words)]
+    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def investigate(opencl: OpenCL, case: Path, *words: str | Path, **environment: str) -> tuple[dict[str, Any], str, int]:
+    """The case, all that was said, and the exit status."""
+    before, after = words[: words.index("--")], words[words.index("--") :]
+    process = start(opencl, *before, "--case", case, *after, **environment)
+    out, err = process.communicate(timeout=280)
+    return read(case), out + err, process.returncode
+
+
+def read(case: Path) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads((case / "case.json").read_text())
+    schema = json.loads((Path(gpudx.__file__).parent / "case.schema.json").read_text())
+    jsonschema.validate(data, schema, cls=jsonschema.Draft202012Validator)
+    return data
+
+
+def status(case: dict[str, Any]) -> dict[str, str]:
+    return {row["cause"]: row["status"] for row in case["investigation"]["table"]}
+
+
+def incident(name: str, folder: Path, twin: bool = False) -> tuple[Path, dict[str, str]]:
+    built = build_incident(incidents.every()[name], folder / "build", twin)
+    return built.program, built.environment
+
+
+def failing(opencl: OpenCL) -> Path:
+    return opencl.build([FAILING], name="failing")
+
+
+def test_a_failure_that_is_always_there(opencl: OpenCL, tmp_path: Path) -> None:
+    program, environment = incident(SET_ROWS, tmp_path)
+    case, said, code = investigate(opencl, tmp_path / "case", "--", program, **environment)
+    assert code == 0 and case["investigation"]["stopped"] == "settled", said
+    assert (case["diagnosis"][0]["cause"], case["diagnosis"][0]["status"]) == ("value-is-not-a-handle", "confirmed")
+    assert status(case)["out-of-bounds-access"] == status(case)["order-or-timing"] == "refuted", said
+    assert case["investigation"]["trials"][0]["folder"] == "runs/001-recorded"
+    assert "predicted" in said and "3 of 3" in said
+
+
+def test_threads_that_share_a_kernel(opencl: OpenCL, tmp_path: Path) -> None:
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("the race needs two processors")
+    program, environment = incident(SHARED, tmp_path)
+    case, said, code = investigate(opencl, tmp_path / "case", "--", program, **environment)
+    assert code == 0 and status(case)["kernel-shared-by-threads"] == "confirmed", said
+    assert status(case)["out-of-bounds-access"] == status(case)["order-or-timing"] == "refuted", said
+    turns = next(seen for seen in case["observations"] if seen["experiment"] == "turns")
+    assert turns["reproduced"] == 0 and turns["runs"] >= 5
+
+
+@pytest.mark.parametrize("name", [SET_ROWS, SHARED])
+def test_a_twin_does_not_fail(name: str, opencl: OpenCL, tmp_path: Path) -> None:
+    program, environment = incident(name, tmp_path, twin=True)
+    case, said, code = investigate(opencl, tmp_path / "case", "--runs", "6", "--", program, **environment)
+    assert code == 1 and case["investigation"]["stopped"] == "the failure did not come back", said
+    assert "0 of 6 plain runs" in case["investigation"]["reason"] and "THE FAILURE DID NOT COME BACK" in said
+
+
+def test_a_failure_at_random_is_inconclusive_with_its_rate(opencl: OpenCL, tmp_path: Path) -> None:
+    count = tmp_path / "count"
+    count.write_text("0")
+    words = ("--runs", "45", "--", failing(opencl), "random")
+    case, said, code = investigate(opencl, tmp_path / "case", *words, FAILING_COUNT=str(count))
+    assert code == 1 and not {"confirmed", "likely"} & set(status(case).values()), said
+    plain = case["observations"][0]
+    assert 0 < plain["reproduced"] < plain["runs"] and plain["low"] < 0.5 < plain["high"], said
+    assert "a rate of" in case["investigation"]["reason"] and "INCONCLUSIVE" in said
+
+
+def test_a_wait_that_helps_is_a_mitigation(opencl: OpenCL, tmp_path: Path) -> None:
+    case, said, code = investigate(opencl, tmp_path / "case", "--", failing(opencl), "unordered")
+    assert code == 1 and status(case)["order-or-timing"] == "likely", said
+    assert "confirmed" not in status(case).values() and "mitigates" in said
+
+
+def test_an_access_outside_memory_is_shown(opencl: OpenCL, tmp_path: Path) -> None:
+    """The plain runs only say that results are wrong; the fenced ones name the launch and the argument."""
+    case, said, code = investigate(opencl, tmp_path / "case", "--", failing(opencl), "outside")
+    best = case["diagnosis"][0]
+    assert code == 0 and (best["cause"], best["status"]) == ("out-of-bounds-access", "confirmed"), said
+    assert best["guilty"]["kernel"] == "pick" and best["guilty"]["argument"] == 0
+
+
+def test_an_interrupted_investigation_goes_on(opencl: OpenCL, tmp_path: Path) -> None:
+    process = start(opencl, "--case", tmp_path / "case", "--", failing(opencl), "unordered")
+    while not (tmp_path / "case/runs/003-recorded").exists():
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    case = read(tmp_path / "case")
+    done = len(case["investigation"]["trials"])
+    assert process.returncode == 130 and case["investigation"]["stopped"] == "interrupted" and done >= 2
+    again = start(opencl, "--runs", "1", tmp_path / "case")
+    said = again.communicate(timeout=60)
+    case = read(tmp_path / "case")
+    assert len(case["investigation"]["trials"]) == done + 1 and case["investigation"]["stopped"] == "runs used up", said
+
+
+def test_a_case_of_gpudx_run_is_the_first_run(opencl: OpenCL, tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "gpudx", "run", "-q", "--case", tmp_path / "case", "--", failing(opencl), "outside"]
+    env = {**os.environ, "GPUDX_LIB": str(opencl.recorder), **opencl.loader.environment}
+    env["PYTHONPATH"] = str(Path(gpudx.__file__).parents[1])
+    subprocess.run([str(word) for word in words], env=env, check=False, timeout=60)
+    start(opencl, "--runs", "2", tmp_path / "case").communicate(timeout=60)
+    trials = read(tmp_path / "case")["investigation"]["trials"]
+    assert [trial["folder"] for trial in trials] == ["", "runs/002-recorded", "runs/003-recorded"]
+
+
+def test_a_run_that_only_the_budget_ends_is_not_counted(opencl: OpenCL, tmp_path: Path) -> None:
+    process = start(opencl, "--budget", "1s", "--case", tmp_path / "case", "--", "sleep", "30")
+    assert "--timeout S if it hangs" in process.communicate(timeout=60)[1] and process.returncode == 2
+
+
+def test_a_hang_is_a_failure_when_asked_for(opencl: OpenCL, tmp_path: Path) -> None:
+    case, said, code = investigate(opencl, tmp_path / "case", "--timeout", "0.3", "--", "sleep", "30")
+    assert code == 1 and case["investigation"]["stopped"] == "nothing to investigate", said
+    assert case["observations"][0]["reproduced"] == 6 and case["investigation"]["failure"]["ending"] == "timeout"
+
+
+def test_words_that_make_no_sense(opencl: OpenCL, tmp_path: Path) -> None:
+    for words, says in (
+        (["--budget", "soon", "--", "true"], "give for example 90s"),
+        (["--only", "magic", "--", "true"], "no experiment 'magic'"),
+        (["--", "no-such-program"], "not found"),
+    ):
+        process = start(opencl, "--case", tmp_path / "case", *words)
+        assert says in " ".join(process.communicate(timeout=60)[1].split()) and process.returncode != 0

@@ -1,0 +1,96 @@
+"""Every experiment keeps its contract, and says why it cannot be run or had no effect. No program is run here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gpudx.causes import every as every_cause
+from gpudx.lab.experiments import (
+    PLAIN,
+    Context,
+    Seen,
+    every,
+    one_processor,
+    one_thread,
+    other_device,
+    perturbed,
+    serialised,
+    turns,
+)
+
+OPENCL = Context(("./app",), {}, apis=frozenset({"opencl"}), threads=8, launches=10, devices=frozenset({"pthread-x"}))
+
+
+@pytest.mark.parametrize("name", sorted(every()))
+def test_the_contract(name: str) -> None:
+    module = every()[name]
+    assert name == module.__name__.rpartition(".")[2].replace("_", "-")
+    assert len((module.__doc__ or "").split("\n\n")) >= 2, "what it changes, then what that says and does not say"
+    assert module.COST > 0
+    why = module.missing(OPENCL)
+    assert why is None or (why and not why.endswith("."))
+
+
+def test_causes_predict_only_experiments_that_there_are() -> None:
+    known = set(every())
+    for cause in every_cause().values():
+        assert set(cause.predictions) <= known, cause.id
+        assert all(one.text for one in cause.predictions.values())
+
+
+def test_every_kind_of_rival_can_be_refuted_somewhere() -> None:
+    for name in ("out-of-bounds-access", "order-or-timing", "threads-collide", "read-before-write"):
+        told = {one.expects for one in every_cause()[name].predictions.values()}
+        assert told & {"gone", "shown"}, name
+
+
+def test_what_cannot_be_run_says_why() -> None:
+    idle = replace(OPENCL, apis=frozenset(), threads=1, launches=0, devices=frozenset())
+    for name in set(every()) - {PLAIN, "one-processor"}:
+        assert every()[name].missing(idle), name
+    assert "CUDA" in (every()["memcheck"].missing(OPENCL) or "")
+    assert turns.missing(OPENCL) is None and serialised.missing(OPENCL) is None
+
+
+def test_without_effect_is_not_reached() -> None:
+    assert "8 threads" in (one_thread.without_effect(OPENCL, Seen(8)) or "")
+    assert one_thread.without_effect(OPENCL, Seen(1)) is None
+    assert turns.without_effect(OPENCL, Seen(8, findings=frozenset({"kernel-shared-by-threads"})))
+    assert turns.without_effect(OPENCL, Seen(8)) is None
+    assert other_device.without_effect(OPENCL, Seen(8, OPENCL.devices))
+    assert other_device.without_effect(OPENCL, Seen(8, frozenset({"basic-x"}))) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "given"),
+    [
+        ("./app -n 3", "./app -n 3"),
+        ("pytest tests", "pytest tests"),
+        ("pytest -n 8 tests", "pytest -n 8 tests -n 0"),
+        ("python -m pytest -n auto", "python -m pytest -n auto -n 0"),
+        ("cargo test", "cargo test -- --test-threads=1"),
+        ("cargo test -- --nocapture", "cargo test -- --nocapture --test-threads=1"),
+        ("cargo build", "cargo build"),
+    ],
+)
+def test_one_thread_for_test_runners(words: str, given: str) -> None:
+    assert " ".join(one_thread.command(replace(OPENCL, command=tuple(words.split())))) == given
+
+
+def test_the_environment_of_each() -> None:
+    assert one_thread.how(OPENCL).extra_env["OMP_NUM_THREADS"] == "1"
+    seeds = {perturbed.how(replace(OPENCL, turn=turn)).extra_env[perturbed.VARIABLE] for turn in range(5)}
+    assert len(seeds) == 5, "each run has other delays"
+    assert other_device.how(OPENCL).extra_env == {"POCL_DEVICES": "basic"}
+    assert other_device.missing(replace(OPENCL, environment={"POCL_DEVICES": "pthread"}))
+
+
+def test_one_processor_gives_the_others_back() -> None:
+    import os
+
+    allowed = os.sched_getaffinity(0)
+    with one_processor.around(OPENCL):
+        assert len(os.sched_getaffinity(0)) == 1
+    assert os.sched_getaffinity(0) == allowed
