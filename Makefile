@@ -15,7 +15,7 @@ demo: $(VENV)/installed
 	@$(VENV)/bin/gpudx demo opencl-set-rows-q4_0
 
 test: $(VENV)/installed
-	$(VENV)/bin/python -m pytest
+	$(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 bench: $(VENV)/installed
 	$(VENV)/bin/python benchmarks/run_all.py
