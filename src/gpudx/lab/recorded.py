@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -202,10 +201,10 @@ class _Run:
 
     def hear(self, pause: float = 0) -> None:
         """Wait for one signal, and pass it on if it is not the program's own and the program still lives."""
-        info = signal.sigtimedwait(self._watched, pause)
+        info = signals.wait(self._watched, pause)
         if info is None or not signals.is_from_outside(info, self.pid):
             return
-        self.interrupted |= info.si_signo in signals.ENDING
+        self.interrupted |= info.number in signals.ENDING
         if self.returncode is None:
             below = sanitized.read(self._below).pid if self._below else 0
             signals.pass_on(info, below or self.pid)

@@ -15,10 +15,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import resource
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from typing import NoReturn
 
@@ -55,23 +57,66 @@ def held() -> Iterator[tuple[set[int], set[int]]]:
     try:
         yield watched, {int(one) for one in before}
     finally:
-        while signal.sigtimedwait(watched, 0):
+        while wait(watched, 0):
             pass
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def is_from_outside(info: signal.struct_siginfo, pid: int) -> bool:
+class Heard(ctypes.Structure):
+    """A signal and who sent it: siginfo_t of 64-bit Linux (asm-generic/siginfo.h)."""
+
+    _fields_ = (
+        ("number", ctypes.c_int),
+        ("error", ctypes.c_int),
+        ("code", ctypes.c_int),
+        ("padding", ctypes.c_int),
+        ("pid", ctypes.c_int),
+        ("rest", ctypes.c_char * 108),
+    )
+    number: int
+    code: int
+    pid: int
+
+
+class _Time(ctypes.Structure):
+    _fields_ = (("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
+
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_SET_BYTES = 128  # sigset_t
+
+
+def wait(watched: set[int], seconds: float) -> Heard | None:
+    """Wait for one of these blocked signals; None when the time is over.
+
+    signal.sigtimedwait is not used: where the wait was interrupted (Ctrl-Z and fg) and the time is over, it gives back
+    what happens to lie in memory as if it were a signal (CPython 3.11, Modules/signalmodule.c).
+    """
+    numbers = ctypes.create_string_buffer(_SET_BYTES)
+    _LIBC.sigemptyset(numbers)
+    for number in watched:
+        _LIBC.sigaddset(numbers, int(number))
+    heard, deadline = Heard(), time.monotonic() + seconds
+    while True:
+        left = max(0, int((deadline - time.monotonic()) * 1e9))
+        if _LIBC.sigtimedwait(numbers, ctypes.byref(heard), ctypes.byref(_Time(*divmod(left, 10**9)))) > 0:
+            return heard
+        if ctypes.get_errno() != errno.EINTR:
+            return None
+
+
+def is_from_outside(info: Heard, pid: int) -> bool:
     """Did the terminal or a stranger send it, and not the program, whose first process is `pid`?"""
-    if info.si_signo == signal.SIGCHLD:
+    if info.number == signal.SIGCHLD:
         return False
-    return info.si_code == SI_KERNEL or info.si_pid not in {pid, *(process.pid for process in hang.tree(pid))}
+    return info.code == SI_KERNEL or info.pid not in {pid, *(process.pid for process in hang.tree(pid))}
 
 
-def pass_on(info: signal.struct_siginfo, pid: int) -> None:
+def pass_on(info: Heard, pid: int) -> None:
     """Give the program what somebody else sent to gpudx, unless the program has it already, from the terminal."""
-    if info.si_code != SI_KERNEL:
+    if info.code != SI_KERNEL:
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, info.si_signo)
+            os.kill(pid, info.number)
 
 
 def stop_too(pid: int) -> None:
@@ -115,4 +160,4 @@ def die_of(number: int) -> NoReturn:
 def _leave_no_core() -> None:
     """The limit stops core files; "not dumpable" also stops crash reporters that core_pattern pipes to."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    _LIBC.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
