@@ -15,6 +15,7 @@ from gpudx.model import (
     Instrument,
     Observation,
     Outcome,
+    Prediction,
     ProcessInfo,
     Site,
     Verdict,
@@ -98,7 +99,7 @@ FULL = Case(
     not_checked=("Bounds of device memory.",),
     hypotheses=(
         Verdict(
-            Hypothesis("odd head", "The head size is odd.", (("recorded", "some launch has it"),), "None has it.", ()),
+            Hypothesis("odd head", "The head size is odd.", (Prediction("recorded", "shown", "some launch has it"),), "None has it.", ()),
             "refuted",
             (Evidence("launch 3 of kernel rope: head_dim = 16", (40,)),),
             (Evidence("head_dim was never set: 1 row not counted"),),

@@ -85,9 +85,9 @@ def test_evidence_has_the_launch_and_its_values(schema: str, tmp_path: Path) -> 
     (launch,) = told.counted
     assert launch.text == "launch 2 of kernel scale (64 < 80): x = memory #1 (64 bytes), n = 20" and launch.calls
     assert told.reason == "It is true of 1 of 3 launches of scale."
-    assert told.hypothesis.predicts == (
-        ("recorded", '"bytes(x) < n * 4" is true of at least one of the launches of scale'),
-    )
+    (expected,) = told.hypothesis.predicts
+    assert expected.experiment == "recorded"
+    assert expected.text == '"bytes(x) < n * 4" is true of at least one of the launches of scale'
 
 
 def test_a_kernel_that_was_never_launched_decides_nothing(schema: str, tmp_path: Path) -> None:

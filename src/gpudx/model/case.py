@@ -88,7 +88,7 @@ class Case:
     diagnosis: tuple[Diagnosis, ...] = ()
     observations: tuple[Observation, ...] = ()
     not_checked: tuple[str, ...] = ()
-    hypotheses: tuple[Verdict, ...] = ()  # what the user stated, and how it stands
     environment: dict[str, str] = field(default_factory=dict)
     schema: str = SCHEMA
+    hypotheses: tuple[Verdict, ...] = field(default=(), metadata=LATER)  # what the user stated, and how it stands
     investigation: Investigation | None = field(default=None, metadata=LATER)

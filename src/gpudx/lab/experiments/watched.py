@@ -1,0 +1,24 @@
+"""Memory is compared whenever the program has waited: what changed, and was given to no work of that time, is named.
+
+It shows writes that land in other live memory, which no fence meets. Writes that leave the values as they were are not seen, so
+a run that shows nothing refutes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpudx.lab.experiments import Context
+from gpudx.lab.how import How
+from gpudx.lab.watched import Watch
+
+ID = "watched"
+COST = 20.0
+
+
+def missing(context: Context) -> str | None:
+    return None if context.apis else "the program makes no GPU calls"
+
+
+def how(context: Context) -> How:
+    return replace(context.how, watch=Watch(again=False))
