@@ -41,6 +41,8 @@ def overlap(facts: Facts, first: int, second: int) -> Overlap | None:
     if not kernels:
         shared = _shared_bytes(facts, first, second)
         return Overlap(True, shared) if shared else None
+    if any(_is_mixed_up(facts, row) for row in kernels):
+        return None
     if _split(facts, first, second) or _split(facts, second, first):
         return None
     if len(kernels) == 2:
@@ -50,6 +52,22 @@ def overlap(facts: Facts, first: int, second: int) -> Overlap | None:
 
 def _is_kernel(facts: Facts, row: int) -> bool:
     return int(facts.uses.table["argument"][row]) >= 0
+
+
+def _is_mixed_up(facts: Facts, row: int) -> bool:
+    """Was the argument put there by another thread than the one that launched? Then that is the fault, if there is one
+    (kernel-shared-by-threads), and what the launch was to be given is not known."""
+    use = facts.uses.table[row]
+    return (int(use["at"]), int(use["argument"])) in _set_by_others(facts)
+
+
+@once
+def _set_by_others(facts: Facts) -> frozenset[tuple[int, int]]:
+    """Arguments by the position of their launch and their index."""
+    launches, arguments = facts.launches, facts.launches.arguments
+    other = np.flatnonzero(arguments.setter != launches.tid[arguments.launch])
+    positions = launches.position[arguments.launch[other]]
+    return frozenset(zip(positions.tolist(), arguments.index[other].tolist(), strict=True))
 
 
 # ---- copies and fills ----
