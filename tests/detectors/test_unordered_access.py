@@ -321,6 +321,14 @@ def test_fill_and_kernel_in_two_queues(cl: OpenCL, look: Look, edge: bool) -> No
         assert "pass the event of clEnqueueFillBuffer" in str(found[0].details["missing_edge"])
 
 
+def test_arguments_that_another_thread_put_there_are_silent(cl: OpenCL, look: Look) -> None:
+    """The launch runs with what is not its own: that is the fault, told by another detector."""
+    cl.fill(cl.a)
+    cl.world.set_arg(cl.kernel, 0, cl.buffer, tid=77)
+    cl.world.launch(cl.kernel, (64,), fields={"queue": cl.b})
+    assert told(look(cl.world)) == []
+
+
 @pytest.mark.parametrize("edge", [False, True])
 def test_out_of_order_queue(cl: OpenCL, look: Look, edge: bool) -> None:
     event = cl.fill(cl.x)
