@@ -1,7 +1,8 @@
 """What the experiments that the user asked for say: how often it fails there, and nothing of why.
 
-A value or a build "fails" when the failure came TWICE, and "does not" when it did not come in so many runs that the plain rate would
-have brought it, and plain runs failed again afterwards. A boundary is told only where every value is the one or the other.
+A value or a build "fails" when the failure came TWICE, and "in no run" when it did not come in so many runs that the plain rate would
+have brought it, and plain runs failed again afterwards. That is less than "never", so the rates that fit stand beside it. A boundary
+is told only where every value is the one or the other.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from gpudx.diagnose.observed import PLAIN, Observed
 from gpudx.diagnose.weigh import TWICE, compare
 from gpudx.model import Asked
-from gpudx.words import plural
 
 SIZED = "sized"
 SINGLE = {"rebuilt": "this build", "revision": "this revision"}
@@ -65,23 +65,21 @@ def _where(asked: Asked, fails: Mapping[str, bool | None]) -> str:
     if open_ or not good:
         return _unsplit(name, bad, good, open_)
     if _numbers(values) and values == [*good, *bad]:
-        return f"It fails from {name}={bad[0]} on, and not up to {good[-1]}; between these nothing was tried"
+        return f"It fails from {name}={bad[0]} on, and in no run up to {good[-1]}; between these nothing was tried"
     if _numbers(values) and values == [*bad, *good]:
-        return f"It fails up to {name}={bad[-1]}, and not from {good[0]} on; between these nothing was tried"
-    return f"It fails at {name}={_list(bad)}, and not at {_list(good)}; there is no boundary between them"
+        return f"It fails up to {name}={bad[-1]}, and in no run from {good[0]} on; between these nothing was tried"
+    return f"It fails at {name}={_list(bad)}, and in no run at {_list(good)}; there is no boundary between them"
 
 
 def _unsplit(name: str, bad: Sequence[str], good: Sequence[str], open_: Sequence[str]) -> str:
     if not open_:
         return f"It fails at every value of {name} that was tried, or the program does not look at {name}"
-    known = f"It fails at {name}={_list(bad)}{f', not at {_list(good)}' if good else ''}"
+    known = f"It fails at {name}={_list(bad)}{f', in no run at {_list(good)}' if good else ''}"
     return f"{known}; {_list(open_)} cannot be told yet, so no boundary is known"
 
 
 def _count(one: Observed) -> str:
-    rate = one.rate
-    others = "".join(f", {count} {name}" for name, count in one.silent.items())
-    return f"{rate.failures} of {plural(rate.runs, 'run')} failed{others}" if rate.runs else others[2:] or "not run"
+    return f"{one.text}, {one.range} fits" if one.rate.runs else one.text
 
 
 def _in_order(values: Sequence[str]) -> list[str]:
