@@ -141,9 +141,7 @@ class Laboratory:
             raise OutOfTime
         case = pipeline.diagnose_run(run, words, folder)
         seen = self.learn(case, folder, experiment == PLAIN)
-        return case, trial_of(
-            case, experiment, name, state, getattr(module, "without_effect", _works)(self.context, seen)
-        )
+        return case, trial_of(case, experiment, name, state, getattr(module, "without_effect", _works)(context, seen))
 
     def _patience(self) -> float:
         """After so many seconds a run hangs. Before a run has ended by itself, only the user can say."""
@@ -165,7 +163,7 @@ class Laboratory:
 
     def learn(self, case: Case, folder: Path, plain: bool) -> Seen:
         """What a run's record says of the program; plain runs tell what experiments can be made."""
-        apis, threads, devices = _look(folder)
+        apis, threads, devices, waits = _look(folder)
         if plain:
             self.context = replace(
                 self.context,
@@ -174,7 +172,7 @@ class Laboratory:
                 devices=self.context.devices | devices,
                 launches=max(self.context.launches, sum(process.launches for process in case.processes)),
             )
-        return Seen(threads, devices, frozenset(finding.id for finding in case.findings))
+        return Seen(threads, devices, frozenset(finding.id for finding in case.findings), waits)
 
 
 def new(command: Sequence[str], confidence: float, template: Sequence[str], asked: Asked) -> Investigation:
@@ -231,19 +229,20 @@ def first_failing(directory: Path, state: Investigation) -> Case:
     return replace(case, directory=str(directory), processes=processes)
 
 
-def _look(folder: Path) -> tuple[frozenset[str], int, frozenset[str]]:
-    """APIs, most threads of one process that made calls, and devices."""
+def _look(folder: Path) -> tuple[frozenset[str], int, frozenset[str], int]:
+    """APIs, most threads of one process that made calls, devices, and waits that have no caller: the recorder's own."""
     apis: set[str] = set()
     devices: set[str] = set()
-    threads = 0
+    threads = waits = 0
     for trace in _traces(folder):
         every_api = np.array([call.api for call in trace.schema.calls])
         calls = every_api[trace.call] != "note"
         apis.update(np.unique(every_api[trace.call[calls]]).tolist())
         threads = max(threads, len(np.unique(trace.column("tid")[calls])))
+        waits += int((trace.column("caller", trace.select(trace.schema.doing("wait"))) == 0).sum())
         note = trace.schema.by_name("note_device")
         devices.update(trace.text(int(at)) for at in (trace.select(note) if note is not None else ()))
-    return frozenset(apis), threads, frozenset(devices)
+    return frozenset(apis), threads, frozenset(devices), waits
 
 
 def _traces(folder: Path) -> list[Trace]:

@@ -274,3 +274,27 @@ def test_a_worktree_of_a_crash_goes_at_the_next_start(repository: Path, opencl: 
     words = ("--revision", "good", "--build", "cc -o app app.c", "--", repository / "app", "1")
     investigate(opencl, tmp_path / "case", *words)
     assert not stale.parent.exists() and len(git(repository, "worktree", "list").splitlines()) == 1
+
+
+# ---- waits at some launches ----
+
+
+def test_a_wait_at_one_kernel(opencl: OpenCL, tmp_path: Path) -> None:
+    """On PoCL: only a wait behind the launch that another queue reads too early makes the failure go."""
+    words = (
+        "--wait-at",
+        "s*w,pick",
+        "--only",
+        "sync-before",
+        "--only",
+        "sync-after",
+        "--",
+        failing(opencl),
+        "unordered",
+    )
+    case, said, code = investigate(opencl, tmp_path / "case", *words)
+    assert seen(case, "sync-after:s*w")["reproduced"] == 0 and seen(case, "sync-after:s*w")["runs"] >= 5, said
+    assert seen(case, "sync-before:s*w")["reproduced"] >= 3, "a wait before it changes nothing"
+    assert seen(case, "sync-after:pick")["outcome"] == "not reached", "this kernel is not launched"
+    assert "With a wait after the launches of s*w it fails less often" in told(case)
+    assert code == 1 and not any(row["status"] == "confirmed" for row in case["investigation"]["table"])

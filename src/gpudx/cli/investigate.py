@@ -64,6 +64,10 @@ def command(
     ] = "",
     revision: Annotated[str, typer.Option(metavar="REV", help="Also the program of this git revision.")] = "",
     build: Annotated[str, typer.Option(metavar="CMD", help="How that revision is built.")] = "",
+    wait_at: Annotated[
+        str,
+        typer.Option(metavar="KERNEL", help="Also with a wait only before, and only after, this kernel's launches."),
+    ] = "",
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
 ) -> None:
     """Run a failing program again and again, in ways that tell its possible causes apart.
@@ -74,6 +78,7 @@ def command(
     gpudx investigate -- ./app args...
     gpudx investigate --budget 10m --without one-processor -- python test.py
     gpudx investigate --vary N=256,1024,4096 -- ./app --rows {N}
+    gpudx investigate --wait-at 'reduce*,3' -- ./app    (kernels of this name; the third launch)
     gpudx investigate --rebuild 'make -B CFLAGS=-O0' -- ./app
     gpudx investigate --revision v1.2 --build make -- ./app
     gpudx investigate gpudx-cases/20261115T101112Z-app-1a2b    (a case of gpudx run, or one that was interrupted)
@@ -82,7 +87,7 @@ def command(
     from gpudx.cli.cases import new_case
     from gpudx.model import Asked
 
-    asked = Asked(vary, rebuild, revision, build)
+    asked = Asked(vary, rebuild, revision, build, wait_at)
     left = (tuple(only or ()), tuple(without or ()))
     wanted = Wanted(budget_seconds(budget), runs, *left, timeout, confidence / 100, asked)
     if (Path(program[0]) / casefile.NAME).is_file():
@@ -155,7 +160,8 @@ def _as_before(earlier: Investigation, asked: Asked) -> Asked:
     """Runs that belong together were asked for in the same words; new words may join them."""
     for name, old in asdict(earlier.asked).items():
         if old and getattr(asked, name) not in ("", old):
-            raise UserError(f"This case has runs with --{name} {old!r}: leave --{name} out, or investigate anew.")
+            option = f"--{name.replace('_', '-')}"
+            raise UserError(f"This case has runs with {option} {old!r}: leave {option} out, or investigate anew.")
     return replace(earlier.asked, **{name: new for name, new in asdict(asked).items() if new})
 
 

@@ -14,14 +14,20 @@ from gpudx.diagnose.weigh import TWICE, compare
 from gpudx.model import Asked
 
 SIZED = "sized"
-SINGLE = {"rebuilt": "this build", "revision": "this revision"}
+SINGLE = {
+    "rebuilt": "this build",
+    "revision": "this revision",
+    "sync-before": "a wait before the launches of {}",
+    "sync-after": "a wait after the launches of {}",
+}
 HIDES = "; that may hide the cause as well as mend it"
 
 
 def told(asked: Asked, seen: Mapping[str, Observed], level: float) -> tuple[str, ...]:
     """One sentence for each experiment that was asked for and run."""
     plain = seen[PLAIN]
-    single = (_single(where, seen[name], plain, level) for name, where in SINGLE.items() if name in seen)
+    parts = [(*name.partition(":")[::2], one) for name, one in seen.items()]
+    single = [_single(SINGLE[name].format(way), one, plain, level) for name, way, one in parts if name in SINGLE]
     return (*_sizes(asked, seen, level), *single)
 
 

@@ -75,6 +75,7 @@ class Asked:
     rebuild: str = ""  # a shell command that builds another flavour of the program
     revision: str = ""
     build: str = ""  # a shell command that builds the program of that revision
+    wait_at: str = ""  # kernels by name, with * and ?, or launches by number; several with commas
 
     @property
     def name(self) -> str:
@@ -84,7 +85,16 @@ class Asked:
     @property
     def values(self) -> tuple[str, ...]:
         """That it takes, in the order given."""
-        return tuple(filter(None, (value.strip() for value in self.vary.partition("=")[2].split(","))))
+        return _listed(self.vary.partition("=")[2])
+
+    @property
+    def launches(self) -> tuple[str, ...]:
+        """At which the recorder waits."""
+        return _listed(self.wait_at)
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, (one.strip() for one in text.split(","))))
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,7 @@ class Seen:
     threads: int = 0
     devices: frozenset[str] = frozenset()
     findings: frozenset[str] = frozenset()  # ids
+    own_waits: int = 0  # of the recorder's
 
 
 @cache
