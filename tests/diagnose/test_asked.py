@@ -18,6 +18,9 @@ from test_investigations import failing, investigate, read, start
 
 from gpudx.diagnose.investigate import CONFIDENCE, Limits
 from gpudx.diagnose.investigate import investigate as investigate_in
+from gpudx.errors import UserError
+from gpudx.lab.experiments import NotReached
+from gpudx.lab.kept_aside import kept_aside, put_back
 from gpudx.model import Asked, Investigation
 
 FAILS = "int main(int n, char **words) { return n > 1 && words[1][0] == '1'; }\n"
@@ -140,6 +143,25 @@ def test_a_link_to_the_program_stays_one(opencl: OpenCL, tmp_path: Path) -> None
     case, said, _ = investigate(opencl, tmp_path / "case", *words)
     assert seen(case, "rebuilt")["runs"] >= 5 and seen(case, "rebuilt")["reproduced"] == 0, said
     assert os.readlink(link) == "app" and subprocess.run([app, "1"], check=False).returncode == 1
+
+
+def test_a_program_that_others_use_is_not_replaced(opencl: OpenCL, tmp_path: Path) -> None:
+    for name in ("sh", "/bin/sh"):
+        process = start(opencl, "--case", tmp_path / "case", "--rebuild", "true", "--", name, "-c", "exit 1")
+        assert "others use too" in " ".join(process.communicate(timeout=60)[1].split()) and process.returncode == 2
+
+
+def test_two_at_the_same_time_do_not_take_each_others_file(tmp_path: Path) -> None:
+    app = program(tmp_path)
+    before = digest(app)
+    with kept_aside(str(app)):
+        app.write_text("another build")
+        with pytest.raises(NotReached, match="another gpudx"), kept_aside(str(app)):
+            pass
+        with pytest.raises(UserError, match="Another gpudx"):
+            put_back(str(app))
+        assert app.read_text() == "another build"
+    assert digest(app) == before and not put_back(str(app))
 
 
 SLOW = "#include <unistd.h>\nint main(int n, char **w) { (void)w; sleep(60); return n > 5; }\n"

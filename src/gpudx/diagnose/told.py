@@ -17,8 +17,8 @@ SIZED = "sized"
 SINGLE = {
     "rebuilt": "this build",
     "revision": "this revision",
-    "sync-before": "a wait before the launches of {}",
-    "sync-after": "a wait after the launches of {}",
+    "sync-before": "a wait before {}",
+    "sync-after": "a wait after {}",
 }
 HIDES = "; that may hide the cause as well as mend it"
 
@@ -27,8 +27,14 @@ def told(asked: Asked, seen: Mapping[str, Observed], level: float) -> tuple[str,
     """One sentence for each experiment that was asked for and run."""
     plain = seen[PLAIN]
     parts = [(*name.partition(":")[::2], one) for name, one in seen.items()]
-    single = [_single(SINGLE[name].format(way), one, plain, level) for name, way, one in parts if name in SINGLE]
+    single = [
+        _single(SINGLE[name].format(_launches(way)), one, plain, level) for name, way, one in parts if name in SINGLE
+    ]
     return (*_sizes(asked, seen, level), *single)
+
+
+def _launches(which: str) -> str:
+    return f"launch {which}" if which.isdigit() else f"the launches of {which}"
 
 
 def _single(where: str, one: Observed, plain: Observed, level: float) -> str:

@@ -49,8 +49,9 @@ def kept_aside(name: str) -> Iterator[Path]:
     except OSError as error:
         raise NotReached(f"{file} cannot be read ({error.strerror})") from None
     with original, _same_link(Path(name)):
+        _lock(original.fileno(), file, aside)
         try:
-            _move_aside(original.fileno(), file, aside, part)
+            _move_aside(file, aside, part)
             yield file
         finally:
             if aside.exists():
@@ -63,16 +64,34 @@ def replaced(name: str, other: Path) -> Iterator[None]:
     """For a time the program is another file."""
     with kept_aside(name) as file:
         part = _beside(file, PART)
-        shutil.copy2(other, part)
-        os.replace(part, file)
+        try:
+            shutil.copy2(other, part)
+            os.replace(part, file)
+        except OSError as error:
+            raise NotReached(f"{file} cannot be replaced ({error.strerror})") from None
         yield
 
 
-def _move_aside(original: int, file: Path, aside: Path, part: Path) -> None:
-    if aside.exists():
-        raise UserError(f"Another gpudx works on {file} with --rebuild: wait until it has ended.")
-    try:
+def refuse_shared(name: str) -> None:
+    """UserError for a program that others use too, such as an interpreter: it must not be away, not even for a moment."""
+    file = _place(name)
+    if file.parent in {Path(os.path.realpath(place)) for place in os.get_exec_path()}:
+        raise UserError(
+            f"--rebuild would replace {file}, which others use too: run a program of your own, as in ./app."
+        )
+
+
+def _lock(original: int, file: Path, aside: Path) -> None:
+    """Before anything is moved: what lies aside now is another gpudx's, and stays its own."""
+    with contextlib.suppress(OSError):
         fcntl.flock(original, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not aside.exists():
+            return
+    raise NotReached(f"another gpudx works on {file} with --rebuild")
+
+
+def _move_aside(file: Path, aside: Path, part: Path) -> None:
+    try:
         shutil.copy2(file, part)
         os.rename(file, aside)
         os.rename(part, file)

@@ -17,13 +17,18 @@ from pathlib import Path
 from gpudx.lab import trials
 from gpudx.lab.experiments import Context, NotReached
 from gpudx.lab.how import How
-from gpudx.lab.kept_aside import kept_aside, replaced
+from gpudx.lab.kept_aside import kept_aside, refuse_shared, replaced
 from gpudx.lab.shell_build import build
 
 ID = "rebuilt"
 COST = 2.0
 ASKED = True
 SAID = "rebuilt.txt"
+
+
+def check(context: Context) -> None:
+    if context.asked.rebuild:
+        refuse_shared(context.command[0])
 
 
 def missing(context: Context) -> str | None:
