@@ -48,7 +48,7 @@ def around(context: Context) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _flavour(context: Context) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="gpudx-rebuilt-") as place:
+    with tempfile.TemporaryDirectory(prefix="rebuilt-", dir=context.folder) as place:
         yield _build(context, Path(place) / Path(context.command[0]).name)
 
 
