@@ -13,7 +13,23 @@ from gpudx.diagnose.device_faults import join, launch_of
 from gpudx.evidence._cubin import Place
 from gpudx.evidence._cuda_dump import Fault, Grid
 
-GRID = Grid(1, 0, 0, "_Z4gemmPf", "gemm(float*)", 0, 0, (2, 1, 1), (64, 1, 1), None, None, bytes.fromhex("0010000000000000"), 0, 8, 1)
+GRID = Grid(
+    1,
+    0,
+    0,
+    "_Z4gemmPf",
+    "gemm(float*)",
+    0,
+    0,
+    (2, 1, 1),
+    (64, 1, 1),
+    None,
+    None,
+    bytes.fromhex("0010000000000000"),
+    0,
+    8,
+    1,
+)
 FAULT = Fault("CUDBG_EXCEPTION_WARP_ILLEGAL_ADDRESS", 14, "an access to an illegal address", GRID,
               Place(0, "_Z4gemmPf", 0x40, "gemm.cu:7"), 0, True, 1, 1, 1, 32, None, None, "not decoded")  # fmt: skip
 

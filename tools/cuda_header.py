@@ -153,7 +153,7 @@ def abi_header(cuda: dict[str, Any], calls: list[Call]) -> str:
             "/* The driver's own functions. The order is that of the names, so a number names a row here too. */",
             "struct gdx_cu_table {\n" + "\n".join(table) + "\n};",
             f"enum {{\n{numbers},\n    GDX_CU_NAMES\n}};",
-            "_Static_assert(sizeof(struct gdx_cu_table) == GDX_CU_NAMES * sizeof(void *), \"table\");",
+            '_Static_assert(sizeof(struct gdx_cu_table) == GDX_CU_NAMES * sizeof(void *), "table");',
             "extern struct gdx_cu_table gdx_cu_driver;",
             "/* What wrappers call: the same, but where fences stand in front (native/cuda/fence.c). */",
             "extern struct gdx_cu_table gdx_cu_next;",

@@ -128,7 +128,11 @@ def watch_after(call: CudaCall) -> list[str]:
         return []
     family = call.extra["family"]
     if family in UNWATCHED:
-        address = "result ? (uint64_t)*result : 0" if "*" in call.params[0].type and family != "registered" else "(uint64_t)result"
+        address = (
+            "result ? (uint64_t)*result : 0"
+            if "*" in call.params[0].type and family != "registered"
+            else "(uint64_t)result"
+        )
         size = "size ? *size : 0" if family == "graphics" else "size"
         return [f'gdx_cu_watch_cannot({address}, {size}, "{UNWATCHED[family]}", status);']
     size = "pitch ? *pitch * height : 0" if family == "pitched" else "size"
@@ -187,4 +191,3 @@ def wrappers(cuda: dict[str, Any], calls: list[Call]) -> str:
     rows = [f'    {{ "{name}", {wrapped.get(name, "NULL")} }},' for name, _ in entries(cuda, calls)]
     table = "const struct gdx_cu_name gdx_cu_names[GDX_CU_NAMES] = {\n" + "\n".join(rows) + "\n};\n"
     return "\n\n".join([HEAD, *parts, table])
-

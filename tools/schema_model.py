@@ -100,7 +100,13 @@ class Call:
             return False
         if self.verb == "query" and param.pointer:
             return False
-        if param.pointer and param.name in ("row_pitch", "slice_pitch", "out_devices", "num_devices", "num_kernels_ret"):
+        if param.pointer and param.name in (
+            "row_pitch",
+            "slice_pitch",
+            "out_devices",
+            "num_devices",
+            "num_kernels_ret",
+        ):
             return False
         return not (self.name == "clCreateKernelsInProgram" and param.name == "kernels")
 
@@ -114,8 +120,13 @@ class Call:
             rows += [(n, "number") for n in ("global_x", "global_y", "global_z", "local_x", "local_y", "local_z")]
             return [*rows, ("event", "handle:event")]
         if self.verb == "set_arg":
-            return [("kernel", "handle:kernel"), ("index", "number"), ("size", "number"), ("pointer", "pointer"),
-                    ("value", "number")]
+            return [
+                ("kernel", "handle:kernel"),
+                ("index", "number"),
+                ("size", "number"),
+                ("pointer", "pointer"),
+                ("value", "number"),
+            ]
         rows = [(p.name, "handle:event" if self.is_out_event(p) else p.kind) for p in self.params if self.recorded(p)]
         if self.returns_object:
             kind = OBJECT_HANDLE.get(self.object, self.object)
@@ -153,7 +164,11 @@ class Call:
         base = param.type.replace("const", "").replace("*", "").strip()
         if base in HANDLES:
             return "handle:" + HANDLES[base]
-        return "bytes" if base in ("void", "cl_image_format", "cl_image_desc") and self.arrays[name] != "2 words" else "number"
+        return (
+            "bytes"
+            if base in ("void", "cl_image_format", "cl_image_desc") and self.arrays[name] != "2 words"
+            else "number"
+        )
 
 
 def parse_params(text: str) -> tuple[Param, ...]:

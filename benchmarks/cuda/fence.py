@@ -98,7 +98,12 @@ def cost_rows(clock: Clock, program: Path) -> Iterator[Row]:
     uncached = Mode(PLAIN, env={"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"})
     runs = [attempt(clock, lambda mode=mode: timed(mode, words)) for mode in (Mode(PLAIN), *all_modes()[1:])]
     yield ("torch forward, ms", *(shown(run, "forward", 1e6) for run in runs))
-    yield ("torch forward without its cache, ms", shown(attempt(clock, lambda: timed(uncached, words)), "forward", 1e6), "", "")
+    yield (
+        "torch forward without its cache, ms",
+        shown(attempt(clock, lambda: timed(uncached, words)), "forward", 1e6),
+        "",
+        "",
+    )
 
 
 def has_torch() -> bool:
@@ -151,8 +156,10 @@ def damaged(folder: Path) -> bool:
 
 
 def sweep_rows(clock: Clock, program: Path) -> Iterator[Row]:
-    library = os.environ.get("GPUDX_LIB") or modes.gpudx_environment().get("GPUDX_LIB") or str(
-        modes.package() / "_native/libgpudx.so"
+    library = (
+        os.environ.get("GPUDX_LIB")
+        or modes.gpudx_environment().get("GPUDX_LIB")
+        or str(modes.package() / "_native/libgpudx.so")
     )
     planted = plan()
 

@@ -218,6 +218,15 @@ static struct gdx_text name_of(uintptr_t function, bool is_kernel)
     return (struct gdx_text){ name, strnlen(name, GDX_TEXT_MAX) };
 }
 
+/* Only what the driver gave out is asked about: the kinds of handle look alike, and a wrong one may not be survived. */
+const char *gdx_cu_name_of(CUfunction function)
+{
+    struct row *row = find((uintptr_t)function);
+    if (!row || atomic_load_explicit(&row->state, memory_order_acquire) != KNOWN)
+        return NULL;
+    return name_of((uintptr_t)function, atomic_load(&row->is_kernel)).data;
+}
+
 /* The order is that of `numbers` of note_kernel in schema/events.toml. */
 static void note_kernel(uintptr_t function, bool is_kernel, uint64_t owner, int count)
 {

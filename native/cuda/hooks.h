@@ -116,6 +116,8 @@ static inline void gdx_cu_put_array(struct gdx_open *open, uint32_t field, const
 
 /* ---- functions.c: the functions a program can launch, and where their parameters lie ---- */
 
+const char *gdx_cu_name_of(CUfunction function);  /* NULL: not known */
+
 enum { GDX_CU_ARGUMENTS = 256, GDX_CU_TAIL = 4096 };  /* most arguments, and bytes of long ones, kept per launch */
 
 struct gdx_cu_param {

@@ -22,7 +22,7 @@ static inline void put_shape(struct gdx_open *open, uint64_t queue, CUfunction k
     w[8] = shape.shared_bytes;
 }
 
-/* gpudx run --serialise: the wait is recorded like any other, so that a fault is told by the wait right behind the launch that
+/* Waits at launches (core/serialise.h) are recorded like any other, so that a fault is told by the wait right behind the launch that
  * made it. The program sees the fault when it would have seen it: at its own next call. */
 static void wait_for(CUstream queue, bool own_thread)
 {
@@ -38,6 +38,25 @@ static void wait_for(CUstream queue, bool own_thread)
     gdx_cu_end(&open, status);
 }
 
+static const char *name_of(void *kernel, char room[GDX_WAITS_ROOM])
+{
+    (void)room;
+    return gdx_cu_name_of(kernel);
+}
+
+static void wait_at(enum gdx_waits side, CUfunction kernel, CUstream queue, bool own_thread)
+{
+    if (gdx_wait_here(side, kernel, name_of))
+        wait_for(queue, own_thread);
+}
+
+static inline void begin(CUfunction kernel, CUstream queue, bool own_thread)
+{
+    gdx_perturb();
+    if (GDX_UNLIKELY(gdx_serialised()))
+        wait_at(GDX_WAITS_BEFORE, kernel, queue, own_thread);
+}
+
 static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, const struct gdx_cu_layout *layout,
                        CUfunction kernel, CUresult result)
 {
@@ -46,7 +65,7 @@ static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, c
     if (GDX_UNLIKELY(!layout) && result == CUDA_SUCCESS)
         gdx_cu_met_by_launch(kernel);
     if (GDX_UNLIKELY(gdx_serialised()) && result == CUDA_SUCCESS)
-        wait_for(queue, own_thread);
+        wait_at(GDX_WAITS_AFTER, kernel, queue, own_thread);
     gdx_cu_watch_launch(true);
 }
 
@@ -60,7 +79,7 @@ static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, c
     GDX_HOT CUresult rec_##name(CUfunction kernel, SHAPE_PARAMETERS, CUstream queue, void **params, void **extra)\
     {                                                                                                            \
         struct gdx_open open;                                                                                    \
-        gdx_perturb();                                                                                           \
+        begin(kernel, queue, own_thread);                                                                        \
         const struct gdx_cu_layout *layout = gdx_cu_layout_of(kernel);                                           \
         gdx_cu_watch_launch(false);                                                                              \
         if (gdx_cu_begin(&open, GDX_CALL_cuLaunchKernel, __builtin_return_address(0))) {                         \
@@ -80,7 +99,7 @@ LAUNCH_KERNEL(cuLaunchKernel_ptsz, true)
     CUresult rec_##name(CUfunction kernel, SHAPE_PARAMETERS, CUstream queue, void **params)                      \
     {                                                                                                            \
         struct gdx_open open;                                                                                    \
-        gdx_perturb();                                                                                           \
+        begin(kernel, queue, own_thread);                                                                        \
         const struct gdx_cu_layout *layout = gdx_cu_layout_of(kernel);                                           \
         gdx_cu_watch_launch(false);                                                                              \
         if (gdx_cu_begin(&open, GDX_CALL_cuLaunchCooperativeKernel, __builtin_return_address(0))) {              \
@@ -115,7 +134,7 @@ static void put_config(struct gdx_open *open, const CUlaunchConfig *config, CUfu
     GDX_HOT CUresult rec_##name(const CUlaunchConfig *config, CUfunction kernel, void **params, void **extra)    \
     {                                                                                                            \
         struct gdx_open open;                                                                                    \
-        gdx_perturb();                                                                                           \
+        begin(kernel, config ? config->queue : NULL, own_thread);                                                \
         const struct gdx_cu_layout *layout = gdx_cu_layout_of(kernel);                                           \
         gdx_cu_watch_launch(false);                                                                              \
         if (gdx_cu_begin(&open, GDX_CALL_cuLaunchKernelEx, __builtin_return_address(0))) {                       \

@@ -419,6 +419,7 @@ GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
 {
     struct gdx_open open;
     gdx_perturb();
+    gdx_cl_launching(queue, kernel);
     gdx_cl_turn_begins(kernel);
     gdx_cl_watch_launch(false);
     if (BEGIN(clEnqueueNDRangeKernel)) {
@@ -452,6 +453,7 @@ cl_int rec_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint num_w
     struct gdx_open open;
     static const size_t one = 1;
     gdx_perturb();
+    gdx_cl_launching(queue, kernel);
     gdx_cl_turn_begins(kernel);
     gdx_cl_watch_launch(false);
     if (BEGIN(clEnqueueTask)) {

@@ -44,8 +44,14 @@ static inline void gdx_cl_not_poisoned(const void *object, size_t size, const ch
         gdx_cl_poison_miss(object, size, why);
 }
 
-/* serialise.c: a wait of our own after a launch that the driver accepted. */
+/* serialise.c: a wait of our own before a launch, or after one that the driver accepted. */
 void gdx_cl_wait_for(cl_command_queue queue, cl_kernel kernel);
+void gdx_cl_wait_before(cl_command_queue queue, cl_kernel kernel);
+static inline void gdx_cl_launching(cl_command_queue queue, cl_kernel kernel)
+{
+    if (GDX_UNLIKELY(gdx_serialised()))
+        gdx_cl_wait_before(queue, kernel);
+}
 static inline void gdx_cl_launched(cl_command_queue queue, cl_kernel kernel, cl_int status)
 {
     if (GDX_UNLIKELY(gdx_serialised()) && status == CL_SUCCESS)

@@ -1,4 +1,4 @@
-/* gpudx run --serialise for OpenCL: after each launch we wait until its queue is empty, and look at what was fenced.
+/* Waits at launches for OpenCL (core/serialise.h): until the queue is empty; after a launch we also look at what was fenced.
  *
  * A wait must never keep the program from what the device waits for. So there is none in a callback, none while a user event of
  * the program's is open, and none without end: where work does not end in time, nothing is waited for any more, and that is
@@ -155,11 +155,32 @@ static bool waited(cl_command_queue queue, enum reason *reason)
     return false;
 }
 
+static const char *name_of(void *kernel, char room[GDX_WAITS_ROOM])
+{
+    size_t bytes = 0;
+    if (gdx_cl_next.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, GDX_WAITS_ROOM, room, &bytes) != CL_SUCCESS || !bytes)
+        return NULL;
+    return room;
+}
+
+void gdx_cl_wait_before(cl_command_queue queue, cl_kernel kernel)
+{
+    enum reason reason;
+    int saved = errno;
+    if (!gdx_on() || !gdx_wait_here(GDX_WAITS_BEFORE, kernel, name_of))
+        return;
+    if (waited(queue, &reason))
+        finish(queue);
+    else
+        not_waited(reason);
+    errno = saved;
+}
+
 void gdx_cl_wait_for(cl_command_queue queue, cl_kernel kernel)
 {
     enum reason reason;
     int saved = errno;
-    if (!gdx_on())
+    if (!gdx_on() || !gdx_wait_here(GDX_WAITS_AFTER, kernel, name_of))
         return;
     if (waited(queue, &reason)) {
         finish(queue);

@@ -24,11 +24,11 @@ from gpudx.diagnose import identity
 from gpudx.diagnose.investigate import OutOfTime, Result
 from gpudx.errors import UserError
 from gpudx.lab import trials
-from gpudx.lab.experiments import PLAIN, Context, Seen, every, mitigations
+from gpudx.lab.experiments import PLAIN, VARIANT, Context, NotReached, Seen, base, every, mitigations, sized
 from gpudx.lab.how import How
 from gpudx.lab.recorded import TRACES, run_recorded
 from gpudx.lab.trials import OUTPUT, RUNS, Interrupted
-from gpudx.model import Case, Investigation, Trial
+from gpudx.model import Asked, Case, Investigation, Trial
 from gpudx.trace import Trace, open_case
 
 BUG = "gpudx-error.txt"
@@ -57,10 +57,24 @@ class Laboratory:
     def launches(self) -> int:
         return self.context.launches
 
+    def __enter__(self) -> Laboratory:
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        """What experiments made for their runs is taken away."""
+        self.context.shelf.close()
+
     @property
     def costs(self) -> Mapping[str, float]:
+        missing = {*self.not_run, PLAIN}
+        return {n: float(module.COST) for n, module in every().items() if n not in missing and not _is_asked(module)}
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Experiments that the user's words make possible, each variant by itself."""
         missing = self.not_run
-        return {name: float(module.COST) for name, module in every().items() if name != PLAIN and name not in missing}
+        modules = {name: module for name, module in every().items() if _is_asked(module) and name not in missing}
+        return tuple(one for name, module in modules.items() for one in _variants(name, module, self.context))
 
     @property
     def mitigations(self) -> frozenset[str]:
@@ -84,13 +98,19 @@ class Laboratory:
     def run(self, experiment: str, state: Investigation) -> Result:
         """One run. What goes wrong in it is told in its trial, and costs only this run."""
         number = len(state.trials) + 1
-        name = f"{RUNS}/{number:03d}-{experiment}"
+        name = f"{RUNS}/{number:03d}-{base(experiment)}"  # the value of a variant may be no name for a folder
         shutil.rmtree(self.folder / name, ignore_errors=True)  # left by a run that was cut off
         began = time.monotonic()
         try:
             case, trial = self._run(experiment, state, name)
         except (OutOfTime, Interrupted):
             raise
+        except NotReached as error:
+            return Result(
+                Trial(
+                    experiment, "not reached", "", time.monotonic() - began, folder=name, note=f"not reached: {error}"
+                )
+            )
         except Exception as error:
             if number == 1:
                 raise
@@ -104,12 +124,16 @@ class Laboratory:
         return Result(trial, case.diagnosis, identity.failure(case))
 
     def _run(self, experiment: str, state: Investigation, name: str) -> tuple[Case, Trial]:
-        module, folder = every()[experiment], self.folder / name
-        context = replace(self.context, turn=sum(t.experiment == experiment for t in state.trials))
+        module, folder = every()[base(experiment)], self.folder / name
+        context = replace(
+            self.context,
+            turn=sum(t.experiment == experiment for t in state.trials),
+            variant=experiment.partition(VARIANT)[2],
+        )
         folder.mkdir(parents=True)
-        how: How = replace(module.how(context), output=folder / OUTPUT, timeout=self._timeout())
-        words = list(getattr(module, "command", _command)(context))
         with getattr(module, "around", _around)(context):
+            words = list(getattr(module, "command", _command)(context))
+            how: How = replace(module.how(context), output=folder / OUTPUT, timeout=self._timeout())
             run = run_recorded(words, folder, how)
         if run.interrupted:
             raise Interrupted
@@ -117,9 +141,7 @@ class Laboratory:
             raise OutOfTime
         case = pipeline.diagnose_run(run, words, folder)
         seen = self.learn(case, folder, experiment == PLAIN)
-        return case, trial_of(
-            case, experiment, name, state, getattr(module, "without_effect", _works)(self.context, seen)
-        )
+        return case, trial_of(case, experiment, name, state, getattr(module, "without_effect", _works)(context, seen))
 
     def _patience(self) -> float:
         """After so many seconds a run hangs. Before a run has ended by itself, only the user can say."""
@@ -141,7 +163,7 @@ class Laboratory:
 
     def learn(self, case: Case, folder: Path, plain: bool) -> Seen:
         """What a run's record says of the program; plain runs tell what experiments can be made."""
-        apis, threads, devices = _look(folder)
+        apis, threads, devices, waits = _look(folder)
         if plain:
             self.context = replace(
                 self.context,
@@ -150,12 +172,13 @@ class Laboratory:
                 devices=self.context.devices | devices,
                 launches=max(self.context.launches, sum(process.launches for process in case.processes)),
             )
-        return Seen(threads, devices, frozenset(finding.id for finding in case.findings))
+        return Seen(threads, devices, frozenset(finding.id for finding in case.findings), waits)
 
 
-def new(command: Sequence[str], confidence: float) -> Investigation:
+def new(command: Sequence[str], confidence: float, template: Sequence[str], asked: Asked) -> Investigation:
     """An investigation without runs."""
-    return Investigation(confidence, folder=os.getcwd(), program=trials.identity(command))
+    program = trials.identity(command)
+    return Investigation(confidence, folder=os.getcwd(), program=program, command=tuple(template), asked=asked)
 
 
 def taken_up(state: Investigation, command: Sequence[str]) -> Investigation:
@@ -169,10 +192,9 @@ def taken_up(state: Investigation, command: Sequence[str]) -> Investigation:
     return state
 
 
-def begun(case: Case, confidence: float) -> Investigation:
+def begun(case: Case, state: Investigation) -> Investigation:
     """An investigation that goes on with a case of `gpudx run`: its run counts, if it was a plain one."""
-    state = new(case.command, confidence)
-    if [seen.experiment for seen in case.observations] != [PLAIN]:
+    if [seen.experiment for seen in case.observations] != [PLAIN] or state.asked.vary:
         return state
     trial = trial_of(case, PLAIN, "", state)
     return replace(state, trials=(trial,), failure=identity.failure(case), before=case.diagnosis)
@@ -182,6 +204,7 @@ def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idl
     """What a run means. `idle`: why the experiment had no effect, so that it means nothing."""
     known = {mark for trial in state.trials if trial.experiment == PLAIN for mark in trial.fingerprints}
     new = [e for e in case.diagnosis if e.status in ("confirmed", "likely") and not known & set(e.findings)]
+    itself = experiment != PLAIN and not _is_asked(every()[base(experiment)])  # another program has faults of its own
     watching = [one for one in case.instruments if one.watches and one.name != "recorder"]
     return Trial(
         experiment=experiment,
@@ -189,7 +212,7 @@ def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idl
         ending=case.outcome.word,
         seconds=case.outcome.duration_s,
         fingerprints=tuple(dict.fromkeys(finding.fingerprint for finding in case.findings)),
-        shown=() if experiment == PLAIN else tuple(dict.fromkeys(entry.cause for entry in new)),
+        shown=tuple(dict.fromkeys(entry.cause for entry in new)) if itself else (),
         blind="; ".join(one.blind or one.saw for one in watching if one.blind or one.state != "live"),
         folder=folder,
         note=idle or "",
@@ -206,19 +229,20 @@ def first_failing(directory: Path, state: Investigation) -> Case:
     return replace(case, directory=str(directory), processes=processes)
 
 
-def _look(folder: Path) -> tuple[frozenset[str], int, frozenset[str]]:
-    """APIs, most threads of one process that made calls, and devices."""
+def _look(folder: Path) -> tuple[frozenset[str], int, frozenset[str], int]:
+    """APIs, most threads of one process that made calls, devices, and waits that have no caller: the recorder's own."""
     apis: set[str] = set()
     devices: set[str] = set()
-    threads = 0
+    threads = waits = 0
     for trace in _traces(folder):
         every_api = np.array([call.api for call in trace.schema.calls])
         calls = every_api[trace.call] != "note"
         apis.update(np.unique(every_api[trace.call[calls]]).tolist())
         threads = max(threads, len(np.unique(trace.column("tid")[calls])))
+        waits += int((trace.column("caller", trace.select(trace.schema.doing("wait"))) == 0).sum())
         note = trace.schema.by_name("note_device")
         devices.update(trace.text(int(at)) for at in (trace.select(note) if note is not None else ()))
-    return frozenset(apis), threads, frozenset(devices)
+    return frozenset(apis), threads, frozenset(devices), waits
 
 
 def _traces(folder: Path) -> list[Trace]:
@@ -236,6 +260,17 @@ def _why_lost(error: Exception, folder: Path) -> str:
     return f"the analysis failed, which is a bug in gpudx: please report {folder / BUG}"
 
 
+def _is_asked(module: ModuleType) -> bool:
+    return bool(getattr(module, "ASKED", False))
+
+
+def _variants(name: str, module: ModuleType, context: Context) -> list[str]:
+    """The names under which its runs are counted."""
+    if not hasattr(module, "variants"):
+        return [name]
+    return [f"{name}{VARIANT}{variant}" for variant in module.variants(context)]
+
+
 def _command(context: Context) -> tuple[str, ...]:
     return context.command
 
@@ -250,11 +285,22 @@ def _works(context: Context, seen: Seen) -> str | None:
 
 
 def open_laboratory(
-    folder: Path, command: tuple[str, ...], how: How, budget_s: float, only: Collection[str], without: Collection[str]
+    folder: Path,
+    template: tuple[str, ...],
+    how: How,
+    budget_s: float,
+    only: Collection[str],
+    without: Collection[str],
+    asked: Asked,
 ) -> Laboratory:
-    """A laboratory for a command; names of experiments that do not exist are refused."""
+    """A laboratory for a command; names of experiments that do not exist, and words that make no sense, are refused."""
     for name in (*only, *without):
         if name not in every():
             raise UserError(f"There is no experiment {name!r}: choose from {', '.join(every())}.")
-    context = Context(command, {**os.environ, **how.extra_env}, how)
+    plain = sized.of_plain_runs(asked)
+    how = replace(how, extra_env={**how.extra_env, **sized.variable(template, plain)})
+    command, environment = sized.filled(template, plain), {**os.environ, **how.extra_env}
+    context = Context(command, environment, how, asked=asked, template=template, folder=folder)
+    for module in every().values():
+        getattr(module, "check", _command)(context)
     return Laboratory(folder, context, budget_s, only, without)

@@ -26,7 +26,15 @@ PROGRAMS = HERE / "programs"
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 LIBRARY_FLAGS = ["-std=gnu11", "-O2", "-g", "-fPIC", "-fvisibility=hidden", *WARNINGS]
 WAYS = ("LINKED", "BY_DLSYM", "BY_PROC_ADDRESS")
-ASKED = ("GPUDX_DIR", "GPUDX_KEEP", "GPUDX_FENCE", "GPUDX_FENCE_ALIGN", "GPUDX_POISON", "GPUDX_WATCH", "GPUDX_SERIALISE")
+ASKED = (
+    "GPUDX_DIR",
+    "GPUDX_KEEP",
+    "GPUDX_FENCE",
+    "GPUDX_FENCE_ALIGN",
+    "GPUDX_POISON",
+    "GPUDX_WATCH",
+    "GPUDX_SERIALISE",
+)
 OURS = (*ASKED, "LD_PRELOAD", "OPENCL_LAYERS", "LD_LIBRARY_PATH")
 
 
@@ -72,8 +80,14 @@ def decode(trace: Trace) -> list[Call]:
     columns = {name: trace.column(name) for name in ("status", "flags", "context", "tid", "end")}
     return [
         Call(
-            trace.info(i).name, int(columns["status"][i]), int(columns["flags"][i]), int(columns["context"][i]),
-            int(columns["tid"][i]), bool(columns["end"][i]), trace.record(i), i,
+            trace.info(i).name,
+            int(columns["status"][i]),
+            int(columns["flags"][i]),
+            int(columns["context"][i]),
+            int(columns["tid"][i]),
+            bool(columns["end"][i]),
+            trace.record(i),
+            i,
         )
         for i in range(len(trace))
     ]
@@ -164,13 +178,33 @@ class Kit:
         target = self.folder / (name or f"{source}-{way}")
         if not target.exists():
             link = ["-L", str(self.driver), "-lcuda"] if way == "LINKED" else []
-            cc("-std=gnu11", "-O1", "-g", *WARNINGS, f"-D{way}", "-I", str(self.generated), "-I", str(PROGRAMS), "-o",
-               target, PROGRAMS / f"{source}.c", *flags, *link, "-ldl", "-lpthread")
+            cc(
+                "-std=gnu11",
+                "-O1",
+                "-g",
+                *WARNINGS,
+                f"-D{way}",
+                "-I",
+                str(self.generated),
+                "-I",
+                str(PROGRAMS),
+                "-o",
+                target,
+                PROGRAMS / f"{source}.c",
+                *flags,
+                *link,
+                "-ldl",
+                "-lpthread",
+            )
         return target
 
     def run(
-        self, command: Sequence[str | Path], recorded: bool = True, env: Mapping[str, str] | None = None,
-        driver: Path | None = None, timeout: float = 60,
+        self,
+        command: Sequence[str | Path],
+        recorded: bool = True,
+        env: Mapping[str, str] | None = None,
+        driver: Path | None = None,
+        timeout: float = 60,
     ) -> Ran:
         """Run a command with or without the recorder, and wait for its end."""
         self._runs += 1
@@ -181,8 +215,13 @@ class Kit:
         if recorded:
             full |= {"GPUDX_DIR": str(place), "LD_PRELOAD": str(self.recorder)}
         done = subprocess.run(
-            [str(part) for part in command], env={**full, **(env or {})}, timeout=timeout, check=False,
-            capture_output=True, text=True, errors="replace",
+            [str(part) for part in command],
+            env={**full, **(env or {})},
+            timeout=timeout,
+            check=False,
+            capture_output=True,
+            text=True,
+            errors="replace",
         )
         return Ran(done.returncode, done.stdout, done.stderr, place)
 

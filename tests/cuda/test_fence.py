@@ -35,7 +35,9 @@ def calls(ran: Ran) -> list[Call]:
 def counts(ran: Ran) -> Counter[str]:
     """Blocks by what became of them, memory without a fence by reason, and what the recorder counted."""
     fences = derive(ran.trace()).fences
-    freed, back = (sum(map(bool, states)) for states in ((b.freed for b in fences.blocks), (b.given_back for b in fences.blocks)))
+    freed, back = (
+        sum(map(bool, states)) for states in ((b.freed for b in fences.blocks), (b.given_back for b in fences.blocks))
+    )
     return Counter({"fenced": len(fences.blocks), "freed": freed, "given back": back}) + fences.missed + fences.counts
 
 
@@ -52,7 +54,9 @@ def test_a_correct_program_runs_as_before_and_is_silent(kit: Kit, way: str, edge
     assert plain.returncode == 0 and ran.seen == plain.seen == recorded.seen
     assert found(ran) == [] and not counts(recorded)
     told = counts(ran)
-    assert (told["fenced"], told["freed"], told["managed memory"], told["damaged"]) == (38, 38, 1, 0) and told["checks"] > 38
+    assert (told["fenced"], told["freed"], told["managed memory"], told["damaged"]) == (38, 38, 1, 0) and told[
+        "checks"
+    ] > 38
 
 
 @pytest.mark.parametrize("program", ["tour", "memory", "threads"])
@@ -211,7 +215,10 @@ def test_a_context_takes_its_red_zones_along(kit: Kit) -> None:
 
 def test_small_blocks_leave_memory_for_large_ones(kit: Kit) -> None:
     told = counts(run(kit, "many", "300"))
-    assert (told["fenced"], told["not enough device memory"]) == (128, 172)  # a quarter of the fake's 1 GB in granules of 2 MB
+    assert (told["fenced"], told["not enough device memory"]) == (
+        128,
+        172,
+    )  # a quarter of the fake's 1 GB in granules of 2 MB
 
 
 def test_threads(kit: Kit) -> None:
@@ -245,7 +252,11 @@ def test_serialised_runs_look_after_each_launch(kit: Kit) -> None:
 
 
 def gpudx(kit: Kit, case: Path, *words: str | Path) -> tuple[int, Case]:
-    env = os.environ | {"PYTHONPATH": str(ROOT / "src"), "GPUDX_LIB": str(kit.recorder), "LD_LIBRARY_PATH": str(kit.driver)}
+    env = os.environ | {
+        "PYTHONPATH": str(ROOT / "src"),
+        "GPUDX_LIB": str(kit.recorder),
+        "LD_LIBRARY_PATH": str(kit.driver),
+    }
     command = [sys.executable, "-m", "gpudx", "run", "--case", case, "--error-exitcode", "9", *words]
     done = subprocess.run([str(word) for word in command], env=env, capture_output=True, text=True, timeout=60)
     return done.returncode, casefile.read(case)

@@ -17,11 +17,22 @@ BESIDE = ("cudaGL.h", "cudaEGL.h", "cudaVDPAU.h", "cudaProfiler.h")
 ALL = "-D__CUDA_API_VERSION_INTERNAL"
 # Our members against the header's, for the structures that the hooks look into.
 KERNEL_NODE = {
-    "func": "func", "grid_x": "gridDimX", "grid_z": "gridDimZ", "block_x": "blockDimX", "block_z": "blockDimZ",
-    "shared_bytes": "sharedMemBytes", "params": "kernelParams", "extra": "extra",
+    "func": "func",
+    "grid_x": "gridDimX",
+    "grid_z": "gridDimZ",
+    "block_x": "blockDimX",
+    "block_z": "blockDimZ",
+    "shared_bytes": "sharedMemBytes",
+    "params": "kernelParams",
+    "extra": "extra",
 }
 SIDE2 = {
-    "x": "XInBytes", "y": "Y", "type": "MemoryType", "host": "Host", "device": "Device", "array": "Array",
+    "x": "XInBytes",
+    "y": "Y",
+    "type": "MemoryType",
+    "host": "Host",
+    "device": "Device",
+    "array": "Array",
     "pitch": "Pitch",
 }
 SIDE3 = {**SIDE2, "z": "Z", "level": "LOD", "height": "Height"}
@@ -36,28 +47,43 @@ MEMBERS: dict[str, dict[str, str]] = {
     "CUmemLocation": {"type": "type", "id": "id"},
     "CUmemAccessDesc": {"location": "location", "flags": "flags"},
     "CUmemAllocationProp": {
-        "type": "type", "handle_types": "requestedHandleTypes", "location": "location",
-        "rdma": "allocFlags.gpuDirectRDMACapable", "usage": "allocFlags.usage",
+        "type": "type",
+        "handle_types": "requestedHandleTypes",
+        "location": "location",
+        "rdma": "allocFlags.gpuDirectRDMACapable",
+        "usage": "allocFlags.usage",
     },
     "CUmemPoolProps": {"type": "allocType", "handle_types": "handleTypes", "location": "location"},
     "CUDA_KERNEL_NODE_PARAMS_v1": KERNEL_NODE,
     "CUDA_KERNEL_NODE_PARAMS": {**KERNEL_NODE, "kern": "kern", "context": "ctx"},
     "CUlaunchAttribute": {"id": "id", "value": "value"},
     "CUlaunchConfig": {
-        "grid_x": "gridDimX", "block_x": "blockDimX", "block_z": "blockDimZ", "shared_bytes": "sharedMemBytes",
-        "queue": "hStream", "attributes": "attrs", "attribute_count": "numAttrs",
+        "grid_x": "gridDimX",
+        "block_x": "blockDimX",
+        "block_z": "blockDimZ",
+        "shared_bytes": "sharedMemBytes",
+        "queue": "hStream",
+        "attributes": "attrs",
+        "attribute_count": "numAttrs",
     },
     "CUDA_MEMCPY2D": {**sides(SIDE2), **EXTENT},
     "CUDA_MEMCPY3D": {**sides(SIDE3), **EXTENT, "depth": "Depth"},
     "CUDA_MEMCPY3D_PEER": {**sides(SIDE3), **EXTENT, "depth": "Depth", "src.context": "srcContext"},
     "CUDA_MEMSET_NODE_PARAMS": {
-        "dst": "dst", "pitch": "pitch", "value": "value", "element": "elementSize", "width": "width",
+        "dst": "dst",
+        "pitch": "pitch",
+        "value": "value",
+        "element": "elementSize",
+        "width": "width",
         "height": "height",
     },
     "CUDA_MEM_ALLOC_NODE_PARAMS": {"access": "accessDescs", "size": "bytesize", "address": "dptr"},
     "CUDA_EXTERNAL_MEMORY_BUFFER_DESC": {"offset": "offset", "size": "size", "flags": "flags"},
     "CUgraphNodeParams": {
-        "type": "type", "kernel": "kernel", "kernel.params": "kernel.kernelParams", "end": "reserved2",
+        "type": "type",
+        "kernel": "kernel",
+        "kernel.params": "kernel.kernelParams",
+        "end": "reserved2",
     },
 }
 

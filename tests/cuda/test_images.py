@@ -81,7 +81,10 @@ def test_an_image_that_fits_is_silent(kit: Kit, image: bytes) -> None:
         (cubin(120), ["sm_120"]),
         (cubin(86, abi=7), ["sm_86"]),
         (ptx("sm_100a", "8.7"), ["compute_100a"]),
-        (fat([entry(CUBIN, 75), entry(CUBIN, 100, "f", room=112), entry(16, 80), entry(PTX, 90)]), ["sm_75", "sm_100f", "compute_90"]),
+        (
+            fat([entry(CUBIN, 75), entry(CUBIN, 100, "f", room=112), entry(16, 80), entry(PTX, 90)]),
+            ["sm_75", "sm_100f", "compute_90"],
+        ),
         (fat([entry(CUBIN, a) for a in range(30, 130)]), [f"sm_{a}" for a in range(30, 90)]),
     ],
     ids=["cubin", "older cubin", "PTX", "fat", "more than is kept"],
@@ -149,7 +152,9 @@ def test_what_a_real_compiler_writes(kit: Kit, tmp_path: Path) -> None:
     wanted = ["arch=compute_80,code=sm_80", "arch=compute_90a,code=sm_90a", "arch=compute_90,code=compute_90"]
     made = tmp_path / "k.fatbin"
     flags = [part for one in wanted for part in ("-gencode", one)]
-    done = subprocess.run([str(NVCC), "-fatbin", *flags, "-o", made, source], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [str(NVCC), "-fatbin", *flags, "-o", made, source], capture_output=True, text=True, check=False
+    )
     if done.returncode:
         pytest.skip(f"nvcc does not work here: {done.stderr[-200:]}")
     kept = targets(load(kit, made.read_bytes(), "data", 209, "cuModuleLoadData"))

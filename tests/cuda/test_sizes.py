@@ -38,7 +38,11 @@ def names_hidden(told: Diagnosis) -> bool:
     assert guilty is not None and guilty.allocation is not None, told
     assert (guilty.kernel, guilty.launch, guilty.argument) == ("gemm_f32", GUILTY, 0)
     assert guilty.value is not None and guilty.value.startswith("0x")
-    return (guilty.allocation.id, guilty.allocation.size, guilty.allocation.state) == ("memory #6", HIDDEN_BYTES, "live")
+    return (guilty.allocation.id, guilty.allocation.size, guilty.allocation.state) == (
+        "memory #6",
+        HIDDEN_BYTES,
+        "live",
+    )
 
 
 @pytest.mark.parametrize("how", ["", "strict"])

@@ -187,7 +187,8 @@ def test_host_memory_that_was_freed_may_be_the_programs_again(cuda: CudaWorld, l
 
 
 @pytest.mark.parametrize(
-    ("away", "size", "loud"), [(256, 4096, True), (-256, 4096, True), (4096, 4096, False), (0, 4096, False), (1, 1, False)]
+    ("away", "size", "loud"),
+    [(256, 4096, True), (-256, 4096, True), (4096, 4096, False), (0, 4096, False), (1, 1, False)],
 )
 def test_a_copy_onto_itself(cuda: CudaWorld, look: Look, away: int, size: int, loud: bool) -> None:
     memory = cuda.alloc(1 << 20) + 8192
@@ -200,7 +201,8 @@ def test_a_copy_onto_itself(cuda: CudaWorld, look: Look, away: int, size: int, l
 
 
 @pytest.mark.parametrize(
-    ("away", "loud"), [(64, False), (63, True), (2 * 128 + 64, False), (2 * 128 + 100, True), (3 * 128, True), (4 * 128, False)]
+    ("away", "loud"),
+    [(64, False), (63, True), (2 * 128 + 64, False), (2 * 128 + 100, True), (3 * 128, True), (4 * 128, False)],
 )
 def test_rows_that_lie_between_rows_do_not_overlap(cuda: CudaWorld, look: Look, away: int, loud: bool) -> None:
     """Four rows of 64 bytes, 128 apart: the right half of a matrix is not the left one."""

@@ -89,7 +89,9 @@ def test_text_for_a_newer_device(cuda: CudaWorld, look: Look) -> None:
 def test_text_of_a_newer_language(cuda: CudaWorld, look: Look) -> None:
     load(cuda, ptx("sm_90", "9.0"), "cuModuleLoadData", status=222)
     one = only(look(cuda, "exit"))
-    assert one.causes == ("device-code-too-new",) and "the image has PTX 9.0; the driver knows that of 1.0" in one.message
+    assert (
+        one.causes == ("device-code-too-new",) and "the image has PTX 9.0; the driver knows that of 1.0" in one.message
+    )
 
 
 @pytest.mark.parametrize(("compiled", "loud"), [(75, True), (90, False)])

@@ -193,7 +193,14 @@ def damaged(cuda: CudaWorld, memory: int, size: int, since: int) -> None:
 def fenced(cuda: CudaWorld, size: int) -> int:
     """The note comes before the end of the call in life; for the address it is all the same."""
     memory = cuda.alloc(size)
-    words = {"object": memory, "address": memory, "size": size, "begin": memory - 4096, "end": memory + 8192, "state": 1}
+    words = {
+        "object": memory,
+        "address": memory,
+        "size": size,
+        "begin": memory - 4096,
+        "end": memory + 8192,
+        "state": 1,
+    }
     cuda.note("note_fence_block", words | {"align": 256, "edge": 1})
     return memory
 

@@ -38,6 +38,7 @@ class FakeLab:
     seconds: float = 1.0
     interrupt_at: int | None = None
     quiet_from: int | None = None  # the machine changes, and nothing fails any more
+    asked: tuple[str, ...] = ()
     spent: float = 0.0
     made: list[str] = field(default_factory=list)
 

@@ -53,7 +53,10 @@ def test_sizes_and_families(cuda: CudaWorld, tmp_path: Path) -> None:
     cuda.call("cuMemFreeAsync", mem=memory, queue=cuda.queue)
     objects = facts_of(cuda, tmp_path).objects
     rows = objects.rows_of("memory")
-    assert [(objects.family(int(r)), int(objects.table["size"][r])) for r in rows] == [("pitched", 5120), ("async", 100)]
+    assert [(objects.family(int(r)), int(objects.table["size"][r])) for r in rows] == [
+        ("pitched", 5120),
+        ("async", 100),
+    ]
     assert objects.table["later"][rows].tolist() == [False, True]
 
 

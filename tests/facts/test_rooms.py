@@ -35,7 +35,16 @@ def test_what_does_not_compare(cuda: CudaWorld, tmp_path: Path) -> None:
     """Zero, one, negative numbers, switches, nulls and equal pointers make another kind of launch; sizes do not."""
     a, b = cuda.alloc(4096), cuda.alloc(4096)
     kernel = cuda.kernel("_Z4copyPfPKfib", [8, 8, 4, 1])
-    given = [(a, b, 5, 0), (b, a, 900, 0), (a, b, 1, 0), (a, b, 0, 0), (a, b, -2, 0), (a, b, 5, 1), (a, a, 5, 0), (a, 0, 5, 0)]
+    given = [
+        (a, b, 5, 0),
+        (b, a, 900, 0),
+        (a, b, 1, 0),
+        (a, b, 0, 0),
+        (a, b, -2, 0),
+        (a, b, 5, 1),
+        (a, a, 5, 0),
+        (a, 0, 5, 0),
+    ]
     for values in given:
         cuda.launch(kernel, values)
     table = rooms_of(derive(cuda.write(tmp_path / "1-0.gdx")), 0)
@@ -54,7 +63,9 @@ def test_what_does_not_compare(cuda: CudaWorld, tmp_path: Path) -> None:
         ("_Z1fi", [4], False),
     ],
 )
-def test_kernels_that_are_understood(cuda: CudaWorld, tmp_path: Path, symbol: str, sizes: list[int], known: bool) -> None:
+def test_kernels_that_are_understood(
+    cuda: CudaWorld, tmp_path: Path, symbol: str, sizes: list[int], known: bool
+) -> None:
     cuda.launch(cuda.kernel(symbol, sizes), [0 if size <= 8 else bytes(size) for size in sizes])
     assert (rooms_of(derive(cuda.write(tmp_path / "1-0.gdx")), 0) is not None) == known
 

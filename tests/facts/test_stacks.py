@@ -46,7 +46,9 @@ def test_code_that_is_not_installed_is_the_programs_own(own: str) -> None:
 
 def test_lines_for_people() -> None:
     assert PythonFrame("/home/me/train.py", 41, "step").text == "train.py:41 in step (python)"
-    assert Stack((), (), python_busy=True).python_lines == ("... (Python frames are missing: the interpreter was busy)",)
+    assert Stack((), (), python_busy=True).python_lines == (
+        "... (Python frames are missing: the interpreter was busy)",
+    )
     assert Stack(()).source is None
 
 

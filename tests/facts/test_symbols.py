@@ -124,11 +124,18 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # ---- lines and functions ----
 
 FORMS = [
-    ("gcc", "-g", "-O0"), ("gcc", "-g", "-O2"), ("gcc", "-g3", "-O3", "-fomit-frame-pointer"),
-    *(("gcc", f"-gdwarf-{n}", "-O2") for n in (2, 3, 4, 5)), ("gcc", "-g", "-gz=zlib"), ("gcc", "-g", "-no-pie", "-O1"),
-    ("gcc", "-g", "-O2", "-ffunction-sections", "-Wl,--gc-sections"), ("gcc", "-g", "-O2", "-gno-as-locview-support"),
-    ("gcc", "-g", "-fuse-ld=gold"), ("gcc", "-g", "-Wl,-z,noseparate-code"),
-    *(("clang-15", f"-gdwarf-{n}", "-O2") for n in (4, 5)), ("clang-15", "-gline-tables-only", "-O2"),
+    ("gcc", "-g", "-O0"),
+    ("gcc", "-g", "-O2"),
+    ("gcc", "-g3", "-O3", "-fomit-frame-pointer"),
+    *(("gcc", f"-gdwarf-{n}", "-O2") for n in (2, 3, 4, 5)),
+    ("gcc", "-g", "-gz=zlib"),
+    ("gcc", "-g", "-no-pie", "-O1"),
+    ("gcc", "-g", "-O2", "-ffunction-sections", "-Wl,--gc-sections"),
+    ("gcc", "-g", "-O2", "-gno-as-locview-support"),
+    ("gcc", "-g", "-fuse-ld=gold"),
+    ("gcc", "-g", "-Wl,-z,noseparate-code"),
+    *(("clang-15", f"-gdwarf-{n}", "-O2") for n in (4, 5)),
+    ("clang-15", "-gline-tables-only", "-O2"),
 ]
 
 
@@ -224,7 +231,8 @@ def test_separate_debug_files_are_found(tmp_path: Path, where: str) -> None:
     image = Image.open(str(app))
     assert image is not None
     name = {
-        "beside": tmp_path / "app.debug", ".debug": tmp_path / ".debug/app.debug",
+        "beside": tmp_path / "app.debug",
+        ".debug": tmp_path / ".debug/app.debug",
         "root": root / str(tmp_path).lstrip("/") / "app.debug",
         "build-id": root / ".build-id" / image.build_id[:2] / f"{image.build_id[2:]}.debug",
     }[where]
@@ -347,9 +355,18 @@ def test_kinds(line: str, kind: str) -> None:
 
 def test_damaged_maps_lose_only_the_damaged_lines(plain: Path) -> None:
     good = "1000-2000 rw-p 00000000 00:00 0 [heap]"
-    bad = ["", "x", "2000-1000 rw-p 00000000 00:00 0", "zz-yy rw-p 0 00:00 0", "1000-2000 rw-p", "-", "\0" * 40,
-           "11111111111111111-2 rw-p 00000000 00:00 0", "3000-4000 rwxq 00000000 00:00 0",
-           "5000-6000 rw-p 0 00:00 0 \r\r"]
+    bad = [
+        "",
+        "x",
+        "2000-1000 rw-p 00000000 00:00 0",
+        "zz-yy rw-p 0 00:00 0",
+        "1000-2000 rw-p",
+        "-",
+        "\0" * 40,
+        "11111111111111111-2 rw-p 00000000 00:00 0",
+        "3000-4000 rwxq 00000000 00:00 0",
+        "5000-6000 rw-p 0 00:00 0 \r\r",
+    ]
     symbols = Symbols("\n".join([*bad, good, *bad]))
     assert symbols.kind(0x1800) == "heap"
     assert symbols.kind(0x3800) is None
@@ -387,13 +404,28 @@ def test_cplusplus_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("mangled", "name"),
     [
-        ("_ZN5outer5inner4workEi", "outer::inner::work"), ("_Z4workv", "work"), ("_ZL4workv", "work"),
-        ("_ZN5outer5ThingC2Ev", "outer::Thing::Thing"), ("_ZN5outer5ThingD1Ev", "outer::Thing::~Thing"),
-        ("_ZNK5outer5Thing3getEv", "outer::Thing::get"), ("_ZNSt6thread4joinEv", "std::thread::join"),
-        ("_ZN12_GLOBAL__N_14workEv", "(anonymous namespace)::work"), ("_ZN1a1bEv.isra.0", "a::b"),
-        ("_ZN1aIiE1bEv", "_ZN1aIiE1bEv"), ("_Z1fIiEvT_", "_Z1fIiEvT_"), ("_ZNK1aeqERKS_", "_ZNK1aeqERKS_"),
-        ("main", "main"), ("_Z", "_Z"), ("_ZN", "_ZN"), ("_ZN9aE", "_ZN9aE"), ("_ZN99999999999aE", "_ZN99999999999aE"),
-        ("", ""), ("_ZN1a", "_ZN1a"), ("_ZTV5Thing", "_ZTV5Thing"), ("_ZNE", "_ZNE"), ("_ZNC1Ev", "_ZNC1Ev"),
+        ("_ZN5outer5inner4workEi", "outer::inner::work"),
+        ("_Z4workv", "work"),
+        ("_ZL4workv", "work"),
+        ("_ZN5outer5ThingC2Ev", "outer::Thing::Thing"),
+        ("_ZN5outer5ThingD1Ev", "outer::Thing::~Thing"),
+        ("_ZNK5outer5Thing3getEv", "outer::Thing::get"),
+        ("_ZNSt6thread4joinEv", "std::thread::join"),
+        ("_ZN12_GLOBAL__N_14workEv", "(anonymous namespace)::work"),
+        ("_ZN1a1bEv.isra.0", "a::b"),
+        ("_ZN1aIiE1bEv", "_ZN1aIiE1bEv"),
+        ("_Z1fIiEvT_", "_Z1fIiEvT_"),
+        ("_ZNK1aeqERKS_", "_ZNK1aeqERKS_"),
+        ("main", "main"),
+        ("_Z", "_Z"),
+        ("_ZN", "_ZN"),
+        ("_ZN9aE", "_ZN9aE"),
+        ("_ZN99999999999aE", "_ZN99999999999aE"),
+        ("", ""),
+        ("_ZN1a", "_ZN1a"),
+        ("_ZTV5Thing", "_ZTV5Thing"),
+        ("_ZNE", "_ZNE"),
+        ("_ZNC1Ev", "_ZNC1Ev"),
     ],
 )
 def test_pretty(mangled: str, name: str) -> None:

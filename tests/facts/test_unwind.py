@@ -244,8 +244,18 @@ def build(folder: Path, *flags: str) -> Path:
     (folder / "other.c").write_text(LIBRARY)
     (folder / "program.c").write_text(PROGRAM)
     cc(*flags, "-shared", "-fPIC", "-o", folder / "libother.so", folder / "other.c")
-    cc(*flags, "-fno-crossjumping", "-fno-tree-tail-merge", "-o", folder / "app", folder / "program.c",
-       folder / "libother.so", f"-Wl,-rpath,{folder}", *loader().link, "-lpthread")
+    cc(
+        *flags,
+        "-fno-crossjumping",
+        "-fno-tree-tail-merge",
+        "-o",
+        folder / "app",
+        folder / "program.c",
+        folder / "libother.so",
+        f"-Wl,-rpath,{folder}",
+        *loader().link,
+        "-lpthread",
+    )
     return folder / "app"
 
 
@@ -268,11 +278,19 @@ def words_of(trace: Trace) -> LastWords:
     return trace.last_words
 
 
-@pytest.fixture(scope="module", params=[
-    ("-g", "-O0"), ("-g", "-O2"), ("-g", "-O2", "-fomit-frame-pointer", "-mavx2"),
-    ("-g", "-O1", "-fno-omit-frame-pointer"), ("-g", "-O3", "-no-pie", "-fno-plt"),
-    ("-g", "-Os", "-Wl,-z,noseparate-code"), ("-g", "-O2", "-fcf-protection=full"),
-], ids=" ".join)
+@pytest.fixture(
+    scope="module",
+    params=[
+        ("-g", "-O0"),
+        ("-g", "-O2"),
+        ("-g", "-O2", "-fomit-frame-pointer", "-mavx2"),
+        ("-g", "-O1", "-fno-omit-frame-pointer"),
+        ("-g", "-O3", "-no-pie", "-fno-plt"),
+        ("-g", "-Os", "-Wl,-z,noseparate-code"),
+        ("-g", "-O2", "-fcf-protection=full"),
+    ],
+    ids=" ".join,
+)
 def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(tmp_path_factory.mktemp("app"), *request.param)
 
@@ -415,11 +433,14 @@ def test_a_recorded_error_stack_starts_at_the_program(app: Path) -> None:
     assert len(lines) <= 3  # the OpenCL loader may be between
 
 
-@pytest.mark.parametrize(("mode", "object_", "shown"), [
-    ("callback", "libother.so", [0, 1, 3]),  # passed a call on: left out
-    ("library", "libother.so", [0, 1]),  # died in it
-    ("abort", "app", None),  # died in what it called
-])
+@pytest.mark.parametrize(
+    ("mode", "object_", "shown"),
+    [
+        ("callback", "libother.so", [0, 1, 3]),  # passed a call on: left out
+        ("library", "libother.so", [0, 1]),  # died in it
+        ("abort", "app", None),  # died in what it called
+    ],
+)
 def test_the_recorder_is_left_out_only_where_it_passed_a_call_on(
     tmp_path: Path, mode: str, object_: str, shown: list[int] | None
 ) -> None:
@@ -473,7 +494,7 @@ def words(pc: int, sp: int, stack: bytes, **registers: int) -> LastWords:
 def lazy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Symbols, Image, int]:
     """A program whose PLT has entries that push, as if mapped at a known address."""
     folder = tmp_path_factory.mktemp("lazy")
-    (folder / "a.c").write_text("#include <stdio.h>\nint main(void) { puts(\"\"); return 0; }\n")
+    (folder / "a.c").write_text('#include <stdio.h>\nint main(void) { puts(""); return 0; }\n')
     cc("-g", "-O1", "-Wl,-z,lazy", "-fcf-protection=none", "-o", folder / "a", folder / "a.c")
     image = Image.open(str(folder / "a"))
     assert image is not None
@@ -551,8 +572,13 @@ def _damage(chance: random.Random, kept: LastWords) -> LastWords:
         stack[chance.randrange(len(stack))] = chance.randrange(256)
     for _ in range(chance.choice((0, 1, 4))):
         registers[chance.randrange(17)] = chance.choice((0, 1, (1 << 64) - 1, kept.sp, kept.pc, chance.getrandbits(64)))
-    return replace(kept, stack=bytes(stack[: chance.choice((len(stack), chance.randrange(len(stack))))]),
-                   registers=tuple(registers), pc=registers[16], sp=registers[7])
+    return replace(
+        kept,
+        stack=bytes(stack[: chance.choice((len(stack), chance.randrange(len(stack))))]),
+        registers=tuple(registers),
+        pc=registers[16],
+        sp=registers[7],
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +13,9 @@ from gpudx.causes import every as every_cause
 from gpudx.lab.experiments import (
     PLAIN,
     Context,
+    NotReached,
     Seen,
+    Shelf,
     every,
     one_processor,
     one_thread,
@@ -38,6 +43,31 @@ def test_causes_predict_only_experiments_that_there_are() -> None:
     for cause in every_cause().values():
         assert set(cause.predictions) <= known, cause.id
         assert all(one.text for one in cause.predictions.values())
+
+
+def test_nothing_is_predicted_where_the_user_has_the_word() -> None:
+    asked = [name for name, module in every().items() if getattr(module, "ASKED", False)]
+    assert asked == ["rebuilt", "revision", "sized", "sync-after", "sync-before"]
+    for cause in every_cause().values():
+        assert {one.expects for name, one in cause.predictions.items() if name in asked} <= {"may change"}, cause.id
+
+
+def test_what_could_not_be_made_is_not_made_again(tmp_path: Path) -> None:
+    tries = []
+
+    @contextlib.contextmanager
+    def make() -> Iterator[Path]:
+        tries.append(1)
+        if len(tries) == 1:
+            raise NotReached("no")
+        yield tmp_path
+
+    shelf = Shelf()
+    for _ in range(2):
+        with pytest.raises(NotReached):
+            shelf.once("bad", make)
+    assert len(tries) == 1 and shelf.once("good", make) == shelf.once("good", make) == tmp_path and len(tries) == 2
+    shelf.close()
 
 
 def test_every_kind_of_rival_can_be_refuted_somewhere() -> None:

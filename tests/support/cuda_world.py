@@ -1,10 +1,10 @@
 """CUDA processes written by hand: the same file format, one device, context and module.
 
-    world = CudaWorld(schema)
-    memory = world.alloc(4096)
-    kernel = world.kernel("_Z5scalePfi", [8, 4])
-    world.launch(kernel, [memory, 1024])
-    world.call("cuCtxSynchronize", status=700)
+world = CudaWorld(schema)
+memory = world.alloc(4096)
+kernel = world.kernel("_Z5scalePfi", [8, 4])
+world.launch(kernel, [memory, 1024])
+world.call("cuCtxSynchronize", status=700)
 """
 
 from __future__ import annotations
@@ -86,14 +86,23 @@ class CudaWorld(World):
         return parts + ([(self._parts["argument_tail"], tail)] if tail else [])
 
     def launch(  # type: ignore[override]
-        self, kernel: int, values: Sequence[int | bytes], grid: Sequence[int] = (1, 1, 1),
-        block: Sequence[int] = (32, 1, 1), *, shared: int = 0, queue: int | None = None, **more: Any,
+        self,
+        kernel: int,
+        values: Sequence[int | bytes],
+        grid: Sequence[int] = (1, 1, 1),
+        block: Sequence[int] = (32, 1, 1),
+        *,
+        shared: int = 0,
+        queue: int | None = None,
+        **more: Any,
     ) -> int:
         shape = {f"grid_{a}": g for a, g in zip("xyz", grid, strict=True)}
         shape |= {f"block_{a}": b for a, b in zip("xyz", block, strict=True)}
         where = self.queue if queue is None else queue
         parts = self.packed(kernel, values)
-        return self.call("cuLaunchKernel", queue=where, kernel=kernel, shared_bytes=shared, parts=parts, **shape, **more)
+        return self.call(
+            "cuLaunchKernel", queue=where, kernel=kernel, shared_bytes=shared, parts=parts, **shape, **more
+        )
 
     def sync(self, **more: Any) -> int:
         return self.call("cuStreamSynchronize", queue=self.queue, **more)

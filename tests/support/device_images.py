@@ -22,7 +22,13 @@ def ptx(target: str, version: str = "8.0") -> bytes:
 
 
 def entry(
-    kind: int, architecture: int, suffix: str = "", *, version: tuple[int, int] = (9, 0), payload: int = 40, room: int = 64
+    kind: int,
+    architecture: int,
+    suffix: str = "",
+    *,
+    version: tuple[int, int] = (9, 0),
+    payload: int = 40,
+    room: int = 64,
 ) -> bytes:
     """An entry with `payload` bytes behind a header of `room` bytes."""
     major, minor = version if kind == PTX else (1, 8)

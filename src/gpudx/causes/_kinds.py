@@ -1,6 +1,7 @@
 """What causes of one kind predict alike: typed once here, and only what sets a cause apart in its own file.
 
-A prediction that may be wrong would refute the truth, so "may change" stands wherever a kind has an honest way out.
+A prediction that may be wrong would refute the truth, so "may change" stands wherever a kind has an honest way out. Nothing is
+predicted for experiments in the user's words (sized, rebuilt, revision, sync-*): nobody here knows what these words change.
 """
 
 from __future__ import annotations

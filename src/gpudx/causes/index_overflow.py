@@ -15,7 +15,10 @@ CAUSE = Cause(
         "Compute the index in 64 bits inside the kernel: (size_t)row * stride + column. Costs a register or two.",
         "Or split the launch so that no product reaches 2^31. Costs more launches.",
     ),
-    predicts=(("recorded", "sizes of the launch multiply past 2^31"),),
+    predicts=(
+        ("recorded", "sizes of the launch multiply past 2^31"),
+        ("sized", "it fails from the size on at which the product passes 2^31"),
+    ),
     settled_by="a run with sizes just below 2^31 / element size",
     kind=FIXED,
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,8 +17,9 @@ from gpudx.errors import UserError
 if TYPE_CHECKING:
     from gpudx.diagnose.choice import Plan
     from gpudx.diagnose.observed import Observed
+    from gpudx.lab.how import How
     from gpudx.laboratory import Laboratory
-    from gpudx.model import Case, Investigation
+    from gpudx.model import Asked, Case, Investigation
 
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
 UNITS = {"s": 1, "m": 60, "h": 3600}
@@ -33,6 +36,7 @@ class Wanted:
     without: tuple[str, ...]
     timeout: float | None
     confidence: float
+    asked: Asked
 
 
 def command(
@@ -49,6 +53,21 @@ def command(
         typer.Option(min=0.001, metavar="S", help="A run that takes longer hangs. [ten times the longest]"),
     ] = None,
     confidence: Annotated[float, typer.Option(min=50, max=99.999, metavar="PERCENT", help="Of the verdicts.")] = 99.0,
+    vary: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME=V1,V2", help="Also at these values of a variable, or of {NAME} in CMD; fails at the last."
+        ),
+    ] = "",
+    rebuild: Annotated[
+        str, typer.Option(metavar="CMD", help="Also another build of the program, made by this shell command.")
+    ] = "",
+    revision: Annotated[str, typer.Option(metavar="REV", help="Also the program of this git revision.")] = "",
+    build: Annotated[str, typer.Option(metavar="CMD", help="How that revision is built.")] = "",
+    wait_at: Annotated[
+        str,
+        typer.Option(metavar="KERNEL", help="Also with a wait only before, and only after, this kernel's launches."),
+    ] = "",
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
 ) -> None:
     """Run a failing program again and again, in ways that tell its possible causes apart.
@@ -58,12 +77,19 @@ def command(
     \b
     gpudx investigate -- ./app args...
     gpudx investigate --budget 10m --without one-processor -- python test.py
+    gpudx investigate --vary N=256,1024,4096 -- ./app --rows {N}
+    gpudx investigate --wait-at 'reduce*,3' -- ./app    (kernels of this name; the third launch)
+    gpudx investigate --rebuild 'make -B CFLAGS=-O0' -- ./app
+    gpudx investigate --revision v1.2 --build make -- ./app
     gpudx investigate gpudx-cases/20261115T101112Z-app-1a2b    (a case of gpudx run, or one that was interrupted)
     """
     from gpudx import casefile
     from gpudx.cli.cases import new_case
+    from gpudx.model import Asked
 
-    wanted = Wanted(budget_seconds(budget), runs, tuple(only or ()), tuple(without or ()), timeout, confidence / 100)
+    asked = Asked(vary, rebuild, revision, build, wait_at)
+    left = (tuple(only or ()), tuple(without or ()))
+    wanted = Wanted(budget_seconds(budget), runs, *left, timeout, confidence / 100, asked)
     if (Path(program[0]) / casefile.NAME).is_file():
         if len(program) > 1:
             raise UserError(f"Options stand before the case: gpudx investigate {' '.join(program[1:])} {program[0]}")
@@ -89,27 +115,54 @@ def budget_seconds(text: str) -> float:
 def _begin(directory: Path, words: list[str], wanted: Wanted) -> Case:
     from gpudx.lab import program as programs
     from gpudx.lab.how import How
-    from gpudx.laboratory import new, open_laboratory
+    from gpudx.laboratory import new
 
-    programs.find(words)
-    how = How(timeout=wanted.timeout)
-    lab = open_laboratory(directory, tuple(words), how, wanted.budget_s, wanted.only, wanted.without)
-    return _investigate(lab, new(words, wanted.confidence), wanted)
+    _put_back(words[0])
+    lab = _laboratory(directory, words, How(timeout=wanted.timeout), wanted)
+    programs.find(list(lab.context.command))
+    return _investigate(lab, new(lab.context.command, wanted.confidence, words, wanted.asked), wanted)
+
+
+def _laboratory(directory: Path, words: Sequence[str], how: How, wanted: Wanted) -> Laboratory:
+    from gpudx.laboratory import open_laboratory
+
+    return open_laboratory(directory, tuple(words), how, wanted.budget_s, wanted.only, wanted.without, wanted.asked)
+
+
+def _put_back(name: str) -> None:
+    """Before anything looks at the program: a crash of ours may have left another build in its place."""
+    from gpudx.lab.kept_aside import put_back
+
+    if put_back(name):
+        say(f"{name} was another build, left by an investigation that was cut off; the program itself is back")
 
 
 def _go_on(directory: Path, wanted: Wanted) -> Case:
     """The case of `gpudx run` counts as the first run; that of an investigation has all of its runs."""
     from gpudx import casefile
     from gpudx.lab.how import How
-    from gpudx.laboratory import begun, open_laboratory, taken_up
+    from gpudx.laboratory import begun, new, taken_up
 
     case = casefile.read(directory)
-    how = How(timeout=wanted.timeout, extra_env=case.environment)
-    lab = open_laboratory(directory, case.command, how, wanted.budget_s, wanted.only, wanted.without)
-    earlier = case.investigation
-    state = taken_up(earlier, case.command) if earlier else begun(case, wanted.confidence)
+    earlier, words = case.investigation, case.command
+    if earlier:
+        wanted = replace(wanted, asked=_as_before(earlier, wanted.asked))
+        words = earlier.command or words
+    _put_back(os.path.join(earlier.folder, words[0]) if earlier and "/" in words[0] else words[0])
+    state = taken_up(earlier, case.command) if earlier else new(case.command, wanted.confidence, words, wanted.asked)
+    lab = _laboratory(directory, words, How(timeout=wanted.timeout, extra_env=case.environment), wanted)
+    state = replace(state, asked=wanted.asked) if earlier else begun(case, state)
     lab.remember(state)
     return _investigate(lab, state, wanted)
+
+
+def _as_before(earlier: Investigation, asked: Asked) -> Asked:
+    """Runs that belong together were asked for in the same words; new words may join them."""
+    for name, old in asdict(earlier.asked).items():
+        if old and getattr(asked, name) not in ("", old):
+            option = f"--{name.replace('_', '-')}"
+            raise UserError(f"This case has runs with {option} {old!r}: leave {option} out, or investigate anew.")
+    return replace(earlier.asked, **{name: new for name, new in asdict(asked).items() if new})
 
 
 def _investigate(lab: Laboratory, state: Investigation, wanted: Wanted) -> Case:
@@ -122,7 +175,8 @@ def _investigate(lab: Laboratory, state: Investigation, wanted: Wanted) -> Case:
         casefile.write(conclude(first_failing(lab.folder, state), state), lab.folder)
 
     say(f"investigating; the case, with what the program prints, is {lab.folder}")
-    state = investigate(state, lab, Limits(wanted.budget_s, wanted.runs), keep, _progress)
+    with lab:
+        state = investigate(state, lab, Limits(wanted.budget_s, wanted.runs), keep, _progress)
     _clear_line()
     if not state.trials and state.stopped == "interrupted":
         raise UserError("It was interrupted in its first run: nothing is known yet.", INTERRUPTED)

@@ -64,7 +64,9 @@ def may_have_run(facts: Facts, since: int, before: int) -> list[int]:
     position = launches.position[ran]
     late, early = position >= since, position < since
     by_address = ran[early & launches.by_address[ran]]
-    open_ = launches.position[by_address[facts.order.open(launches.position[by_address], launches.queue[by_address], since)]]
+    open_ = launches.position[
+        by_address[facts.order.open(launches.position[by_address], launches.queue[by_address], since)]
+    ]
     queued = [pending(facts, int(q), since) for q in np.unique(launches.queue[ran[early & ~launches.by_address[ran]]])]
     known = position[np.isin(position, np.concatenate([open_, *queued]))]
     return [int(p) for p in np.union1d(position[late], known)]

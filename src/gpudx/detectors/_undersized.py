@@ -250,7 +250,11 @@ class _Kind:
             return None
         (a, (first,)), (b, (second,)) = matrices.items()
         third = tuple(sorted({*first} ^ {*second}))
-        if len(third) != 2 or not self._table.numbers or self._exact(argument, third).sum() < self._missed(argument, third).sum():
+        if (
+            len(third) != 2
+            or not self._table.numbers
+            or self._exact(argument, third).sum() < self._missed(argument, third).sum()
+        ):
             return None
         whole = self._exact(a, first) & self._exact(b, second) & self._exact(argument, third)
         return third if (whole & self._alike(me, (*first, *second))).any() else None

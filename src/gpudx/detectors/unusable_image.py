@@ -129,14 +129,19 @@ def _only_source(case: _Case) -> tuple[str, str] | None:
     """Nothing is compiled for the device, and what could be compiled may not be."""
     if case.image is None or case.error != "no-compiler" or not case.fitting or any(c.compiled for c in case.fitting):
         return None
-    return ARCHITECTURE, f"the image has {case.image.holds}; the device is {case.device}, and the driver could not compile for it"
+    return (
+        ARCHITECTURE,
+        f"the image has {case.image.holds}; the device is {case.device}, and the driver could not compile for it",
+    )
 
 
 def _not_known(case: _Case) -> tuple[str, str] | None:
     """The status alone says that nothing fits."""
     if case.error != "no-code" or case.fitting:
         return None
-    holds = f"the image has {case.image.holds}" if case.image and case.codes else "what the image holds was not recorded"
+    holds = (
+        f"the image has {case.image.holds}" if case.image and case.codes else "what the image holds was not recorded"
+    )
     return ARCHITECTURE, f"{holds}; the device is {case.device or 'one that was not described'}"
 
 
@@ -160,6 +165,11 @@ def _finding(
         site=site,
         count=count,
         causes=(cause,),
-        facts=(("call", site.call), ("cause", cause), ("holds", " ".join(c.target for c in case.codes)), ("device", case.target)),
+        facts=(
+            ("call", site.call),
+            ("cause", cause),
+            ("holds", " ".join(c.target for c in case.codes)),
+            ("device", case.target),
+        ),
         details={"device": case.target, "holds": " ".join(c.target for c in case.codes) or None},
     )

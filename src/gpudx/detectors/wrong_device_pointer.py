@@ -40,7 +40,9 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     rows = np.flatnonzero(pointers.live & ~pointers.inside & ~launches.captured[pointers.launch])
     table = facts.objects.table[pointers.object[rows]]
     context = facts.trace.context[launches.position[pointers.launch[rows]]]
-    rows = rows[np.isin(table["family"], LOCAL) & (table["context"] != context) & (context != 0) & (table["context"] != 0)]
+    rows = rows[
+        np.isin(table["family"], LOCAL) & (table["context"] != context) & (context != 0) & (table["context"] != 0)
+    ]
     rows = rows[[_differs(facts, int(r)) for r in rows]]
     functions = facts.kernels.functions(launches.kernel_row[pointers.launch[rows]])
     for part in groups(rows, functions, pointers.index[rows]):

@@ -69,6 +69,16 @@ def recheck(seen: Mapping[str, Observed], level: float) -> Plan | None:
     return None
 
 
+def next_asked(asked: Sequence[str], seen: Mapping[str, Observed], level: float) -> Plan | None:
+    """The first experiment that the user asked for and that is not done."""
+    for name in asked:
+        so_far = seen.get(name, Observed(name))
+        wanted = runs_wanted(so_far, seen[PLAIN].rate, level)
+        if wanted > len(so_far.trials):
+            return Plan(name, wanted)
+    return None
+
+
 def next_experiment(
     standing: Sequence[Suspect],
     seen: Mapping[str, Observed],

@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from gpudx.diagnose.choice import MOST_PLAIN, PARTLY, Plan, next_experiment, plain_runs, recheck
+from gpudx.diagnose.choice import MOST_PLAIN, PARTLY, Plan, next_asked, next_experiment, plain_runs, recheck
 from gpudx.diagnose.observed import PLAIN, Observed, observed
 from gpudx.diagnose.suspects import Suspect, suspects
+from gpudx.diagnose.told import told
 from gpudx.diagnose.verdicts import judge
 from gpudx.diagnose.weigh import TWICE
 from gpudx.lab.trials import Interrupted
@@ -57,6 +58,10 @@ class Lab(Protocol):
     @property
     def costs(self) -> Mapping[str, float]:
         """The experiments that can be run, and how much longer than a plain run they take."""
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Those that the user asked for: run whatever they separate, and not among the others."""
 
     @property
     def mitigations(self) -> frozenset[str]: ...
@@ -116,24 +121,26 @@ def judged(state: Investigation, seen: Mapping[str, Observed], lab: Lab) -> Inve
         return replace(state, table=(), not_run=tuple(lab.not_run.items()))
     accused = suspects(state, lab.threads, lab.launches)
     rows = judge(accused, seen, tuple(lab.costs), lab.mitigations, level(state, lab))
-    return replace(state, table=rows, not_run=tuple(lab.not_run.items()))
+    said = told(state.asked, seen, level(state, lab))
+    return replace(state, table=rows, told=said, not_run=tuple(lab.not_run.items()))
 
 
 def level(state: Investigation, lab: Lab) -> float:
     """What may go wrong is shared out among the experiments, so that many of them are not many chances to be wrong."""
-    return (1 - state.confidence) / max(1, len(lab.costs))
+    return (1 - state.confidence) / max(1, len(lab.costs) + len(lab.asked))
 
 
 def next_plan(state: Investigation, seen: Mapping[str, Observed], lab: Lab, limits: Limits) -> Plan | None:
-    """Plain runs first, until the rate is known; then what separates best."""
+    """Plain runs first, until the rate is known; then what the user asked for, and what separates best."""
     wanted = plain_runs(seen[PLAIN])
     if wanted > len(seen[PLAIN].trials) and not _rate_must_do(seen[PLAIN], lab, limits):
         return Plan(PLAIN, wanted)
     if state.failure is None or seen[PLAIN].rate.failures < TWICE:
         return None
     again = recheck(seen, level(state, lab))
-    if again:
-        return again
+    asked = next_asked(lab.asked, seen, level(state, lab))
+    if again or asked:
+        return again or asked
     least = PARTLY / 2 if any(row.status == "confirmed" for row in state.table) else 0.0
     return next_experiment(_standing(state, lab), seen, lab.costs, level(state, lab), least)
 
@@ -154,9 +161,9 @@ def _stop(
     """The named reason to stop now; "" to go on."""
     plain = seen[PLAIN]
     quiet = plain.rate.failures < TWICE
-    if _settled(state.table):
+    if _settled(state.table) and (plan is None or plan.experiment not in lab.asked):
         return "settled"
-    if plan is None and not lab.launches and not lab.threads and plain.trials:
+    if plan is None and not lab.launches and not lab.threads and plain.trials and not (lab.asked and not quiet):
         return "nothing to investigate"
     if plan is None and quiet:
         return "the failure did not come back"

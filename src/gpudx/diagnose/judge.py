@@ -178,10 +178,17 @@ def _fence(finding: Finding) -> tuple[Status, str]:
     if finding.details.get("certain"):
         return "confirmed", "The access itself left its mark, and no other launch can have made it."
     if finding.id == BESIDE and not finding.details.get("single"):
-        return "inconclusive", "The bytes were written; which of the launches since they were last whole did it is not told."
+        return (
+            "inconclusive",
+            "The bytes were written; which of the launches since they were last whole did it is not told.",
+        )
     if finding.id == BESIDE:
-        return _likely(finding, "The bytes were whole before this launch, and no other was given this allocation since.")
-    which = "that this launch made it is not shown" if finding.site else "which of the work that was running made it is not"
+        return _likely(
+            finding, "The bytes were whole before this launch, and no other was given this allocation since."
+        )
+    which = (
+        "that this launch made it is not shown" if finding.site else "which of the work that was running made it is not"
+    )
     return "likely", f"The access itself left its mark; {which}."
 
 
@@ -190,7 +197,10 @@ def _bystander(finding: Finding) -> tuple[Status, str]:
     if finding.details.get("certain"):
         return "confirmed", "The bytes changed under this very launch, and nothing else ran."
     if finding.details.get("single") and finding.details.get("each"):
-        return "likely", "The bytes changed under this very launch; that it had no address of them from elsewhere is not shown."
+        return (
+            "likely",
+            "The bytes changed under this very launch; that it had no address of them from elsewhere is not shown.",
+        )
     if finding.details.get("single"):
         return _likely(finding, "It is the only launch between the two looks.")
     return "inconclusive", "The bytes were written; which of the launches between the two looks did it is not told."
@@ -305,7 +315,9 @@ def _reported(surface: Finding) -> Diagnosis:
 def _why_odd(surface: Finding) -> str:
     if surface.details.get("suspicious") == 1:
         return "It is the only one with something odd among the launches that may have been running."
-    return "It is the first of the launches that may have been running with memory too small for them, the same for all."
+    return (
+        "It is the first of the launches that may have been running with memory too small for them, the same for all."
+    )
 
 
 def _likely_summary(surface: Finding, launch: Site) -> str:

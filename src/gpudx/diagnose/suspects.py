@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from gpudx.causes import Cause
 from gpudx.causes import every as every_cause
 from gpudx.causes._kinds import RIVALS, WHERE
+from gpudx.lab.experiments import base
 from gpudx.model import Diagnosis, Expectation, Investigation, Status
 
 
@@ -33,7 +34,7 @@ class Suspect:
         return "likely" if self.late and self.entry.status == "confirmed" else self.entry.status
 
     def expects(self, experiment: str) -> Expectation:
-        found = self.cause.predictions.get(experiment)
+        found = self.cause.predictions.get(base(experiment))
         return found.expects if found else "may change"
 
     @property

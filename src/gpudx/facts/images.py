@@ -32,7 +32,9 @@ class Images:
         if info.does == "create" and info.object == "program":
             return position
         row = self._row(words["kernel"], position) if words.get("kernel") else -1
-        program = int(self._objects.table["owner"][row]) if row >= 0 else self._program(words.get("program", 0), position)
+        program = (
+            int(self._objects.table["owner"][row]) if row >= 0 else self._program(words.get("program", 0), position)
+        )
         return int(self._objects.table["born"][program]) if program >= 0 else -1
 
     def _row(self, handle: int, position: int) -> int:
@@ -66,6 +68,9 @@ class Images:
 
     def _belongs(self, note: int, load: int) -> bool:
         """Was the note made inside the call, for the same image?"""
-        begin, end = int(self._trace.column("begin", np.array([note]))[0]), int(self._trace.column("end", np.array([load]))[0])
+        begin, end = (
+            int(self._trace.column("begin", np.array([note]))[0]),
+            int(self._trace.column("end", np.array([load]))[0]),
+        )
         same = self._trace.record(note)["image"] == self._trace.record(load).get("image", 0)
         return same and (not end or begin <= end)

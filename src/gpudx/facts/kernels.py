@@ -425,9 +425,7 @@ class Kernels:
         symbol, types = self._symbol(row, note), backend_module(self._api, "types")
         known = types.signature(symbol) if types and hasattr(types, "signature") else None
         required = tuple(numbers.get(f"required_{axis}", 0) for axis in "xyz")
-        limits = DeviceLimits(
-            words["device"], words["max_work_group_size"], words["local_mem_size"], required, numbers
-        )
+        limits = DeviceLimits(words["device"], words["max_work_group_size"], words["local_mem_size"], required, numbers)
         sizes = self._trace.numbers(layout)[1::2] if layout is not None else ()
         return KernelInfo(
             name=self.name(row),

@@ -158,4 +158,3 @@ def _sides(info: CallInfo) -> list[tuple[str, int]]:
 
 def _less_one(values: U64) -> U64:
     return np.maximum(values, np.uint64(1)) - np.uint64(1)
-

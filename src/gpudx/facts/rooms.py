@@ -106,7 +106,9 @@ def rooms_of(facts: Facts, function: int) -> Rooms | None:
     rooms = {i: _rooms(facts, launches, cells[:, i]) for i in known.pointers}
     threads, groups = _shapes(facts, launches)
     kind = _kinds(facts, known, numbers, cells)
-    columns = [np.ascontiguousarray(c).view(np.uint64) for c in (*numbers.values(), *rooms.values(), *threads.T, *groups.T)]
+    columns = [
+        np.ascontiguousarray(c).view(np.uint64) for c in (*numbers.values(), *rooms.values(), *threads.T, *groups.T)
+    ]
     newest, which = _different([kind, *columns])
     return Rooms(
         known,

@@ -47,8 +47,13 @@ class Found:
     version: str = ""
 
 
-def ask(command: list[str], env: Mapping[str, str] | None = None, cwd: Path | None = None) -> Answer:
-    """Run a helper without input and collect what it says. It gets PATIENCE_S, then it and its children are killed."""
+def ask(
+    command: list[str], env: Mapping[str, str] | None = None, cwd: Path | None = None, patience: float = PATIENCE_S
+) -> Answer:
+    """Run a helper without input and collect what it says. It gets so many seconds, then it and its children are killed.
+
+    They are also killed when somebody interrupts us: they have a session of their own, and hear nothing of Ctrl-C.
+    """
     try:
         child = subprocess.Popen(
             command,
@@ -62,13 +67,20 @@ def ask(command: list[str], env: Mapping[str, str] | None = None, cwd: Path | No
     except OSError as error:
         return Answer(None, problem=f"cannot be started ({error.strerror})")
     try:
-        out, err = child.communicate(timeout=PATIENCE_S)
+        out, err = child.communicate(timeout=patience)
     except subprocess.TimeoutExpired:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
-        child.communicate()
-        return Answer(None, problem=f"gave no answer within {PATIENCE_S:.0f} s")
+        _kill(child)
+        return Answer(None, problem=f"gave no answer within {patience:.0f} s")
+    except BaseException:
+        _kill(child)
+        raise
     return Answer(child.returncode, _text(out), _text(err), _problem(child.returncode))
+
+
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.communicate()
 
 
 def _text(content: bytes) -> str:

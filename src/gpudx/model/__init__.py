@@ -14,11 +14,12 @@ from gpudx.model.diagnosis import (
     Victim,
 )
 from gpudx.model.finding import Evidence, Finding, Severity, Site
-from gpudx.model.investigation import Cell, Failure, Investigation, Row, Stop, Trial
+from gpudx.model.investigation import Asked, Cell, Failure, Investigation, Row, Stop, Trial
 
 __all__ = [
     "SCHEMA",
     "Allocation",
+    "Asked",
     "Case",
     "Cell",
     "Diagnosis",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from gpudx.model.diagnosis import Diagnosis, Expectation, OutcomeName, Status
+from gpudx.model.fields import LATER
 
 Stop = Literal[
     "",  # goes on
@@ -67,6 +68,36 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """Experiments that need the user's words: they are run if these are given, whatever they separate."""
+
+    vary: str = ""  # NAME=v1,v2,...; the plain runs have the last value
+    rebuild: str = ""  # a shell command that builds another flavour of the program
+    revision: str = ""
+    build: str = ""  # a shell command that builds the program of that revision
+    wait_at: str = ""  # kernels by name, with * and ?, or launches by number; several with commas
+
+    @property
+    def name(self) -> str:
+        """Of what is varied."""
+        return self.vary.partition("=")[0]
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """That it takes, in the order given."""
+        return _listed(self.vary.partition("=")[2])
+
+    @property
+    def launches(self) -> tuple[str, ...]:
+        """At which the recorder waits."""
+        return _listed(self.wait_at)
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, (one.strip() for one in text.split(","))))
+
+
+@dataclass(frozen=True)
 class Investigation:
     """All that is needed to go on where it stopped: the trials, and what the runs themselves gave. The rest follows."""
 
@@ -81,3 +112,6 @@ class Investigation:
     not_run: tuple[tuple[str, str], ...] = ()  # experiments that cannot be run here, and why
     folder: str = ""  # where the program is run
     program: str = ""  # sha256 of the file that is started
+    command: tuple[str, ...] = field(default=(), metadata=LATER)  # as it was given, {NAME} not filled in
+    asked: Asked = field(default=Asked(), metadata=LATER)
+    told: tuple[str, ...] = field(default=(), metadata=LATER)  # by the experiments that were asked for

@@ -6,7 +6,9 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array
 
-SOURCE = "kernel void twice(global const float *a, global float *b, int n) { for (int i = 0; i < n; i++) b[i] = 2 * a[i]; }"
+SOURCE = (
+    "kernel void twice(global const float *a, global float *b, int n) { for (int i = 0; i < n; i++) b[i] = 2 * a[i]; }"
+)
 
 context = cl.Context([cl.get_platforms()[0].get_devices()[0]])
 queue = cl.CommandQueue(context)

@@ -1,7 +1,8 @@
 /* Fails in ways that only repeated runs tell apart. The first argument says how:
  *   random       with status 1 in half of the runs, without a pattern that anybody could see, whatever anybody changes
  *   unordered    one queue writes, another reads, and nothing makes the second wait: wrong results, unless somebody waits
- *   outside      a kernel reads past the end of its memory, and the program ends with 1 */
+ *   outside      a kernel reads past the end of its memory, and the program ends with 1
+ *   narrow N     an index that is kept in 8 bits: wrong results with more than 256 elements. N is also taken from the environment */
 #include "../../detectors/programs/common.h"
 
 static const char slow[] =
@@ -10,6 +11,7 @@ static const char slow[] =
     "    for (int i = 0; i < rounds; i++) x += out[1] + i;\n"
     "    out[0] = 7 + 0 * x;\n"
     "}\n"
+    "kernel void narrow(global int *out) { out[(uchar)get_global_id(0)] = (int)get_global_id(0); }\n"
     "kernel void pick(global const int *in, global int *out, int at) { out[0] = in[at]; }\n";
 
 static int first_of(cl_mem buffer, cl_command_queue from)
@@ -48,6 +50,20 @@ static int outside(void)
     return 1;
 }
 
+static int narrow(int count)
+{
+    int got[COUNT];
+    cl_mem out = filled_buffer(BYTES);
+    cl_kernel kernel = make_kernel("narrow");
+    set_mem(kernel, 0, out);
+    launch(kernel, (size_t)count);
+    check(clEnqueueReadBuffer(queue, out, CL_TRUE, 0, sizeof got, got, 0, NULL, NULL), "clEnqueueReadBuffer");
+    for (int at = 0; at < count; at++)
+        if (got[at] != at)
+            return 1;
+    return 0;
+}
+
 /* In the order of runs, counted in a file, so that a test does not depend on luck: 0110100110010110... (Thue and Morse). */
 static int coin(void)
 {
@@ -70,6 +86,8 @@ int main(int argc, char **argv)
     program = build(slow);
     if (is("unordered"))
         return slowly(30 * 1000 * 1000, 1);
+    if (is("narrow"))
+        return narrow(atoi(argc > 2 ? argv[2] : getenv("N")));
     if (is("outside"))
         return outside();
     return slowly(10, 0) || coin();

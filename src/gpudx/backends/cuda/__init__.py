@@ -12,7 +12,17 @@ from gpudx.backends.cuda.dumps import settings, snapshot
 from gpudx.backends.cuda.pools import POOLS, UNPOOLED
 from gpudx.backends.tool import Tool
 
-__all__ = ["POOLS", "TOOLS", "UNPOOLED", "environment", "error_name", "error_names", "other_device", "settings", "snapshot"]
+__all__ = [
+    "POOLS",
+    "TOOLS",
+    "UNPOOLED",
+    "environment",
+    "error_name",
+    "error_names",
+    "other_device",
+    "settings",
+    "snapshot",
+]
 
 HERE = Path(__file__).resolve().parent
 TOOLKIT = ("/usr/local/cuda*/bin", "/opt/cuda/bin")
@@ -43,6 +53,7 @@ def error_names() -> dict[int, str]:
 def error_name(status: int) -> str:
     """The name of a CUresult, for what is read outside of traces (which carry the names themselves)."""
     return error_names().get(status, f"CUDA error {status}")
+
 
 TOOLS = (
     Tool("NVIDIA driver", "runs CUDA programs", "see docs.nvidia.com/datacenter", probe=HERE / "probe_driver.py"),

@@ -13,21 +13,52 @@ and, where it needs them:
     MITIGATES           a run that no longer fails names no cause: what was changed only hides it
     without_effect(context, seen)   after a run: why it did not do what it should have done, or None. Such a run says nothing
     command(context)    the command, where it differs
-    around(context)     a context manager for the time of the run
+    around(context)     a context manager for the time of the run; NotReached when it cannot be brought about
+    ASKED               it needs the user's words, is run if they are given, and only tells: no cause predicts anything there
+    check(context)      before the first run: UserError where the words make no sense
+    variants(context)   the ways of it, each with a rate of its own; context.variant says which one is run
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 
 from gpudx.lab.how import How
+from gpudx.model import Asked
 
 PLAIN = "recorded"
+VARIANT = ":"  # between an experiment and its variant
+
+
+class NotReached(Exception):
+    """An experiment could not be brought about: why, without a full stop. It is not a pass."""
+
+
+class Shelf(contextlib.ExitStack):
+    """What an experiment makes once for all of its runs; taken away at the end."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._made: dict[str, Path | NotReached] = {}
+
+    def once(self, name: str, make: Callable[[], contextlib.AbstractContextManager[Path]]) -> Path:
+        """What `make` gave the first time. What could not be made is not tried again."""
+        if name not in self._made:
+            try:
+                self._made[name] = self.enter_context(make())
+            except NotReached as error:
+                self._made[name] = error
+        made = self._made[name]
+        if isinstance(made, NotReached):
+            raise made
+        return made
 
 
 @dataclass(frozen=True)
@@ -42,6 +73,11 @@ class Context:
     launches: int = 0
     devices: frozenset[str] = frozenset()
     turn: int = 0  # how often this experiment has been run before
+    variant: str = ""
+    asked: Asked = field(default_factory=Asked)
+    template: tuple[str, ...] = ()  # the command with {NAME} not filled in
+    folder: Path = field(default_factory=Path)  # the case's
+    shelf: Shelf = field(default_factory=Shelf)
 
 
 @dataclass(frozen=True)
@@ -51,6 +87,7 @@ class Seen:
     threads: int = 0
     devices: frozenset[str] = frozenset()
     findings: frozenset[str] = frozenset()  # ids
+    own_waits: int = 0  # of the recorder's
 
 
 @cache
@@ -59,6 +96,11 @@ def every() -> dict[str, ModuleType]:
     names = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
     modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
     return {module.ID: module for module in modules}
+
+
+def base(name: str) -> str:
+    """The experiment, without its variant."""
+    return name.partition(VARIANT)[0]
 
 
 def mitigations() -> frozenset[str]:

@@ -1,0 +1,60 @@
+"""The same program at other values of one number (`--vary NAME=v1,v2,...`): a smaller and a larger launch.
+
+NAME is `{NAME}` in the command, else an environment variable. The plain runs have the last value, at which it should fail. Values
+at which it fails, and at which it does not, say how large it must be, not why. Where they split cleanly the boundary is told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpudx.errors import UserError
+from gpudx.lab.experiments import Context
+from gpudx.lab.how import How
+from gpudx.model import Asked
+
+ID = "sized"
+COST = 1.0
+ASKED = True
+
+
+def check(context: Context) -> None:
+    name, values = context.asked.name, context.asked.values
+    if context.asked.vary and (not name.isidentifier() or len(set(values)) < 2 or len(set(values)) < len(values)):
+        raise UserError(
+            f"--vary {context.asked.vary} is not NAME=v1,v2,...: give a name and at least two different values."
+        )
+
+
+def missing(context: Context) -> str | None:
+    return None if context.asked.vary else "--vary NAME=v1,v2,... was not given"
+
+
+def variants(context: Context) -> tuple[str, ...]:
+    """All but the last value, which the plain runs have."""
+    return tuple(f"{context.asked.name}={value}" for value in context.asked.values[:-1])
+
+
+def how(context: Context) -> How:
+    return replace(context.how, extra_env={**context.how.extra_env, **variable(context.template, context.variant)})
+
+
+def command(context: Context) -> tuple[str, ...]:
+    return filled(context.template, context.variant)
+
+
+def of_plain_runs(asked: Asked) -> str:
+    """NAME=value of the plain runs; "" when nothing is varied."""
+    return f"{asked.name}={asked.values[-1]}" if asked.values else ""
+
+
+def variable(template: tuple[str, ...], pair: str) -> dict[str, str]:
+    """The environment variable for "NAME=value", unless the command has a place for it."""
+    name, _, value = pair.partition("=")
+    return {} if not name or any(f"{{{name}}}" in word for word in template) else {name: value}
+
+
+def filled(template: tuple[str, ...], pair: str) -> tuple[str, ...]:
+    """The command with "NAME=value" in its place."""
+    name, _, value = pair.partition("=")
+    return tuple(word.replace(f"{{{name}}}", value) for word in template) if name else template
