@@ -91,7 +91,7 @@ def first_of(judged: Iterable[Judged]) -> Judged | None:
         faults = [one for one in errors if one.told.event.role == "fault"]
         return (faults or errors)[0]
     warned = [one for one in standing if one.severity == "warning" and one.told.event.causes]
-    return (errors or warned or [None])[0]
+    return next(iter(errors or warned), None)
 
 
 # ---- findings ----
@@ -151,14 +151,16 @@ def _diagnosis(judged: tuple[Judged, ...]) -> Iterator[Diagnosis]:
         return
     event, finding = first.told.event, _finding(first)
     cause = every_cause()[event.causes[0]]
-    sure = event.role in ("fault", "refusal") and first.severity == "error"
+    sure = event.sure and event.role in ("fault", "refusal") and first.severity == "error"
     followers = [Evidence(f"{_message(one)} ({_quoted(one)})") for one in judged if one.follows is first.told]
     yield Diagnosis(
         cause=cause.id,
         status="likely" if sure else "inconclusive",
         summary=finding.message,
         guilty=None,
-        victim=Victim(f"It was noticed in {event.noticed}; that call or line is not blamed.") if event.noticed else None,
+        victim=Victim(f"It was noticed in {event.noticed}; that call or line is not blamed.")
+        if event.noticed
+        else None,
         evidence=finding.evidence,
         refutes_if=cause.refutes_if,
         fix=_steps(event, cause.fix if sure else ()),

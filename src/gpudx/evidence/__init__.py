@@ -8,7 +8,8 @@ A format is a module here with
     read(path)        the file as frozen dataclasses; raises UserError and nothing else
     to_findings(...)  what it says, in the model that live runs use
 
-Adding a file adds a format. Logs that people paste hold many formats at once: those are in `logs/`. A tool that did not run is never a tool that found nothing: every reader tells these apart.
+Adding a file adds a format. Logs that people paste hold many formats at once: those are in `logs/`. A tool that did not run is
+never a tool that found nothing: every reader tells these apart.
 """
 
 from __future__ import annotations

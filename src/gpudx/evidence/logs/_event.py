@@ -28,6 +28,7 @@ class Event:
     next: str = ""  # the command that would settle it
     noticed: str = ""  # of a report: the call or line that printed it
     covers: int = 0  # so many of the following lines belong to it: generic formats do not read them
+    sure: bool = True  # of a fault or refusal: does the log itself show the first of `causes`?
     warning: bool = False  # worth a look, no failure
     finding: Finding | None = None  # where a parser of the tool's own format has made one
     line: int = 0  # set by the scan unless the format knows better

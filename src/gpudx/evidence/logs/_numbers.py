@@ -25,7 +25,9 @@ def address(value: int) -> str:
     if value & 0xFFFFFFFF in MARKS and value >> 32 in (0, value & 0xFFFFFFFF):
         return f"address {value:#x} is {MARKS[value & 0xFFFFFFFF]}"
     if value < 1 << 32:
-        return f"address {value:#x} is too small for a pointer: a size, count or handle was used as one ({_nearby(value)})"
+        return (
+            f"address {value:#x} is too small for a pointer: a size, count or handle was used as one ({_nearby(value)})"
+        )
     if value >= USER << 1:
         return _strange(value)
     return ""
@@ -62,7 +64,11 @@ def _strange(value: int) -> str:
 
 def page(value: int) -> str:
     """What a page address does not say."""
-    return "the address is that of a whole page: the access itself is somewhere in it" if value % PAGE == 0 and value else ""
+    return (
+        "the address is that of a whole page: the access itself is somewhere in it"
+        if value % PAGE == 0 and value
+        else ""
+    )
 
 
 def apart(distance: int) -> str:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 
-_FILE = re.compile(r"((?:[A-Za-z]:)?[\w./\\~+-]{0,200}\.(?:cuh?|cc|cpp|cxx|hpp|h|hip|c|py|rs|jl|cl|metal))[:(\", ]+(?:line )?(\d+)")
+_FILE = re.compile(
+    r"((?:[A-Za-z]:)?[\w./\\~+-]{0,200}\.(?:cuh?|cc|cpp|cxx|hpp|h|hip|c|py|rs|jl|cl|metal))[:(\", ]+(?:line )?(\d+)"
+)
 _CALL = re.compile(r"\b((?:cu[A-Z]|cuda[A-Z]|hip[A-Z]|cl[A-Z])\w+) ?\(")
-_BARE = re.compile(r"\b((?:cuda|hip)[A-Z]\w+|cu(?:Mem|Ctx|Stream|Event|Launch|Module|Graph|Func|Init)\w*|cl[A-Z][a-z]+\w+)\b")
+_BARE = re.compile(
+    r"\b((?:cuda|hip)[A-Z]\w+|cu(?:Mem|Ctx|Stream|Event|Launch|Module|Graph|Func|Init)\w*|cl[A-Z][a-z]+\w+)\b"
+)
 _NO_CALL = re.compile(r"(?:cuda|hip)(?:Error|Success)")
 LAST_PARTS = 2  # of a path: the rest is the machine's, not the fault's
 

@@ -147,7 +147,7 @@ def numbered(code: int) -> Status | None:
 
 def event(status: Status, api: str, noticed: str = "", covers: int = 0, notes: tuple[str, ...] = ()) -> Event:
     """What a printed status means. Errors of the device are reports: no call or line that prints one is blamed."""
-    what = f"{status.meaning[:1].upper()}{status.meaning[1:]} ({status.names[0] if api != 'hip' else _hip(status)}, {status.code})"
+    what = f"{status.meaning[:1].upper()}{status.meaning[1:]} ({_name(status, api)})"
     if status.group == "device":
         message = f"{what}; the log shows where this was noticed, not which launch did it."
     else:
@@ -158,7 +158,9 @@ def event(status: Status, api: str, noticed: str = "", covers: int = 0, notes: t
         message=message,
         facts=(("api", api), ("status", str(status.code)), *((("at", noticed),) if noticed else ())),
         notes=(*_unproved(status), *notes),
-        causes=("device-error-reported", status.cause) if status.group == "device" and status.cause else _causes(status),
+        causes=("device-error-reported", status.cause)
+        if status.group == "device" and status.cause
+        else _causes(status),
         next=_command(status, api),
         noticed=noticed,
         covers=covers,
@@ -169,8 +171,11 @@ def _causes(status: Status) -> tuple[str, ...]:
     return (status.cause,) if status.cause else ()
 
 
-def _hip(status: Status) -> str:
-    return next((name for name in status.names if name.startswith("hip")), status.names[0])
+def _name(status: Status, api: str) -> str:
+    """As the API spells it; where it is not known which API it is, the number that they share."""
+    if not api:
+        return f"error {status.code} of CUDA and HIP"
+    return f"{next((name for name in status.names if name.startswith(api)), status.names[0])}, {status.code}"
 
 
 def _unproved(status: Status) -> tuple[str, ...]:

@@ -36,19 +36,31 @@ def read(near: Near) -> Iterator[Event]:
 
 
 def _fault(below: list[str]) -> Event:
-    who, where, client, write = (next(filter(None, map(p.search, below)), None) for p in (_PROCESS, _PAGE, _CLIENT, _WRITE))
+    who, where, client, write = (
+        next(filter(None, map(p.search, below)), None) for p in (_PROCESS, _PAGE, _CLIENT, _WRITE)
+    )
     value = int(where[1], 16) if where else None
     name = client[1] if client else ""
     by = "the command processor" if name in COMMAND else "a kernel" if name else "the device"
     does = "wrote" if write and write[1] == "1" else "read" if write else "accessed"
-    doubt = "queues, packets or firmware come into question before any kernel" if name in COMMAND else "not proved: which kernel it was"
+    doubt = (
+        "queues, packets or firmware come into question before any kernel"
+        if name in COMMAND
+        else "not proved: which kernel it was"
+    )
     return Event(
         kind="amdgpu-page-fault",
         role="fault",
         message=f"{by[:1].upper()}{by[1:]} {does} memory that is not mapped"
         f"{f' (client {name})' if name else ''}{f', in process {who[2]} ({who[1]})' if who else ''}.",
         facts=(("client", name), ("does", does)),
-        notes=tuple(filter(None, (f"the page is {value:#x}" if value else "", address(value) if value else "", page(value or 0), doubt))),
+        notes=tuple(
+            filter(
+                None,
+                (f"the page is {value:#x}" if value else "", address(value) if value else "", page(value or 0), doubt),
+            )
+        ),
         causes=("device-exception",) if name in COMMAND else ("out-of-bounds-access",),
+        sure=False,
         next=_next.HIP_SERIALISE,
     )

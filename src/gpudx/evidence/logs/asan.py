@@ -17,7 +17,9 @@ from gpudx.evidence.logs._places import source
 
 FORMAT = "asan"
 MARKS = ("ERROR: AddressSanitizer",)
-_HEAD = re.compile(r"ERROR: AddressSanitizer:? (?P<kind>[\w-]+)(?P<device> on amdgpu device)?.*?(?:address (?P<address>0x[0-9a-fA-F]+))?")
+_HEAD = re.compile(
+    r"ERROR: AddressSanitizer:? (?P<kind>[\w-]+)(?P<device> on amdgpu device)?.*?(?:address (?P<address>0x[0-9a-fA-F]+))?"
+)
 _ADDRESS = re.compile(r"address (0x[0-9a-fA-F]+)")
 _ACCESS = re.compile(r"^(READ|WRITE) of size (\d+)")
 _FRAME = re.compile(r"#0 0x[0-9a-f]+ in (.+)")
@@ -34,7 +36,11 @@ def read(near: Near) -> Iterator[Event]:
     where = source(frame[1]) if frame else ""
     function = frame[1].split("(")[0].split(" at ")[0].split(" /")[0] if frame else "The program"
     size = f" of {access[2]} bytes" if access else ""
-    away = f", {int(region[1]):,} bytes {SIDES.get(region[2], region[2])} memory of {int(region[3]):,} bytes" if region else ""
+    away = (
+        f", {int(region[1]):,} bytes {SIDES.get(region[2], region[2])} memory of {int(region[3]):,} bytes"
+        if region
+        else ""
+    )
     found = _ADDRESS.search(near.text)
     yield Event(
         kind=f"asan-{head['kind']}"[:60],

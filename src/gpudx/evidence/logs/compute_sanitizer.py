@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudx.evidence.compute_sanitizer import report_of, to_findings
 from gpudx.evidence._sanitizer_groups import Groups, key_of
 from gpudx.evidence._sanitizer_records import Record
 from gpudx.evidence._sanitizer_text import MARK, Parser
+from gpudx.evidence.compute_sanitizer import report_of, to_findings
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 from gpudx.model import Finding
 
 FORMAT = "compute-sanitizer"
-MARKS = (MARK.decode(),)
+MARKS = (MARK.decode(), "Invalid __", "Uninitialized __")
+DETAILS = ("at ", "by thread ", "Address ", "Access ", "and is ", "Device Frame", "Host Frame", "Saved host")
+MOST_DETAILS = 12
 CAUSES = {
     "invalid-read": "out-of-bounds-access", "invalid-write": "out-of-bounds-access", "invalid-atomic": "out-of-bounds-access",
     "invalid-access": "out-of-bounds-access", "misaligned-access": "misaligned-access", "race": "race-in-kernel",
@@ -41,13 +43,30 @@ class InLog:
         self._lines: dict[tuple[object, ...], int] = {}
 
     def read(self, near: Near) -> Iterator[Event]:
-        mark, draft = MARK.decode(), self._parser.draft
         self._first = self._first or near.line
-        for record in self._parser.line(near.text.partition(mark)[2]):
+        _, marked, text = near.text.partition(MARK.decode())
+        if marked:
+            self._line(text, near.line)
+        elif near.text.lstrip().startswith(MARKS[1:]):
+            self._unmarked(near)
+        yield from ()
+
+    def _line(self, text: str, line: int) -> None:
+        draft = self._parser.draft
+        for record in self._parser.line(text):
             self._add(record)
         if self._parser.draft is not draft:
-            self._began = near.line
-        yield from ()
+            self._began = line
+
+    def _unmarked(self, near: Near) -> None:
+        """A record whose marks were lost when it was pasted: its lines are known by how they begin."""
+        self._line("", near.line)
+        self._line(near.text.strip(), near.line)
+        for text in near.after(MOST_DETAILS):
+            if not text.strip().startswith(DETAILS):
+                break
+            self._line(f"    {text.strip()}", near.line)
+        self._line("", near.line)
 
     def _add(self, record: Record) -> None:
         self._groups.add(record)

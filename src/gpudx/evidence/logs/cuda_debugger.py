@@ -17,7 +17,9 @@ from gpudx.evidence.logs._near import Near
 
 FORMAT = "cuda-debugger"
 MARKS = ("CUDA Exception: ", "CUDA_EXCEPTION_", "exception of type CUDBG_EXCEPTION_")
-_TOLD = re.compile(r"CUDA Exception: ([\w -]+)|CUDA_EXCEPTION_(\d+)|CUDBG_EXCEPTION_\w+ ?\((\d+)\)|(CUDBG_EXCEPTION_[A-Z_]+)")
+_TOLD = re.compile(
+    r"CUDA Exception: ([\w -]+)|CUDA_EXCEPTION_(\d+)|CUDBG_EXCEPTION_\w+ ?\((\d+)\)|(CUDBG_EXCEPTION_[A-Z_]+)"
+)
 _KERNEL = re.compile(r"\bin (?:void )?([\w:~]+(?:<[^()\n]{0,300}>)?)\(.*?<<<\(([\d,]+)\),\(([\d,]+)\)>>>")
 _AT = re.compile(r"block \(([\d,]+)\), thread \(([\d,]+)\)")
 BY_WORDS = {name.replace("_", " ").lower(): code for code, (name, _) in EXCEPTIONS.items()}

@@ -27,18 +27,23 @@ MARKS = (
 
 _API = re.compile(r"cuda|\bcu[A-Z]|\bGPU\b|GPUassert", re.IGNORECASE)
 _HIP = re.compile(r"\bhip|\bROCm", re.IGNORECASE)
-_NUMBER = re.compile(r"(?:CUDA|cuda runtime|cuda) (?:driver )?(?:error|failure)[ :=]*\(?(?:code )?(\d{1,3})\b", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"(?:CUDA|cuda runtime|cuda) (?:driver )?(?:error|failure)[ :=]*\(?(?:code )?(\d{1,3})\b", re.IGNORECASE
+)
 # Source code that tests for an error, and advice of frameworks, are no errors.
-NOT_TOLD = re.compile(r"[=!]= *(?:cudaError|CUDA_ERROR|hipError)|^\s*case |\breturn \w+Error|Search for `|For debugging consider|#define")
+NOT_TOLD = re.compile(
+    r"[=!]= *(?:cudaError|CUDA_ERROR|hipError)|^\s*case |\breturn \w+Error|Search for `|For debugging consider|#define"
+)
 
 
 def read(near: Near) -> Iterator[Event]:
     text = near.text
     if NOT_TOLD.search(text) or _HIP.search(text):
         return
-    status = told(text, distinct=not _API.search(text))
+    api = "cuda" if _API.search(text) else ""  # HIP has the same texts
+    status = told(text, distinct=not api)
     number = _NUMBER.search(text)
     if status is None and number:
         status = numbered(int(number[1]))
     if status is not None:
-        yield event(status, "cuda", place(text, *near.after(1)))
+        yield event(status, api, place(text, *near.after(1)))

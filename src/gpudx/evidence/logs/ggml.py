@@ -17,7 +17,15 @@ from gpudx.evidence.logs._places import source
 from gpudx.evidence.logs._statuses import event, told
 
 FORMAT = "ggml"
-MARKS = ("GGML_ASSERT", "current device:", "ggml_cuda_compute_forward:", "ggml_cuda_error", "ROCm error:", "CUDA error: ", "ggml-cuda.cu:")
+MARKS = (
+    "GGML_ASSERT",
+    "current device:",
+    "ggml_cuda_compute_forward:",
+    "ggml_cuda_error",
+    "ROCm error:",
+    "CUDA error: ",
+    "ggml-cuda.cu:",
+)
 _ASSERT = re.compile(r"(\S+:\d+): ?GGML_ASSERT\((.+?)\) failed|GGML_ASSERT: (\S+:\d+): (.+)")
 _WHERE = re.compile(r"current device: (-?\d+), in function (\w+) at (.+)")
 _OPERATOR = re.compile(r"ggml_cuda_compute_forward: (\w+) failed")

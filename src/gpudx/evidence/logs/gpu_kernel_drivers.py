@@ -36,7 +36,9 @@ def read(near: Near) -> Iterator[Event]:
         does = f"A {access[1].lower()}" if access else "An access"
         who = f" of process {pid[1]}" if pid else ""
         said = f"{does} on the device{who} met memory that is not mapped (address {found[1]})."
-        yield _event("mali-page-fault", said, access[1] if access else "", "out-of-bounds-access", address(int(found[1], 16)))
+        yield _event(
+            "mali-page-fault", said, access[1] if access else "", "out-of-bounds-access", address(int(found[1], 16))
+        )
     elif found := _ADRENO.search(text):
         said = f"The device's driver refused to go on ({found[1]}: {found[3].strip()[:80]}); the device had hung or faulted before."
         yield _event("adreno-refusal", said, found[1], "hang")
@@ -45,4 +47,4 @@ def read(near: Near) -> Iterator[Event]:
 def _event(kind: str, message: str, fact: str, cause: str, note: str = "") -> Event:
     notes = tuple(filter(None, (note, "not proved: which kernel, launch or line it was")))
     command = _next.HANG if cause == "hang" else _next.SERIALISE
-    return Event(kind, "fault", message, (("what", fact),), notes, (cause,), command)
+    return Event(kind, "fault", message, (("what", fact),), notes, (cause,), command, sure=False)

@@ -2,7 +2,7 @@
 
 HIP has the numbers and texts of CUDA. As there, a fault of the device is told as noticed here and made by some launch
 before. A wrapper over OpenCL may print hipErrorOutOfMemory for CL_OUT_OF_RESOURCES, which drivers also answer when a kernel
-left its memory: this is said.
+left its memory: such a line is read as OpenCL's.
 """
 
 from __future__ import annotations
@@ -17,13 +17,21 @@ from gpudx.evidence.logs.cuda_error import NOT_TOLD
 
 FORMAT = "hip-error"
 GENERIC = True
-MARKS = ("hipError", "HIP error", "HIP Error", "HIP ERROR", "hip error", "HIP failure", "hipMemcpy", "hipModule", "hipLaunch")
-AMBIGUOUS = "CL_OUT_OF_RESOURCES below it may as well be a kernel that left its memory: drivers answer both alike"
+MARKS = (
+    "hipError",
+    "HIP error",
+    "HIP Error",
+    "HIP ERROR",
+    "hip error",
+    "HIP failure",
+    "hipMemcpy",
+    "hipModule",
+    "hipLaunch",
+)
 
 
 def read(near: Near) -> Iterator[Event]:
     text = near.text
-    status = None if NOT_TOLD.search(text) else told(text)
+    status = None if NOT_TOLD.search(text) or "(CL_" in text else told(text)
     if status is not None:
-        notes = (AMBIGUOUS,) if "CL_OUT_OF_RESOURCES" in text else ()
-        yield event(status, "hip", place(text), notes=notes)
+        yield event(status, "hip", place(text))

@@ -39,7 +39,16 @@ def read(near: Near) -> Iterator[Event]:
         assert access is not None
         what = f"{kernel} {access[1]}s {access[2]} bytes of {access[3]} memory out of bounds{where}."
     cause = "race-in-kernel" if race else "out-of-bounds-access"
-    yield Event(cause, "fault", what, (("kernel", kernel), ("at", where)), causes=(cause,), next=_next.RECORD, warning=bool(race), covers=1)
+    yield Event(
+        cause,
+        "fault",
+        what,
+        (("kernel", kernel), ("at", where)),
+        causes=(cause,),
+        next=_next.RECORD,
+        warning=bool(race),
+        covers=1,
+    )
 
 
 def _refused(below: list[str]) -> Event:
@@ -48,4 +57,12 @@ def _refused(below: list[str]) -> Event:
     call, error = told.get("Function", "a call"), told.get("Error", "an error")
     said = f"Oclgrind refused {call} ({error}){f': {reason[:200]}' if reason else ''}."
     cause = "launch-refused" if "NDRange" in call else "failed-call"
-    return Event("oclgrind-refusal", "refusal", said, (("call", call), ("error", error)), causes=(cause,), next=_next.RECORD, covers=4)
+    return Event(
+        "oclgrind-refusal",
+        "refusal",
+        said,
+        (("call", call), ("error", error)),
+        causes=(cause,),
+        next=_next.RECORD,
+        covers=6,
+    )

@@ -53,7 +53,9 @@ _NAME = re.compile(r"\bCL_[A-Z_]{3,60}\b")
 _CODE = re.compile(r"(?:OpenCL[ _][Ee]rror|cl[A-Z]\w+(?:\([^)]{0,200}\))?)[^\n]{0,80}?(?<![\w.])(-\d{1,3})\b")
 _FAILS = re.compile(r"error|fail|->|returned|assert|exception", re.IGNORECASE)
 _CODELIKE = re.compile(r"[=!]= *CL_|^\s*case |\breturn CL_|#define|CL_CHECK\(")
-_SIZES = re.compile(r"global\w*\s*=?\s*[<\[({]?\s*([\dx, ]+?)\s*[>\])}]?,? *local\w*\s*=?\s*[<\[({]?\s*([\dx, ]+?)\s*(?:[>\])}]|$)")
+_SIZES = re.compile(
+    r"global\w*\s*=?\s*[<\[({]?\s*([\dx, ]+?)\s*[>\])}]?,? *local\w*\s*=?\s*[<\[({]?\s*([\dx, ]+?)\s*(?:[>\])}]|$)"
+)
 
 
 def read(near: Near) -> Iterator[Event]:
@@ -77,7 +79,11 @@ def _event(code: int, where: str, geometry: tuple[str, ...]) -> Event:
     late = code in LATE and not launched
     role: Role = "report" if late else "refusal"
     head = f"{means[:1].upper()}{means[1:]} ({name}, {code})"
-    message = f"{head}; the printed call may only be where it was noticed." if late else f"{head}{f', in {where}' if where else ''}."
+    message = (
+        f"{head}; the printed call may only be where it was noticed."
+        if late
+        else f"{head}{f', in {where}' if where else ''}."
+    )
     unproved = ("not proved: which launch it was; earlier ones in the queue come into question",) if late else ()
     maybe = ("device-error-reported",) if late else ("launch-refused",) if code == -5 else ()
     return Event(
@@ -87,6 +93,7 @@ def _event(code: int, where: str, geometry: tuple[str, ...]) -> Event:
         facts=(("api", "opencl"), ("status", name), *((("at", where),) if where else ())),
         notes=(*geometry, *unproved),
         causes=(cause,) if cause else maybe,
+        sure=code not in LATE,
         next=_next.SERIALISE if late else _next.RECORD,
         noticed=where if late else "",
     )
@@ -102,5 +109,7 @@ def _geometry(text: str, near: Near) -> tuple[str, ...]:
     items = 1
     for one in sizes[1]:
         items *= one
-    told = f"global size {'x'.join(map(str, sizes[0]))}, work-group {'x'.join(map(str, sizes[1]))} = {items:,} work-items"
+    told = (
+        f"global size {'x'.join(map(str, sizes[0]))}, work-group {'x'.join(map(str, sizes[1]))} = {items:,} work-items"
+    )
     return (told, *odd)

@@ -16,7 +16,9 @@ from gpudx.evidence.logs._places import LAST_PARTS
 FORMAT = "python-traceback"
 MARKS = ("Traceback (most recent call last)",)
 _FRAME = re.compile(r'\s*File "([^"]+)", line (\d+)(?:, in (.+))?')
-_RAISED = re.compile(r"([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Warning|Failed|OutOfResources|Timeout))(?::\s*(.*))?$")
+_RAISED = re.compile(
+    r"([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Warning|Failed|OutOfResources|Timeout))(?::\s*(.*))?$"
+)
 INSTALLED = ("site-packages", "dist-packages", "/lib/python", "<frozen")
 
 

@@ -20,8 +20,12 @@ FORMAT = "pytorch"
 MARKS = ("Error: CUDA error", "Error: HIP error", "error 'CUDA error", "cuda runtime error", "OutOfMemoryError", "CUDA out of memory",
          "HIP out of memory", "what():  CUDA error", "what():  HIP error")  # fmt: skip
 MOST_ADVICE = 8
-_ADVICE = re.compile(r"asynchronously reported|CUDA_LAUNCH_BLOCKING|_USE_(?:CUDA|HIP)_DSA|Search for `|AMD_SERIALIZE_KERNEL|^\s*$")
-_WANTED = re.compile(r"Tried to allocate ([\d.]+ [KMGT]?i?B).*?(?:capacity of ([\d.]+ \wi?B))?.*?(?:([\d.]+ \wi?B) (?:is )?free)")
+_ADVICE = re.compile(
+    r"asynchronously reported|CUDA_LAUNCH_BLOCKING|_USE_(?:CUDA|HIP)_DSA|Search for `|AMD_SERIALIZE_KERNEL|^\s*$"
+)
+_WANTED = re.compile(
+    r"Tried to allocate ([\d.]+ [KMGT]?i?B).*?(?:capacity of ([\d.]+ \wi?B))?.*?(?:([\d.]+ \wi?B) (?:is )?free)"
+)
 _NUMBER = re.compile(r"runtime error \((\d+)\)")
 
 
@@ -35,7 +39,7 @@ def read(near: Near) -> Iterator[Event]:
         return
     covers = _covered(near)
     wanted = _WANTED.search(text)
-    notes = (f"it asked for {wanted[1]}; {wanted[3]} were free",) if wanted else ()
+    notes: tuple[str, ...] = (f"it asked for {wanted[1]}; {wanted[3]} were free",) if wanted else ()
     if covers:
         notes += ("PyTorch says itself that the stack trace may be that of another call",)
     yield event(status, api, source(text), covers, notes)

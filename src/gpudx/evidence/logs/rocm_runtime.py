@@ -24,13 +24,23 @@ _MISSING = re.compile(r"Cannot find the function: (\S+)")
 def read(near: Near) -> Iterator[Event]:
     if found := _BOUNDS.search(near.text):
         x, kernel = found[1].replace(" ", "").replace(",", "x"), _name(found[3])
-        said = f"The launch of {kernel} was refused: its block is {x}, and it was compiled for {found[2]} threads at most."
+        said = (
+            f"The launch of {kernel} was refused: its block is {x}, and it was compiled for {found[2]} threads at most."
+        )
         facts = (("kernel", kernel), ("block", x), ("most", found[2]))
         yield Event("launch-bounds", "refusal", said, facts, causes=("launch-refused",), next=_next.HIP_SERIALISE)
     elif found := _MISSING.search(near.text):
         said = f"The loaded device code has no function {_name(found[1])}, or none for this device."
-        facts = (("function", found[1][:200]),)
-        yield Event("function-missing", "refusal", said, facts, causes=("wrong-architecture",), next=_next.DOCTOR, warning=True)
+        missing = (("function", found[1][:200]),)
+        yield Event(
+            "function-missing",
+            "refusal",
+            said,
+            missing,
+            causes=("wrong-architecture",),
+            next=_next.DOCTOR,
+            warning=True,
+        )
 
 
 def _name(symbol: str) -> str:

@@ -15,12 +15,24 @@ from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 
 FORMAT = "tests"
-MARKS = (" passed", " failed", "... FAILED", "[  FAILED  ]", "tests failed out of", "process didn't exit successfully", "***Exception", "***Failed")
+MARKS = (
+    " passed",
+    " failed",
+    "... FAILED",
+    "[  FAILED  ]",
+    "tests failed out of",
+    "process didn't exit successfully",
+    "***Exception",
+    "***Failed",
+)
 _PYTEST = re.compile(r"(?:=+ )?(?:(\d+) failed)?(?:, )?(?:(\d+) passed)?(?:, \d+ \w+)* in [\d.]+s")
 _CARGO = re.compile(r"test ([\w:]+) \.\.\. FAILED")
 _CARGO_DIED = re.compile(r"process didn't exit successfully: `([^`]{1,400})`? \((.+?)\)")
-_CTEST = re.compile(r"(\d+)% tests passed, (\d+) tests? failed out of (\d+)|Test +#\d+: (\S+) .*\*\*\*(?:Exception: )?(\w+)")
+_CTEST = re.compile(
+    r"(\d+)% tests passed, (\d+) tests? failed out of (\d+)|Test +#\d+: (\S+) .*\*\*\*(?:Exception: )?(\w+)"
+)
 _GTEST = re.compile(r"\[  FAILED  \] (\d+) tests?, listed below|\[  FAILED  \] ([\w./]+)")
+CAUSES = {"test-flaky": ("order-or-timing",), "test-process-died": ("crash-outside-calls",)}
 
 
 def reader() -> Tests:
@@ -39,12 +51,20 @@ class Tests:
         if found := _PYTEST.search(text):
             yield from self._pytest(int(found[1] or 0), int(found[2] or 0))
         elif found := _CARGO_DIED.search(text):
-            yield _event("test-process-died", f"A test process died ({found[2]}); tests behind the one that ran were not run.", found[2])
+            yield _event(
+                "test-process-died",
+                f"A test process died ({found[2]}); tests behind the one that ran were not run.",
+                found[2],
+            )
         elif found := _CARGO.search(text):
             yield _event("test-failed", f"The test {found[1]} failed.", found[1])
         elif found := _CTEST.search(text):
             name = found[4] or f"{found[2]} of {found[3]} tests"
-            yield _event("test-failed", f"{'The test ' if found[4] else ''}{name} failed{f' ({found[5]})' if found[5] else ''}.", name)
+            yield _event(
+                "test-failed",
+                f"{'The test ' if found[4] else ''}{name} failed{f' ({found[5]})' if found[5] else ''}.",
+                name,
+            )
         elif found := _GTEST.search(text):
             name = found[2] or f"{found[1]} tests"
             yield _event("test-failed", f"{'The test ' if found[2] else ''}{name} failed.", name)
@@ -55,10 +75,10 @@ class Tests:
         if failed:
             yield _event("test-failed", "A pytest run has failing tests.", "pytest")
         if len(self._ended) == 2:
-            text = "Runs of pytest in this log passed and failed: if the command was the same, the outcome depends on order, timing or luck."
+            text = "Runs of pytest in this log passed and failed: if the command was the same, it is a matter of order, timing or luck."
             yield _event("test-flaky", text, "pytest", _next.INVESTIGATE)
 
 
 def _event(kind: str, message: str, name: str, command: str = _next.RECORD) -> Event:
-    causes = ("order-or-timing",) if kind == "test-flaky" else ()
+    causes = CAUSES.get(kind, ())
     return Event(kind, "ending", message, (("name", name[:200]),), causes=causes, next=command)

@@ -17,7 +17,9 @@ from gpudx.evidence.logs._numbers import address
 
 FORMAT = "xid"
 MARKS = ("NVRM: Xid",)
-_LINE = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)[^)]*\): (\d+)(?:, pid='?([^',]+)'?)?(?:, name=([^,]+))?[, ]*(.*)")
+_LINE = re.compile(
+    r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)[^)]*\): (\d+)(?:, pid='?([^',]+)'?)?(?:, name=([^,]+))?[, ]*(.*)"
+)
 _FAULT = re.compile(r"Fault is of type (\S+) (\S+)|faulted @ (0x[0-9a-fA-F_]+)")
 _EXCEPTION = re.compile(r"(?:Warp|Global) Exception on \([^)]*\): (.+)")
 PROGRAM = {
@@ -60,6 +62,7 @@ def read(near: Near) -> Iterator[Event]:
         facts=(("xid", str(number)), ("pci", match[1])),
         notes=tuple(_notes(number, rest)),
         causes=(cause,) if cause else (),
+        sure=number not in (31, 109),
         next=HEALTH if number in MACHINE else _next.SANITIZE if number in (13, 31) else _next.HANG,
     )
 
