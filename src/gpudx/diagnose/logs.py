@@ -55,8 +55,16 @@ def explain(logs: Sequence[Log]) -> Explained:
         diagnosis=tuple(sorted(entries, key=lambda entry: entry.status == "inconclusive")),
         instruments=tuple(_instrument(log) for log in logs),
         outcome=Outcome("not started", _summary(logs, judged)),
-        not_checked=(ONLY_A_LOG,) if any(log.told for log in logs) else (),
+        not_checked=tuple(_not_checked(logs)),
     )
+
+
+def _not_checked(logs: Sequence[Log]) -> Iterator[str]:
+    if any(log.told for log in logs):
+        yield ONLY_A_LOG
+    for log in logs:
+        for name, lines in log.unread:
+            yield f"{log.name}: there is so much of {name} that some {plural(lines, 'line')} behind the first were counted, not read."
 
 
 # ---- first and followers ----

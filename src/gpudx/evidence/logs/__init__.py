@@ -10,6 +10,7 @@ A format is a module here with
 and, where needed,
 
     GENERIC = True asked only about lines that no other format has taken
+    MOST_READ      how many of its lines are read in one log, where the usual number is too small or too large
     reader()       in place of `read`: an object with `read(near)` and `finish()`, for formats that need memory
 
 All formats are asked in one pass over the log, so that 100 MB take seconds and the memory of one block. Lines come clean

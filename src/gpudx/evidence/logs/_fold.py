@@ -30,6 +30,7 @@ class Log:
     size: int
     told: tuple[Told, ...]  # by line
     left_out: int = 0  # events of further sites
+    unread: tuple[tuple[str, int], ...] = ()  # formats of which there was too much, and the lines that were not read
 
 
 def read_log(name: str, chunks: Iterable[bytes]) -> Log:
@@ -44,7 +45,7 @@ def read_log(name: str, chunks: Iterable[bytes]) -> Log:
         else:
             left_out += 1
     told = sorted(sites.values(), key=lambda one: (one.event.line, ROLES.index(one.event.role)))
-    return Log(name, scan.lines, scan.size, tuple(told), left_out)
+    return Log(name, scan.lines, scan.size, tuple(told), left_out, tuple(sorted(scan.unread.items())))
 
 
 def _site(event: Event) -> tuple[object, ...]:

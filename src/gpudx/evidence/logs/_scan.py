@@ -12,34 +12,43 @@ from gpudx.evidence.logs._event import LONGEST_QUOTE, Event
 from gpudx.evidence.logs._near import FARTHEST, Near
 
 BLOCK = 1 << 20
-Asked = tuple[str, Reader, bool]  # name, reader, generic
+MOST_READ = 20_000  # lines of one format, unless it says otherwise; more are counted, not read
+
+
+class _Asked:
+    """A reader, and how many more lines it may read."""
+
+    def __init__(self, module: Format) -> None:
+        self.name, self.generic = module.FORMAT, getattr(module, "GENERIC", False)
+        self.reader: Reader = module.reader() if hasattr(module, "reader") else module  # type: ignore[assignment]
+        self.left: int = getattr(module, "MOST_READ", MOST_READ)
 
 
 class Scan:
-    """The events of one log, in order; `lines` is known at the end."""
+    """The events of one log, in order. Known at the end: `lines`, and the lines that were not read, by format."""
 
     def __init__(self, formats: Iterable[Format] | None = None) -> None:
         self.lines = 0
         self.size = 0
         self._marks: dict[bytes, list[int]] = defaultdict(list)
-        self._asked: list[Asked] = []
+        self._asked: list[_Asked] = []
+        self.unread: dict[str, int] = defaultdict(int)
         self._covered = 0
         for module in sorted(formats or every(), key=lambda m: (getattr(m, "GENERIC", False), m.__name__)):
             self._ask(module)
 
     def _ask(self, module: Format) -> None:
-        reader = module.reader() if hasattr(module, "reader") else module
         for mark in module.MARKS:
             self._marks[mark.encode()].append(len(self._asked))
-        self._asked.append((module.FORMAT, reader, getattr(module, "GENERIC", False)))  # type: ignore[arg-type]
+        self._asked.append(_Asked(module))
 
     def events(self, chunks: Iterable[bytes]) -> Iterator[Event]:
         """`chunks` are pieces of the file, of any size."""
         for data, begin, end, line in self._blocks(chunks):
             yield from self._block(data, begin, end, line)
-        for name, reader, _ in self._asked:
-            if hasattr(reader, "finish"):
-                yield from (replace(event, format=name) for event in reader.finish())
+        for one in self._asked:
+            if hasattr(one.reader, "finish"):
+                yield from (replace(event, format=one.name) for event in one.reader.finish())
 
     def _blocks(self, chunks: Iterable[bytes]) -> Iterator[tuple[bytes, int, int, int]]:
         """Data, the part of it that is to be read, and the number of its first line; neighbours stand on both sides."""
@@ -70,7 +79,11 @@ class Scan:
     def _hits(self, data: bytes, begin: int, end: int) -> dict[int, set[int]]:
         """Where lines with marks begin, and who is to read them. A line counts once for each mark."""
         found: dict[int, set[int]] = defaultdict(set)
-        for mark, readers in self._marks.items():
+        for mark, every_reader in self._marks.items():
+            readers = [index for index in every_reader if self._asked[index].left > 0]
+            if not readers:
+                self.unread[self._asked[every_reader[0]].name] += data.count(mark, begin, end)
+                continue
             at = data.find(mark, begin, end)
             while at >= 0:
                 found[_start(data, at)].update(readers)
@@ -82,13 +95,14 @@ class Scan:
     def _line(self, near: Near, readers: set[int]) -> Iterator[Event]:
         taken = near.line <= self._covered
         for index in sorted(readers):  # generic ones come last
-            name, reader, generic = self._asked[index]
-            if generic and taken:
+            one = self._asked[index]
+            if one.generic and taken:
                 continue
-            for event in reader.read(near):
+            one.left -= 1
+            for event in one.reader.read(near):
                 taken = True
                 self._covered = max(self._covered, near.line + event.covers)
-                yield _placed(event, name, near)
+                yield _placed(event, one.name, near)
 
 
 def _start(data: bytes, at: int) -> int:

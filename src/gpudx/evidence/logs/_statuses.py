@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
 from typing import Literal
 
 from gpudx.evidence.logs import _next
@@ -118,31 +117,27 @@ STATUSES = (
 ORDINARY = ("cudaErrorNotReady", "CUDA_ERROR_NOT_READY", "hipErrorNotReady", "AlreadyEnabled")
 
 
-@cache
-def _tables() -> tuple[re.Pattern[str], re.Pattern[str], dict[str, Status], dict[int, Status]]:
-    names = {name.lower(): one for one in STATUSES for name in one.names}
-    texts = {text.lower(): one for one in STATUSES for text in one.texts}
-    spelled = sorted(texts, key=len, reverse=True)
-    by_name = re.compile(rf"\b(?:{'|'.join(sorted(names, key=len, reverse=True))})\b", re.IGNORECASE)
-    by_text = re.compile("|".join(map(re.escape, spelled)), re.IGNORECASE)
-    return by_name, by_text, names | texts, {one.code: one for one in STATUSES}
+_NAME = re.compile(r"\b(?:cudaError|CUDA_ERROR_|hipError)[A-Za-z_]+")
+BY_NAME = {name.lower(): one for one in STATUSES for name in one.names}
+BY_TEXT = sorted(((text.lower(), one) for one in STATUSES for text in one.texts), key=lambda pair: -len(pair[0]))
+BY_CODE = {one.code: one for one in STATUSES}
 
 
 def named(text: str) -> Status | None:
     """The status whose name stands in a text."""
-    found = _tables()[0].search(text)
-    return _tables()[2][found[0].lower()] if found else None
+    return next((BY_NAME[name.lower()] for name in _NAME.findall(text) if name.lower() in BY_NAME), None)
 
 
 def told(text: str, distinct: bool = False) -> Status | None:
     """The status whose name or text stands in a line; with `distinct`, only texts that cannot mean anything else."""
-    found = _tables()[1].search(text)
-    status = named(text) or (_tables()[2][found[0].lower()] if found else None)
-    return None if status is None or (distinct and not status.distinct and not named(text)) else status
+    if status := named(text):
+        return status
+    low = text.lower()
+    return next((one for words, one in BY_TEXT if words in low and (one.distinct or not distinct)), None)
 
 
 def numbered(code: int) -> Status | None:
-    return _tables()[3].get(code)
+    return BY_CODE.get(code)
 
 
 def event(status: Status, api: str, noticed: str = "", covers: int = 0, notes: tuple[str, ...] = ()) -> Event:
