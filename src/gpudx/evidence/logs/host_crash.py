@@ -31,6 +31,9 @@ _SIGNAL = re.compile(
     r"\b(SIGSEGV|SIGABRT|SIGBUS|SIGILL|SIGFPE)\b|(Segmentation fault)|(Bus error)|(Aborted|IOT instruction)",
     re.IGNORECASE,
 )
+# A program may speak of signals without having met one.
+_MET = re.compile(r"signal|segmentation fault|core dumped|fault addr|fatal|killed|terminated|crash|exit", re.IGNORECASE)
+_NOT_MET = re.compile(r"handler|install|ignor|catch", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?:fault addr(?:ess)?|si_addr|Fault Address)\W{0,8}(0x[0-9a-fA-F]+)", re.IGNORECASE)
 _FRAME = re.compile(r"^\s*#(\d+)\s+(?:pc [0-9a-f]+\s+)?(.+)")
 _DRIVER = re.compile(r"libOpenCL|libcuda|libamdhip|libhsa|libMali|libGLES|adreno|libigd|libpocl|qCLDrv", re.IGNORECASE)
@@ -41,7 +44,8 @@ MOST_FRAMES = 3
 
 def read(near: Near) -> Iterator[Event]:
     signal = _SIGNAL.search(near.text)
-    if signal is None or "process didn't exit" in near.text:  # told by the format of tests
+    met = _MET.search(near.text) and not _NOT_MET.search(near.text)
+    if signal is None or not met or "process didn't exit" in near.text:  # the last is told by the format of tests
         return
     name = (signal[1] or next(name for name, text in zip(NAMES, signal.groups()[1:], strict=True) if text)).upper()
     below = near.after(MOST_LINES)
