@@ -38,7 +38,7 @@ FIRST = {
     "7df28a24": ("cuda-debugger", 2),
     "687c7827": ("cuda-debugger", 3),
     "870165ec": ("cuda-debugger", 4),
-    "39965ecd": ("cuda-error", 1),
+    "39965ecd": ("xla", 1),
     "b8e79537": ("cuda-error", 1),
     "e208baa0": ("cuda-error", 1),
     "8099703d": ("cuda-error", 2),

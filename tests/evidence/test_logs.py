@@ -47,6 +47,18 @@ READ of size 8 at 0x602000000018 thread T0
         "main.cu:88: cudaMemcpy(dst, src, n, kind) failed: unspecified launch failure",
         "does not say how (cudaErrorLaunchFailure, 719); the log shows where this was noticed, not which launch did it.",
     ),
+    "cuda-libraries": (
+        "RuntimeError: CUBLAS_STATUS_EXECUTION_FAILED when calling cublasGemm(x)",
+        "CUBLAS could not run its work on the device, often for a fault that an earlier kernel made (EXECUTION_FAILED);",
+    ),
+    "linux-kernel": (
+        "[9.1] solver[55]: segfault at 18 ip 00007f00 sp 00007ffe error 4 in libcuda.so.1[7f00+1000]",
+        "solver (process 55) crashed on the host in libcuda.so.1: a read or call at address 0x18.",
+    ),
+    "xla": (
+        "jaxlib.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4096 bytes.",
+        "An allocation of 4,096 bytes did not fit into device memory (XLA, RESOURCE_EXHAUSTED).",
+    ),
     "device-assert": (
         "/src/gather.cu:17: gather: block: [3,0,0], thread: [5,0,0] Assertion `index < rows` failed.",
         "An assertion in a kernel failed at src/gather.cu:17: index < rows: an index from the data is outside",
@@ -244,6 +256,26 @@ def test_geometry_and_addresses_are_decoded() -> None:
     ]
     crash = findings(LOUD["host-crash"][0])[0]
     assert "a size, count or handle was used as one (147,456 = 9 * 2^14 plus 16)" in crash.evidence[1].text
+
+
+WRAPPERS = {
+    "GPUassert: an illegal memory access was encountered main.cu 45": "illegal-address",
+    "CUDA error 700 at a.cu:5": "illegal-address",
+    "CUDA failure 2: 'out of memory' at b.cpp:9": "memory-allocation",
+    "cupy_backends.cuda.api.runtime.CUDARuntimeError: cudaErrorMisalignedAddress: misaligned address": "misaligned-address",
+    "numba.cuda.cudadrv.driver.CudaAPIError: [719] Call to cuMemcpyDtoH results in UNKNOWN": "launch-failure",
+    "what():  parallel_for failed: cudaErrorNoKernelImageForDevice: no kernel image is available": "no-kernel-image-for-device",
+    "pyopencl._cl.LogicError: clSetKernelArg failed: INVALID_ARG_SIZE": "invalid-arg-size",
+    "ERROR: clEnqueueNDRangeKernel(-55)": "invalid-work-item-size",
+    "clFinish returned CL_OUT_OF_RESOURCES": "out-of-resources",
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 8.00 GiB of which "
+    "1.00 GiB is free.": "memory-allocation",
+}
+
+
+@pytest.mark.parametrize("line", WRAPPERS)
+def test_wrappers(line: str) -> None:
+    assert findings(line)[0].id == f"log-{WRAPPERS[line]}"
 
 
 def test_the_same_pytest_run_passes_and_fails() -> None:

@@ -18,17 +18,18 @@ from gpudx.evidence.logs._statuses import event, numbered, told
 FORMAT = "cuda-error"
 GENERIC = True
 MARKS = (
-    "CUDA error", "CUDA Error", "CUDA ERROR", "cuda error", "cudaError", "CUDA_ERROR_", "CUDA failure", "Cuda error",
+    "CUDA error", "CUDA Error", "CUDA ERROR", "cuda error", "cudaError", "CUDA_ERROR_", "CUDA failure", "Cuda failure", "Cuda error",
     "cuda runtime error", "illegal memory access", "unspecified launch failure", "device-side assert triggered",
     "misaligned address", "an illegal instruction was", "Illegal address", "too many resources requested",
     "no kernel image is available", "CUDA out of memory", "invalid device function", "CUDA driver error", "GPUassert",
-    "no CUDA-capable device", "driver version is insufficient",
+    "no CUDA-capable device", "driver version is insufficient", "CudaAPIError",
 )  # fmt: skip
 
-_API = re.compile(r"cuda|\bcu[A-Z]|\bGPU\b|GPUassert", re.IGNORECASE)
+_API = re.compile(r"(?i:cuda)|\bcu[A-Z]|GPUassert")
 _HIP = re.compile(r"\bhip|\bROCm", re.IGNORECASE)
 _NUMBER = re.compile(
-    r"(?:CUDA|cuda runtime|cuda) (?:driver )?(?:error|failure)[ :=]*\(?(?:code )?(\d{1,3})\b", re.IGNORECASE
+    r"CudaAPIError: \[(\d{1,4})\]|(?:CUDA|cuda runtime|cuda) (?:driver )?(?:error|failure)[ :=]*\(?(?:code )?(\d{1,3})\b",
+    re.IGNORECASE,
 )
 # Source code that tests for an error, and advice of frameworks, are no errors.
 NOT_TOLD = re.compile(
@@ -44,6 +45,6 @@ def read(near: Near) -> Iterator[Event]:
     status = told(text, distinct=not api)
     number = _NUMBER.search(text)
     if status is None and number:
-        status = numbered(int(number[1]))
+        status = numbered(int(number[1] or number[2]))
     if status is not None:
         yield event(status, api, place(text, *near.after(1)))

@@ -51,6 +51,7 @@ NAMES = {name: code for code, (name, _, _) in STATUSES.items()}
 LATE = (-5, -14, -36)  # what drivers answer when earlier work failed
 _NAME = re.compile(r"\bCL_[A-Z_]{3,60}\b")
 _CODE = re.compile(r"(?:OpenCL[ _][Ee]rror|cl[A-Z]\w+(?:\([^)]{0,200}\))?)[^\n]{0,80}?(?<![\w.])(-\d{1,3})\b")
+_SHORT = re.compile(r"\bcl[A-Z]\w+ failed: ([A-Z][A-Z_]{3,60})\b")  # pyopencl leaves the beginning of the name out
 _FAILS = re.compile(r"error|fail|->|returned|assert|exception", re.IGNORECASE)
 _CODELIKE = re.compile(r"[=!]= *CL_|^\s*case |\breturn CL_|#define|CL_CHECK\(")
 _SIZES = re.compile(
@@ -67,6 +68,9 @@ def read(near: Near) -> Iterator[Event]:
 
 def _status(text: str) -> int | None:
     named = next((NAMES[found] for found in _NAME.findall(text) if found in NAMES), None)
+    short = _SHORT.search(text)
+    if named is None and short:
+        named = NAMES.get(f"CL_{short[1]}")
     if named is not None:
         return named
     match = _CODE.search(text) if _FAILS.search(text) else None
