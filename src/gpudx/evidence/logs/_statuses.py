@@ -114,7 +114,7 @@ STATUSES = (
     _s(4, "cudaErrorCudartUnloading CUDA_ERROR_DEINITIALIZED hipErrorDeinitialized", "driver shutting down", "follower",
        "a call was made while the process ended"),
 )  # fmt: skip
-ORDINARY = ("cudaErrorNotReady", "CUDA_ERROR_NOT_READY", "hipErrorNotReady", "AlreadyEnabled")
+SEVERAL = (98, 400)  # statuses that more than one cause is known for
 
 
 _NAME = re.compile(r"\b(?:cudaError|CUDA_ERROR_|hipError)[A-Za-z_]+")
@@ -158,6 +158,7 @@ def event(status: Status, api: str, noticed: str = "", covers: int = 0, notes: t
         else _causes(status),
         next=_command(status, api),
         noticed=noticed,
+        sure=status.code not in SEVERAL,
         covers=covers,
     )
 

@@ -48,6 +48,7 @@ STATUSES = {
     -63: ("CL_INVALID_GLOBAL_WORK_SIZE", "a global size is zero or too large", "launch-refused"),
 }  # fmt: skip
 NAMES = {name: code for code, (name, _, _) in STATUSES.items()}
+SEVERAL = (-38, -48, -50)  # a wrong value, or an object that was released
 LATE = (-5, -14, -36)  # what drivers answer when earlier work failed
 _NAME = re.compile(r"\bCL_[A-Z_]{3,60}\b")
 _CODE = re.compile(r"(?:OpenCL[ _][Ee]rror|cl[A-Z]\w+(?:\([^)]{0,200}\))?)[^\n]{0,80}?(?<![\w.])(-\d{1,3})\b")
@@ -97,7 +98,7 @@ def _event(code: int, where: str, geometry: tuple[str, ...]) -> Event:
         facts=(("api", "opencl"), ("status", name), *((("at", where),) if where else ())),
         notes=(*geometry, *unproved),
         causes=(cause,) if cause else maybe,
-        sure=code not in LATE,
+        sure=code not in (*LATE, *SEVERAL),
         next=_next.SERIALISE if late else _next.RECORD,
         noticed=where if late else "",
     )
