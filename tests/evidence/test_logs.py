@@ -248,6 +248,19 @@ def test_a_refusal_before_a_fault_stands_first() -> None:
     assert told.diagnosis[0].cause == "launch-refused"
 
 
+def test_another_process_is_another_story() -> None:
+    text = (
+        "CUDA error: an illegal memory access was encountered at a.cu:1\nAborted (core dumped)\n"
+        "CUDA error: invalid configuration argument at b.cu:2\n"
+    )
+    assert [one.severity for one in findings(text)] == ["error", "info", "error"]
+
+
+def test_an_ending_does_not_follow_what_comes_later() -> None:
+    text = "Segmentation fault (core dumped)\nCUDA error: an illegal memory access was encountered at a.cu:1\n"
+    assert [one.details["follows_line"] for one in findings(text)] == [None, None]
+
+
 def test_geometry_and_addresses_are_decoded() -> None:
     launch = findings(LOUD["opencl-error"][0])[0]
     assert [one.text for one in launch.evidence[1:]] == [

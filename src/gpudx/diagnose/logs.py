@@ -1,7 +1,8 @@
 """What pasted logs say: which event is the first, which only follow it, and what they do not prove.
 
     first       the first event that is no consequence; a record of the device itself counts more than a report of it
-    followers   after a fault of the device every later call fails: reports and refusals behind it, and endings, are folded
+    followers   after a fault of the device every later call fails: reports and refusals behind it, and endings, are
+                folded; not beyond the end of a process
     severity    error for what stands for itself, info for followers
 
 An asynchronous error is an interval, not a line: reports are "inconclusive" here, whatever call or line printed them.
@@ -21,6 +22,7 @@ from gpudx.words import plural
 
 LOG = "log"  # the instrument's name
 SELDOM_WHY = ("test-failed", "test-flaky", "host-abort", "gpu-reset")  # endings that say nothing of a cause
+ENDS = ("host-abort", "host-crash", "test-process-died")  # endings of whole processes
 TRACEBACK = "python-exception"
 ONLY_A_LOG = "A log holds what was printed: calls that printed nothing, and faults that nobody noticed, are not in it."
 
@@ -71,16 +73,20 @@ def _not_checked(logs: Sequence[Log]) -> Iterator[str]:
 
 
 def _judge(log: Log) -> Iterator[Judged]:
-    alone = [one for one in log.told if not one.event.warning and one.event.role != "ending"]
-    broken: Told | None = None
+    """In order; what comes after the end of a process is another story."""
+    broken: Told | None = None  # the first fault of the device in this process
+    before: Told | None = None  # the first event that stands for itself
     for one in log.told:
         event = one.event
         follows = broken if event.role in ("report", "refusal") else None
-        if event.role == "ending" and alone:
-            follows = broken or alone[0]
+        if event.role == "ending":
+            follows = broken or before
         yield Judged(one, log.name, _severity(event, follows), follows)
-        if broken is None and not event.warning and event.role in ("fault", "report"):
-            broken = one
+        if event.role == "ending":
+            broken, before = (None, None) if event.kind in ENDS else (broken, before)
+        elif not event.warning:
+            before = before or one
+            broken = broken or (one if event.role in ("fault", "report") else None)
 
 
 def _severity(event: Event, follows: Told | None) -> Severity:

@@ -39,4 +39,6 @@ def read(near: Near) -> Iterator[Event]:
         )
     elif panic:
         where = source(f"{panic['file']}:{panic['line']}") or panic["file"][-80:]
-        yield Event("rust-panic", "ending", f"Rust panicked at {where}.", (("at", where),), next=_next.RECORD)
+        said = f"Rust panicked at {where}."
+        line = near.line + text.endswith(":")  # Rust 1.73 and newer say why on the next line
+        yield Event("rust-panic", "ending", said, (("at", where),), next=_next.RECORD, line=line)

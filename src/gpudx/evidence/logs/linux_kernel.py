@@ -31,4 +31,4 @@ def read(near: Near) -> Iterator[Event]:
     elif found := _KILLED.search(near.text):
         held = f", which held {int(found[3][:15]) / 1e6:.1f} GB" if found[3] else ""
         said = f"Linux killed {found[2]} (process {found[1]}){held} because host memory ran out."
-        yield Event("killed-for-memory", "fault", said, (("process", found[2]),), next=f"gpudx run -- {_next.APP}")
+        yield Event("killed-for-memory", "refusal", said, (("process", found[2]),), next=f"gpudx run -- {_next.APP}")
