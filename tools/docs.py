@@ -128,12 +128,21 @@ def experiments() -> str:
     return _page("Experiments", lead, list(every().items()))
 
 
+def formats() -> str:
+    """docs/formats.md, from the docstrings of the formats that `gpudx explain` reads."""
+    from gpudx.evidence.logs import every
+
+    lead = "What `gpudx explain` recognises in a pasted log. One file each in src/gpudx/evidence/logs/."
+    return _page("Formats of logs", lead, [(module.FORMAT, module) for module in every()])  # type: ignore[misc]
+
+
 PAGES = {
     "trace-format.md": trace_format,
     "detectors.md": detectors,
     "causes.md": causes,
     "contracts.md": contracts,
     "experiments.md": experiments,
+    "formats.md": formats,
 }
 
 

@@ -8,7 +8,8 @@ A format is a module here with
     read(path)        the file as frozen dataclasses; raises UserError and nothing else
     to_findings(...)  what it says, in the model that live runs use
 
-Adding a file adds a format. A tool that did not run is never a tool that found nothing: every reader tells these apart.
+Adding a file adds a format. Logs that people paste hold many formats at once: those are in `logs/`. A tool that did not run is
+never a tool that found nothing: every reader tells these apart.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from gpudx.evidence._head import Source, head_of
 
 def every() -> tuple[ModuleType, ...]:
     """All formats, by name."""
-    names = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+    names = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_") and not m.ispkg)
     return tuple(importlib.import_module(f"{__name__}.{name}") for name in names)
 
 

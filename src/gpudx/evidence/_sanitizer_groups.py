@@ -33,7 +33,7 @@ class Groups:
 
     def add(self, record: Record) -> None:
         self.records += 1
-        key = _key(record)
+        key = key_of(record)
         group = self._groups.get(key)
         if group is None:
             if len(self._groups) >= MOST_SITES:
@@ -62,7 +62,8 @@ class Groups:
         return tuple(group.fault() for group in self._groups.values())
 
 
-def _key(record: Record) -> Key:
+def key_of(record: Record) -> Key:
+    """What tells sites apart."""
     where = record.where
     site: object = where.source or where.pc
     if record.kind in HOST_KINDS:

@@ -49,6 +49,7 @@ __all__ = [
     "parse",
     "read",
     "records",
+    "report_of",
     "sniff",
     "to_findings",
 ]
@@ -94,6 +95,11 @@ def parse(source: Source) -> Report:
     reader = _reader(source)
     for record in reader.records(source):
         groups.add(record)
+    return report_of(reader, groups)
+
+
+def report_of(reader: Parser | XmlParser, groups: Groups) -> Report:
+    """What a reader and the groups of its records come to."""
     totals = reader.totals
     if groups.left_out:
         totals.problem(f"{plural(groups.left_out, 'record')} of further sites were left out")

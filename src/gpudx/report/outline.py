@@ -15,6 +15,7 @@ from gpudx.report.investigated import investigated
 from gpudx.report.safe import clean, full
 
 RECORDER = "recorder"
+LOG = "log "  # how the names of logs that were read begin
 MOST_PER_SEVERITY = 10
 MOST_FRAMES = 12
 MOST_FULL_DIAGNOSES = 3
@@ -60,6 +61,8 @@ def _verdict(case: Case) -> tuple[str, Tone, str]:
         more = f" {_capital(dead.name)} did not work." if dead else ""
         rate = f" {case.investigation.reason}" if case.investigation and best.status != "confirmed" else ""
         return f"{VERDICTS[best.status]} {best.cause}", tone, best.summary + more + rate
+    if _from_logs(case):
+        return _read(case)
     if case.investigation and case.investigation.stopped:
         return case.investigation.stopped.upper(), "unsure", case.investigation.reason
     if not _eventful(case):
@@ -71,6 +74,17 @@ def _verdict(case: Case) -> tuple[str, Tone, str]:
     if case.outcome.kind == "passed":
         return "PASSED", "unsure", f"The program passed; {_counted(case)} may deserve a look."
     return "NO CAUSE FOUND", "unsure", f"{case.outcome.summary} {_capital(_watched(case))}"
+
+
+def _from_logs(case: Case) -> bool:
+    """Was nothing run, and only read?"""
+    return bool(case.instruments) and all(one.name.startswith(LOG) for one in case.instruments)
+
+
+def _read(case: Case) -> tuple[str, Tone, str]:
+    """Logs without a diagnosis: what stands for itself, or that nothing is known."""
+    told = next((one for severity, _, _ in SEVERITIES for one in case.findings if one.severity == severity), None)
+    return ("EVENTS SEEN", "unsure", told.message) if told else ("NOTHING RECOGNISED", "unsure", case.outcome.summary)
 
 
 def _nothing(case: Case) -> tuple[str, Tone]:
@@ -230,7 +244,7 @@ def _rest(case: Case) -> Iterator[Section]:
     yield stated.section(case)
     yield from investigated(case)
     yield Section(f"Findings: {_counted(case)}", _findings(case) if case.findings else ())
-    yield Section("How the program ended", _ending(case))
+    yield Section("What was read" if _from_logs(case) else "How the program ended", _ending(case))
     if case.investigation is None:
         yield Section("Experiments", _bullets(_experiments(case)))
     yield Section("What was recorded", _processes(case))

@@ -1,0 +1,107 @@
+"""gpudx explain on logs of 100 MB: one in which nothing is wrong, and some in which every line tells of the same fault.
+
+Each log is read in a process of its own. Seconds are those of the processor, so that other work on the machine does not count;
+the reader has one thread, so that an idle processor takes as long.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from common import ROOT, Result, Row, arguments, finish
+
+MOST_SECONDS = 10.0  # for 100 MB
+MOST_MEGABYTES = 100.0
+MEGABYTES = 100
+
+CHILD = """
+import json, resource, sys, time
+from pathlib import Path
+from gpudx.diagnose.logs import explain
+from gpudx.evidence._lines import chunks
+from gpudx.evidence.logs._fold import read_log
+
+begin = time.process_time()
+told = explain([read_log("log", chunks(Path(sys.argv[1])))])
+seconds = time.process_time() - begin
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(json.dumps({"seconds": seconds, "megabytes": peak, "findings": len(told.findings)}))
+"""
+
+
+def quiet(i: int) -> str:
+    return f"2026-05-01T12:00:{i % 60:02d}.123Z INFO step {i} loss=0.{i * 7919 % 9973:04d} lr=0.0003 tokens/s=12034 memory 71.2 GiB\n"
+
+
+def xid(i: int) -> str:
+    return f"[{i}.5] NVRM: Xid (PCI:0000:01:00): 31, pid={i}, name=app, Ch 00000008. MMU Fault: faulted @ 0x7f2a_{i % 65536:04x}0000.\n"
+
+
+def reported(i: int) -> str:
+    return f"step {i}: CUDA error: an illegal memory access was encountered at /src/train{i % 50}.cu:{i % 300}\n"
+
+
+def sanitizer(i: int) -> str:
+    return (
+        "========= Invalid __global__ read of size 4 bytes\n=========     at fill(float *, int)+0x70 in a.cu:7\n"
+        f"=========     by thread ({i % 1024},0,0) in block ({i % 777},0,0)\n=========     Address 0x7f{i:010x} is out of bounds\n"
+        "=========     Saved host backtrace up to driver entry point at kernel launch time\n"
+        "=========         Host Frame: main [0x1234] in app\n=========\n"
+    )
+
+
+LOGS: dict[str, Callable[[int], str]] = {
+    "nothing wrong": quiet,
+    "every line an Xid": xid,
+    "every line a CUDA error": reported,
+    "nothing but sanitizer records": sanitizer,
+}
+
+
+def write(path: Path, line: Callable[[int], str], size: int) -> None:
+    with path.open("w") as file:
+        i = 0
+        while file.tell() < size:
+            file.write("".join(map(line, range(i, i + 5000))))
+            i += 5000
+
+
+def read(path: Path) -> dict[str, float]:
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, str(path)],
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return dict(json.loads(done.stdout))
+
+
+def main() -> int:
+    parser = arguments(__doc__)
+    parser.add_argument("--megabytes", type=int, default=MEGABYTES)
+    options = parser.parse_args()
+    result = Result("explain", f"Logs of {options.megabytes} MB, explained")
+    scale = options.megabytes / MEGABYTES
+    with tempfile.TemporaryDirectory() as folder:
+        for name, line in LOGS.items():
+            path = Path(folder) / "log"
+            write(path, line, options.megabytes * 1_000_000)
+            told = read(path)
+            note = f"{told['findings']} findings"
+            result.rows.append(Row(name, told["seconds"], "s", MOST_SECONDS * scale, note))
+            result.rows.append(Row(f"{name}: memory", told["megabytes"], "MB", MOST_MEGABYTES))
+    result.remarks.append(
+        "Of one format the first 20,000 lines are read (250,000 of sanitizer reports), the rest is counted."
+    )
+    return finish(result, options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

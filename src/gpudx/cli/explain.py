@@ -1,0 +1,97 @@
+"""gpudx explain: say what a pasted log means."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpudx import __version__
+from gpudx.errors import UserError
+
+if TYPE_CHECKING:
+    from gpudx.evidence.logs._fold import Log
+    from gpudx.model import Case
+
+STDIN = "-"
+UNKNOWN = 1
+CHUNK = 1 << 20
+
+
+def command(
+    logs: Annotated[list[str], typer.Argument(metavar="FILE...", help='Logs of any kind; "-" is standard input.')],
+    case: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a case there, for gpudx report.")] = None,
+    format: Annotated[str, typer.Option("--format", "-f", help="terminal, markdown or json.")] = "terminal",
+) -> None:
+    """Say what a log means: what came first, what only follows, what it does not prove, and the next command.
+
+    \b
+        gpudx explain crash.log
+        dmesg | gpudx explain -
+        ./app 2>&1 | gpudx explain -
+        gpudx explain ci.log dmesg.txt --case explained && gpudx report explained -f markdown
+
+    Known formats: docs/formats.md. An asynchronous error is never blamed on the line that printed it.
+
+    Exit status: 0 if something was recognised, 1 if nothing was.
+    """
+    from gpudx.cli.cases import new_case
+    from gpudx.cli.running import page_of
+    from gpudx.report import Page, render
+
+    made = _case([_read(name) for name in logs], logs)
+    page = page_of(sys.stdout.fileno()) if sys.stdout.isatty() else Page()
+    if case is not None:
+        with new_case(case, "explain") as folder:
+            made = _written(made, folder)
+    sys.stdout.write(render(made, format, page))
+    if not made.findings:
+        raise typer.Exit(UNKNOWN)
+
+
+def _read(name: str) -> Log:
+    from gpudx.evidence._lines import chunks
+    from gpudx.evidence.logs._fold import read_log
+
+    if name == STDIN:
+        return read_log("standard input", _stdin())
+    if Path(name).is_dir():
+        raise UserError(f"{name} is a directory: give log files, or show a case with `gpudx report {name}`.")
+    return read_log(Path(name).name, chunks(Path(name)))
+
+
+def _stdin() -> Iterator[bytes]:
+    while chunk := sys.stdin.buffer.read(CHUNK):
+        yield chunk
+
+
+def _case(logs: list[Log], names: list[str]) -> Case:
+    from gpudx.diagnose.logs import explain
+    from gpudx.model import Case
+
+    told = explain(logs)
+    return Case(
+        command=("gpudx", "explain", *names),
+        directory="",
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        version=__version__,
+        outcome=told.outcome,
+        instruments=told.instruments,
+        findings=told.findings,
+        diagnosis=told.diagnosis,
+        not_checked=told.not_checked,
+    )
+
+
+def _written(made: Case, folder: Path) -> Case:
+    from dataclasses import replace
+
+    from gpudx import casefile
+
+    placed = replace(made, directory=str(folder))
+    casefile.write(placed, folder)
+    return placed

@@ -1,0 +1,219 @@
+"""What pasted logs say: which event is the first, which only follow it, and what they do not prove.
+
+    first       the first event that is no consequence; a record of the device itself counts more than a report of it
+    followers   after a fault of the device every later call fails: reports and refusals behind it, and endings, are
+                folded; not beyond the end of a process
+    severity    error for what stands for itself, info for followers
+
+An asynchronous error is an interval, not a line: reports are "inconclusive" here, whatever call or line printed them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from gpudx.causes import every as every_cause
+from gpudx.evidence.logs import every as every_format
+from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._fold import Log, Told
+from gpudx.model import Diagnosis, Evidence, Finding, Instrument, Outcome, Severity, Victim
+from gpudx.words import plural
+
+LOG = "log"  # the instrument's name
+SELDOM_WHY = ("test-failed", "test-flaky", "host-abort", "gpu-reset")  # endings that say nothing of a cause
+ENDS = ("host-abort", "host-crash", "test-process-died")  # endings of whole processes
+TRACEBACK = "python-exception"
+ONLY_A_LOG = "A log holds what was printed: calls that printed nothing, and faults that nobody noticed, are not in it."
+
+
+@dataclass(frozen=True)
+class Judged:
+    """An entry with its place in the story: `follows` is the entry that it is a consequence of."""
+
+    told: Told
+    log: str
+    severity: Severity
+    follows: Told | None = None
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What a case is made of."""
+
+    findings: tuple[Finding, ...]
+    diagnosis: tuple[Diagnosis, ...]
+    instruments: tuple[Instrument, ...]
+    outcome: Outcome
+    not_checked: tuple[str, ...]
+
+
+def explain(logs: Sequence[Log]) -> Explained:
+    """The whole of it, for one or several logs; each is judged by itself."""
+    judged = [tuple(_judge(log)) for log in logs]
+    entries = [entry for one in judged for entry in _diagnosis(one)]
+    return Explained(
+        findings=tuple(_finding(one) for log in judged for one in log),
+        diagnosis=tuple(sorted(entries, key=lambda entry: entry.status == "inconclusive")),
+        instruments=tuple(_instrument(log) for log in logs),
+        outcome=Outcome("not started", _summary(logs, judged)),
+        not_checked=tuple(_not_checked(logs)),
+    )
+
+
+def _not_checked(logs: Sequence[Log]) -> Iterator[str]:
+    if any(log.told for log in logs):
+        yield ONLY_A_LOG
+    for log in logs:
+        for name, lines in log.unread:
+            yield f"{log.name}: there is so much of {name} that some {plural(lines, 'line')} behind the first were counted, not read."
+
+
+# ---- first and followers ----
+
+
+def _judge(log: Log) -> Iterator[Judged]:
+    """In order; what comes after the end of a process is another story."""
+    broken: Told | None = None  # the first fault of the device in this process
+    before: Told | None = None  # the first event that stands for itself
+    for one in log.told:
+        event = one.event
+        follows = broken if event.role in ("report", "refusal") else None
+        if event.role == "ending":
+            follows = broken or before
+        yield Judged(one, log.name, _severity(event, follows), follows)
+        if event.role == "ending":
+            broken, before = (None, None) if event.kind in ENDS else (broken, before)
+        elif not event.warning:
+            before = before or one
+            broken = broken or (one if event.role in ("fault", "report") else None)
+
+
+def _severity(event: Event, follows: Told | None) -> Severity:
+    if follows is not None:
+        return "info"
+    if event.finding is not None:
+        return event.finding.severity
+    return "warning" if event.warning or event.kind in SELDOM_WHY else "error"
+
+
+def first_of(judged: Iterable[Judged]) -> Judged | None:
+    """The event that the others are held against; None where nothing stands for itself."""
+    standing = [one for one in judged if one.follows is None]
+    errors = [one for one in standing if one.severity == "error"]
+    if errors and errors[0].told.event.role == "report":
+        faults = [one for one in errors if one.told.event.role == "fault"]
+        return (faults or errors)[0]
+    warned = [one for one in standing if one.severity == "warning" and one.told.event.causes]
+    return next(iter(errors or warned), None)
+
+
+# ---- findings ----
+
+
+def _finding(one: Judged) -> Finding:
+    event = one.told.event
+    made = event.finding
+    return Finding(
+        id=made.id if made else f"log-{event.kind}",
+        severity=one.severity,
+        message=_message(one),
+        evidence=(Evidence(_quoted(one)), *(Evidence(note) for note in event.notes), *(made.evidence if made else ())),
+        causes=event.causes,
+        facts=made.facts if made else event.facts,
+        details={**(made.details if made else {}), **_details(one)},
+        count=made.count if made else one.told.count,
+    )
+
+
+def _details(one: Judged) -> dict[str, str | int | float | bool | None]:
+    event = one.told.event
+    return {
+        "format": event.format,
+        "log": one.log,
+        "line": event.line,
+        "last_line": one.told.last,
+        "role": event.role,
+        "asynchronous": event.role == "report",
+        "follows_line": one.follows.event.line if one.follows else None,
+        "next": event.next or None,
+    }
+
+
+def _message(one: Judged) -> str:
+    event, follows = one.told.event, one.follows
+    if follows is None:
+        return event.message
+    text = event.message.partition("; ")[0].rstrip(".")
+    if event.kind == TRACEBACK and follows.event.role == "report":
+        return f"{text}: there the fault of line {follows.event.line:,} was noticed, not made."
+    return f"{text}; this follows line {follows.event.line:,}."
+
+
+def _quoted(one: Judged) -> str:
+    event = one.told.event
+    more = f" (and {one.told.count - 1:,} more, up to line {one.told.last:,})" if one.told.count > 1 else ""
+    return f"line {event.line:,} of {one.log}: {event.quote}{more}"
+
+
+# ---- the diagnosis ----
+
+
+def _diagnosis(judged: tuple[Judged, ...]) -> Iterator[Diagnosis]:
+    first = first_of(judged)
+    if first is None or not first.told.event.causes:
+        return
+    event, finding = first.told.event, _finding(first)
+    cause = every_cause()[event.causes[0]]
+    sure = event.sure and event.role in ("fault", "refusal") and first.severity == "error"
+    followers = [Evidence(f"{_message(one)} ({_quoted(one)})") for one in judged if one.follows is first.told]
+    yield Diagnosis(
+        cause=cause.id,
+        status="likely" if sure else "inconclusive",
+        summary=finding.message,
+        guilty=None,
+        victim=Victim(f"It was noticed in {event.noticed}; that call or line is not blamed.")
+        if event.noticed
+        else None,
+        evidence=finding.evidence,
+        refutes_if=cause.refutes_if,
+        fix=_steps(event, cause.fix if sure else ()),
+        reason=_reason(event),
+        findings=(finding.fingerprint,),
+        not_counted=tuple(followers),
+    )
+
+
+def _steps(event: Event, fix: tuple[str, ...]) -> tuple[str, ...]:
+    return (*((f"This would settle it: {event.next}",) if event.next else ()), *fix)
+
+
+def _reason(event: Event) -> str:
+    if event.role == "report":
+        return "A log alone does not show which launch did it: all since the last successful wait come into question."
+    if event.role == "ending":
+        return "How it ended is told, and why is not."
+    return ""
+
+
+# ---- what was read ----
+
+
+def _instrument(log: Log) -> Instrument:
+    counts: dict[str, int] = {}
+    for one in log.told:
+        counts[one.event.format] = counts.get(one.event.format, 0) + one.count
+    known = ", ".join(f"{name} ({count:,})" for name, count in counts.items()) or "nothing"
+    more = f"; {plural(log.left_out, 'event')} of further sites were left out" if log.left_out else ""
+    return Instrument(f"{LOG} {log.name}", "live", f"{plural(log.lines, 'line')}; recognised: {known}{more}.")
+
+
+def _summary(logs: Sequence[Log], judged: Sequence[tuple[Judged, ...]]) -> str:
+    lines = sum(log.lines for log in logs)
+    if not any(judged):
+        names = ", ".join(module.FORMAT for module in every_format())
+        return f"Nothing here was recognised ({plural(lines, 'line')}); what is known to gpudx: {names}."
+    standing = sum(one.follows is None for log in judged for one in log)
+    followers = sum(map(len, judged)) - standing
+    tail = f" and {plural(followers, 'follower')}" if followers else ""
+    return f"No program was run: {plural(lines, 'line')} of logs were read, with {plural(standing, 'event')}{tail}."

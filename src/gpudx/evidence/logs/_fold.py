@@ -1,0 +1,53 @@
+"""Thousands of lines become one entry per site: the first of its kind, with a count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._scan import Scan
+
+MOST_SITES = 2000
+ROLES = ("fault", "refusal", "report", "ending")  # on one line, what says most comes first
+
+
+@dataclass
+class Told:
+    """What a log tells of at one site."""
+
+    event: Event
+    count: int = 1
+    last: int = 0  # line
+
+
+@dataclass(frozen=True)
+class Log:
+    """What was read of one log."""
+
+    name: str
+    lines: int
+    size: int
+    told: tuple[Told, ...]  # by line
+    left_out: int = 0  # events of further sites
+    unread: tuple[tuple[str, int], ...] = ()  # formats of which there was too much, and the lines that were not read
+
+
+def read_log(name: str, chunks: Iterable[bytes]) -> Log:
+    """The events of a log, one entry per site, in order of their first lines."""
+    scan, sites, left_out = Scan(), dict[tuple[object, ...], Told](), 0
+    for event in scan.events(chunks):
+        known = sites.get(_site(event))
+        if known is not None:
+            known.count, known.last = known.count + 1, event.line
+        elif len(sites) < MOST_SITES:
+            sites[_site(event)] = Told(event, last=event.line)
+        else:
+            left_out += 1
+    told = sorted(sites.values(), key=lambda one: (one.event.line, ROLES.index(one.event.role)))
+    return Log(name, scan.lines, scan.size, tuple(told), left_out, tuple(sorted(scan.unread.items())))
+
+
+def _site(event: Event) -> tuple[object, ...]:
+    own = event.finding.fingerprint if event.finding else ""
+    return (event.format, event.kind, event.facts, own)

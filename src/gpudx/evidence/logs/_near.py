@@ -1,0 +1,40 @@
+"""A line of a log, and its neighbours when a format asks for them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from gpudx.evidence.logs._clean import clean_line
+
+FARTHEST = 1 << 15  # bytes to either side in which neighbours are looked for
+MOST_LINES = 64
+
+
+class Near:
+    """`line` counts from 1; a progress line with carriage returns is the part in which the mark stands."""
+
+    def __init__(self, data: bytes, start: int, line: int) -> None:
+        self._data, self._start, self.line = data, start, line
+
+    @cached_property
+    def _end(self) -> int:
+        stop = self._data.find(b"\n", self._start, self._start + FARTHEST)
+        stop = stop if stop >= 0 else min(len(self._data), self._start + FARTHEST)
+        back = self._data.find(b"\r", self._start, stop)
+        return back if back >= 0 else stop
+
+    @cached_property
+    def text(self) -> str:
+        """The line, clean."""
+        return clean_line(self._data[self._start : self._end])
+
+    def after(self, most: int = MOST_LINES) -> list[str]:
+        """The lines that follow, the nearest first, without fences of Markdown."""
+        rest = self._data[self._end : self._end + FARTHEST].split(b"\n", most + 1)[1 : most + 1]
+        return [clean_line(line) for line in rest if not line.startswith(b"```")]
+
+    def before(self, most: int = MOST_LINES) -> list[str]:
+        """The lines that precede, the nearest first."""
+        head = self._data[max(0, self._start - FARTHEST) : max(0, self._start - 1)]
+        lines = head.rsplit(b"\n", most)[-most:] if head else []
+        return [clean_line(line) for line in reversed(lines)]

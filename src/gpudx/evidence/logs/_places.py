@@ -1,0 +1,39 @@
+"""Where a line says that something was noticed: the call, and the place in a source file."""
+
+from __future__ import annotations
+
+import re
+
+_FILE = re.compile(
+    r"((?:[A-Za-z]:)?[\w./\\~+-]{0,200}\.(?:cuh?|cc|cpp|cxx|hpp|h|hip|c|py|rs|jl|cl|metal))[:(\", ]+(?:line )?(\d+)"
+)
+_CALL = re.compile(r"\b((?:cu[A-Z]|cuda[A-Z]|hip[A-Z]|cl[A-Z])\w+) ?\(")
+_BARE = re.compile(
+    r"\b((?:cuda|hip)[A-Z]\w+|cu(?:Mem|Ctx|Stream|Event|Launch|Module|Graph|Func|Init)\w*|cl[A-Z][a-z]+\w+)\b"
+)
+_NO_CALL = re.compile(r"(?:cuda|hip)(?:Error|Success)")
+LAST_PARTS = 2  # of a path: the rest is the machine's, not the fault's
+
+
+def place(*lines: str) -> str:
+    """ "cudaMemcpy, src/a.cu:7"; what is not there is left out. The first line counts most; a call may stand in the next."""
+    call = next((found for found in map(_call, lines) if found), "")
+    file = next((found for found in map(source, lines[:1]) if found), "")
+    return ", ".join(filter(None, (call, file)))
+
+
+def source(text: str) -> str:
+    """ "src/a.cu:7" from any way of writing it; the folders above are left out."""
+    found = _FILE.search(text)
+    if found is None:
+        return ""
+    parts = found[1].replace("\\", "/").split("/")
+    return f"{'/'.join(parts[-LAST_PARTS:])}:{found[2]}"
+
+
+def _call(text: str) -> str:
+    for pattern in (_CALL, _BARE):
+        for found in pattern.finditer(text):
+            if not _NO_CALL.match(found[1]):
+                return found[1]
+    return ""

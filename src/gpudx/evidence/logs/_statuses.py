@@ -1,0 +1,192 @@
+"""Statuses of the CUDA and HIP runtimes as programs print them: by name, by text, by number.
+
+Numbers, names and texts: CUDA runtime API reference (cudaError_t), CUDA driver API reference (CUresult), HIP runtime API
+reference (hipError_t); the three share their numbers. The meanings are ours.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from gpudx.evidence.logs import _next
+from gpudx.evidence.logs._event import Event
+
+Class = Literal["device", "refused", "memory", "image", "setup", "capture", "follower"]
+
+
+@dataclass(frozen=True)
+class Status:
+    """`distinct` texts mean this wherever they stand; others only behind the name of the API."""
+
+    code: int
+    names: tuple[str, ...]
+    texts: tuple[str, ...]
+    group: Class
+    meaning: str
+    cause: str = ""
+    distinct: bool = True
+
+    @property
+    def kind(self) -> str:
+        """ "illegal-address" from cudaErrorIllegalAddress."""
+        stem = self.names[0].removeprefix("cudaError")
+        return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", stem).lower()
+
+
+def _s(code: int, names: str, texts: str, group: Class, meaning: str, cause: str = "", distinct: bool = True) -> Status:
+    return Status(code, tuple(names.split()), tuple(texts.split("|")), group, meaning, cause, distinct)
+
+
+STATUSES = (
+    _s(700, "cudaErrorIllegalAddress CUDA_ERROR_ILLEGAL_ADDRESS hipErrorIllegalAddress",
+       "an illegal memory access was encountered|illegal memory access|Illegal address", "device",
+       "a kernel accessed memory that it may not access", "out-of-bounds-access"),
+    _s(716, "cudaErrorMisalignedAddress CUDA_ERROR_MISALIGNED_ADDRESS hipErrorMisalignedAddress", "misaligned address",
+       "device", "a kernel accessed memory at an address that is not a multiple of the access size", "misaligned-access"),
+    _s(719, "cudaErrorLaunchFailure CUDA_ERROR_LAUNCH_FAILED hipErrorLaunchFailure", "unspecified launch failure", "device",
+       "a kernel failed on the device, and the driver does not say how", "device-exception"),
+    _s(710, "cudaErrorAssert CUDA_ERROR_ASSERT hipErrorAssert", "device-side assert triggered", "device",
+       "an assert in a kernel failed", "device-assertion"),
+    _s(702, "cudaErrorLaunchTimeout CUDA_ERROR_LAUNCH_TIMEOUT hipErrorLaunchTimeOut",
+       "the launch timed out and was terminated", "device", "a kernel ran longer than the system allows", "hang"),
+    _s(715, "cudaErrorIllegalInstruction CUDA_ERROR_ILLEGAL_INSTRUCTION", "an illegal instruction was encountered",
+       "device", "a kernel met an instruction that the device does not know, or a trap", "device-trap"),
+    _s(717, "cudaErrorInvalidAddressSpace CUDA_ERROR_INVALID_ADDRESS_SPACE",
+       "operation not supported on global/shared address space", "device",
+       "a kernel used an address of the wrong memory space", "device-exception"),
+    _s(718, "cudaErrorInvalidPc CUDA_ERROR_INVALID_PC", "invalid program counter", "device",
+       "a kernel jumped to an address that is not code", "device-exception"),
+    _s(714, "cudaErrorHardwareStackError CUDA_ERROR_HARDWARE_STACK_ERROR", "hardware stack error", "device",
+       "a kernel overflowed its stack or damaged it", "device-exception"),
+    _s(214, "cudaErrorECCUncorrectable CUDA_ERROR_ECC_UNCORRECTABLE hipErrorECCNotCorrectable",
+       "uncorrectable ECC error encountered", "device", "device memory has an error that could not be corrected"),
+    _s(999, "cudaErrorUnknown CUDA_ERROR_UNKNOWN hipErrorUnknown", "unknown error", "device",
+       "the driver failed and does not say how", "device-exception", False),
+    _s(2, "cudaErrorMemoryAllocation CUDA_ERROR_OUT_OF_MEMORY hipErrorOutOfMemory hipErrorMemoryAllocation",
+       "out of memory", "memory", "an allocation did not fit into device memory", "failed-call", False),
+    _s(1, "cudaErrorInvalidValue CUDA_ERROR_INVALID_VALUE hipErrorInvalidValue", "invalid argument|invalid value",
+       "refused", "a call was given a value that it does not take", "failed-call", False),
+    _s(9, "cudaErrorInvalidConfiguration hipErrorInvalidConfiguration", "invalid configuration argument", "refused",
+       "a launch has a grid, block or shared memory size that the device does not take", "launch-refused"),
+    _s(701, "cudaErrorLaunchOutOfResources CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES hipErrorLaunchOutOfResources",
+       "too many resources requested for launch", "refused",
+       "a launch needs more registers or shared memory than a block can have", "launch-refused"),
+    _s(400, "cudaErrorInvalidResourceHandle CUDA_ERROR_INVALID_HANDLE hipErrorInvalidHandle hipErrorInvalidResourceHandle",
+       "invalid resource handle", "refused", "a stream, event or function that is dead or of another device was used",
+       "use-of-released-object"),
+    _s(201, "cudaErrorDeviceUninitialized CUDA_ERROR_INVALID_CONTEXT hipErrorInvalidContext", "invalid device context",
+       "refused", "a call was made without a current context, or with a dead one", "failed-call"),
+    _s(98, "cudaErrorInvalidDeviceFunction hipErrorInvalidDeviceFunction", "invalid device function", "image",
+       "the program has no code of this kernel for this device", "wrong-architecture"),
+    _s(209, "cudaErrorNoKernelImageForDevice CUDA_ERROR_NO_BINARY_FOR_GPU hipErrorNoBinaryForGpu",
+       "no kernel image is available for execution on the device|no binary for gpu", "image",
+       "the program has no device code for this device", "wrong-architecture"),
+    _s(222, "cudaErrorUnsupportedPtxVersion CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+       "the provided PTX was compiled with an unsupported toolchain", "image",
+       "the driver is older than the compiler that made the device code", "device-code-too-new"),
+    _s(218, "cudaErrorInvalidPtx CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed", "image",
+       "the driver could not compile the device code", "not-device-code"),
+    _s(200, "cudaErrorInvalidKernelImage CUDA_ERROR_INVALID_IMAGE hipErrorInvalidImage", "device kernel image is invalid",
+       "image", "what was loaded as device code is none", "not-device-code"),
+    _s(500, "cudaErrorSymbolNotFound CUDA_ERROR_NOT_FOUND hipErrorNotFound", "named symbol not found", "image",
+       "a kernel or variable was not found in the loaded device code", "failed-call"),
+    _s(100, "cudaErrorNoDevice CUDA_ERROR_NO_DEVICE hipErrorNoDevice",
+       "no CUDA-capable device is detected|no ROCm-capable device is detected", "setup", "no device was found"),
+    _s(101, "cudaErrorInvalidDevice CUDA_ERROR_INVALID_DEVICE hipErrorInvalidDevice", "invalid device ordinal", "setup",
+       "a device was asked for that is not there"),
+    _s(35, "cudaErrorInsufficientDriver hipErrorInsufficientDriver",
+       "CUDA driver version is insufficient for CUDA runtime version", "setup", "the driver is older than the runtime"),
+    _s(46, "cudaErrorDevicesUnavailable CUDA_ERROR_DEVICE_UNAVAILABLE",
+       "all CUDA-capable devices are busy or unavailable", "setup", "the device is taken by another process"),
+    _s(803, "cudaErrorSystemDriverMismatch CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+       "system has unsupported display driver / cuda driver combination", "setup",
+       "the driver's library and its kernel module are of different versions"),
+    _s(3, "cudaErrorInitializationError CUDA_ERROR_NOT_INITIALIZED hipErrorNotInitialized", "initialization error",
+       "setup", "the driver was not initialised, often in a forked child", "failed-call", False),
+    _s(901, "cudaErrorStreamCaptureInvalidated CUDA_ERROR_STREAM_CAPTURE_INVALIDATED hipErrorStreamCaptureInvalidated",
+       "operation failed due to a previous error during capture", "capture", "a capture was broken by an earlier call",
+       "capture-broken"),
+    _s(900, "cudaErrorStreamCaptureUnsupported CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED hipErrorStreamCaptureUnsupported",
+       "operation not permitted when stream is capturing", "capture",
+       "a call was made that cannot be made while work is captured", "capture-broken"),
+    _s(4, "cudaErrorCudartUnloading CUDA_ERROR_DEINITIALIZED hipErrorDeinitialized", "driver shutting down", "follower",
+       "a call was made while the process ended"),
+)  # fmt: skip
+SEVERAL = (98, 400)  # statuses that more than one cause is known for
+
+
+_NAME = re.compile(r"\b(?:cudaError|CUDA_ERROR_|hipError)[A-Za-z_]+")
+BY_NAME = {name.lower(): one for one in STATUSES for name in one.names}
+BY_TEXT = sorted(((text.lower(), one) for one in STATUSES for text in one.texts), key=lambda pair: -len(pair[0]))
+BY_CODE = {one.code: one for one in STATUSES}
+
+
+def named(text: str) -> Status | None:
+    """The status whose name stands in a text."""
+    return next((BY_NAME[name.lower()] for name in _NAME.findall(text) if name.lower() in BY_NAME), None)
+
+
+def told(text: str, distinct: bool = False) -> Status | None:
+    """The status whose name or text stands in a line; with `distinct`, only texts that cannot mean anything else."""
+    if status := named(text):
+        return status
+    low = text.lower()
+    return next((one for words, one in BY_TEXT if words in low and (one.distinct or not distinct)), None)
+
+
+def numbered(code: int) -> Status | None:
+    return BY_CODE.get(code)
+
+
+def event(status: Status, api: str, noticed: str = "", covers: int = 0, notes: tuple[str, ...] = ()) -> Event:
+    """What a printed status means. Errors of the device are reports: no call or line that prints one is blamed."""
+    what = f"{status.meaning[:1].upper()}{status.meaning[1:]} ({_name(status, api)})"
+    if status.group == "device":
+        message = f"{what}; the log shows where this was noticed, not which launch did it."
+    else:
+        message = f"{what}{f', in {noticed}' if noticed else ''}."
+    return Event(
+        kind=status.kind,
+        role="report" if status.group == "device" else "ending" if status.group == "follower" else "refusal",
+        message=message,
+        facts=(("api", api), ("status", str(status.code)), *((("at", noticed),) if noticed else ())),
+        notes=(*_unproved(status), *notes),
+        causes=("device-error-reported", status.cause)
+        if status.group == "device" and status.cause
+        else _causes(status),
+        next=_command(status, api),
+        noticed=noticed,
+        sure=status.code not in SEVERAL,
+        covers=covers,
+    )
+
+
+def _causes(status: Status) -> tuple[str, ...]:
+    return (status.cause,) if status.cause else ()
+
+
+def _name(status: Status, api: str) -> str:
+    """As the API spells it; where it is not known which API it is, the number that they share."""
+    if not api:
+        return f"error {status.code} of CUDA and HIP"
+    return f"{next((name for name in status.names if name.startswith(api)), status.names[0])}, {status.code}"
+
+
+def _unproved(status: Status) -> tuple[str, ...]:
+    if status.group == "device":
+        return ("not proved: which launch it was; any since the last successful wait may have done it",)
+    if status.group == "memory":
+        return ("not proved: that memory was full; a size that was computed wrongly is refused in the same way",)
+    return ()
+
+
+def _command(status: Status, api: str) -> str:
+    if status.group in ("image", "setup"):
+        return _next.DOCTOR
+    if api == "hip":
+        return _next.HIP_SERIALISE
+    if status.cause == "hang":
+        return _next.HANG
+    return _next.SERIALISE if status.group == "device" else _next.RECORD

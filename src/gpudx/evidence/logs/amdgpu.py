@@ -1,0 +1,66 @@
+"""AMD's kernel driver in dmesg: "[gfxhub] page fault", protection fault status with the client that faulted, ring timeouts.
+
+The client says who made the access: TCP, TCI, SQC and the like are the caches of shaders, so that a kernel left its memory; CPF,
+CPC and CPG are the command processor, so that queue, packet or firmware come into question before any kernel.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpudx.evidence.logs import _next
+from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._numbers import address, page
+
+FORMAT = "amdgpu"
+MARKS = ("page fault (src_id", "amdgpu_job_timedout", "*ERROR* ring ", "amdgpu: GPU reset begin")
+_PROCESS = re.compile(r"[Pp]rocess (\S+) pid (\d+)")
+_PAGE = re.compile(r"address (0x[0-9a-fA-F]+)")
+_CLIENT = re.compile(r"client ID: (\w+)")
+_WRITE = re.compile(r"\bRW: 0x(\d)")
+_RING = re.compile(r"ring (\S+) timeout")
+COMMAND = ("CPF", "CPC", "CPG")
+MOST_LINES = 12
+
+
+def read(near: Near) -> Iterator[Event]:
+    if "page fault" in near.text:
+        yield _fault(near.after(MOST_LINES))
+    elif ring := _RING.search(near.text):
+        text = f"The device did not finish the work of its ring {ring[1]} in time."
+        yield Event("ring-timeout", "fault", text, (("ring", ring[1]),), causes=("hang",), next=_next.HIP_SERIALISE)
+    elif "reset begin" in near.text:
+        yield Event("gpu-reset", "ending", "The driver resets the device; all work on it is lost.")
+
+
+def _fault(below: list[str]) -> Event:
+    who, where, client, write = (
+        next(filter(None, map(p.search, below)), None) for p in (_PROCESS, _PAGE, _CLIENT, _WRITE)
+    )
+    value = int(where[1], 16) if where else None
+    name = client[1] if client else ""
+    by = "the command processor" if name in COMMAND else "a kernel" if name else "the device"
+    does = "wrote" if write and write[1] == "1" else "read" if write else "accessed"
+    doubt = (
+        "queues, packets or firmware come into question before any kernel"
+        if name in COMMAND
+        else "not proved: which kernel it was"
+    )
+    return Event(
+        kind="amdgpu-page-fault",
+        role="fault",
+        message=f"{by[:1].upper()}{by[1:]} {does} memory that is not mapped"
+        f"{f' (client {name})' if name else ''}{f', in process {who[2]} ({who[1]})' if who else ''}.",
+        facts=(("client", name), ("does", does)),
+        notes=tuple(
+            filter(
+                None,
+                (f"the page is {value:#x}" if value else "", address(value) if value else "", page(value or 0), doubt),
+            )
+        ),
+        causes=("device-exception",) if name in COMMAND else ("out-of-bounds-access",),
+        sure=False,
+        next=_next.HIP_SERIALISE,
+    )

@@ -1,0 +1,55 @@
+"""AddressSanitizer, on the host and on AMD devices: "ERROR: AddressSanitizer: KIND ..." with frame and memory under it.
+
+This is the fault itself: kind, access size, source line, and the distance from the memory it missed. On AMD devices the frame
+is the kernel's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpudx.evidence.logs import _next
+from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._numbers import address
+from gpudx.evidence.logs._places import source
+
+FORMAT = "asan"
+MARKS = ("ERROR: AddressSanitizer",)
+_HEAD = re.compile(
+    r"ERROR: AddressSanitizer:? (?P<kind>[\w-]+)(?P<device> on amdgpu device)?.*?(?:address (?P<address>0x[0-9a-fA-F]+))?"
+)
+_ADDRESS = re.compile(r"address (0x[0-9a-fA-F]+)")
+_ACCESS = re.compile(r"^(READ|WRITE) of size (\d+)")
+_FRAME = re.compile(r"#0 0x[0-9a-f]+ in (.+)")
+_REGION = re.compile(r"located (\d+) bytes (before|after|inside of|to the left of|to the right of) (\d+)-byte region")
+SIDES = {"to the left of": "before", "to the right of": "behind", "after": "behind", "inside of": "inside"}
+
+
+def read(near: Near) -> Iterator[Event]:
+    head = _HEAD.search(near.text)
+    if head is None:
+        return
+    below = near.after(40)
+    access, frame, region = (next(filter(None, map(p.search, below)), None) for p in (_ACCESS, _FRAME, _REGION))
+    where = source(frame[1]) if frame else ""
+    function = frame[1].split("(")[0].split(" at ")[0].split(" /")[0] if frame else "The program"
+    size = f" of {access[2]} bytes" if access else ""
+    away = (
+        f", {int(region[1]):,} bytes {SIDES.get(region[2], region[2])} memory of {int(region[3]):,} bytes"
+        if region
+        else ""
+    )
+    found = _ADDRESS.search(near.text)
+    yield Event(
+        kind=f"asan-{head['kind']}"[:60],
+        role="fault",
+        message=f"{function} made a bad {access[1].lower() if access else 'access'}{size}{f' at {where}' if where else ''}"
+        f"{away} ({head['kind']}, AddressSanitizer{' on the device' if head['device'] else ''}).",
+        facts=(("kind", head["kind"]), ("at", where or function)),
+        notes=tuple(filter(None, (address(int(found[1], 16)) if found else "",))),
+        causes=("out-of-bounds-access",) if head["device"] else ("crash-outside-calls",),
+        next=_next.HIP_SERIALISE if head["device"] else _next.RECORD,
+        covers=3,
+    )

@@ -1,0 +1,102 @@
+"""compute-sanitizer and cuda-memcheck in a log: records behind nine "=", among any other text.
+
+Read by the parser of the tool's reports (`gpudx.evidence.compute_sanitizer`): thousands of records become one finding for each
+site, known false alarms say so, and a report without a summary is never clean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudx.evidence._sanitizer_groups import Groups, key_of
+from gpudx.evidence._sanitizer_records import Record
+from gpudx.evidence._sanitizer_text import MARK, Parser
+from gpudx.evidence.compute_sanitizer import report_of, to_findings
+from gpudx.evidence.logs import _next
+from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._near import Near
+from gpudx.model import Finding
+
+FORMAT = "compute-sanitizer"
+MARKS = (MARK.decode(), "Invalid __", "Uninitialized __")
+DETAILS = ("at ", "by thread ", "Address ", "Access ", "and is ", "Device Frame", "Host Frame", "Saved host")
+MOST_DETAILS = 12
+MOST_READ = 250_000  # its lines are quick to read, and their sites many
+CAUSES = {
+    "invalid-read": "out-of-bounds-access", "invalid-write": "out-of-bounds-access", "invalid-atomic": "out-of-bounds-access",
+    "invalid-access": "out-of-bounds-access", "misaligned-access": "misaligned-access", "race": "race-in-kernel",
+    "cluster-race": "race-in-kernel", "uninitialised-read": "read-before-write", "uninitialised-copy": "read-before-write",
+    "barrier": "barrier-misuse", "hardware-exception": "device-exception", "trap": "device-trap", "api-error": "failed-call",
+}  # fmt: skip
+HOST = ("api-error", "leak", "unused-memory")
+
+
+def reader() -> InLog:
+    return InLog()
+
+
+class InLog:
+    """Feeds the tool's lines to its parser, and remembers where each site was first told."""
+
+    def __init__(self) -> None:
+        self._parser, self._groups = Parser(), Groups()
+        self._began, self._first = 0, 0
+        self._lines: dict[tuple[object, ...], int] = {}
+
+    def read(self, near: Near) -> Iterator[Event]:
+        self._first = self._first or near.line
+        _, marked, text = near.text.partition(MARK.decode())
+        if marked:
+            self._line(text, near.line)
+        elif near.text.lstrip().startswith(MARKS[1:]):
+            self._unmarked(near)
+        yield from ()
+
+    def _line(self, text: str, line: int) -> None:
+        draft = self._parser.draft
+        for record in self._parser.line(text):
+            self._add(record)
+        if self._parser.draft is not draft:
+            self._began = line
+
+    def _unmarked(self, near: Near) -> None:
+        """A record whose marks were lost when it was pasted: its lines are known by how they begin."""
+        self._line("", near.line)
+        self._line(near.text.strip(), near.line)
+        for text in near.after(MOST_DETAILS):
+            if not text.strip().startswith(DETAILS):
+                break
+            self._line(f"    {text.strip()}", near.line)
+        self._line("", near.line)
+
+    def _add(self, record: Record) -> None:
+        self._groups.add(record)
+        self._lines.setdefault(key_of(record), self._began)
+
+    def finish(self) -> Iterator[Event]:
+        for record in self._parser.line(""):
+            self._add(record)
+        if not self._first or not (self._groups.records or self._parser.totals.banner or self._parser.totals.summaries):
+            return  # a line of "=" is not the tool
+        report = report_of(self._parser, self._groups)
+        findings = to_findings(report)
+        told = len(findings) - len(report.faults)
+        for finding in findings[:told]:
+            yield _event(finding, finding.id, self._first)
+        for finding, fault in zip(findings[told:], report.faults, strict=True):
+            line = self._lines.get(key_of(fault.first), self._first)
+            yield _event(finding, fault.kind, line, fault.first.text)
+
+
+def _event(finding: Finding, kind: str, line: int, text: str = "") -> Event:
+    return Event(
+        kind=kind,
+        role="ending" if finding.severity == "info" else "refusal" if kind in HOST else "fault",
+        message=finding.message,
+        causes=tuple(filter(None, (CAUSES.get(kind, ""),))),
+        next=_next.SANITIZE,
+        warning=finding.severity == "warning",
+        finding=finding,
+        line=line,
+        quote=text or finding.evidence[0].text,
+    )

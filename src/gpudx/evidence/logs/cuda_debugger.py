@@ -1,0 +1,67 @@
+"""cuda-gdb sessions, and the lines that the driver prints while it writes a core dump of the device.
+
+"CUDA Exception: ...", "received signal CUDA_EXCEPTION_5", "Detected an exception of type CUDBG_EXCEPTION_...": the device's own
+record. cuda-gdb names the kernel that faulted; the driver's lines name exception and instruction address, which the core dump
+resolves. An exception that was detected after the warp had ended is not exact about the instruction.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpudx.evidence._cuda_exceptions import EXCEPTIONS, PREFIX
+from gpudx.evidence.logs import _next
+from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._near import Near
+
+FORMAT = "cuda-debugger"
+MARKS = ("CUDA Exception: ", "CUDA_EXCEPTION_", "exception of type CUDBG_EXCEPTION_")
+_TOLD = re.compile(
+    r"CUDA Exception: ([\w -]+)|CUDA_EXCEPTION_(\d+)|CUDBG_EXCEPTION_\w+ ?\((\d+)\)|(CUDBG_EXCEPTION_[A-Z_]+)"
+)
+_KERNEL = re.compile(r"\bin (?:void )?([\w:~]+(?:<[^()\n]{0,300}>)?)\(.*?<<<\(([\d,]+)\),\(([\d,]+)\)>>>")
+_AT = re.compile(r"block \(([\d,]+)\), thread \(([\d,]+)\)")
+BY_WORDS = {name.replace("_", " ").lower(): code for code, (name, _) in EXCEPTIONS.items()}
+CAUSES = {6: "misaligned-access", 11: "misaligned-access", 12: "device-assertion", 4: "device-trap"}
+OUTSIDE = (1, 5, 10, 14, 30)
+LATE = "after the warp has exited"
+MOST_LINES = 6
+
+
+def read(near: Near) -> Iterator[Event]:
+    match = _TOLD.search(near.text)
+    code = _code(match) if match else None
+    if code is None:
+        return
+    below = near.after(MOST_LINES)
+    kernel = next((hit for hit in map(_KERNEL.search, below) if hit), None)
+    who = f"The kernel {kernel[1]} (grid {kernel[2]}, block {kernel[3]})" if kernel else "A kernel"
+    cause = "out-of-bounds-access" if code in OUTSIDE else CAUSES.get(code, "device-exception")
+    yield Event(
+        kind="device-exception",
+        role="fault",
+        message=f"{who} faulted on the device: {EXCEPTIONS[code][1]}.",
+        facts=(("exception", EXCEPTIONS[code][0]), ("kernel", kernel[1] if kernel else "")),
+        notes=tuple(_notes(below, bool(kernel))),
+        causes=(cause,),
+        next=_next.SANITIZE if kernel else _next.DUMP,
+    )
+
+
+def _code(match: re.Match[str]) -> int | None:
+    words, signal, number, name = match.groups()
+    if words:
+        return BY_WORDS.get(re.sub(r"[ -]+", " ", words).strip().lower())
+    code = int((signal or number)[:12]) if signal or number else None
+    code = code if code is not None else next((c for c, (n, _) in EXCEPTIONS.items() if PREFIX + n == name), None)
+    return code if code in EXCEPTIONS else None
+
+
+def _notes(below: list[str], kernel: bool) -> Iterator[str]:
+    if any(LATE in line for line in below):
+        yield "it was detected after the warp had ended: the instruction is not exact"
+    if at := next((hit for hit in map(_AT.search, below) if hit), None):
+        yield f"in thread ({at[2]}) of block ({at[1]})"
+    if not kernel:
+        yield "not proved here: which kernel it was; the core dump has it"

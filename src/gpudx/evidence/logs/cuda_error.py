@@ -1,0 +1,50 @@
+"""Errors of CUDA as programs print them: names (cudaErrorIllegalAddress, CUDA_ERROR_LAUNCH_FAILED), texts, numbers.
+
+Read are all wrappers that print one of these in a line, with file and line or call where they stand beside it. A fault of
+the device is told as what it is: noticed here, made by some launch before. Lines that look like source code or advice are
+left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._places import place
+from gpudx.evidence.logs._statuses import event, numbered, told
+
+FORMAT = "cuda-error"
+GENERIC = True
+MARKS = (
+    "CUDA error", "CUDA Error", "CUDA ERROR", "cuda error", "cudaError", "CUDA_ERROR_", "CUDA failure", "Cuda failure", "Cuda error",
+    "cuda runtime error", "illegal memory access", "unspecified launch failure", "device-side assert triggered",
+    "misaligned address", "an illegal instruction was", "Illegal address", "too many resources requested",
+    "no kernel image is available", "CUDA out of memory", "invalid device function", "CUDA driver error", "GPUassert",
+    "no CUDA-capable device", "driver version is insufficient", "CudaAPIError",
+)  # fmt: skip
+
+_API = re.compile(r"(?i:cuda)|\bcu[A-Z]|GPUassert")
+_HIP = re.compile(r"\bhip|\bROCm", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"CudaAPIError: \[(\d{1,4})\]|(?:CUDA|cuda runtime|cuda) (?:driver )?(?:error|failure)[ :=]*\(?(?:code )?(\d{1,3})\b",
+    re.IGNORECASE,
+)
+# Source code that tests for an error, and advice of frameworks, are no errors.
+NOT_TOLD = re.compile(
+    r"[=!]= *(?:cudaError|CUDA_ERROR|hipError)|^\s*case |\breturn \w+Error|Search for `|For debugging consider|#define"
+)
+
+
+def read(near: Near) -> Iterator[Event]:
+    text = near.text
+    if NOT_TOLD.search(text) or _HIP.search(text):
+        return
+    api = "cuda" if _API.search(text) else ""  # HIP has the same texts
+    status = told(text, distinct=not api)
+    number = _NUMBER.search(text)
+    if status is None and number:
+        status = numbered(int(number[1] or number[2]))
+    if status is not None:
+        yield event(status, api, place(text, *near.after(1)))

@@ -1,0 +1,49 @@
+"""Assertions that failed in kernels: FILE:LINE: FUNCTION: block: [..], thread: [..] Assertion `..` failed.
+
+Printed by the driver for every thread that meets the assertion (CUDA C++ Programming Guide, "Assertion"), on one line or,
+in some wrappers, two. The file and line are those of the kernel's source: this is the fault itself, and every "device-side
+assert triggered" after it is a follower. Which launch it was is not in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpudx.backends.cuda.messages import assertion, last_name
+from gpudx.evidence.logs import _next
+from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._places import source
+
+FORMAT = "device-assert"
+MARKS = (", thread: [", "Device-side assertion `")
+_INDEX = re.compile(r"index|sizes\[|srcIndex|idx", re.IGNORECASE)
+_HIP = re.compile(r"(?P<source>\S+:\d+): .*?Device-side assertion `(?P<condition>.+?)' failed")
+
+
+def read(near: Near) -> Iterator[Event]:
+    text = near.text
+    if ", thread: [" in text and "Assertion" not in text:
+        text = f"{text} {' '.join(near.after(1))}"
+    seen = assertion(text)
+    hip = _HIP.search(text)
+    if seen is not None:
+        yield _event(source(seen.source) or seen.source, seen.condition, last_name(seen.function), text)
+    elif hip is not None:
+        yield _event(source(hip["source"]) or hip["source"], hip["condition"], "", text)
+
+
+def _event(where: str, condition: str, function: str, text: str) -> Event:
+    index = _INDEX.search(condition)
+    means = ": an index from the data is outside of the tensor or table that it indexes" if index else ""
+    return Event(
+        kind="device-assertion",
+        role="fault",
+        message=f"An assertion in a kernel failed at {where}: {condition[:200]}{means}.",
+        facts=(("at", where), ("condition", condition[:200])),
+        notes=("not proved: which launch it was, and which input it was given",),
+        causes=("device-assertion",),
+        next=_next.SERIALISE,
+        quote=text.strip(),
+    )

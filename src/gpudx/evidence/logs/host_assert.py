@@ -1,0 +1,44 @@
+"""Assertions of the host's C and C++ code, and panics of Rust: "FILE:LINE: f: Assertion `x' failed", "panicked at FILE:LINE".
+
+The line is where the program, a library or a driver's compiler stopped itself. A panic that unwraps an error of the device is where it was
+noticed; the error itself is read by its own format.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpudx.evidence.logs import _next
+from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._places import source
+
+FORMAT = "host-assert"
+MARKS = ("Assertion failed: ", "Assertion `", "panicked at ")
+_WINDOWS = re.compile(r"Assertion failed: (?P<condition>.+?),? (?:file|\() ?(?P<file>[^\s,]+), line (?P<line>\d+)")
+_GLIBC = re.compile(r"(?P<file>[^\s:]+):(?P<line>\d+): .*?Assertion `(?P<condition>.+?)' failed")
+_PANIC = re.compile(r"thread '[^']*' (?:\(\d+\) )?panicked at (?:'.*?', )?(?P<file>[^\s:]+):(?P<line>\d+)")
+
+
+def read(near: Near) -> Iterator[Event]:
+    text = near.text
+    if "block: [" in text or "Device-side" in text:
+        return  # an assertion in a kernel
+    found = _WINDOWS.search(text) or _GLIBC.search(text)
+    panic = _PANIC.search(text)
+    if found:
+        where = source(f"{found['file']}:{found['line']}") or f"{found['file'][-80:]}:{found['line']}"
+        said = f"The host stopped itself at {where}: {found['condition'][:200]} does not hold."
+        yield Event(
+            "host-assertion",
+            "refusal",
+            said,
+            (("at", where), ("condition", found["condition"][:200])),
+            next=_next.RECORD,
+        )
+    elif panic:
+        where = source(f"{panic['file']}:{panic['line']}") or panic["file"][-80:]
+        said = f"Rust panicked at {where}."
+        line = near.line + text.endswith(":")  # Rust 1.73 and newer say why on the next line
+        yield Event("rust-panic", "ending", said, (("at", where),), next=_next.RECORD, line=line)

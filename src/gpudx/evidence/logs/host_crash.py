@@ -1,0 +1,89 @@
+"""Crashes of the host process: signals as shells, gdb, Rust, Python's faulthandler and Android tombstones tell them.
+
+Read are signal, fault address and the innermost frames where a backtrace follows. A small fault address is decoded. A
+frame in a driver is where a bad value was used; who made that value is not in the backtrace. "Aborted" is the end of a program
+that gave up for a reason told before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpudx.evidence.logs import _next
+from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._numbers import address
+
+FORMAT = "host-crash"
+MARKS = (
+    "SIGSEGV",
+    "SIGABRT",
+    "SIGBUS",
+    "SIGILL",
+    "SIGFPE",
+    "Segmentation fault",
+    "(core dumped)",
+    "Fatal Python error",
+    "Fault Address",
+)
+_SIGNAL = re.compile(
+    r"\b(SIGSEGV|SIGABRT|SIGBUS|SIGILL|SIGFPE)\b|(Segmentation fault)|(Bus error)|(Aborted|IOT instruction)",
+    re.IGNORECASE,
+)
+# A program may speak of signals without having met one.
+_MET = re.compile(r"signal|segmentation fault|core dumped|fault addr|fatal|killed|terminated|crash|exit", re.IGNORECASE)
+_NOT_MET = re.compile(r"handler|install|ignor|catch", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?:fault addr(?:ess)?|si_addr|Fault Address)\W{0,8}(0x[0-9a-fA-F]+)", re.IGNORECASE)
+_FRAME = re.compile(r"^\s*#(\d+)\s+(?:pc [0-9a-f]+\s+)?(.+)")
+_DRIVER = re.compile(r"libOpenCL|libcuda|libamdhip|libhsa|libMali|libGLES|adreno|libigd|libpocl|qCLDrv", re.IGNORECASE)
+NAMES = ("SIGSEGV", "SIGBUS", "SIGABRT")
+MOST_LINES = 40
+MOST_FRAMES = 3
+
+
+def read(near: Near) -> Iterator[Event]:
+    signal = _SIGNAL.search(near.text)
+    met = _MET.search(near.text) and not _NOT_MET.search(near.text)
+    if signal is None or not met or "process didn't exit" in near.text:  # the last is told by the format of tests
+        return
+    name = (signal[1] or next(name for name, text in zip(NAMES, signal.groups()[1:], strict=True) if text)).upper()
+    below = near.after(MOST_LINES)
+    found = next((hit for hit in map(_ADDRESS.search, (near.text, *below[:8], *near.before(3))) if hit), None)
+    value = int(found[1], 16) if found else None
+    frames = _frames(below) or [line for line in (*near.before(3), *below[:4]) if _DRIVER.search(line)][:MOST_FRAMES]
+    yield Event(
+        kind="host-abort" if name == "SIGABRT" else "host-crash",
+        role="ending",
+        message=_message(name, value, frames),
+        facts=(("signal", name),),
+        notes=tuple(_notes(value, frames)),
+        causes=() if name == "SIGABRT" else ("crash-in-call",) if _in_driver(frames) else ("crash-outside-calls",),
+        next=_next.RECORD,
+    )
+
+
+def _frames(below: list[str]) -> list[str]:
+    found = [match[2].strip() for match in map(_FRAME.match, below) if match]
+    return found[:MOST_FRAMES]
+
+
+def _in_driver(frames: list[str]) -> bool:
+    return any(_DRIVER.search(frame) for frame in frames)
+
+
+def _message(name: str, value: int | None, frames: list[str]) -> str:
+    if name == "SIGABRT":
+        return "The process gave up (SIGABRT); the reason is what was printed before."
+    at = f" at address {value:#x}" if value is not None else ""
+    where = ", inside a GPU driver: a bad value was used there, and made elsewhere" if _in_driver(frames) else ""
+    return f"The host process crashed ({name}{at}){where}."
+
+
+def _notes(value: int | None, frames: list[str]) -> Iterator[str]:
+    if value is not None and address(value):
+        yield address(value)
+    if value == 0 and frames and "<unknown>" in frames[0]:
+        yield "the innermost frame has no code: a function pointer that is null was called"
+    if frames:
+        yield "innermost frames: " + " < ".join(frame[:100] for frame in frames)

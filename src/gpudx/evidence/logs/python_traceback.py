@@ -1,0 +1,52 @@
+"""Python tracebacks: the exception, and the innermost line of the program's own code.
+
+Where the exception reports an error of the device, the line is where it was noticed. Lines of installed packages are
+passed over in favour of the program's own; if there are none, the innermost of all is given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._places import LAST_PARTS
+
+FORMAT = "python-traceback"
+MARKS = ("Traceback (most recent call last)",)
+_FRAME = re.compile(r'\s*File "([^"]+)", line (\d+)(?:, in (.+))?')
+_RAISED = re.compile(
+    r"([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Warning|Failed|OutOfResources|Timeout))(?::\s*(.*))?$"
+)
+INSTALLED = ("site-packages", "dist-packages", "/lib/python", "<frozen")
+
+
+def read(near: Near) -> Iterator[Event]:
+    frames: list[tuple[str, str, str]] = []
+    indent = len(near.text) - len(near.text.lstrip())
+    for number, line in enumerate(near.after(), start=1):
+        frame = _FRAME.match(line)
+        if frame:
+            frames.append((frame[1], frame[2], (frame[3] or "").strip()))
+        elif line.strip() and len(line) - len(line.lstrip()) <= indent:
+            raised = _RAISED.match(line.strip())
+            if raised:
+                yield _event(raised[1], raised[2] or "", frames, near.line + number, line)
+            return
+
+
+def _event(kind: str, text: str, frames: list[tuple[str, str, str]], line: int, quote: str) -> Event:
+    own = [one for one in frames if not any(part in one[0] for part in INSTALLED)]
+    file, number, function = (own or frames or [("", "", "")])[-1]
+    short = "/".join(file.replace("\\", "/").split("/")[-LAST_PARTS:])
+    where = f" at {short}:{number}{f' in {function}' if function else ''}" if file else ""
+    return Event(
+        kind="python-exception",
+        role="ending",
+        message=f"Python raised {kind}{where}.",
+        facts=(("exception", kind), ("at", f"{short}:{number}" if file else "")),
+        notes=(f"it says: {text[:200]}",) if text else (),
+        line=line,
+        quote=quote.strip(),
+    )

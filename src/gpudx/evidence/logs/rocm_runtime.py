@@ -1,0 +1,47 @@
+"""Lines of the ROCm runtime: launch bounds that were exceeded, functions that a module does not have.
+
+"Launch params ... are larger than launch bounds": the launch was refused before it ran, with both numbers. "Cannot find the
+function": the module was built without it or for another device; libraries also print it while they look for the best variant,
+so it is told as a warning.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpudx.backends.mangling import function_name
+from gpudx.evidence.logs import _next
+from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._near import Near
+
+FORMAT = "rocm-runtime"
+MARKS = ("are larger than launch bounds", "Cannot find the function:")
+_BOUNDS = re.compile(r"Launch params \(([\d, ]+)\) are larger than launch bounds \((\d+)\) for kernel (\S+)")
+_MISSING = re.compile(r"Cannot find the function: (\S+)")
+
+
+def read(near: Near) -> Iterator[Event]:
+    if found := _BOUNDS.search(near.text):
+        x, kernel = found[1].replace(" ", "").replace(",", "x"), _name(found[3])
+        said = (
+            f"The launch of {kernel} was refused: its block is {x}, and it was compiled for {found[2]} threads at most."
+        )
+        facts = (("kernel", kernel), ("block", x), ("most", found[2]))
+        yield Event("launch-bounds", "refusal", said, facts, causes=("launch-refused",), next=_next.HIP_SERIALISE)
+    elif found := _MISSING.search(near.text):
+        said = f"The loaded device code has no function {_name(found[1])}, or none for this device."
+        missing = (("function", found[1][:200]),)
+        yield Event(
+            "function-missing",
+            "refusal",
+            said,
+            missing,
+            causes=("wrong-architecture",),
+            next=_next.DOCTOR,
+            warning=True,
+        )
+
+
+def _name(symbol: str) -> str:
+    return (function_name(symbol) or symbol)[:120]

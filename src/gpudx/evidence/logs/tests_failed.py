@@ -1,0 +1,84 @@
+"""Summaries of test runs: pytest, cargo test, ctest, googletest.
+
+They say that something failed, seldom why: read are counts and the first names. The same pytest command that passed and failed
+in one log is a failure of order, timing or unwritten memory, and this is said. A test process that was killed by a signal
+takes the tests behind it along: their number is unknown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpudx.evidence.logs import _next
+from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._near import Near
+
+FORMAT = "tests"
+MARKS = (
+    " passed",
+    " failed",
+    "... FAILED",
+    "[  FAILED  ]",
+    "tests failed out of",
+    "process didn't exit successfully",
+    "***Exception",
+    "***Failed",
+)
+_PYTEST = re.compile(r"(?:=+ )?(?:(\d+) failed)?(?:, )?(?:(\d+) passed)?(?:, \d+ \w+)* in [\d.]+s")
+_CARGO = re.compile(r"test ([\w:]+) \.\.\. FAILED")
+_CARGO_DIED = re.compile(r"process didn't exit successfully: `([^`]{1,400})`? \((.+?)\)")
+_CTEST = re.compile(
+    r"(\d+)% tests passed, (\d+) tests? failed out of (\d+)|Test +#\d+: (\S+) .*\*\*\*(?:Exception: )?(\w+)"
+)
+_GTEST = re.compile(r"\[  FAILED  \] (\d+) tests?, listed below|\[  FAILED  \] ([\w./]+)")
+CAUSES = {"test-flaky": ("order-or-timing",), "test-process-died": ("crash-outside-calls",)}
+
+
+def reader() -> Tests:
+    return Tests()
+
+
+class Tests:
+    """Remembers what the same command did before."""
+
+    def __init__(self) -> None:
+        self._ended: set[str] = set()
+        self._runs = 0
+
+    def read(self, near: Near) -> Iterator[Event]:
+        text = near.text
+        if found := _PYTEST.search(text):
+            yield from self._pytest(int(found[1] or 0), int(found[2] or 0))
+        elif found := _CARGO_DIED.search(text):
+            yield _event(
+                "test-process-died",
+                f"A test process died ({found[2]}); tests behind the one that ran were not run.",
+                found[2],
+            )
+        elif found := _CARGO.search(text):
+            yield _event("test-failed", f"The test {found[1]} failed.", found[1])
+        elif found := _CTEST.search(text):
+            name = found[4] or f"{found[2]} of {found[3]} tests"
+            yield _event(
+                "test-failed",
+                f"{'The test ' if found[4] else ''}{name} failed{f' ({found[5]})' if found[5] else ''}.",
+                name,
+            )
+        elif found := _GTEST.search(text):
+            name = found[2] or f"{found[1]} tests"
+            yield _event("test-failed", f"{'The test ' if found[2] else ''}{name} failed.", name)
+
+    def _pytest(self, failed: int, passed: int) -> Iterator[Event]:
+        self._runs += bool(failed or passed)
+        self._ended |= {"failed"} if failed else {"passed"} if passed else set()
+        if failed:
+            yield _event("test-failed", "A pytest run has failing tests.", "pytest")
+        if len(self._ended) == 2:
+            text = "Runs of pytest in this log passed and failed: if the command was the same, it is a matter of order, timing or luck."
+            yield _event("test-flaky", text, "pytest", _next.INVESTIGATE)
+
+
+def _event(kind: str, message: str, name: str, command: str = _next.RECORD) -> Event:
+    causes = CAUSES.get(kind, ())
+    return Event(kind, "ending", message, (("name", name[:200]),), causes=causes, next=command)

@@ -1,0 +1,83 @@
+"""NVIDIA's kernel driver: "NVRM: Xid (PCI:...): NUMBER, ..." in dmesg, journals and syslog.
+
+The device's own word that something failed, with the process where the driver knows it. It names neither kernel nor line.
+Numbers: NVIDIA's "Xid Errors" document. 43 and 45 are consequences of something earlier; 13, 31 and 109 are most often faults of
+the program; 48, 63, 64, 74, 79, 94, 95 and 119 are most often faults of device, link or driver.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpudx.evidence.logs import _next
+from gpudx.evidence.logs._event import Event, Role
+from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._numbers import address
+
+FORMAT = "xid"
+MARKS = ("NVRM: Xid",)
+_LINE = re.compile(
+    r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)[^)]*\): (\d+)(?:, pid='?([^',]+)'?)?(?:, name=([^,]+))?[, ]*(.*)"
+)
+_FAULT = re.compile(r"Fault is of type (\S+) (\S+)|faulted @ (0x[0-9a-fA-F_]+)")
+_EXCEPTION = re.compile(r"(?:Warp|Global) Exception on \([^)]*\): (.+)")
+PROGRAM = {
+    13: ("the device raised an exception while a kernel ran", "device-exception"),
+    31: ("a kernel or copy accessed device memory that is not mapped", "out-of-bounds-access"),
+    32: ("the device met commands that make no sense", "device-exception"),
+    43: ("the driver stopped the work of a process after a fault", ""),
+    45: ("the driver threw away the work of a process, after a fault or because it ended", ""),
+    68: ("the video engine failed", ""),
+    69: ("the graphics engine raised an exception", "device-exception"),
+    109: ("the device did not switch from one work to another in time", "hang"),
+}
+MACHINE = {
+    8: "the device stopped answering", 38: "the driver's firmware failed", 48: "device memory has an error of two bits",
+    61: "the device's controller halted", 62: "the device's controller halted", 63: "a row of device memory was remapped",
+    64: "a row of device memory could not be remapped", 74: "NVLink failed", 79: "the device has fallen off the bus",
+    92: "device memory has many corrected errors", 94: "an uncorrected memory error was contained",
+    95: "an uncorrected memory error was not contained", 119: "the device's firmware did not answer",
+    120: "the device's firmware failed", 140: "device memory has an uncorrected error", 149: "NVLink failed",
+}  # fmt: skip
+AFTERWARDS = (43, 45)
+HEALTH = "nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER"
+
+
+def read(near: Near) -> Iterator[Event]:
+    match = _LINE.search(near.text)
+    if match is None:
+        return
+    number, rest = int(match[2][:6]), match[5]
+    means, cause = PROGRAM.get(number, (MACHINE.get(number, "a number that gpudx does not know"), ""))
+    exception = _EXCEPTION.search(rest)
+    detail = exception[1].strip() if exception else ""
+    if "Misaligned" in detail:
+        cause = "misaligned-access"
+    role: Role = "ending" if number in AFTERWARDS else "fault"
+    yield Event(
+        kind=f"xid-{number}",
+        role=role,
+        message=f"The driver reported Xid {number}: {means}{f' ({detail})' if detail else ''}{_who(match[3], match[4])}.",
+        facts=(("xid", str(number)), ("pci", match[1])),
+        notes=tuple(_notes(number, rest)),
+        causes=(cause,) if cause else (),
+        sure=number not in (31, 109),
+        next=HEALTH if number in MACHINE else _next.SANITIZE if number in (13, 31) else _next.HANG,
+    )
+
+
+def _who(pid: str | None, name: str | None) -> str:
+    known = pid and pid.strip("<>") != "unknown"
+    return f", in process {pid}{f' ({name})' if name else ''}" if known else ""
+
+
+def _notes(number: int, rest: str) -> Iterator[str]:
+    for found in _FAULT.finditer(rest):
+        if found[3]:
+            value = int(found[3].replace("_", ""), 16)
+            yield address(value) or f"the address was {value:#x}"
+        else:
+            yield f"the fault is of type {found[1]}, the access was {found[2]}"
+    if number in PROGRAM:
+        yield "not proved: which kernel, launch or line it was"
