@@ -12,36 +12,26 @@ import subprocess
 import sys
 from pathlib import Path
 
-from common import ROOT, Kit, Result, Row, arguments, build, finish, median, native_kit
+from common import PEAK_MEMORY, ROOT, Kit, Result, Row, arguments, build, finish, median, native_kit
 
 CALLS = 10_000_000
 MOST_SECONDS = 10.0
 MOST_BYTES_PER_CALL = 200.0  # the stated bound of the analysis: 2 GB for 10 million calls
 
-CHILD = """
-import json, sys, threading, time
-from pathlib import Path
+CHILD = f"""{PEAK_MEMORY}
+import json, sys, time
 from gpudx.facts import derive
 from gpudx.model import Outcome
 from gpudx.pipeline import find
 from gpudx.trace import open_trace
 
-peak, done = 0, threading.Event()
-
-def watch():
-    global peak
-    while not done.wait(0.02):
-        status = Path("/proc/self/status").read_text()
-        peak = max(peak, int(status.split("RssAnon:")[1].split()[0]) * 1024)
-
-threading.Thread(target=watch, daemon=True).start()
 begin = time.perf_counter()
 trace = open_trace(Path(sys.argv[1]))
 findings = find([derive(trace)], Outcome("passed", ""))
 seconds = time.perf_counter() - begin
 done.set()
 errors = sum(f.severity == "error" for f in findings)
-print(json.dumps({"calls": len(trace), "seconds": seconds, "bytes": peak, "errors": errors}))
+print(json.dumps({{"calls": len(trace), "seconds": seconds, "bytes": peak, "errors": errors}}))
 """
 
 

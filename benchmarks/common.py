@@ -28,6 +28,7 @@ from native_kit import Kit  # noqa: E402
 
 __all__ = [
     "HERE",
+    "PEAK_MEMORY",
     "ROOT",
     "Kit",
     "Result",
@@ -39,6 +40,23 @@ __all__ = [
     "median",
     "native_kit",
 ]
+
+
+# The beginning of a child process whose highest anonymous memory, `peak`, is wanted; `done.set()` ends the watching.
+PEAK_MEMORY = """
+import threading
+from pathlib import Path
+
+peak, done = 0, threading.Event()
+
+def watch():
+    global peak
+    while not done.wait(0.02):
+        status = Path("/proc/self/status").read_text()
+        peak = max(peak, int(status.split("RssAnon:")[1].split()[0]) * 1024)
+
+threading.Thread(target=watch, daemon=True).start()
+"""
 
 
 @dataclass(frozen=True)

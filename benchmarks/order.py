@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import ROOT, Result, Row, arguments, finish, median
+from common import PEAK_MEMORY, ROOT, Result, Row, arguments, finish, median
 from numpy.typing import NDArray
 
 sys.path.append(str(ROOT / "tests"))
@@ -31,23 +31,13 @@ COPY = "_Z4copyPfPKfi"
 ARGUMENTS = 3
 BLOB = 8 + 24 * ARGUMENTS
 
-CHILD = """
-import json, sys, threading, time
-from pathlib import Path
+CHILD = f"""{PEAK_MEMORY}
+import json, sys, time
 from gpudx.detectors import Run, unordered_access
 from gpudx.facts import derive
 from gpudx.model import Outcome
 from gpudx.trace import open_trace
 
-peak, done = 0, threading.Event()
-
-def watch():
-    global peak
-    while not done.wait(0.02):
-        status = Path("/proc/self/status").read_text()
-        peak = max(peak, int(status.split("RssAnon:")[1].split()[0]) * 1024)
-
-threading.Thread(target=watch, daemon=True).start()
 begin = time.process_time()
 facts = derive(open_trace(Path(sys.argv[1])))
 len(facts.launches.pointers)
@@ -57,10 +47,10 @@ ordered = time.process_time()
 findings = list(unordered_access.detect(facts, Run(Outcome("passed", ""))))
 end = time.process_time()
 done.set()
-print(json.dumps({
+print(json.dumps({{
     "calls": len(facts.trace), "launches": launched - begin, "order": ordered - launched, "races": end - ordered,
     "seconds": end - begin, "bytes": peak, "findings": len(findings), "pairs": sum(f.count for f in findings),
-}))
+}}))
 """
 
 

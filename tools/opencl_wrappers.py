@@ -110,11 +110,7 @@ def watch_within(call: Call) -> list[str]:
 
 
 def watch_after(call: Call) -> list[str]:
-    """What it is told of memory, and that the program has waited."""
-    if call.verb == "wait":
-        return ["gdx_cl_watch_waited();"]
-    if has(call, "blocking"):
-        return ["if (blocking)", "    gdx_cl_watch_waited();"]
+    """What it is told of memory."""
     if call.does == "create buffer" and has(call, "size"):
         properties = "properties" if has(call, "properties") else "NULL"
         return [f"gdx_cl_watch_made(result, context, {properties}, flags, size);"]

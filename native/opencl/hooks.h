@@ -28,11 +28,6 @@ void gdx_cl_note_build(cl_program program, cl_uint count, const cl_device_id *de
 void gdx_cl_look(void);
 void gdx_cl_fence_miss(const void *object, size_t size, const char *why);
 void gdx_cl_poison_miss(const void *object, size_t size, const char *why);
-static inline void gdx_cl_waited(void)
-{
-    if (GDX_UNLIKELY(gdx_fence_edge()))
-        gdx_cl_look();
-}
 static inline void gdx_cl_not_fenced(const void *object, size_t size, const char *why)
 {
     if (GDX_UNLIKELY(gdx_fence_edge()) && object)
@@ -96,16 +91,20 @@ static inline void gdx_cl_watch_asked(cl_mem mem, cl_mem_info what, cl_int resul
     if (GDX_UNLIKELY(gdx_watching()) && what == CL_MEM_REFERENCE_COUNT && result == CL_SUCCESS)
         gdx_cl_watch_correct(mem, value);
 }
-static inline void gdx_cl_watch_waited(void)
-{
-    if (GDX_UNLIKELY(gdx_watching()))
-        gdx_cl_watch_look(false);
-}
 /* Before and after a launch, where the launch that changes something is to be named. */
 static inline void gdx_cl_watch_launch(bool after)
 {
     if (GDX_UNLIKELY(gdx_watching() == GDX_WATCH_LAUNCHES))
         gdx_cl_watch_look(after);
+}
+
+/* What fences, poison and watching are told alike. */
+static inline void gdx_cl_waited(void)
+{
+    if (GDX_UNLIKELY(gdx_fence_edge()))
+        gdx_cl_look();
+    if (GDX_UNLIKELY(gdx_watching()))
+        gdx_cl_watch_look(false);
 }
 
 /* arguments.c: the arguments each kernel object holds now, so that a launch can be written down with all of them. */

@@ -72,8 +72,6 @@ static float *in, *back;                 /* pinned; `in` is full of 2 */
 static CUdeviceptr result;               /* where the outcome is, if not in y */
 static float *host_result;               /* or in host memory */
 
-struct mode { const char *name; void (*run)(void); float want; };
-
 /* Inlined, so that every launch has a call site of its own. */
 static inline __attribute__((always_inline)) void add(CUstream queue, CUdeviceptr left, CUdeviceptr right, CUdeviceptr out)
 {
@@ -156,18 +154,4 @@ static inline void stop(void)
     CHECK(cuStreamDestroy_v2(c));
 }
 
-static inline int play(const struct mode *modes, int argc, char **argv)
-{
-    for (; argc == 3 && modes->name; modes++)
-        if (!strcmp(modes->name, argv[1])) {
-            twin = !strcmp(argv[2], "twin");
-            start();
-            modes->run();
-            bool good = right(modes->want);
-            stop();
-            puts(!twin ? "done" : good ? "right" : "wrong");
-            return twin && !good;
-        }
-    puts("usage: prog MODE bug|twin");
-    return 2;
-}
+#include "planted_play.h"

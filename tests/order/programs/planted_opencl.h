@@ -29,8 +29,6 @@ static float in[COUNT], back[COUNT];     /* `in` is full of 2 */
 static cl_mem result;                    /* where the outcome is, if not in y */
 static float *host_result;               /* or in host memory */
 
-struct mode { const char *name; void (*run)(void); float want; };
-
 static inline void check(cl_int status, const char *what)
 {
     if (status != CL_SUCCESS) {
@@ -144,18 +142,4 @@ static inline void stop(void)
     CHECK(clReleaseContext(context));
 }
 
-static inline int play(const struct mode *modes, int argc, char **argv)
-{
-    for (; argc == 3 && modes->name; modes++)
-        if (!strcmp(modes->name, argv[1])) {
-            twin = !strcmp(argv[2], "twin");
-            start();
-            modes->run();
-            bool good = right(modes->want);
-            stop();
-            puts(!twin ? "done" : good ? "right" : "wrong");
-            return twin && !good;
-        }
-    puts("usage: prog MODE bug|twin");
-    return 2;
-}
+#include "planted_play.h"

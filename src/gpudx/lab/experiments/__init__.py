@@ -90,6 +90,11 @@ class Seen:
     own_waits: int = 0  # of the recorder's
 
 
+def needs_gpu_calls(context: Context) -> str | None:
+    """`missing` of experiments that do something to the memory of GPU APIs."""
+    return None if context.apis else "the program makes no GPU calls"
+
+
 @cache
 def every() -> dict[str, ModuleType]:
     """All experiments by name."""

@@ -14,6 +14,10 @@ def why_missing(context: Context) -> str | None:
     return None if context.launches else "the program makes no launch to wait for"
 
 
+def launches_named(context: Context) -> tuple[str, ...]:
+    return context.asked.launches
+
+
 def with_waits(context: Context, side: str) -> How:
     return replace(context.how, extra_env={**context.how.extra_env, SERIALISE: f"{side}:{context.variant}"})
 

@@ -6,26 +6,15 @@ wait also slows the host down, and hides what it does not mend. A run in which n
 
 from __future__ import annotations
 
-from gpudx.lab.experiments import Context, Seen
-from gpudx.lab.experiments._sync import no_wait, why_missing, with_waits
+from gpudx.lab.experiments import Context
+from gpudx.lab.experiments._sync import launches_named, no_wait, why_missing, with_waits
 from gpudx.lab.how import How
 
 ID = "sync-before"
 COST = 1.5
 ASKED = True
-
-
-def missing(context: Context) -> str | None:
-    return why_missing(context)
-
-
-def variants(context: Context) -> tuple[str, ...]:
-    return context.asked.launches
+missing, variants, without_effect = why_missing, launches_named, no_wait
 
 
 def how(context: Context) -> How:
     return with_waits(context, "before")
-
-
-def without_effect(context: Context, seen: Seen) -> str | None:
-    return no_wait(context, seen)

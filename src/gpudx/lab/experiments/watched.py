@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpudx.lab.experiments import Context
+from gpudx.lab.experiments import Context, needs_gpu_calls
 from gpudx.lab.how import How
 from gpudx.lab.watched import Watch
 
 ID = "watched"
 COST = 20.0
-
-
-def missing(context: Context) -> str | None:
-    return None if context.apis else "the program makes no GPU calls"
+missing = needs_gpu_calls
 
 
 def how(context: Context) -> How:
