@@ -95,7 +95,7 @@ def cost_rows(clock: Clock, program: Path) -> Iterator[Row]:
         yield ("torch forward, ms", "no torch here", "", "")
         return
     words = [sys.executable, str(FORWARD), "--iterations", "30"]
-    uncached = Mode(PLAIN, env={"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"})
+    uncached = Mode(PLAIN, env={"PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync"})
     runs = [attempt(clock, lambda mode=mode: timed(mode, words)) for mode in (Mode(PLAIN), *all_modes()[1:])]
     yield ("torch forward, ms", *(shown(run, "forward", 1e6) for run in runs))
     yield (

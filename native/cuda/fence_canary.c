@@ -152,6 +152,13 @@ static void waited(bool for_all)
     gdx_look_ended(began);
 }
 
+/* NULL: the current one (CUDA driver API reference, cuCtxSynchronize_v2). */
+static bool is_current(CUcontext context)
+{
+    CUcontext current = NULL;
+    return !context || (gdx_cu_driver.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context);
+}
+
 #define WAITING(name, for_all, parameters, ...)                    \
     static CUresult looking_##name parameters                      \
     {                                                              \
@@ -161,6 +168,7 @@ static void waited(bool for_all)
         return status;                                             \
     }
 WAITING(cuCtxSynchronize, true, (void))
+WAITING(cuCtxSynchronize_v2, is_current(context), (CUcontext context), context)
 WAITING(cuStreamSynchronize, false, (CUstream queue), queue)
 WAITING(cuStreamSynchronize_ptsz, false, (CUstream queue), queue)
 WAITING(cuEventSynchronize, false, (CUevent event), event)
@@ -169,6 +177,6 @@ WAITING(cuMemcpyDtoH_v2_ptds, false, (void *dst, CUdeviceptr src, size_t size), 
 
 #define LOOKING(name) { GDX_CU_##name, (void *)looking_##name }
 const struct gdx_cu_stand_in gdx_cu_looking[] = {
-    LOOKING(cuCtxSynchronize), LOOKING(cuStreamSynchronize), LOOKING(cuStreamSynchronize_ptsz),
+    LOOKING(cuCtxSynchronize), LOOKING(cuCtxSynchronize_v2), LOOKING(cuStreamSynchronize), LOOKING(cuStreamSynchronize_ptsz),
     LOOKING(cuEventSynchronize), LOOKING(cuMemcpyDtoH_v2), LOOKING(cuMemcpyDtoH_v2_ptds), { -1, NULL },
 };

@@ -5,20 +5,21 @@ from __future__ import annotations
 import pytest
 from cli_kit import Gpudx
 
-SHOW = 'echo "$GPUDX_FENCE,$GPUDX_FENCE_ALIGN,$PYTORCH_NO_CUDA_MEMORY_CACHING" "$@"'
+SHOW = 'echo "$GPUDX_FENCE,$GPUDX_FENCE_ALIGN,$PYTORCH_CUDA_ALLOC_CONF" "$@"'
+ASYNC = "backend:cudaMallocAsync"
 
 
 @pytest.mark.parametrize(
     ("words", "given"),
     [
         (["--"], ",,"),
-        (["--fence"], "high,,1"),
-        (["--fence", "--"], "high,,1"),
-        (["--fence=high", "-q", "--"], "high,,1"),
-        (["--fence=low", "--"], "low,,1"),
-        (["--fence=red", "--"], "red,,1"),
-        (["--timeout", "60", "--fence", "-q"], "high,,1"),
-        (["--fence-align", "16", "--fence", "-q", "--"], "high,16,1"),
+        (["--fence"], f"high,,{ASYNC}"),
+        (["--fence", "--"], f"high,,{ASYNC}"),
+        (["--fence=high", "-q", "--"], f"high,,{ASYNC}"),
+        (["--fence=low", "--"], f"low,,{ASYNC}"),
+        (["--fence=red", "--"], f"red,,{ASYNC}"),
+        (["--timeout", "60", "--fence", "-q"], f"high,,{ASYNC}"),
+        (["--fence-align", "16", "--fence", "-q", "--"], f"high,16,{ASYNC}"),
     ],
 )
 def test_the_edge_the_alignment_and_the_command(gpudx_cli: Gpudx, words: list[str], given: str) -> None:
@@ -27,7 +28,7 @@ def test_the_edge_the_alignment_and_the_command(gpudx_cli: Gpudx, words: list[st
 
 
 def test_what_the_user_set_stays(gpudx_cli: Gpudx) -> None:
-    done = gpudx_cli("run", "--fence", "sh", "-c", SHOW, PYTORCH_NO_CUDA_MEMORY_CACHING="0")
+    done = gpudx_cli("run", "--fence", "sh", "-c", SHOW, PYTORCH_CUDA_ALLOC_CONF="0")
     assert done.stdout.strip() == "high,,0"
 
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import pytest
 from cli_kit import Gpudx
 
-SHOW = 'echo "$GPUDX_POISON,$GPUDX_FENCE,$PYTORCH_NO_CUDA_MEMORY_CACHING" "$@"'
+SHOW = 'echo "$GPUDX_POISON,$GPUDX_FENCE,$PYTORCH_CUDA_ALLOC_CONF" "$@"'
+ASYNC = "backend:cudaMallocAsync"
 
 
 @pytest.mark.parametrize(
     ("words", "given"),
     [
         (["--"], ",,"),
-        (["--poison"], "cb,,1"),
-        (["--poison", "--"], "cb,,1"),
-        (["--poison=nan", "-q", "--"], "nan,,1"),
-        (["--poison", "--fence=red"], "cb,red,1"),
-        (["--fence", "--poison=cb", "--serialise"], "cb,high,1"),
+        (["--poison"], f"cb,,{ASYNC}"),
+        (["--poison", "--"], f"cb,,{ASYNC}"),
+        (["--poison=nan", "-q", "--"], f"nan,,{ASYNC}"),
+        (["--poison", "--fence=red"], f"cb,red,{ASYNC}"),
+        (["--fence", "--poison=cb", "--serialise"], f"cb,high,{ASYNC}"),
     ],
 )
 def test_the_pattern_and_the_command(gpudx_cli: Gpudx, words: list[str], given: str) -> None:

@@ -283,6 +283,13 @@ API CUresult cuCtxSynchronize(void)
     return CUDA_SUCCESS;
 }
 
+API CUresult cuCtxSynchronize_v2(CUcontext context)
+{
+    ENTER(cuCtxSynchronize_v2);
+    NEED(context || current, CUDA_ERROR_INVALID_CONTEXT);
+    return CUDA_SUCCESS;
+}
+
 API CUresult cuGetErrorName(CUresult error, const char **name)
 {
     *name = error ? "CUDA_ERROR_OF_THE_FAKE" : "CUDA_SUCCESS";
@@ -1322,6 +1329,7 @@ static const struct entry entries[] = {
     ENTRY("cuCtxSetCurrent", 4000, cuCtxSetCurrent),
     ENTRY("cuCtxGetCurrent", 4000, cuCtxGetCurrent),
     ENTRY("cuCtxSynchronize", 2000, cuCtxSynchronize),
+    ENTRY("cuCtxSynchronize", 13000, cuCtxSynchronize_v2),
     ENTRY("cuModuleLoadData", 2000, cuModuleLoadData),
     ENTRY("cuModuleLoad", 2000, cuModuleLoad),
     ENTRY("cuModuleLoadDataEx", 2010, cuModuleLoadDataEx),

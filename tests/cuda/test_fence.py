@@ -119,6 +119,11 @@ def test_a_write_into_the_slack_is_told_with_its_launch(
     assert (told.cause, told.status) == ("write-outside-allocation", "likely")
 
 
+def test_a_write_into_the_slack_is_told_at_a_wait_for_the_context(kit: Kit) -> None:
+    (one,) = found(run(kit, "context"))
+    assert one.id == "write-outside-allocation" and one.site is not None and one.site.launch == 1
+
+
 def test_a_launch_that_faults_is_told_with_what_is_fenced(kit: Kit) -> None:
     """The fake stops the kernel as a device would, and reports it at the next call."""
     ran = run(kit, "past", "1", "1024", FAKE_CUDA_CATCH="1")

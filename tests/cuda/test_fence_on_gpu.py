@@ -71,9 +71,3 @@ def test_a_write_into_the_slack_is_seen(gpu: Gpu, offset: str, where: str) -> No
 def test_managed_memory_is_said_to_have_no_fence(gpu: Gpu) -> None:
     code, _, case = run(gpu, "managed")
     assert code == 0 and "managed" in fence(case)["saw"]
-
-
-def test_a_dump_names_the_line_and_the_distance(gpu: Gpu) -> None:
-    _, _, case = run(gpu, "fence_past", "1", "1024", options=("--fence", "--dump"))
-    best = case["diagnosis"][0]
-    assert "fence_past.cu:" in (best["guilty"]["source"] or "") and "memory #" in best["summary"]

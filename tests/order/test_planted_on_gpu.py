@@ -1,7 +1,7 @@
 """The same CUDA programs on a real GPU: twins and correct programs compute what they should, recorded or not, unaccused.
 
 What a planted bug computes there is left to chance, and whether it is told was judged on the fake driver: only that it
-runs, and that the recorder does not change how it ends.
+runs, and that the recorder does not change how it ends, where chance does not decide.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ pytestmark = pytest.mark.gpu
 MODES = [(case.program, case.mode) for case in CASES if case.api == "cuda"] + [
     (program, mode) for program, mode in CORRECT if program.startswith("cuda")
 ]
+FAULTS = {"plain-free": {(1, "cuCtxSynchronize(): 700\n")}}  # memory that went while a kernel used it
 
 
 def real_driver() -> str | None:
@@ -53,4 +54,5 @@ def test_twin_is_right_and_not_accused(on_gpu: Stage, program: str, mode: str) -
 @pytest.mark.parametrize(("program", "mode"), MODES)
 def test_bug_ends_as_before(on_gpu: Stage, program: str, mode: str) -> None:
     plain, recorded = (on_gpu(program, mode, "bug", recorded) for recorded in (False, True))
-    assert (recorded.code, recorded.output) == (plain.code, plain.output) == (0, "done\n")
+    may = {(0, "done\n"), *FAULTS.get(mode, ())}
+    assert (recorded.code, recorded.output) in may and (plain.code, plain.output) in may

@@ -7,7 +7,8 @@ A backend is a package here. It may define, and everything is optional:
                        separated by colons; what the user has there stays, behind ours.
     settings(folder, environment)   plain variables under which the driver leaves evidence in `folder`
     UNPOOLED           plain variables under which frameworks pass each allocation on to the driver
-    POOLS              pools that cannot be seen through: part of a loaded file's path, and the sentence that says so
+    POOLS              frameworks whose pool is switched off from inside, if at all: part of a loaded file's path, and what to
+                       say where it stayed
     other_device(environment, devices)   variables under which a program that ran on these `devices` runs on others; {}: none
     snapshot(folder)   makes hanging processes leave evidence there now
     TOOLS              what `gpudx doctor` looks for: a tuple of `gpudx.backends.tool.Tool`
@@ -64,9 +65,9 @@ def unpooled(base: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in merged.items() if name not in base}
 
 
-def pools() -> dict[str, str]:
-    """Pools that stay: part of a loaded file's path, and what to say of it."""
-    return {part: said for backend in every().values() for part, said in getattr(backend, "POOLS", {}).items()}
+def pools() -> dict[str, tuple[str, str]]:
+    """Pools that may stay, by framework: part of a loaded file's path, and what to say of it."""
+    return {name: pool for backend in every().values() for name, pool in getattr(backend, "POOLS", {}).items()}
 
 
 def snapshot(folder: Path) -> list[Path]:

@@ -63,9 +63,9 @@ def _is_mixed_up(facts: Facts, row: int) -> bool:
 
 @once
 def _set_by_others(facts: Facts) -> frozenset[tuple[int, int]]:
-    """Arguments by the position of their launch and their index."""
+    """Arguments by the position of their launch and their index. A setter of 0 was not told."""
     launches, arguments = facts.launches, facts.launches.arguments
-    other = np.flatnonzero(arguments.setter != launches.tid[arguments.launch])
+    other = np.flatnonzero((arguments.setter != 0) & (arguments.setter != launches.tid[arguments.launch]))
     positions = launches.position[arguments.launch[other]]
     return frozenset(zip(positions.tolist(), arguments.index[other].tolist(), strict=True))
 

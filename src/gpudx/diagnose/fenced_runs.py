@@ -12,6 +12,7 @@ from gpudx import backends
 from gpudx.facts import Facts
 from gpudx.facts.fences import RED, Fenced
 from gpudx.lab.fenced import Fence
+from gpudx.lab.unpooled import from_inside
 from gpudx.model import Instrument
 from gpudx.words import plural
 
@@ -75,8 +76,13 @@ def _given_back(blocks: Sequence[Fenced]) -> list[str]:
 
 
 def _pools(processes: Sequence[Facts]) -> list[str]:
-    maps = [one.trace.maps for one in processes]
-    return [said for part, said in backends.pools().items() if any(part in text for text in maps)]
+    stayed = {
+        said: None
+        for one in processes
+        for name, (part, said) in backends.pools().items()
+        if part in one.trace.maps and name not in from_inside(one.trace.path.parent, one.trace.pid)
+    }
+    return list(stayed)
 
 
 def not_checked(fence: Fence, processes: Sequence[Facts]) -> tuple[str, ...]:

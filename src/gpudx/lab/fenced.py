@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpudx import backends
 from gpudx.errors import UserError
+from gpudx.lab import unpooled
 
 EDGE = "GPUDX_FENCE"
 ALIGN = "GPUDX_FENCE_ALIGN"
@@ -38,4 +38,4 @@ def wanted(edge: str, align: int | None) -> Fence:
 def environment(fence: Fence, base: Mapping[str, str]) -> dict[str, str]:
     """The variables for the recorder, and those under which frameworks pass each allocation on to the driver."""
     align = {} if fence.align is None else {ALIGN: str(fence.align)}
-    return {EDGE: fence.edge, **align, **backends.unpooled(base)}
+    return {EDGE: fence.edge, **align, **unpooled.environment(base)}

@@ -38,5 +38,5 @@ class How:
             **({STACKS: "1"} if self.stacks else {}),
             **(fenced.environment(self.fence, base) if self.fence else {}),
             **(poisoned.environment(self.poison, base) if self.poison else {}),
-            **(watched.environment(self.watch) if self.watch else {}),
+            **(watched.environment(self.watch, base) if self.watch else {}),
         }

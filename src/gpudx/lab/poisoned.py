@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpudx import backends
 from gpudx.errors import UserError
+from gpudx.lab import unpooled
 
 POISON = "GPUDX_POISON"
 PATTERNS = ("cb", "nan")
@@ -20,4 +20,4 @@ def wanted(pattern: str) -> str:
 
 def environment(pattern: str, base: Mapping[str, str]) -> dict[str, str]:
     """The variable for the recorder, and those under which frameworks pass each allocation on to the driver."""
-    return {POISON: pattern, **backends.unpooled(base)}
+    return {POISON: pattern, **unpooled.environment(base)}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpudx.errors import UserError
+from gpudx.lab import unpooled
 from gpudx.lab.environment import size_of
 
 WATCH = "GPUDX_WATCH"
@@ -37,8 +39,8 @@ def wanted(how: str, limit: str | None, sizes: tuple[int, ...] = ()) -> Watch:
     return Watch(how == AGAIN, bytes_, sizes)
 
 
-def environment(watch: Watch) -> dict[str, str]:
-    """The variables for the recorder."""
+def environment(watch: Watch, base: Mapping[str, str]) -> dict[str, str]:
+    """The variables for the recorder, and those under which frameworks pass each allocation on to the driver."""
     limit = {} if watch.limit is None else {LIMIT: str(watch.limit)}
     sizes = {SIZES: ",".join(map(str, watch.sizes[:MOST_SIZES]))} if watch.sizes else {}
-    return {WATCH: "1", **limit, **sizes}
+    return {WATCH: "1", **limit, **sizes, **unpooled.environment(base)}

@@ -19,6 +19,7 @@ int main()
     cudaEvent_t event;
     MUST(cudaMalloc(&value, sizeof *value));
     MUST(cudaMemset(value, 0, sizeof *value));
+    MUST(cudaDeviceSynchronize());  // streams that do not block do not wait for the default stream's fill
     MUST(cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking));
     MUST(cudaStreamCreateWithFlags(&two, cudaStreamNonBlocking));
     MUST(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));

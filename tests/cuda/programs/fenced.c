@@ -78,6 +78,18 @@ static void ok(void)
     CHECK(DO(cuCtxSynchronize)());
 }
 
+/* What cudaDeviceSynchronize calls, from CUDA 13 on, and nothing else that waits. */
+static void only_context_waits(void)
+{
+    CUdeviceptr a = floats(1000), b = floats(1000), out = floats(1000);
+    CUresult (*wait)(CUcontext) = (CUresult (*)(CUcontext))must(
+        dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuCtxSynchronize_v2"), "cuCtxSynchronize_v2");
+    launch_add(a, b, out, 1001);
+    CHECK(wait(context));
+    puts("done");
+    exit(0);
+}
+
 static void outside(int past, int before, int n)
 {
     CUdeviceptr a = floats(n), b = floats(n), out = floats(n);
@@ -218,6 +230,8 @@ int main(int argc, char **argv)
         outside(number, 0, argc > 3 ? atoi(argv[3]) : 1000);
     else if (!strcmp(what, "before"))
         outside(0, 1, 1000);
+    else if (!strcmp(what, "context"))
+        only_context_waits();
     else if (!strcmp(what, "freed"))
         freed(argc > 2);
     else if (!strcmp(what, "statuses"))
