@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU, on a machine without network: builds the recorder with cc, runs the tests that are marked
 # gpu, then the benchmarks and the correct programs, and prints the tables last. Python packages that are missing there can
-# be carried along: pip install --target build/site --no-deps pyelftools
+# be carried along: pip install --target build/site --no-deps pyelftools pytest-xdist execnet
 #
 #   tools/on_gpu.sh [--quick | --tests] [RESULTS_FOLDER]      --tests: no benchmarks
 set -u
@@ -17,7 +17,8 @@ python3 tools/generate.py schema "$work/gen" || exit 1
 cc -std=gnu11 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Inative -I"$work/gen" -shared -Wl,-z,nodelete,-z,now \
     -o "$GPUDX_LIB" $(find native -name '*.c' ! -name symbols.c) \
     "$work"/gen/{gdx_schema,cl_wrappers,cu_wrappers}.c -ldl -lpthread || exit 1
-timeout 560 python3 -m pytest -m gpu -p no:cacheprovider -q --tb=short --junit-xml="$work/tests.xml" tests/cuda tests/order > "$work/tests.txt" 2>&1
+workers=$(python3 -c 'import xdist; print("-n 5 --dist load")' 2>/dev/null)
+timeout 560 python3 -m pytest $workers -m gpu -p no:cacheprovider -q --tb=short --junit-xml="$work/tests.xml" tests/cuda tests/order > "$work/tests.txt" 2>&1
 tail -150 "$work/tests.txt"
 device=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -1)
 table=$results/$(date +%Y-%m-%d)-cuda-tests.md

@@ -3,12 +3,14 @@
     run_gpu.py [--quick] [--python PYTHON] [--commit ID]
 
 Modes are interleaved, round by round, and compared by their medians, so that a machine that warms up or slows down is
-not taken for a difference between them. The table goes to stdout and to benchmarks/results/DATE-cuda.md.
+not taken for a difference between them. Plain and recorded forward passes take turns (turns.py). The table goes to stdout and
+to benchmarks/results/DATE-cuda.md. GPUDX_OLD_NUMPY may name a folder with a numpy that the installed numba works with.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import statistics
 import subprocess
@@ -16,12 +18,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import modes
+import turns
 from modes import BLOCKING, MEMCHECK, PLAIN, RECORDED, Mode, NotMeasured
 
 HERE = Path(__file__).resolve().parent
@@ -53,10 +56,13 @@ class Plan:
     crash_rounds: int
     launch_share_s: float
     forward_share_s: float
+    pairs: int
+    turns: int
 
 
-FULL = Plan(25, 3, 1, 100_000, 300, 1_000_000, 2, 90, 190)
-QUICK = Plan(2, 1, 1, 20_000, 50, 100_000, 1, 20, 25)
+FULL = Plan(25, 3, 1, 100_000, 300, 1_000_000, 2, 90, 50, 7, 40)
+QUICK = Plan(2, 1, 1, 20_000, 50, 100_000, 1, 20, 25, 1, 10)
+FORWARDS_A_TURN = 20
 
 
 @dataclass(frozen=True)
@@ -142,6 +148,17 @@ def last_line(result: modes.Result) -> str:
     return lines[-1].strip()[:100] if lines else "no output"
 
 
+def in_turns(row: Row, command: list[str], plan: Plan) -> Row:
+    """The row with the recorded runs measured in turns with plain ones."""
+    try:
+        pairs = [turns.play([*command, str(FORWARDS_A_TURN), "--turns"], plan.turns) for _ in range(plan.pairs)]
+        cell = f"{statistics.median(pair.ratio for pair in pairs):.2f}x"
+        told = [f"pair of processes: {pair.ratio:.3f}x, plain {spread(pair.plain)} of turns" for pair in pairs]
+    except NotMeasured as problem:
+        cell, told = str(problem), []
+    return replace(row, cells={**row.cells, RECORDED: cell}, samples=(*row.samples, *told))
+
+
 # crash to verdict
 
 
@@ -211,10 +228,18 @@ def verdict_of(case: dict[str, Any] | None) -> str:
 
 def smoke_row(script: Path, python: str) -> Row:
     try:
-        cell = smoke_cell(modes.run(modes.recorded_mode(), [python, str(script)]))
+        cell = smoke_cell(modes.run(smoke_mode(script), [python, str(script)]))
     except NotMeasured as problem:
         cell = str(problem)
     return Row(f"{script.stem.partition('_')[0]} smoke", {RECORDED: cell}, "ok, 0 errors")
+
+
+def smoke_mode(script: Path) -> Mode:
+    mode, numpy = modes.recorded_mode(), os.environ.get("GPUDX_OLD_NUMPY")
+    if not numpy or not script.name.startswith("numba"):
+        return mode
+    path = mode.env.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+    return replace(mode, env={**mode.env, "PYTHONPATH": os.pathsep.join(filter(None, [numpy, path]))})
 
 
 def smoke_cell(result: modes.Result) -> str:
@@ -360,8 +385,11 @@ def benchmarks(programs: Mapping[str, Path], python: str, plan: Plan) -> list[Be
 
 def all_rows(programs: Mapping[str, Path], python: str, plan: Plan) -> Iterator[Row]:
     ways = modes.timed_modes()
-    for benchmark in benchmarks(programs, python, plan):
-        yield from rows_of(benchmark, measure(benchmark, plan, ways))
+    loop, forward = benchmarks(programs, python, plan)
+    yield from rows_of(loop, measure(loop, plan, ways))
+    others = [mode for mode in ways if mode.name != RECORDED]
+    for row in rows_of(forward, measure(forward, replace(plan, rounds=FEWEST_ROUNDS), others)):
+        yield in_turns(row, forward.command[:-1], plan)
     yield crash_row(programs["million_launches"], plan)
     for script in sorted(HERE.glob("*_smoke.py")):
         yield smoke_row(script, python)

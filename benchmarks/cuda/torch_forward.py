@@ -1,14 +1,16 @@
 """How long a transformer's forward pass takes: batch 4 x 128, 8 layers, half precision.
 
-    torch_forward.py [--iterations N] [--device cuda]
+    torch_forward.py [--iterations N] [--device cuda] [--turns]
 
-Prints "forward NANOSECONDS", the median over the iterations, each with a wait for the device in it.
+Prints "forward NANOSECONDS", the median over the iterations, each with a wait for the device in it. With --turns it prints one
+such line for each line that it reads (turns.py has two of these take turns), and ends when there are no more.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
+import sys
 import time
 
 import torch
@@ -61,6 +63,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--iterations", type=int, default=300)
     parser.add_argument("--device", default="cuda")
+    parser.add_argument("--turns", action="store_true")
     options = parser.parse_args()
     torch.manual_seed(1)
     model = nn.Sequential(*(Layer() for _ in range(LAYERS))).half().eval().to(options.device)
@@ -68,9 +71,10 @@ def main() -> None:
     with torch.inference_mode():
         for _ in range(WARM_UP):
             forward_ns(model, x, options.device)
-        times = [forward_ns(model, x, options.device) for _ in range(options.iterations)]
+        for _ in sys.stdin if options.turns else "1":
+            times = [forward_ns(model, x, options.device) for _ in range(options.iterations)]
+            print(f"forward {statistics.median(times):.0f}", flush=True)
         assert torch.isfinite(model(x)).all().item(), "the model's output is not finite"
-    print(f"forward {statistics.median(times):.0f}")
 
 
 if __name__ == "__main__":

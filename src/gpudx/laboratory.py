@@ -20,7 +20,7 @@ from types import ModuleType
 import numpy as np
 
 from gpudx import casefile, pipeline
-from gpudx.diagnose import identity
+from gpudx.diagnose import fenced_runs, identity
 from gpudx.diagnose.investigate import OutOfTime, Result
 from gpudx.errors import UserError
 from gpudx.lab import trials
@@ -200,10 +200,19 @@ def begun(case: Case, state: Investigation) -> Investigation:
     return replace(state, trials=(trial,), failure=identity.failure(case), before=case.diagnosis)
 
 
+def _unattributed(case: Case) -> list[str]:
+    """Fences make the device fault; they show whose access it was only where the fault is known to be of one launch."""
+    fenced = any(one.name == fenced_runs.NAME for one in case.instruments)
+    several = any(f.id == identity.DEVICE_ERROR and not f.details.get("single") for f in case.findings)
+    return ["the device reported a fault, but not of which launch"] if fenced and several else []
+
+
 def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idle: str | None = None) -> Trial:
     """What a run means. `idle`: why the experiment had no effect, so that it means nothing."""
     known = {mark for trial in state.trials if trial.experiment == PLAIN for mark in trial.fingerprints}
     new = [e for e in case.diagnosis if e.status in ("confirmed", "likely") and not known & set(e.findings)]
+    if state.failure is None and case.outcome.kind != "passed":  # the plain runs have the fault, but do not fail of it
+        new = [e for e in case.diagnosis if e.status == "confirmed"]
     itself = experiment != PLAIN and not _is_asked(every()[base(experiment)])  # another program has faults of its own
     watching = [one for one in case.instruments if one.watches and one.name != "recorder"]
     return Trial(
@@ -213,7 +222,9 @@ def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idl
         seconds=case.outcome.duration_s,
         fingerprints=tuple(dict.fromkeys(finding.fingerprint for finding in case.findings)),
         shown=tuple(dict.fromkeys(entry.cause for entry in new)) if itself else (),
-        blind="; ".join(one.blind or one.saw for one in watching if one.blind or one.state != "live"),
+        blind="; ".join(
+            [*(one.blind or one.saw for one in watching if one.blind or one.state != "live"), *_unattributed(case)]
+        ),
         folder=folder,
         note=idle or "",
     )

@@ -8,7 +8,7 @@ import pytest
 from fake_lab import FakeLab, suggests
 
 from gpudx.diagnose.choice import separation
-from gpudx.diagnose.investigate import CONFIDENCE, Limits, investigate
+from gpudx.diagnose.investigate import CONFIDENCE, Limits, Result, investigate
 from gpudx.model import Investigation
 
 SHARED = "kernel-shared-by-threads"
@@ -65,6 +65,30 @@ def test_an_instrument_that_names_the_fault_confirms_it() -> None:
 def test_an_instrument_that_could_not_watch_refutes_nothing() -> None:
     state = run(FakeLab({"recorded": 1.0}, threads=1, blind="3 allocations had no fence"))
     assert status(state)["out-of-bounds-access"] == "inconclusive"
+
+
+def test_a_fault_in_the_record_is_shown_although_no_plain_run_fails() -> None:
+    freed = (suggests("use-after-free", "confirmed"),)
+    shown = run(FakeLab({"recorded": 0.0, "fenced": 1.0}, freed, {"fenced": "use-after-free"}))
+    assert status(shown) == {"use-after-free": "confirmed"} and shown.stopped == "settled" and shown.failure is None
+    assert "fenced" in shown.table[0].reason and len(shown.trials) <= 9
+    silent = run(FakeLab({"recorded": 0.0}, freed))
+    assert silent.stopped == "the failure did not come back" and "fenced" not in silent.table[0].reason
+    nothing = run(FakeLab({"recorded": 0.0}, (suggests("use-after-free", "likely"),)))
+    assert nothing.stopped == "the failure did not come back" and not nothing.table
+
+
+def test_a_blind_instrument_does_not_keep_a_cause_alive() -> None:
+    """Poison never sees all reads of fresh memory; the tool that does saw none."""
+    names = ("initcheck", "poisoned", "serialised")
+    state = run(HalfBlind({"recorded": 1.0}, experiments=names, threads=1))
+    assert status(state)["read-before-write"] == "refuted"
+
+
+class HalfBlind(FakeLab):
+    def run(self, experiment: str, state: Investigation) -> Result:
+        self.blind = "computed with" if experiment == "poisoned" else ""
+        return super().run(experiment, state)
 
 
 def test_an_experiment_without_effect_says_nothing() -> None:

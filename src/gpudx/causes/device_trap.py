@@ -6,6 +6,7 @@ compiler in place of code it could prove to be wrong.
 
 from gpudx.causes import Cause
 from gpudx.causes._kinds import FIXED
+from gpudx.model import Prediction
 
 CAUSE = Cause(
     id="device-trap",
@@ -17,4 +18,5 @@ CAUSE = Cause(
     ),
     predicts=(("recorded", "the device reports a trap in this launch"),),
     kind=FIXED,
+    apart=(Prediction("memcheck", "shown", "the tool names the trap"),),
 )

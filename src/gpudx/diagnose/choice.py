@@ -101,6 +101,17 @@ def next_experiment(
     return Plan(name, wanted)
 
 
+def next_to_show(named: Sequence[Suspect], seen: Mapping[str, Observed], costs: Mapping[str, float]) -> Plan | None:
+    """For a fault in the record that no plain run fails of: the cheapest instrument that may show it, until one did."""
+    if any(seen[name].showed(one.shown_as) >= TWICE for one in named for name in seen if one.expects(name) == "shown"):
+        return None
+    for name in sorted(costs, key=lambda one: (costs[one], one)):
+        may = any(one.expects(name) == "shown" for one in named)
+        if may and len(seen.get(name, Observed(name)).trials) < REPEATS:
+            return Plan(name, REPEATS)
+    return None
+
+
 def separation(expected: Sequence[Expectation]) -> float:
     """How far apart the predictions of all pairs are, and each from "stays": what nobody thought of predicts that."""
     pairs = sum(_apart(a, b) for i, a in enumerate(expected) for b in expected[i + 1 :])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpudx.causes import every as every_cause
+from gpudx.causes._kinds import WHERE
 from gpudx.diagnose.judge import ORDER
 from gpudx.diagnose.observed import observation, observed
 from gpudx.model import Case, Diagnosis, Evidence, Investigation, Row
@@ -16,7 +17,7 @@ def conclude(case: Case, state: Investigation) -> Case:
     seen = observed(state.trials)
     return replace(
         case,
-        diagnosis=_diagnosis(state) if state.failure else case.diagnosis,
+        diagnosis=_diagnosis(state) if state.failure or state.table else case.diagnosis,
         observations=tuple(observation(one) for one in seen.values()),
         investigation=state,
     )
@@ -25,7 +26,13 @@ def conclude(case: Case, state: Investigation) -> Case:
 def _diagnosis(state: Investigation) -> tuple[Diagnosis, ...]:
     entries = {entry.cause: entry for entry in (*state.before, *state.found)}
     told = [*_judged(state, entries), *_untested(state, entries)]
-    return tuple(sorted(told, key=lambda entry: ORDER[entry.status]))
+    return tuple(sorted(told, key=lambda entry: (ORDER[entry.status], _only_where(entry))))
+
+
+def _only_where(entry: Diagnosis) -> bool:
+    """Of equals, a cause comes before what only says where it surfaced."""
+    cause = every_cause().get(entry.cause)
+    return cause is not None and cause.kind is WHERE
 
 
 def _judged(state: Investigation, entries: dict[str, Diagnosis]) -> Iterator[Diagnosis]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from gpudx.backends.cuda.sanitizer import NAME as SANITIZER
 from gpudx.model import Case, Failure
 from gpudx.model.diagnosis import OutcomeName
 
 FAILED = ("exit", "signal", "timeout")
+DEVICE_ERROR = "device-error-reported"
 
 
 def faults(case: Case) -> tuple[str, ...]:
@@ -14,16 +16,24 @@ def faults(case: Case) -> tuple[str, ...]:
     return tuple(dict.fromkeys(mark for entry in told for mark in entry.findings))
 
 
+def device_error(case: Case) -> str:
+    """The status by which a fault of the device's work was reported; "" if none was."""
+    reports = [finding.site for finding in case.findings if finding.id == DEVICE_ERROR and finding.site]
+    return reports[0].status or "" if reports else ""
+
+
 def failure(case: Case) -> Failure | None:
     """What a run failed of; None when it passed."""
-    return Failure(case.outcome.word, case.outcome.summary, faults(case)) if case.outcome.kind in FAILED else None
+    if case.outcome.kind not in FAILED:
+        return None
+    return Failure(case.outcome.word, case.outcome.summary, faults(case), device_error(case))
 
 
 def outcome(case: Case, wanted: Failure | None) -> OutcomeName:
     """What a run means for the failure that is looked for. The first failure is the one that is looked for.
 
-    Faults in common make it the same, however it ended: a race ends differently each time. Without known faults on one of
-    the sides the ending decides.
+    Faults in common make it the same, however it ended: a race ends differently each time. So does the same error of the
+    device: which call reports it is chance. Without known faults on one of the sides the ending decides.
     """
     if any(one.failed and one.name == "recorder" for one in case.instruments) and wanted and wanted.fingerprints:
         return "tool missing"
@@ -38,6 +48,17 @@ def outcome(case: Case, wanted: Failure | None) -> OutcomeName:
 
 def _same(case: Case, wanted: Failure) -> bool:
     mine = set(faults(case))
-    if mine and wanted.fingerprints:
-        return bool(mine & set(wanted.fingerprints))
-    return case.outcome.word == wanted.ending
+    if mine & set(wanted.fingerprints):
+        return True
+    if wanted.device_error:
+        return device_error(case) == wanted.device_error or (_is_sanitized(case) and _ended_alike(case, wanted))
+    return not (mine and wanted.fingerprints) and case.outcome.word == wanted.ending
+
+
+def _is_sanitized(case: Case) -> bool:
+    """The tool stops a faulty kernel itself, and the program is told of it by another status."""
+    return any(one.name.startswith(SANITIZER) for one in case.instruments)
+
+
+def _ended_alike(case: Case, wanted: Failure) -> bool:
+    return bool(device_error(case)) or case.outcome.word == wanted.ending

@@ -10,7 +10,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from gpudx.diagnose.choice import MOST_PLAIN, PARTLY, Plan, next_asked, next_experiment, plain_runs, recheck
+from gpudx.diagnose.choice import (
+    ENOUGH_FAILURES,
+    MOST_PLAIN,
+    PARTLY,
+    Plan,
+    next_asked,
+    next_experiment,
+    next_to_show,
+    plain_runs,
+    recheck,
+)
 from gpudx.diagnose.observed import PLAIN, Observed, observed
 from gpudx.diagnose.suspects import Suspect, suspects
 from gpudx.diagnose.told import told
@@ -106,20 +116,22 @@ def investigate(
 
 
 def _with(state: Investigation, result: Result) -> Investigation:
-    """The state with one more run. The first plain run that failed says what is looked for."""
+    """The state with one more run. The first plain run that failed says what is looked for; until then, the record does."""
     state = replace(state, trials=(*state.trials, result.trial), stopped="", reason="")
-    if state.failure is None and result.failure is not None and result.trial.experiment == PLAIN:
-        return replace(state, failure=result.failure, before=result.diagnosis)
+    if state.failure is None and result.trial.experiment == PLAIN:
+        if result.failure is not None:
+            return replace(state, failure=result.failure, before=result.diagnosis)
+        return replace(state, before=state.before or tuple(e for e in result.diagnosis if e.status == "confirmed"))
     known = {entry.cause for entry in (*state.before, *state.found)}
     new = [one for one in result.diagnosis if one.cause in result.trial.shown and one.cause not in known]
     return replace(state, found=(*state.found, *new))
 
 
 def judged(state: Investigation, seen: Mapping[str, Observed], lab: Lab) -> Investigation:
-    """The state with its table; empty before there is a failure."""
-    if state.failure is None:
-        return replace(state, table=(), not_run=tuple(lab.not_run.items()))
+    """The state with its table. Before there is a failure, only what stands in the record is put to the test."""
     accused = suspects(state, lab.threads, lab.launches)
+    if state.failure is None:
+        accused = tuple(one for one in accused if one.entry is not None)
     rows = judge(accused, seen, tuple(lab.costs), lab.mitigations, level(state, lab))
     said = told(state.asked, seen, level(state, lab))
     return replace(state, table=rows, told=said, not_run=tuple(lab.not_run.items()))
@@ -132,9 +144,12 @@ def level(state: Investigation, lab: Lab) -> float:
 
 def next_plan(state: Investigation, seen: Mapping[str, Observed], lab: Lab, limits: Limits) -> Plan | None:
     """Plain runs first, until the rate is known; then what the user asked for, and what separates best."""
-    wanted = plain_runs(seen[PLAIN])
+    on_record = state.failure is None and bool(state.table)
+    wanted = ENOUGH_FAILURES if on_record else plain_runs(seen[PLAIN])
     if wanted > len(seen[PLAIN].trials) and not _rate_must_do(seen[PLAIN], lab, limits):
         return Plan(PLAIN, wanted)
+    if on_record:
+        return next_to_show([one for one in _standing(state, lab) if one.entry], seen, lab.costs)
     if state.failure is None or seen[PLAIN].rate.failures < TWICE:
         return None
     again = recheck(seen, level(state, lab))
@@ -161,12 +176,12 @@ def _stop(
     """The named reason to stop now; "" to go on."""
     plain = seen[PLAIN]
     quiet = plain.rate.failures < TWICE
-    if _settled(state.table) and (plan is None or plan.experiment not in lab.asked):
+    if state.failure and _settled(state.table) and (plan is None or plan.experiment not in lab.asked):
         return "settled"
     if plan is None and not lab.launches and not lab.threads and plain.trials and not (lab.asked and not quiet):
         return "nothing to investigate"
     if plan is None and quiet:
-        return "the failure did not come back"
+        return "settled" if _was_shown(state.table) else "the failure did not come back"
     if plan is None:
         return "settled" if _confirmed(state.table) else "nothing left that separates them"
     if limits.runs is not None and made >= limits.runs:
@@ -186,6 +201,10 @@ def _expected(seen: Mapping[str, Observed], lab: Lab, plan: Plan) -> float:
 
 def _confirmed(table: tuple[Row, ...]) -> list[str]:
     return [row.cause for row in table if row.status == "confirmed"]
+
+
+def _was_shown(table: tuple[Row, ...]) -> bool:
+    return any(cell.expects == "shown" and cell.weight == "for" for row in table for cell in row.cells)
 
 
 def _settled(table: tuple[Row, ...]) -> bool:

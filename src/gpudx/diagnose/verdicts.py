@@ -31,7 +31,8 @@ def judge(
 ) -> tuple[Row, ...]:
     """The table: a row for each suspect, in their order."""
     cells = [tuple(weigh(one, seen[name], seen[PLAIN], level) for name in seen if name != PLAIN) for one in accused]
-    failed = [_failed(one, own, runnable) for one, own in zip(accused, cells, strict=True)]
+    able = [name for name in runnable if not _is_blind(seen.get(name))]
+    failed = [_failed(one, own, able) for one, own in zip(accused, cells, strict=True)]
     standing = [one for one, cell in zip(accused, failed, strict=True) if cell is None]
     rows = []
     for one, own, against in zip(accused, cells, failed, strict=True):
@@ -40,9 +41,14 @@ def judge(
     return tuple(rows)
 
 
-def _failed(one: Suspect, cells: Sequence[Cell], runnable: Sequence[str]) -> Cell | None:
+def _is_blind(seen: Observed | None) -> bool:
+    """It was run, and could not have shown anything in any run."""
+    return seen is not None and bool(seen.trials) and all(trial.blind for trial in seen.trials)
+
+
+def _failed(one: Suspect, cells: Sequence[Cell], able: Sequence[str]) -> Cell | None:
     """The prediction that failed, if one did; instruments that stay silent say more than rates."""
-    instruments = {name for name in runnable if one.expects(name) == "shown"}
+    instruments = {name for name in able if one.expects(name) == "shown"}
     silent = [cell for cell in cells if cell.weight == "against" and cell.experiment in instruments]
     if silent and len(silent) == len(instruments):
         return silent[0]

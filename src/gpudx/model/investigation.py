@@ -38,11 +38,13 @@ class Trial:
 
 @dataclass(frozen=True)
 class Failure:
-    """What counts as the failure: a fault of one of these fingerprints in a run that failed, else this very ending."""
+    """What counts as the failure: a fault of one of these fingerprints in a run that failed, or this error of the device,
+    whichever call reports it; else this very ending."""
 
     ending: str
     summary: str
     fingerprints: tuple[str, ...] = ()
+    device_error: str = ""
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ class Investigation:
     confidence: float
     trials: tuple[Trial, ...] = ()
     failure: Failure | None = None
-    before: tuple[Diagnosis, ...] = ()  # of the first run that failed, as `gpudx run` would have told it
+    before: tuple[Diagnosis, ...] = ()  # of the first run that failed, as `gpudx run` would have told it; else of one that passed
     found: tuple[Diagnosis, ...] = ()  # of later runs: causes that only they showed
     stopped: Stop = ""
     reason: str = ""
