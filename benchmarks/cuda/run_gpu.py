@@ -60,7 +60,7 @@ class Plan:
     turns: int
 
 
-FULL = Plan(25, 3, 1, 100_000, 300, 1_000_000, 2, 90, 50, 7, 40)
+FULL = Plan(25, 3, 1, 100_000, 300, 1_000_000, 2, 40, 40, 7, 40)
 QUICK = Plan(2, 1, 1, 20_000, 50, 100_000, 1, 20, 25, 1, 10)
 FORWARDS_A_TURN = 20
 
@@ -377,7 +377,7 @@ def benchmarks(programs: Mapping[str, Path], python: str, plan: Plan) -> list[Be
         Benchmark(
             ("forward",),
             [*forward, str(plan.forwards)],
-            [*forward, str(plan.forwards // 10)],
+            [*forward, str(plan.forwards // 10), "--warm-up", "10"],
             plan.forward_share_s,
         ),
     ]

@@ -1,6 +1,6 @@
 """How long a transformer's forward pass takes: batch 4 x 128, 8 layers, half precision.
 
-    torch_forward.py [--iterations N] [--device cuda] [--turns]
+    torch_forward.py [--iterations N] [--device cuda] [--turns] [--warm-up N]
 
 Prints "forward NANOSECONDS", the median over the iterations, each with a wait for the device in it. With --turns it prints one
 such line for each line that it reads (turns.py has two of these take turns), and ends when there are no more.
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 BATCH, LENGTH, LAYERS, WIDTH, HEADS = 4, 128, 8, 512, 8
-WARM_UP = 200  # also fills the ring of the recorder once: its first lap takes fresh pages from the system
+WARM_UP = 200  # unless told; also fills the ring of the recorder once: its first lap takes fresh pages from the system
 
 
 class Layer(nn.Module):
@@ -64,12 +64,13 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=300)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--turns", action="store_true")
+    parser.add_argument("--warm-up", type=int, default=WARM_UP)
     options = parser.parse_args()
     torch.manual_seed(1)
     model = nn.Sequential(*(Layer() for _ in range(LAYERS))).half().eval().to(options.device)
     x = torch.randn(BATCH, LENGTH, WIDTH, dtype=torch.half).to(options.device)
     with torch.inference_mode():
-        for _ in range(WARM_UP):
+        for _ in range(options.warm_up):
             forward_ns(model, x, options.device)
         for _ in sys.stdin if options.turns else "1":
             times = [forward_ns(model, x, options.device) for _ in range(options.iterations)]

@@ -1,12 +1,14 @@
 """Two processes of one program, plain and recorded, that take turns: each waits while the other works.
 
 From one process to the next, a PyTorch program differs by more than the recorder costs, and within a process it drifts with the
-machine. Turns of a fraction of a second meet the same machine; several pairs of processes even out the rest. The figure is
-the median, over the pairs, of the median ratio of neighbouring turns.
+machine. Turns of a fraction of a second meet the same machine, on the same two processors; several pairs of processes even
+out the rest. The figure is the median, over the pairs, of the median ratio of neighbouring turns.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
 import statistics
 import subprocess
 from contextlib import ExitStack
@@ -30,7 +32,7 @@ class Pair:
 
 def play(command: list[str], turns: int) -> Pair:
     """One pair of processes; they swap who begins, turn by turn."""
-    recorded = modes.recorded_mode()
+    recorded, command = modes.recorded_mode(), [*on_two_processors(), *command]
     with ExitStack() as stack:
         folder = stack.enter_context(modes.case_directory())
         words = modes.recorded_words(recorded, folder, command, "--quiet")
@@ -49,6 +51,12 @@ def play(command: list[str], turns: int) -> Pair:
         if not modes.recorded_launches(modes.read_case(folder)):
             raise NotMeasured("the recorder saw no launches")
     return Pair(*times)
+
+
+def on_two_processors() -> list[str]:
+    """Words that pin a program: processors of one machine differ, too."""
+    some = sorted(os.sched_getaffinity(0))[-2:]
+    return ["taskset", "-c", ",".join(map(str, some))] if shutil.which("taskset") else []
 
 
 def turn(process: subprocess.Popen[str]) -> float:
