@@ -224,8 +224,11 @@ def page(rows: Sequence[Row], facts: dict[str, str]) -> str:
     about = "\n".join(f"- {name}: {value}" for name, value in facts.items())
     head = ["| what | plain | fenced | memcheck | goal |", "| --- | ---: | ---: | ---: | ---: |"]
     table = "\n".join([*head, *("| " + " | ".join(row) + " |" for row in rows)])
-    note = f"Medians of {ROUNDS} interleaved rounds ({FORWARD_ROUNDS} of the forward pass), {MEMCHECK_ROUNDS} of memcheck. Planted faults: {len(SIZES)} sizes,"
-    return f"# Fenced memory on a GPU\n\n{about}\n\n{table}\n\n{note} {len(TYPES)} element types, multiples of {ALIGN} bytes.\n"
+    note = (
+        f"Medians of {ROUNDS} interleaved rounds ({FORWARD_ROUNDS} of the forward pass), {MEMCHECK_ROUNDS} of memcheck."
+    )
+    planted = f"Planted faults: {len(SIZES)} sizes, {len(TYPES)} element types, multiples of {ALIGN} bytes."
+    return f"# Fenced memory on a GPU\n\n{about}\n\n{table}\n\n{note}\n{planted}\n"
 
 
 def main() -> None:

@@ -60,7 +60,7 @@ class Plan:
     turns: int
 
 
-FULL = Plan(25, 3, 1, 100_000, 300, 1_000_000, 2, 40, 40, 7, 40)
+FULL = Plan(25, 3, 1, 100_000, 300, 1_000_000, 1, 40, 40, 5, 40)
 QUICK = Plan(2, 1, 1, 20_000, 50, 100_000, 1, 20, 25, 1, 10)
 FORWARDS_A_TURN = 20
 
@@ -388,7 +388,7 @@ def all_rows(programs: Mapping[str, Path], python: str, plan: Plan) -> Iterator[
     loop, forward = benchmarks(programs, python, plan)
     yield from rows_of(loop, measure(loop, plan, ways))
     others = [mode for mode in ways if mode.name != RECORDED]
-    for row in rows_of(forward, measure(forward, replace(plan, rounds=FEWEST_ROUNDS), others)):
+    for row in rows_of(forward, measure(forward, replace(plan, rounds=2), others)):
         yield in_turns(row, forward.command[:-1], plan)
     yield crash_row(programs["million_launches"], plan)
     for script in sorted(HERE.glob("*_smoke.py")):
