@@ -15,6 +15,7 @@ import argparse
 import itertools
 import os
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -55,6 +56,7 @@ HOW = ("write", "read")
 ALIGN = 256
 AT_ONCE = 12
 ILLEGAL = "cudaErrorIllegalAddress"
+NUMBER = re.compile(r"^(\w+) ([0-9.]+)$", re.MULTILINE)  # among what a tool prints
 Row = tuple[str, str, str, str, str]
 Numbers = dict[str, float]
 
@@ -110,15 +112,10 @@ def measured(command: list[str], rounds: int = ROUNDS) -> dict[str, list[Numbers
 def timed(mode: Mode, command: list[str]) -> Numbers:
     """The numbers that a program prints, by name."""
     result = fenced(command) if mode.name == FENCED else modes.run(mode, command).out
-    found = dict(line.split() for line in result.splitlines() if len(line.split()) == 2)
-    try:
-        return {name: float(value) for name, value in found.items()} if found else refuse()
-    except ValueError:
-        return refuse()
-
-
-def refuse() -> Numbers:
-    raise NotMeasured("it printed no number")
+    found = dict(NUMBER.findall(result))
+    if not found:
+        raise NotMeasured("it printed no number")
+    return {name: float(value) for name, value in found.items()}
 
 
 def fenced(command: list[str]) -> str:

@@ -15,7 +15,8 @@ enum { STREAMS = 64, AT_ONCE = 32, REACH = 4096 /* so much of the slack on each 
 
 /* ---- our streams, one for each context ---- */
 
-static struct { CUcontext context; CUstream stream; } streams[STREAMS];  /* with the lock held */
+/* `room` is page-locked, so that copies into it need not be waited for one by one; one thread at a time has it. */
+static struct { CUcontext context; CUstream stream; unsigned char *room; bool lent; } streams[STREAMS];  /* with the lock held */
 
 static CUstream known_stream(CUcontext context, CUstream fresh)
 {
@@ -37,6 +38,44 @@ static CUstream known_stream(CUcontext context, CUstream fresh)
     return found;
 }
 
+/* Room for both sides of a block; NULL: somebody else has it, or there is none. */
+static unsigned char *borrow_room(CUstream stream)
+{
+    struct gdx_calm calm;
+    unsigned char *room = NULL;
+    gdx_lock(GDX_LOCK_FENCE, &calm);
+    for (int i = 0; i < STREAMS; i++)
+        if (streams[i].stream == stream && streams[i].room && !streams[i].lent) {
+            streams[i].lent = true;
+            room = streams[i].room;
+        }
+    gdx_unlock(GDX_LOCK_FENCE, &calm);
+    return room;
+}
+
+static void return_room(const unsigned char *room)
+{
+    struct gdx_calm calm;
+    gdx_lock(GDX_LOCK_FENCE, &calm);
+    for (int i = 0; room && i < STREAMS; i++)
+        if (streams[i].room == room)
+            streams[i].lent = false;
+    gdx_unlock(GDX_LOCK_FENCE, &calm);
+}
+
+static void put_room(CUstream stream)
+{
+    struct gdx_calm calm;
+    void *room = NULL;
+    if (!gdx_cu_driver.cuMemAllocHost_v2 || gdx_cu_driver.cuMemAllocHost_v2(&room, 2 * REACH) != CUDA_SUCCESS)
+        return;
+    gdx_lock(GDX_LOCK_FENCE, &calm);
+    for (int i = 0; i < STREAMS; i++)
+        if (streams[i].stream == stream)
+            streams[i].room = room;
+    gdx_unlock(GDX_LOCK_FENCE, &calm);
+}
+
 CUstream gdx_cu_own_stream(CUcontext context)
 {
     CUstream found = known_stream(context, NULL), fresh;
@@ -45,6 +84,8 @@ CUstream gdx_cu_own_stream(CUcontext context)
     found = known_stream(context, fresh);
     if (found != fresh)
         gdx_cu_driver.cuStreamDestroy_v2(fresh);  /* another thread was faster, or there are too many contexts */
+    else if (gdx_fence_edge())
+        put_room(fresh);
     return found;
 }
 
@@ -58,6 +99,8 @@ void gdx_cu_canary_forget(CUcontext context)
         if (!context || streams[i].context == context) {
             streams[i].context = NULL;
             streams[i].stream = NULL;
+            streams[i].room = NULL;  /* gone with its context */
+            streams[i].lent = false;
         }
     gdx_unlock(GDX_LOCK_FENCE, &calm);
 }
@@ -90,34 +133,47 @@ CUresult gdx_cu_canary_fill(struct gdx_block *block)
     return status == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : status;
 }
 
-/* One side of a block, told and mended where it is damaged. */
-static CUresult look(const struct gdx_block *block, enum gdx_side side, CUstream stream)
+static CUresult fetch(const struct gdx_block *block, enum gdx_side side, unsigned char *seen, CUstream stream)
 {
-    unsigned char seen[REACH];
+    struct gdx_range slack = gdx_slack(block, side, REACH);
+    return slack.bytes ? gdx_cu_driver.cuMemcpyDtoHAsync_v2(seen, slack.address, slack.bytes, stream) : CUDA_SUCCESS;
+}
+
+/* One side of a block, told and mended where it is damaged. */
+static CUresult judge(const struct gdx_block *block, enum gdx_side side, const unsigned char *seen, CUstream stream)
+{
     struct gdx_damage damage;
     struct gdx_range slack = gdx_slack(block, side, REACH);
-    if (!slack.bytes)
+    if (!slack.bytes || !gdx_canary_damaged(seen, slack, &damage))
         return CUDA_SUCCESS;
-    CUresult status = gdx_cu_driver.cuMemcpyDtoHAsync_v2(seen, slack.address, slack.bytes, stream);
+    gdx_fence_note_damage(&gdx_cu_fences, block, &damage);
+    CUresult status = fill(block, side, stream);
+    return status == CUDA_SUCCESS ? gdx_cu_driver.cuStreamSynchronize(stream) : status;
+}
+
+/* The wait is also for what was filled before and may still be on its way. */
+static CUresult look(const struct gdx_block *block, unsigned char *seen, CUstream stream)
+{
+    CUresult status = fetch(block, GDX_BEFORE, seen, stream);
+    if (status == CUDA_SUCCESS)
+        status = fetch(block, GDX_BEHIND, seen + REACH, stream);
     if (status == CUDA_SUCCESS)
         status = gdx_cu_driver.cuStreamSynchronize(stream);
-    if (status != CUDA_SUCCESS || !gdx_canary_damaged(seen, slack, &damage))
-        return status;
-    gdx_fence_note_damage(&gdx_cu_fences, block, &damage);
-    return fill(block, side, stream);
+    if (status == CUDA_SUCCESS)
+        status = judge(block, GDX_BEFORE, seen, stream);
+    return status == CUDA_SUCCESS ? judge(block, GDX_BEHIND, seen + REACH, stream) : status;
 }
 
 CUresult gdx_cu_canary_check(struct gdx_block *block)
 {
+    unsigned char ordinary[2 * REACH];
     CUstream stream = gdx_cu_own_stream((CUcontext)(uintptr_t)block->owner);
     uint64_t now = gdx_ticks();
     if (!stream)
         return CUDA_ERROR_INVALID_CONTEXT;
-    CUresult status = look(block, GDX_BEFORE, stream);
-    if (status == CUDA_SUCCESS)
-        status = look(block, GDX_BEHIND, stream);
-    if (status == CUDA_SUCCESS)
-        status = gdx_cu_driver.cuStreamSynchronize(stream);  /* what was filled may still be on its way */
+    unsigned char *room = borrow_room(stream);
+    CUresult status = look(block, room ? room : ordinary, stream);
+    return_room(room);
     if (status == CUDA_SUCCESS) {
         block->clean = now;
         gdx_fence_count(&gdx_cu_fences, GDX_COUNT_CHECKS);

@@ -212,7 +212,7 @@ def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idl
     known = {mark for trial in state.trials if trial.experiment == PLAIN for mark in trial.fingerprints}
     new = [e for e in case.diagnosis if e.status in ("confirmed", "likely") and not known & set(e.findings)]
     if state.failure is None and case.outcome.kind != "passed":  # the plain runs have the fault, but do not fail of it
-        new = [e for e in case.diagnosis if e.status == "confirmed"]
+        new = [e for e in case.diagnosis if e.status in ("confirmed", "likely")]
     itself = experiment != PLAIN and not _is_asked(every()[base(experiment)])  # another program has faults of its own
     watching = [one for one in case.instruments if one.watches and one.name != "recorder"]
     return Trial(
