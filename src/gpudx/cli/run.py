@@ -159,7 +159,18 @@ def command(
     stated = _stated(contracts, hypotheses)
     with new_case(case, words[0]) as directory:
         told = run_and_tell(words, directory, how, quiet, stated)
+    remember(told.case, quiet)
     end_like(told.run, error_exitcode if told.case and has_faults(told.case) else None)
+
+
+def remember(case: Case | None, quiet: bool) -> None:
+    """Add the case to the list of cases; that this could not be done is one line, and no failure."""
+    from gpudx import caselist
+    from gpudx.cli.speak import complain
+
+    problem = caselist.remember(case) if case else None
+    if problem and not quiet:
+        complain(UserError(problem))
 
 
 def _stated(contracts: Path | None, hypotheses: Path | None) -> Stated | None:
