@@ -23,7 +23,16 @@ def command(
     ] = "terminal",
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there.")] = None,
 ) -> None:
-    """Show the report of a case."""
+    """Show the report of a case.
+
+    \b
+        gpudx report gpudx-cases/20260102T030405Z-app-1a2b
+        gpudx report CASE -f sarif -o gpudx.sarif         # for code scanning
+        gpudx report CASE -f junit -o gpudx.xml           # for CI systems
+        gpudx report CASE -f perfetto -o gpudx.pftrace    # open it at ui.perfetto.dev
+
+    Exit status: 0 if it was shown, 2 if there is no such case or format.
+    """
     from gpudx import casefile
     from gpudx.cli.running import page_of
     from gpudx.report import Page, render, streamed

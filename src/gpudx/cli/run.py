@@ -135,6 +135,15 @@ def command(
     """Run a program, unmodified, and say why it failed.
 
     The program keeps its input, output, terminal and exit status; gpudx writes to stderr only.
+
+    \b
+        gpudx run -- ./app args...
+        gpudx run --timeout 30 -- python train.py
+        gpudx run --error-exitcode 9 -- ./tests           # for CI
+        gpudx run --fence --stacks -- ./app
+
+    Exit status: that of the program, or its signal; N of --error-exitcode if it passed and has faults; 124 after
+    --timeout; 126 or 127 if it cannot be started; 2 if gpudx cannot do what was asked.
     """
     from gpudx.cli.cases import new_case
     from gpudx.cli.running import run_and_tell
