@@ -6,7 +6,7 @@ Nothing is written. What is said is what `gpudx run` would say if the program en
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gpudx.diagnose import diagnose
@@ -46,9 +46,19 @@ def _told(entry: Diagnosis, errors: Iterable[Finding], parts: Parts) -> Told:
     """A diagnosis that no error stands behind is of no fault: tests fail for reasons of their own."""
     mine = [finding for finding in errors if finding.fingerprint in entry.findings]
     known = [finding for finding in mine if finding.id not in SURFACE]
-    sites = [f.site for f in known] or [site for finding in mine for site in finding.others]
-    names = dict.fromkeys(clean(name) for name in map(parts.of, sites) if name)
+    names = [parts.of(finding.site) for finding in known] or [one for f in mine for one in _suspected(entry, f, parts)]
+    names = list(dict.fromkeys(clean(name) for name in names if name))
     surfaced = clean(parts.of(entry.victim.site)) if entry.victim else ""
     verdict = f"{VERDICTS[entry.status]} {entry.cause}"
     fault = " ".join(finding.fingerprint for finding in mine)
     return Told(verdict, clean(entry.summary), tuple(names), surfaced, bool(known), fault)
+
+
+def _suspected(entry: Diagnosis, finding: Finding, parts: Parts) -> list[str]:
+    """Where only the report of a fault is known: the part of the one launch that is suspected, else of all that may be."""
+    site, ended = finding.site, finding.details.get("ended_before")
+    if site is None:
+        return []
+    if entry.guilty and entry.guilty.number is not None:
+        return [parts.of(replace(site, number=entry.guilty.number))]
+    return parts.launching(site.pid, ended, site.number) if isinstance(ended, int) else [parts.of(site)]

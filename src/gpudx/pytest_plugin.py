@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 DIRECTORY = "GPUDX_DIR"  # as gpudx.lab.environment has it; not imported, for the sake of those who do not use us
 LOOKS = 20  # failing tests after which the record is read; later ones have the summary
 SHOWN = 3  # faults in the section of a test
+NAMED = 5  # tests that a fault may be of
+LONGEST = 4096  # bytes of a name that the recorder keeps
 SERIAL = "gpu_serial"
 
 Mark = Callable[[bool, str], None]
@@ -75,7 +77,7 @@ def marker() -> Mark | None:
     except (AttributeError, OSError):
         return None
     function.argtypes, function.restype = [ctypes.c_int, ctypes.c_char_p], None
-    return lambda begins, name: function(begins, name.encode("utf-8", "backslashreplace"))
+    return lambda begins, name: function(begins, _bytes(name))
 
 
 class Pinning:
@@ -107,9 +109,10 @@ class Pinning:
         report = yield
         if report.failed and self._mark and self._looks < LOOKS:
             self._looks += 1
-            news = self._news(item.nodeid)
-            if news:
-                report.sections.append(("gpudx", "\n".join(_sentence(one, item.nodeid) for one in news)))
+            here = _as_told(item.nodeid)
+            lines = [_sentence(one, here) for one in self._news(here)]
+            if lines:
+                report.sections.append(("gpudx", "\n".join(lines)))
         return report
 
     def _news(self, here: str) -> list[Told]:
@@ -149,8 +152,19 @@ class Pinning:
             write(f"gpudx: {'' if self._found else 'nothing found; '}case: {self._folder.parent}")
 
 
+def _as_told(name: str) -> str:
+    """A test's name as the record has it, made harmless."""
+    from gpudx.report.safe import clean
+
+    return clean(_bytes(name)[:LONGEST].decode("utf-8", "replace"))
+
+
+def _bytes(name: str) -> bytes:
+    return name.encode("utf-8", "backslashreplace")
+
+
 def _where(one: Told) -> str:
-    names = " or ".join(one.made_in) or "outside of tests"
+    names = _listed(one.made_in) or "outside of tests"
     noticed = f" (noticed in {one.surfaced_in})" if one.surfaced_in and one.surfaced_in not in one.made_in else ""
     return f"{names if one.certain or not one.made_in else f'perhaps {names}'}{noticed}"
 
@@ -160,12 +174,17 @@ def _sentence(one: Told, here: str) -> str:
     if here in one.made_in and len(one.made_in) == 1:
         place = "It was made in this test." if one.certain else "Only this test can have made it."
     elif one.made_in:
-        names = " or ".join("this test" if name == here else name for name in one.made_in)
+        names = _listed(tuple("this test" if name == here else name for name in one.made_in))
         other = ", not in this test; that this test failed because of it is not shown"
         place = f"It was made in {names}{'' if here in one.made_in else other}."
     else:
         place = "It was made outside of tests." if one.certain else "Which test made it is not known."
     return f"{one.verdict}: {one.sentence} {place}"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    more = f" or one of {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return " or ".join(names[:NAMED]) + more
 
 
 # ---- one at a time ----

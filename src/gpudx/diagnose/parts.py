@@ -13,12 +13,21 @@ class Parts:
     """The parts of all processes of a run."""
 
     def __init__(self, facts: Iterable[Facts]) -> None:
-        self._by_pid = {one.trace.pid: one.marks for one in facts if len(one.marks)}
+        self._by_pid = {one.trace.pid: one for one in facts if len(one.marks)}
 
     def of(self, site: Site | None) -> str:
         """The part in which a call was made, "" where there is none."""
-        marks = self._by_pid.get(site.pid) if site else None
-        return marks.at(site.number - 1) if site and marks else ""
+        facts = self._by_pid.get(site.pid) if site else None
+        return facts.marks.at(site.number - 1) if site and facts else ""
+
+    def launching(self, pid: int, after: int, before: int) -> list[str]:
+        """The parts in which something was launched between two calls, given by their numbers."""
+        facts = self._by_pid.get(pid)
+        if facts is None:
+            return []
+        inside = facts.launches.position
+        inside = inside[(inside >= after) & (inside < before - 1)]
+        return list(filter(None, dict.fromkeys(facts.marks.at(int(position)) for position in inside)))
 
     def noted(self, findings: Sequence[Finding]) -> tuple[Finding, ...]:
         """The findings with their parts."""
