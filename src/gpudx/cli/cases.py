@@ -23,7 +23,7 @@ NONE_LISTED = 1
 
 def command(
     fingerprint: Annotated[
-        str, typer.Argument(metavar="[FINGERPRINT]", help="List the cases of this group; its beginning is enough.")
+        str, typer.Argument(metavar="FINGERPRINT", help="List the cases of this group; its beginning is enough.")
     ] = "",
     db: Annotated[str | None, typer.Option(metavar="URL", help="A SQLite file, or postgresql://...")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
