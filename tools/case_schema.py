@@ -91,8 +91,11 @@ def _object(cls: type, definitions: dict[str, Schema]) -> Schema:
     if cls is Finding:
         properties["fingerprint"] = {"type": "string", "pattern": "^[0-9]+:[0-9a-f]+$"}
         properties["evidence"]["minItems"] = 1
-    text = " ".join((cls.__doc__ or "").split("\n\n")[0].split())
     late = {field.name for field in dataclasses.fields(cls) if field.metadata == LATER}
+    if cls is Case:
+        properties["fingerprint"] = {"type": "string", "pattern": "^[0-9]+:[0-9a-f]+$"}
+        late.add("fingerprint")
+    text = " ".join((cls.__doc__ or "").split("\n\n")[0].split())
     required = [name for name in properties if name not in late]
     return {"type": "object", "description": text, "properties": properties, "required": required}
 

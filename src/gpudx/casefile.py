@@ -1,7 +1,7 @@
 """`case.json`: a Case as JSON and back. The only place that knows the file's name, layout and schema number.
 
-The layout is that of the dataclasses in `gpudx.model`, field by field; a finding also carries its fingerprint, so
-that a reader in another language need not compute it. `case.schema.json` beside this file is made from the same
+The layout is that of the dataclasses in `gpudx.model`, field by field; findings and the case also carry their
+fingerprints, so that a reader in another language need not compute it. `case.schema.json` beside this file is made from the same
 dataclasses by tools/case_schema.py. Fields that this version does not know are ignored when reading.
 """
 
@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from gpudx.errors import UserError
-from gpudx.model import SCHEMA, Case, Finding
+from gpudx.model import SCHEMA, Case, Finding, fingerprint
+from gpudx.model.finding import as_written
 
 NAME = "case.json"
 FAMILY, NUMBER = SCHEMA.split("/")
@@ -157,12 +158,14 @@ def _encode_dataclass(value: object) -> dict[str, JsonValue]:
     fields = {field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Finding):
         fields["fingerprint"] = value.fingerprint
+    if isinstance(value, Case):
+        fields["fingerprint"] = fingerprint(value)
     return fields
 
 
 def _valid_text(text: str) -> str:
     """File names may hold bytes that are no text; JSON may not. They are written as \\xNN and stay so when read."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace") if _has_surrogate(text) else text
+    return as_written(text) if _has_surrogate(text) else text
 
 
 def _has_surrogate(text: str) -> bool:

@@ -22,6 +22,7 @@ from gpudx.diagnose import (
     watched_runs,
 )
 from gpudx.diagnose.judge import unexplained
+from gpudx.diagnose.parts import Parts
 from gpudx.errors import UserError
 from gpudx.evidence import cuda_coredump
 from gpudx.evidence.cuda_coredump import Dump
@@ -55,7 +56,7 @@ NOTHING_STATED = Stated()
 
 def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated: Stated = NOTHING_STATED) -> Case:
     """The case of one recorded run, written to `case_dir`; what the user stated is held against it."""
-    traces, unreadable = _open(run.trace_dir)
+    traces, unreadable = open_traces(run.trace_dir)
     facts = [derive(trace) for trace in traces]
     outcome = outcome_of(run, _fault_address(traces, run.pid))
     presence = loaded.judge(run, lambda path: program.inspect(path, native.library()), _ended(traces))
@@ -64,7 +65,8 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
     poisoned, unseen = _poisoned(run, facts)
     contracts = [check(stated.contracts, facts)] if stated.contracts else []
     kept = [finding for one in contracts for finding in one.findings]
-    findings = merge([*find(facts, outcome), *_device_faults(dumps, facts, outcome), *sanitized, *kept])
+    found = merge([*find(facts, outcome), *_device_faults(dumps, facts, outcome), *sanitized, *kept])
+    findings = Parts(facts).noted(found)
     unreadable += unread
     calls, launches = sum(map(len, traces)), sum(len(f.launches) for f in facts)
     case = Case(
@@ -186,10 +188,10 @@ def _diagnosis(
     return (unexplained(outcome, calls),) if calls else ()
 
 
-def _open(folder: Path) -> tuple[list[Trace], list[str]]:
+def open_traces(folder: Path, pattern: str = "*.gdx") -> tuple[list[Trace], list[str]]:
     """The readable traces, oldest process first, and a sentence for each that is not."""
     traces, unreadable = [], []
-    for path in sorted(folder.glob("*.gdx")):
+    for path in sorted(folder.glob(pattern)):
         try:
             traces.append(open_trace(path))
         except UserError as error:

@@ -70,3 +70,11 @@ def test_a_reader_that_leaves(environment: dict[str, str], case: Path, tmp_path:
     words = f"{sys.executable} {HERE / 'stand_in.py'} report case | true"
     done = subprocess.run(["sh", "-c", words], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert "Traceback" not in done.stderr
+
+
+def test_a_format_that_is_no_text(gpudx_cli: Gpudx, case: Path, tmp_path: Path) -> None:
+    done = gpudx_cli("report", "case", "-f", "perfetto", "-o", "trace")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (tmp_path / "trace").read_bytes()[:1] == b"\n"  # the tag of a packet
+    wrong = gpudx_cli("report", "case", "-f", "perfetto", "-o", "no/such/folder/x")
+    assert wrong.returncode == 2 and "-o FILE" in wrong.stderr and wrong.stderr.count("\n") == 1

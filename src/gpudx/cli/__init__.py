@@ -26,10 +26,20 @@ def _version(wanted: bool) -> None:
 def _top(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say it.")] = False,
 ) -> None:
-    """Says why a GPU program failed: gpudx run -- ./app"""
+    """Says why a GPU program failed: gpudx run -- ./app
+
+    \b
+        gpudx demo                      a real failure, explained
+        gpudx run -- ./app args...      record a program, and say why it failed
+        gpudx report CASE               the report again, in any format
+        gpudx COMMAND --help            what a command does, with examples and its exit status
+
+    Exit status: that of the command; 2 for what cannot be done as asked, with one line that says why.
+    """
 
 
-def _make_app() -> typer.Typer:
+def make_app() -> typer.Typer:
+    """All commands; each module that defines `command` is one."""
     made = typer.Typer(
         name="gpudx",
         callback=_top,
@@ -51,7 +61,7 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         _show_anything(stream)
     try:
-        _make_app()(prog_name="gpudx")
+        make_app()(prog_name="gpudx")
     except UserError as error:
         complain(error)
         sys.exit(error.exit_code)

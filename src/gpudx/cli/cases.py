@@ -1,18 +1,64 @@
-"""Case directories: where new ones go."""
+"""Case directories: where new ones go. gpudx cases: the list of them, grouped by what went wrong."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import secrets
 from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from gpudx.errors import UserError
 
 DEFAULT = Path("gpudx-cases")
 LONGEST_NAME = 40
+NONE_LISTED = 1
+
+
+def command(
+    fingerprint: Annotated[
+        str, typer.Argument(metavar="FINGERPRINT", help="List the cases of this group; its beginning is enough.")
+    ] = "",
+    db: Annotated[str | None, typer.Option(metavar="URL", help="A SQLite file, or postgresql://...")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """List the cases of every `gpudx run`, grouped by what went wrong: how often, first and last seen.
+
+    The list is in $XDG_DATA_HOME/gpudx/cases.db, or where GPUDX_CASES says ("none": no list is kept).
+
+    \b
+        gpudx cases
+        gpudx cases 1:01458e
+        gpudx cases --db postgresql://ci@db.example/gpudx
+
+    Exit status: 0 if there are cases, 1 if there are none.
+    """
+    from gpudx import caselist
+
+    with caselist.opened(db or caselist.default()) as store:
+        found = store.entries(fingerprint) if fingerprint else store.groups()
+    if as_json:
+        typer.echo(json.dumps([asdict(one) for one in found], indent=1))
+    elif found:
+        _table([asdict(one) for one in found], CASE_COLUMNS if fingerprint else GROUP_COLUMNS)
+    if not found:
+        raise typer.Exit(NONE_LISTED)
+
+
+GROUP_COLUMNS = ("fingerprint", "count", "first", "last", "verdict", "directory")
+CASE_COLUMNS = ("created", "host", "ending", "verdict", "directory")
+
+
+def _table(rows: list[dict[str, str]], columns: tuple[str, ...]) -> None:
+    from gpudx.cli.show import write_table
+
+    write_table(list(columns), [[row[name] for name in columns] for row in rows], None)
 
 
 @contextlib.contextmanager

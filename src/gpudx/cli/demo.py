@@ -26,7 +26,12 @@ def command(
 ) -> None:
     """Build and run a program with a real fault, and diagnose it.
 
-    Ends with 0 when the diagnosis is the expected one, else with 1.
+    \b
+        gpudx demo
+        gpudx demo --list
+        gpudx demo opencl-set-rows-q4_0 --twin
+
+    Exit status: 0 if the diagnosis is the expected one, else 1.
     """
     from gpudx import incidents
 

@@ -28,6 +28,8 @@ def command(
     \b
         gpudx hypotheses gpudx-cases/20260102T030405Z-app-1a2b hypotheses.toml
         gpudx run --hypotheses hypotheses.toml -- ./app
+
+    Exit status: 0 if all could be judged or said why not, 2 if the case or FILE cannot be read.
     """
     from gpudx.cli.stating import load, page
     from gpudx.report import stated, terminal

@@ -72,7 +72,7 @@ def command(
 ) -> None:
     """Run a failing program again and again, in ways that tell its possible causes apart.
 
-    What the program prints goes into files of the case, and it gets no input. Ends with 0 when a cause is confirmed.
+    What the program prints goes into files of the case, and it gets no input.
 
     \b
     gpudx investigate -- ./app args...
@@ -82,6 +82,8 @@ def command(
     gpudx investigate --rebuild 'make -B CFLAGS=-O0' -- ./app
     gpudx investigate --revision v1.2 --build make -- ./app
     gpudx investigate gpudx-cases/20261115T101112Z-app-1a2b    (a case of gpudx run, or one that was interrupted)
+
+    Exit status: 0 if a cause is confirmed, 1 if none is, 130 if it was interrupted.
     """
     from gpudx import casefile
     from gpudx.cli.cases import new_case

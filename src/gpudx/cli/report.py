@@ -2,34 +2,70 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpudx.errors import UserError
 
+if TYPE_CHECKING:
+    from gpudx.model import Case
+
 
 def command(
     case: Annotated[Path, typer.Argument(help="A case directory, or the case.json in it.")],
-    format: Annotated[str, typer.Option("--format", "-f", help="terminal, markdown or json.")] = "terminal",
+    format: Annotated[
+        str, typer.Option("--format", "-f", help="terminal, markdown, json, sarif, junit or perfetto.")
+    ] = "terminal",
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there.")] = None,
 ) -> None:
-    """Show the report of a case."""
+    """Show the report of a case.
+
+    \b
+        gpudx report gpudx-cases/20260102T030405Z-app-1a2b
+        gpudx report CASE -f sarif -o gpudx.sarif         # for code scanning
+        gpudx report CASE -f junit -o gpudx.xml           # for CI systems
+        gpudx report CASE -f perfetto -o gpudx.pftrace    # open it at ui.perfetto.dev
+
+    Exit status: 0 if it was shown, 2 if there is no such case or format.
+    """
     from gpudx import casefile
     from gpudx.cli.running import page_of
-    from gpudx.report import Page, render
+    from gpudx.report import Page, render, streamed
+    from gpudx.rules import every
 
     read = casefile.read(case)
     place = case if case.is_dir() else case.parent  # it may have been moved since it was written
+    read = replace(read, directory=str(place.absolute()))
+    if format in streamed():
+        _stream(read, place, format, output)
+        return
     page = page_of(sys.stdout.fileno()) if output is None and sys.stdout.isatty() else Page()
-    text = render(replace(read, directory=str(place.absolute())), format, page)
+    text = render(read, format, replace(page, rules=every()))
     if output is None:
         sys.stdout.write(text)
     else:
         _write(output, text)
+
+
+def _stream(case: Case, place: Path, format: str, output: Path | None) -> None:
+    """A format that is written piece by piece, and no text."""
+    from gpudx.report import streamed
+    from gpudx.timeline import timelines
+
+    if output is None and sys.stdout.isatty():
+        raise UserError(f"{format} is not for a terminal: give a file with -o FILE.")
+    try:
+        with output.open("wb") if output else contextlib.nullcontext(sys.stdout.buffer) as out:
+            streamed()[format](case, timelines(case, place), out)
+    except OSError as error:
+        raise UserError(
+            f"{output or 'stdout'} cannot be written ({error.strerror}): choose another with -o FILE."
+        ) from None
 
 
 def _write(path: Path, text: str) -> None:

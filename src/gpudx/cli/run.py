@@ -135,6 +135,15 @@ def command(
     """Run a program, unmodified, and say why it failed.
 
     The program keeps its input, output, terminal and exit status; gpudx writes to stderr only.
+
+    \b
+        gpudx run -- ./app args...
+        gpudx run --timeout 30 -- python train.py
+        gpudx run --error-exitcode 9 -- ./tests           # for CI
+        gpudx run --fence --stacks -- ./app
+
+    Exit status: that of the program, or its signal; N of --error-exitcode if it passed and has faults; 124 after
+    --timeout; 126 or 127 if it cannot be started; 2 if gpudx cannot do what was asked.
     """
     from gpudx.cli.cases import new_case
     from gpudx.cli.running import run_and_tell
@@ -159,7 +168,18 @@ def command(
     stated = _stated(contracts, hypotheses)
     with new_case(case, words[0]) as directory:
         told = run_and_tell(words, directory, how, quiet, stated)
+    remember(told.case, quiet)
     end_like(told.run, error_exitcode if told.case and has_faults(told.case) else None)
+
+
+def remember(case: Case | None, quiet: bool) -> None:
+    """Add the case to the list of cases; that this could not be done is one line, and no failure."""
+    from gpudx import caselist
+    from gpudx.cli.speak import complain
+
+    problem = caselist.remember(case) if case else None
+    if problem and not quiet:
+        complain(UserError(problem))
 
 
 def _stated(contracts: Path | None, hypotheses: Path | None) -> Stated | None:

@@ -50,7 +50,14 @@ def command(
     last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the last N rows.")] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="As CSV, every row.")] = False,
 ) -> None:
-    """Show what was recorded: calls, launches, allocations or errors."""
+    """Show what was recorded: calls, launches, allocations or errors.
+
+    \b
+        gpudx show CASE launches --kernel 'gemm*' --last 20
+        gpudx show CASE calls --failed --csv
+
+    Exit status: 0 if it was shown, 2 if there is no such case, table or column.
+    """
     if first and last:
         raise UserError("--first and --last exclude each other: give one of them.")
     columns, rows = load(case, what.value)

@@ -19,6 +19,7 @@ from gpudx.facts.host_copies import HostCopies
 from gpudx.facts.images import Images
 from gpudx.facts.kernels import Kernels
 from gpudx.facts.launches import Launches, SetArgs
+from gpudx.facts.marks import Marks
 from gpudx.facts.memory import Memory
 from gpudx.facts.messages import Messages
 from gpudx.facts.objects import Objects, derive_objects
@@ -77,6 +78,10 @@ class Facts:
     @cached_property
     def bystanders(self) -> Bystanders:
         return Bystanders(self.trace, self.objects, self.launches, self.watch, self.writers)
+
+    @cached_property
+    def marks(self) -> Marks:
+        return Marks(self.trace)
 
     @cached_property
     def messages(self) -> Messages:

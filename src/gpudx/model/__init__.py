@@ -14,6 +14,7 @@ from gpudx.model.diagnosis import (
     Victim,
 )
 from gpudx.model.finding import Evidence, Finding, Severity, Site
+from gpudx.model.fingerprint import fingerprint
 from gpudx.model.investigation import Asked, Cell, Failure, Investigation, Row, Stop, Trial
 
 __all__ = [
@@ -43,4 +44,5 @@ __all__ = [
     "Trial",
     "Verdict",
     "Victim",
+    "fingerprint",
 ]

@@ -69,4 +69,10 @@ class Finding:
     def fingerprint(self) -> str:
         """Equal for equal faults across runs, addresses and machines. Algorithm "1"."""
         text = "\n".join([self.id, *(f"{k}={v}" for k, v in sorted(self.facts))])
-        return "1:" + hashlib.sha256(text.encode()).hexdigest()[:16]
+        return "1:" + hashlib.sha256(as_written(text).encode()).hexdigest()[:16]
+
+
+def as_written(text: str) -> str:
+    """Names may hold bytes that are no text: here as they read in a case, so that a case that was read has the same
+    fingerprints."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

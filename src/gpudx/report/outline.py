@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, Instrument, Observation, Site
+from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, Instrument, Observation, Site, fingerprint
 from gpudx.report import stated
 from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, Tone
 from gpudx.report.investigated import investigated
@@ -251,7 +251,7 @@ def _rest(case: Case) -> Iterator[Section]:
     yield Section("Instruments", _instruments(case))
     yield Section("Gaps", _bullets(_gaps(case)))
     yield Section("Not checked", _bullets(list(case.not_checked)))
-    yield Section("Case", _paragraph(case.directory))
+    yield Section("Case", _paragraph(case.directory) + _rows([("fingerprint", fingerprint(case))]))
 
 
 def _findings(case: Case) -> tuple[Block, ...]:

@@ -1,0 +1,40 @@
+"""gpudx bundle: a case in one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpudx.cli.speak import say
+from gpudx.errors import UserError
+
+
+def command(
+    case: Annotated[Path, typer.Argument(help="A case directory.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="[./CASE.gpudx.zip]")] = None,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Without home folders, secrets, environment, traces and tools' output.")
+    ] = False,
+) -> None:
+    """Put a case into one file, for a colleague or a vendor; gpudx open reads it.
+
+    The manifest in it has the size and hash of every file. Without --redact it holds the traces: names, paths, arguments of
+    launches and parts of the program's memory.
+
+    \b
+        gpudx bundle gpudx-cases/20260102T030405Z-app-1a2b
+        gpudx bundle CASE --redact -o for-the-vendor.zip
+
+    Exit status: 0 if it was written, 2 if not.
+    """
+    from gpudx import bundle
+    from gpudx.report.safe import clean
+
+    if not case.is_dir():
+        raise UserError(f"There is no case at {case}: give the directory that `gpudx run` named.")
+    target = output or Path(f"{case.absolute().name}.gpudx.zip")
+    for one in bundle.pack(case, target, redact):
+        say(f"left out: {clean(one)}")
+    typer.echo(clean(str(target)))

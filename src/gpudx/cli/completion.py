@@ -1,0 +1,152 @@
+"""gpudx completion: what a shell needs to complete commands and options.
+
+The scripts are complete in themselves: pressing Tab starts no Python. They are made from the commands as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+
+class Shell(StrEnum):
+    """The shells."""
+
+    bash = "bash"
+    zsh = "zsh"
+    fish = "fish"
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option by all its names."""
+
+    names: tuple[str, ...]
+    help: str
+    flag: bool
+
+
+@dataclass(frozen=True)
+class Word:
+    """A command."""
+
+    name: str
+    help: str
+    options: tuple[Option, ...]
+
+
+def command(shell: Annotated[Shell, typer.Argument(help="The shell.")]) -> None:
+    """Print a script that completes commands and options of gpudx in a shell.
+
+    \b
+        eval "$(gpudx completion bash)"                                   # in ~/.bashrc
+        eval "$(gpudx completion zsh)"                                    # in ~/.zshrc, after compinit
+        gpudx completion fish > ~/.config/fish/completions/gpudx.fish
+
+    Exit status: 0; 2 for a shell that is not known.
+    """
+    typer.echo(SCRIPTS[shell](list(words())))
+
+
+def words() -> Iterator[Word]:
+    """All commands."""
+    from gpudx.cli import make_app
+
+    top = typer.main.get_command(make_app())
+    for name, one in sorted(getattr(top, "commands", {}).items()):
+        found = [p for p in one.params if p.param_type_name == "option"]
+        options = (Option(tuple(p.opts), p.help or "", bool(p.is_flag)) for p in found)
+        text = (one.help or "").split("\n\n")[0]
+        yield Word(name, " ".join(text.split()), (*options, Option(("--help",), "Show this help.", True)))
+
+
+def bash(commands: list[Word]) -> str:
+    """After "--" everything is the program's: files and commands."""
+    cases = "\n".join(f"        {one.name}) options='{' '.join(_names(one))}' ;;" for one in commands)
+    return f"""_gpudx() {{
+    local current=${{COMP_WORDS[COMP_CWORD]}} options= word
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        mapfile -t COMPREPLY < <(compgen -W '{" ".join(one.name for one in commands)} --help --version' -- "$current")
+        return
+    fi
+    for word in "${{COMP_WORDS[@]:2:COMP_CWORD-2}}"; do
+        if [ "$word" = -- ]; then
+            mapfile -t COMPREPLY < <(compgen -A command -A file -- "$current")
+            return
+        fi
+    done
+    case ${{COMP_WORDS[1]}} in
+{cases}
+    esac
+    case $current in
+        -*) mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current") ;;
+        *) mapfile -t COMPREPLY < <(compgen -A file -- "$current") ;;
+    esac
+}}
+complete -o filenames -F _gpudx gpudx"""
+
+
+def zsh(commands: list[Word]) -> str:
+    listed = "\n".join(f"        {_quoted(f'{one.name}:{_line(one.help)}')}" for one in commands)
+    cases = "\n".join(f"        {one.name}) options=({' '.join(_names(one))}) ;;" for one in commands)
+    return f"""#compdef gpudx
+_gpudx() {{
+    local -a commands options
+    commands=(
+{listed}
+    )
+    if (( CURRENT == 2 )); then
+        _describe command commands
+        return
+    fi
+    if (( ${{words[(I)--]}} && ${{words[(I)--]}} < CURRENT )); then
+        _files
+        _command_names -e
+        return
+    fi
+    case ${{words[2]}} in
+{cases}
+    esac
+    if [[ ${{words[CURRENT]}} == -* ]]; then
+        compadd -- $options
+    else
+        _files
+    fi
+}}
+compdef _gpudx gpudx"""
+
+
+def fish(commands: list[Word]) -> str:
+    lines = []
+    for one in commands:
+        lines.append(f"complete -c gpudx -f -n __fish_use_subcommand -a {one.name} -d {_fish_quoted(_line(one.help))}")
+        seen = _fish_quoted(f"__fish_seen_subcommand_from {one.name}")
+        for option in one.options:
+            names = " ".join(f"-l {n[2:]}" if n.startswith("--") else f"-s {n[1:]}" for n in option.names)
+            value = "" if option.flag else " -r"
+            lines.append(f"complete -c gpudx -n {seen} {names}{value} -d {_fish_quoted(_line(option.help))}")
+    return "\n".join(lines)
+
+
+SCRIPTS: dict[Shell, Callable[[list[Word]], str]] = {Shell.bash: bash, Shell.zsh: zsh, Shell.fish: fish}
+
+
+def _names(one: Word) -> list[str]:
+    return [name for option in one.options for name in option.names]
+
+
+def _line(text: str) -> str:
+    """The first sentence."""
+    return text.partition(". ")[0].rstrip(".")
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def _fish_quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

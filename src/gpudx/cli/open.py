@@ -1,0 +1,40 @@
+"""gpudx open: make a case of a bundle again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpudx.errors import UserError
+
+
+def command(
+    bundle: Annotated[Path, typer.Argument(help="What gpudx bundle wrote.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")
+    ] = None,
+    most: Annotated[str, typer.Option(metavar="SIZE", help="Refuse what is larger when unpacked.")] = "64G",
+) -> None:
+    """Unpack a bundle into a case directory, on any machine: no GPU is needed to look at it.
+
+    Nothing in the bundle is believed: names, kinds, sizes and hashes are checked, and what does not fit is refused.
+
+    \b
+        gpudx open crash.gpudx.zip && gpudx report gpudx-cases/...
+        gpudx open crash.gpudx.zip -o from-ci
+
+    Exit status: 0 if it was unpacked, 2 if it was refused.
+    """
+    from gpudx.bundle import unpack
+    from gpudx.cli.cases import new_case
+    from gpudx.lab.environment import size_of
+    from gpudx.report.safe import full
+
+    size = size_of(most)
+    if not size:
+        raise UserError(f"--most {most} is not a size: give for example 500M or 64G.")
+    with new_case(output, bundle.name.removesuffix(".gpudx.zip")) as place:
+        unpack(bundle, place, size)
+    typer.echo(full(str(place)))

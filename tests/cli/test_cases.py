@@ -1,0 +1,33 @@
+"""gpudx cases: what every gpudx run added to the list."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from cli_kit import Gpudx
+
+
+def test_runs_are_listed(gpudx_cli: Gpudx, tmp_path: Path) -> None:
+    where = {"GPUDX_CASES": "", "XDG_DATA_HOME": str(tmp_path / "data")}
+    assert gpudx_cli("cases", **where).returncode == 2
+    for name, finds in (("a", "error confirmed"), ("b", "error confirmed"), ("c", "")):
+        gpudx_cli("run", "--case", name, "--", "true", finds=finds, **where)
+    table = gpudx_cli("cases", **where)
+    assert table.returncode == 0
+    assert "CONFIRMED some-cause" in table.stdout and len(table.stdout.splitlines()) == 3
+    groups = {one["verdict"]: one for one in json.loads(gpudx_cli("cases", "--json", **where).stdout)}
+    found = groups["CONFIRMED some-cause"]
+    assert found["count"] == 2 and found["directory"] == str(tmp_path / "b")
+    listed = gpudx_cli("cases", found["fingerprint"], "--db", str(tmp_path / "data/gpudx/cases.db"))
+    assert len(listed.stdout.splitlines()) == 3
+    assert gpudx_cli("cases", "9:", **where).returncode == 1
+
+
+def test_a_list_that_cannot_be_written_fails_nothing(gpudx_cli: Gpudx, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    where = {"GPUDX_CASES": str(tmp_path / "file/cases.db")}
+    done = gpudx_cli("run", "--", "sh", "-c", "exit 3", finds="confirmed", **where)
+    assert done.returncode == 3
+    assert done.stderr.count("not added to the list of cases") == 1
+    assert gpudx_cli("run", "-q", "--", "true", **where).stderr == ""

@@ -1,0 +1,88 @@
+"""Completion scripts, tried in the real shells."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpudx.cli.completion import SCRIPTS, Option, Shell, Word, words
+
+
+def script(shell: str) -> str:
+    command = [sys.executable, "-m", "gpudx", "completion", shell]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def asked(shell: str, text: str) -> str:
+    if not shutil.which(shell):
+        pytest.skip(f"no {shell} here")
+    done = subprocess.run([shell, *text.split("\0")], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def bash_completes(tmp_path: Path, *typed: str) -> set[str]:
+    """What is offered for the last word."""
+    (tmp_path / "script").write_text(script("bash"))
+    line = " ".join(f"'{word}'" for word in typed)
+    ask = f"source ./script; COMP_WORDS=({line}); COMP_CWORD={len(typed) - 1}; _gpudx; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    done = subprocess.run(["bash", "--norc", "-uc", ask], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert done.stderr == ""
+    return set(done.stdout.split())
+
+
+def test_bash(tmp_path: Path) -> None:
+    (tmp_path / "mycase").mkdir()
+    assert bash_completes(tmp_path, "gpudx", "re") == {"report"}
+    assert bash_completes(tmp_path, "gpudx", "run", "--time") == {"--timeout"}
+    assert bash_completes(tmp_path, "gpudx", "report", "myc") == {"mycase"}
+    assert "--timeout" not in bash_completes(tmp_path, "gpudx", "run", "--", "--time")
+    assert "mycase" in bash_completes(tmp_path, "gpudx", "run", "--", "myc")
+    assert bash_completes(tmp_path, "gpudx", "nonsense", "-") == set()
+
+
+def test_zsh(tmp_path: Path) -> None:
+    (tmp_path / "s").write_text(script("zsh"))
+    assert (
+        asked(
+            "zsh", f"-fc\0autoload -U compinit; compinit -u -d {tmp_path}/d; source {tmp_path}/s; echo $_comps[gpudx]"
+        )
+        == "_gpudx\n"
+    )
+
+
+def test_fish(tmp_path: Path) -> None:
+    (tmp_path / "s.fish").write_text(script("fish"))
+    offered = asked(
+        "fish", f"--no-config\0-c\0source {tmp_path}/s.fish; complete -C 'gpudx run --time'; complete -C 'gpudx rep'"
+    )
+    assert "--timeout" in offered and "report" in offered
+
+
+def test_every_option_of_every_command_is_there() -> None:
+    every = list(words())
+    for shell in Shell:
+        text = SCRIPTS[shell](every)
+        for one in every:
+            for option in one.options:
+                assert all(name.lstrip("-") in text for name in option.names)
+
+
+@pytest.mark.parametrize("shell", list(Shell))
+def test_quotes_stay_quotes(shell: Shell, tmp_path: Path) -> None:
+    """A help text is ours, but may hold anything."""
+    odd = Word("odd", "It's $(touch broken) `touch broken` \\", (Option(("--x",), "don't $(touch broken)", False),))
+    (tmp_path / "s").write_text(SCRIPTS[shell]([odd]))
+    if not shutil.which(shell):
+        pytest.skip(f"no {shell} here")
+    quiet = "autoload -U compinit; compinit -u -D; " if shell == "zsh" else ""
+    flags = {"bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"]}[shell]
+    done = subprocess.run(
+        [shell, *flags, "-c", f"{quiet}source s"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not (tmp_path / "broken").exists()

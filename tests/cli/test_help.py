@@ -1,0 +1,40 @@
+"""Every command says what it does, with an example that begins as one would type it, and its exit statuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpudx.cli.completion import words
+from gpudx.cli.report import command as report
+from gpudx.report import formats, streamed
+
+NAMES = [one.name for one in words()]
+
+
+def help_of(*name: str) -> str:
+    command = [sys.executable, "-m", "gpudx", *name, "--help"]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+@pytest.mark.parametrize("name", [pytest.param((), id="gpudx"), *((name,) for name in NAMES)])
+def test_help(name: tuple[str, ...]) -> None:
+    text = help_of(*name)
+    examples = [line.strip() for line in text.splitlines() if f"{' '.join(('gpudx', *name))}" in line]
+    assert len([line for line in examples if not line.startswith("Usage:")]) >= 1, "an example"
+    assert "Exit status:" in text
+    assert all(len(line) <= 120 for line in text.splitlines())
+
+
+def test_all_commands_are_files() -> None:
+    assert {"run", "report", "cases", "bundle", "open", "completion", "show"} <= set(NAMES)
+    folder = Path(report.__code__.co_filename).parent
+    assert all((folder / f"{name}.py").exists() or (folder / f"{name}_.py").exists() for name in NAMES)
+
+
+def test_the_formats_are_named() -> None:
+    text = help_of("report")
+    assert [name for name in (*formats(), *streamed()) if name not in text] == []
