@@ -11,17 +11,19 @@ from __future__ import annotations
 import mmap
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gpudx.backends.cuda.images import CUBIN, EM_CUDA, ENTRY, EXACT, FAMILY, FAT_MAGIC, PTX, Code
 from gpudx.backends.cuda.images import read as read_ptx
 from gpudx.errors import UserError
 from gpudx.evidence import _amd_code, _bundles, _nvidia_code
+from gpudx.evidence._code_faults import faults
 from gpudx.evidence._compressed import Method, Unreadable, unpack
 from gpudx.evidence._device_code import Contents, Image
 from gpudx.evidence._elf import BadElf, Elf
 from gpudx.evidence._head import Source, head_of
+from gpudx.model import Finding
 from gpudx.words import plural
 
 FORMAT = "device code"
@@ -33,7 +35,7 @@ HIP_SECTIONS = (".hip_fatbin", "__CLANG_OFFLOAD_BUNDLE__")  # the second as olde
 CUDA_SECTIONS = (".nv_fatbin", "__nv_relfatbin")
 PTX_HEAD = re.compile(rb"^\s*\.version\s+\d+\.\d+\s*$", re.M)
 MOST_ENTRIES = 100_000
-ELF = b"\x7fELF"
+ELF, CORE = b"\x7fELF", 4  # ET_CORE: a dump, which is another format
 
 
 def sniff(source: Source) -> float:
@@ -41,7 +43,7 @@ def sniff(source: Source) -> float:
     head = head_of(source)
     if head.startswith((_bundles.PLAIN, _bundles.PACKED, FAT)):
         return 1.0
-    if head.startswith(ELF) and len(head) >= 20:
+    if head.startswith(ELF) and len(head) >= 20 and head[16] != CORE:
         machine = int.from_bytes(head[18:20], "little")
         return 1.0 if machine in (_amd_code.EM_AMDGPU, EM_CUDA) else 0.3
     return 0.9 if PTX_HEAD.search(head) else 0.0
@@ -77,6 +79,8 @@ def contents(data: memoryview, name: str) -> Contents:
 
 def _of_elf(data: memoryview, name: str) -> Contents:
     machine = int.from_bytes(data[18:20], "little")
+    if data[16:17] == bytes([CORE]):
+        raise UserError(f"{name} is a core dump, not a program: give the program that wrote it.")
     if machine == _amd_code.EM_AMDGPU:
         return Contents(name, "AMD code object", (_amd_code.read(data, name),))
     if machine == EM_CUDA:
@@ -172,6 +176,11 @@ def _plain(header: memoryview, content: memoryview, flags: int) -> memoryview:
 def _ptx(head: bytes, name: str) -> Image:
     found = read_ptx(head, (), True).codes
     return Image("NVIDIA", found[0].target if found else "", found[0].language if found else "PTX", name)
+
+
+def to_findings(read_: Contents, archs: Sequence[str] = ()) -> tuple[Finding, ...]:
+    """What is wrong with the code, and which of the targets `archs` ("sm_90", "gfx90a") it cannot run on."""
+    return tuple(faults(read_, archs))
 
 
 def summary(read_: Contents) -> str:

@@ -15,6 +15,7 @@ from gpudx.model.diagnosis import (
 )
 from gpudx.model.finding import Evidence, Finding, Severity, Site
 from gpudx.model.investigation import Asked, Cell, Failure, Investigation, Row, Stop, Trial
+from gpudx.model.kernel_builds import KernelBuild
 
 __all__ = [
     "SCHEMA",
@@ -31,6 +32,7 @@ __all__ = [
     "Hypothesis",
     "Instrument",
     "Investigation",
+    "KernelBuild",
     "Observation",
     "Outcome",
     "Prediction",
