@@ -60,7 +60,6 @@ def command(
 def _case(read: list[Contents], archs: tuple[str, ...], names: list[str]) -> Case:
     from gpudx.evidence import code_objects
     from gpudx.model import Case, Instrument, Outcome
-    from gpudx.pipeline import merge
 
     told = [code_objects.summary(one) for one in read]
     return Case(
@@ -70,7 +69,7 @@ def _case(read: list[Contents], archs: tuple[str, ...], names: list[str]) -> Cas
         version=__version__,
         outcome=Outcome("not started", f"No program was run. {' '.join(told)}"),
         instruments=tuple(Instrument(f"code {one.name}", "live", said) for one, said in zip(read, told, strict=True)),
-        findings=merge(finding for one in read for finding in code_objects.to_findings(one, archs)),
+        findings=tuple(finding for one in read for finding in code_objects.to_findings(one, archs)),
         not_checked=tuple(sentence for one in read for sentence in _not_read(one)),
         kernel_builds=tuple(kernel.build for one in read for image in one.images for kernel in image.kernels),
     )
