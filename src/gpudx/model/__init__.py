@@ -1,6 +1,7 @@
 """What flows through gpudx: frozen dataclasses over the standard library, and nothing else."""
 
 from gpudx.model.case import SCHEMA, Case, Instrument, Outcome, ProcessInfo
+from gpudx.model.device_fault import DeviceFault
 from gpudx.model.diagnosis import (
     Allocation,
     Diagnosis,
@@ -23,6 +24,7 @@ __all__ = [
     "Asked",
     "Case",
     "Cell",
+    "DeviceFault",
     "Diagnosis",
     "Evidence",
     "Expectation",
