@@ -27,12 +27,12 @@ def bundled(tmp_path: Path) -> Path:
 def test_a_report_and_a_case(gpudx_cli: Gpudx, tmp_path: Path, bundled: Path) -> None:
     done = gpudx_cli("audit", bundled.name, "--case", "audited")
     assert done.returncode == 0 and not done.stderr
-    assert done.stdout.startswith("gpudx: FAULTS SEEN\n  Kernel scale (gfx90a) has more values than registers")
+    assert done.stdout.startswith("gpudx: EVENTS SEEN\n  Kernel scale (gfx90a) has more values than registers")
     assert [line.split() for line in done.stdout.splitlines() if line.startswith("  scale ")] == [
-        ["scale", "gfx90a", "9", "80", "80", "1,024", "64"]
+        ["scale", "gfx90a", "9", "80", "80", "1,024", "8", "of", "8", "waves", "64"]
     ]
     read = casefile.read(tmp_path / "audited")
-    assert read.kernel_builds[0].mangled == "_Z5scalePfi" and read.findings[0].id == "kernel-spills"
+    assert read.kernels[0].build.mangled == "_Z5scalePfi" and read.findings[0].id == "kernel-spills"
     assert (
         "kernels.hipfb (offload bundle) holds 1 image of AMD device code with 1 kernel, for gfx90a."
         in read.outcome.summary
@@ -40,7 +40,7 @@ def test_a_report_and_a_case(gpudx_cli: Gpudx, tmp_path: Path, bundled: Path) ->
     for name in ("terminal", "markdown", "json"):
         shown = gpudx_cli("report", "audited", "-f", name)
         assert shown.returncode == 0 and "scale" in shown.stdout
-    assert json.loads(gpudx_cli("audit", bundled.name, "--json").stdout)["kernel_builds"][0]["spill_stores"] == 80
+    assert json.loads(gpudx_cli("audit", bundled.name, "--json").stdout)["kernels"][0]["build"]["spill_stores"] == 80
 
 
 def test_targets_that_it_must_run_on(gpudx_cli: Gpudx, bundled: Path) -> None:

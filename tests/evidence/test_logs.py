@@ -132,7 +132,7 @@ For debugging consider passing CUDA_LAUNCH_BLOCKING=1""",
         "Memory access fault by GPU node-3 (Agent handle: 0x55) on address (nil). Reason: Page not present or supervisor privilege.",
         "Work on the device touched memory that is not there (address 0x0); the runtime does not say which kernel.",
     ),
-    "rocm-debug-agent": (
+    "debug-agent": (
         """Queue error (HSA_STATUS_ERROR_EXCEPTION: An HSAIL operation resulted in a hardware exception.)
 wave_3: pc=0x7f0000001010 (stopped, reason: MEMORY_VIOLATION)
 
@@ -148,7 +148,7 @@ Disassembly for function blur(float*, int):
 =>  0x7f0000001010 <+16>:    global_store_dword v[0:1], v2, off
 13    }
 End of disassembly.""",
-        "The kernel blur touched memory that is not there, or may not be touched so, at app/blur.hip:12 (MEMORY_VIOLATION).",
+        "The kernel blur touched memory that is not there, or may not be touched so (MEMORY_VIOLATION).",
     ),
     "rocm-queue": (
         ":0:rocdevice.cpp            :2992: 40 us:  Callback: Queue 0x7d00 aborting with error : "

@@ -130,3 +130,18 @@ def test_host_reports_are_no_faults_of_a_device() -> None:
 def test_same_words_without_a_failure() -> None:
     quiet = "aborting with error handling enabled\n#define X HSA_STATUS_ERROR_EXCEPTION\nno queue was inactivated due to async error\n"
     assert findings(quiet) == () and faults_in(quiet) == ()
+
+
+def test_the_line_of_a_wave_is_the_place_only_of_traps() -> None:
+    code = "Disassembly for function blur(float*):\n/src/blur.hip:\n7   y[0] = 1;\n=>  0x7f10 <+0>: x\n"
+    wave = f"wave_0: pc=0x7f10 (stopped, reason: {{}})\n\n{code}"
+    (trap,), (access,) = findings(wave.format("ASSERT_TRAP")), findings(wave.format("MEMORY_VIOLATION"))
+    assert ", at src/blur.hip:7 (ASSERT_TRAP)." in trap.message
+    assert "blur.hip" not in access.message
+    assert "it stood at src/blur.hip:7, which is at or behind the access" in [one.text for one in access.evidence]
+
+
+def test_newer_agents_name_the_kernel_in_the_line() -> None:
+    line = "wave_2: pc=0x7f10 (kernel_code_entry=0x7f00 <void blur<4>(float*, int)>, kernargs=0x7e00) (stopped, reason: TRAP)"
+    (found,) = findings(line)
+    assert found.message == "The kernel blur<4> ran into a trap (TRAP)."

@@ -37,7 +37,7 @@ def command(
         gpudx audit libkernels.so kernel.hsaco module.cubin --json
         gpudx audit ./app --case audited && gpudx report audited -f markdown
 
-    Nothing is run. A number that the compiler did not leave in the file is "-", never 0: cubins do not tell spills.
+    Nothing is run. A number that the compiler did not leave in the file is "?", never 0: cubins do not tell spills.
 
     Exit status: 0; 1 if there was no device code, or none for an --arch.
     """
@@ -58,10 +58,12 @@ def command(
 
 
 def _case(read: list[Contents], archs: tuple[str, ...], names: list[str]) -> Case:
+    from gpudx.backends.occupancy import bound
     from gpudx.evidence import code_objects
-    from gpudx.model import Case, Instrument, Outcome
+    from gpudx.model import Built, Case, Instrument, Outcome
 
     told = [code_objects.summary(one) for one in read]
+    builds = [kernel.build for one in read for image in one.images for kernel in image.kernels]
     return Case(
         command=("gpudx", "audit", *(word for arch in archs for word in ("--arch", arch)), *names),
         directory="",
@@ -71,7 +73,7 @@ def _case(read: list[Contents], archs: tuple[str, ...], names: list[str]) -> Cas
         instruments=tuple(Instrument(f"code {one.name}", "live", said) for one, said in zip(read, told, strict=True)),
         findings=tuple(finding for one in read for finding in code_objects.to_findings(one, archs)),
         not_checked=tuple(sentence for one in read for sentence in _not_read(one)),
-        kernel_builds=tuple(kernel.build for one in read for image in one.images for kernel in image.kernels),
+        kernels=tuple(Built(build, bound(build)) for build in builds),
     )
 
 

@@ -17,11 +17,13 @@ from gpudx.model.diagnosis import (
 from gpudx.model.finding import Evidence, Finding, Severity, Site
 from gpudx.model.investigation import Asked, Cell, Failure, Investigation, Row, Stop, Trial
 from gpudx.model.kernel_builds import KernelBuild
+from gpudx.model.occupancy import Built, Occupancy
 
 __all__ = [
     "SCHEMA",
     "Allocation",
     "Asked",
+    "Built",
     "Case",
     "Cell",
     "DeviceFault",
@@ -36,6 +38,7 @@ __all__ = [
     "Investigation",
     "KernelBuild",
     "Observation",
+    "Occupancy",
     "Outcome",
     "Prediction",
     "ProcessInfo",

@@ -9,7 +9,7 @@ from gpudx.model.diagnosis import Diagnosis, Observation, Verdict
 from gpudx.model.fields import LATER
 from gpudx.model.finding import Finding
 from gpudx.model.investigation import Investigation
-from gpudx.model.kernel_builds import KernelBuild
+from gpudx.model.occupancy import Built
 
 SCHEMA = "gpudx.case/1"
 
@@ -93,4 +93,4 @@ class Case:
     schema: str = SCHEMA
     hypotheses: tuple[Verdict, ...] = field(default=(), metadata=LATER)  # what the user stated, and how it stands
     investigation: Investigation | None = field(default=None, metadata=LATER)
-    kernel_builds: tuple[KernelBuild, ...] = field(default=(), metadata=LATER)  # what compilers made of kernels
+    kernels: tuple[Built, ...] = field(default=(), metadata=LATER)  # as compilers told of them

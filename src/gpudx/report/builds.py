@@ -1,53 +1,74 @@
-"""The table of kernels with what the compiler made of them."""
+"""The kernels of a build as a table: what each takes, and the bound that this sets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from gpudx.backends.mangling import function_name
-from gpudx.model import Case, KernelBuild
-from gpudx.report.blocks import Block, Paragraph, Section, Table
+from gpudx.model import Built, Case
+from gpudx.report.blocks import Paragraph, Section, Table
 
-MOST_ROWS = 200
-LONGEST_NAME = 48
-Column = tuple[str, Callable[[KernelBuild], int | None]]
+COLUMNS = (
+    "kernel", "arch", "registers", "spill_stores", "spill_loads", "stack", "shared", "local", "constant", "barriers",
+    "max_threads", "wave", "bound", "blocks", "source", "image",
+)  # fmt: skip
+SHOWN = ("kernel", "arch", "registers", "spilled", "stack", "shared", "bound")
+SOMETIMES = ("local", "max_threads", "wave")  # shown where some kernel tells them
+MOST_ROWS = 50
+LONGEST_NAME = 60
+UNTOLD = "?"
 
-# What no kernel tells is left out.
-COLUMNS: tuple[Column, ...] = (
-    ("registers", lambda build: build.registers),
-    ("spills", lambda build: _most(build.spill_stores, build.spill_loads)),
-    ("stack", lambda build: build.stack_bytes),
-    ("shared", lambda build: build.static_shared_bytes),
-    ("local", lambda build: build.local_bytes),
-    ("threads", lambda build: build.max_threads),
-    ("wave", lambda build: build.wave_size),
-)
+Cell = str | int | None
 
 
-def section(case: Case) -> Section:
-    """One row per kernel and architecture, in the order of the file."""
-    builds = case.kernel_builds
-    told = [(name, number) for name, number in COLUMNS if any(number(build) is not None for build in builds)]
-    rows = tuple((_name(one), one.arch, *(_shown(number(one)) for _, number in told)) for one in builds[:MOST_ROWS])
-    if not rows:
-        return Section("Kernels", ())
-    left = len(builds) - len(rows)
-    more = (Paragraph(f"and {left:,} more; case.json has them all"),) if left > 0 else ()
-    head = Paragraph('Sizes are in bytes; all but shared memory are of one thread; "-" was not told.')
-    blocks: tuple[Block, ...] = (head, Table(("kernel", "arch", *(name for name, _ in told)), rows), *more)
-    return Section("Kernels", blocks)
+def row(one: Built) -> tuple[Cell, ...]:
+    """Every number, in the order of COLUMNS; None where it was not told."""
+    build, limit = one.build, one.occupancy
+    return (
+        build.kernel, build.arch, build.registers, build.spill_stores, build.spill_loads, build.stack_bytes,
+        build.static_shared_bytes, build.local_bytes, build.constant_bytes, build.barriers, build.max_threads,
+        build.wave_size, _bound(one), limit.blocks if limit else None, build.source, build.image,
+    )  # fmt: skip
 
 
-def _name(build: KernelBuild) -> str:
-    """Without return type and parameters; templates stay."""
+def kernels(case: Case) -> Section:
+    """The section of a report; nothing where no compiler told of kernels."""
+    if not case.kernels:
+        return Section("", ())
+    worst = sorted(case.kernels, key=_weight, reverse=True)
+    more = len(worst) - MOST_ROWS
+    also = tuple(name for name in SOMETIMES if any(_number(one, name) is not None for one in worst))
+    rows = tuple((*_cells(one), *(_shown(_number(one, name)) for name in also)) for one in worst[:MOST_ROWS])
+    tail = (Paragraph(f"and {more:,} more: gpudx show CASE builds"),) if more > 0 else ()
+    note = Paragraph(
+        "Bytes, and registers of a thread; bound: groups of threads that the registers leave room for, of those at best."
+    )
+    return Section(
+        f"Kernels as built: {len(case.kernels):,}",
+        (Table((*SHOWN, *(name.replace("max_", "") for name in also)), rows), *tail, note),
+    )
+
+
+def _weight(one: Built) -> tuple[int, int, int]:
+    build = one.build
+    return (build.spill_stores or 0, build.stack_bytes or 0, build.registers or 0)
+
+
+def _cells(one: Built) -> tuple[str, ...]:
+    build = one.build
     name = function_name(build.mangled) or build.kernel
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 3]}..."
+    name = name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 3] + "..."
+    numbers = (build.registers, build.spill_stores, build.stack_bytes, build.static_shared_bytes)
+    return (name, build.arch or UNTOLD, *map(_shown, numbers), _bound(one) or UNTOLD)
+
+
+def _number(one: Built, name: str) -> int | None:
+    value = row(one)[COLUMNS.index(name)]
+    return value if isinstance(value, int) else None
 
 
 def _shown(number: int | None) -> str:
-    return "-" if number is None else f"{number:,}"
+    return UNTOLD if number is None else f"{number:,}"
 
 
-def _most(*numbers: int | None) -> int | None:
-    known = [number for number in numbers if number is not None]
-    return max(known) if known else None
+def _bound(one: Built) -> str | None:
+    limit = one.occupancy
+    return None if limit is None else f"{limit.waves} of {limit.most} {limit.unit}"

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, Instrument, Observation, Site
-from gpudx.report import builds, stated
+from gpudx.report import stated
 from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, Tone
+from gpudx.report.builds import kernels
 from gpudx.report.investigated import investigated
 from gpudx.report.safe import clean, full
 
@@ -84,10 +85,12 @@ def _only_read(case: Case) -> bool:
 def _read(case: Case) -> tuple[str, Tone, str]:
     """Logs or code without a diagnosis: what stands for itself, or that nothing is known."""
     told = next((one for severity, _, _ in SEVERITIES for one in case.findings if one.severity == severity), None)
-    if case.kernel_builds and (told is None or told.severity == "info"):
-        return "DEVICE CODE READ", "good", case.outcome.summary
-    if case.kernel_builds and told:
-        return "FAULTS SEEN", "unsure", told.message
+    if told is None and case.kernels:
+        return (
+            "KERNELS READ",
+            "good",
+            f"{_number(len(case.kernels), 'kernel')} and no complaint. {case.outcome.summary}",
+        )
     return ("EVENTS SEEN", "unsure", told.message) if told else ("NOTHING RECOGNISED", "unsure", case.outcome.summary)
 
 
@@ -247,8 +250,8 @@ def _stack(frames: tuple[str, ...], of: str = "") -> tuple[Block, ...]:
 def _rest(case: Case) -> Iterator[Section]:
     yield stated.section(case)
     yield from investigated(case)
-    yield builds.section(case)
     yield Section(f"Findings: {_counted(case)}", _findings(case) if case.findings else ())
+    yield kernels(case)
     yield Section("What was read" if _only_read(case) else "How the program ended", _ending(case))
     if case.investigation is None:
         yield Section("Experiments", _bullets(_experiments(case)))

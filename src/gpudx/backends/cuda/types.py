@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from gpudx.backends.signatures import Types
+from gpudx.backends.cxx_symbols import Types
 
 VECTOR = re.compile(r"u?(char|short|int|longlong|long|float|double)([1-4])")
 BASES = {"char": 1, "short": 2, "int": 4, "long": 8, "longlong": 8, "float": 4, "double": 8}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from gpudx.backends.signatures import SCALARS, Types
+from gpudx.backends.cxx_symbols import SCALARS, Types
 
 VECTOR = re.compile(r"HIP_vector_type<([\w ]+), ([1-4])u>")
 

@@ -1,7 +1,8 @@
 """ROCm's debug agent: "wave_1: pc=0x... (stopped, reason: MEMORY_VIOLATION)" with registers and "Disassembly for function ...".
 
 Printed where HSA_TOOLS_LIB names librocm-debug-agent.so.2. The wave is the one that faulted, so that kernel and line are named; the
-line only in code that was built with -ggdb. The program counter may be some instructions behind the access. Registers are not read.
+line only in code that was built with -ggdb. After a memory violation the wave stands behind the access, so that its line is a note,
+not the place. Registers are not read.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import source
 from gpudx.model import DeviceFault
 
-FORMAT = "rocm-debug-agent"
+FORMAT = "debug-agent"
 MARKS = ("(stopped, reason: ", "Disassembly for function ")
-_WAVE = re.compile(r"\bwave_(\d+): pc=(0x[0-9a-fA-F]+)(?: \([^)]*\))? ?\(stopped, reason: ([A-Z_|0-9]+)\)")
+_WAVE = re.compile(r"\bwave_(\d+): pc=(0x[0-9a-fA-F]+) ?(.*)\(stopped, reason: ([A-Z_|0-9]+)\)")
+_ENTRY = re.compile(
+    r"kernel_code_entry=0x[0-9a-fA-F]+ <(.+?)>(?:, |\))"
+)  # newer agents name the kernel in the same line
 _FUNCTION = re.compile(r"Disassembly for function (.+?):?\s*$")
 _NUMBERED = re.compile(r"^\s*(\d+)\s+\S")
 _FILE = re.compile(r"^\s*(\S+\.\w+):\s*$")
@@ -31,7 +35,7 @@ MEANINGS = {
     "ECC_ERROR": ("met memory of the device that is broken", "device-exception"),
 }
 QUIET = ("NONE", "BREAKPOINT", "WATCHPOINT", "SINGLE_STEP", "DEBUG_TRAP")  # no faults
-LATE = "the program counter may be some instructions behind the access"
+EXACT = ("ASSERT_TRAP", "TRAP", "ILLEGAL_INSTRUCTION")  # the wave stands at what stopped it
 
 
 class _Waves:
@@ -73,19 +77,22 @@ def _line(below: list[str]) -> str:
 
 
 def _event(wave: re.Match[str], near: Near, function: str, line: str) -> Iterator[Event]:
-    reasons = [one for one in wave[3].split("|") if one not in QUIET]
+    reasons = [one for one in wave[4].split("|") if one not in QUIET]
     if not reasons:
         return
     does, cause = MEANINGS.get(reasons[0], (f"stopped ({reasons[0]})", "device-exception"))
-    name = function.split("(")[0] or function
-    who = f"The kernel {name}" if name else "A kernel"
+    entry = _ENTRY.search(wave[3])
+    name = (demangle(entry[1]) if entry else function).split("(")[0].removeprefix("void ")[:120]
+    at = line if reasons[0] in EXACT else ""
+    stood = f"it stood at {line}, which is at or behind the access" if line and not at else ""
     yield Event(
         kind="rocm-wave-stopped",
         role="fault",
-        message=f"{who} {does}{f', at {line}' if line else ''} ({reasons[0]}).",
+        message=f"{f'The kernel {name}' if name else 'A kernel'} {does}{f', at {at}' if at else ''} ({reasons[0]}).",
         facts=(("kernel", name), ("reason", reasons[0]), ("at", line)),
-        notes=(f"the first is wave {wave[1]}, at {wave[2]}", LATE),
+        notes=tuple(filter(None, (f"the first is wave {wave[1]}, at {wave[2]}", stood))),
         causes=(cause,),
+        sure=bool(name),
         next=_next.HIP_SERIALISE,
         line=near.line,
         quote=near.text.strip(),
