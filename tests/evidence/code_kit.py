@@ -189,6 +189,28 @@ def code_object(content: bytes | None = None) -> bytes:
     return bytes(made)
 
 
+def cubin(symbol: str = "_Z5scalePfi", *words: int, abi: int = 0x41) -> bytes:
+    """A cubin for sm_90 with one kernel, as ptxas lays it out."""
+    names = b"\0" + symbol.encode() + b"\0"
+    symbols = bytes(24) + struct.pack("<IBBHQQ", 1, 0x12, 0, 4, 0, 16 * len(words))
+    whole = _attribute(0x2F, 1, 12) + _attribute(0x12, 1, 64)
+    own = b"".join(_attribute(0x17, 0, *place) for place in ((1 | 8 << 16, 4 << 18), (0, 8 << 18)))
+    own += struct.pack("<BBH", 3, 0x19, 12) + _attribute(0x05, 64, 1, 1)
+    text = b"".join(one.to_bytes(16, "little") for one in words)
+    made = bytearray(elf([
+        Section(".strtab", 3, names), Section(".symtab", 2, symbols, link=1, entsize=24), Section(".nv.info", 0x70000000, whole),
+        Section(f".text.{symbol}", 1, text, flags=6), Section(f".nv.info.{symbol}", 0x70000000, own),
+        Section(f".nv.shared.{symbol}", 1, bytes(1024 + 256)),
+    ], kind=2, abi=abi))  # fmt: skip
+    made[8] = 8
+    struct.pack_into("<I", made, 48, 90 << 8 | 4)
+    return bytes(made)
+
+
+def _attribute(number: int, *values: int) -> bytes:
+    return struct.pack(f"<BBH{len(values)}I", 4, number, 4 * len(values), *values)
+
+
 def bundle(parts: Sequence[tuple[str, bytes]]) -> bytes:
     """A plain offload bundle."""
     names = [

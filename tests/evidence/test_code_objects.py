@@ -10,10 +10,11 @@ from pathlib import Path
 
 import msgpack
 import pytest
-from code_kit import OBJDUMP, bare, bundle, code_object, cuda, hip, kernel, metadata, note, packed
-from dump_kit import Section, elf
+from code_kit import OBJDUMP, bare, bundle, code_object, cubin, cuda, hip, kernel, metadata, note, packed
+from dump_kit import EXIT, NOP, TRAP, Section, bra, elf, ldg, stg, word
 from hypothesis import given
 from hypothesis import strategies as st
+from support.device_images import CUBIN, entry, fat
 
 from gpudx.errors import UserError
 from gpudx.evidence import _amd_isa, _compressed, code_objects, recognise
@@ -273,6 +274,30 @@ def test_what_is_sniffed(tmp_path: Path) -> None:
         code_objects.read(tmp_path)
 
 
+def test_a_cubin_by_hand() -> None:
+    (image,) = contents(cubin("_Z5scalePfi", NOP, stg(2), EXIT)).images
+    (one,) = image.kernels
+    build = one.build
+    assert (image.target, build.registers, build.stack_bytes, build.static_shared_bytes) == ("sm_90", 12, 64, 256)
+    assert (build.max_threads, build.spill_stores, one.parameter_bytes, one.traps) == (64, None, 12, False)
+    assert [(p.index, p.offset, p.size, p.type) for p in one.parameters or ()] == [
+        (0, 0, 8, "float*"),
+        (1, 8, 4, "int"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "traps"),
+    [
+        ((TRAP,), True), ((NOP, ldg(1, 2), TRAP), True), ((stg(2), TRAP), False), ((EXIT, TRAP), False), ((bra(16), TRAP), False),
+        ((word(0x95C, b84_86=3, b12_15=0), TRAP), False), ((), False),
+    ],
+)  # fmt: skip
+def test_a_trap_counts_only_before_anything_is_done(words: tuple[int, ...], traps: bool) -> None:
+    (image,) = contents(cubin("k", *words)).images
+    assert image.kernels[0].traps is traps
+
+
 # -- MessagePack against the real thing
 
 VALUES = st.recursive(
@@ -303,7 +328,10 @@ def test_any_bytes_are_a_message_or_refused(data: bytes) -> None:
 def test_damaged_files_are_read_or_refused(data: st.DataObject) -> None:
     """One sentence or a result, whatever is cut off or overwritten."""
     whole = bundle([("gfx90a", code_object()), ("gfx906", code_object(metadata([kernel(), kernel("plain")])))])
-    whole = data.draw(st.sampled_from([whole, packed(whole, 2), packed(whole, 3), code_object()]))
+    code = cubin("_Z5scalePfi", NOP, EXIT)
+    lz4 = entry(CUBIN, 90).replace(struct.pack("<Q", 0x11), struct.pack("<Q", 0x2011))
+    held = fat([entry(CUBIN, 90, payload=0)[:8] + struct.pack("<Q", len(code)) + entry(CUBIN, 90)[16:64] + code, lz4])
+    whole = data.draw(st.sampled_from([whole, packed(whole, 2), packed(whole, 3), code_object(), code, held]))
     made = bytearray(whole[: data.draw(st.integers(0, len(whole)))])
     for _ in range(data.draw(st.integers(0, 6))):
         if made:

@@ -25,6 +25,7 @@ from gpudx.model.kernel_builds import KernelBuild
 
 EM_AMDGPU = 224
 NOTE, DYNSYM = 7, 11  # types of sections
+FUNCTION = 2  # STT_FUNC
 METADATA = 32  # NT_AMDGPU_METADATA
 VERSIONS = {0: 2, 1: 3, 2: 4, 3: 5, 4: 6}  # by the ABI version of the ELF header
 MOST_KERNELS = 100_000
@@ -166,9 +167,9 @@ class _Functions:
         places: dict[str, tuple[int, int]] = {}
         for index in [*elf.of_type(SYMTAB), *elf.of_type(DYNSYM)]:
             names = elf.bytes_of(int(elf.sections["link"][index]))
-            for row in elf.rows(int(index), SYM, SYM.itemsize, MOST_SYMBOLS):
-                if row["info"] & 15 == 2:
-                    places.setdefault(text_at(names, int(row["name"])), (int(row["value"]), int(row["size"])))
+            rows = elf.rows(int(index), SYM, SYM.itemsize, MOST_SYMBOLS)
+            for row in rows[rows["info"] & 15 == FUNCTION]:
+                places.setdefault(text_at(names, int(row["name"])), (int(row["value"]), int(row["size"])))
         return _Functions(elf, places)
 
     def named(self, symbol: str) -> memoryview:

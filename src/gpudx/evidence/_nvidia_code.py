@@ -59,7 +59,8 @@ def _kernels(elf: Elf, image: Image, target: Target) -> Iterator[Kernel]:
 
 def _kernel(elf: Elf, image: Image, target: Target, symbol: str, told: Attributes) -> Kernel:
     numbers = {attribute: int.from_bytes(value[-4:], "little") for attribute, value in told if attribute != PARAMETER}
-    threads = next((struct.unpack("<3I", value) for attribute, value in told if attribute == MAX_THREADS), None)
+    limits = (value for attribute, value in told if attribute == MAX_THREADS and len(value) == 12)
+    threads = next((struct.unpack("<3I", value) for value in limits), None)
     build = KernelBuild(
         kernel=demangle(symbol),
         mangled=symbol,

@@ -149,7 +149,7 @@ def _entries(data: memoryview, where: str, base: int) -> Iterator[Image]:
         place, content = f"{where}+{base + at:#x}", data[at + header : at + header + size]
         suffix = "a" if flags & EXACT else "f" if flags & FAMILY else ""
         if kind == CUBIN:
-            yield _cubin(data[at : at + header], content, flags, Code(False, architecture, suffix), place)
+            yield _cubin(data[at : at + ENTRY.size], content, flags, Code(False, architecture, suffix), place)
         elif kind == PTX:
             code = Code(True, architecture, suffix, (major, minor))
             yield Image("NVIDIA", code.target, code.language or "PTX", place)

@@ -10,7 +10,7 @@ COLUMNS = (
     "kernel", "arch", "registers", "spill_stores", "spill_loads", "stack", "shared", "local", "constant", "barriers",
     "max_threads", "wave", "bound", "blocks", "source", "image",
 )  # fmt: skip
-SHOWN = ("kernel", "arch", "registers", "spilled", "stack", "shared", "bound")
+SHOWN = ("kernel", "arch", "regs", "spilled", "stack", "shared", "bound")
 SOMETIMES = ("local", "max_threads", "wave")  # shown where some kernel tells them
 MOST_ROWS = 50
 LONGEST_NAME = 60
@@ -37,7 +37,7 @@ def kernels(case: Case) -> Section:
     more = len(worst) - MOST_ROWS
     also = tuple(name for name in SOMETIMES if any(_number(one, name) is not None for one in worst))
     rows = tuple((*_cells(one), *(_shown(_number(one, name)) for name in also)) for one in worst[:MOST_ROWS])
-    tail = (Paragraph(f"and {more:,} more: gpudx show CASE builds"),) if more > 0 else ()
+    tail = (Paragraph(f"and {more:,} more; case.json has them all"),) if more > 0 else ()
     note = Paragraph(
         "Bytes, and registers of a thread; bound: groups of threads that the registers leave room for, of those at best."
     )
