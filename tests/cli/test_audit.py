@@ -34,7 +34,7 @@ def test_a_report_and_a_case(gpudx_cli: Gpudx, tmp_path: Path, bundled: Path) ->
     read = casefile.read(tmp_path / "audited")
     assert read.kernels[0].build.mangled == "_Z5scalePfi" and read.findings[0].id == "kernel-spills"
     assert (
-        "kernels.hipfb (offload bundle) holds 1 image of AMD device code with 1 kernel, for gfx90a."
+        "kernels.hipfb (offload bundle) holds 1 image of AMD device code with 1 kernel, for gfx90a (code object v4)."
         in read.outcome.summary
     )
     for name in ("terminal", "markdown", "json"):

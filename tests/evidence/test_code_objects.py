@@ -298,6 +298,16 @@ def test_a_trap_counts_only_before_anything_is_done(words: tuple[int, ...], trap
     assert image.kernels[0].traps is traps
 
 
+@pytest.mark.parametrize("section", [".llvm.offloading", "__CLANG_OFFLOAD_BUNDLE__hip-amdgcn-amd-amdhsa-gfx906"])
+def test_objects_that_are_not_linked_yet(section: str) -> None:
+    made = bytearray(elf([Section(section, 1, b"bitcode")], kind=1, abi=0))
+    struct.pack_into("<H", made, 18, 62)
+    read = contents(bytes(made))
+    assert not read.images and read.notes == (
+        f"The device code in {section} is not linked yet: audit the program that it is linked into.",
+    )
+
+
 # -- MessagePack against the real thing
 
 VALUES = st.recursive(

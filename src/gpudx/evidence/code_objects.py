@@ -31,8 +31,12 @@ FAT = struct.pack("<I", FAT_MAGIC)
 FAT_HEADER = struct.Struct("<IHHQ")  # magic, version, size of this header, size of what follows
 PACKED: dict[int, Method] = {1 << 13: "lz4", 1 << 15: "zstd"}  # flags of an entry
 PACKED_SIZE, PLAIN_SIZE = 16, 56  # where an entry's header has them
-HIP_SECTIONS = (".hip_fatbin", "__CLANG_OFFLOAD_BUNDLE__")  # the second as older compilers name it, by its beginning
+HIP_SECTIONS = (".hip_fatbin",)
 CUDA_SECTIONS = (".nv_fatbin", "__nv_relfatbin")
+UNLINKED = (
+    ".llvm.offloading",
+    "__CLANG_OFFLOAD_BUNDLE__",
+)  # how sections of objects begin whose device code is linked later
 PTX_HEAD = re.compile(rb"^\s*\.version\s+\d+\.\d+\s*$", re.M)
 MOST_ENTRIES = 100_000
 ELF, CORE = b"\x7fELF", 4  # ET_CORE: a dump, which is another format
@@ -89,16 +93,16 @@ def _of_elf(data: memoryview, name: str) -> Contents:
         elf = Elf(data)
     except BadElf as error:
         raise UserError(f"{name} {error}: give the file as the compiler or linker wrote it.") from None
-    notes = [_cut(elf, section) for section in elf.by_name if section.startswith((*HIP_SECTIONS, *CUDA_SECTIONS))]
+    notes = [_note(elf, section) for section in elf.by_name]
     return Contents(name, "program or library", tuple(_of_program(elf)), tuple(filter(None, notes)))
 
 
-def _cut(elf: Elf, section: str) -> str:
-    return (
-        ""
-        if elf.whole[elf.by_name[section]]
-        else f"The section {section} is cut off: the file was not copied to its end."
-    )
+def _note(elf: Elf, section: str) -> str:
+    """Why a section of device code is not all read, "" where that is not so."""
+    if section.startswith(UNLINKED):
+        return f"The device code in {section} is not linked yet: audit the program that it is linked into."
+    mine = section.startswith((*HIP_SECTIONS, *CUDA_SECTIONS)) and not elf.whole[elf.by_name[section]]
+    return f"The section {section} is cut off: the file was not copied to its end." if mine else ""
 
 
 def _of_program(elf: Elf) -> Iterator[Image]:
@@ -192,5 +196,5 @@ def summary(read_: Contents) -> str:
     vendors = " and ".join(dict.fromkeys(image.vendor for image in read_.images))
     return (
         f"{read_.name} ({read_.form}) holds {plural(len(read_.images), 'image')} of {vendors} device code "
-        f"with {plural(kernels, 'kernel')}, for {targets}."
+        f"with {plural(kernels, 'kernel')}, for {targets} ({', '.join(dict.fromkeys(image.form for image in read_.images))})."
     )
