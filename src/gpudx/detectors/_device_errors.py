@@ -13,7 +13,6 @@ from gpudx.detectors._undersized import Short, object_of, shortages
 from gpudx.detectors._undersized_words import told
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts
-from gpudx.facts.running import ran
 from gpudx.model import Evidence
 
 FREED, NULL, PAST, SHORT = 8, 4, 2, 1  # how much each oddity weighs
@@ -75,16 +74,17 @@ def interval(facts: Facts) -> Interval | None:
     if report is None:
         return None
     launches, graphs = facts.launches, facts.graphs
-    running, open_ = ran(facts, report)
-    rows = np.flatnonzero(open_ & _same_context(facts, report))
+    running = (launches.status == 0) & launches.done & ~launches.captured & (launches.position < report)
+    open_ = running & facts.order.open(launches.position, launches.queue, report)
+    ran = np.flatnonzero(open_ & _same_context(facts, report))
     started = np.flatnonzero(graphs.status == 0)
     started = started[facts.order.open(graphs.position[started], graphs.queue[started], report)]
-    short = _shortages(facts, rows[-MOST_RANKED:], running & ~open_, report)
-    ranked = [suspect(facts, row, short.get(row, ())) for row in rows[-MOST_RANKED:].tolist()]
+    short = _shortages(facts, ran[-MOST_RANKED:], running & ~open_, report)
+    ranked = [suspect(facts, row, short.get(row, ())) for row in ran[-MOST_RANKED:].tolist()]
     ranked.sort(key=lambda s: (-s.weight, s.launch if s.weight else -s.launch))  # the first that faults stops the rest
-    queues = facts.order.pairs(launches.position[rows], launches.queue[rows])
+    queues = facts.order.pairs(launches.position[ran], launches.queue[ran])
     since = max((facts.order.covered(q, c, report) for q, c in queues), default=-1)
-    return Interval(report, since, tuple(ranked), tuple(map(int, graphs.position[started])), len(rows))
+    return Interval(report, since, tuple(ranked), tuple(map(int, graphs.position[started])), len(ran))
 
 
 def _same_context(facts: Facts, report: int) -> Bool:

@@ -15,7 +15,6 @@ import numpy as np
 from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, memory_details
 from gpudx.facts import Facts
 from gpudx.facts.misses import Miss, explain
-from gpudx.facts.running import ran
 from gpudx.model import DeviceFault, Evidence, Finding, Site
 from gpudx.words import plural
 
@@ -51,8 +50,10 @@ def _when(facts: Facts) -> int:
 
 
 def _running(fault: DeviceFault, facts: Facts) -> list[int]:
-    """Launches that may have been running when the device faulted."""
-    rows = np.flatnonzero(ran(facts, _when(facts))[1])
+    """Launches that may have been running when the device faulted: no wait before that covers them."""
+    launches, before = facts.launches, _when(facts)
+    ran = (launches.status == 0) & launches.done & ~launches.captured
+    rows = np.flatnonzero(ran & facts.order.open(launches.position, launches.queue, before))
     if fault.kernel:
         rows = rows[np.isin(rows, facts.launches.find(fault.kernel))]
     return [int(row) for row in rows[-MOST_LAUNCHES:]]
