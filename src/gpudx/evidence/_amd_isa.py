@@ -3,7 +3,7 @@
 Encodings from AMD's "Instruction Set Architecture" documents of Vega, RDNA 2 and RDNA 3 (chapter "Microcode Formats"), held against
 LLVM's disassembler in the tests: the leading bits name the format, SOPP has its operation in bits 16 to 22, a source of 255 is
 followed by a constant of four bytes. Only what a compiler puts in front of a kernel's body is walked over (loads of arguments,
-scalar work, moves); anything else, a branch above all, ends the walk, and then nothing is said.
+scalar work, moves); anything else, a branch above all, ends the walk, and then nothing is said. Nor is it of GFX12 and later.
 """
 
 from __future__ import annotations
@@ -26,14 +26,13 @@ class _Generation:
     jumps: range  # operations of SOP1 after which the walk would go on elsewhere
     settings: tuple[int, int]  # of SOPK: s_getreg and s_setreg
     setting: int  # of SOPK, with a constant behind it
-    smem: int  # leading six bits; -1: its operations stand elsewhere
+    smem: int  # leading six bits
 
 
 _GENERATIONS = {
     9: _Generation(18, (0, 12), range(28, 35), (17, 18), 20, 0x30),
     10: _Generation(18, (0, 12, 32, 33), range(28, 35), (18, 19), 21, 0x3D),
     11: _Generation(16, (0, 4, 5, 7, 8, 9), range(71, 80), (17, 18), 19, 0x3D),
-    12: _Generation(16, (0, 5, 7, 8), range(71, 80), (17, 18), 19, -1),
 }
 
 
