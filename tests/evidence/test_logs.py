@@ -132,6 +132,30 @@ For debugging consider passing CUDA_LAUNCH_BLOCKING=1""",
         "Memory access fault by GPU node-3 (Agent handle: 0x55) on address (nil). Reason: Page not present or supervisor privilege.",
         "Work on the device touched memory that is not there (address 0x0); the runtime does not say which kernel.",
     ),
+    "debug-agent": (
+        """Queue error (HSA_STATUS_ERROR_EXCEPTION: An HSAIL operation resulted in a hardware exception.)
+wave_3: pc=0x7f0000001010 (stopped, reason: MEMORY_VIOLATION)
+
+vector registers:
+            v0: [0] 00000000 [1] 00000001
+
+Disassembly for function blur(float*, int):
+    code object: file:///app#offset=1&size=2
+
+/src/app/blur.hip:
+12        out[i] = 0;
+    0x7f000000100c <+12>:    s_waitcnt lgkmcnt(0)
+=>  0x7f0000001010 <+16>:    global_store_dword v[0:1], v2, off
+13    }
+End of disassembly.""",
+        "The kernel blur touched memory that is not there, or may not be touched so (MEMORY_VIOLATION).",
+    ),
+    "rocm-queue": (
+        ":0:rocdevice.cpp            :2992: 40 us:  Callback: Queue 0x7d00 aborting with error : "
+        "HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION: The agent attempted to access memory. code: 0x29",
+        "Work on the device used an address that no memory can have, global, shared or private "
+        "(HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION, 0x29); the runtime does not say which kernel.",
+    ),
     "rocm-runtime": (
         "Launch params (512, 1, 1) are larger than launch bounds (128) for kernel softmax please add __launch_bounds__",
         "The launch of softmax was refused: its block is 512x1x1, and it was compiled for 128 threads at most.",

@@ -7,14 +7,17 @@ import json
 import re
 import secrets
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpudx.errors import UserError
+
+if TYPE_CHECKING:
+    from gpudx.model import Case
 
 DEFAULT = Path("gpudx-cases")
 LONGEST_NAME = 40
@@ -100,3 +103,12 @@ def _make(path: Path) -> list[Path]:
     if occupied:
         raise UserError(f"The directory {path} is not empty: choose a new one with --case DIR.")
     return new
+
+
+def written(made: Case, folder: Path) -> Case:
+    """The case with its place, written there."""
+    from gpudx import casefile
+
+    placed = replace(made, directory=str(folder))
+    casefile.write(placed, folder)
+    return placed

@@ -39,7 +39,7 @@ def command(
 
     Exit status: 0 if something was recognised, 1 if nothing was.
     """
-    from gpudx.cli.cases import new_case
+    from gpudx.cli.cases import new_case, written
     from gpudx.cli.running import page_of
     from gpudx.report import Page, render
 
@@ -47,7 +47,7 @@ def command(
     page = page_of(sys.stdout.fileno()) if sys.stdout.isatty() else Page()
     if case is not None:
         with new_case(case, "explain") as folder:
-            made = _written(made, folder)
+            made = written(made, folder)
     sys.stdout.write(render(made, format, page))
     if not made.findings:
         raise typer.Exit(UNKNOWN)
@@ -85,13 +85,3 @@ def _case(logs: list[Log], names: list[str]) -> Case:
         diagnosis=told.diagnosis,
         not_checked=told.not_checked,
     )
-
-
-def _written(made: Case, folder: Path) -> Case:
-    from dataclasses import replace
-
-    from gpudx import casefile
-
-    placed = replace(made, directory=str(folder))
-    casefile.write(placed, folder)
-    return placed

@@ -1,6 +1,7 @@
 """What flows through gpudx: frozen dataclasses over the standard library, and nothing else."""
 
 from gpudx.model.case import SCHEMA, Case, Instrument, Outcome, ProcessInfo
+from gpudx.model.device_fault import DeviceFault
 from gpudx.model.diagnosis import (
     Allocation,
     Diagnosis,
@@ -16,13 +17,17 @@ from gpudx.model.diagnosis import (
 from gpudx.model.finding import Evidence, Finding, Severity, Site
 from gpudx.model.fingerprint import fingerprint
 from gpudx.model.investigation import Asked, Cell, Failure, Investigation, Row, Stop, Trial
+from gpudx.model.kernel_builds import KernelBuild
+from gpudx.model.occupancy import Built, Occupancy
 
 __all__ = [
     "SCHEMA",
     "Allocation",
     "Asked",
+    "Built",
     "Case",
     "Cell",
+    "DeviceFault",
     "Diagnosis",
     "Evidence",
     "Expectation",
@@ -32,7 +37,9 @@ __all__ = [
     "Hypothesis",
     "Instrument",
     "Investigation",
+    "KernelBuild",
     "Observation",
+    "Occupancy",
     "Outcome",
     "Prediction",
     "ProcessInfo",

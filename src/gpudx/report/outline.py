@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, Instrument, Observation, Site, fingerprint
 from gpudx.report import stated
 from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, Tone
+from gpudx.report.builds import kernels
 from gpudx.report.investigated import investigated
 from gpudx.report.safe import clean, full
 
 RECORDER = "recorder"
-LOG = "log "  # how the names of logs that were read begin
+READ = ("log ", "code ")  # how the names of what was only read begin: logs, and files of device code
 MOST_PER_SEVERITY = 10
 MOST_FRAMES = 12
 MOST_FULL_DIAGNOSES = 3
@@ -61,7 +62,7 @@ def _verdict(case: Case) -> tuple[str, Tone, str]:
         more = f" {_capital(dead.name)} did not work." if dead else ""
         rate = f" {case.investigation.reason}" if case.investigation and best.status != "confirmed" else ""
         return f"{VERDICTS[best.status]} {best.cause}", tone, best.summary + more + rate
-    if _from_logs(case):
+    if _only_read(case):
         return _read(case)
     if case.investigation and case.investigation.stopped:
         return case.investigation.stopped.upper(), "unsure", case.investigation.reason
@@ -76,14 +77,20 @@ def _verdict(case: Case) -> tuple[str, Tone, str]:
     return "NO CAUSE FOUND", "unsure", f"{case.outcome.summary} {_capital(_watched(case))}"
 
 
-def _from_logs(case: Case) -> bool:
+def _only_read(case: Case) -> bool:
     """Was nothing run, and only read?"""
-    return bool(case.instruments) and all(one.name.startswith(LOG) for one in case.instruments)
+    return bool(case.instruments) and all(one.name.startswith(READ) for one in case.instruments)
 
 
 def _read(case: Case) -> tuple[str, Tone, str]:
-    """Logs without a diagnosis: what stands for itself, or that nothing is known."""
+    """Logs or code without a diagnosis: what stands for itself, or that nothing is known."""
     told = next((one for severity, _, _ in SEVERITIES for one in case.findings if one.severity == severity), None)
+    if told is None and case.kernels:
+        return (
+            "KERNELS READ",
+            "good",
+            f"{_number(len(case.kernels), 'kernel')} and no complaint. {case.outcome.summary}",
+        )
     return ("EVENTS SEEN", "unsure", told.message) if told else ("NOTHING RECOGNISED", "unsure", case.outcome.summary)
 
 
@@ -244,7 +251,8 @@ def _rest(case: Case) -> Iterator[Section]:
     yield stated.section(case)
     yield from investigated(case)
     yield Section(f"Findings: {_counted(case)}", _findings(case) if case.findings else ())
-    yield Section("What was read" if _from_logs(case) else "How the program ended", _ending(case))
+    yield kernels(case)
+    yield Section("What was read" if _only_read(case) else "How the program ended", _ending(case))
     if case.investigation is None:
         yield Section("Experiments", _bullets(_experiments(case)))
     yield Section("What was recorded", _processes(case))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from gpudx.model import Finding
+from gpudx.model import DeviceFault, Finding
 
 # fault    the device, or a tool that watches it, tells of the fault itself
 # report   a call tells of an error that earlier work on the device made: an interval, never a line
@@ -31,6 +31,7 @@ class Event:
     sure: bool = True  # of a fault or refusal: does the log itself show the first of `causes`?
     warning: bool = False  # worth a look, no failure
     finding: Finding | None = None  # where a parser of the tool's own format has made one
+    fault: DeviceFault | None = None  # what a recorded run can be asked about: the address, above all
     line: int = 0  # set by the scan unless the format knows better
     quote: str = ""
     format: str = ""

@@ -64,11 +64,12 @@ def _strange(value: int) -> str:
 
 def page(value: int) -> str:
     """What a page address does not say."""
-    return (
-        "the address is that of a whole page: the access itself is somewhere in it"
-        if value % PAGE == 0 and value
-        else ""
-    )
+    return "the address is that of a whole page: the access itself is somewhere in it" if span(value) == PAGE else ""
+
+
+def span(value: int) -> int:
+    """How many bytes from a told address on the access may be in: of a page, all."""
+    return PAGE if value % PAGE == 0 and value else 1
 
 
 def apart(distance: int) -> str:

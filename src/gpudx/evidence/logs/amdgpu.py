@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
-from gpudx.evidence.logs._numbers import address, page
+from gpudx.evidence.logs._numbers import address, page, span
+from gpudx.model import DeviceFault
 
 FORMAT = "amdgpu"
 MARKS = ("page fault (src_id", "amdgpu_job_timedout", "*ERROR* ring ", "amdgpu: GPU reset begin")
@@ -27,7 +28,7 @@ MOST_LINES = 12
 
 def read(near: Near) -> Iterator[Event]:
     if "page fault" in near.text:
-        yield _fault(near.after(MOST_LINES))
+        yield _fault(near.text, near.after(MOST_LINES))
     elif ring := _RING.search(near.text):
         text = f"The device did not finish the work of its ring {ring[1]} in time."
         yield Event("ring-timeout", "fault", text, (("ring", ring[1]),), causes=("hang",), next=_next.HIP_SERIALISE)
@@ -35,7 +36,7 @@ def read(near: Near) -> Iterator[Event]:
         yield Event("gpu-reset", "ending", "The driver resets the device; all work on it is lost.")
 
 
-def _fault(below: list[str]) -> Event:
+def _fault(text: str, below: list[str]) -> Event:
     who, where, client, write = (
         next(filter(None, map(p.search, below)), None) for p in (_PROCESS, _PAGE, _CLIENT, _WRITE)
     )
@@ -63,4 +64,7 @@ def _fault(below: list[str]) -> Event:
         causes=("device-exception",) if name in COMMAND else ("out-of-bounds-access",),
         sure=False,
         next=_next.HIP_SERIALISE,
+        fault=None
+        if value is None
+        else DeviceFault(f"{does} memory that is not mapped", text.strip(), value, span(value), does == "wrote"),
     )

@@ -14,6 +14,8 @@ from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._numbers import address
 from gpudx.evidence.logs._places import source
+from gpudx.model import DeviceFault
+from gpudx.words import plural
 
 FORMAT = "asan"
 MARKS = ("ERROR: AddressSanitizer",)
@@ -21,7 +23,8 @@ _HEAD = re.compile(
     r"ERROR: AddressSanitizer:? (?P<kind>[\w-]+)(?P<device> on amdgpu device)?.*?(?:address (?P<address>0x[0-9a-fA-F]+))?"
 )
 _ADDRESS = re.compile(r"address (0x[0-9a-fA-F]+)")
-_ACCESS = re.compile(r"^(READ|WRITE) of size (\d+)")
+_ACCESS = re.compile(r"^(READ|WRITE) of size (\d+)(?: in workgroup id (\([\d,]+\)))?")
+_THREAD = re.compile(r"^\s*(\d+) : (0x[0-9a-fA-F]+)")  # of an AMD device: each thread with its address
 _FRAME = re.compile(r"#0 0x[0-9a-f]+ in (.+)")
 _REGION = re.compile(r"located (\d+) bytes (before|after|inside of|to the left of|to the right of) (\d+)-byte region")
 SIDES = {"to the left of": "before", "to the right of": "behind", "after": "behind", "inside of": "inside"}
@@ -42,14 +45,33 @@ def read(near: Near) -> Iterator[Event]:
         else ""
     )
     found = _ADDRESS.search(near.text)
+    threads = [one for line in below if (one := _THREAD.match(line))] if head["device"] else []
     yield Event(
         kind=f"asan-{head['kind']}"[:60],
         role="fault",
         message=f"{function} made a bad {access[1].lower() if access else 'access'}{size}{f' at {where}' if where else ''}"
         f"{away} ({head['kind']}, AddressSanitizer{' on the device' if head['device'] else ''}).",
         facts=(("kind", head["kind"]), ("at", where or function)),
-        notes=tuple(filter(None, (address(int(found[1], 16)) if found else "",))),
+        notes=tuple(filter(None, (address(int(found[1], 16)) if found else "", _threads(access, threads)))),
         causes=("out-of-bounds-access",) if head["device"] else ("crash-outside-calls",),
         next=_next.HIP_SERIALISE if head["device"] else _next.RECORD,
         covers=3,
+        fault=DeviceFault(
+            f"made a bad access ({head['kind']})",
+            near.text.strip(),
+            int(threads[0][2], 16),
+            writes=access[1] == "WRITE" if access else None,
+            kernel=function,
+        )
+        if threads
+        else None,
     )
+
+
+def _threads(access: re.Match[str] | None, threads: list[re.Match[str]]) -> str:
+    """ "thread 0 of workgroup (0,0,0) accessed 0x7b16, and 3 more threads"."""
+    if not threads:
+        return ""
+    group = f" of workgroup {access[3]}" if access and access[3] else ""
+    more = f", and {plural(len(threads) - 1, 'more thread')}" if len(threads) > 1 else ""
+    return f"thread {int(threads[0][1])}{group} accessed {threads[0][2]}{more}"

@@ -1,7 +1,8 @@
 """ROCm: "Memory access fault by GPU node-1 ... on address ... Reason: ..." and "Memory Fault Error [GPU index ...".
 
 Printed by the runtime when the device faults; the process then aborts. The address is that of a page. The newest runtimes
-name the kernel that was running, older ones nothing. "Unknown" as a reason says nothing.
+name the kernel that was running, older ones nothing. "Unknown" as a reason says nothing. The debug agent prints the same as
+"System event (HSA_AMD_GPU_MEMORY_FAULT_EVENT: ...)" with the page in the next line.
 """
 
 from __future__ import annotations
@@ -12,46 +13,68 @@ from collections.abc import Iterator
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
-from gpudx.evidence.logs._numbers import address, page
+from gpudx.evidence.logs._numbers import address, page, span
+from gpudx.model import DeviceFault
 
 FORMAT = "rocm-fault"
-MARKS = ("Memory access fault by GPU", "Memory Fault Error [GPU")
-_FAULT = re.compile(r"Memory access fault by GPU (\S+).*? on address (\(nil\)|0x[0-9a-fA-F]+)\.?(?: Reason: ([^.]+))?")
+MARKS = ("emory access fault by GPU", "Memory Fault Error [GPU", "HSA_AMD_GPU_MEMORY_FAULT_EVENT")
+_FAULT = re.compile(
+    r"[Mm]emory access fault by GPU (\S+).*? (?:on|at virtual) address (\(nil\)|0x[0-9a-fA-F]+)\.?(?: Reasons?: ([^.]+))?"
+)
 _NAMED = re.compile(r"faulting addr: (0x[0-9a-fA-F]+)")
+_INDEX = re.compile(r"GPU index: (\d+)")
 _KERNEL = re.compile(r"kernel: ([^\]\n]+)")
+_EVENT = re.compile(r"\(HSA_AMD_GPU_MEMORY_FAULT_EVENT: ([^)]*)\)")
+_PAGE = re.compile(r"^\s*Faulting page: (0x[0-9a-fA-F]+)")
+READ_ONLY = "wrote to memory that is only for reading"
 REASONS = {
-    "Page not present": "touched memory that is not there",
-    "Write access to a read-only page": "wrote to memory that is only for reading",
-    "Unknown": "faulted, for a reason that is not told",
+    "page not present": "touched memory that is not there",
+    "write access to a read-only page": READ_ONLY,
+    "unknown": "faulted, for a reason that is not told",
 }
 SEVERAL = "not proved: which kernel it was, and why; freed memory, a wrong index and a wrong pointer look alike"
+LONGEST = 120
 
 
 def read(near: Near) -> Iterator[Event]:
     text = near.text
-    match = _FAULT.search(text)
-    named = _NAMED.search(text)
-    if match:
+    if match := _FAULT.search(text):
         value = 0 if match[2] == "(nil)" else int(match[2], 16)
-        reason = match[3] or "Unknown"
-        does = next((words for start, words in REASONS.items() if reason.startswith(start)), f"faulted: {reason}")
-        yield _event(does, value, "", any(f"{value:#x}" in line for line in near.before(3) if _NAMED.search(line)))
-    elif named:
-        kernel = _KERNEL.search(" ".join([text, *near.after(1)]))
-        yield _event("faulted", int(named[1], 16), kernel[1].strip() if kernel else "")
+        again = any(f"{value:#x}" in line for line in near.before(3) if _NAMED.search(line) or _PAGE.search(line))
+        yield _event(_fault(text, match[3] or "Unknown", value, match[1]), again)
+    elif named := _NAMED.search(text):
+        kernel, index = _KERNEL.search(" ".join([text, *near.after(1)])), _INDEX.search(text)
+        device = f"GPU {index[1]}" if index else ""
+        name = kernel[1].strip()[:LONGEST] if kernel else ""
+        yield _event(DeviceFault("faulted", text.strip(), *_place(int(named[1], 16)), None, device, name))
+    elif (event := _EVENT.search(text)) and (where := next(filter(None, map(_PAGE.search, near.after(2))), None)):
+        yield _event(_fault(text, event[1], int(where[1], 16), ""))
 
 
-def _event(does: str, value: int, kernel: str, again: bool = False) -> Event:
-    who = f"The kernel {kernel[:120]}" if kernel else "Work on the device"
-    what = f"{who} {does} (address {value:#x})"
+def _fault(text: str, reason: str, value: int, device: str) -> DeviceFault:
+    """The first reason that is told decides: a page that is not there is told as one for reading too."""
+    does = next((words for start, words in REASONS.items() if reason.lower().startswith(start)), f"faulted: {reason}")
+    return DeviceFault(does, text.strip(), *_place(value), True if does == READ_ONLY else None, device)
+
+
+def _place(value: int) -> tuple[int, int]:
+    return value, span(value)
+
+
+def _event(fault: DeviceFault, again: bool = False) -> Event:
+    value, kernel = fault.address or 0, fault.kernel
+    who = f"The kernel {kernel}" if kernel else "Work on the device"
+    what = f"{who} {fault.does} (address {value:#x})"
     unproved = SEVERAL if not kernel else "not proved: that this kernel is wrong; its arguments may be"
+    device = f"the device is {fault.device}, as the runtime counts" if fault.device else ""
     return Event(
         kind="rocm-memory-fault",
         role="report" if again else "fault",
         message=f"{what}." if kernel else f"{what}; the runtime does not say which kernel.",
-        facts=(("does", does), ("kernel", kernel[:120]), ("null", str(value < 4096))),
-        notes=tuple(filter(None, (address(value), page(value), unproved))),
+        facts=(("does", fault.does), ("kernel", kernel), ("null", str(value < 4096))),
+        notes=tuple(filter(None, (address(value), page(value), device, unproved))),
         causes=("null-pointer",) if value < 4096 else ("out-of-bounds-access",),
         sure=value < 4096,
         next=_next.HIP_SERIALISE,
+        fault=fault,
     )

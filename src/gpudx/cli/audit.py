@@ -1,0 +1,84 @@
+"""gpudx audit: say what device code a file holds."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpudx import __version__
+
+if TYPE_CHECKING:
+    from gpudx.evidence._device_code import Contents
+    from gpudx.model import Case
+
+NOTHING = 1
+
+
+def command(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Programs, libraries, cubins, .hsaco, bundles.")
+    ],
+    arch: Annotated[
+        list[str] | None, typer.Option(metavar="ARCH", help="It has to run there: sm_90, gfx90a. May be repeated.")
+    ] = None,
+    case: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a case there, for gpudx report.")] = None,
+    format: Annotated[str, typer.Option("--format", "-f", help="terminal, markdown or json.")] = "terminal",
+    json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+) -> None:
+    """Say what device code is in a file: targets, kernels with their registers, spills, stack and shared memory, and what is wrong.
+
+    \b
+        gpudx audit ./app
+        gpudx audit ./app --arch sm_90 --arch gfx90a
+        gpudx audit libkernels.so kernel.hsaco module.cubin --json
+        gpudx audit ./app --case audited && gpudx report audited -f markdown
+
+    Nothing is run. A number that the compiler did not leave in the file is "?", never 0: cubins do not tell spills.
+
+    Exit status: 0; 1 if there was no device code, or none for an --arch.
+    """
+    from gpudx.cli.cases import new_case, written
+    from gpudx.cli.running import page_of
+    from gpudx.evidence import code_objects
+    from gpudx.report import Page, render
+
+    read = [code_objects.read(path) for path in files]
+    made = _case(read, tuple(arch or ()), [str(path) for path in files])
+    page = page_of(sys.stdout.fileno()) if sys.stdout.isatty() else Page()
+    if case is not None:
+        with new_case(case, "audit") as folder:
+            made = written(made, folder)
+    sys.stdout.write(render(made, "json" if json else format, page))
+    if not any(one.images for one in read) or any(finding.id == "no-code-for-target" for finding in made.findings):
+        raise typer.Exit(NOTHING)
+
+
+def _case(read: list[Contents], archs: tuple[str, ...], names: list[str]) -> Case:
+    from gpudx.backends.occupancy import bound
+    from gpudx.evidence import code_objects
+    from gpudx.model import Built, Case, Instrument, Outcome
+
+    told = [code_objects.summary(one) for one in read]
+    builds = [kernel.build for one in read for image in one.images for kernel in image.kernels]
+    return Case(
+        command=("gpudx", "audit", *(word for arch in archs for word in ("--arch", arch)), *names),
+        directory="",
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        version=__version__,
+        outcome=Outcome("not started", f"No program was run. {' '.join(told)}"),
+        instruments=tuple(Instrument(f"code {one.name}", "live", said) for one, said in zip(read, told, strict=True)),
+        findings=tuple(finding for one in read for finding in code_objects.to_findings(one, archs)),
+        not_checked=tuple(sentence for one in read for sentence in _not_read(one)),
+        kernels=tuple(Built(build, bound(build)) for build in builds),
+    )
+
+
+def _not_read(read: Contents) -> list[str]:
+    return [
+        *(f"The {image.form} at {image.where} of {read.name} {image.unread}." for image in read.images if image.unread),
+        *(f"{read.name}: {note}" for note in read.notes),
+    ]

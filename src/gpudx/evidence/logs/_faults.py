@@ -1,0 +1,35 @@
+"""The faults of devices that a text tells of, for joining with the record of the run that printed it."""
+
+from __future__ import annotations
+
+from gpudx.evidence._head import Source
+from gpudx.evidence._lines import chunks
+from gpudx.evidence.logs._scan import Scan
+from gpudx.model import DeviceFault
+
+MOST = 64
+
+
+def faults_in(source: Source) -> tuple[DeviceFault, ...]:
+    """In the order told, of any format; the same fault told twice is one, with all that is known of it. UserError when a file
+    cannot be read."""
+    found: dict[tuple[int | None, str], DeviceFault] = {}
+    for event in Scan().events(chunks(source)):
+        if event.fault is not None and len(found) < MOST:
+            one = event.fault
+            key = (one.address, "" if one.address is not None else one.does)
+            found[key] = _together(found[key], one) if key in found else one
+    return tuple(found.values())
+
+
+def _together(first: DeviceFault, second: DeviceFault) -> DeviceFault:
+    """The first telling, with what only the second says."""
+    return DeviceFault(
+        first.does,
+        first.said,
+        first.address,
+        min(first.span, second.span),
+        second.writes if first.writes is None else first.writes,
+        first.device or second.device,
+        first.kernel or second.kernel,
+    )

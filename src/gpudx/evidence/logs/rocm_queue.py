@@ -1,0 +1,70 @@
+"""ROCm: a queue that was shut down because its work failed, with the status that says how.
+
+"Callback: Queue 0x... aborting with error : HSA_STATUS_ERROR_..." (older: "Device::callbackQueue aborting"), "Queue at 0x...
+inactivated due to async error:" and, from the debug agent, "Queue error (HSA_STATUS_...)". All work of the queue since the last wait
+comes into question; neither kernel nor address is told. Meanings are those of the HSA runtime's specification and of hsa.h.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpudx.evidence.logs import _next
+from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._near import Near
+from gpudx.model import DeviceFault
+
+FORMAT = "rocm-queue"
+MARKS = ("aborting with error", "inactivated due to async error", "Queue error (HSA_STATUS")
+_STATUS = re.compile(
+    r"(?:aborting with error ?: ?|inactivated due to async error: *|Queue error \()(HSA_STATUS_(?:ERROR_)?([A-Z_]+))"
+)
+_CODE = re.compile(r"code: (0x[0-9a-fA-F]+)")
+_QUEUE = re.compile(r"[Qq]ueue (?:at )?(0x[0-9a-fA-F]+)")
+MEANINGS = {
+    "MEMORY_APERTURE_VIOLATION": (
+        "used an address that no memory can have, global, shared or private",
+        ("out-of-bounds-access",),
+        "a wild pointer, an index that overflowed, or shared memory that was indexed too far",
+    ),
+    "MEMORY_FAULT": ("touched memory that is not there", ("out-of-bounds-access",), ""),
+    "ILLEGAL_INSTRUCTION": (
+        "met an instruction that this device does not have",
+        ("wrong-architecture", "device-exception"),
+        "code for another device (HSA_OVERRIDE_GFX_VERSION is such a wish), or a jump into data",
+    ),
+    "EXCEPTION": (
+        "ended in an exception of the hardware",
+        ("device-exception", "device-trap"),
+        "a failed assert, a trap and a failed abort() on the device end so too",
+    ),
+    "OUT_OF_RESOURCES": (
+        "got no room for its stack or its registers",
+        ("launch-refused",),
+        "stacks of all threads that may run at once have to fit",
+    ),
+    "INVALID_ISA": ("is code for another device", ("wrong-architecture",), ""),
+}
+DOUBT = "not proved: which kernel it was; all since the last successful wait of this queue come into question"
+
+
+def read(near: Near) -> Iterator[Event]:
+    text = f"{near.text} {''.join(near.after(1)).strip()}" if near.text.endswith(":") else near.text
+    status = _STATUS.search(text)
+    if status is None:
+        return
+    does, causes, why = MEANINGS.get(status[2], (f"failed ({status[2]})", ("device-exception",), ""))
+    code, queue = _CODE.search(text), _QUEUE.search(text)
+    name = f"{status[1]}{f', {code[1]}' if code else ''}"
+    yield Event(
+        kind="rocm-queue-error",
+        role="fault",
+        message=f"Work on the device {does} ({name}); the runtime does not say which kernel.",
+        facts=(("status", status[2]),),
+        notes=tuple(filter(None, (f"the queue is {queue[1]}" if queue else "", why, DOUBT))),
+        causes=causes,
+        sure=False,
+        next=_next.HIP_SERIALISE,
+        fault=DeviceFault(does, near.text.strip()),
+    )

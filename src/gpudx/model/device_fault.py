@@ -1,0 +1,18 @@
+"""A fault of a device as somebody told it in words: a runtime on standard error, a kernel driver, a tool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class DeviceFault:
+    """What is not told is None or "". The access is somewhere in the `span` bytes from `address` on."""
+
+    does: str  # completes "work on the device ..."
+    said: str  # the line
+    address: int | None = None
+    span: int = 1
+    writes: bool | None = None
+    device: str = ""  # as the teller names it
+    kernel: str = ""  # a symbol, or a readable name
