@@ -13,6 +13,7 @@ from gpudx.model.diagnosis import (
     Verdict,
     Victim,
 )
+from gpudx.model.drawing import Drawing
 from gpudx.model.finding import Evidence, Finding, Severity, Site
 from gpudx.model.investigation import Asked, Cell, Failure, Investigation, Row, Stop, Trial
 
@@ -23,6 +24,7 @@ __all__ = [
     "Case",
     "Cell",
     "Diagnosis",
+    "Drawing",
     "Evidence",
     "Expectation",
     "Failure",

@@ -6,10 +6,11 @@ What is not known is left out of the rows; what was not looked at is said at the
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
-from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, Instrument, Observation, Site
-from gpudx.report import stated
+from gpudx.model import Case, Diagnosis, Drawing, Evidence, Finding, Guilty, Instrument, Observation, Site
+from gpudx.report import pictured, stated
 from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, Tone
 from gpudx.report.investigated import investigated
 from gpudx.report.safe import clean, full
@@ -30,9 +31,9 @@ VERDICTS = {
 SEVERITIES = (("error", "error", "errors"), ("warning", "warning", "warnings"), ("info", "note", "notes"))
 
 
-def outline(case: Case) -> Outline:
-    """The report of a case."""
-    sections = [*_story(case), *_rest(case)]
+def outline(case: Case, drawing: Drawing | None = None) -> Outline:
+    """The report of a case; with what its traces give, where a format wants that."""
+    sections = [*_story(case, drawing), *_rest(case, drawing)]
     verdict, tone, headline = _verdict(case)
     return Outline(verdict, tone, headline, tuple(section for section in sections if section.blocks))
 
@@ -138,12 +139,12 @@ def _capital(text: str) -> str:
 # ---- what happened ----
 
 
-def _story(case: Case) -> Iterator[Section]:
+def _story(case: Case, drawing: Drawing | None) -> Iterator[Section]:
     """The diagnoses, best first: the best in full, other faults after it, the rest as a list."""
     told = [entry for entry in case.diagnosis if entry.status in ("confirmed", "likely")][:MOST_FULL_DIAGNOSES]
     advised = next((entry for entry in [*case.diagnosis[:1], *told] if _lacks_stack(entry.guilty)), None)
     if case.diagnosis:
-        yield from _diagnosis(case.diagnosis[0], _steps(case.diagnosis[0], advised))
+        yield from _diagnosis(case.diagnosis[0], _steps(case.diagnosis[0], advised), drawing)
     for entry in told:
         if entry is not case.diagnosis[0]:
             yield _another(entry, _steps(entry, advised))
@@ -161,9 +162,10 @@ def _steps(entry: Diagnosis, advised: Diagnosis | None) -> list[str]:
     return [*entry.fix, *([WITH_STACKS] if entry is advised else [])]
 
 
-def _diagnosis(entry: Diagnosis, steps: list[str]) -> Iterator[Section]:
+def _diagnosis(entry: Diagnosis, steps: list[str], drawing: Drawing | None) -> Iterator[Section]:
     where: tuple[Block, ...] = _where(entry.guilty) if entry.guilty else ()
     yield Section("Where it went wrong", where)
+    yield from pictured.guilty(drawing)
     yield Section("How we know", _evidence(entry.evidence) + _paragraph(entry.reason))
     yield Section("What would have proved this wrong", _paragraph(entry.refutes_if))
     yield Section("What to do next", _bullets(steps, numbered=len(steps) > 1))
@@ -240,18 +242,33 @@ def _stack(frames: tuple[str, ...], of: str = "") -> tuple[Block, ...]:
 # ---- the rest ----
 
 
-def _rest(case: Case) -> Iterator[Section]:
+def _rest(case: Case, drawing: Drawing | None) -> Iterator[Section]:
+    yield from pictured.pictures(drawing)
     yield stated.section(case)
     yield from investigated(case)
+    yield Section("How to reproduce it", _reproduce(case))
     yield Section(f"Findings: {_counted(case)}", _findings(case) if case.findings else ())
     yield Section("What was read" if _from_logs(case) else "How the program ended", _ending(case))
     if case.investigation is None:
         yield Section("Experiments", _bullets(_experiments(case)))
-    yield Section("What was recorded", _processes(case))
-    yield Section("Instruments", _instruments(case))
+    yield Section("What was recorded", _processes(case), aside=True)
+    yield Section("Instruments", _instruments(case), aside=True)
     yield Section("Gaps", _bullets(_gaps(case)))
     yield Section("Not checked", _bullets(list(case.not_checked)))
-    yield Section("Case", _paragraph(case.directory))
+    yield Section("Case", _paragraph(case.directory) + pictured.files(drawing), aside=True)
+
+
+def _reproduce(case: Case) -> tuple[Block, ...]:
+    """The commands, for a shell. What was only read was not run."""
+    if _from_logs(case) or not case.command:
+        return ()
+    state = case.investigation
+    extra = [f"{name}={value}" for name, value in sorted(case.environment.items())]
+    folder = [f"cd {shlex.quote(state.folder)}"] if state and state.folder else []
+    ways = ["run", *(["investigate"] if state else [])]
+    before = ["env", *extra] if extra else []
+    commands = [shlex.join([*before, "gpudx", way, "--", *case.command]) for way in ways]
+    return (Code((*folder, *commands)),)
 
 
 def _findings(case: Case) -> tuple[Block, ...]:
@@ -305,7 +322,8 @@ def _gaps(case: Case) -> list[str]:
 
 
 def _evidence(evidence: tuple[Evidence, ...]) -> tuple[Block, ...]:
-    return _bullets([_fact(one) for one in evidence])
+    files = tuple(one.raw or "" for one in evidence)
+    return (Bullets(tuple(map(_fact, evidence)), files=files),) if evidence else ()
 
 
 def _fact(evidence: Evidence) -> str:

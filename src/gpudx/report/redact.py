@@ -1,0 +1,73 @@
+"""Takes secrets and the names of home folders out of all that a report is made of, before any format sees it.
+
+It knows secrets by how they look (keys of well-known services, words such as "token=" before them, passwords in addresses)
+and paths by the folders that systems keep homes in. What looks like neither stays.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+GONE = "[redacted]"
+
+HOMES = re.compile(r"(?<![\w.~-])(?:/home/[^/\s:;,'\"()<>]+|/Users/[^/\s:;,'\"()<>]+|/root(?=[/\s:;,'\")]|$)|[A-Za-z]:\\Users\\[^\\\s:;,'\"]+)")
+SECRETS = (
+    re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)", re.DOTALL),
+    re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),  # Amazon
+    re.compile(r"\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,})"),  # GitHub, GitLab
+    re.compile(r"\b(?:hf_[A-Za-z0-9]{20,}|sk-[\w-]{20,}|xox[abprs]-[\w-]{10,}|nvapi-[\w-]{20,}|pypi-[\w-]{20,})"),
+    re.compile(r"\bAIza[\w-]{30,}"),  # Google
+    re.compile(r"\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*"),  # JSON web tokens
+)
+AFTER = (
+    re.compile(r"(?i)(\b(?:bearer|basic)\s+)[\w.~+/=-]{8,}"),
+    re.compile(r"(://[^/\s:@]*:)[^/\s@]+(?=@)"),
+    re.compile(
+        r"(?i)((?:\b|_|-)(?:api[_-]?key|access[_-]?key|secret|token|passwd|password|passphrase|credentials?|auth)"
+        r"(?:[_-]?(?:key|id|value))?[\"']?\s*[=:]\s*[\"']?)[^\s\"'&;,]{3,}"
+    ),
+    re.compile(r"(?i)(--?(?:api-?key|access-?key|secret|token|password|passwd|auth)[ \t]+)(?!-)[^\s\"']{3,}"),
+)
+OPTION = re.compile(r"(?i)--?(?:\w+-)*(?:api-?key|access-?key|secret|token|password|passwd|auth)")
+NAMED = re.compile(r"(?i)(?:^|_)(?:key|token|secret|password|passwd|credentials?|auth)(?:$|_)")
+
+
+def text(value: str) -> str:
+    """One text without them."""
+    for pattern in SECRETS:
+        value = pattern.sub(GONE, value)
+    for pattern in AFTER:
+        value = pattern.sub(rf"\1{GONE}", value)
+    return HOMES.sub("~", value)
+
+
+def redact(value: T) -> T:
+    """The same case, drawing or part of one, with every text in it redacted."""
+    return _redact(value)  # type: ignore[no-any-return]
+
+
+def _redact(value: Any) -> Any:
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, dict):
+        return {_redact(key): GONE if _secret(key, one) else _redact(one) for key, one in value.items()}
+    if isinstance(value, tuple):
+        return _words(value) if all(isinstance(one, str) for one in value) else tuple(map(_redact, value))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        changes = {field.name: _redact(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return dataclasses.replace(value, **changes)
+    return value
+
+
+def _secret(key: Any, value: Any) -> bool:
+    """Is it a variable whose name says that its value is a secret?"""
+    return isinstance(value, str) and isinstance(key, str) and NAMED.search(key) is not None
+
+
+def _words(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words of a command: what follows "--token" is one too."""
+    before = ("", *words[:-1])
+    return tuple(GONE if OPTION.fullmatch(last) and not one.startswith("-") else text(one) for last, one in zip(before, words, strict=True))
