@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpudx.model import Case, Diagnosis, Finding
+from gpudx.model import Case, Diagnosis, Finding, Site
 
 MOST_EVIDENCE = 20
 
@@ -33,16 +33,17 @@ NOBODY = Accused()
 def accused_in(case: Case) -> Accused:
     """Whom the best diagnosis accuses."""
     best = case.diagnosis[0] if case.diagnosis else None
-    finding = _finding(case, best) if best else None
-    if best is None or finding is None or finding.site is None:
+    told = _told(case, best) if best else None
+    if best is None or told is None:
         return NOBODY
+    finding, site = told
     guilty, victim = best.guilty, best.victim.site if best.victim else None
     calls = dict.fromkeys(number for one in finding.evidence for number in one.calls)
     missing = finding.details.get("missing")
     return Accused(
-        pid=finding.site.pid,
+        pid=site.pid,
         guilty=guilty.number if guilty else None,
-        victim=victim.number if victim and victim.pid == finding.site.pid else None,
+        victim=victim.number if victim and victim.pid == site.pid else None,
         evidence=tuple(calls)[:MOST_EVIDENCE],
         value=_number(guilty.value) if guilty else None,
         allocation=guilty.allocation.id if guilty and guilty.allocation else finding.allocation,
@@ -51,11 +52,12 @@ def accused_in(case: Case) -> Accused:
     )
 
 
-def _finding(case: Case, best: Diagnosis) -> Finding | None:
-    """The finding that the diagnosis rests on: the one at the guilty call."""
+def _told(case: Case, best: Diagnosis) -> tuple[Finding, Site] | None:
+    """The finding that the diagnosis rests on, and its site that is the guilty call."""
     number = best.guilty.number if best.guilty else None
-    mine = [one for one in case.findings if one.fingerprint in best.findings and one.site]
-    return next((one for one in mine if one.site and number in (None, one.site.number)), None)
+    mine = (one for one in case.findings if one.fingerprint in best.findings)
+    sites = ((one, site) for one in mine for site in (one.site, *one.others) if site)
+    return next(((one, site) for one, site in sites if number in (None, site.number)), None)
 
 
 def _number(text: object) -> int | None:

@@ -10,6 +10,7 @@ import numpy as np
 from gpudx.drawn.accused import Accused
 from gpudx.facts import Facts
 from gpudx.facts.kernels import ArgInfo
+from gpudx.facts.queues import Queues
 from gpudx.facts.tables import values
 from gpudx.model.drawing import Decoded
 
@@ -30,12 +31,20 @@ def of(facts: Facts, accused: Accused) -> Decoded | None:
     position = accused.guilty - 1
     row = facts.launches.at_position(position)
     thread = int(facts.trace.column("tid", np.array([position]))[0])
-    rest = [(name.replace("_", " "), value) for name, value in values(facts, position) if name not in AXES]
+    rest = [_plain(facts, position, *one) for one in values(facts, position) if one[0] not in AXES]
     if row is None:
         return Decoded((("thread", str(thread)), *rest))
     rows = [("thread", str(thread)), *_shape(facts, row), *((n, v) for n, v in rest if n != "kernel")]
     given = (_argument(facts, position, row, one) for one in facts.launches.values(row))
     return Decoded((("kernel", facts.launches.name(row)), *rows), tuple(given))
+
+
+def _plain(facts: Facts, position: int, name: str, value: str) -> tuple[str, str]:
+    """Small numbers of queues mean default queues."""
+    if name == "queue" and value.isdigit():
+        place = np.array([position], np.int64)
+        return name, Queues(facts.trace, facts.objects, np.array([int(value)], np.uint64), place).label(0)
+    return name.replace("_", " "), value
 
 
 def _shape(facts: Facts, row: int) -> list[tuple[str, str]]:

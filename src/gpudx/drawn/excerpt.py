@@ -15,7 +15,9 @@ from gpudx.model.drawing import Excerpt
 
 AROUND = 5
 MOST_BYTES = 4_000_000
-SUFFIXES = frozenset(".c .cc .cpp .cxx .c++ .cu .cuh .cl .clh .h .hh .hpp .hxx .hip .inc .inl .py .pyx .rs .jl .f90".split())
+SUFFIXES = frozenset(
+    ".c .cc .cpp .cxx .c++ .cu .cuh .cl .clh .h .hh .hpp .hxx .hip .inc .inl .py .pyx .rs .jl .f90".split()
+)
 
 
 def of(case: Case) -> Excerpt | None:
@@ -23,7 +25,10 @@ def of(case: Case) -> Excerpt | None:
     best = case.diagnosis[0] if case.diagnosis else None
     if best is None:
         return None
-    places = [best.guilty.source if best.guilty else None, best.victim.site.source if best.victim and best.victim.site else None]
+    places = [
+        best.guilty.source if best.guilty else None,
+        best.victim.site.source if best.victim and best.victim.site else None,
+    ]
     found = (_excerpt(place, case.created) for place in places if place)
     return next((one for one in found if one is not None), None)
 

@@ -16,6 +16,7 @@ from gpudx.drawn.columns import column
 from gpudx.facts import Facts
 from gpudx.facts.objects import KINDS, MEMORY
 from gpudx.model.drawing import BLOCKS, Column, MemoryMap, Point
+from gpudx.words import plural
 
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
@@ -23,6 +24,7 @@ MOST_BLOCKS = 20_000
 MOST_NEAR = 8
 FAR = 1 << 32  # an address further than this from all blocks is none of this memory
 LARGEST = 1 << 47  # bytes; larger sizes are nonsense
+FAULT = "the fault address"
 LIVE, FREED, SMALL, MEANT = range(len(BLOCKS))
 
 
@@ -113,8 +115,15 @@ def _stand(facts: Facts, found: _Blocks, as_of: int, accused: Accused) -> _Block
     first = np.lexsort((np.where(freed, -gone, -found.size.astype(np.int64)), freed, ~meant))[:MOST_BLOCKS]
     kept = np.sort(first)
     kept = kept[np.argsort(found.begin[kept], kind="stable")]
-    columns = (values[kept] for values in (found.row, found.begin, found.size, found.low, found.high, state))
-    return _Blocks(*columns, left_out=len(found.row) - len(kept))
+    return _Blocks(
+        row=found.row[kept],
+        begin=found.begin[kept],
+        size=found.size[kept],
+        low=found.low[kept],
+        high=found.high[kept],
+        state=state[kept],
+        left_out=len(found.row) - len(kept),
+    )
 
 
 # ---- addresses ----
@@ -122,10 +131,11 @@ def _stand(facts: Facts, found: _Blocks, as_of: int, accused: Accused) -> _Block
 
 def _wanted(blocks: _Blocks, accused: Accused) -> dict[str, int]:
     """Addresses that the diagnosis speaks of."""
-    wanted = {"the fault address": accused.fault, "the value given": accused.value}
+    same = accused.fault == accused.value
+    wanted = {FAULT: accused.fault, "the value given": None if same else accused.value}
     small = np.flatnonzero(blocks.state == SMALL)
     if accused.missing and len(small):
-        wanted["where the memory would have to end"] = int(blocks.end[small[0]]) + accused.missing
+        wanted["the end it would need"] = int(blocks.end[small[0]]) + accused.missing
     return {text: at for text, at in wanted.items() if at is not None and 0 <= at < 1 << 64}
 
 
@@ -176,22 +186,31 @@ def _columns(facts: Facts, blocks: _Blocks, edges: U64, places: I64, as_of: int)
 def _near(
     facts: Facts, blocks: _Blocks, points: dict[str, int], as_of: int, by_address: bool
 ) -> tuple[tuple[str, ...], ...]:
-    """The blocks that are meant, and the nearest to each point; in order of address."""
-    chosen = np.flatnonzero(blocks.state >= SMALL).tolist()[:MOST_NEAR]
-    for at in map(np.uint64, points.values()):
-        off = np.where(blocks.begin > at, blocks.begin - at, np.where(blocks.end <= at, at - blocks.end, 0))
-        chosen += np.argsort(off, kind="stable")[:4].tolist()
-    kept = sorted(dict.fromkeys(chosen), key=lambda one: int(blocks.begin[one]))[:MOST_NEAR]
-    return tuple(_row(facts, blocks, one, points, as_of, by_address) for one in kept)
+    """The blocks that are meant, and those below and above each point with how far it is; in order of address."""
+    chosen: dict[int, list[str]] = {one: [] for one in np.flatnonzero(blocks.state >= SMALL).tolist()[:MOST_NEAR]}
+    for text, at in points.items():
+        for one in _beside(blocks, at):
+            where = _where(text, at - int(blocks.begin[one]), int(blocks.size[one]))
+            chosen.setdefault(one, []).append(where)
+    kept = sorted(chosen, key=lambda one: int(blocks.begin[one]))[:MOST_NEAR]
+    return tuple(_row(facts, blocks, one, "; ".join(chosen[one]), as_of, by_address) for one in kept)
 
 
-def _row(
-    facts: Facts, blocks: _Blocks, one: int, points: dict[str, int], as_of: int, by_address: bool
-) -> tuple[str, ...]:
+def _beside(blocks: _Blocks, address: int) -> list[int]:
+    """The block that an address lies in, else the nearest before and after it."""
+    at = np.uint64(address)
+    inside = np.flatnonzero((blocks.begin <= at) & (at < blocks.end))
+    if len(inside):
+        return inside[-1:].tolist()  # type: ignore[no-any-return]
+    before, after = np.flatnonzero(blocks.end <= at), np.flatnonzero(blocks.begin > at)
+    nearest = [before[np.argmax(blocks.end[before])]] if len(before) else []
+    return [int(one) for one in (*nearest, *after[:1])]
+
+
+def _row(facts: Facts, blocks: _Blocks, one: int, where: str, as_of: int, by_address: bool) -> tuple[str, ...]:
     row, begin, size = int(blocks.row[one]), int(blocks.begin[one]), int(blocks.size[one])
     entry = facts.objects.table[row]
     died = int(entry["died"])
-    where = [_where(text, at - begin, size) for text, at in points.items()]
     return (
         facts.objects.label(row),
         f"{begin:#x}" if by_address else "not known",
@@ -199,11 +218,15 @@ def _row(
         BLOCKS[int(blocks.state[one])],
         f"{int(entry['born']) + 1:,}",
         f"{died + 1:,}" if died < as_of - 1 else "",
-        "; ".join(where),
+        where,
     )
 
 
 def _where(text: str, offset: int, size: int) -> str:
     if offset < 0:
-        return f"{text} lies {-offset:,} bytes before it"
-    return f"{text} lies {offset - size:,} bytes past its end" if offset >= size else f"{text} lies in it, at {offset:,}"
+        return f"{text} is {plural(-offset, 'byte')} before it"
+    if offset < size:
+        return f"{text} is {plural(offset, 'byte')} into it"
+    return (
+        f"{text} is {plural(offset - size, 'byte')} past its end" if offset > size else f"{text} is right past its end"
+    )

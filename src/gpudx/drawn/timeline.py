@@ -72,7 +72,7 @@ def _pinned(trace: Trace, accused: Accused) -> list[tuple[Role, int]]:
     """Positions of the calls that the diagnosis speaks of, each in its heaviest role."""
     if trace.pid != accused.pid:
         return []
-    roles: dict[int, Role] = {number: "evidence" for number in accused.evidence}
+    roles: dict[int, Role] = dict.fromkeys(accused.evidence, "evidence")
     if accused.victim is not None:
         roles[accused.victim] = "victim"
     if accused.guilty is not None:
@@ -162,7 +162,9 @@ def _names(facts: Facts, positions: I64) -> tuple[I64, tuple[str, ...]]:
         codes = np.where(known, function + calls, codes)
     used, which = np.unique(codes, return_inverse=True)
     rows = _first_rows(facts)
-    names = [trace.schema.calls[c].name if c < calls else facts.kernels.name(rows[c - calls]) for c in used[:MOST_NAMES]]
+    names = [
+        trace.schema.calls[c].name if c < calls else facts.kernels.name(rows[c - calls]) for c in used[:MOST_NAMES]
+    ]
     more = ("others",) if len(used) > MOST_NAMES else ()
     return np.minimum(which.reshape(-1), MOST_NAMES), (*names, *more)
 

@@ -16,6 +16,8 @@ from gpudx.report.investigated import investigated
 from gpudx.report.safe import clean, full
 
 RECORDER = "recorder"
+PLAIN = "recorded"
+WAYS = {"fenced": "--fence", "poisoned": "--poison", "watched": "--watch", "serialised": "--serialise"}
 LOG = "log "  # how the names of logs that were read begin
 MOST_PER_SEVERITY = 10
 MOST_FRAMES = 12
@@ -265,10 +267,16 @@ def _reproduce(case: Case) -> tuple[Block, ...]:
     state = case.investigation
     extra = [f"{name}={value}" for name, value in sorted(case.environment.items())]
     folder = [f"cd {shlex.quote(state.folder)}"] if state and state.folder else []
-    ways = ["run", *(["investigate"] if state else [])]
+    ways = [["run", *_ways(case)], *([["investigate"]] if state else [])]
     before = ["env", *extra] if extra else []
-    commands = [shlex.join([*before, "gpudx", way, "--", *case.command]) for way in ways]
+    commands = [shlex.join([*before, "gpudx", *way, "--", *case.command]) for way in ways]
     return (Code((*folder, *commands)),)
+
+
+def _ways(case: Case) -> list[str]:
+    """The options of `gpudx run` that made this run what it was."""
+    first = case.observations[0].experiment if case.observations and not case.investigation else ""
+    return [WAYS.get(way, f"--sanitize={way}") for way in first.split(" and ") if way not in ("", PLAIN)]
 
 
 def _findings(case: Case) -> tuple[Block, ...]:
@@ -296,7 +304,7 @@ def _ending(case: Case) -> tuple[Block, ...]:
 
 def _experiments(case: Case) -> list[str]:
     """All but the plain run when it was made once: how that ended has just been said."""
-    return [_observation(seen) for seen in case.observations if seen.experiment != "recorded" or seen.runs > 1]
+    return [_observation(seen) for seen in case.observations if seen.experiment != PLAIN or seen.runs > 1]
 
 
 def _observation(seen: Observation) -> str:

@@ -11,7 +11,7 @@ from gpudx.words import plural
 
 TIMES = (
     "Calls of the program, by queue and by thread, when they were made; when the device did the work is not recorded. "
-    "Drag to move; the wheel, two fingers, or the keys + and - zoom; Enter and the arrow keys with Shift go from call to call."
+    "Drag to move; two fingers, the keys + and -, or, after a click, the wheel zoom; Shift with an arrow key goes from call to call."
 )
 ORDER = "Places keep the order of addresses, not their distances."
 MADE = "This API gives no addresses: blocks stand in the order of their making."

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Callable
 from typing import Any, TypeVar
+
+from gpudx.model import Case
 
 T = TypeVar("T")
 GONE = "[redacted]"
 
-HOMES = re.compile(r"(?<![\w.~-])(?:/home/[^/\s:;,'\"()<>]+|/Users/[^/\s:;,'\"()<>]+|/root(?=[/\s:;,'\")]|$)|[A-Za-z]:\\Users\\[^\\\s:;,'\"]+)")
+HOMES = re.compile(
+    r"(?<![\w.~-])(?:/home/[^/\s:;,'\"()<>]+|/Users/[^/\s:;,'\"()<>]+|/root(?=[/\s:;,'\")]|$)|[A-Za-z]:\\Users\\[^\\\s:;,'\"]+)"
+)
 SECRETS = (
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)", re.DOTALL),
     re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),  # Amazon
@@ -45,29 +50,49 @@ def text(value: str) -> str:
 
 
 def redact(value: T) -> T:
-    """The same case, drawing or part of one, with every text in it redacted."""
-    return _redact(value)  # type: ignore[no-any-return]
+    """The same case, drawing or part of one, with every text in it redacted. Findings are still named by their fingerprints."""
+    done = _redact(value)
+    if not isinstance(value, Case):
+        return done  # type: ignore[no-any-return]
+    pairs = zip(value.findings, done.findings, strict=True)
+    names = {old.fingerprint: new.fingerprint for old, new in pairs if old.fingerprint != new.fingerprint}
+    return _each(done, lambda text: names.get(text, text)) if names else done  # type: ignore[no-any-return]
 
 
 def _redact(value: Any) -> Any:
+    return _each(value, text)
+
+
+def _each(value: Any, change: Callable[[str], str]) -> Any:
+    """The same, with every text in it changed."""
     if isinstance(value, str):
-        return text(value)
+        return change(value)
     if isinstance(value, dict):
-        return {_redact(key): GONE if _secret(key, one) else _redact(one) for key, one in value.items()}
+        return {_each(key, change): _each(_told(key, one, change), change) for key, one in value.items()}
     if isinstance(value, tuple):
-        return _words(value) if all(isinstance(one, str) for one in value) else tuple(map(_redact, value))
+        words = _words(value) if change is text else value
+        return tuple(_each(one, change) for one in words)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        changes = {field.name: _redact(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        changes = {field.name: _each(getattr(value, field.name), change) for field in dataclasses.fields(value)}
         return dataclasses.replace(value, **changes)
     return value
 
 
-def _secret(key: Any, value: Any) -> bool:
-    """Is it a variable whose name says that its value is a secret?"""
-    return isinstance(value, str) and isinstance(key, str) and NAMED.search(key) is not None
+def _told(key: Any, value: Any, change: Callable[[str], str]) -> Any:
+    """A variable whose name says that its value is a secret has none."""
+    secret = change is text and isinstance(value, str) and isinstance(key, str) and NAMED.search(key)
+    return GONE if secret else value
 
 
-def _words(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words of a command: what follows "--token" is one too."""
+def _words(words: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What follows the word "--token" in a command is one."""
     before = ("", *words[:-1])
-    return tuple(GONE if OPTION.fullmatch(last) and not one.startswith("-") else text(one) for last, one in zip(before, words, strict=True))
+    return tuple(GONE if _asks(last) and _answers(one) else one for last, one in zip(before, words, strict=True))
+
+
+def _asks(word: Any) -> bool:
+    return isinstance(word, str) and OPTION.fullmatch(word) is not None
+
+
+def _answers(word: Any) -> bool:
+    return isinstance(word, str) and not word.startswith("-")

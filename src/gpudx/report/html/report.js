@@ -52,10 +52,11 @@
   const number = (value) => Number(value).toLocaleString("en");
   const UNITS = [[1e9, "s"], [1e6, "ms"], [1e3, "us"], [1, "ns"]];
 
-  function time(ns, step = ns) {
-    const [size, unit] = UNITS.find(([one]) => Math.abs(step) >= one) || UNITS[3];
-    const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(Math.abs(step) / size || 1) + 1e-9)));
-    return `${(ns / size).toFixed(step === ns ? (Math.abs(ns / size) < 100 ? 1 : 0) : digits)} ${unit}`;
+  const unitOf = (ns) => UNITS.find(([one]) => Math.abs(ns) >= one) || UNITS[3];
+
+  function time(ns) {
+    const [one, unit] = unitOf(ns), value = ns / one;
+    return `${value.toFixed(one === 1 || Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2)} ${unit}`;
   }
 
   function size(value) {
@@ -93,7 +94,7 @@
       this.told = place.querySelector(".told");
       this.chosen = -1;
       this.lane = 0;
-      this.top = 34;
+      this.top = 46;
       this.high = model.labels.length > 14 ? 15 : 26;
       this.all();
       this.listen();
@@ -228,7 +229,7 @@
     // Calls that the diagnosis speaks of, over everything else: a line and a word, or a ring.
     paintPins(height) {
       const pen = this.pen;
-      let last = -Infinity;
+      const taken = [-Infinity, -Infinity];
       for (const pin of this.model.pins) {
         const x = this.x(pin.at);
         if (x < this.left - 1 || x > this.width) continue;
@@ -242,8 +243,10 @@
         pen.font = `bold 12px ${FONT}`;
         const wide = pen.measureText(pin.word).width, right = x + wide + 6 > this.width;
         const place = right ? x - wide - 3 : x + 3;
-        if (place > last) pen.fillText(pin.word, place, 12);
-        last = place > last ? place + wide : last;
+        const line = place > taken[0] + 4 ? 0 : place > taken[1] + 4 ? 1 : -1;
+        if (line < 0) continue;
+        pen.fillText(pin.word, place, 12 + 13 * line);
+        taken[line] = place + wide;
       }
     }
 
@@ -394,14 +397,15 @@
       pins: pins.map((pin) => ({
         ...pin, at: begin[pin.row], word: pin.role, lanes: [columns.queue[pin.row], queues.length + columns.thread[pin.row]],
       })),
-      near: (pin) => Math.max((end[pin.row] - begin[pin.row]) * 4, around(begin, pin.row)),
+      near: (pin) => Math.min(Math.max((end[pin.row] - begin[pin.row]) * 2, around(begin, pin.row)), last - low + 1),
       ticks: (picture) => ticks(picture, unit),
     };
   }
 
-  // Half of a stretch that has some fifteen calls on each side.
+  // Half of a stretch that has some fifteen calls on the busier side.
   function around(begin, row) {
-    return Math.max(begin[Math.min(row + 15, begin.length - 1)] - begin[row], begin[row] - begin[Math.max(row - 15, 0)], CLOSEST);
+    const sides = [begin[Math.min(row + 15, begin.length - 1)] - begin[row], begin[row] - begin[Math.max(row - 15, 0)]];
+    return Math.max(Math.min(...sides.filter((side) => side > 0), Infinity), CLOSEST);
   }
 
   function tell(data, row, begin, call) {
@@ -414,11 +418,12 @@
     ].join(", ");
   }
 
+  // In one unit, that of the latest; with as many digits as tell them apart.
   function ticks(picture, unit) {
-    const room = (picture.to - picture.from) * unit, rough = room / Math.max(2, (picture.width - picture.left) / 130);
+    const from = picture.from * unit, to = picture.to * unit, rough = (to - from) / Math.max(2, (picture.width - picture.left) / 130);
     const power = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].map((k) => k * power).find((one) => one >= rough);
-    const found = [];
-    for (let at = Math.ceil(picture.from * unit / step) * step; at < picture.to * unit; at += step) found.push([at / unit, time(at, step)]);
+    const [one, name] = unitOf(to), digits = Math.max(0, Math.min(9, -Math.floor(Math.log10(step / one) + 1e-9))), found = [];
+    for (let k = Math.ceil(from / step); k * step < to; k++) found.push([k * step / unit, `${(k * step / one).toFixed(digits)} ${name}`]);
     return found;
   }
 
@@ -442,7 +447,7 @@
         ...(columns.low[row] < columns.begin[row] || columns.high[row] > columns.end[row] ? ["guarded"] : []),
       ].join(", "),
       pins: data.points.map((point) => ({
-        role: "victim", row: -1, at: point.at, word: point.address, lanes: [], told: `${point.text}: ${point.address}`,
+        role: "victim", row: -1, at: point.at, word: point.text, lanes: [], told: `${point.text}: ${point.address}`,
       })),
       near: () => Math.max(data.width / 40, 200),
       ticks: () => [],

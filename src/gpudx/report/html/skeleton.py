@@ -41,9 +41,7 @@ def whole(made: Outline, case: Case, page: Page) -> str:
 
 def _head(made: Outline) -> str:
     style, script = _file("report.css"), _file("report.js")
-    policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
-    )
+    policy = f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
     return "\n".join(
         [
             '<head><meta charset="utf-8">',
