@@ -44,8 +44,9 @@ def opened(path: Path, width: int = 1200, height: int = 900, scheme: str = "ligh
 
 
 def watch(page: Any) -> dict[str, list[str]]:
-    seen: dict[str, list[str]] = {"requests": [], "messages": [], "errors": [], "dialogs": []}
+    seen: dict[str, list[str]] = {"requests": [], "messages": [], "errors": [], "dialogs": [], "blocked": []}
     page.on("request", lambda request: seen["requests"].append(request.url))
+    page.on("requestfailed", lambda request: seen["blocked"].append(f"{request.url}: {request.failure}"))
     page.on("console", lambda message: seen["messages"].append(message.text))
     page.on("pageerror", lambda error: seen["errors"].append(str(error)))
     page.on("dialog", lambda dialog: (seen["dialogs"].append(dialog.message), dialog.dismiss()))

@@ -6,6 +6,7 @@ An issue takes 65,536 characters. What does not fit is left out from the end, an
 from __future__ import annotations
 
 import html
+import itertools
 import re
 from collections.abc import Iterable
 
@@ -23,6 +24,7 @@ SPECIAL = re.compile(r"([\\`*_{}\[\]|~$#])")
 REFERENCE = re.compile(r"(#(?=\d)|@(?=\w))")  # "#7" and "@name" become links on GitHub even when escaped
 STARTS_BLOCK = re.compile(r"^(\s*)(\d+(?=[.)])|[-+=](?=\s|[-=]|$))")
 TABLE_HEAD = ("", "")
+TABLE_LINES = 2  # that come before the rows
 CUT = "(Cut here, to fit into an issue.)"
 
 
@@ -85,10 +87,9 @@ def _fitting(blocks: tuple[Block, ...], room: int) -> list[str]:
 def _beginning(block: Block, text: str, room: int) -> str:
     """As many items or rows as there is room for."""
     lines = text.split("\n") if isinstance(block, Bullets | Rows | Table) else []
-    least = 0 if isinstance(block, Bullets) else len(("head", "rule"))
-    while len(lines) > least and _bytes(["\n".join(lines)]) > room:
-        lines.pop()
-    return "\n".join(lines) if len(lines) > least else ""
+    ends = itertools.accumulate(len(line.encode()) + 1 for line in lines)
+    kept = [line for line, end in zip(lines, ends, strict=True) if end < room]
+    return "\n".join(kept) if len(kept) > (0 if isinstance(block, Bullets) else TABLE_LINES) else ""
 
 
 def _block(block: Block) -> str:

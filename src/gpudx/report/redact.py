@@ -86,8 +86,8 @@ def _told(key: Any, value: Any, change: Callable[[str], str]) -> Any:
 
 def _words(words: tuple[Any, ...]) -> tuple[Any, ...]:
     """What follows the word "--token" in a command is one."""
-    before = ("", *words[:-1])
-    return tuple(GONE if _asks(last) and _answers(one) else one for last, one in zip(before, words, strict=True))
+    pairs = zip(("", *words), words, strict=False)
+    return tuple(GONE if _asks(before) and _answers(one) else one for before, one in pairs)
 
 
 def _asks(word: Any) -> bool:

@@ -54,14 +54,14 @@ def link(file: str, page: Page) -> str:
     place = PurePosixPath(file)
     if not file or page.files is None or place.is_absolute() or ".." in place.parts:
         return ""
-    return quote(f"./{PurePosixPath(page.files, place)}" if not page.files.startswith("/") else f"{page.files}/{file}")
+    return quote(f"./{PurePosixPath(page.files, place)}", errors="replace")
 
 
 def _code(code: Code) -> str:
     """Lines as they are; the one that an arrow marks stands out. It can be scrolled, so it can be reached by key."""
     lines = (f"<mark>{escape(line)}</mark>" if line.startswith("> ") else escape(line) for line in code.lines)
     inner = "\n".join(lines)
-    return f'<pre tabindex="0" role="region" aria-label="Code"><code>{inner}</code></pre>'
+    return f'<pre tabindex="0" role="group" aria-label="Code"><code>{inner}</code></pre>'
 
 
 def _table(table: Table) -> str:
@@ -69,7 +69,7 @@ def _table(table: Table) -> str:
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.rows)
     label = escape(", ".join(table.columns))
     return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="Table: {label}">'
+        f'<div class="wide" tabindex="0" role="group" aria-label="Table: {label}">'
         f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
