@@ -65,17 +65,19 @@ def _code(code: Code) -> str:
 
 
 def _table(table: Table) -> str:
-    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.columns)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.rows)
+    """Roles are given by name: on a phone rows are shown as cards, and what is shown so loses the roles it has by itself."""
+    heads = "".join(f'<th role="columnheader" scope="col">{escape(name)}</th>' for name in table.columns)
+    rows = (zip(table.columns, row, strict=True) for row in table.rows)
+    body = "".join(f'<tr role="row">{"".join(_cell(*cell) for cell in row)}</tr>' for row in rows)
     label = escape(", ".join(table.columns))
     return (
-        f'<div class="wide" tabindex="0" role="group" aria-label="Table: {label}">'
-        f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
+        f'<div class="wide" tabindex="0" role="group" aria-label="Table: {label}"><table role="table">'
+        f'<thead role="rowgroup"><tr role="row">{heads}</tr></thead><tbody role="rowgroup">{body}</tbody></table></div>'
     )
 
 
-def _cell(text: str) -> str:
-    return f"<td{WEIGHTS.get(text, '')}>{escape(text)}</td>"
+def _cell(head: str, text: str) -> str:
+    return f'<td role="cell" data-head="{escape(head)}"{WEIGHTS.get(text, "")}>{escape(text)}</td>'
 
 
 def _picture(picture: Picture, case: Case, page: Page) -> str:
