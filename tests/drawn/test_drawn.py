@@ -112,11 +112,8 @@ def test_a_map_of_memory(program: Program, folder: Path) -> None:
     points = {point.text: point for point in one.points}
     assert points["the end it would need"].address == program.first + 4096 + 64
     assert begin[1] < points["the value given"].at < end[1]
-    between = program.second - program.first - 4160
-    assert [row[-1] for row in one.near] == [
-        "the end it would need is 64 bytes past its end",
-        f"the value given is 8 bytes into it; the end it would need is {between:,} bytes before it",
-    ]
+    told = ["the end it would need is 64 bytes past its end", "the value given is 8 bytes into it"]
+    assert [row[-1] for row in one.near] == told
 
 
 def test_memory_without_addresses_stands_in_order(schema: str, folder: Path) -> None:

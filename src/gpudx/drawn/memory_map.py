@@ -25,6 +25,7 @@ MOST_NEAR = 8
 FAR = 1 << 32  # an address further than this from all blocks is none of this memory
 LARGEST = 1 << 47  # bytes; larger sizes are nonsense
 FAULT = "the fault address"
+NEEDED = "the end it would need"  # of the block that is too small
 LIVE, FREED, SMALL, MEANT = range(len(BLOCKS))
 
 
@@ -135,7 +136,7 @@ def _wanted(blocks: _Blocks, accused: Accused) -> dict[str, int]:
     wanted = {FAULT: accused.fault, "the value given": None if same else accused.value}
     small = np.flatnonzero(blocks.state == SMALL)
     if accused.missing and len(small):
-        wanted["the end it would need"] = int(blocks.end[small[0]]) + accused.missing
+        wanted[NEEDED] = int(blocks.end[small[0]]) + accused.missing
     return {text: at for text, at in wanted.items() if at is not None and 0 <= at < 1 << 64}
 
 
@@ -187,9 +188,10 @@ def _near(
     facts: Facts, blocks: _Blocks, points: dict[str, int], as_of: int, by_address: bool
 ) -> tuple[tuple[str, ...], ...]:
     """The blocks that are meant, and those below and above each point with how far it is; in order of address."""
-    chosen: dict[int, list[str]] = {one: [] for one in np.flatnonzero(blocks.state >= SMALL).tolist()[:MOST_NEAR]}
+    meant = np.flatnonzero(blocks.state >= SMALL).tolist()[:MOST_NEAR]
+    chosen: dict[int, list[str]] = {one: [] for one in meant}
     for text, at in points.items():
-        for one in _beside(blocks, at):
+        for one in meant if text == NEEDED else _beside(blocks, at):
             where = _where(text, at - int(blocks.begin[one]), int(blocks.size[one]))
             chosen.setdefault(one, []).append(where)
     kept = sorted(chosen, key=lambda one: int(blocks.begin[one]))[:MOST_NEAR]
