@@ -87,12 +87,12 @@ WAIT, LAUNCH, RECORD = range(3)
 NAMES = ("cuStreamWaitEvent", "cuLaunchKernel", "cuEventRecord")
 
 
-def slots(program: Program, calls: NDArray[np.void], first_time: int) -> NDArray[np.void]:
-    """The records without their places."""
+def slots(program: Program, calls: NDArray[np.void], first_time: int, taking: NDArray[np.int64]) -> NDArray[np.void]:
+    """The records without their places. A call takes half of its ticks; then the program does something else."""
     schema = program.world.schema
     table = np.zeros(len(calls), schema.layouts["slot"])
-    table["begin"] = first_time + 20 * np.arange(len(calls))
-    table["end"], table["tid"] = table["begin"] + 10, 1
+    table["begin"] = first_time + np.cumsum(taking) - taking
+    table["end"], table["tid"] = table["begin"] + taking // 2, 1
     for what, name in enumerate(NAMES):
         info: Any = schema.by_name(name)
         mine = np.flatnonzero(calls["what"] == what)
@@ -119,13 +119,14 @@ def blobs(program: Program, calls: NDArray[np.void]) -> NDArray[np.uint8]:
     return table.view(np.uint8).reshape(len(calls), BLOB)
 
 
-def write(program: Program, path: Path, calls: NDArray[np.void]) -> Path:
-    """The objects' trace, and behind it one unit after the other of the many calls."""
+def write(program: Program, path: Path, calls: NDArray[np.void], taking: NDArray[np.int64] | None = None) -> Path:
+    """The objects' trace, and behind it one unit after the other of the many calls, of 20 ticks each unless told."""
+    taking = np.full(len(calls), 20) if taking is None else taking
     trace = program.world.write(path)
     schema, size = program.world.schema, program.world.schema.unit_bytes
     slot, each = schema.layouts["slot"].itemsize, 0
     each = (size - slot) // (slot + BLOB)
-    table, given = slots(program, calls, int(trace.column("begin")[-1]) + 1000), blobs(program, calls)
+    table, given = slots(program, calls, int(trace.column("begin")[-1]) + 1000, taking), blobs(program, calls)
     with path.open("ab") as file:
         at, seq = path.stat().st_size, len(trace) + 1
         for begin in range(0, len(calls), each):

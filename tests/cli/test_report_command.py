@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,21 @@ def test_forms(gpudx_cli: Gpudx, case: Path) -> None:
     assert json.loads(gpudx_cli("report", "case", "--format", "json").stdout)["schema"] == "gpudx.case/1"
     wrong = gpudx_cli("report", "case", "--format", "pdf")
     assert wrong.returncode == 2 and "choose one of" in wrong.stderr
+
+
+def test_html(gpudx_cli: Gpudx, case: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    assert gpudx_cli("report", "case", "-f", "html", "-o", "out/r.html").returncode == 0
+    text = (tmp_path / "out/r.html").read_text()
+    assert text.startswith("<!doctype html>") and 'href="./../case/case.json"' in text
+
+
+@pytest.mark.parametrize("format", ["terminal", "markdown", "html", "json"])
+def test_redacted(gpudx_cli: Gpudx, case: Path, format: str) -> None:
+    casefile.write(replace(FULL, command=("./app", "--token", "hunter22"), not_checked=("/home/jane/x",)), case)
+    said = gpudx_cli("report", "case", "-f", format, "--redact").stdout
+    assert "hunter22" not in said and "jane" not in said and "./../case" not in said
+    assert "hunter22" in gpudx_cli("report", "case", "-f", format).stdout
 
 
 def test_a_case_that_was_moved(gpudx_cli: Gpudx, case: Path, tmp_path: Path) -> None:
@@ -58,8 +74,6 @@ def test_no_case(gpudx_cli: Gpudx, tmp_path: Path, content: str | None, says: st
 
 
 def test_a_terminal_that_knows_only_ascii(gpudx_cli: Gpudx, case: Path) -> None:
-    from dataclasses import replace
-
     casefile.write(replace(FULL, not_checked=("naïve 名前",)), case)
     done = gpudx_cli("report", "case", PYTHONIOENCODING="ascii", PYTHONUTF8="0", LC_ALL="C")
     assert done.returncode == 0

@@ -11,8 +11,9 @@ from sample_cases import BLIND, DIAGNOSIS, EMPTY, FINDING, FULL, PASSED
 
 from gpudx import casefile
 from gpudx.errors import UserError
-from gpudx.model import Case, Diagnosis, Evidence, Instrument, Outcome, ProcessInfo
+from gpudx.model import Case, Diagnosis, Evidence, Instrument, Observation, Outcome, ProcessInfo
 from gpudx.report import Page, formats, render
+from gpudx.report.blocks import Code
 from gpudx.report.markdown import escape
 from gpudx.report.outline import WITH_STACKS, needs_report, one_line, outline
 from gpudx.report.safe import clean, full
@@ -27,7 +28,7 @@ def headings(case: Case) -> list[str]:
 def test_formats_are_found_by_file() -> None:
     assert {"terminal", "markdown", "json"} <= set(formats())
     assert "outline" not in formats() and "safe" not in formats()
-    with pytest.raises(UserError, match="choose one of json"):
+    with pytest.raises(UserError, match="choose one of html, json"):
         render(FULL, "pdf")
 
 
@@ -42,6 +43,7 @@ def test_the_order_of_the_story() -> None:
         "Another cause: leak (likely)",
         "Also considered",
         "Your hypotheses",
+        "How to reproduce it",
         "Findings: 1 error, 1 warning and 1 note",
         "How the program ended",
         "Experiments",
@@ -84,6 +86,21 @@ def test_the_terminal_report_says_everything() -> None:
         "missing",
     ]:
         assert part in text, part
+
+
+def test_how_to_reproduce_it() -> None:
+    def told(case: Case) -> list[str]:
+        (section,) = [one for one in outline(case).sections if one.heading == "How to reproduce it"]
+        (code,) = section.blocks
+        assert isinstance(code, Code)
+        return list(code.lines)
+
+    plain = replace(FULL, environment={})
+    assert told(plain) == ["gpudx run -- ./app --layers 4"]
+    odd = replace(FULL, command=("./my app", "a'b"), environment={"N": "1 2"}, observations=())
+    assert told(odd) == ["env 'N=1 2' gpudx run -- './my app' 'a'\"'\"'b'"]
+    fenced = replace(plain, observations=(Observation("memcheck and fenced and serialised", "reproduced", 1, 1),))
+    assert told(fenced)[-1].startswith("gpudx run --sanitize=memcheck --fence --serialise -- ")
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])

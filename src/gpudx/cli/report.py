@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpudx.errors import UserError
+from gpudx.report import Page
 
 if TYPE_CHECKING:
     from gpudx.model import Case
@@ -19,14 +21,16 @@ if TYPE_CHECKING:
 def command(
     case: Annotated[Path, typer.Argument(help="A case directory, or the case.json in it.")],
     format: Annotated[
-        str, typer.Option("--format", "-f", help="terminal, markdown, json, sarif, junit or perfetto.")
+        str, typer.Option("--format", "-f", help="terminal, markdown, html, json, sarif, junit or perfetto.")
     ] = "terminal",
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there.")] = None,
+    redacted: Annotated[bool, typer.Option("--redact", help="Without secrets and names of home folders.")] = False,
 ) -> None:
     """Show the report of a case.
 
     \b
         gpudx report gpudx-cases/20260102T030405Z-app-1a2b
+        gpudx report CASE -f html -o report.html          # one file, with pictures
         gpudx report CASE -f sarif -o gpudx.sarif         # for code scanning
         gpudx report CASE -f junit -o gpudx.xml           # for CI systems
         gpudx report CASE -f perfetto -o gpudx.pftrace    # open it at ui.perfetto.dev
@@ -34,18 +38,24 @@ def command(
     Exit status: 0 if it was shown, 2 if there is no such case or format.
     """
     from gpudx import casefile
-    from gpudx.cli.running import page_of
-    from gpudx.report import Page, render, streamed
+    from gpudx.report import draws, render, streamed
+    from gpudx.report.redact import redact
     from gpudx.rules import every
 
     read = casefile.read(case)
-    place = case if case.is_dir() else case.parent  # it may have been moved since it was written
-    read = replace(read, directory=str(place.absolute()))
+    place = (case if case.is_dir() else case.parent).absolute()  # it may have been moved since it was written
+    told = replace(read, directory=str(place))
     if format in streamed():
-        _stream(read, place, format, output)
+        _stream(redact(told) if redacted else told, place, format, output)
         return
-    page = page_of(sys.stdout.fileno()) if output is None and sys.stdout.isatty() else Page()
-    text = render(read, format, replace(page, rules=every()))
+    page = replace(_page(output, place, linked=not redacted), rules=every())
+    if draws(format):
+        from gpudx.drawn import draw
+
+        page = replace(page, drawing=draw(told))
+    if redacted:
+        told, page = redact(told), replace(page, drawing=redact(page.drawing))
+    text = render(told, format, page)
     if output is None:
         sys.stdout.write(text)
     else:
@@ -66,6 +76,15 @@ def _stream(case: Case, place: Path, format: str, output: Path | None) -> None:
         raise UserError(
             f"{output or 'stdout'} cannot be written ({error.strerror}): choose another with -o FILE."
         ) from None
+
+
+def _page(output: Path | None, case: Path, linked: bool) -> Page:
+    """What the report may fill, and where the case's files are as seen from it; without -o it is taken to lie beside them."""
+    from gpudx.cli.running import page_of
+
+    page = page_of(sys.stdout.fileno()) if output is None and sys.stdout.isatty() else Page()
+    near = "." if output is None else os.path.relpath(case, output.absolute().parent)
+    return replace(page, files=near if linked else None)
 
 
 def _write(path: Path, text: str) -> None:

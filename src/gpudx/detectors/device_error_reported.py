@@ -80,6 +80,7 @@ def _finding(facts: Facts, found: Interval) -> Finding:
             "launches": found.count,
             "suspicious": len(found.odd),
             "short": brief(facts, short) if (short := _short(single)) else None,
+            "missing": short.missing if short else None,
             "ended_before": _ended_before(facts, found) + 1,
             "followers": followers,
             "own_wait": _own_wait(facts, found.report),

@@ -55,14 +55,14 @@ def _kernel(facts: Facts, position: int, info: CallInfo) -> str | None:
 
 
 def _values(facts: Facts, position: int, info: CallInfo) -> str:
-    """Fields by name; handles of recorded objects by their labels."""
-    parts = []
-    for name, kind in info.fields:
-        value = facts.trace.record(position)[name]
-        if name == "kernel" or kind == "stack":
-            continue
-        parts.append(f"{name}={_value(facts, value, kind, position)}")
-    return " ".join(parts)
+    return " ".join(f"{name}={value}" for name, value in values(facts, position) if name != "kernel")
+
+
+def values(facts: Facts, position: int) -> list[tuple[str, str]]:
+    """The fields of one call by name; handles of recorded objects by their labels."""
+    words = facts.trace.record(position)
+    fields = facts.trace.info(position).fields
+    return [(name, _value(facts, words[name], kind, position)) for name, kind in fields if kind != "stack"]
 
 
 def _value(facts: Facts, value: int, kind: str, position: int) -> str:

@@ -14,6 +14,7 @@ from gpudx.model.diagnosis import (
     Verdict,
     Victim,
 )
+from gpudx.model.drawing import Drawing
 from gpudx.model.finding import Evidence, Finding, Severity, Site
 from gpudx.model.fingerprint import fingerprint
 from gpudx.model.investigation import Asked, Cell, Failure, Investigation, Row, Stop, Trial
@@ -29,6 +30,7 @@ __all__ = [
     "Cell",
     "DeviceFault",
     "Diagnosis",
+    "Drawing",
     "Evidence",
     "Expectation",
     "Failure",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from gpudx.report.safe import clean
@@ -33,10 +33,11 @@ class Rows:
 
 @dataclass(frozen=True)
 class Bullets:
-    """A list; `numbered` when the order matters."""
+    """A list; `numbered` when the order matters. `files` are those of the case that items name, "" for items without one."""
 
     items: tuple[str, ...]
     numbered: bool = False
+    files: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "items", _clean_all(self.items))
@@ -63,15 +64,27 @@ class Table:
         object.__setattr__(self, "rows", tuple(_clean_all(row) for row in self.rows))
 
 
-Block = Paragraph | Rows | Bullets | Code | Table
+@dataclass(frozen=True)
+class Picture:
+    """A drawing, by its name, and the text under it. Formats that cannot draw leave both out."""
+
+    name: str
+    caption: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "caption", clean(self.caption))
+
+
+Block = Paragraph | Rows | Bullets | Code | Table | Picture
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands under it."""
+    """A heading and what stands under it. Formats that can fold away text may do so with an `aside`."""
 
     heading: str
     blocks: tuple[Block, ...]
+    aside: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "heading", clean(self.heading))
@@ -89,6 +102,12 @@ class Outline:
     def __post_init__(self) -> None:
         object.__setattr__(self, "verdict", clean(self.verdict))
         object.__setattr__(self, "headline", clean(self.headline))
+
+
+def in_words(made: Outline) -> Outline:
+    """The same without pictures, and without sections that have nothing else."""
+    words = ((one, tuple(b for b in one.blocks if not isinstance(b, Picture))) for one in made.sections)
+    return replace(made, sections=tuple(replace(one, blocks=blocks) for one, blocks in words if blocks))
 
 
 def _clean_all(items: Iterable[str]) -> tuple[str, ...]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudx.model import Case, Cell, Investigation, Observation
-from gpudx.report.blocks import Bullets, Paragraph, Section, Table
+from gpudx.report.blocks import Bullets, Paragraph, Picture, Section, Table
 
+RATES = "How often it failed (the mark) and the rates that fit this (the bar), per experiment."
 SAYS = {"for": "for it", "against": "against it", "nothing": "nothing"}
 
 
@@ -19,7 +20,7 @@ def investigated(case: Case) -> Iterator[Section]:
     level = f"By chance alone, experiments confirm a wrong cause in at most {100 * (1 - state.confidence):.2g} % of investigations."
     stopped = state.stopped or "not finished"
     yield Section("The investigation", (Paragraph(f"Stopped after {runs} runs: {stopped}. {state.reason} {level}"),))
-    yield Section("Experiments", (_experiments(case.observations),))
+    yield Section("Experiments", (Picture("rates", RATES), _experiments(case.observations)))
     if state.told:
         yield Section("What was asked for", (Bullets(state.told),))
     if state.table:

@@ -1,26 +1,53 @@
-"""GitHub-flavoured Markdown, to paste into an issue."""
+"""GitHub-flavoured Markdown, to paste into an issue: the story first, the rest folded away, all of it within what an issue takes.
+
+An issue takes 65,536 characters. What does not fit is left out from the end, and this is said.
+"""
 
 from __future__ import annotations
 
+import html
+import itertools
 import re
 from collections.abc import Iterable
 
 from gpudx.model import Case
 from gpudx.report import Page
-from gpudx.report.blocks import Block, Bullets, Code, Paragraph, Rows, Section, Table
+from gpudx.report.blocks import Block, Bullets, Code, Paragraph, Rows, Section, Table, in_words
 from gpudx.report.outline import outline
+from gpudx.report.safe import shorten
 
+DRAWS = True
+MOST_BYTES = 60_000
+ROOM_TO_SAY = 400  # for the words on what was left out
+MOST_HEADLINE = 3000
 SPECIAL = re.compile(r"([\\`*_{}\[\]|~$#])")
 REFERENCE = re.compile(r"(#(?=\d)|@(?=\w))")  # "#7" and "@name" become links on GitHub even when escaped
 STARTS_BLOCK = re.compile(r"^(\s*)(\d+(?=[.)])|[-+=](?=\s|[-=]|$))")
 TABLE_HEAD = ("", "")
+TABLE_LINES = 2  # that come before the rows
+CUT = "(Cut here, to fit into an issue.)"
 
 
 def render(case: Case, page: Page) -> str:
     """The report as Markdown."""
-    made = outline(case)
-    parts = [f"# gpudx: {escape(made.verdict)}", f"**{escape(made.headline)}**", *map(_section, made.sections)]
+    made = in_words(outline(case, page.drawing))
+    headline = escape(shorten(made.headline, MOST_HEADLINE))
+    parts, left_out = [f"# gpudx: {escape(made.verdict)}", f"**{headline}**"], []
+    for section in made.sections:
+        room = MOST_BYTES - ROOM_TO_SAY - _bytes(parts)
+        text = _section(section, room)
+        if text:
+            parts.append(text)
+        else:
+            left_out.append(section.heading)
+    if left_out:
+        names = shorten("; ".join(left_out), ROOM_TO_SAY // 4)
+        parts.append(f"Left out, to fit into an issue: {escape(names)}.")
     return "\n\n".join(parts) + "\n"
+
+
+def _bytes(parts: list[str]) -> int:
+    return sum(len(part.encode()) + 2 for part in parts)
 
 
 def escape(text: str) -> str:
@@ -35,8 +62,34 @@ def _entity(text: str) -> str:
     return "".join(f"&#{ord(char)};" for char in text)
 
 
-def _section(section: Section) -> str:
-    return "\n\n".join([f"## {escape(section.heading)}", *map(_block, section.blocks)])
+def _section(section: Section, room: int) -> str:
+    """The section, cut after the last of its parts that there is room for; "" if there is none."""
+    head, tail = [f"## {escape(section.heading)}"], []
+    if section.aside:
+        head, tail = [f"<details><summary>{html.escape(section.heading)}</summary>"], ["</details>"]
+    kept = _fitting(section.blocks, room - _bytes([*head, *tail, CUT]))
+    cut = [CUT] if kept != [_block(one) for one in section.blocks] else []
+    return "\n\n".join([*head, *kept, *cut, *tail]) if kept else ""
+
+
+def _fitting(blocks: tuple[Block, ...], room: int) -> list[str]:
+    """The blocks that fit, and the beginning of the first that does not."""
+    kept: list[str] = []
+    for block in blocks:
+        text = _block(block)
+        if _bytes([*kept, text]) > room:
+            begun = _beginning(block, text, room - _bytes(kept))
+            return [*kept, begun] if begun else kept
+        kept.append(text)
+    return kept
+
+
+def _beginning(block: Block, text: str, room: int) -> str:
+    """As many items or rows as there is room for."""
+    lines = text.split("\n") if isinstance(block, Bullets | Rows | Table) else []
+    ends = itertools.accumulate(len(line.encode()) + 1 for line in lines)
+    kept = [line for line, end in zip(lines, ends, strict=True) if end < room]
+    return "\n".join(kept) if len(kept) > (0 if isinstance(block, Bullets) else TABLE_LINES) else ""
 
 
 def _block(block: Block) -> str:
@@ -48,7 +101,7 @@ def _block(block: Block) -> str:
         return "\n".join(f"{i}. {escape(x)}" if block.numbered else f"- {escape(x)}" for i, x in _numbered(block.items))
     if isinstance(block, Table):
         return _table(block.columns, block.rows)
-    return _code(block)
+    return _code(block) if isinstance(block, Code) else ""
 
 
 def _numbered(items: Iterable[str]) -> Iterable[tuple[int, str]]:

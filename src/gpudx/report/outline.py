@@ -6,10 +6,11 @@ What is not known is left out of the rows; what was not looked at is said at the
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
-from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, Instrument, Observation, Site, fingerprint
-from gpudx.report import stated
+from gpudx.model import Case, Diagnosis, Drawing, Evidence, Finding, Guilty, Instrument, Observation, Site, fingerprint
+from gpudx.report import pictured, stated
 from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, Tone
 from gpudx.report.builds import kernels
 from gpudx.report.investigated import investigated
@@ -17,6 +18,8 @@ from gpudx.report.safe import clean, full
 
 RECORDER = "recorder"
 READ = ("log ", "code ")  # how the names of what was only read begin: logs, and files of device code
+PLAIN = "recorded"
+WAYS = {"fenced": "--fence", "poisoned": "--poison", "watched": "--watch", "serialised": "--serialise"}
 MOST_PER_SEVERITY = 10
 MOST_FRAMES = 12
 MOST_FULL_DIAGNOSES = 3
@@ -31,9 +34,9 @@ VERDICTS = {
 SEVERITIES = (("error", "error", "errors"), ("warning", "warning", "warnings"), ("info", "note", "notes"))
 
 
-def outline(case: Case) -> Outline:
-    """The report of a case."""
-    sections = [*_story(case), *_rest(case)]
+def outline(case: Case, drawing: Drawing | None = None) -> Outline:
+    """The report of a case; with what its traces give, where a format wants that."""
+    sections = [*_story(case, drawing), *_rest(case, drawing)]
     verdict, tone, headline = _verdict(case)
     return Outline(verdict, tone, headline, tuple(section for section in sections if section.blocks))
 
@@ -145,12 +148,12 @@ def _capital(text: str) -> str:
 # ---- what happened ----
 
 
-def _story(case: Case) -> Iterator[Section]:
+def _story(case: Case, drawing: Drawing | None) -> Iterator[Section]:
     """The diagnoses, best first: the best in full, other faults after it, the rest as a list."""
     told = [entry for entry in case.diagnosis if entry.status in ("confirmed", "likely")][:MOST_FULL_DIAGNOSES]
     advised = next((entry for entry in [*case.diagnosis[:1], *told] if _lacks_stack(entry.guilty)), None)
     if case.diagnosis:
-        yield from _diagnosis(case.diagnosis[0], _steps(case.diagnosis[0], advised))
+        yield from _diagnosis(case.diagnosis[0], _steps(case.diagnosis[0], advised), drawing)
     for entry in told:
         if entry is not case.diagnosis[0]:
             yield _another(entry, _steps(entry, advised))
@@ -168,9 +171,10 @@ def _steps(entry: Diagnosis, advised: Diagnosis | None) -> list[str]:
     return [*entry.fix, *([WITH_STACKS] if entry is advised else [])]
 
 
-def _diagnosis(entry: Diagnosis, steps: list[str]) -> Iterator[Section]:
+def _diagnosis(entry: Diagnosis, steps: list[str], drawing: Drawing | None) -> Iterator[Section]:
     where: tuple[Block, ...] = _where(entry.guilty) if entry.guilty else ()
     yield Section("Where it went wrong", where)
+    yield from pictured.guilty(drawing)
     yield Section("How we know", _evidence(entry.evidence) + _paragraph(entry.reason))
     yield Section("What would have proved this wrong", _paragraph(entry.refutes_if))
     yield Section("What to do next", _bullets(steps, numbered=len(steps) > 1))
@@ -247,19 +251,44 @@ def _stack(frames: tuple[str, ...], of: str = "") -> tuple[Block, ...]:
 # ---- the rest ----
 
 
-def _rest(case: Case) -> Iterator[Section]:
+def _rest(case: Case, drawing: Drawing | None) -> Iterator[Section]:
+    yield from pictured.pictures(drawing)
     yield stated.section(case)
     yield from investigated(case)
+    yield Section("How to reproduce it", _reproduce(case))
     yield Section(f"Findings: {_counted(case)}", _findings(case) if case.findings else ())
     yield kernels(case)
     yield Section("What was read" if _only_read(case) else "How the program ended", _ending(case))
     if case.investigation is None:
         yield Section("Experiments", _bullets(_experiments(case)))
-    yield Section("What was recorded", _processes(case))
-    yield Section("Instruments", _instruments(case))
+    yield Section("What was recorded", _processes(case), aside=True)
+    yield Section("Instruments", _instruments(case), aside=True)
     yield Section("Gaps", _bullets(_gaps(case)))
     yield Section("Not checked", _bullets(list(case.not_checked)))
-    yield Section("Case", _paragraph(case.directory) + _rows([("fingerprint", fingerprint(case))]))
+    yield Section(
+        "Case",
+        _paragraph(case.directory) + _rows([("fingerprint", fingerprint(case))]) + pictured.files(drawing),
+        aside=True,
+    )
+
+
+def _reproduce(case: Case) -> tuple[Block, ...]:
+    """The commands, for a shell. What was only read was not run."""
+    if _only_read(case) or not case.command:
+        return ()
+    state = case.investigation
+    extra = [f"{name}={value}" for name, value in sorted(case.environment.items())]
+    folder = [f"cd {shlex.quote(state.folder)}"] if state and state.folder else []
+    ways = [["run", *_ways(case)], *([["investigate"]] if state else [])]
+    before = ["env", *extra] if extra else []
+    commands = [shlex.join([*before, "gpudx", *way, "--", *case.command]) for way in ways]
+    return (Code((*folder, *commands)),)
+
+
+def _ways(case: Case) -> list[str]:
+    """The options of `gpudx run` that made this run what it was."""
+    first = case.observations[0].experiment if case.observations and not case.investigation else ""
+    return [WAYS.get(way, f"--sanitize={way}") for way in first.split(" and ") if way not in ("", PLAIN)]
 
 
 def _findings(case: Case) -> tuple[Block, ...]:
@@ -287,7 +316,7 @@ def _ending(case: Case) -> tuple[Block, ...]:
 
 def _experiments(case: Case) -> list[str]:
     """All but the plain run when it was made once: how that ended has just been said."""
-    return [_observation(seen) for seen in case.observations if seen.experiment != "recorded" or seen.runs > 1]
+    return [_observation(seen) for seen in case.observations if seen.experiment != PLAIN or seen.runs > 1]
 
 
 def _observation(seen: Observation) -> str:
@@ -313,7 +342,8 @@ def _gaps(case: Case) -> list[str]:
 
 
 def _evidence(evidence: tuple[Evidence, ...]) -> tuple[Block, ...]:
-    return _bullets([_fact(one) for one in evidence])
+    files = tuple(one.raw or "" for one in evidence)
+    return (Bullets(tuple(map(_fact, evidence)), files=files),) if evidence else ()
 
 
 def _fact(evidence: Evidence) -> str:

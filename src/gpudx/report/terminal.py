@@ -12,7 +12,7 @@ from rich.text import Text
 
 from gpudx.model import Case
 from gpudx.report import Page
-from gpudx.report.blocks import Block, Bullets, Outline, Paragraph, Rows, Section, Table
+from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, in_words
 from gpudx.report.outline import outline
 
 TONES = {"bad": "bold red", "unsure": "bold yellow", "good": "bold green"}
@@ -24,7 +24,7 @@ WIDEST = 110
 
 def render(case: Case, page: Page) -> str:
     """The report as text; with colours when the page wants them."""
-    return show(outline(case), page)
+    return show(in_words(outline(case)), page)
 
 
 def show(made: Outline, page: Page) -> str:
@@ -67,6 +67,7 @@ def _block(block: Block) -> RenderableType:
         return _grid(((Text(mark), Text(item, overflow="fold")) for mark, item in _marked(block)), gap=1)
     if isinstance(block, Table):
         return _table(block)
+    assert isinstance(block, Code)
     return _indented(Group(*(Text(line, overflow="fold") for line in block.lines)))
 
 

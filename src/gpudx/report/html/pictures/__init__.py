@@ -1,0 +1,1 @@
+"""Pictures: one file each, with `draw(case, page)`, which gives the inside of a figure."""

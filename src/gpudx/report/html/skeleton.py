@@ -1,0 +1,99 @@
+"""The page around the sections: the verdict, the way to each section, and the policy that keeps everything else out."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from functools import cache
+from html import escape
+from importlib.resources import files
+
+from gpudx.model import Case
+from gpudx.report import Page
+from gpudx.report.blocks import Outline, Section
+from gpudx.report.html.parts import block
+from gpudx.report.safe import clean
+
+TONES = {"bad": "✗", "unsure": "?", "good": "✓"}
+
+
+def whole(made: Outline, case: Case, page: Page) -> str:
+    """The document."""
+    ids = _ids(made.sections)
+    parts = [
+        "<!doctype html>",
+        '<html lang="en">',
+        _head(made),
+        "<body>",
+        '<a class="skip" href="#report">Go to the report</a>',
+        _verdict(made),
+        _ways(made.sections, ids),
+        '<main id="report">',
+        *(_section(one, name, case, page) for one, name in zip(made.sections, ids, strict=True)),
+        "</main>",
+        f"<footer><p>gpudx {escape(clean(case.version))}, run of {escape(clean(case.created))}</p></footer>",
+        f"<script>{_file('report.js')}</script>",
+        "</body></html>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _head(made: Outline) -> str:
+    style, script = _file("report.css"), _file("report.js")
+    policy = f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
+    return "\n".join(
+        [
+            '<head><meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="color-scheme" content="light dark">',
+            '<meta name="referrer" content="no-referrer">',
+            f"<title>gpudx: {escape(made.verdict)}</title>",
+            f"<style>{style}</style></head>",
+        ]
+    )
+
+
+@cache
+def _file(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """As a policy names what may run (CSP level 3, section 2.3.1)."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _verdict(made: Outline) -> str:
+    word, _, cause = made.verdict.partition(" ")
+    if not word.isupper() or cause.isupper():  # "NOT CHECKED" is one word of ours; "CONFIRMED leak" names a cause
+        word, cause = made.verdict, ""
+    name = f" <code>{escape(cause)}</code>" if cause else ""
+    mark = f'<span class="mark" aria-hidden="true">{TONES[made.tone]}</span>'
+    return (
+        f'<header class="{made.tone}"><p class="maker">gpudx</p>'
+        f"<h1>{mark} {escape(word)}{name}</h1>\n<p>{escape(made.headline)}</p></header>"
+    )
+
+
+def _ways(sections: tuple[Section, ...], ids: list[str]) -> str:
+    links = (f'<li><a href="#{name}">{escape(one.heading)}</a></li>' for one, name in zip(sections, ids, strict=True))
+    return f'<nav aria-label="Sections"><ul>{"".join(links)}</ul></nav>'
+
+
+def _ids(sections: tuple[Section, ...]) -> list[str]:
+    """Names for links, from headings; the number keeps them apart."""
+    return [f"{_plain(one.heading)}-{number}" for number, one in enumerate(sections)]
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^a-z]+", "-", text.lower())[:40].strip("-")
+
+
+def _section(section: Section, name: str, case: Case, page: Page) -> str:
+    inner = "\n".join(block(one, case, page) for one in section.blocks)
+    heading = f'<h2 id="{name}">{escape(section.heading)}</h2>'
+    if section.aside:
+        return f'<section aria-labelledby="{name}"><details><summary>{heading}</summary>\n{inner}</details></section>'
+    return f'<section aria-labelledby="{name}">{heading}\n{inner}</section>'
