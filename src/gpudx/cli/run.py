@@ -22,6 +22,7 @@ SANITIZE = "--sanitize"
 FENCE = "--fence"
 POISON = "--poison"
 WATCH = "--watch"
+SHORTEST_MARK = 3
 
 
 class Command(TyperCommand):
@@ -130,6 +131,13 @@ def command(
         str | None,
         typer.Option(metavar="SIZE", help="With --watch: so many bytes at most; takes as much memory. [1G]"),
     ] = None,
+    probe: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MARK",
+            help="Is MARK in what ran, and was it reached? A TEXT it writes, sym:NAME or FILE:LINE. May be repeated.",
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the case, say nothing.")] = False,
 ) -> None:
     """Run a program, unmodified, and say why it failed.
@@ -154,12 +162,23 @@ def command(
         fence=_fence(fence, fence_align, sanitize),
         poison=_poison(poison, sanitize),
         watch=_watch(watch, watch_limit, sanitize, earlier),
+        probes=_probes(probe),
         sanitizer=_sanitizer(sanitize, kernel or (guilty_kernel(earlier) if earlier and sanitize else None), dump),
     )
     stated = _stated(contracts, hypotheses)
     with new_case(case, words[0]) as directory:
         told = run_and_tell(words, directory, how, quiet, stated)
     end_like(told.run, error_exitcode if told.case and has_faults(told.case) else None)
+
+
+def _probes(marks: list[str] | None) -> tuple[str, ...]:
+    """Marks of one letter are everywhere."""
+    short = next((mark for mark in marks or () if len(mark.strip()) < SHORTEST_MARK), None)
+    if short is not None:
+        raise UserError(
+            f"--probe {short!r} is too short to be told from chance: give at least {SHORTEST_MARK} letters."
+        )
+    return tuple(marks or ())
 
 
 def _stated(contracts: Path | None, hypotheses: Path | None) -> Stated | None:

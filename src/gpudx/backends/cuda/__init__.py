@@ -9,13 +9,19 @@ from pathlib import Path
 
 from gpudx import native
 from gpudx.backends.cuda.dumps import settings, snapshot
+from gpudx.backends.cuda.images import listed, readable
 from gpudx.backends.cuda.pools import POOLS, UNPOOLED
+from gpudx.backends.cuda.variables import VARIABLES
 from gpudx.backends.tool import Tool
 
 __all__ = [
+    "DEVICE_CODE",
+    "LIBRARIES",
     "POOLS",
+    "TEXT_READABLE",
     "TOOLS",
     "UNPOOLED",
+    "VARIABLES",
     "environment",
     "error_name",
     "error_names",
@@ -25,6 +31,19 @@ __all__ = [
 ]
 
 HERE = Path(__file__).resolve().parent
+DEVICE_CODE = {".nv_fatbin": listed}
+TEXT_READABLE = {".nv_fatbin": readable}
+LIBRARIES = (
+    "libcuda.so",
+    "libcudart",
+    "libcublas.so",
+    "libcublas-",
+    "libcudnn.so",
+    "libcudnn-",
+    "libnvrtc.so",
+    "libnvrtc-",
+    "libnccl",
+)
 TOOLKIT = ("/usr/local/cuda*/bin", "/opt/cuda/bin")
 
 
