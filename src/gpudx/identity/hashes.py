@@ -1,8 +1,8 @@
 """The sha256 of many files at once, remembered from run to run.
 
-A hash is kept by (device, inode, size, times of the last write and of the last change, in ns): a file that is written again gets
-others, even if somebody sets the first one back. The memory is one file, $XDG_CACHE_HOME/gpudx/hashes.json (else ~/.cache); a
-damaged, old or unwritable one is as good as none.
+A hash is kept by (device, inode, size, times of the last write and of the last change, in ns): a file that is written again
+gets others, even if somebody sets the first one back. The memory is one file, $XDG_CACHE_HOME/gpudx/hashes.json (else
+~/.cache); a damaged, old or unwritable one is as good as none.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The interpreter of Python processes and its packages, from folder names beside what was loaded. Nothing of the user's is imported.
+"""The interpreter of Python processes and its packages, from folder names beside what was loaded. Nothing of the user's is
+imported.
 
 A package's metadata lies in NAME-VERSION.dist-info beside it ("Recording installed projects", PyPA specifications).
 """

@@ -1,9 +1,9 @@
 """What the program wrote, searched for marks that the user asked about (--probe), and passed on unchanged.
 
-A file that the program writes to is read afterwards. A pipe is replaced by a pipe, a terminal by a terminal: the program gets the
-same answer when it asks what it writes to. What goes to the same place keeps its order, because it then goes through one pipe.
-Nothing of this happens without --probe. Limit: a process that goes on writing after the program has ended loses its reader when
-gpudx ends.
+A file that the program writes to is read afterwards. A pipe is replaced by a pipe, a terminal by a terminal: the program gets
+the same answer when it asks what it writes to. What goes to the same place keeps its order, because it then goes through one
+pipe. Nothing of this happens without --probe. Limit: a process that goes on writing after the program has ended loses its
+reader when gpudx ends.
 """
 
 from __future__ import annotations
