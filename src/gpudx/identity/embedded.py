@@ -17,9 +17,9 @@ PT_LOAD, PF_X = 1, 1
 MOST_BYTES = 64 << 20
 MOST_CANDIDATES = 4  # texts of 40 digits that git is asked about
 GO_MAGIC, GO_INLINE = b"\xff Go buildinf:", 2
-DESCRIBED = re.compile(rb"\0((?:[\w./+]+-)+\d+-g[0-9a-f]{7,40}(?:-dirty)?)\0")
-COMMIT = re.compile(rb"\0([0-9a-f]{40})(?:-dirty)?\0")
-DATE = re.compile(rb"\0((?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ 123]\d 20\d\d)\0")
+DESCRIBED = re.compile(rb"(?<=\0)((?:[\w./+]+-)+\d+-g[0-9a-f]{7,40}(?:-dirty)?)(?=\0)")
+COMMIT = re.compile(rb"(?<=\0)([0-9a-f]{40})(?:-dirty)?(?=\0)")
+DATE = re.compile(rb"(?<=\0)((?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ 123]\d 20\d\d)(?=\0)")
 GO_REVISION = re.compile(rb"build\tvcs\.revision=([0-9a-f]+)")
 
 Knows = Callable[[str], bool]

@@ -28,4 +28,9 @@ PACKAGES = (
 
 def is_own(path: str) -> bool:
     """May the user have built it? Said of a file's real path."""
-    return not path.startswith(SYSTEM) and not any(part in path for part in PACKAGES)
+    return not path.startswith(SYSTEM) and not is_package(path)
+
+
+def is_package(path: str) -> bool:
+    """Does it belong to a package that somebody installed?"""
+    return any(part in path for part in PACKAGES)

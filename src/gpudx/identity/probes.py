@@ -18,6 +18,7 @@ from gpudx.facts import Facts
 from gpudx.facts.symbols import Image
 from gpudx.identity import packages, search
 from gpudx.identity.built import source_files, texts_with
+from gpudx.identity.places import is_package
 from gpudx.identity.search import Answer
 from gpudx.lab.heard import parse
 from gpudx.lab.recorded import RunResult
@@ -123,7 +124,11 @@ def _of_symbol(name: str, facts: Sequence[Facts], where: _Where) -> Probe:
     if launches:
         return Probe(name, "symbol", "fired", f"The kernel {name} was launched {_times(launches)}.", launches)
     source = Answer(("the source of a kernel",) if any(_word(name, text) for text in where.kernels) else ())
-    found = _sum(search.symbol(where.paths, name), source, search.in_sources(where.folders, f"def {name}("))
+    found = _sum(
+        search.symbol(where.paths, name, _own(where) or where.paths),
+        source,
+        search.in_sources(where.folders, f"def {name}("),
+    )
     if found.places:
         return _present(name, "symbol", f"The symbol {name}", found.places)
     return _missing(name, "symbol", f"a symbol {name}", found, where)
@@ -131,8 +136,10 @@ def _of_symbol(name: str, facts: Sequence[Facts], where: _Where) -> Probe:
 
 def _of_line(file: str, number: int, where: _Where) -> Probe:
     text = f"{file}:{number}"
+    own = _own(where)
+    others = any(is_package(path) for path in where.paths)
     scripts = [path for path in where.scripts if path == file or path.endswith("/" + file)]
-    found = _sum(search.line(_own(where), file, number), Answer(tuple(p for p in scripts if _has_line(p, number))))
+    found = _sum(search.line(own, file, number, others), Answer(tuple(p for p in scripts if _has_line(p, number))))
     if found.places:
         return _present(text, "line", f"Code for {text}", found.places)
     return _missing(text, "line", f"code for {text}", found, where)

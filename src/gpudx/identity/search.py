@@ -74,8 +74,11 @@ def _stem(wanted: str) -> str:
     return wanted[:at] if 4 <= at < len(wanted) else ""
 
 
-def symbol(paths: Sequence[str], name: str) -> Answer:
-    """A function or variable by its name: as the linker has it, as a part of a C++ name, or in debug information."""
+def symbol(paths: Sequence[str], name: str, judged: Sequence[str]) -> Answer:
+    """A function or variable by its name: as the linker has it, as a part of a C++ name, or in debug information.
+
+    `judged` are the objects in which it is expected: that others are stripped is no doubt.
+    """
     places, blind = [], []
     for path in paths:
         image = Image.open(path)
@@ -84,7 +87,11 @@ def symbol(paths: Sequence[str], name: str) -> Answer:
         debug = image if ".debug_info" in image.sections else image.debug_image(DEBUG_ROOT)
         if any(_named(one, name) for one in {id(one): one for one in (image, debug) if one}.values()):
             places.append(path)
-        elif not image.has_symtab and not (debug and (debug.has_symtab or ".debug_info" in debug.sections)):
+        elif (
+            path in judged
+            and not image.has_symtab
+            and not (debug and (debug.has_symtab or ".debug_info" in debug.sections))
+        ):
             blind.append(os.path.basename(path))
     return Answer(tuple(places), f"{blind[0]} is stripped of its symbols" if blind and not places else "")
 
@@ -98,8 +105,8 @@ def _named(image: Image, name: str) -> bool:
     return any(whole in b"\0" + image.section(table) for table in (".debug_str", ".debug_line_str"))
 
 
-def line(paths: Sequence[str], file: str, number: int) -> Answer:
-    """A source line for which there is code."""
+def line(paths: Sequence[str], file: str, number: int, others: bool) -> Answer:
+    """A source line for which there is code; `others`: more was loaded than these objects, and was not searched."""
     places, blind, known = [], [], False
     for path in paths:
         image = Image.open(path)
@@ -110,8 +117,10 @@ def line(paths: Sequence[str], file: str, number: int) -> Answer:
         known |= bool(lines)
         if number in lines:
             places.append(path)
-    doubt = f"{blind[0]} has no debug information" if blind and not places and not known else ""
-    return Answer(tuple(places), doubt)
+    if places or known:
+        return Answer(tuple(places))
+    beyond = "debug information of packages is not read" if others else ""
+    return Answer((), f"{blind[0]} has no debug information" if blind else beyond)
 
 
 def in_sources(folders: Sequence[str], wanted: str, suffix: str = ".py") -> Answer:
