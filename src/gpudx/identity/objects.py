@@ -46,10 +46,12 @@ def loaded(run: RunResult, traces: Sequence[Trace]) -> tuple[LoadedObject, ...]:
     """Executables first, then the user's own, then the rest."""
     found = {path: one for path, one in _found(run, traces).items() if not _is_ours(path)}
     states = {path: state for path in found if (state := _state(path)) is not None}
-    sums = hashes.sha256_of({path: state for path, state in states.items() if not found[path].gone})
-    with ThreadPoolExecutor(max_workers=4) as pool:
-        told = list(pool.map(lambda one: _describe(one, states.get(one.path), sums.get(one.path, "")), found.values()))
-    return tuple(sorted(told, key=lambda one: (not one.executable, not one.own, one.path)))
+    with ThreadPoolExecutor(max_workers=1) as aside:  # hashing leaves the interpreter free
+        hashing = aside.submit(hashes.sha256_of, {path: s for path, s in states.items() if not found[path].gone})
+        plain = [_describe(one, states.get(one.path)) for one in found.values()]
+        sums = hashing.result()
+    told = [replace(one, sha256=sums.get(one.path, "")) for one in plain]
+    return tuple(sorted(map(_readable, told), key=lambda one: (not one.executable, not one.own, one.path)))
 
 
 def _found(run: RunResult, traces: Iterable[Trace]) -> dict[str, Found]:
@@ -89,14 +91,18 @@ def _state(path: str) -> os.stat_result | None:
     return state if stat.S_ISREG(state.st_mode) else None
 
 
-def _describe(one: Found, state: os.stat_result | None, sha256: str) -> LoadedObject:
+def _readable(one: LoadedObject) -> LoadedObject:
+    return one if one.sha256 or one.unknown else replace(one, unknown=UNREADABLE)
+
+
+def _describe(one: Found, state: os.stat_result | None) -> LoadedObject:
     plain = LoadedObject(one.path, tuple(one.processes), one.executable, is_own(one.path), started=one.since)
     if one.gone or state is None:
         return replace(plain, unknown=GONE if one.gone or not os.path.lexists(one.path) else UNREADABLE)
-    told = replace(plain, sha256=sha256, size=state.st_size, modified=state.st_mtime)
+    told = replace(plain, size=state.st_size, modified=state.st_mtime)
     image = Image.open(one.path)
     if image is None:
-        return told if sha256 else replace(told, unknown=UNREADABLE)
+        return told
     told = replace(
         told,
         build_id=image.build_id,
