@@ -112,3 +112,9 @@ def test_odd_output(data: bytes) -> None:
     scanner.feed(data)
     scanner.end()
     assert scanner.marks["MARK"].count == 0
+
+
+def test_what_runs_programs_brings_no_threads() -> None:
+    """numpy starts threads, which would take signals that are meant for the program."""
+    words = "import sys; import gpudx.cli.run, gpudx.lab.recorded, gpudx.cli.running; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", words], check=False).returncode == 0
