@@ -143,6 +143,8 @@ def command(
     """Run a program, unmodified, and say why it failed.
 
     The program keeps its input, output, terminal and exit status; gpudx writes to stderr only.
+
+    For example: gpudx run --probe 'ENTER gemm' --probe sym:launch_gemm --probe kernels.cu:120 -- ./run.sh
     """
     from gpudx.cli.cases import new_case
     from gpudx.cli.running import run_and_tell

@@ -79,15 +79,15 @@ def _in_order(*entries: Diagnosis) -> tuple[Diagnosis, ...]:
 def _suspects(findings: Sequence[Finding], outcome: Outcome) -> list[Finding]:
     rest = [f for f in findings if f.id not in SURFACE and f.causes]
     faults = [f for f in rest if _is_fault(f)]
-    contracts = [f for f in rest if f.id == CONTRACT]
+    beside = [f for f in rest if f.id == CONTRACT or (_beside(f) and f.severity == "error")]
     if faults or outcome.kind == "passed":
-        return [*faults, *contracts]
-    return [*(f for f in rest if f.severity == "warning"), *contracts]
+        return [*faults, *beside]
+    return [*(f for f in rest if f.severity == "warning" and f.id != CONTRACT), *beside]
 
 
 def _is_fault(finding: Finding) -> bool:
     """Is it a fault by itself? A contract says what is wrong with a launch, never that it is what a device reported."""
-    return finding.severity == "error" and finding.id != CONTRACT
+    return finding.severity == "error" and not _beside(finding)
 
 
 def _beside(finding: Finding) -> bool:

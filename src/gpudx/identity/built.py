@@ -92,8 +92,8 @@ def _by_git(root: str, files: Sequence[_File], modified: float) -> dict[str, New
     tree = source_tree.describe(root)
     if not tree.head or tree.dirty is None:
         return {file.path: "checked out" for file in files}
-    known = source_tree.files_of(root, [file.path for file in files])
-    clean = [file.path for file in files if file.path in known.tracked and file.path not in known.changed]
+    changed = source_tree.changed(root)
+    clean = [path for path in source_tree.tracked(root, [file.path for file in files]) if path not in changed]
     times = {} if tree.shallow else source_tree.commit_times(root, clean)
     return {file.path: _verdict(file.path in clean, times.get(file.path, 0.0), modified) for file in files}
 

@@ -50,8 +50,17 @@ def loaded(run: RunResult, traces: Sequence[Trace]) -> tuple[LoadedObject, ...]:
         hashing = aside.submit(hashes.sha256_of, {path: s for path, s in states.items() if not found[path].gone})
         plain = [_describe(one, states.get(one.path)) for one in found.values()]
         sums = hashing.result()
-    told = [replace(one, sha256=sums.get(one.path, "")) for one in plain]
+    committed = _committed(plain)
+    told = [replace(one, sha256=sums.get(one.path, ""), committed=one.path in committed) for one in plain]
     return tuple(sorted(map(_readable, told), key=lambda one: (not one.executable, not one.own, one.path)))
+
+
+def _committed(objects: Sequence[LoadedObject]) -> frozenset[str]:
+    """Those that are part of the repository they lie in; git is asked once for each repository."""
+    trees = dict.fromkeys(one.tree for one in objects if one.tree)
+    return frozenset().union(
+        *(source_tree.tracked(tree, [o.path for o in objects if o.tree == tree]) for tree in trees)
+    )
 
 
 def _found(run: RunResult, traces: Iterable[Trace]) -> dict[str, Found]:
@@ -131,5 +140,4 @@ def _own(told: LoadedObject, image: Image, since: float) -> LoadedObject:
         revision=embedded.revision(image, lambda text: bool(tree) and source_tree.has_commit(tree, text)),
         dated=embedded.dated(image),
         built=built(image, told.modified, since),
-        committed=bool(tree) and told.path in source_tree.files_of(tree, [told.path]).tracked,
     )

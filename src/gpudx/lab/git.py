@@ -14,6 +14,14 @@ ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GI
 
 def git(where: Path, *words: str, patience: float = PATIENCE_S) -> Answer:
     """What git says about the repository around a folder."""
-    quiet = ["git", "--no-optional-locks", "-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false"]
+    quiet = [
+        "git",
+        "--no-optional-locks",
+        "--literal-pathspecs",
+        "-c",
+        f"core.hooksPath={os.devnull}",
+        "-c",
+        "core.fsmonitor=false",
+    ]
     here = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
     return ask([*quiet, "-C", str(where), *words], here, patience=patience)

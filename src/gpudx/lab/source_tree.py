@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from gpudx.lab.git import git
@@ -18,14 +17,6 @@ NO_GIT = "git is not installed, so the revision of {root} is not known."
 DUBIOUS = "git does not trust {root}, which another user owns, so its revision is not known; see safe.directory in git-config(1)."
 NO_COMMIT = "{root} has no commit that git can read, so its revision is not known."
 TOO_SLOW = "git gave no answer about {root} within {seconds:.0f} s, so whether it has changes is not known."
-
-
-@dataclass(frozen=True)
-class Files:
-    """What git says of files, by their absolute paths."""
-
-    tracked: frozenset[str] = frozenset()
-    changed: frozenset[str] = frozenset()
 
 
 def root_of(path: str) -> str:
@@ -49,14 +40,18 @@ def describe(root: str) -> SourceTree:
     return SourceTree(root, words[0], float(words[1]), None if status is None else bool(status), shallow, slow)
 
 
-def files_of(root: str, paths: Iterable[str]) -> Files:
-    """Which of these files are part of the repository, and which of its files were changed since the last commit."""
+def tracked(root: str, paths: Iterable[str]) -> frozenset[str]:
+    """Those of the files that are part of the repository."""
     inside = [path for path in paths if path.startswith(root + "/")]
-    if not inside:
-        return Files()
+    if not inside or shutil.which("git") is None:
+        return frozenset()
     listed = git(Path(root), "ls-files", "-z", "--", *inside, patience=PATIENCE_S).out.split("\0")
-    tracked = frozenset(f"{root}/{name}" for name in listed if name)
-    return Files(tracked, frozenset(_status(root) or ()))
+    return frozenset(f"{root}/{name}" for name in listed if name)
+
+
+def changed(root: str) -> frozenset[str]:
+    """Files of the repository that were changed since the last commit."""
+    return frozenset(_status(root) or ())
 
 
 def commit_times(root: str, paths: Sequence[str]) -> dict[str, float]:
