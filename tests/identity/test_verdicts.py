@@ -74,5 +74,5 @@ def test_probes_are_told_first() -> None:
     case = Case((), "/case", "", "", Outcome("passed", "It passed."), identity=Identity(probes=(fired, absent)))
     assert needs_report(case) and not needs_report(replace(case, identity=Identity()))
     first = outline(case).sections[0]
-    assert first.title == "Probes"
+    assert first.heading == "Probes"
     assert [text.split()[0] for text in first.blocks[0].items] == ["ABSENT", "FIRED"]  # type: ignore[union-attr]
