@@ -140,6 +140,21 @@ def test_deleted_while_it_ran(gpudx: Gpudx, app: Path) -> None:
     assert any("not known" in text for text in case["not_checked"])
 
 
+def test_killed_before_it_could_say_what_it_had_loaded(gpudx: Gpudx, opencl: OpenCL, tmp_path: Path) -> None:
+    app = _app(opencl, tmp_path)
+    text = (
+        (app.parent / "main.c")
+        .read_text()
+        .replace("    return rows[ROWS - 1] ==", "    fflush(stdout);\n    raise(9);\n    return rows[ROWS - 1] ==")
+    )
+    (app.parent / "main.c").write_text("#include <signal.h>\n" + text)
+    words = ["cc", "-g", f"-I{opencl.include}", "main.c", "-o", "app", *opencl.loader.link]
+    subprocess.run(words, cwd=app.parent, check=True)
+    case = gpudx(app, probes=("NOT IN IT AT ALL", MARK))
+    assert case["outcome"]["signal"] == "SIGKILL"
+    assert probes(case) == {"NOT IN IT AT ALL": "unknown", MARK: "fired"}
+
+
 def test_no_gpu_call_means_no_list_of_libraries(gpudx: Gpudx, tmp_path: Path) -> None:
     (tmp_path / "main.c").write_text("int main(void) { return 0; }\n")
     subprocess.run(["cc", "main.c", "-o", "plain"], cwd=tmp_path, check=True)

@@ -85,6 +85,9 @@ def _doubt(facts: Sequence[Facts], objects: Sequence[LoadedObject]) -> str:
     lost = next((one for one in objects if one.unknown and (one.path in users or (one.executable and one.own))), None)
     if lost:
         return f"{os.path.basename(lost.path)} was deleted or changed since"
+    cut = next((one.trace.exe for one in facts if not one.trace.ended and not one.trace.last_words), None)
+    if cut is not None:
+        return f"{os.path.basename(cut)} was ended before it could say what it had loaded since its first GPU call"
     other = next((one for one in programs if INTERPRETERS.fullmatch(os.path.basename(one.path))), None)
     if other:
         return f"what {os.path.basename(other.path)} interprets was not searched"
