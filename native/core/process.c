@@ -103,9 +103,9 @@ static void append(int fd, const struct gdx_roll_record *record)
         return;  /* the roll has one record less; there is nobody to tell */
 }
 
-static void write_roll(enum gdx_roll_kind kind, uint32_t spawns, const char *path)
+static void write_roll(enum gdx_roll_kind kind, uint32_t number, const char *path)
 {
-    struct gdx_roll_record record = { "gpudxrol", kind, (uint32_t)getpid(), (uint32_t)getppid(), spawns,
+    struct gdx_roll_record record = { "gpudxrol", kind, (uint32_t)getpid(), (uint32_t)getppid(), number,
                                       gdx_clock_ns(CLOCK_MONOTONIC), { 0 } };
     char file[1000];
     const char *dir = gdx_directory();
@@ -134,6 +134,12 @@ void gdx_roll(enum gdx_roll_kind kind, const char *path)
 void gdx_roll_spawn(const char *path)
 {
     write_roll(GDX_ROLL_EXEC_WITHOUT, 1, path);
+}
+
+void gdx_roll_end(int status, void *unused)
+{
+    (void)unused;
+    write_roll(GDX_ROLL_ENDED, (uint32_t)status & 255, NULL);
 }
 
 void gdx_roll_descriptor(int fd)

@@ -14,17 +14,19 @@ enum gdx_roll_kind {
     GDX_ROLL_EXEC_WITHOUT = 2,  /* this process starts `path` without our environment */
     GDX_ROLL_NOT_ENTERED = 3,   /* the OpenCL library `path` is loaded, but nothing reached us */
     GDX_ROLL_CANNOT_WRITE = 4,  /* the trace could not be created in `path` */
+    GDX_ROLL_ENDED = 5,         /* this process calls its exit handlers with the status in `number` */
 };
 struct gdx_roll_record {
     char magic[8];
     uint32_t kind, pid, ppid;
-    uint32_t spawns;            /* EXEC_WITHOUT: in a new process; the one that writes this goes on */
+    uint32_t number;            /* EXEC_WITHOUT: 1 in a new process, so that the one that writes this goes on */
     uint64_t monotonic_ns;
     char path[480];
 };
 _Static_assert(sizeof(struct gdx_roll_record) == 512, "roll record");
 void gdx_roll(enum gdx_roll_kind kind, const char *path);
 void gdx_roll_spawn(const char *path);  /* EXEC_WITHOUT in a new process */
+void gdx_roll_end(int status, void *unused);  /* for on_exit() */
 void gdx_roll_descriptor(int fd);       /* EXEC_WITHOUT of an open file */
 void gdx_roll_unentered(void);
 

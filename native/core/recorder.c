@@ -845,6 +845,7 @@ __attribute__((constructor)) static void load(void)
     gdx_want_stacks();
     state = page;
     gdx_roll(GDX_ROLL_LOADED, NULL);
+    on_exit(gdx_roll_end, NULL);  /* registered first, so called last: a build step that failed is known by its status */
 }
 
 __attribute__((destructor)) static void leave(void)

@@ -18,7 +18,10 @@ GUILTY_FIELDS = ("call", "kernel", "argument", "argument_name", "value", "launch
 
 @dataclass(frozen=True)
 class Incident:
-    """One incident. The twin is the same program without the fault, built with `twin_flags`."""
+    """One incident. The twin is the same program without the fault, built with `twin_flags`, or run with `twin_run`.
+
+    With a `script`, this is run, and the program that was built is an old one: three days older than its sources.
+    """
 
     name: str
     title: str
@@ -30,6 +33,9 @@ class Incident:
     libs: tuple[str, ...] = ()
     twin_flags: tuple[str, ...] = ()
     run: tuple[str, ...] = ()
+    twin_run: tuple[str, ...] = ()
+    probes: tuple[str, ...] = ()
+    script: str = ""
     compiler: str = ""
     dump: bool = False  # told by the device's own record
     serialise: bool = False  # told by a wait after each launch
@@ -48,7 +54,7 @@ def every(folder: Path | None = None) -> dict[str, Incident]:
 def _read(path: Path) -> Incident:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
-        lists = {key: tuple(data.get(key, ())) for key in ("flags", "libs", "twin_flags", "run")}
+        lists = {key: tuple(data.get(key, ())) for key in ("flags", "libs", "twin_flags", "run", "twin_run", "probes")}
         return Incident(
             name=data["name"],
             title=data["title"],
@@ -57,6 +63,7 @@ def _read(path: Path) -> Incident:
             folder=path.parent,
             sources=tuple(data["sources"]),
             compiler=data.get("compiler", ""),
+            script=data.get("script", ""),
             dump=bool(data.get("dump", False)),
             serialise=bool(data.get("serialise", False)),
             expect=dict(data.get("expect", {})),

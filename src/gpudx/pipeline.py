@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gpudx import __version__, casefile, native
-from gpudx.detectors import Run, detect_all
+from gpudx.detectors import Run, detect_all, examine_all
 from gpudx.diagnose import (
     device_faults,
     diagnose,
@@ -27,6 +27,7 @@ from gpudx.errors import UserError
 from gpudx.evidence import cuda_coredump
 from gpudx.evidence.cuda_coredump import Dump
 from gpudx.facts import Facts, derive
+from gpudx.identity import identify
 from gpudx.lab import loaded, program
 from gpudx.lab.environment import DUMPS
 from gpudx.lab.outcome import outcome as outcome_of
@@ -65,7 +66,9 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
     poisoned, unseen = _poisoned(run, facts)
     contracts = [check(stated.contracts, facts)] if stated.contracts else []
     kept = [finding for one in contracts for finding in one.findings]
-    found = merge([*find(facts, outcome), *_device_faults(dumps, facts, outcome), *sanitized, *kept])
+    identity = identify(run, facts)
+    who = examine_all(identity, Run(outcome))
+    found = merge([*find(facts, outcome), *_device_faults(dumps, facts, outcome), *sanitized, *kept, *who])
     findings = Parts(facts).noted(found)
     unreadable += unread
     calls, launches = sum(map(len, traces)), sum(len(f.launches) for f in facts)
@@ -85,8 +88,16 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
         findings=findings,
         diagnosis=_diagnosis(findings, outcome, presence, calls),
         observations=(_observation(run, outcome),),
-        not_checked=(*unreadable, *presence.blind, *unchecked, *unseen, *serialised_runs.not_checked(facts)),
+        not_checked=(
+            *unreadable,
+            *presence.blind,
+            *unchecked,
+            *unseen,
+            *serialised_runs.not_checked(facts),
+            *identity.unknown,
+        ),
         environment=dict(run.how.extra_env),
+        identity=identity,
     )
     case = replace(case, hypotheses=judge(stated.hypotheses, case, facts))
     casefile.write(case, case_dir)

@@ -32,6 +32,11 @@ def test_records(tmp_path: Path) -> None:
     )
 
 
+def test_an_end_has_its_status() -> None:
+    (entry,) = parse(record(5, spare=1)).entries
+    assert entry.status == 1 and not entry.spawns
+
+
 @pytest.mark.parametrize("size", [1, 7, 8, 100, 511])
 def test_a_torn_end(size: int) -> None:
     roll = parse(record() + record(pid=11)[:size])

@@ -49,7 +49,8 @@ def test_calls_are_recorded(kit: Kit) -> None:
     assert ran.returncode == 7
     assert set_arguments(ran.trace(), 0) == list(range(1, 11))
     assert ran.trace().ended
-    assert roll_kinds(ran) == [RollKind.LOADED]
+    assert roll_kinds(ran) == [RollKind.LOADED, RollKind.ENDED]
+    assert read_roll(ran.folder / "roll").entries[-1].status == 7
 
 
 def test_without_a_directory_nothing_is_recorded(kit: Kit) -> None:

@@ -12,6 +12,11 @@ A backend is a package here. It may define, and everything is optional:
     other_device(environment, devices)   variables under which a program that ran on these `devices` runs on others; {}: none
     snapshot(folder)   makes hanging processes leave evidence there now
     TOOLS              what `gpudx doctor` looks for: a tuple of `gpudx.backends.tool.Tool`
+    DEVICE_CODE        readers of device code in host objects: section -> architectures(read), where read(at, bytes) gives its content
+    TEXT_READABLE      section -> can texts of the device code be found in it? readable(read)
+    LIBRARIES          libraries of which a process should have one only, by the beginnings of their names
+    VARIABLES          environment variables that change what runs where, or how: name -> (meaning, where that is said)
+    drivers(environment)   drivers that are registered on this machine: (name, problem or "")
     COUNTS_REFERENCES  objects keep alive what they were made from (a kernel its program). Without it, the end of a program
                        is the end of its kernels
     LINKING            how a C program is built against the API on this machine: a `gpudx.backends.tool.Linking`
@@ -29,12 +34,14 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 
 from gpudx.backends.tool import Linking, Tool
+
+Read = Callable[[int, int], bytes]  # of a section: (offset, bytes) -> content
 
 
 @cache
@@ -102,6 +109,47 @@ def tools() -> dict[str, tuple[Tool, ...]]:
 def linking(name: str) -> Linking | None:
     """How programs of the backend `name` are built; None when it has nothing to say, or does not exist."""
     return getattr(named(name), "LINKING", None)
+
+
+def architectures(section: Callable[[str], Read | None]) -> tuple[str, ...]:
+    """The architectures of the device code that a host object holds, each once; `section` opens one of its sections."""
+    found: list[str] = []
+    for backend in every().values():
+        for name, reader in getattr(backend, "DEVICE_CODE", {}).items():
+            read = section(name)
+            found += reader(read) if read else ()
+    return tuple(dict.fromkeys(found))
+
+
+def hides_texts(section: Callable[[str], Read | None]) -> bool:
+    """Does a host object hold device code in which texts cannot be searched, because it is compressed?"""
+    for backend in every().values():
+        readers = getattr(backend, "TEXT_READABLE", {})
+        for name in getattr(backend, "DEVICE_CODE", {}):
+            read = section(name)
+            if read and not (name in readers and readers[name](read)):
+                return True
+    return False
+
+
+def libraries() -> tuple[str, ...]:
+    """Libraries of which a process should have one only."""
+    return tuple(name for backend in every().values() for name in getattr(backend, "LIBRARIES", ()))
+
+
+def variables() -> dict[str, tuple[str, str]]:
+    """Environment variables that matter, with their meaning and its source. A name that ends in * stands for many."""
+    return {name: said for backend in every().values() for name, said in getattr(backend, "VARIABLES", {}).items()}
+
+
+def drivers(base: Mapping[str, str]) -> tuple[tuple[str, str, str], ...]:
+    """Drivers that are registered: (API, name, problem)."""
+    found = {name: getattr(backend, "drivers", _no_drivers)(base) for name, backend in every().items()}
+    return tuple((name, driver, problem) for name, listed in found.items() for driver, problem in listed)
+
+
+def _no_drivers(base: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return ()
 
 
 def _same(lib: Path, program: Path, base: Mapping[str, str]) -> Path:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import time
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -15,6 +17,7 @@ from gpudx.lab.build import Built
 from gpudx.model import Case
 
 BUILD = "build"
+OLD_S, EDITED_S = 3 * 86_400, 60
 DEFAULT = "opencl-set-rows-q4_0"  # runs everywhere: it needs no GPU
 
 
@@ -57,10 +60,16 @@ def _play(incident: Incident, wanted: Path | None, twin: bool) -> None:
         how = How(
             dump=incident.dump and not twin,
             serialise=incident.serialise and not twin,
-            extra_env=built.environment,
+            probes=incident.probes,
+            extra_env={**built.environment, **(built.make if incident.script else {})},
         )
-        told = run_and_tell([str(built.program), *incident.run], directory, how)
+        told = run_and_tell(_command(incident, built, twin), directory, how)
     _judge(incident, told.case, twin, directory)
+
+
+def _command(incident: Incident, built: Built, twin: bool) -> list[str]:
+    words = incident.twin_run if twin and incident.twin_run else incident.run
+    return [str(built.program.with_name(incident.script) if incident.script else built.program), *words]
 
 
 def _judge(incident: Incident, case: Case | None, twin: bool, directory: Path) -> NoReturn:
@@ -89,4 +98,15 @@ def build_incident(incident: Incident, folder: Path, twin: bool) -> Built:
         raise UserError(f"{folder} cannot be written ({error}): choose another place with --case DIR.") from None
     flags = incident.flags + (incident.twin_flags if twin else ())
     recipe = build.Recipe(incident.name, incident.sources, flags, incident.libs, incident.compiler)
-    return build.build(recipe, folder, backends.linking(incident.backend))
+    built = build.build(recipe, folder, backends.linking(incident.backend))
+    if incident.script:
+        _age(built.program, [folder / name for name in incident.sources])
+    return built
+
+
+def _age(program: Path, sources: list[Path]) -> None:
+    """The program was built days ago, and its sources were edited since."""
+    now = time.time()
+    os.utime(program, (now - OLD_S, now - OLD_S))
+    for source in sources:
+        os.utime(source, (now - EDITED_S, now - EDITED_S))

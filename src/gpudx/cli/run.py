@@ -22,6 +22,7 @@ SANITIZE = "--sanitize"
 FENCE = "--fence"
 POISON = "--poison"
 WATCH = "--watch"
+SHORTEST_MARK = 3
 
 
 class Command(TyperCommand):
@@ -130,6 +131,13 @@ def command(
         str | None,
         typer.Option(metavar="SIZE", help="With --watch: so many bytes at most; takes as much memory. [1G]"),
     ] = None,
+    probe: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MARK",
+            help="Is MARK in what ran, and was it reached? A TEXT it writes, sym:NAME or FILE:LINE. May be repeated.",
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the case, say nothing.")] = False,
 ) -> None:
     """Run a program, unmodified, and say why it failed.
@@ -141,6 +149,7 @@ def command(
         gpudx run --timeout 30 -- python train.py
         gpudx run --error-exitcode 9 -- ./tests           # for CI
         gpudx run --fence --stacks -- ./app
+        gpudx run --probe 'ENTER gemm' --probe sym:launch_gemm --probe kernels.cu:120 -- ./run.sh
 
     Exit status: that of the program, or its signal; N of --error-exitcode if it passed and has faults; 124 after
     --timeout; 126 or 127 if it cannot be started; 2 if gpudx cannot do what was asked.
@@ -163,6 +172,7 @@ def command(
         fence=_fence(fence, fence_align, sanitize),
         poison=_poison(poison, sanitize),
         watch=_watch(watch, watch_limit, sanitize, earlier),
+        probes=_probes(probe),
         sanitizer=_sanitizer(sanitize, kernel or (guilty_kernel(earlier) if earlier and sanitize else None), dump),
     )
     stated = _stated(contracts, hypotheses)
@@ -180,6 +190,16 @@ def remember(case: Case | None, quiet: bool) -> None:
     problem = caselist.remember(case) if case else None
     if problem and not quiet:
         complain(UserError(problem))
+
+
+def _probes(marks: list[str] | None) -> tuple[str, ...]:
+    """Marks of one letter are everywhere."""
+    short = next((mark for mark in marks or () if len(mark.strip()) < SHORTEST_MARK), None)
+    if short is not None:
+        raise UserError(
+            f"--probe {short!r} is too short to be told from chance: give at least {SHORTEST_MARK} letters."
+        )
+    return tuple(marks or ())
 
 
 def _stated(contracts: Path | None, hypotheses: Path | None) -> Stated | None:

@@ -1,4 +1,4 @@
-"""gpudx show: the recorded calls, launches, allocations and errors of a case as a table.
+"""gpudx show: the recorded calls, launches, allocations and errors of a case as a table, and who ran with what.
 
 Needs `gpudx.facts.tables.table(facts, name)`, which gives column names and rows of plain values. The filters look
 at the columns "call", "kernel", "thread", "pid" and "status"; asking for a column that a table does not have is an
@@ -35,6 +35,7 @@ class What(StrEnum):
     launches = "launches"
     allocations = "allocations"
     errors = "errors"
+    identity = "identity"
 
 
 def command(
@@ -50,17 +51,18 @@ def command(
     last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the last N rows.")] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="As CSV, every row.")] = False,
 ) -> None:
-    """Show what was recorded: calls, launches, allocations or errors.
+    """Show what was recorded: calls, launches, allocations or errors; or identity: who ran, with what.
 
     \b
         gpudx show CASE launches --kernel 'gemm*' --last 20
         gpudx show CASE calls --failed --csv
+        gpudx show CASE identity --csv
 
     Exit status: 0 if it was shown, 2 if there is no such case, table or column.
     """
     if first and last:
         raise UserError("--first and --last exclude each other: give one of them.")
-    columns, rows = load(case, what.value)
+    columns, rows = who_ran(case) if what is What.identity else load(case, what.value)
     wanted = {"kernel": kernel, "call": call, "thread": thread, "pid": pid, "status": status}
     kept = keep(columns, rows, wanted, failed)
     if as_csv:
@@ -85,6 +87,19 @@ def load(case: Path, what: str) -> tuple[list[str], Iterator[Row]]:
     if "pid" in columns:
         return columns, itertools.chain.from_iterable(rows for _, _, rows in tables)
     return ["pid", *columns], ((number, *row) for number, _, rows in tables for row in rows)
+
+
+def who_ran(case: Path) -> tuple[list[str], Iterator[Row]]:
+    """What the case knows of who ran, with what; it needs no trace."""
+    from gpudx import casefile
+    from gpudx.identity.listing import COLUMNS, rows
+
+    known = casefile.read(case).identity
+    if known is None:
+        raise UserError(
+            f"The case {case} was made by an older gpudx, which did not ask who ran: run the program again."
+        )
+    return COLUMNS, rows(known)
 
 
 def keep(columns: list[str], rows: Iterable[Row], wanted: dict[str, str | int | None], failed: bool) -> Iterator[Row]:

@@ -4,7 +4,8 @@ A detector is a module here with
 
     a docstring          what the fault is, why it is bad, an example, how to mend it: the documentation page
     ID                   its stable name, equal to the file's name with dashes; it states the fault, never the cure
-    detect(facts, run)   yields findings; it reads facts and nothing else
+    detect(facts, run)   yields findings; it reads facts and nothing else. Or, for what is of a run and not of one of its processes:
+    examine(identity, run)   the same of who ran, with what
 
 Adding a file adds a detector. `run` says how the program ended, so that a detector can tell a failure that mattered
 from one that the program dealt with.
@@ -20,7 +21,7 @@ from types import ModuleType
 
 from gpudx.detectors._related import with_causes
 from gpudx.facts import Facts
-from gpudx.model import Finding, Outcome
+from gpudx.model import Finding, Identity, Outcome
 
 
 @dataclass(frozen=True)
@@ -42,4 +43,12 @@ def every() -> tuple[ModuleType, ...]:
 
 def detect_all(facts: Facts, run: Run) -> Iterator[Finding]:
     """The findings of all detectors about one process."""
-    yield from with_causes([finding for detector in every() for finding in detector.detect(facts, run)])
+    detectors = [detector for detector in every() if hasattr(detector, "detect")]
+    yield from with_causes([finding for detector in detectors for finding in detector.detect(facts, run)])
+
+
+def examine_all(identity: Identity, run: Run) -> Iterator[Finding]:
+    """The findings about who ran, with what."""
+    for detector in every():
+        if hasattr(detector, "examine"):
+            yield from detector.examine(identity, run)

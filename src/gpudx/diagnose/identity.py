@@ -8,11 +8,12 @@ from gpudx.model.diagnosis import OutcomeName
 
 FAILED = ("exit", "signal", "timeout")
 DEVICE_ERROR = "device-error-reported"
+WHO_RAN = ("probe-absent", "stale-executable")  # they say what ran, not how it failed
 
 
 def faults(case: Case) -> tuple[str, ...]:
     """The fingerprints of the faults that a run's diagnosis holds."""
-    told = [entry for entry in case.diagnosis if entry.status in ("confirmed", "likely")]
+    told = [entry for entry in case.diagnosis if entry.status in ("confirmed", "likely") and entry.cause not in WHO_RAN]
     return tuple(dict.fromkeys(mark for entry in told for mark in entry.findings))
 
 

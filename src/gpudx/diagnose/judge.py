@@ -43,18 +43,31 @@ CONTRACT = "contract-violated"
 FENCE_HIT, BESIDE = "fence-hit", "write-outside-allocation"
 UNWRITTEN = "unwritten-memory-read-back"
 BYSTANDER = "bystander-changed"
+ABSENT, STALE, WHO_RAN = "probe-absent", "object-older-than-sources", "stale-executable"
+VOID = (
+    "All that was loaded was searched. What this run shows is of the program that ran, not of the one that was meant."
+)
 
 
 def diagnose(findings: Sequence[Finding], outcome: Outcome) -> tuple[Diagnosis, ...]:
-    """The diagnosis of a run, best first. Warnings count only in runs that failed without an error being found."""
+    """The diagnosis of a run, best first. What was not in the program at all is told before anything that is said of it."""
+    absent = [f for f in findings if f.id == ABSENT]
     surface = surface_of(findings)
+    void = [_tell(f, Verdict(_hypothesis(f), "confirmed", f.evidence, (), VOID), surface) for f in absent]
+    told = {f.causes[:1] for f in absent}
+    rest = [f for f in findings if f.id != ABSENT and not (f.causes and f.causes[:1] in told)]
+    return (*void, *_faults(rest, outcome, surface))
+
+
+def _faults(findings: Sequence[Finding], outcome: Outcome, surface: Finding | None) -> tuple[Diagnosis, ...]:
+    """Why it failed. Warnings count only in runs that failed without an error being found."""
     suspects = _suspects(findings, outcome)
     verdicts = [(f, _judge(f, surface, outcome, suspects)) for f in suspects]
     verdicts.sort(key=lambda pair: (ORDER[pair[1].status], not same_call(pair[0], surface), *_place(pair[0])))
     told = tuple(_tell(f, v, surface) for f, v in verdicts)
     if surface and surface.id == REPORTED and not any(map(_is_fault, suspects)):
         return _in_order(_reported(surface), *told)
-    if surface is None or outcome.kind == "passed" or any(f.id != CONTRACT for f in suspects):
+    if surface is None or outcome.kind == "passed" or not all(map(_beside, suspects)):
         return told
     return _in_order(_only_surface(surface), *told)
 
@@ -66,15 +79,20 @@ def _in_order(*entries: Diagnosis) -> tuple[Diagnosis, ...]:
 def _suspects(findings: Sequence[Finding], outcome: Outcome) -> list[Finding]:
     rest = [f for f in findings if f.id not in SURFACE and f.causes]
     faults = [f for f in rest if _is_fault(f)]
-    contracts = [f for f in rest if f.id == CONTRACT]
+    beside = [f for f in rest if f.id == CONTRACT or (_beside(f) and f.severity == "error")]
     if faults or outcome.kind == "passed":
-        return [*faults, *contracts]
-    return [*(f for f in rest if f.severity == "warning"), *contracts]
+        return [*faults, *beside]
+    return [*(f for f in rest if f.severity == "warning" and f.id != CONTRACT), *beside]
 
 
 def _is_fault(finding: Finding) -> bool:
     """Is it a fault by itself? A contract says what is wrong with a launch, never that it is what a device reported."""
-    return finding.severity == "error" and finding.id != CONTRACT
+    return finding.severity == "error" and not _beside(finding)
+
+
+def _beside(finding: Finding) -> bool:
+    """Does it say something beside the failure: of a launch that somebody stated, or of what ran?"""
+    return finding.id == CONTRACT or finding.causes[:1] == (WHO_RAN,)
 
 
 def _place(finding: Finding) -> tuple[int, int]:
@@ -117,6 +135,8 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
         return _fence(finding)
     if finding.id == BYSTANDER and finding.severity == "error":
         return _bystander(finding)
+    if finding.id == STALE and finding.severity == "error":
+        return "likely", "What ran differs from its sources for certain; that it failed because of it is not shown."
     if outcome.kind == "passed":
         return "confirmed", "The fault stands in the record itself; this run did not fail from it, another may."
     if finding.id == UNWRITTEN:

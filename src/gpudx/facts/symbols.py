@@ -23,6 +23,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -447,10 +448,20 @@ class _LineMachine:
         self._restart()
 
 
-class _Dwarf:
+@dataclass(frozen=True)
+class Unit:
+    """Of one compile unit: where and how it was compiled, its files, and the MD5 of each where the compiler kept it (DWARF 5)."""
+
+    folder: str
+    producer: str
+    files: tuple[str, ...]
+    sums: tuple[str, ...]
+
+
+class Dwarf:
     """The debug information of one object. Only the unit that covers an address is decoded.
 
-    Raises whatever pyelftools raises on damaged sections; `frames` is the one way in and lets nothing out.
+    Raises whatever pyelftools raises on damaged sections; `frames` and `units` are the ways in and let nothing out.
     """
 
     def __init__(self, image: Image) -> None:
@@ -535,6 +546,36 @@ class _Dwarf:
         if found is None:
             found = _covering(self._uncovered, address)
         return self._info.get_CU_at(found) if found is not None else None
+
+    # ---- units ----
+
+    def units(self, most: int = MOST_UNITS) -> Iterator[Unit]:
+        """What each unit says of its making. Ends at what is damaged."""
+        if ".debug_info" not in self._image.sections:
+            return
+        with suppress(Exception):
+            for unit in islice(self._info.iter_CUs(), most):
+                top, program = unit.get_top_DIE(), self._info.line_program_for_CU(unit)
+                folder = _string(top, "DW_AT_comp_dir")
+                files = _files(program.header, folder) if program else ()
+                yield Unit(
+                    folder, _string(top, "DW_AT_producer"), files, _sums(program.header, len(files)) if program else ()
+                )
+
+    def lines_of(self, name: str) -> set[int]:
+        """The lines for which there is code, of files whose path ends in `name`."""
+        found: set[int] = set()
+        if ".debug_info" not in self._image.sections:
+            return found
+        with suppress(Exception):
+            for unit in islice(self._info.iter_CUs(), MOST_UNITS):
+                program = self._info.line_program_for_CU(unit)
+                files = _files(program.header, _string(unit.get_top_DIE(), "DW_AT_comp_dir")) if program else ()
+                mine = {n for n, path in enumerate(files) if path == name or path.endswith("/" + name)}
+                table = self._line_table(unit) if mine else None
+                if table:
+                    found |= {int(line) for line in table.line[np.isin(table.file, list(mine)) & ~table.ends]}
+        return found
 
     # ---- lines ----
 
@@ -697,6 +738,13 @@ def _files(header: Any, directory: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _sums(header: Any, count: int) -> tuple[str, ...]:
+    """The MD5 of each file, in hexadecimal; "" where there is none (DWARF 5, section 6.2.4.1, DW_LNCT_MD5)."""
+    if int(header["version"]) < 5:
+        return ("",) * count
+    return tuple(bytes(entry.get("DW_LNCT_MD5") or b"").hex() for entry in header["file_names"])
+
+
 def _decode(name: Any) -> str:
     return printable(name.decode("utf-8", "replace")) if isinstance(name, bytes) else "?"
 
@@ -843,8 +891,8 @@ class _Object:
         return self.image.debug_image(self._debug_root) or self.image
 
     @cached_property
-    def _dwarf(self) -> _Dwarf:
-        return _Dwarf(self._debug)
+    def _dwarf(self) -> Dwarf:
+        return Dwarf(self._debug)
 
     def places(self, path: str, address: int) -> tuple[Place, ...]:
         names = self._debug if self._debug.has_symtab else self.image

@@ -34,6 +34,7 @@ class Built:
 
     program: Path
     environment: dict[str, str] = field(default_factory=dict)
+    make: dict[str, str] = field(default_factory=dict)  # variables with which `make` builds the same here
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,8 @@ def build(recipe: Recipe, folder: Path, linking: Linking | None) -> Built:
     if answer.problem:
         said = next((line for line in answer.err.splitlines() if "error" in line), answer.problem)
         raise UserError(f"{recipe.name} cannot be built: {said.strip()}; see `gpudx doctor`.")
-    return Built(program, parts.environment)
+    make = {"CC": shlex.join(cc), "CPPFLAGS": shlex.join(parts.include), "LDLIBS": shlex.join(libraries)}
+    return Built(program, parts.environment, make)
 
 
 def _named_compiler(name: str) -> str:

@@ -29,6 +29,7 @@ class How:
     poison: str | None = None  # the pattern that fresh memory holds
     watch: Watch | None = None
     extra_env: Mapping[str, str] = field(default_factory=dict)  # the program's own
+    probes: tuple[str, ...] = ()  # marks to look for in the program and in what it writes
     output: Path | None = None  # the file for what it writes, and no input; None: it has what gpudx has
 
     def variables(self, base: Mapping[str, str]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 The program inherits stdin, stdout, stderr, all other open files, the process group and the terminal. Nothing is
 piped, so a program that asks whether it writes to a terminal gets the same answer as without gpudx. Only where
-`How.output` asks for it does it write to a file, and read nothing.
+`How.output` asks for it does it write to a file, and read nothing; with `How.probes` what it writes passes through gpudx.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import contextlib
 import errno
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn
@@ -20,6 +20,7 @@ from gpudx import backends, native
 from gpudx.errors import UserError
 from gpudx.lab import hang, program, sanitized, signals
 from gpudx.lab.environment import DUMPS, recorded_environment
+from gpudx.lab.heard import Listener, Mark
 from gpudx.lab.how import How
 from gpudx.lab.looks import Look, Looker
 from gpudx.lab.roll import NAME as ROLL
@@ -33,6 +34,7 @@ TIMED_OUT = 124  # as coreutils' timeout has it
 STOP_SETTLES_S = 0.05
 
 Progress = Callable[[float], None]
+Files = Sequence[tuple[int, ...] | tuple[int, int, str, int, int]]
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ class RunResult:
     hang: Path | None = None  # what the threads were doing at the timeout
     sanitized: Sanitized | None = None  # the tool that it ran under
     how: How = field(default_factory=How)
+    heard: dict[str, Mark] = field(default_factory=dict)  # probes in what it wrote
     started: bool = True
     interrupted: bool = False  # somebody wanted to end it, or gpudx: how it ended says nothing about the program
 
@@ -91,11 +94,15 @@ def run_recorded(
         start, words = Path(sanitizer.path), sanitized.command(sanitizer, case_dir / sanitized.FOLDER, file, command)
     with signals.held() as (watched, mask):
         below = case_dir / sanitized.FOLDER if sanitizer else None
-        run = _Run(_start(start, words, env, mask, how.output), watched, how.timeout, on_progress, below)
+        listener = Listener(how.probes, how.output)
+        started = _start(start, words, env, mask, _into(how.output) if how.output else listener.actions)
+        listener.begin()
+        run = _Run(started, watched, how.timeout, on_progress, below)
         timed_out = not run.wait()
         run.hear()  # what ended the program may have come to us at the same moment
         duration = run.elapsed
         picture = _end(run, case_dir) if timed_out else None
+        heard = listener.finish()
     _tidy(case_dir / DUMPS)
     roll = read_roll(traces / ROLL)
     result = RunResult(
@@ -112,6 +119,7 @@ def run_recorded(
         looks=run.looker.looks(),
         hang=picture,
         how=how,
+        heard=heard,
         interrupted=run.interrupted,
     )
     return _below(result, sanitizer, sanitized.read(case_dir / sanitized.FOLDER), file) if sanitizer else result
@@ -241,24 +249,23 @@ def _end(run: _Run, case_dir: Path) -> Path | None:
     return path
 
 
-def _start(file: Path, command: list[str], env: dict[str, str], mask: set[int], output: Path | None) -> int:
+def _start(file: Path, command: list[str], env: dict[str, str], mask: set[int], files: Files) -> int:
     """Start the program with the signal state that gpudx itself was started with."""
     try:
-        return _spawn(str(file), command, env, mask, output)
+        return _spawn(str(file), command, env, mask, files)
     except OSError as error:
         if error.errno == errno.ENOEXEC and not _is_elf(file):
             # No #! line: shells and execvp() run such a file with sh.
-            return _spawn("/bin/sh", ["sh", str(file), *command[1:]], env, mask, output)
+            return _spawn("/bin/sh", ["sh", str(file), *command[1:]], env, mask, files)
         raise _cannot_start(file, error) from None
 
 
-def _spawn(path: str, argv: list[str], env: dict[str, str], mask: set[int], output: Path | None) -> int:
+def _spawn(path: str, argv: list[str], env: dict[str, str], mask: set[int], files: Files) -> int:
     # posix_spawn leaves descriptors alone and starts with the mask we say; subprocess does neither.
-    files = _into(output) if output else ()
     return os.posix_spawn(path, argv, env, file_actions=files, setsigmask=mask, setsigdef=signals.CHANGED_BY_PYTHON)
 
 
-def _into(output: Path) -> tuple[tuple[int, ...] | tuple[int, int, str, int, int], ...]:
+def _into(output: Path) -> Files:
     """Output and errors in the order in which they were written; appended, so that children do not overwrite each other."""
     append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     return (

@@ -25,6 +25,7 @@ class RollKind(IntEnum):
     STARTS_WITHOUT = 2  # it is about to start `path` without our environment: itself (exec) or a child (spawn)
     NOT_ENTERED = 3  # the API library `path` is loaded, but no call of it reached the recorder
     CANNOT_WRITE = 4  # no trace could be created in `path`
+    ENDED = 5  # it called its exit handlers with `status`; _exit, signals and exec leave no such record
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class RollEntry:
     time_ns: int  # CLOCK_MONOTONIC, as time.monotonic_ns()
     path: str
     spawns: bool = False  # STARTS_WITHOUT: in a new process, so the one that wrote this goes on
+    status: int | None = None  # ENDED: the exit status
 
 
 @dataclass(frozen=True)
@@ -90,5 +92,7 @@ def _is_whole(content: bytes, start: int, stop: int) -> bool:
 
 
 def _entry(piece: bytes) -> RollEntry:
-    _, kind, pid, ppid, spawns, time_ns, path = RECORD.unpack(piece)
-    return RollEntry(kind, pid, ppid, time_ns, os.fsdecode(path.split(b"\0", 1)[0]), spawns == 1)
+    _, kind, pid, ppid, number, time_ns, path = RECORD.unpack(piece)
+    ended = kind == RollKind.ENDED
+    name = os.fsdecode(path.split(b"\0", 1)[0])
+    return RollEntry(kind, pid, ppid, time_ns, name, not ended and number == 1, number if ended else None)

@@ -16,16 +16,10 @@ from pathlib import Path
 
 from gpudx.errors import UserError
 from gpudx.lab.experiments import NotReached
-from gpudx.lab.probe import Answer, ask
+from gpudx.lab.git import git
+from gpudx.lab.probe import Answer
 
 PREFIX = "gpudx-revision-"
-PATIENCE_S = 600.0  # large trees take long to check out
-
-
-def git(where: Path, *words: str) -> Answer:
-    """Nothing of the user's is locked, refreshed or triggered on the way."""
-    quiet = ["git", "--no-optional-locks", "-c", f"core.hooksPath={os.devnull}", "-C", str(where)]
-    return ask([*quiet, *words], patience=PATIENCE_S)
 
 
 def top_of(command: Sequence[str]) -> Path:

@@ -17,6 +17,18 @@ from gpudx.model.diagnosis import (
 from gpudx.model.drawing import Drawing
 from gpudx.model.finding import Evidence, Finding, Severity, Site
 from gpudx.model.fingerprint import fingerprint
+from gpudx.model.identity import (
+    Driver,
+    Identity,
+    LoadedObject,
+    Making,
+    Package,
+    Probe,
+    Setting,
+    Source,
+    SourceTree,
+    Step,
+)
 from gpudx.model.investigation import Asked, Cell, Failure, Investigation, Row, Stop, Trial
 from gpudx.model.kernel_builds import KernelBuild
 from gpudx.model.occupancy import Built, Occupancy
@@ -31,24 +43,34 @@ __all__ = [
     "DeviceFault",
     "Diagnosis",
     "Drawing",
+    "Driver",
     "Evidence",
     "Expectation",
     "Failure",
     "Finding",
     "Guilty",
     "Hypothesis",
+    "Identity",
     "Instrument",
     "Investigation",
     "KernelBuild",
+    "LoadedObject",
+    "Making",
     "Observation",
     "Occupancy",
     "Outcome",
+    "Package",
     "Prediction",
+    "Probe",
     "ProcessInfo",
     "Row",
+    "Setting",
     "Severity",
     "Site",
+    "Source",
+    "SourceTree",
     "Status",
+    "Step",
     "Stop",
     "Trial",
     "Verdict",

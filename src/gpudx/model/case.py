@@ -8,6 +8,7 @@ from typing import Literal
 from gpudx.model.diagnosis import Diagnosis, Observation, Verdict
 from gpudx.model.fields import LATER
 from gpudx.model.finding import Finding
+from gpudx.model.identity import Identity
 from gpudx.model.investigation import Investigation
 from gpudx.model.occupancy import Built
 
@@ -94,3 +95,4 @@ class Case:
     hypotheses: tuple[Verdict, ...] = field(default=(), metadata=LATER)  # what the user stated, and how it stands
     investigation: Investigation | None = field(default=None, metadata=LATER)
     kernels: tuple[Built, ...] = field(default=(), metadata=LATER)  # as compilers told of them
+    identity: Identity | None = field(default=None, metadata=LATER)  # who ran, with what

@@ -106,7 +106,9 @@ class Investigation:
     confidence: float
     trials: tuple[Trial, ...] = ()
     failure: Failure | None = None
-    before: tuple[Diagnosis, ...] = ()  # of the first run that failed, as `gpudx run` would have told it; else of one that passed
+    before: tuple[
+        Diagnosis, ...
+    ] = ()  # of the first run that failed, as `gpudx run` would have told it; else of one that passed
     found: tuple[Diagnosis, ...] = ()  # of later runs: causes that only they showed
     stopped: Stop = ""
     reason: str = ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 from gpudx.model import Case, Diagnosis, Drawing, Evidence, Finding, Guilty, Instrument, Observation, Site, fingerprint
 from gpudx.report import pictured, stated
@@ -23,6 +24,7 @@ WAYS = {"fenced": "--fence", "poisoned": "--poison", "watched": "--watch", "seri
 MOST_PER_SEVERITY = 10
 MOST_FRAMES = 12
 MOST_FULL_DIAGNOSES = 3
+MOST_OBJECTS = 6
 WITH_STACKS = "Run it again with --stacks to see the host and Python lines that made this launch."
 
 VERDICTS = {
@@ -36,7 +38,7 @@ SEVERITIES = (("error", "error", "errors"), ("warning", "warning", "warnings"), 
 
 def outline(case: Case, drawing: Drawing | None = None) -> Outline:
     """The report of a case; with what its traces give, where a format wants that."""
-    sections = [*_story(case, drawing), *_rest(case, drawing)]
+    sections = [_probes(case), *_story(case, drawing), *_rest(case, drawing)]
     verdict, tone, headline = _verdict(case)
     return Outline(verdict, tone, headline, tuple(section for section in sections if section.blocks))
 
@@ -48,7 +50,7 @@ def one_line(case: Case) -> str:
 
 def needs_report(case: Case) -> bool:
     """Is there more to say than one line? Not after a pass without a fault, even if nothing could be watched."""
-    return _eventful(case) or bool(case.hypotheses)
+    return _eventful(case) or bool(case.hypotheses) or bool(case.identity and case.identity.probes)
 
 
 def _eventful(case: Case) -> bool:
@@ -161,6 +163,14 @@ def _story(case: Case, drawing: Drawing | None) -> Iterator[Section]:
     yield Section("Also considered", _bullets([_in_short(entry) for entry in rest]))
 
 
+def _probes(case: Case) -> Section:
+    """What became of the marks that the user asked about; those that are not in what ran come first."""
+    asked = case.identity.probes if case.identity else ()
+    order = ("absent", "unknown", "not reached", "present", "fired")
+    told = sorted(asked, key=lambda probe: order.index(probe.state))
+    return Section("Probes", _bullets([f"{probe.state.upper()} {probe.text!r}: {probe.said}" for probe in told]))
+
+
 def _lacks_stack(guilty: Guilty | None) -> bool:
     """Is it a launch that is not known to have been made from any line?"""
     return guilty is not None and guilty.launch is not None and not guilty.host_stack
@@ -262,6 +272,7 @@ def _rest(case: Case, drawing: Drawing | None) -> Iterator[Section]:
     if case.investigation is None:
         yield Section("Experiments", _bullets(_experiments(case)))
     yield Section("What was recorded", _processes(case), aside=True)
+    yield Section("Who ran", _who_ran(case), aside=True)
     yield Section("Instruments", _instruments(case), aside=True)
     yield Section("Gaps", _bullets(_gaps(case)))
     yield Section("Not checked", _bullets(list(case.not_checked)))
@@ -327,6 +338,28 @@ def _observation(seen: Observation) -> str:
 def _processes(case: Case) -> tuple[Block, ...]:
     rows = tuple((str(p.pid), p.command, f"{p.calls:,}", f"{p.launches:,}", p.ended) for p in case.processes)
     return (Table(("process", "command", "calls", "launches", "ended"), rows),) if rows else ()
+
+
+def _who_ran(case: Case) -> tuple[Block, ...]:
+    """The programs of the user's own, and their repositories; the rest is for `gpudx show`."""
+    if case.identity is None:
+        return ()
+    own = [one for one in case.identity.objects if one.own and one.sha256][:MOST_OBJECTS]
+    trees = [tree for tree in case.identity.trees if tree.head]
+    files = [
+        (one.path, f"sha256 {one.sha256[:16]}, build id {one.build_id[:16] or 'none'}, {_when(one.modified)}")
+        for one in own
+    ]
+    state = {True: ", with changes that are not committed", False: "", None: ""}
+    repositories = [
+        (tree.root, f"revision {tree.head[:12]} of {_when(tree.committed)}{state[tree.dirty]}") for tree in trees
+    ]
+    rows = [(full(name), said) for name, said in [*files, *repositories]]
+    return (*_rows(list(rows)), *_paragraph("gpudx show CASE identity has all that was loaded.")) if rows else ()
+
+
+def _when(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def _instruments(case: Case) -> tuple[Block, ...]:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
 from gpudx import native
 from gpudx.backends.cuda.dumps import settings, snapshot
 from gpudx.backends.cuda.pools import POOLS, UNPOOLED
+from gpudx.backends.cuda.variables import VARIABLES
 from gpudx.backends.tool import Tool
 
 __all__ = [
+    "DEVICE_CODE",
+    "LIBRARIES",
     "POOLS",
+    "TEXT_READABLE",
     "TOOLS",
     "UNPOOLED",
+    "VARIABLES",
     "environment",
     "error_name",
     "error_names",
@@ -25,6 +30,17 @@ __all__ = [
 ]
 
 HERE = Path(__file__).resolve().parent
+LIBRARIES = (
+    "libcuda.so",
+    "libcudart",
+    "libcublas.so",
+    "libcublas-",
+    "libcudnn.so",
+    "libcudnn-",
+    "libnvrtc.so",
+    "libnvrtc-",
+    "libnccl",
+)
 TOOLKIT = ("/usr/local/cuda*/bin", "/opt/cuda/bin")
 
 
@@ -54,6 +70,22 @@ def error_name(status: int) -> str:
     """The name of a CUresult, for what is read outside of traces (which carry the names themselves)."""
     return error_names().get(status, f"CUDA error {status}")
 
+
+def _listed(read: Callable[[int, int], bytes]) -> tuple[str, ...]:
+    # Not imported at the top: it brings numpy, whose threads would take signals that are meant for the program.
+    from gpudx.backends.cuda.images import listed
+
+    return listed(read)
+
+
+def _readable(read: Callable[[int, int], bytes]) -> bool:
+    from gpudx.backends.cuda.images import readable
+
+    return readable(read)
+
+
+DEVICE_CODE = {".nv_fatbin": _listed}
+TEXT_READABLE = {".nv_fatbin": _readable}
 
 TOOLS = (
     Tool("NVIDIA driver", "runs CUDA programs", "see docs.nvidia.com/datacenter", probe=HERE / "probe_driver.py"),

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpudx.elf_layout import ELF64_LITTLE
@@ -26,8 +26,11 @@ from gpudx.elf_layout import ELF64_LITTLE
 FAT_MAGIC = 0xBA55ED50
 PTX, CUBIN = 1, 2  # kinds of entries; others are no code
 ENTRY_WORDS = 8
+CONTAINER = struct.Struct("<IHHQ")  # magic, version, bytes of this header, bytes of all entries
+MOST_ENTRIES, MOST_PADDING = 100_000, 1 << 20
 ENTRY = struct.Struct("<HHIQ8xHHI8xQ16x")  # kind, .., version of the PTX (minor, major), architecture, .., flags
 EXACT, FAMILY = 1 << 20, 1 << 21  # flags of an entry: "a" and "f"
+COMPRESSED = 0x2000 | 0x8000  # with LZ4, with zstd
 EM_CUDA, NEW_ABI = 190, 8
 ACCELERATED = 0x800  # flag of older cubins: "a"
 MACHINES = {62: "x86-64", 183: "AArch64", 21: "POWER", 224: "AMD GPU"}
@@ -132,3 +135,37 @@ def _elf(head: bytes) -> Image:
     if head[8] >= NEW_ABI:
         return Image((Code(False, flags >> 8 & 255),))
     return Image((Code(False, flags & 255, "a" if flags & ACCELERATED else ""),))
+
+
+def listed(read: Callable[[int, int], bytes]) -> tuple[str, ...]:
+    """The architectures in a section of fat binaries, each once."""
+    return tuple(dict.fromkeys(code.target for head in _headers(read) for code in _entries(head)))
+
+
+def readable(read: Callable[[int, int], bytes]) -> bool:
+    """Can texts of the device code be found in the section? Only in machine code, not compressed: in PTX, texts are numbers."""
+    flags = [head[5] for head in _headers(read) if head[0] & 0xFFFF == CUBIN]
+    return bool(flags) and not any(one & COMPRESSED for one in flags)
+
+
+def _headers(read: Callable[[int, int], bytes]) -> Iterator[tuple[int, ...]]:
+    """The headers of all entries of all fat binaries, one behind the other. Only these are read: sections have gigabytes."""
+    at, seen = 0, 0
+    while seen < MOST_ENTRIES and len(head := read(at, CONTAINER.size)) == CONTAINER.size:
+        magic, _, header, size = CONTAINER.unpack(head)
+        if magic == FAT_MAGIC:
+            for entry in _inside(read, at + header, at + header + size):
+                seen += 1
+                yield entry
+        elif at > MOST_PADDING and not seen:
+            return
+        at += header + size if magic == FAT_MAGIC else 8  # padding between them
+
+
+def _inside(read: Callable[[int, int], bytes], at: int, end: int) -> Iterator[tuple[int, ...]]:
+    while at + ENTRY.size <= end and len(head := read(at, ENTRY.size)) == ENTRY.size:
+        yield struct.unpack(f"<{ENTRY_WORDS}Q", head)
+        _, _, header, size, *_ = ENTRY.unpack(head)
+        if header < ENTRY.size:
+            return
+        at += header + size

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from gpudx.backends.hip.variables import VARIABLES
 from gpudx.backends.tool import Tool
 
+__all__ = ["LIBRARIES", "TOOLS", "VARIABLES"]
+
+LIBRARIES = ("libamdhip64", "libhsa-runtime64", "libhiprtc")
 ROCM = ("/opt/rocm*/bin",)
 INSTALL = "see rocm.docs.amd.com, or apt install hipcc"
 

@@ -8,10 +8,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpudx.backends.opencl import entry
+from gpudx.backends.opencl.icds import VENDORS, drivers
+from gpudx.backends.opencl.variables import VARIABLES
 from gpudx.backends.tool import Bundled, Linking, Tool
 
+__all__ = ["LIBRARIES", "LINKING", "TOOLS", "VARIABLES", "drivers", "environment", "library", "other_device"]
+
 HERE = Path(__file__).resolve().parent
-VENDORS = Path("/etc/OpenCL/vendors")
+LIBRARIES = ("libOpenCL",)
 COUNTS_REFERENCES = True
 PIP_DEVICE = 'pip install "pyopencl[pocl]" (loader and processor device, no root needed)'
 
@@ -47,7 +51,7 @@ def bundled_loader() -> Bundled | None:
 
 def system_has_driver() -> bool:
     """Is a driver registered with the system's loader? It may still fail to load; only running tells."""
-    return bool(os.environ.get("OCL_ICD_VENDORS")) or any(VENDORS.glob("*.icd"))
+    return bool(os.environ.get("OCL_ICD_VENDORS")) or any(Path(VENDORS).glob("*.icd"))
 
 
 def other_device(base: Mapping[str, str], devices: frozenset[str]) -> dict[str, str]:

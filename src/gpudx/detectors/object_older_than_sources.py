@@ -1,0 +1,67 @@
+"""What ran is older than the sources it was built from.
+
+An edit that was never built, a build that went elsewhere, a copy that was forgotten: the program that is looked at is then not
+the program that ran, and every conclusion about its code is about another one.
+
+Example:
+
+    $ edit kernels.c; make -C build-new        // builds another folder
+    $ ./build/app                              // ran the build of last week
+
+Mend it by building again, and look at the build id or the hash that `gpudx show CASE identity` gives.
+
+Told where the debug information names sources that are here and are newer: by their checksum, where the compiler kept one (then
+it is certain), else by their time. A time alone counts only where git says that the file was changed since, or there is no
+repository: a clone, a checkout or a copy gives old files new times. What belongs to the system or to a package is not looked
+at, nor what was edited after the program had started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudx.detectors import Run
+from gpudx.detectors._ages import name_of, span
+from gpudx.detectors._words import several
+from gpudx.model import Evidence, Finding, Identity, LoadedObject, Making
+
+ID = "object-older-than-sources"
+
+
+def examine(identity: Identity, run: Run) -> Iterator[Finding]:
+    """One finding for each object."""
+    for one in identity.objects:
+        if one.own and one.built and one.built.stale:
+            yield _finding(one, one.built, run)
+
+
+def _finding(one: LoadedObject, built: Making, run: Run) -> Finding:
+    name = name_of(one.path)
+    proven = [source for source in built.stale if source.why == "content"]
+    files = several([name_of(source.path) for source in proven or built.stale])
+    late = span(built.stale[0].modified - one.modified)
+    because = (
+        f"{files} {'has' if len(proven) == 1 else 'have'} another checksum than when it was compiled"
+        if proven
+        else f"{files} was changed {late} after it was built"
+    )
+    return Finding(
+        id=ID,
+        severity="error" if proven and run.failed else "warning",
+        message=f"{name}, which ran, is not what its sources would give now: {because}; build it again.",
+        evidence=tuple(_evidence(one, built)),
+        causes=("stale-executable",),
+        facts=(("object", name), *(("source", name_of(source.path)) for source in built.stale)),
+        details={"object": one.path, "proven": bool(proven)},
+    )
+
+
+def _evidence(one: LoadedObject, built: Making) -> Iterator[Evidence]:
+    yield Evidence(f"{one.path} has the sha256 {one.sha256[:16]}... and the build id {one.build_id or '(none)'}")
+    for source in built.stale:
+        how = {
+            "content": "its content is not that which was compiled (MD5 in the line table)",
+            "edited": f"it was changed {span(source.modified - one.modified)} after the object was written, and is not committed",
+            "committed": f"it was changed {span(source.modified - one.modified)} after the object was written, by a commit",
+        }[source.why]
+        yield Evidence(f"{source.path}: {how}")

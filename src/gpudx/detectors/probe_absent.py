@@ -1,0 +1,75 @@
+"""A mark that the user put into the program is not in what ran.
+
+"It did not fire" then says nothing about where the program went: the code that ran has no such mark. Conclusions that were
+drawn from its silence are void.
+
+Example:
+
+    $ gpudx run --probe 'ENTER gemm' -- ./run.sh
+    // the sources have it; the executable that the script ran was built before
+
+Mend it by finding out which file ran (`gpudx show CASE identity`) and why it is not the one with the mark; then run again.
+
+Told when the whole of every loaded file, and of the sources of interpreters, was searched without finding it. Where something
+could not be searched (a file that was replaced, stripped symbols, compressed device code, a text that may be put together when
+it is written), it is "not known", and not told as absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudx.detectors import Run
+from gpudx.detectors._ages import before, name_of, span
+from gpudx.detectors._words import several
+from gpudx.model import Evidence, Finding, Identity, LoadedObject, Probe
+
+ID = "probe-absent"
+
+
+def examine(identity: Identity, run: Run) -> Iterator[Finding]:
+    """One finding for each mark."""
+    for probe in identity.probes:
+        if probe.state == "absent":
+            yield _finding(identity, probe)
+
+
+def _finding(identity: Identity, probe: Probe) -> Finding:
+    programs = [one for one in identity.executables() if one.own]
+    return Finding(
+        id=ID,
+        severity="error",
+        message=_message(probe, programs),
+        evidence=(Evidence(probe.said), *_evidence(identity, probe, programs)),
+        causes=("stale-executable" if probe.sources else ID,),
+        facts=(("probe", probe.text),),
+        details={"probe": probe.text, "object": programs[0].path if programs else None},
+    )
+
+
+def _message(probe: Probe, programs: list[LoadedObject]) -> str:
+    if not probe.sources or not programs:
+        return f"{probe.said.rstrip('.')}, so that it did not fire says nothing."
+    ran, sources = name_of(programs[0].path), several([name_of(source) for source in probe.sources])
+    return (
+        f"{ran}, which ran, is not what its sources would give: they have the probe {probe.text!r} ({sources}), and nothing that"
+        " ran has it; that it did not fire says nothing."
+    )
+
+
+def _evidence(identity: Identity, probe: Probe, programs: list[LoadedObject]) -> Iterator[Evidence]:
+    yield from (Evidence(f"the probe stands in {source}") for source in probe.sources)
+    for one in programs:
+        built = f"build id {one.build_id or '(none)'}, sha256 {one.sha256[:16]}..."
+        yield Evidence(f"{one.path} ran ({built})")
+        yield from (
+            Evidence(f"{source.path} was changed {span(source.modified - one.modified)} after it was built")
+            for source in (one.built.stale if one.built else ())
+        )
+        yield from (
+            Evidence(
+                f"{step.tool} ended with status {step.status} before it{'' if step.compiled else ' and compiled nothing'}"
+            )
+            for step in identity.steps
+            if before(step, one) and step.status is not None
+        )

@@ -1,0 +1,37 @@
+"""A mark that the user put into the program is in what ran, and never fired.
+
+Unlike one that is absent, its silence says something: the program did not come to this place, or its output was lost.
+
+Example:
+
+    $ gpudx run --probe 'ENTER gemm' -- ./app      // the executable has the text, and did not write it
+
+Mend it by looking for the branch, the error or the crash before it.
+
+A note. Told of texts only: whether a function or a line was reached is not recorded. Output that the program still held in a
+buffer when it was killed was not written, and is not seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudx.detectors import Run
+from gpudx.model import Evidence, Finding, Identity
+
+ID = "probe-not-reached"
+BUFFERED = " What it held in a buffer when it was killed was lost."
+
+
+def examine(identity: Identity, run: Run) -> Iterator[Finding]:
+    """One note for each mark."""
+    for probe in identity.probes:
+        if probe.state == "not reached":
+            killed = run.outcome.kind in ("signal", "timeout")
+            yield Finding(
+                id=ID,
+                severity="info",
+                message=probe.said,
+                evidence=(Evidence(f"it is in {', '.join(probe.places[:3])}.{BUFFERED if killed else ''}"),),
+                facts=(("probe", probe.text),),
+            )

@@ -1,0 +1,74 @@
+"""What an object says of itself in its own bytes: revision, date, compilers. Only what can be read surely.
+
+compilers   .comment, where compilers leave their names (gcc's -fident)
+revision    of Go: the build information in .go.buildinfo (debug/buildinfo); of others: a whole text that `git describe` would write, or
+            one of 40 hexadecimal digits that is a commit of the repository around it
+dated       a whole text as __DATE__ writes it (C11, 6.10.8.1), if there is exactly one
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from gpudx.facts.symbols import Image, printable
+
+PT_LOAD, PF_X = 1, 1
+MOST_BYTES = 64 << 20
+MOST_CANDIDATES = 4  # texts of 40 digits that git is asked about
+GO_MAGIC, GO_INLINE = b"\xff Go buildinf:", 2
+DESCRIBED = re.compile(rb"(?<=\0)((?:[\w./+]+-)+\d+-g[0-9a-f]{7,40}(?:-dirty)?)(?=\0)")
+COMMIT = re.compile(rb"(?<=\0)([0-9a-f]{40})(?:-dirty)?(?=\0)")
+DATE = re.compile(rb"(?<=\0)((?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) [ 123]\d 20\d\d)(?=\0)")
+GO_REVISION = re.compile(rb"build\tvcs\.revision=([0-9a-f]+)")
+
+Knows = Callable[[str], bool]
+
+
+def compilers(image: Image) -> tuple[str, ...]:
+    """The compilers that had a part in it."""
+    texts = image.section(".comment").split(b"\0")
+    return tuple(dict.fromkeys(printable(text.decode("utf-8", "replace")) for text in texts if text))
+
+
+def revision(image: Image, is_commit: Knows) -> str:
+    """The revision that was built in, "" where none can be read surely."""
+    go = _of_go(image.section(".go.buildinfo"))
+    if go:
+        return go
+    for data in constants(image):
+        described = DESCRIBED.search(data)
+        if described:
+            return described[1].decode()
+        found = dict.fromkeys(match[1].decode() for match in COMMIT.finditer(data))
+        sure = next((text for text in list(found)[:MOST_CANDIDATES] if is_commit(text)), "")
+        if sure:
+            return sure
+    return ""
+
+
+def dated(image: Image) -> str:
+    """The date that was built in; "" for none, or for several."""
+    found = {match[1].decode() for data in constants(image) for match in DATE.finditer(data)}
+    return found.pop() if len(found) == 1 else ""
+
+
+def constants(image: Image) -> Iterator[bytes]:
+    """The bytes of an object that are loaded and not code."""
+    for begin, size, code in loaded_ranges(image):
+        if not code:
+            yield image.read(begin, min(size, MOST_BYTES))
+
+
+def loaded_ranges(image: Image) -> list[tuple[int, int, bool]]:
+    """(offset, bytes, is it code?) of what is loaded of a file."""
+    rows = image.segments[image.segments["type"] == PT_LOAD]
+    return [(int(row["offset"]), int(row["filesz"]), bool(int(row["flags"]) & PF_X)) for row in rows]
+
+
+def _of_go(data: bytes) -> str:
+    """The revision in Go's build information, as versions since 1.18 keep it: two texts, each behind its length."""
+    if not data.startswith(GO_MAGIC) or len(data) < 33 or not data[15] & GO_INLINE:
+        return ""
+    found = GO_REVISION.search(data)
+    return found[1].decode() if found else ""
