@@ -6,6 +6,7 @@ run (lab) -> traces -> facts -> findings (detectors) -> diagnosis -> case -> rep
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +28,7 @@ from gpudx.evidence import cuda_coredump
 from gpudx.evidence.cuda_coredump import Dump
 from gpudx.facts import Facts, derive
 from gpudx.lab import loaded, program
-from gpudx.lab.environment import DUMPS
+from gpudx.lab.environment import DUMPS, surroundings
 from gpudx.lab.outcome import outcome as outcome_of
 from gpudx.lab.recorded import RunResult
 from gpudx.model import Case, Diagnosis, Finding, Instrument, Observation, Outcome, ProcessInfo
@@ -85,6 +86,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
         observations=(_observation(run, outcome),),
         not_checked=(*unreadable, *presence.blind, *unchecked, *unseen, *serialised_runs.not_checked(facts)),
         environment=dict(run.how.extra_env),
+        surroundings=surroundings({**os.environ, **run.how.extra_env}),
     )
     case = replace(case, hypotheses=judge(stated.hypotheses, case, facts))
     casefile.write(case, case_dir)
@@ -226,6 +228,7 @@ def _process(facts: Facts, case_dir: Path) -> ProcessInfo:
         launches=len(facts.launches),
         gaps=tuple(g.text for g in trace.gaps),
         ended=ended,
+        objects=facts.loaded,
     )
 
 

@@ -6,6 +6,7 @@ A backend is a package here. It may define, and everything is optional:
     environment(lib)   variables through which the API's own loader is told to load the recorder. Each is a list
                        separated by colons; what the user has there stays, behind ours.
     settings(folder, environment)   plain variables under which the driver leaves evidence in `folder`
+    VARIABLES          how the names of variables begin that its driver, tools and frameworks read
     UNPOOLED           plain variables under which frameworks pass each allocation on to the driver
     POOLS              pools that cannot be seen through: part of a loaded file's path, and the sentence that says so
     other_device(environment, devices)   variables under which a program that ran on these `devices` runs on others; {}: none
@@ -56,6 +57,11 @@ def settings(folder: Path, base: Mapping[str, str]) -> dict[str, str]:
     for backend in every().values():
         merged.update(getattr(backend, "settings", _no_settings)(folder, base))
     return {name: value for name, value in merged.items() if name not in base}
+
+
+def variables() -> tuple[str, ...]:
+    """How the names of variables begin that drivers, tools and frameworks of all backends read."""
+    return tuple(prefix for backend in every().values() for prefix in getattr(backend, "VARIABLES", ()))
 
 
 def unpooled(base: Mapping[str, str]) -> dict[str, str]:

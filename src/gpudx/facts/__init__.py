@@ -19,6 +19,7 @@ from gpudx.facts.host_copies import HostCopies
 from gpudx.facts.images import Images
 from gpudx.facts.kernels import Kernels
 from gpudx.facts.launches import Launches, SetArgs
+from gpudx.facts.loaded import loaded_objects
 from gpudx.facts.memory import Memory
 from gpudx.facts.messages import Messages
 from gpudx.facts.objects import Objects, derive_objects
@@ -31,6 +32,7 @@ from gpudx.facts.symbols import Symbols
 from gpudx.facts.uses import Sources, Uses
 from gpudx.facts.watch import Watch
 from gpudx.facts.writers import Writers
+from gpudx.model import LoadedObject
 from gpudx.trace import Trace
 
 __all__ = ["Facts", "derive"]
@@ -139,6 +141,10 @@ class Facts:
     @cached_property
     def symbols(self) -> Symbols:
         return Symbols(self.trace.maps)
+
+    @cached_property
+    def loaded(self) -> tuple[LoadedObject, ...]:
+        return loaded_objects(self.trace.maps)
 
     @cached_property
     def stacks(self) -> Stacks:

@@ -1,6 +1,6 @@
 """What flows through gpudx: frozen dataclasses over the standard library, and nothing else."""
 
-from gpudx.model.case import SCHEMA, Case, Instrument, Outcome, ProcessInfo
+from gpudx.model.case import SCHEMA, Case, Instrument, LoadedObject, Outcome, ProcessInfo
 from gpudx.model.diagnosis import (
     Allocation,
     Diagnosis,
@@ -31,6 +31,7 @@ __all__ = [
     "Hypothesis",
     "Instrument",
     "Investigation",
+    "LoadedObject",
     "Observation",
     "Outcome",
     "Prediction",

@@ -60,6 +60,14 @@ class Instrument:
 
 
 @dataclass(frozen=True)
+class LoadedObject:
+    """A file whose code a process had loaded. `identity` is its build id, else a checksum, else its size."""
+
+    path: str
+    identity: str
+
+
+@dataclass(frozen=True)
 class ProcessInfo:
     """One process that was recorded, and how complete its record is."""
 
@@ -71,6 +79,7 @@ class ProcessInfo:
     launches: int
     gaps: tuple[str, ...] = ()
     ended: str = ""
+    objects: tuple[LoadedObject, ...] = field(default=(), metadata=LATER)
 
 
 @dataclass(frozen=True)
@@ -92,3 +101,5 @@ class Case:
     schema: str = SCHEMA
     hypotheses: tuple[Verdict, ...] = field(default=(), metadata=LATER)  # what the user stated, and how it stands
     investigation: Investigation | None = field(default=None, metadata=LATER)
+    # The variables of its environment that drivers, loaders and frameworks read.
+    surroundings: dict[str, str] = field(default_factory=dict, metadata=LATER)

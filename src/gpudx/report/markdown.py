@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from gpudx.model import Case
 from gpudx.report import Page
-from gpudx.report.blocks import Block, Bullets, Code, Paragraph, Rows, Section, Table
+from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table
 from gpudx.report.outline import outline
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]|~$#])")
@@ -18,7 +18,11 @@ TABLE_HEAD = ("", "")
 
 def render(case: Case, page: Page) -> str:
     """The report as Markdown."""
-    made = outline(case)
+    return show(outline(case))
+
+
+def show(made: Outline) -> str:
+    """Any outline, in the same way."""
     parts = [f"# gpudx: {escape(made.verdict)}", f"**{escape(made.headline)}**", *map(_section, made.sections)]
     return "\n\n".join(parts) + "\n"
 

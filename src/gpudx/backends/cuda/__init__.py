@@ -16,6 +16,7 @@ __all__ = [
     "POOLS",
     "TOOLS",
     "UNPOOLED",
+    "VARIABLES",
     "environment",
     "error_name",
     "error_names",
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 HERE = Path(__file__).resolve().parent
+VARIABLES = ("CUDA_", "NVIDIA_", "CUBLAS_", "CUDNN_", "NCCL_", "CUPY_", "PYTORCH_", "TORCH_", "TRITON_", "XLA_", "TF_")
 TOOLKIT = ("/usr/local/cuda*/bin", "/opt/cuda/bin")
 
 

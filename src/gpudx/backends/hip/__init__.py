@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpudx.backends.tool import Tool
 
+VARIABLES = ("HIP_", "HSA_", "ROCR_", "ROCM_", "AMD_", "GPU_", "MIOPEN_")
 ROCM = ("/opt/rocm*/bin",)
 INSTALL = "see rocm.docs.amd.com, or apt install hipcc"
 

@@ -1,0 +1,25 @@
+"""The files whose code a process had loaded, and what tells one build of them from another.
+
+They are looked at as they are on disk now: ask right after the run.
+"""
+
+from __future__ import annotations
+
+from gpudx.facts.symbols import Image, parse_maps
+from gpudx.model import LoadedObject
+
+MOST_HASHED = 64 << 20  # bytes of a file without a build id; of larger ones only the size is told
+
+
+def loaded_objects(maps: str) -> tuple[LoadedObject, ...]:
+    """Each file that is mapped as code, once, in order of address. Files that are gone are left out."""
+    found = dict.fromkeys(m.path for m in parse_maps(maps) if m.executable and m.is_file and not m.deleted)
+    return tuple(LoadedObject(path, identity) for path in found if (identity := _identity(path)))
+
+
+def _identity(path: str) -> str:
+    """ "" where there is no such object."""
+    image = Image.open(path)
+    if image is None:
+        return ""
+    return f"build id {image.build_id}" if image.build_id else image.checksum(MOST_HASHED)
