@@ -56,7 +56,7 @@ def test_command_and_environment(record: Record) -> None:
     assert made["first"]["aspect"] == "environment"
     assert made["first"]["where"] == "variable POCL_MAX_PTHREAD_COUNT:" and made["first"]["was"] == "not there"
     status, made = diff(record("good"), record("loud", POCL_MAX_PTHREAD_COUNT="1"), "--ignore", "environment")
-    assert status == 0 and "environment" not in made["counts"]
+    assert status == 0 and "environment" not in made["counts"], made
 
 
 def test_what_people_read(record: Record, tmp_path: Path) -> None:

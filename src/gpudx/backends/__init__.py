@@ -7,6 +7,7 @@ A backend is a package here. It may define, and everything is optional:
                        separated by colons; what the user has there stays, behind ours.
     settings(folder, environment)   plain variables under which the driver leaves evidence in `folder`
     VARIABLES          how the names of variables begin that its driver, tools and frameworks read
+    COMPILED           paths of files that its driver compiled from the program's kernels, as a regular expression
     UNPOOLED           plain variables under which frameworks pass each allocation on to the driver
     POOLS              pools that cannot be seen through: part of a loaded file's path, and the sentence that says so
     other_device(environment, devices)   variables under which a program that ran on these `devices` runs on others; {}: none
@@ -29,6 +30,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -62,6 +64,11 @@ def settings(folder: Path, base: Mapping[str, str]) -> dict[str, str]:
 def variables() -> tuple[str, ...]:
     """How the names of variables begin that drivers, tools and frameworks of all backends read."""
     return tuple(prefix for backend in every().values() for prefix in getattr(backend, "VARIABLES", ()))
+
+
+def is_compiled(path: str) -> bool:
+    """Did a driver compile this file from the program's kernels? Then the kernels are what is to be compared."""
+    return any(re.search(backend.COMPILED, path) for backend in every().values() if hasattr(backend, "COMPILED"))
 
 
 def unpooled(base: Mapping[str, str]) -> dict[str, str]:

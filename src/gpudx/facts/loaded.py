@@ -5,6 +5,7 @@ They are looked at as they are on disk now: ask right after the run.
 
 from __future__ import annotations
 
+from gpudx.backends import is_compiled
 from gpudx.facts.symbols import Image, parse_maps
 from gpudx.model import LoadedObject
 
@@ -12,9 +13,11 @@ MOST_HASHED = 64 << 20  # bytes of a file without a build id; of larger ones onl
 
 
 def loaded_objects(maps: str) -> tuple[LoadedObject, ...]:
-    """Each file that is mapped as code, once, in order of address. Files that are gone are left out."""
+    """Each file that is mapped as code, once, in order of address. Files that are gone are left out, and kernels."""
     found = dict.fromkeys(m.path for m in parse_maps(maps) if m.executable and m.is_file and not m.deleted)
-    return tuple(LoadedObject(path, identity) for path in found if (identity := _identity(path)))
+    return tuple(
+        LoadedObject(path, identity) for path in found if not is_compiled(path) and (identity := _identity(path))
+    )
 
 
 def _identity(path: str) -> str:

@@ -26,7 +26,20 @@ __all__ = [
 ]
 
 HERE = Path(__file__).resolve().parent
-VARIABLES = ("CUDA_", "NVIDIA_", "CUBLAS_", "CUDNN_", "NCCL_", "CUPY_", "PYTORCH_", "TORCH_", "TRITON_", "XLA_", "TF_")
+VARIABLES = (
+    "CUDA_",
+    "NVIDIA_",
+    "CUBLAS_",
+    "CUDNN_",
+    "NCCL_",
+    "CUPY_",
+    "PYTORCH_",
+    "TORCH_",
+    "TRITON_",
+    "XLA_",
+    "TF_XLA",
+    "TF_GPU",
+)
 TOOLKIT = ("/usr/local/cuda*/bin", "/opt/cuda/bin")
 
 

@@ -13,6 +13,7 @@ from gpudx.backends.tool import Bundled, Linking, Tool
 HERE = Path(__file__).resolve().parent
 VENDORS = Path("/etc/OpenCL/vendors")
 COUNTS_REFERENCES = True
+COMPILED = r"/[A-P]{2}/[A-P]{30,}/.*\.so$"  # PoCL's cache: a hash in letters, the kernel, its work-group size
 VARIABLES = ("CL_", "OCL_", "OPENCL_", "POCL_", "PYOPENCL_")
 PIP_DEVICE = 'pip install "pyopencl[pocl]" (loader and processor device, no root needed)'
 
