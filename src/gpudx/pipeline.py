@@ -17,6 +17,7 @@ from gpudx.diagnose import (
     device_faults,
     diagnose,
     fenced_runs,
+    model_numbers,
     poisoned_runs,
     sanitizer_runs,
     serialised_runs,
@@ -24,10 +25,11 @@ from gpudx.diagnose import (
 )
 from gpudx.diagnose.judge import unexplained
 from gpudx.errors import UserError
-from gpudx.evidence import cuda_coredump
+from gpudx.evidence import cuda_coredump, models
 from gpudx.evidence.cuda_coredump import Dump
+from gpudx.evidence.models import ModelFile
 from gpudx.facts import Facts, derive
-from gpudx.lab import loaded, program
+from gpudx.lab import loaded, opened, program
 from gpudx.lab.environment import DUMPS, surroundings
 from gpudx.lab.outcome import outcome as outcome_of
 from gpudx.lab.recorded import RunResult
@@ -49,6 +51,7 @@ class Stated:
 
     contracts: tuple[Contract, ...] = ()
     hypotheses: tuple[Claim, ...] = ()
+    models: tuple[ModelFile, ...] = ()  # none: those that the program opened
 
 
 NOTHING_STATED = Stated()
@@ -64,9 +67,18 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
     checked, sanitized, unchecked = _checked(run, facts, command, case_dir)
     poisoned, unseen = _poisoned(run, facts)
     contracts = [check(stated.contracts, facts)] if stated.contracts else []
+    known, unread_models = _models(run, traces, stated)
     kept = [finding for one in contracts for finding in one.findings]
-    findings = merge([*find(facts, outcome), *_device_faults(dumps, facts, outcome), *sanitized, *kept])
-    unreadable += unread
+    findings = merge(
+        [
+            *find(facts, outcome),
+            *_device_faults(dumps, facts, outcome),
+            *sanitized,
+            *kept,
+            *model_numbers.find(known, facts),
+        ]
+    )
+    unreadable += [*unread, *unread_models]
     calls, launches = sum(map(len, traces)), sum(len(f.launches) for f in facts)
     case = Case(
         command=tuple(command),
@@ -79,6 +91,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
             *checked,
             *poisoned,
             *(one.instrument for one in contracts),
+            *([model_numbers.instrument(known, facts)] if known else []),
         ),
         processes=tuple(_process(f, case_dir) for f in facts),
         findings=findings,
@@ -164,6 +177,20 @@ def _poisoned(run: RunResult, facts: Sequence[Facts]) -> tuple[tuple[Instrument,
     if run.how.poison is None:
         return (), ()
     return (poisoned_runs.instrument(run.how.poison, facts),), poisoned_runs.NOT_CHECKED
+
+
+def _models(run: RunResult, traces: Iterable[Trace], stated: Stated) -> tuple[Sequence[ModelFile], list[str]]:
+    """The models that the user named, else those that the program was given or opened; a sentence for each unreadable one."""
+    if stated.models:
+        return stated.models, []
+    found, unreadable = [], []
+    for path in opened.models(run, [trace.maps for trace in traces]):
+        try:
+            model = models.read(path)
+            found += [model] if model.fields or model.tensors else []  # some other config.json
+        except UserError as error:
+            unreadable.append(str(error))
+    return found, unreadable
 
 
 def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -59,6 +59,7 @@ class RunResult:
     sanitized: Sanitized | None = None  # the tool that it ran under
     how: How = field(default_factory=How)
     started: bool = True
+    opened: tuple[str, ...] = ()  # files with a model's name that were seen open
     interrupted: bool = False  # somebody wanted to end it, or gpudx: how it ended says nothing about the program
 
     @property
@@ -110,6 +111,7 @@ def run_recorded(
         roll=roll.entries,
         roll_torn=roll.torn,
         looks=run.looker.looks(),
+        opened=run.looker.opened(),
         hang=picture,
         how=how,
         interrupted=run.interrupted,
