@@ -109,6 +109,6 @@ def test_objects_and_endings(schema: str, tmp_path: Path) -> None:
     facts = [derive(world.write(tmp_path / "one.gdx"))]
     old, new = LoadedObject("/lib/libgemm.so", "build id aa"), LoadedObject("/opt/libgemm.so", "build id bb")
     made = compare(Recording("g", case("passed", old), facts), Recording("b", case("timeout", new), facts))
-    assert made.first is not None and made.first.text == "the program ended: passed -> timeout"
-    assert [one.text for one in made.shown][1:] == ["loaded object libgemm.so: build id aa -> build id bb"]
+    assert made.first is not None and made.first.text == "loaded object libgemm.so: build id aa -> build id bb"
+    assert [one.text for one in made.shown][1:] == ["the program ended: passed -> timeout"]
     assert not made.same

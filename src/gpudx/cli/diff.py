@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import traceback
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -56,6 +57,9 @@ def command(
         made = compare(_load(good), _load(bad), ignore or ())
     except UserError as error:
         raise UserError(str(error), CANNOT) from None
+    except Exception:
+        traceback.print_exc()  # a bug of ours must not pass for a difference
+        raise typer.Exit(CANNOT) from None
     sys.stdout.write(_shown(made, Form.json if as_json else format))
     raise typer.Exit(0 if made.same else DIFFERENT)
 

@@ -142,6 +142,11 @@ def command(
     """Run a program, unmodified, and say why it failed.
 
     The program keeps its input, output, terminal and exit status; gpudx writes to stderr only.
+
+    \b
+        gpudx run -- ./app --rows 4096
+        gpudx run --timeout 30 --stacks -- python train.py
+        gpudx run --model llama.gguf -- ./server    (what it opens or is given is found without --model)
     """
     from gpudx.cli.cases import new_case
     from gpudx.cli.running import run_and_tell

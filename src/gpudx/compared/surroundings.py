@@ -59,9 +59,12 @@ def _devices(sides: Sequence[Side]) -> dict[str, str]:
 
 
 def _loaded(case: Case) -> dict[str, str]:
-    """What identifies each loaded file, by its bare name; the recorder itself is left out."""
-    files = (one for process in case.processes for one in process.objects)
-    return {os.path.basename(one.path): one.identity for one in files if not one.path.endswith(OWN)}
+    """What identifies the loaded files of each bare name; the recorder itself is left out."""
+    found: dict[str, set[str]] = {}
+    for one in (one for process in case.processes for one in process.objects):
+        if not one.path.endswith(OWN):
+            found.setdefault(os.path.basename(one.path), set()).add(one.identity)
+    return {name: ", ".join(sorted(identities)) for name, identities in found.items()}
 
 
 OWN = ("libgpudx.so", "libgpudx-opencl.so")

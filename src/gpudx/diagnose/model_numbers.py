@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 
@@ -115,9 +116,9 @@ class _Given:
         threads, groups = table.threads[row].astype(int).tolist(), table.groups[row].astype(int).tolist()
         self.shape = {n for n in (*threads, *groups) if n > 1}
 
-    @property
-    def told(self) -> set[int]:
-        return set(self.numbers.values())
+    @cached_property
+    def told(self) -> frozenset[int]:
+        return frozenset(self.numbers.values())
 
 
 def _of_launch(models: Sequence[ModelFile], facts: Facts, given: _Given) -> Iterator[Mismatch]:
@@ -128,6 +129,8 @@ def _of_launch(models: Sequence[ModelFile], facts: Facts, given: _Given) -> Iter
                 continue
             for used in (n for n in known if n not in every and _is_telling(n)):
                 for told in set(model.fields[name]):
+                    if given.told.isdisjoint((told, used)):
+                        continue
                     yield from _sized(models, facts, given, Mismatch(given.launch, -1, name, used, told, model, -1))
                     yield from _passed(given, Mismatch(given.launch, -1, name, used, told, model, -1))
 

@@ -9,8 +9,6 @@ from gpudx.backends import is_compiled
 from gpudx.facts.symbols import Image, parse_maps
 from gpudx.model import LoadedObject
 
-MOST_HASHED = 64 << 20  # bytes of a file without a build id; of larger ones only the size is told
-
 
 def loaded_objects(maps: str) -> tuple[LoadedObject, ...]:
     """Each file that is mapped as code, once, in order of address. Files that are gone are left out, and kernels."""
@@ -25,4 +23,4 @@ def _identity(path: str) -> str:
     image = Image.open(path)
     if image is None:
         return ""
-    return f"build id {image.build_id}" if image.build_id else image.checksum(MOST_HASHED)
+    return f"build id {image.build_id}" if image.build_id else image.checksum()

@@ -61,7 +61,7 @@ class Instrument:
 
 @dataclass(frozen=True)
 class LoadedObject:
-    """A file whose code a process had loaded. `identity` is its build id, else a checksum, else its size."""
+    """A file whose code a process had loaded. `identity` is its build id, else its size and a checksum."""
 
     path: str
     identity: str

@@ -8,11 +8,11 @@ from typing import Literal
 COMPARISON = "gpudx.diff/1"
 
 Aspect = Literal[
-    "processes", "allocations", "kernels", "geometry", "arguments", "errors", "ending", "environment", "objects"
+    "processes", "allocations", "kernels", "geometry", "arguments", "errors", "environment", "objects", "ending"
 ]
 # Of differences at the same place the earlier aspect is told first: an allocation explains an argument.
 ASPECTS: tuple[Aspect, ...] = (
-    "processes", "allocations", "kernels", "geometry", "arguments", "errors", "ending", "environment", "objects",
+    "processes", "allocations", "kernels", "geometry", "arguments", "errors", "environment", "objects", "ending",
 )  # fmt: skip
 
 

@@ -13,9 +13,9 @@ TITLES: dict[Aspect, str] = {
     "geometry": "geometry of launches",
     "arguments": "launches with other arguments",
     "errors": "failing calls",
-    "ending": "how it ended",
     "environment": "command, environment, devices",
     "objects": "loaded objects",
+    "ending": "how it ended",
 }
 SAME = "same"
 
