@@ -49,6 +49,12 @@ def test_in_a_pool_a_changed_number_is_still_named(record: Record) -> None:
     assert made["counts"]["arguments"] == 3 and not made["counts"]["kernels"]
 
 
+def test_in_a_pool_a_changed_size_is_still_named(record: Record) -> None:
+    status, made = diff(record("pool"), record("pool-allocation", POOL="1", PLANT="allocation"))
+    assert status == 1 and made["first"]["aspect"] == "allocations" and made["first"]["now"] == "12,544 bytes"
+    assert made["counts"]["allocations"] == 3
+
+
 def test_command_and_environment(record: Record) -> None:
     _, made = diff(record("five", "--rows", "5"), record("six", "--rows", "6"))
     assert made["first"]["where"] == "word 2 of the command:" and made["first"]["now"] == "6"

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from gpudx.compared.align import Aligner, Pairs
 from gpudx.compared.found import NOT_THERE, Found
-from gpudx.compared.lines import bag_equal
 from gpudx.compared.side import Side
 from gpudx.facts.codes import mixed
 from gpudx.words import plural
@@ -54,6 +53,29 @@ class Memory:
             labels[side.memory[alone]] = _numbers(len(alone), mark)
         return good, bad
 
+    def old_likes(self) -> U64:
+        """Labels for the bad side by kind, family and size, where a changed size counts as the old one."""
+        labels, (left, right) = self.bad.likes(), self.pairs
+        labels[self.bad.memory[right]] = self.good.memory_like[left]
+        return labels
+
+    @property
+    def count(self) -> int:
+        """How many differ."""
+        return len(self.changed) + len(self.alone(0)) + len(self.alone(1))
+
+    def differences(self, most: int) -> Iterator[Found]:
+        """The first `most` changed, missing and new allocations."""
+        left, right = self.pairs
+        changed = self.changed
+        for place in changed[np.argsort(left[changed], kind="stable")][:most].tolist():
+            one, other = int(self.good.memory[left[place]]), int(self.bad.memory[right[place]])
+            yield _found(_name(self.good, one), (self.good, one), (self.bad, other))
+        for row in self.good.memory[self.alone(0)[:most]].tolist():
+            yield _found(_name(self.good, row), (self.good, row), None)
+        for row in self.bad.memory[self.alone(1)[:most]].tolist():
+            yield _found(_name(self.bad, row), None, (self.bad, row))
+
 
 def _numbers(count: int, mark: int) -> U64:
     return mixed(count, [np.full(count, 77 + mark, np.uint64), np.arange(count, dtype=np.uint64)])
@@ -76,29 +98,22 @@ def match(good: Side, bad: Side, threads: list[tuple[int | None, int | None]], a
     return Memory(good, bad, (left, right))
 
 
-def same_in_any_order(good: Side, bad: Side) -> bool:
-    """Did both sides allocate the same, whoever did and when?"""
-    return bag_equal(good.memory_like, bad.memory_like)
+def match_in_any_order(good: Side, bad: Side, aligner: Aligner) -> Memory:
+    """Allocations paired by what they are, whoever made them and when; what is left over, by kind and family."""
+    a, b = _counted(good.memory_like), _counted(bad.memory_like)
+    _, left, right = np.intersect1d(a, b, assume_unique=True, return_indices=True)
+    rest = [np.setdiff1d(np.arange(len(codes)), used) for codes, used in ((a, left), (b, right))]
+    more = aligner.align(good.memory_kind[rest[0]], bad.memory_kind[rest[1]])
+    return Memory(good, bad, (np.concatenate([left, rest[0][more[0]]]), np.concatenate([right, rest[1][more[1]]])))
 
 
-def differences(memory: Memory) -> Iterator[Found]:
-    """Changed, missing and new allocations."""
-    good, bad = memory.good, memory.bad
-    for place in memory.changed.tolist():
-        one, other = (int(side.memory[pair[place]]) for side, pair in zip((good, bad), memory.pairs, strict=True))
-        yield Found(
-            "allocations", _name(good, one), _size(good, one), _size(bad, other), _born(good, one), _born(bad, other)
-        )
-    for place in memory.alone(0).tolist():
-        row = int(good.memory[place])
-        yield Found("allocations", _name(good, row), _size(good, row), NOT_THERE, _born(good, row), None)
-    for place in memory.alone(1).tolist():
-        row = int(bad.memory[place])
-        yield Found("allocations", _name(bad, row), NOT_THERE, _size(bad, row), None, _born(bad, row))
-
-
-def count(memory: Memory) -> int:
-    return len(memory.changed) + len(memory.alone(0)) + len(memory.alone(1))
+def _counted(codes: U64) -> U64:
+    """Codes that tell the first, second, third of equal ones apart."""
+    order = np.argsort(codes, kind="stable")
+    begins = np.searchsorted(codes[order], codes[order])
+    nth = np.empty(len(codes), np.uint64)
+    nth[order] = np.arange(len(codes)) - begins
+    return mixed(len(codes), [codes, nth])
 
 
 def _name(side: Side, row: int) -> str:
@@ -106,9 +121,14 @@ def _name(side: Side, row: int) -> str:
     return f"allocation {side.objects.label(row)}{f' ({family})' if family else ''}:"
 
 
+def _found(where: str, good: tuple[Side, int] | None, bad: tuple[Side, int] | None) -> Found:
+    was, now = (_size(*one) if one else NOT_THERE for one in (good, bad))
+    made = [
+        int(side.objects.table["born"][row]) if side else None
+        for side, row in (one or (None, 0) for one in (good, bad))
+    ]
+    return Found("allocations", where, was, now, made[0], made[1])
+
+
 def _size(side: Side, row: int) -> str:
     return plural(int(side.objects.table["size"][row]), "byte")
-
-
-def _born(side: Side, row: int) -> int:
-    return int(side.objects.table["born"][row])

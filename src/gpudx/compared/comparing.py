@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,25 +130,23 @@ class _Processes:
         self.number, self.good, self.bad = number, good, bad
         self.notes: list[str] = []
         self._aligner = Aligner()
-        rough = (coded(good, good.likes()), coded(bad, bad.likes()))
-        self._threads = _threads(*rough)
+        self._threads = self._find_threads()
         self._memory = allocations.match(good, bad, self._threads, self._aligner)
-        self._matched = self._view(rough)
-        self._allocated = [] if self._mixed() else list(_first_of(self._memory))
+        self._matched = self._view()
+        self._allocated = self._fewest()
         self._failed = failures.differences(good, bad, self._threads, self._aligner)
         if not self._aligner.exact:
             self.notes.append("The runs differ so much that launches were paired place by place in some parts.")
 
     @property
     def counts(self) -> dict[str, int]:
-        memory = allocations.count(self._memory) if self._allocated else 0
         launches = self._matched.counts if self._matched else {}
-        return {**launches, "allocations": memory, "errors": len(self._failed)}
+        return {**launches, "allocations": self._allocated.count, "errors": len(self._failed)}
 
     def differences(self) -> Iterator[Difference]:
         """The first ones of each aspect, placed among the calls of the good run."""
         launches = self._matched.differences(MOST_SHOWN) if self._matched else ()
-        for one in (*self._allocated, *launches, *self._failed):
+        for one in (*self._allocated.differences(MOST_SHOWN), *launches, *self._failed):
             yield _placed(one, self.number, self._place(one))
 
     def _place(self, one: Found) -> float:
@@ -155,7 +154,20 @@ class _Processes:
             return float(one.good)
         return self._all.to_good(one.bad) if one.bad is not None else np.inf
 
-    def _view(self, rough: tuple[Coded, Coded]) -> Matched | None:
+    @cached_property
+    def _rough(self) -> tuple[Coded, Coded]:
+        """Both sides with memory known by kind, size and offset only: what can be said before allocations are paired."""
+        return coded(self.good, self.good.likes()), coded(self.bad, self.bad.likes())
+
+    def _find_threads(self) -> Threads:
+        """Threads that belong together, by what they launch and allocate."""
+        mine, theirs = (np.unique(side.trace.column("tid")).tolist() for side in (self.good, self.bad))
+        if len(mine) == len(theirs) == 1:
+            return [(mine[0], theirs[0])]
+        pairs = paired(*(_thread_lines(one) for one in self._rough))
+        return [(one.key if one else None, other.key if other else None) for one, other in pairs]
+
+    def _view(self) -> Matched | None:
         """The launches in the view with fewest differences; None where only their order differs, by chance."""
         labels = self._memory.labels()
         exact = (coded(self.good, labels[0]), coded(self.bad, labels[1]))
@@ -164,33 +176,33 @@ class _Processes:
         if not several or not by_thread.total:
             return by_thread
         views = [by_thread, self._by_queue(exact)]
-        if views[1].total and (by_thread.counts["kernels"] or allocations.count(self._memory)):
-            if bag_equal(rough[0].whole, rough[1].whole):
+        if views[1].total and (by_thread.counts["kernels"] or self._memory.count):
+            loose = self._loose()
+            if bag_equal(loose[0].whole, loose[1].whole):
                 self.notes.append("Both runs made the same launches; only how their threads mixed differs.")
                 return None
-            views.append(self._by_queue(rough))
+            views.append(self._by_queue(loose))
         self._all = min(views, key=lambda view: view.total)
         return self._all
+
+    def _loose(self) -> tuple[Coded, Coded]:
+        """Memory known by kind, size and offset, with allocations that only changed their size under the old one."""
+        if not self._unordered.count:
+            return self._rough
+        return self._rough[0], coded(self.bad, self._unordered.old_likes())
+
+    @cached_property
+    def _unordered(self) -> allocations.Memory:
+        return allocations.match_in_any_order(self.good, self.bad, self._aligner)
 
     def _by_queue(self, both: tuple[Coded, Coded]) -> Matched:
         return Matched(*both, paired(*(split(one.side.queue, one.whole) for one in both)), self._aligner)
 
-    def _mixed(self) -> bool:
-        """Do several threads allocate, and is what they allocate the same in all?"""
-        several = max(len(np.unique(side.memory_thread)) for side in (self.good, self.bad)) > 1
-        return several and allocations.same_in_any_order(self.good, self.bad)
-
-
-def _first_of(memory: allocations.Memory) -> list[Found]:
-    """A few of each kind of difference are told; all are counted."""
-    found = sorted(allocations.differences(memory), key=lambda one: one.good if one.good is not None else one.bad or 0)
-    return found[: 4 * MOST_SHOWN]
-
-
-def _threads(good: Coded, bad: Coded) -> Threads:
-    """Threads that belong together, by what they launch and allocate."""
-    pairs = paired(*(_thread_lines(one) for one in (good, bad)))
-    return [(one.key if one else None, other.key if other else None) for one, other in pairs]
+    def _fewest(self) -> allocations.Memory:
+        """Where several threads allocate, who allocated what may be chance: then allocations are compared without order."""
+        if max(len(np.unique(side.memory_thread)) for side in (self.good, self.bad)) <= 1 or not self._memory.count:
+            return self._memory
+        return min((self._memory, self._unordered), key=lambda one: one.count)
 
 
 def _thread_lines(one: Coded) -> list[Line]:
