@@ -6,6 +6,7 @@ run (lab) -> traces -> facts -> findings (detectors) -> diagnosis -> case -> rep
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from gpudx.diagnose import (
     device_faults,
     diagnose,
     fenced_runs,
+    model_numbers,
     poisoned_runs,
     sanitizer_runs,
     serialised_runs,
@@ -24,12 +26,13 @@ from gpudx.diagnose import (
 from gpudx.diagnose.judge import unexplained
 from gpudx.diagnose.parts import Parts
 from gpudx.errors import UserError
-from gpudx.evidence import cuda_coredump
+from gpudx.evidence import cuda_coredump, models
 from gpudx.evidence.cuda_coredump import Dump
+from gpudx.evidence.models import ModelFile
 from gpudx.facts import Facts, derive
 from gpudx.identity import identify
-from gpudx.lab import loaded, program
-from gpudx.lab.environment import DUMPS
+from gpudx.lab import loaded, opened, program
+from gpudx.lab.environment import DUMPS, surroundings
 from gpudx.lab.outcome import outcome as outcome_of
 from gpudx.lab.recorded import RunResult
 from gpudx.model import Case, Diagnosis, Finding, Instrument, Observation, Outcome, ProcessInfo
@@ -50,6 +53,7 @@ class Stated:
 
     contracts: tuple[Contract, ...] = ()
     hypotheses: tuple[Claim, ...] = ()
+    models: tuple[ModelFile, ...] = ()  # none: those that the program opened
 
 
 NOTHING_STATED = Stated()
@@ -65,12 +69,21 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
     checked, sanitized, unchecked = _checked(run, facts, command, case_dir)
     poisoned, unseen = _poisoned(run, facts)
     contracts = [check(stated.contracts, facts)] if stated.contracts else []
+    known, unread_models = _models(run, traces, stated)
     kept = [finding for one in contracts for finding in one.findings]
     identity = identify(run, facts)
-    who = examine_all(identity, Run(outcome))
-    found = merge([*find(facts, outcome), *_device_faults(dumps, facts, outcome), *sanitized, *kept, *who])
+    found = merge(
+        [
+            *find(facts, outcome),
+            *_device_faults(dumps, facts, outcome),
+            *sanitized,
+            *kept,
+            *examine_all(identity, Run(outcome)),
+            *model_numbers.find(known, facts),
+        ]
+    )
     findings = Parts(facts).noted(found)
-    unreadable += unread
+    unreadable += [*unread, *unread_models]
     calls, launches = sum(map(len, traces)), sum(len(f.launches) for f in facts)
     case = Case(
         command=tuple(command),
@@ -83,6 +96,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
             *checked,
             *poisoned,
             *(one.instrument for one in contracts),
+            *([model_numbers.instrument(known, facts)] if known else []),
         ),
         processes=tuple(_process(f, case_dir) for f in facts),
         findings=findings,
@@ -98,6 +112,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
         ),
         environment=dict(run.how.extra_env),
         identity=identity,
+        surroundings=surroundings({**os.environ, **run.how.extra_env}),
     )
     case = replace(case, hypotheses=judge(stated.hypotheses, case, facts))
     casefile.write(case, case_dir)
@@ -175,6 +190,20 @@ def _poisoned(run: RunResult, facts: Sequence[Facts]) -> tuple[tuple[Instrument,
     if run.how.poison is None:
         return (), ()
     return (poisoned_runs.instrument(run.how.poison, facts),), poisoned_runs.NOT_CHECKED
+
+
+def _models(run: RunResult, traces: Iterable[Trace], stated: Stated) -> tuple[Sequence[ModelFile], list[str]]:
+    """The models that the user named, else those that the program was given or opened; a sentence for each unreadable one."""
+    if stated.models:
+        return stated.models, []
+    found, unreadable = [], []
+    for path in opened.models(run, [trace.maps for trace in traces]):
+        try:
+            model = models.read(path)
+            found += [model] if model.fields or model.tensors else []  # some other config.json
+        except UserError as error:
+            unreadable.append(str(error))
+    return found, unreadable
 
 
 def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:

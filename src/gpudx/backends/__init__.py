@@ -6,6 +6,8 @@ A backend is a package here. It may define, and everything is optional:
     environment(lib)   variables through which the API's own loader is told to load the recorder. Each is a list
                        separated by colons; what the user has there stays, behind ours.
     settings(folder, environment)   plain variables under which the driver leaves evidence in `folder`
+    PREFIXES           how the names of variables begin that its driver, tools and frameworks read
+    COMPILED           paths of files that its driver compiled from the program's kernels, as a regular expression
     UNPOOLED           plain variables under which frameworks pass each allocation on to the driver
     POOLS              frameworks whose pool is switched off from inside, if at all: part of a loaded file's path, and what to
                        say where it stayed
@@ -34,6 +36,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -64,6 +67,16 @@ def settings(folder: Path, base: Mapping[str, str]) -> dict[str, str]:
     for backend in every().values():
         merged.update(getattr(backend, "settings", _no_settings)(folder, base))
     return {name: value for name, value in merged.items() if name not in base}
+
+
+def prefixes() -> tuple[str, ...]:
+    """How the names of variables begin that drivers, tools and frameworks of all backends read."""
+    return tuple(prefix for backend in every().values() for prefix in getattr(backend, "PREFIXES", ()))
+
+
+def is_compiled(path: str) -> bool:
+    """Did a driver compile this file from the program's kernels? Then the kernels are what is to be compared."""
+    return any(re.search(backend.COMPILED, path) for backend in every().values() if hasattr(backend, "COMPILED"))
 
 
 def unpooled(base: Mapping[str, str]) -> dict[str, str]:

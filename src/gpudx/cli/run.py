@@ -119,6 +119,13 @@ def command(
     hypotheses: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Judge FILE by this run; see gpudx hypotheses --help.")
     ] = None,
+    model: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="The program's model (.gguf, .safetensors, config.json): its dimensions are compared. [those it opens]",
+        ),
+    ] = None,
     watch: Annotated[
         str | None,
         typer.Option(
@@ -150,6 +157,7 @@ def command(
         gpudx run --error-exitcode 9 -- ./tests           # for CI
         gpudx run --fence --stacks -- ./app
         gpudx run --probe 'ENTER gemm' --probe sym:launch_gemm --probe kernels.cu:120 -- ./run.sh
+        gpudx run --model llama.gguf -- ./server          # what it opens or is given is found without --model
 
     Exit status: that of the program, or its signal; N of --error-exitcode if it passed and has faults; 124 after
     --timeout; 126 or 127 if it cannot be started; 2 if gpudx cannot do what was asked.
@@ -175,7 +183,7 @@ def command(
         probes=_probes(probe),
         sanitizer=_sanitizer(sanitize, kernel or (guilty_kernel(earlier) if earlier and sanitize else None), dump),
     )
-    stated = _stated(contracts, hypotheses)
+    stated = _stated(contracts, hypotheses, model or [])
     with new_case(case, words[0]) as directory:
         told = run_and_tell(words, directory, how, quiet, stated)
     remember(told.case, quiet)
@@ -202,15 +210,20 @@ def _probes(marks: list[str] | None) -> tuple[str, ...]:
     return tuple(marks or ())
 
 
-def _stated(contracts: Path | None, hypotheses: Path | None) -> Stated | None:
+def _stated(contracts: Path | None, hypotheses: Path | None, models: list[Path]) -> Stated | None:
     """What the user states, read before anything is run."""
-    if contracts is None and hypotheses is None:
+    if contracts is None and hypotheses is None and not models:
         return None
+    from gpudx.evidence.models import read as read_model
     from gpudx.pipeline import Stated
     from gpudx.stated.contracts import read as read_contracts
     from gpudx.stated.hypotheses import read as read_hypotheses
 
-    return Stated(read_contracts(contracts) if contracts else (), read_hypotheses(hypotheses) if hypotheses else ())
+    return Stated(
+        read_contracts(contracts) if contracts else (),
+        read_hypotheses(hypotheses) if hypotheses else (),
+        tuple(read_model(path) for path in models),
+    )
 
 
 def _earlier(like: Path | None, sanitize: str | None, watch: str | None) -> Case | None:

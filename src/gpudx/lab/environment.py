@@ -15,6 +15,8 @@ KEEP = "GPUDX_KEEP"
 DUMPS = "dumps"  # beside the traces
 LONGEST_DIRECTORY = 890  # the recorder keeps the path in a fixed buffer (native/core/process.c)
 SMALLEST_KEEP = 1 << 20
+COMMON = ("LD_", "OMP_", "KMP_", "MKL_", "OPENBLAS_", "PYTHON", "GLIBC_TUNABLES", "GGML_", "LLAMA_")
+SECRET = ("KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL")  # cases are shown to others
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -30,6 +32,13 @@ def recorded_environment(
     ours = {name: prepend(value, base.get(name, "")) for name, value in lists.items()}
     evidence = backends.settings(Path(directory).parent / DUMPS, base) if dump else {}
     return {**base, **ours, **evidence, **_sanitizers(base), DIRECTORY: directory, KEEP: keep_bytes(keep)}
+
+
+def surroundings(base: Mapping[str, str]) -> dict[str, str]:
+    """The variables of the user's that can change what a GPU program does; nothing that looks like a secret."""
+    wanted = (*COMMON, *backends.prefixes())
+    chosen = sorted(name for name in base if name.startswith(wanted) and not any(word in name for word in SECRET))
+    return {name: base[name] for name in chosen}
 
 
 def prepend(value: str, existing: str) -> str:

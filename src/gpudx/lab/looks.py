@@ -1,4 +1,4 @@
-"""Looking at the program's processes from outside: which executable runs in them.
+"""Looking at the program's processes from outside: which executable runs in them, and which models they have open.
 
 The recorder notes the images it is in. An image it is not in (a static program started by a shell) leaves no note,
 so /proc is asked now and then, often at first and once a second later. What lives shorter than that is not seen.
@@ -6,13 +6,17 @@ so /proc is asked now and then, often at first and once a second later. What liv
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from dataclasses import dataclass
 
+from gpudx.evidence.models import is_model
+
 FIRST_PAUSE_S = 0.005
 LONGEST_PAUSE_S = 1.0
 MOST_PROCESSES = 256
+MOST_FILES = 256
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,7 @@ class Looker:
     def __init__(self, pid: int) -> None:
         self._pid = pid
         self._seen: dict[tuple[int, str], int] = {}
+        self._opened: dict[str, None] = {}
         self._pause = FIRST_PAUSE_S
 
     def pause(self) -> float:
@@ -43,11 +48,26 @@ class Looker:
             path = executable(pid)
             if path:
                 self._seen[pid, path] = time.monotonic_ns()
+            self._opened.update(dict.fromkeys(open_models(pid)))
 
     def looks(self) -> tuple[Look, ...]:
         """All looks, oldest first."""
         found = (Look(pid, time_ns, path) for (pid, path), time_ns in self._seen.items())
         return tuple(sorted(found, key=lambda look: look.time_ns))
+
+    def opened(self) -> tuple[str, ...]:
+        """Files with a model's name that a process had open when we looked."""
+        return tuple(self._opened)
+
+
+def open_models(pid: int) -> list[str]:
+    """Of the first MOST_FILES open files of a process, those with a model's name."""
+    found = []
+    with contextlib.suppress(OSError):  # it has ended, or may not be asked
+        for name in os.listdir(f"/proc/{pid}/fd")[:MOST_FILES]:
+            with contextlib.suppress(OSError):
+                found.append(os.readlink(f"/proc/{pid}/fd/{name}"))
+    return [path for path in found if is_model(path)]
 
 
 def executable(pid: int) -> str:

@@ -62,6 +62,7 @@ class RunResult:
     how: How = field(default_factory=How)
     heard: dict[str, Mark] = field(default_factory=dict)  # probes in what it wrote
     started: bool = True
+    opened: tuple[str, ...] = ()  # files with a model's name that were seen open
     interrupted: bool = False  # somebody wanted to end it, or gpudx: how it ended says nothing about the program
 
     @property
@@ -117,6 +118,7 @@ def run_recorded(
         roll=roll.entries,
         roll_torn=roll.torn,
         looks=run.looker.looks(),
+        opened=run.looker.opened(),
         hang=picture,
         how=how,
         heard=heard,

@@ -96,3 +96,5 @@ class Case:
     investigation: Investigation | None = field(default=None, metadata=LATER)
     kernels: tuple[Built, ...] = field(default=(), metadata=LATER)  # as compilers told of them
     identity: Identity | None = field(default=None, metadata=LATER)  # who ran, with what
+    # The variables of its environment that drivers, loaders and frameworks read.
+    surroundings: dict[str, str] = field(default_factory=dict, metadata=LATER)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from gpudx.model import Case
 from gpudx.report import Page
-from gpudx.report.blocks import Block, Bullets, Code, Paragraph, Rows, Section, Table, in_words
+from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, in_words
 from gpudx.report.outline import outline
 from gpudx.report.safe import shorten
 
@@ -30,7 +30,11 @@ CUT = "(Cut here, to fit into an issue.)"
 
 def render(case: Case, page: Page) -> str:
     """The report as Markdown."""
-    made = in_words(outline(case, page.drawing))
+    return show(in_words(outline(case, page.drawing)))
+
+
+def show(made: Outline) -> str:
+    """Any outline, in the same way."""
     headline = escape(shorten(made.headline, MOST_HEADLINE))
     parts, left_out = [f"# gpudx: {escape(made.verdict)}", f"**{headline}**"], []
     for section in made.sections:

@@ -41,6 +41,20 @@ LIBRARIES = (
     "libnvrtc-",
     "libnccl",
 )
+PREFIXES = (
+    "CUDA_",
+    "NVIDIA_",
+    "CUBLAS_",
+    "CUDNN_",
+    "NCCL_",
+    "CUPY_",
+    "PYTORCH_",
+    "TORCH_",
+    "TRITON_",
+    "XLA_",
+    "TF_XLA",
+    "TF_GPU",
+)
 TOOLKIT = ("/usr/local/cuda*/bin", "/opt/cuda/bin")
 
 

@@ -8,6 +8,7 @@ from gpudx.backends.tool import Tool
 __all__ = ["LIBRARIES", "TOOLS", "VARIABLES"]
 
 LIBRARIES = ("libamdhip64", "libhsa-runtime64", "libhiprtc")
+PREFIXES = ("HIP_", "HSA_", "ROCR_", "ROCM_", "AMD_", "GPU_", "MIOPEN_")
 ROCM = ("/opt/rocm*/bin",)
 INSTALL = "see rocm.docs.amd.com, or apt install hipcc"
 

@@ -17,6 +17,8 @@ __all__ = ["LIBRARIES", "LINKING", "TOOLS", "VARIABLES", "drivers", "environment
 HERE = Path(__file__).resolve().parent
 LIBRARIES = ("libOpenCL",)
 COUNTS_REFERENCES = True
+COMPILED = r"/[A-P]{2}/[A-P]{30,}/.*\.so$"  # PoCL's cache: a hash in letters, the kernel, its work-group size
+PREFIXES = ("CL_", "OCL_", "OPENCL_", "POCL_", "PYOPENCL_")
 PIP_DEVICE = 'pip install "pyopencl[pocl]" (loader and processor device, no root needed)'
 
 

@@ -1,0 +1,19 @@
+"""A program used a default dimension where the model's own file says otherwise.
+
+Dimensions are read from the file in one place and assumed in another: a buffer is sized for the model that the code was written
+with. Kernels that go by the file's numbers then leave the buffer; kernels that go by the default leave part of the model out.
+"""
+
+from gpudx.causes import Cause
+
+CAUSE = Cause(
+    id="model-dimensions",
+    title="A size or number was made from a default dimension, not from the model's file",
+    refutes_if="The size would follow from numbers of the file, or the file would say the number that was used.",
+    fix=(
+        "Find where the program gets the number named above, and read it from the model's file instead.",
+        "Search for other uses of the same default: sizes of scratch memory, loops, launch geometry.",
+    ),
+    predicts=(("recorded", "the size or number follows exactly from the default"),),
+    settled_by="`gpudx run --fence`, where the memory is an allocation of its own",
+)

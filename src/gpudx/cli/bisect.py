@@ -1,0 +1,93 @@
+"""gpudx bisect: which revision brought a failure in."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpudx.cli.speak import say
+from gpudx.errors import UserError
+
+if TYPE_CHECKING:
+    from gpudx.model.bisection import Bisection, Tried
+
+SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
+NOT_FOUND, CANNOT = 1, 2
+SHORT = 12  # characters of a revision's name
+
+
+def command(
+    good: Annotated[str, typer.Option(metavar="REV", help="A revision without the failure.")],
+    bad: Annotated[str, typer.Option(metavar="REV", help="A revision with it.")],
+    build: Annotated[
+        str, typer.Option(metavar="CMD", help="Builds the program, in a shell; `true` if there is nothing to.")
+    ],
+    program: Annotated[
+        list[str] | None, typer.Argument(metavar="CMD", help="The program and its arguments, after --.")
+    ] = None,
+    runs: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Runs of each revision, for failures that come and go.")
+    ] = 1,
+    timeout: Annotated[float | None, typer.Option(min=0.001, metavar="S", help="End a run after S seconds.")] = None,
+    case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")] = False,
+) -> None:
+    """Find the revision that brought a failure in, by its diagnosis.
+
+    Runs in a git worktree of its own: your checkout is not touched. The failure is what the bad revision fails of: cause, guilty
+    kernel, argument. A revision that fails in another way, or does not build, is skipped, not called bad.
+
+    \b
+        gpudx bisect --good v1.2 --bad main --build 'make -j4' -- ./app --rows 4096
+        gpudx bisect --good v1.2 --bad main --build true --runs 10 -- python train.py
+
+    Paths of the program are taken relative to the folder you are in. Submodules are not checked out.
+
+    Exit status: 0 the revision was found, 1 only revisions are left that could not be judged, 2 it cannot be done.
+    """
+    from gpudx.bisection import Asked, Bisector
+    from gpudx.cli.cases import new_case
+    from gpudx.cli.running import analyse
+    from gpudx.lab.trials import Interrupted
+
+    if not program:
+        raise UserError("There is no command to run: write it after --, as in `gpudx bisect ... -- ./app`.", CANNOT)
+    asked = Asked(good, bad, build, tuple(program), Path.cwd(), runs, timeout)
+    try:
+        with new_case(case, "bisect") as place:
+            made = Bisector(asked, place, analyse, _progress).run()
+    except (KeyboardInterrupt, Interrupted):
+        raise UserError("Stopped; the worktree is gone, your checkout is as it was.", CANNOT) from None
+    except UserError as error:
+        raise UserError(str(error), CANNOT) from None
+    _tell(made, place, as_json)
+    raise typer.Exit(0 if made.first_bad else NOT_FOUND)
+
+
+def _progress(tried: Tried) -> None:
+    from gpudx.report.safe import clean
+
+    say(clean(f"{tried.revision[:SHORT]} {tried.verdict:<4}  {tried.why}  ({tried.title})"))
+
+
+def _tell(made: Bisection, place: Path, as_json: bool) -> None:
+    from gpudx import casefile
+    from gpudx.cli.show import write_table
+    from gpudx.report.safe import clean
+
+    if as_json:
+        print(json.dumps(casefile.encode(made), indent=1))
+        return
+    if made.first_bad:
+        print(clean(f"gpudx: FIRST BAD REVISION {made.first_bad[:SHORT]} {made.title}"))
+    else:
+        print("gpudx: NOT SETTLED: " + clean(", ".join(one[:SHORT] for one in made.candidates)))
+    print(clean(f"  {made.failure}"))
+    print(clean(f"  {made.ended}\n".rstrip("\n")) + "\n")
+    rows = [(one.revision[:SHORT], one.verdict, f"{one.failed} of {one.runs}", one.why) for one in made.tried]
+    write_table(["revision", "is", "failed", "why"], rows, None)
+    sys.stdout.write(f"\ncase: {place}\n")

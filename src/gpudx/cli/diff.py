@@ -1,0 +1,90 @@
+"""gpudx diff: two recorded runs, launch by launch."""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpudx.errors import UserError
+from gpudx.model.comparison import ASPECTS, Comparison
+
+if TYPE_CHECKING:
+    from gpudx.compared import Recording
+
+DIFFERENT, CANNOT = 1, 2
+
+
+class Form(StrEnum):
+    """How it is shown."""
+
+    terminal = "terminal"
+    markdown = "markdown"
+    json = "json"
+
+
+def command(
+    good: Annotated[Path, typer.Argument(metavar="GOOD", help="The case of a run that did what it should.")],
+    bad: Annotated[Path, typer.Argument(metavar="BAD", help="The case of a run that did not.")],
+    format: Annotated[Form, typer.Option("--format", "-f", help="How to show it.")] = Form.terminal,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    ignore: Annotated[
+        list[str] | None, typer.Option(metavar="ASPECT", help=f"Leave out: {', '.join(ASPECTS)}. May be repeated.")
+    ] = None,
+) -> None:
+    """Say where two recorded runs part: the first difference, then how many of each kind.
+
+    Launches are aligned, not counted: one that is missing does not make all that follow differ. Addresses, times, process and
+    thread numbers, and how threads mix, are no differences. Memory is known by which allocation it is, and by the offset.
+
+    \b
+        gpudx run --keep all --case good -- ./app model-a
+        gpudx run --keep all --case bad -- ./app model-b
+        gpudx diff good bad
+        gpudx diff good bad --ignore objects --ignore environment --format markdown
+
+    Exit status: 0 no difference, 1 different, 2 cannot be compared.
+    """
+    from gpudx.compared import compare
+
+    _check(ignore or [])
+    try:
+        made = compare(_load(good), _load(bad), ignore or ())
+    except UserError as error:
+        raise UserError(str(error), CANNOT) from None
+    except Exception:
+        traceback.print_exc()  # a bug of ours must not pass for a difference
+        raise typer.Exit(CANNOT) from None
+    sys.stdout.write(_shown(made, Form.json if as_json else format))
+    raise typer.Exit(0 if made.same else DIFFERENT)
+
+
+def _check(ignore: list[str]) -> None:
+    for name in ignore:
+        if name not in ASPECTS:
+            raise UserError(f"There is no aspect {name!r} to ignore: choose from {', '.join(ASPECTS)}.", CANNOT)
+
+
+def _load(place: Path) -> Recording:
+    from gpudx.cli.stating import load
+    from gpudx.compared import Recording
+
+    case, facts = load(place)
+    return Recording(str(place), case, facts)
+
+
+def _shown(made: Comparison, form: Form) -> str:
+    from gpudx import casefile
+    from gpudx.cli.stating import page
+    from gpudx.report import markdown, terminal
+    from gpudx.report.compared import comparison
+
+    if form == Form.json:
+        return json.dumps(casefile.encode(made), indent=1) + "\n"
+    outline = comparison(made)
+    return terminal.show(outline, page()) if form == Form.terminal else markdown.show(outline)
