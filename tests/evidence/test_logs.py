@@ -26,6 +26,15 @@ READ of size 8 at 0x602000000018 thread T0
 0x602000000018 is located 0 bytes after 8-byte region [0x602000000010,0x602000000018)""",
         "fill_table made a bad read of 8 bytes at u/table.c:31, 0 bytes behind memory of 8 bytes",
     ),
+    "clang-resources": (
+        """k.hip:9:1: remark: Function Name: _Z4foldPf [-Rpass-analysis=kernel-resource-usage]
+k.hip:9:1: remark:     VGPRs Spill: 2 [-Rpass-analysis=kernel-resource-usage]""",
+        "The compiler put 8 bytes of the registers of fold into memory (k.hip:9): slow, and no failure.",
+    ),
+    "compilers": (
+        'src/fold.cu(12): error: identifier "widht" is undefined',
+        'The compiler refused src/fold.cu:12: identifier "widht" is undefined.',
+    ),
     "compute-sanitizer": (
         """========= COMPUTE-SANITIZER
 ========= Invalid __global__ write of size 4 bytes

@@ -35,7 +35,8 @@ def command(
         ./app 2>&1 | gpudx explain -
         gpudx explain ci.log dmesg.txt --case explained && gpudx report explained -f markdown
 
-    Known formats: docs/formats.md. An asynchronous error is never blamed on the line that printed it.
+    A build log (ptxas -v, hipcc -Rpass-analysis=kernel-resource-usage) gives a table of kernels; source files that it names
+    are read where they are there. Known formats: docs/formats.md. An asynchronous error is never blamed on the line that printed it.
 
     Exit status: 0 if something was recognised, 1 if nothing was.
     """
@@ -49,7 +50,7 @@ def command(
         with new_case(case, "explain") as folder:
             made = _written(made, folder)
     sys.stdout.write(render(made, format, page))
-    if not made.findings:
+    if not made.findings and not made.kernels:
         raise typer.Exit(UNKNOWN)
 
 
@@ -71,9 +72,11 @@ def _stdin() -> Iterator[bytes]:
 
 def _case(logs: list[Log], names: list[str]) -> Case:
     from gpudx.diagnose.logs import explain
+    from gpudx.evidence.compiled import read_sources
     from gpudx.model import Case
 
-    told = explain(logs)
+    folders = [Path(), *(Path(name).parent for name in names if name != STDIN)]
+    told = explain(logs, read_sources((one for log in logs for one in log.sources), folders))
     return Case(
         command=("gpudx", "explain", *names),
         directory="",
@@ -84,6 +87,7 @@ def _case(logs: list[Log], names: list[str]) -> Case:
         findings=told.findings,
         diagnosis=told.diagnosis,
         not_checked=told.not_checked,
+        kernels=told.kernels,
     )
 
 

@@ -35,6 +35,7 @@ class What(StrEnum):
     launches = "launches"
     allocations = "allocations"
     errors = "errors"
+    builds = "builds"
 
 
 def command(
@@ -50,7 +51,7 @@ def command(
     last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the last N rows.")] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="As CSV, every row.")] = False,
 ) -> None:
-    """Show what was recorded: calls, launches, allocations or errors."""
+    """Show what was recorded: calls, launches, allocations or errors; or what compilers told of kernels (builds)."""
     if first and last:
         raise UserError("--first and --last exclude each other: give one of them.")
     columns, rows = load(case, what.value)
@@ -68,6 +69,8 @@ def load(case: Path, what: str) -> tuple[list[str], Iterator[Row]]:
     from gpudx.facts.tables import table
     from gpudx.trace import open_case
 
+    if what == What.builds:
+        return _builds(case)
     if not case.is_dir():
         raise UserError(f"There is no case at {case}: give the directory that `gpudx run` named.")
     traces = open_case(case)
@@ -78,6 +81,19 @@ def load(case: Path, what: str) -> tuple[list[str], Iterator[Row]]:
     if "pid" in columns:
         return columns, itertools.chain.from_iterable(rows for _, _, rows in tables)
     return ["pid", *columns], ((number, *row) for number, _, rows in tables for row in rows)
+
+
+def _builds(case: Path) -> tuple[list[str], Iterator[Row]]:
+    """Every number that a compiler told of a kernel; empty where it told none."""
+    from gpudx import casefile
+    from gpudx.report.builds import COLUMNS, row
+
+    kernels = casefile.read(case).kernels
+    if not kernels:
+        raise UserError(
+            f"No compiler told of kernels in {case}: make a case with `gpudx build -- make` or of a build log."
+        )
+    return list(COLUMNS), (row(one) for one in kernels)
 
 
 def keep(columns: list[str], rows: Iterable[Row], wanted: dict[str, str | int | None], failed: bool) -> Iterator[Row]:

@@ -11,13 +11,16 @@ An asynchronous error is an interval, not a line: reports are "inconclusive" her
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpudx.causes import every as every_cause
+from gpudx.evidence import tile_builds
+from gpudx.evidence.compiled import built
 from gpudx.evidence.logs import every as every_format
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._fold import Log, Told
-from gpudx.model import Diagnosis, Evidence, Finding, Instrument, Outcome, Severity, Victim
+from gpudx.evidence.sources._functions import Source
+from gpudx.model import Built, Diagnosis, Evidence, Finding, Instrument, Outcome, Severity, Victim
 from gpudx.words import plural
 
 LOG = "log"  # the instrument's name
@@ -46,10 +49,12 @@ class Explained:
     instruments: tuple[Instrument, ...]
     outcome: Outcome
     not_checked: tuple[str, ...]
+    kernels: tuple[Built, ...] = ()
 
 
-def explain(logs: Sequence[Log]) -> Explained:
-    """The whole of it, for one or several logs; each is judged by itself."""
+def explain(logs: Sequence[Log], sources: Sequence[Source] = ()) -> Explained:
+    """The whole of it, for one or several logs, with the source files that they name."""
+    logs = [_with_sources(log, sources) for log in logs]
     judged = [tuple(_judge(log)) for log in logs]
     entries = [entry for one in judged for entry in _diagnosis(one)]
     return Explained(
@@ -58,7 +63,19 @@ def explain(logs: Sequence[Log]) -> Explained:
         instruments=tuple(_instrument(log) for log in logs),
         outcome=Outcome("not started", _summary(logs, judged)),
         not_checked=tuple(_not_checked(logs)),
+        kernels=built((build for log in logs for build in log.builds), sources),
     )
+
+
+def _with_sources(log: Log, sources: Sequence[Source]) -> Log:
+    """Events that say more with the sources at hand."""
+    said = tuple(
+        replace(one, event=tile_builds.told(one.event, log.builds, sources))
+        if one.event.kind == tile_builds.KIND
+        else one
+        for one in log.told
+    )
+    return replace(log, told=said)
 
 
 def _not_checked(logs: Sequence[Log]) -> Iterator[str]:
@@ -171,7 +188,7 @@ def _diagnosis(judged: tuple[Judged, ...]) -> Iterator[Diagnosis]:
         cause=cause.id,
         status="likely" if sure else "inconclusive",
         summary=finding.message,
-        guilty=None,
+        guilty=event.guilty,
         victim=Victim(f"It was noticed in {event.noticed}; that call or line is not blamed.")
         if event.noticed
         else None,
@@ -185,7 +202,7 @@ def _diagnosis(judged: tuple[Judged, ...]) -> Iterator[Diagnosis]:
 
 
 def _steps(event: Event, fix: tuple[str, ...]) -> tuple[str, ...]:
-    return (*((f"This would settle it: {event.next}",) if event.next else ()), *fix)
+    return (*((f"This would settle it: {event.next}",) if event.next else ()), *(event.fix or fix))
 
 
 def _reason(event: Event) -> str:

@@ -15,11 +15,14 @@ from gpudx.model.diagnosis import (
 )
 from gpudx.model.finding import Evidence, Finding, Severity, Site
 from gpudx.model.investigation import Asked, Cell, Failure, Investigation, Row, Stop, Trial
+from gpudx.model.kernel_builds import KernelBuild
+from gpudx.model.occupancy import Built, Occupancy
 
 __all__ = [
     "SCHEMA",
     "Allocation",
     "Asked",
+    "Built",
     "Case",
     "Cell",
     "Diagnosis",
@@ -31,7 +34,9 @@ __all__ = [
     "Hypothesis",
     "Instrument",
     "Investigation",
+    "KernelBuild",
     "Observation",
+    "Occupancy",
     "Outcome",
     "Prediction",
     "ProcessInfo",

@@ -9,6 +9,7 @@ from gpudx.model.diagnosis import Diagnosis, Observation, Verdict
 from gpudx.model.fields import LATER
 from gpudx.model.finding import Finding
 from gpudx.model.investigation import Investigation
+from gpudx.model.occupancy import Built
 
 SCHEMA = "gpudx.case/1"
 
@@ -92,3 +93,4 @@ class Case:
     schema: str = SCHEMA
     hypotheses: tuple[Verdict, ...] = field(default=(), metadata=LATER)  # what the user stated, and how it stands
     investigation: Investigation | None = field(default=None, metadata=LATER)
+    kernels: tuple[Built, ...] = field(default=(), metadata=LATER)  # as compilers told of them

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, Instrument, Observation, Site
 from gpudx.report import stated
 from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, Tone
+from gpudx.report.builds import kernels
 from gpudx.report.investigated import investigated
 from gpudx.report.safe import clean, full
 
@@ -84,6 +85,12 @@ def _from_logs(case: Case) -> bool:
 def _read(case: Case) -> tuple[str, Tone, str]:
     """Logs without a diagnosis: what stands for itself, or that nothing is known."""
     told = next((one for severity, _, _ in SEVERITIES for one in case.findings if one.severity == severity), None)
+    if told is None and case.kernels:
+        return (
+            "KERNELS READ",
+            "good",
+            f"{_number(len(case.kernels), 'kernel')} and no complaint. {case.outcome.summary}",
+        )
     return ("EVENTS SEEN", "unsure", told.message) if told else ("NOTHING RECOGNISED", "unsure", case.outcome.summary)
 
 
@@ -244,6 +251,7 @@ def _rest(case: Case) -> Iterator[Section]:
     yield stated.section(case)
     yield from investigated(case)
     yield Section(f"Findings: {_counted(case)}", _findings(case) if case.findings else ())
+    yield kernels(case)
     yield Section("What was read" if _from_logs(case) else "How the program ended", _ending(case))
     if case.investigation is None:
         yield Section("Experiments", _bullets(_experiments(case)))

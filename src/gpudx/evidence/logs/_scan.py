@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from gpudx.evidence.logs import Format, Reader, every
 from gpudx.evidence.logs._clean import clean_block
@@ -49,6 +50,11 @@ class Scan:
         for one in self._asked:
             if hasattr(one.reader, "finish"):
                 yield from (replace(event, format=one.name) for event in one.reader.finish())
+
+    def all(self, name: str) -> Iterator[Any]:
+        """What the readers have gathered beside events: "builds" or "sources"."""
+        for one in self._asked:
+            yield from getattr(one.reader, name, ())
 
     def _blocks(self, chunks: Iterable[bytes]) -> Iterator[tuple[bytes, int, int, int]]:
         """Data, the part of it that is to be read, and the number of its first line; neighbours stand on both sides."""

@@ -1,0 +1,58 @@
+"""The kernels of a build as a table: what each takes, and the bound that this sets."""
+
+from __future__ import annotations
+
+from gpudx.model import Built, Case
+from gpudx.report.blocks import Paragraph, Section, Table
+
+COLUMNS = (
+    "kernel", "arch", "registers", "spill_stores", "spill_loads", "stack", "shared", "local", "constant", "barriers",
+    "max_threads", "wave", "bound", "blocks", "source", "image",
+)  # fmt: skip
+SHOWN = ("kernel", "arch", "registers", "spilled", "stack", "shared", "bound")
+MOST_ROWS = 20
+LONGEST_NAME = 60
+UNTOLD = "?"
+
+Cell = str | int | None
+
+
+def row(one: Built) -> tuple[Cell, ...]:
+    """Every number, in the order of COLUMNS; None where it was not told."""
+    build, limit = one.build, one.occupancy
+    return (
+        build.kernel, build.arch, build.registers, build.spill_stores, build.spill_loads, build.stack_bytes,
+        build.static_shared_bytes, build.local_bytes, build.constant_bytes, build.barriers, build.max_threads,
+        build.wave_size, _bound(one), limit.blocks if limit else None, build.source, build.image,
+    )  # fmt: skip
+
+
+def kernels(case: Case) -> Section:
+    """The section of a report; nothing where no compiler told of kernels."""
+    if not case.kernels:
+        return Section("", ())
+    worst = sorted(case.kernels, key=_weight, reverse=True)
+    more = len(worst) - MOST_ROWS
+    rows = tuple(_cells(one) for one in worst[:MOST_ROWS])
+    tail = (Paragraph(f"and {more:,} more: gpudx show CASE builds"),) if more > 0 else ()
+    note = Paragraph(
+        "Bytes, and registers of a thread; bound: groups of threads that the registers leave room for, of those at best."
+    )
+    return Section(f"Kernels as built: {len(case.kernels):,}", (Table(SHOWN, rows), *tail, note))
+
+
+def _weight(one: Built) -> tuple[int, int, int]:
+    build = one.build
+    return (build.spill_stores or 0, build.stack_bytes or 0, build.registers or 0)
+
+
+def _cells(one: Built) -> tuple[str, ...]:
+    build = one.build
+    name = build.kernel if len(build.kernel) <= LONGEST_NAME else build.kernel[: LONGEST_NAME - 3] + "..."
+    numbers = (build.registers, build.spill_stores, build.stack_bytes, build.static_shared_bytes)
+    return (name, build.arch or UNTOLD, *(UNTOLD if n is None else f"{n:,}" for n in numbers), _bound(one) or UNTOLD)
+
+
+def _bound(one: Built) -> str | None:
+    limit = one.occupancy
+    return None if limit is None else f"{limit.waves} of {limit.most} {limit.unit}"
