@@ -11,8 +11,8 @@ from support.compilers import hipcc, nvcc
 
 from gpudx.backends.occupancy import bound
 from gpudx.diagnose.logs import Explained, explain
-from gpudx.evidence.compiled import read_sources
 from gpudx.evidence.logs._fold import read_log
+from gpudx.evidence.sources._compiled import read_sources
 from gpudx.model import KernelBuild
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -145,6 +145,13 @@ For debugging consider passing CUDA_LAUNCH_BLOCKING=1""",
         "Launch params (512, 1, 1) are larger than launch bounds (128) for kernel softmax please add __launch_bounds__",
         "The launch of softmax was refused: its block is 512x1x1, and it was compiled for 128 threads at most.",
     ),
+    "sass": (
+        """\tcode for sm_90
+\t\tFunction : _Z4foldPf
+        /*0a80*/                   HMMA.16816.F32 R16, R4, R16, RZ ;              /* 0x000000100410723c */
+        /*0a90*/              @P0 HMMA.16816.F32 R16, R4, R16, RZ ;              /* 0x000000100410723c */""",
+        "The code of fold for sm_90 has 2 tensor-core instructions.",
+    ),
     "tests": ("test device::copies ... FAILED", "The test device::copies failed."),
     "triton": (
         "triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 200000, Hardware limit: 100000. Reduce",

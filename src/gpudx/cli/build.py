@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
 LOG = "build.log"
-NOTHING = "No compiler told what its kernels take: give --ask, and build from the start (make -B, ninja -t clean), so that they are compiled."
+NOTHING = (
+    "No compiler told what its kernels take: give --ask, and build from the start (make -B), so that they are compiled."
+)
 
 
 def command(
@@ -57,8 +59,8 @@ def command(
 def _case(done: Captured, build: list[str], folder: Path) -> Case:
     from gpudx.diagnose.logs import explain
     from gpudx.evidence._lines import chunks
-    from gpudx.evidence.compiled import read_sources
     from gpudx.evidence.logs._fold import read_log
+    from gpudx.evidence.sources._compiled import read_sources
     from gpudx.model import Case
 
     log = read_log(LOG, chunks(done.log))

@@ -72,7 +72,7 @@ def _stdin() -> Iterator[bytes]:
 
 def _case(logs: list[Log], names: list[str]) -> Case:
     from gpudx.diagnose.logs import explain
-    from gpudx.evidence.compiled import read_sources
+    from gpudx.evidence.sources._compiled import read_sources
     from gpudx.model import Case
 
     folders = [Path(), *(Path(name).parent for name in names if name != STDIN)]

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpudx.causes import every as every_cause
-from gpudx.evidence import tile_builds
-from gpudx.evidence.compiled import built
 from gpudx.evidence.logs import every as every_format
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._fold import Log, Told
+from gpudx.evidence.sources import _tile_builds as tile_builds
+from gpudx.evidence.sources._compiled import built
 from gpudx.evidence.sources._functions import Source
 from gpudx.model import Built, Diagnosis, Evidence, Finding, Instrument, Outcome, Severity, Victim
 from gpudx.words import plural

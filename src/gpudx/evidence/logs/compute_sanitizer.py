@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudx.evidence._sanitizer_groups import Groups, key_of
-from gpudx.evidence._sanitizer_records import Record
+from gpudx.evidence._sanitizer_records import Record, Report
 from gpudx.evidence._sanitizer_text import MARK, Parser
 from gpudx.evidence.compute_sanitizer import report_of, to_findings
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
-from gpudx.model import Finding
+from gpudx.model import Evidence, Finding
 
 FORMAT = "compute-sanitizer"
 MARKS = (MARK.decode(), "Invalid __", "Uninitialized __")
@@ -79,6 +79,8 @@ class InLog:
         if not self._first or not (self._groups.records or self._parser.totals.banner or self._parser.totals.summaries):
             return  # a line of "=" is not the tool
         report = report_of(self._parser, self._groups)
+        if report.status == "clean":
+            yield _clean(report, self._first)
         findings = to_findings(report)
         told = len(findings) - len(report.faults)
         for finding in findings[:told]:
@@ -86,6 +88,16 @@ class InLog:
         for finding, fault in zip(findings[told:], report.faults, strict=True):
             line = self._lines.get(key_of(fault.first), self._first)
             yield _event(finding, fault.kind, line, fault.first.text)
+
+
+def _clean(report: Report, line: int) -> Event:
+    """The tool ran to its end and says that there was nothing: evidence, and no fault."""
+    tool = f" ({report.tool})" if report.tool else ""
+    said = f"compute-sanitizer{tool} ran to its end and counted no error."
+    seen = Evidence("; ".join(report.summaries))
+    return _event(
+        Finding("sanitizer-clean", "info", said, (seen,), facts=(("tool", report.tool or ""),)), "sanitizer-clean", line
+    )
 
 
 def _event(finding: Finding, kind: str, line: int, text: str = "") -> Event:
