@@ -11,6 +11,34 @@ from gpudx.evidence.logs._fold import read_log
 from gpudx.model import Finding
 
 LOUD = {
+    "amd-log": (
+        """:3:rocvirtual.cpp           :2774: 5697 us: 91 : [tid:0x7f63] ShaderName : _Z5scalePfi
+:3:hip_memory.cpp           :578 : 5698 us: 91 : [tid:0x7f63] hipMemcpy: Returned hipErrorIllegalAddress : duration: 9 us""",
+        "A kernel accessed memory that it may not access (hipErrorIllegalAddress, 700);",
+    ),
+    "catch2": (
+        "-" * 79 + """
+rows add up
+""" + "-" * 79 + """
+tests/rows.cpp:3
+...............................................................................
+
+tests/rows.cpp:3: FAILED:
+  REQUIRE( sum == 5 )
+with expansion:
+  4 == 5""",
+        "The test rows add up failed at tests/rows.cpp:3: REQUIRE( sum == 5 ), with 4 == 5.",
+    ),
+    "clintercept": (
+        """>>>> clEnqueueNDRangeKernel( blur ): queue = 0x1, kernel = 0x2, global_work_size = < 100 >, local_work_size = < 64 >
+<<<< clEnqueueNDRangeKernel -> CL_INVALID_WORK_GROUP_SIZE""",
+        "The work-group is too large, or does not divide the global size (CL_INVALID_WORK_GROUP_SIZE, -54), in clEnqueueNDRangeKernel.",
+    ),
+    "debug-agent": (
+        """wave_7: pc=0x7fd4f0e8 (kernel_code_entry=0x7fd4f000 <void gather<4>(float*)>, kernargs=0x7f) (stopped, reason: MEMORY_VIOLATION)
+""",
+        "The kernel gather<4> accessed memory that it may not access (MEMORY_VIOLATION).",
+    ),
     "amdgpu": (
         """[   12.5] amdgpu 0000:0a:00.0: amdgpu: [gfxhub] page fault (src_id:0 ring:24 vmid:8 pasid:32770)
 [   12.5] amdgpu 0000:0a:00.0: amdgpu:  Process solver pid 77 thread solver pid 77
@@ -185,6 +213,11 @@ ptxas info    : Used 12 registers
 For debugging consider passing CUDA_LAUNCH_BLOCKING=1
 The handler for SIGSEGV and SIGABRT is installed
   |   GENERAL |  Kernel k || SetArg idx 1
+wave_3: pc=0x7f (stopped, reason: NONE)
+:3:hip_event.cpp :20 : 1 us: hipEventQuery: Returned hipErrorNotReady :
+>>>> clFinish
+<<<< clFinish -> CL_SUCCESS
+All tests passed (1 assertion in 1 test case)
 no panicked at all
 """
 
@@ -219,7 +252,9 @@ def test_silent() -> None:
 def test_nothing_is_known_of_other_text() -> None:
     told = explained("the quick brown fox\n" * 3)
     assert not told.findings and not told.diagnosis
-    assert told.outcome.summary.startswith("Nothing here was recognised (3 lines); what is known to gpudx: amdgpu,")
+    assert told.outcome.summary.startswith(
+        "Nothing here was recognised (3 lines); what is known to gpudx: amd-log, amdgpu,"
+    )
 
 
 def test_no_line_is_blamed_for_an_asynchronous_error() -> None:
@@ -288,6 +323,9 @@ def test_geometry_and_addresses_are_decoded() -> None:
 
 
 WRAPPERS = {
+    'Error: Cuda(Cuda(DriverError(CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered")))': "illegal-address",
+    'called `Result::unwrap()` on an `Err` value: DriverError(CUDA_ERROR_NOT_FOUND, "named symbol not found")': "symbol-not-found",
+    "OFFLOAD ERROR: memory access fault by GPU 4 (agent 0x5) at virtual address 0x7ffb61f02000. Reasons: Unknown": "rocm-memory-fault",
     "GPUassert: an illegal memory access was encountered main.cu 45": "illegal-address",
     "CUDA error 700 at a.cu:5": "illegal-address",
     "CUDA failure 2: 'out of memory' at b.cpp:9": "memory-allocation",

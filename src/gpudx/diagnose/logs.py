@@ -1,4 +1,5 @@
-"""What pasted logs say: which event is the first, which only follow it, and what they do not prove.
+"""What pasted logs say: which event is the first, which only follow it, and what they do not prove. How several logs become one
+story: `stories`.
 
     first       the first event that is no consequence; a record of the device itself counts more than a report of it
     followers   after a fault of the device every later call fails: reports and refusals behind it, and endings, are
@@ -14,9 +15,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpudx.causes import every as every_cause
+from gpudx.diagnose.stories import ENDS, Entry, Judged, may_be_same, place, stories, told_once
 from gpudx.evidence.logs import every as every_format
 from gpudx.evidence.logs._event import Event
-from gpudx.evidence.logs._fold import Log, Told
+from gpudx.evidence.logs._fold import Log
 from gpudx.evidence.sources import _tile_builds as tile_builds
 from gpudx.evidence.sources._compiled import built
 from gpudx.evidence.sources._functions import Source
@@ -25,19 +27,9 @@ from gpudx.words import plural
 
 LOG = "log"  # the instrument's name
 SELDOM_WHY = ("test-failed", "test-flaky", "host-abort", "gpu-reset")  # endings that say nothing of a cause
-ENDS = ("host-abort", "host-crash", "test-process-died")  # endings of whole processes
+EVIDENCE = ("sanitizer-clean", "device-code")  # no faults: they follow nothing
 TRACEBACK = "python-exception"
 ONLY_A_LOG = "A log holds what was printed: calls that printed nothing, and faults that nobody noticed, are not in it."
-
-
-@dataclass(frozen=True)
-class Judged:
-    """An entry with its place in the story: `follows` is the entry that it is a consequence of."""
-
-    told: Told
-    log: str
-    severity: Severity
-    follows: Told | None = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +47,8 @@ class Explained:
 def explain(logs: Sequence[Log], sources: Sequence[Source] = ()) -> Explained:
     """The whole of it, for one or several logs, with the source files that they name."""
     logs = [_with_sources(log, sources) for log in logs]
-    judged = [tuple(_judge(log)) for log in logs]
+    told = stories(logs)
+    judged = [told_once(tuple(_judge(story)), story) for story in told]
     entries = [entry for one in judged for entry in _diagnosis(one)]
     return Explained(
         findings=tuple(_finding(one) for log in judged for one in log),
@@ -89,16 +82,17 @@ def _not_checked(logs: Sequence[Log]) -> Iterator[str]:
 # ---- first and followers ----
 
 
-def _judge(log: Log) -> Iterator[Judged]:
+def _judge(story: Iterable[Entry]) -> Iterator[Judged]:
     """In order; what comes after the end of a process is another story."""
-    broken: Told | None = None  # the first fault of the device in this process
-    before: Told | None = None  # the first event that stands for itself
-    for one in log.told:
-        event = one.event
-        follows = broken if event.role in ("report", "refusal") else None
-        if event.role == "ending":
+    broken: Entry | None = None  # the first fault of the device in this process
+    before: Entry | None = None  # the first event that stands for itself
+    for one in story:
+        event = one.told.event
+        follows = broken if event.role in ("report", "refusal") and _can_follow(event, broken) else None
+        if event.role == "ending" and event.kind not in EVIDENCE:
             follows = broken or before
-        yield Judged(one, log.name, _severity(event, follows), follows)
+        leader = (follows.told, follows.log) if follows else (None, "")
+        yield Judged(one.told, one.log, _severity(event, leader[0]), *leader)
         if event.role == "ending":
             broken, before = (None, None) if event.kind in ENDS else (broken, before)
         elif not event.warning:
@@ -106,7 +100,12 @@ def _judge(log: Log) -> Iterator[Judged]:
             broken = broken or (one if event.role in ("fault", "report") else None)
 
 
-def _severity(event: Event, follows: Told | None) -> Severity:
+def _can_follow(event: Event, leader: Entry | None) -> bool:
+    """What was built wrong explains the errors that can come of it, and no others."""
+    return leader is None or leader.told.event.kind != tile_builds.KIND or may_be_same(event, leader.told.event)
+
+
+def _severity(event: Event, follows: object | None) -> Severity:
     if follows is not None:
         return "info"
     if event.finding is not None:
@@ -153,6 +152,7 @@ def _details(one: Judged) -> dict[str, str | int | float | bool | None]:
         "role": event.role,
         "asynchronous": event.role == "report",
         "follows_line": one.follows.event.line if one.follows else None,
+        "follows_log": one.follows_log or None,
         "next": event.next or None,
     }
 
@@ -162,15 +162,18 @@ def _message(one: Judged) -> str:
     if follows is None:
         return event.message
     text = event.message.partition("; ")[0].rstrip(".")
+    leader = place(follows, one.follows_log) if one.follows_log != one.log else f"line {follows.event.line:,}"
+    if one.same:
+        return f"{text}; this is taken for the same fault as {leader}."
     if event.kind == TRACEBACK and follows.event.role == "report":
-        return f"{text}: there the fault of line {follows.event.line:,} was noticed, not made."
-    return f"{text}; this follows line {follows.event.line:,}."
+        return f"{text}: there the fault of {leader} was noticed, not made."
+    return f"{text}; this follows {leader}."
 
 
 def _quoted(one: Judged) -> str:
     event = one.told.event
     more = f" (and {one.told.count - 1:,} more, up to line {one.told.last:,})" if one.told.count > 1 else ""
-    return f"line {event.line:,} of {one.log}: {event.quote}{more}"
+    return f"{one.place}: {event.quote}{more}"
 
 
 # ---- the diagnosis ----
@@ -183,7 +186,9 @@ def _diagnosis(judged: tuple[Judged, ...]) -> Iterator[Diagnosis]:
     event, finding = first.told.event, _finding(first)
     cause = every_cause()[event.causes[0]]
     sure = event.sure and event.role in ("fault", "refusal") and first.severity == "error"
-    followers = [Evidence(f"{_message(one)} ({_quoted(one)})") for one in judged if one.follows is first.told]
+    under = [one for one in judged if one.follows is first.told]
+    followers = [Evidence(f"{_message(one)} ({_quoted(one)})") for one in under if not one.same]
+    again = [Evidence(f"told by {one.told.event.format}, too: {_quoted(one)}") for one in under if one.same]
     yield Diagnosis(
         cause=cause.id,
         status="likely" if sure else "inconclusive",
@@ -192,13 +197,21 @@ def _diagnosis(judged: tuple[Judged, ...]) -> Iterator[Diagnosis]:
         victim=Victim(f"It was noticed in {event.noticed}; that call or line is not blamed.")
         if event.noticed
         else None,
-        evidence=finding.evidence,
+        evidence=(*finding.evidence, *again, *_earliest(judged, first)),
         refutes_if=cause.refutes_if,
         fix=_steps(event, cause.fix if sure else ()),
         reason=_reason(event),
         findings=(finding.fingerprint,),
         not_counted=tuple(followers),
     )
+
+
+def _earliest(judged: tuple[Judged, ...], first: Judged) -> Iterator[Evidence]:
+    """Which of the events of this fault was written first, where one clock stamped several logs."""
+    own = [one for one in judged if one is first or one.follows is first.told]
+    times = [(one.told.event.time, one) for one in own if one.told.event.clock == first.told.event.clock != ""]
+    if len({one.log for _, one in times}) > 1:
+        yield Evidence(f"by its time stamp the first line of it is {min(times, key=lambda pair: pair[0])[1].place}")
 
 
 def _steps(event: Event, fix: tuple[str, ...]) -> tuple[str, ...]:

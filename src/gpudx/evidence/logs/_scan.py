@@ -11,6 +11,7 @@ from gpudx.evidence.logs import Format, Reader, every
 from gpudx.evidence.logs._clean import clean_block
 from gpudx.evidence.logs._event import LONGEST_QUOTE, Event
 from gpudx.evidence.logs._near import FARTHEST, Near
+from gpudx.evidence.logs._stamps import stamp
 
 BLOCK = 1 << 20
 MOST_READ = 20_000  # lines of one format, unless it says otherwise; more are counted, not read
@@ -119,4 +120,5 @@ def _start(data: bytes, at: int) -> int:
 
 def _placed(event: Event, name: str, near: Near) -> Event:
     quote = (event.quote or near.text.strip())[:LONGEST_QUOTE]
-    return replace(event, format=name, line=event.line or near.line, quote=quote)
+    clock, time = stamp(near.raw)
+    return replace(event, format=name, line=event.line or near.line, quote=quote, clock=clock, time=time)

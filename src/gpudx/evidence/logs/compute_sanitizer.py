@@ -6,7 +6,7 @@ site, known false alarms say so, and a report without a summary is never clean.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gpudx.evidence._sanitizer_groups import Groups, key_of
 from gpudx.evidence._sanitizer_records import Record, Report
@@ -78,16 +78,20 @@ class InLog:
             self._add(record)
         if not self._first or not (self._groups.records or self._parser.totals.banner or self._parser.totals.summaries):
             return  # a line of "=" is not the tool
-        report = report_of(self._parser, self._groups)
-        if report.status == "clean":
-            yield _clean(report, self._first)
-        findings = to_findings(report)
-        told = len(findings) - len(report.faults)
-        for finding in findings[:told]:
-            yield _event(finding, finding.id, self._first)
-        for finding, fault in zip(findings[told:], report.faults, strict=True):
-            line = self._lines.get(key_of(fault.first), self._first)
-            yield _event(finding, fault.kind, line, fault.first.text)
+        yield from events(report_of(self._parser, self._groups), self._first, self._lines)
+
+
+def events(report: Report, first: int = 0, lines: Mapping[tuple[object, ...], int] | None = None) -> Iterator[Event]:
+    """What a report tells; `lines` are those at which each site was first told, `first` is that of the report."""
+    if report.status == "clean":
+        yield _clean(report, first)
+    findings = to_findings(report)
+    told = len(findings) - len(report.faults)
+    for finding in findings[:told]:
+        yield _event(finding, finding.id, first)
+    for finding, fault in zip(findings[told:], report.faults, strict=True):
+        line = (lines or {}).get(key_of(fault.first), first)
+        yield _event(finding, fault.kind, line, fault.first.text)
 
 
 def _clean(report: Report, line: int) -> Event:
@@ -111,4 +115,5 @@ def _event(finding: Finding, kind: str, line: int, text: str = "") -> Event:
         finding=finding,
         line=line,
         quote=text or finding.evidence[0].text,
+        format=FORMAT,
     )

@@ -2,7 +2,7 @@
 
 With -Xptxas -v: registers, spills, stack, shared memory and barriers of each kernel for each architecture (`gpudx show CASE
 builds`). A number that was not told stays unknown: where the lines of two compilers are mixed, nothing is attributed. Warnings:
-tensor-core tiles in thread-local memory, which the compiler replaces by a trap (an error); stacks whose size is not known when the
+tensor-core tiles in thread-local memory, for which nvcc 13 puts a trap into the kernel (an error); stacks whose size is not known when the
 program is built, a reason for "illegal memory access" in recursive or indirect calls; launch bounds that are ignored; large spills,
 no failure by themselves.
 """
@@ -145,11 +145,14 @@ def _tile(near: Near) -> Event:
     what = "load" if line in LOADS else "store" if line in STORES else "load or store"
     return Event(
         kind="tile-in-local-memory",
-        role="refusal",
-        message=f"A tensor-core tile has its {what} in memory of a single thread, which cannot be built: the compiler puts a trap there.",
+        role="fault",
+        message=f"A tensor-core tile has its {what} in memory of a single thread, which cannot work.",
         facts=(("access", what), ("header_line", str(line))),
-        notes=("a tile belongs to a whole warp: it must lie in shared or global memory",),
-        causes=("device-trap",),
+        notes=(
+            "a tile belongs to a whole warp: it must lie in shared or global memory",
+            "nvcc 13 puts a trap in the kernel's place (seen with 13.0 and 13.4); older ones let it leave its local memory",
+        ),
+        causes=("device-trap", "out-of-bounds-access"),
         next="gpudx lint FILE.cu, with the file that was being compiled",
     )
 

@@ -15,8 +15,10 @@ from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._numbers import address, page
 
 FORMAT = "rocm-fault"
-MARKS = ("Memory access fault by GPU", "Memory Fault Error [GPU")
-_FAULT = re.compile(r"Memory access fault by GPU (\S+).*? on address (\(nil\)|0x[0-9a-fA-F]+)\.?(?: Reason: ([^.]+))?")
+MARKS = ("emory access fault by GPU", "Memory Fault Error [GPU")
+_FAULT = re.compile(
+    r"[Mm]emory access fault by GPU (\S+).*? (?:on|at virtual) address (\(nil\)|0x[0-9a-fA-F]+)\.?(?: Reasons?: ([^.]+))?"
+)
 _NAMED = re.compile(r"faulting addr: (0x[0-9a-fA-F]+)")
 _KERNEL = re.compile(r"kernel: ([^\]\n]+)")
 REASONS = {

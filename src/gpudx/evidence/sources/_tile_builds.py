@@ -46,7 +46,7 @@ def _message(site: Site, count: int) -> str:
     more = f" (and {plural(count - 1, 'more place', 'more places')})" if count > 1 else ""
     return (
         f"{site.call} at {site.place}{more} uses {site.array.name}, an array of a single thread, for a tile of a whole warp: "
-        f"the compiler puts a trap into {site.function.name}."
+        f"{site.function.name} cannot work."
     )
 
 
