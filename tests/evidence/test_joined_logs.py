@@ -130,6 +130,25 @@ def test_xml_of_the_sanitizer(tmp_path: Path) -> None:
     assert read_whole(tmp_path / "x.log") is None
 
 
+def test_another_kernel_than_those_that_were_built_is_another_fault() -> None:
+    built = BUILD + "ptxas info    : Compiling entry function 'score' for 'sm_90'\nptxas info    : Used 4 registers\n"
+    trap = "========= COMPUTE-SANITIZER\n========= Trace/breakpoint trap\n=========     at {}(int *)+0x70\n=========     by thread (0,0,0) "
+    trap += "in block (0,0,0)\n=========\n========= ERROR SUMMARY: 1 error\n"
+    assert len(errors(joined(build=built, check=trap.format("other")))) == 2
+    assert len(errors(joined(build=built, check=trap.format("score")))) == 1
+
+
+def test_an_error_of_another_kind_in_another_log_stands_for_itself() -> None:
+    told = joined(
+        check=SANITIZER, app="CUDA error: misaligned address at a.cu:3\nCUDA error: invalid argument at a.cu:4\n"
+    )
+    assert [(one.severity, one.details["follows_log"]) for one in told.findings] == [
+        ("error", None),
+        ("error", None),
+        ("info", "app.log"),
+    ]
+
+
 def test_stamps() -> None:
     assert stamp(b"2026-01-02T03:04:05.5Z x") == ("world", 1767323045.5)
     assert stamp(b"2026-01-02 03:04:05,250 x")[0] == "local"

@@ -82,27 +82,56 @@ def _not_checked(logs: Sequence[Log]) -> Iterator[str]:
 # ---- first and followers ----
 
 
+class _Device:
+    """What has gone wrong on the device so far, in each log and in all; a process that ended is forgotten in its log."""
+
+    def __init__(self) -> None:
+        self._own: dict[str, Entry] = {}
+        self._first: Entry | None = None
+        self._over: set[str] = set()  # logs in which a process has ended: what other logs told before was of that one
+
+    def leader(self, one: Entry) -> Entry | None:
+        """What an event can be a consequence of: of its own log anything, of another one what can be the same fault."""
+        if one.log in self._own and _can_follow(one.told.event, self._own[one.log].told.event):
+            return self._own[one.log]
+        other = self._first if one.log not in self._over else None
+        if other is None or other.log == one.log:
+            return None
+        same = one.told.event.role == "ending" or may_be_same(one.told.event, other.told.event)
+        return other if same else None
+
+    def add(self, one: Entry) -> None:
+        event = one.told.event
+        if event.kind in ENDS:
+            self._own.pop(one.log, None)
+            self._over.add(one.log)
+        elif event.role in ("fault", "report") and not event.warning:
+            self._own.setdefault(one.log, one)
+            self._first = self._first or one
+
+
 def _judge(story: Iterable[Entry]) -> Iterator[Judged]:
     """In order; what comes after the end of a process is another story."""
-    broken: Entry | None = None  # the first fault of the device in this process
-    before: Entry | None = None  # the first event that stands for itself
+    broken = _Device()
+    before: dict[str, Entry] = {}  # of each log the first event of the process that stands for itself
     for one in story:
-        event = one.told.event
-        follows = broken if event.role in ("report", "refusal") and _can_follow(event, broken) else None
+        event, follows = one.told.event, None
+        if event.role in ("report", "refusal", "ending") and event.kind not in EVIDENCE:
+            follows = broken.leader(one)
         if event.role == "ending" and event.kind not in EVIDENCE:
-            follows = broken or before
+            follows = follows or before.get(one.log)
         leader = (follows.told, follows.log) if follows else (None, "")
         yield Judged(one.told, one.log, _severity(event, leader[0]), *leader)
-        if event.role == "ending":
-            broken, before = (None, None) if event.kind in ENDS else (broken, before)
-        elif not event.warning:
-            before = before or one
-            broken = broken or (one if event.role in ("fault", "report") else None)
+        broken.add(one)
+        if event.kind in ENDS:
+            before.pop(one.log, None)
+        elif event.role != "ending" and not event.warning:
+            before.setdefault(one.log, one)
 
 
-def _can_follow(event: Event, leader: Entry | None) -> bool:
+def _can_follow(event: Event, leader: Event) -> bool:
     """What was built wrong explains the errors that can come of it, and no others."""
-    return leader is None or leader.told.event.kind != tile_builds.KIND or may_be_same(event, leader.told.event)
+    return leader.kind != tile_builds.KIND or event.role == "ending" or may_be_same(event, leader)
 
 
 def _severity(event: Event, follows: object | None) -> Severity:

@@ -162,23 +162,23 @@ def _mergeable(one: Entry, lead: Entry) -> bool:
 
 
 def may_be_same(first: Event, second: Event) -> bool:
-    """Can two events tell of one exception? Kernels that both name must be the same."""
-    kernels = {kernel_of(event) for event in (first, second)} - {""}
+    """Can two events tell of one exception? Where both name kernels, one must be the same."""
+    names = [kernels_of(event) for event in (first, second)]
     kinds = [set(event.causes) & (NAMED | {UNNAMED}) for event in (first, second)]
-    if len(kernels) > 1 or not all(kinds):
+    if not all(kinds) or (all(names) and not names[0] & names[1]):
         return False
     return bool(kinds[0] & kinds[1]) or UNNAMED in kinds[0] | kinds[1]
 
 
-def kernel_of(event: Event) -> str:
-    """The bare name of the kernel that an event names."""
-    facts = dict(event.facts)
+def kernels_of(event: Event) -> set[str]:
+    """The bare name of the kernel that an event names, or of those that it can be."""
     details = event.finding.details if event.finding else {}
-    name = str(details.get("kernel") or facts.get("kernel") or "")
-    return re.sub(r"<.*", "", name.split("(")[0]).removeprefix("void ").split("::")[-1].strip()
+    name = str(details.get("kernel") or dict(event.facts).get("kernel") or "")
+    bare = re.sub(r"<.*", "", name.split("(")[0]).removeprefix("void ").split("::")[-1].strip()
+    return {bare} if bare else set(event.kernels)
 
 
 def _says(event: Event) -> int:
     """How much a record says: what was built wrong says most, a kernel counts two, a line one."""
     details = event.finding.details if event.finding else {}
-    return 4 * (event.kind == BUILT_WRONG) + 2 * bool(kernel_of(event)) + bool(details.get("source"))
+    return 4 * (event.kind == BUILT_WRONG) + 2 * bool(kernels_of(event)) + bool(details.get("source"))

@@ -35,6 +35,7 @@ class Event:
     quote: str = ""
     format: str = ""
     fix: tuple[str, ...] = ()  # where more is known than what mends the cause in general
+    kernels: tuple[str, ...] = ()  # of a fault that names none: those that it can be, by their bare names
     clock: str = ""  # which clock stamped its line: only stamps of the same one can be compared
     time: float = 0.0  # seconds of that clock
     guilty: Guilty | None = None  # only where the log and the sources it names prove it

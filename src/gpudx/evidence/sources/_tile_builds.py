@@ -24,7 +24,9 @@ MOST_WARPS = 32  # of a block: 1,024 threads
 
 
 def told(event: Event, builds: Sequence[KernelBuild], sources: Iterable[Source]) -> Event:
-    """The event with what the sources add; as it was where they add nothing."""
+    """The event with the kernels that it can be in, and with what the sources add."""
+    names = dict.fromkeys(_bare(build.mangled) for build in builds)
+    event = replace(event, kernels=(*names, LOAD, STORE) if names else ())
     found = [site for source in sources for site in sites(source) if site.array.local]
     own = [site for site in found if site.call in CALLS[dict(event.facts)["access"]]]
     if not own:
@@ -32,6 +34,7 @@ def told(event: Event, builds: Sequence[KernelBuild], sources: Iterable[Source])
     first = own[0]
     return replace(
         event,
+        kernels=(*dict.fromkeys(site.function.name for site in found), *event.kernels),
         message=_message(first, len(own)),
         notes=(*event.notes, *(note for site in own for note in _notes(site)), *_companions(own, found)),
         fix=tuple(_options(found, _concerned(found, builds))),
