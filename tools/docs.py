@@ -150,6 +150,17 @@ def gates() -> str:
     return "\n".join(parts) + "\n"
 
 
+def lint() -> str:
+    """docs/lint.md, from the docstrings of the rules."""
+    from gpudx.evidence.sources import every
+
+    lead = (
+        "Faults that `gpudx lint FILES` sees in sources of kernels: mechanical ones only, all of them warnings. "
+        "One file each in\nsrc/gpudx/evidence/sources/."
+    )
+    return _page("Rules for sources", lead, [(name, rule) for name, rule in every().items()])  # type: ignore[misc]
+
+
 PAGES = {
     "trace-format.md": trace_format,
     "detectors.md": detectors,
@@ -158,6 +169,7 @@ PAGES = {
     "experiments.md": experiments,
     "formats.md": formats,
     "gates.md": gates,
+    "lint.md": lint,
 }
 
 

@@ -94,6 +94,14 @@ class Source:
         text = tokens if isinstance(tokens, str) else joined(tokens)
         return evaluate(text, self.constants) if text else None
 
+    @cached_property
+    def _lines(self) -> list[str]:
+        return self.text.splitlines()
+
+    def line(self, number: int) -> str:
+        """The text of a line, without its indentation."""
+        return self._lines[number - 1].strip()[:160] if number <= len(self._lines) else ""
+
     def at(self, line: int) -> str:
         return f"{self.name}:{line}"
 
