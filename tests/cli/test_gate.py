@@ -68,6 +68,13 @@ def test_a_sanitizer_that_stopped_early_is_no_evidence(name: str, tmp_path: Path
     assert judge({"sanitizer-errors": 0}, [case(finding("sanitizer-clean", "info"))], tmp_path)[0].passed
 
 
+def test_a_log_that_was_not_read_whole_is_no_evidence(tmp_path: Path) -> None:
+    log = Instrument("log build.log", "live", "saw", blind="so much that not all of it was read")
+    for key in ("spills", "tensor-cores"):
+        (one,) = judge({key: GATES[key][0]}, [replace(GOOD, instruments=(log,))], tmp_path)
+        assert one.missing and "build.log has so much" in one.text
+
+
 def test_a_baseline(gpudx_cli: Gpudx, tmp_path: Path) -> None:
     (tmp_path / "gpudx.toml").write_text('[gate]\nnew-findings = "base.json"\n')
     for name, made in (

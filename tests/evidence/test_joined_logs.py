@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from dump_kit import CODE, EXIT, Block, Dump, Lane, Sm, Warp, code, image, ldg, mov, with_address
@@ -147,6 +148,22 @@ def test_an_error_of_another_kind_in_another_log_stands_for_itself() -> None:
         ("error", None),
         ("info", "app.log"),
     ]
+
+
+def test_real_output_of_tools_is_one_story(sample: Callable[[str], Path]) -> None:
+    """A null pointer of rope_kernel, as the driver, the debugger and the sanitizer told of it on a GPU."""
+    names = ("coredump-full-stderr.txt", "cuda-gdb-full.txt", "cs-memcheck-rope-null.txt")
+    told = explain([read_log(name, [sample(name).read_bytes()]) for name in names])
+    (error,) = errors(told)
+    assert error.id == "sanitizer-invalid-read" and "rope_kernel" in error.message
+    assert sum(", too: " in fact.text for fact in told.diagnosis[0].evidence) == 2
+
+
+def test_a_real_build_and_a_real_trap_of_another_kernel_are_two_faults(sample: Callable[[str], Path]) -> None:
+    names = ("nvcc-wmma-local.txt", "cs-memcheck-trap.txt")
+    told = explain([read_log(name, [sample(name).read_bytes()]) for name in names])
+    assert {one.id for one in errors(told)} == {"log-tile-in-local-memory", "sanitizer-trap"}
+    assert [one.build.registers for one in told.kernels] == [4]
 
 
 def test_stamps() -> None:

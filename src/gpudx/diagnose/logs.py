@@ -264,7 +264,10 @@ def _instrument(log: Log) -> Instrument:
         counts[one.event.format] = counts.get(one.event.format, 0) + one.count
     known = ", ".join(f"{name} ({count:,})" for name, count in counts.items()) or "nothing"
     more = f"; {plural(log.left_out, 'event')} of further sites were left out" if log.left_out else ""
-    return Instrument(f"{LOG} {log.name}", "live", f"{plural(log.lines, 'line')}; recognised: {known}{more}.")
+    blind = "so much that not all of it was read" if log.left_out or log.unread else ""
+    return Instrument(
+        f"{LOG} {log.name}", "live", f"{plural(log.lines, 'line')}; recognised: {known}{more}.", blind=blind
+    )
 
 
 def _summary(logs: Sequence[Log], judged: Sequence[tuple[Judged, ...]]) -> str:

@@ -24,6 +24,8 @@ def judge_number(
     if not kernels:
         of = f" of {pattern}" if pattern != "*" else ""
         return missing(key, f"no compiler told of kernels{of}: {HOW}.")
+    if why := unread(cases):
+        return missing(key, f"{why}: give the parts of it as several logs.")
     untold = [build for build in kernels if number(build) is None]
     if untold:
         return missing(key, f"not told of {_named(untold)}: {HOW}.")
@@ -36,6 +38,12 @@ def judge_number(
         )
     highest = max(number(build) or 0 for build in kernels)
     return Judged(key, True, f"{highest:,} {unit} at most in {plural(len(kernels), 'kernel')} ({most:,} allowed).")
+
+
+def unread(cases: Sequence[Case]) -> str:
+    """Why what was told may not be all; "" where nothing speaks against it."""
+    logs = [one for case in cases for one in case.instruments if one.name.startswith("log ") and one.blind]
+    return f"{logs[0].name.removeprefix('log ')} has {logs[0].blind}" if logs else ""
 
 
 def chosen(cases: Sequence[Case], pattern: str) -> list[Built]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from gpudx.errors import UserError
 from gpudx.gates._judged import Judged, missing, whole_number
-from gpudx.gates._kernels import fits
+from gpudx.gates._kernels import fits, unread
 from gpudx.model import Case, Finding
 from gpudx.words import plural
 
@@ -22,6 +22,8 @@ FINDING = "device-code"
 
 
 def judge(limit: Any, cases: Sequence[Case], place: Path) -> Judged:
+    if why := unread(cases):
+        return missing(KEY, f"{why}: give the parts of it as several logs.")
     entries = limit if isinstance(limit, list) else [limit]
     listed = [one for case in cases for one in case.findings if one.id == FINDING]
     judged = [_one(*_entry(entry), listed) for entry in entries]

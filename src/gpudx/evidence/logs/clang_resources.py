@@ -19,7 +19,7 @@ from gpudx.model import KernelBuild
 
 FORMAT = "clang-resources"
 MARKS = ("kernel-resource-usage]", "--offload-arch=")
-MOST_READ = 200_000
+MOST_READ = 120_000
 MOST_BUILDS = 50_000
 REGISTER = 4  # bytes of one lane
 _REMARK = re.compile(r"^(.*?): remark: +([\w ]+?)(?: \[([\w/]+)\])?: (\S+) \[-Rpass")
