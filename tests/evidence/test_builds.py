@@ -102,6 +102,38 @@ def test_errors_of_compilers() -> None:
     assert "declares 81,920 bytes of shared memory, and 49,152 can be declared" in found.message
 
 
+OPENCL = {
+    "error: /root/.cache/pocl/kcache/tempfile_EC0.cl:1:35: use of undeclared identifier 'y'": "use of undeclared identifier 'y'",
+    "<kernel>:1:2: error: expected ';' after expression": "expected ';' after expression",
+}
+
+
+@pytest.mark.parametrize("line", OPENCL)
+def test_build_logs_of_opencl(line: str) -> None:
+    (found,) = told(f"{line}\n").findings
+    assert found.message == f"The compiler refused line 1 of the program's source: {OPENCL[line]}."
+
+
+def test_a_real_build_log_of_pocl() -> None:
+    cl = pytest.importorskip("pyopencl")
+    try:
+        context = cl.create_some_context(interactive=False)
+        cl.Program(context, "kernel void k(global int *x) {\n x[0] = y;\n}").build()
+    except cl.LogicError as error:
+        pytest.skip(f"needs an OpenCL device: {error}")
+    except cl.RuntimeError as error:
+        found = [one for one in told(str(error)).findings if one.id == "log-build-failed"]
+        assert "line 2 of the program's source: use of undeclared identifier 'y'" in found[0].message
+
+
+def test_findings_of_a_kernel_have_its_line(tmp_path: Path) -> None:
+    (tmp_path / "a.cu").write_text("template <int N>\n__global__ void fold(float *x) {}\n")
+    text = "nvcc -c a.cu\nptxas info : Compiling entry function '_Z4foldILi8EEvPf' for 'sm_80'\n"
+    text += "ptxas info : Function properties for _Z4foldILi8EEvPf\n    8 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads\n"
+    (found,) = told(text, tmp_path).findings
+    assert any(fact.text == "fold<8> is declared at a.cu:2" for fact in found.evidence)
+
+
 def test_ordinary_warnings_are_left_alone() -> None:
     text = 'a.cu(3): warning #177-D: variable "x" was declared but never referenced\na.cpp:3:1: warning: unused [-Wunused-variable]\n'
     assert not told(text).findings

@@ -20,7 +20,7 @@ from gpudx.evidence.logs import every as every_format
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._fold import Log
 from gpudx.evidence.sources import _tile_builds as tile_builds
-from gpudx.evidence.sources._compiled import built
+from gpudx.evidence.sources._compiled import bare, built, kernel_lines
 from gpudx.evidence.sources._functions import Source
 from gpudx.model import Built, Diagnosis, Evidence, Finding, Instrument, Outcome, Severity, Victim
 from gpudx.words import plural
@@ -62,13 +62,16 @@ def explain(logs: Sequence[Log], sources: Sequence[Source] = ()) -> Explained:
 
 def _with_sources(log: Log, sources: Sequence[Source]) -> Log:
     """Events that say more with the sources at hand."""
-    said = tuple(
-        replace(one, event=tile_builds.told(one.event, log.builds, sources))
-        if one.event.kind == tile_builds.KIND
-        else one
-        for one in log.told
-    )
-    return replace(log, told=said)
+    lines = kernel_lines(sources)
+    return replace(log, told=tuple(replace(one, event=_sourced(one.event, log, sources, lines)) for one in log.told))
+
+
+def _sourced(event: Event, log: Log, sources: Sequence[Source], lines: dict[str, str]) -> Event:
+    if event.kind == tile_builds.KIND:
+        return tile_builds.told(event, log.builds, sources)
+    kernel = dict(event.facts).get("kernel", "")
+    known = lines.get(bare(kernel), "")
+    return replace(event, notes=(*event.notes, f"{kernel} is declared at {known}")) if known else event
 
 
 def _not_checked(logs: Sequence[Log]) -> Iterator[str]:

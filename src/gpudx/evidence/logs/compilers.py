@@ -20,6 +20,7 @@ GENERIC = True
 MARKS = (
     "): error",
     ": error: ",
+    "error: /",
     "nvcc fatal",
     "): warning #",
     "-Wuninitialized]",
@@ -34,7 +35,8 @@ MOST_SOURCES = 2000
 LONGEST_MESSAGE = 160
 SOURCES = (".cu", ".hip", ".cl", ".cpp", ".cc", ".cxx", ".c")
 _NVCC = re.compile(r"([\w./+-]+)\((\d+)\): (error|warning)(?: #([\w-]+))?: +(.+)")
-_CLANG = re.compile(r"([\w./+-]+\.\w+):(\d+):\d+: (error|warning): (.+)")
+_CLANG = re.compile(r"(<[\w ]{1,30}>|[\w./+-]+\.\w+):(\d+):\d+: (error|warning): (.+)")
+_POCL = re.compile(r"\b(error|warning): (/[\w./+-]+\.cl):(\d+):\d+: (.+)")
 _CALL = re.compile(r"(?:^|[\s/;&|])(?:nvcc|hipcc|hipcc-clang)\s")
 _OBJECT = re.compile(r"Building (?:CUDA|HIP) object \S+?\.dir/(\S+)\.o\b")
 _FOLDER = re.compile(r"Entering directory [`'\"]([^'\"`]+)")
@@ -69,6 +71,8 @@ class Lines:
         elif found := _CLANG.search(text):
             name = re.search(r"\[(-W[\w-]+)\]", found[4])
             yield from _told(found[1], found[2], found[3], name[1] if name else "", found[4])
+        elif found := _POCL.search(text):
+            yield from _told(found[2], found[3], found[1], "", found[4])
         elif found := _FOLDER.search(text):
             self._folder = found[1]
         elif "nvcc fatal" in text:
@@ -100,10 +104,17 @@ def _words(text: str) -> list[str]:
         return text.split()
 
 
+def _at(path: str, line: str) -> str:
+    """Sources that a program gives as text have names that say nothing, and may change with each run."""
+    if path.startswith("<") or "/tempfile_" in path:
+        return f"line {line} of the program's source"
+    return source(f"{path}:{line}") or f"{path}:{line}"
+
+
 def _told(path: str, line: str, level: str, number: str, said: str) -> Iterator[Event]:
-    if not path.endswith((*SOURCES, ".h", ".hpp", ".cuh", ".hh")):
+    if not path.endswith((*SOURCES, ".h", ".hpp", ".cuh", ".hh", ">")):
         return
-    at = source(f"{path}:{line}") or f"{path}:{line}"
+    at = _at(path, line)
     said = re.sub(r"\. ", "; ", re.sub(r" \[-W[\w-]+\]$", "", said.strip()))[:LONGEST_MESSAGE].rstrip(".")
     if level == "error":
         yield Event("build-failed", "refusal", f"The compiler refused {at}: {said}.", (("at", at),))

@@ -57,14 +57,25 @@ def defines(options: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 def built(builds: Iterable[KernelBuild], sources: Sequence[Source]) -> tuple[Built, ...]:
     """Kernels with their bounds, and with their lines where just one source has a kernel of this name."""
-    lines: dict[str, set[str]] = {}
-    for source in sources:
-        for function in source.functions:
-            if function.is_kernel:
-                lines.setdefault(function.name, set()).add(source.at(function.line))
+    lines = kernel_lines(sources)
     return tuple(Built(_placed(build, lines), bound(build)) for build in builds)
 
 
-def _placed(build: KernelBuild, lines: dict[str, set[str]]) -> KernelBuild:
-    known = lines.get(function_name(build.mangled).split("<")[0].split("::")[-1], set())
-    return replace(build, source=next(iter(known))) if len(known) == 1 and not build.source else build
+def kernel_lines(sources: Sequence[Source]) -> dict[str, str]:
+    """Where each kernel is declared; without those that are in several places."""
+    found: dict[str, set[str]] = {}
+    for source in sources:
+        for function in source.functions:
+            if function.is_kernel:
+                found.setdefault(function.name, set()).add(source.at(function.line))
+    return {name: next(iter(places)) for name, places in found.items() if len(places) == 1}
+
+
+def bare(kernel: str) -> str:
+    """ "a::fold<8>" -> "fold"."""
+    return kernel.split("<")[0].split("::")[-1]
+
+
+def _placed(build: KernelBuild, lines: dict[str, str]) -> KernelBuild:
+    known = lines.get(bare(function_name(build.mangled)), "")
+    return replace(build, source=known) if known and not build.source else build

@@ -12,6 +12,7 @@ from dataclasses import replace
 from gpudx.backends.mangling import function_name
 from gpudx.backends.occupancy import KB, STATIC_SHARED, WARP, nvidia
 from gpudx.evidence.logs._event import Event
+from gpudx.evidence.sources._compiled import bare
 from gpudx.evidence.sources._functions import Source
 from gpudx.evidence.sources._tiles import LOAD, SIZES, STORE, Site, arrays, sites
 from gpudx.model import Guilty, KernelBuild
@@ -25,7 +26,7 @@ MOST_WARPS = 32  # of a block: 1,024 threads
 
 def told(event: Event, builds: Sequence[KernelBuild], sources: Iterable[Source]) -> Event:
     """The event with the kernels that it can be in, and with what the sources add."""
-    names = dict.fromkeys(_bare(build.mangled) for build in builds)
+    names = dict.fromkeys(bare(function_name(build.mangled)) for build in builds)
     event = replace(event, kernels=(*names, LOAD, STORE) if names else ())
     found = [site for source in sources for site in sites(source) if site.array.local]
     own = [site for site in found if site.call in CALLS[dict(event.facts)["access"]]]
@@ -73,12 +74,8 @@ def _companions(own: list[Site], found: list[Site]) -> Iterator[str]:
 
 def _concerned(found: list[Site], builds: Sequence[KernelBuild]) -> list[KernelBuild]:
     names = {site.function.name for site in found}
-    called = [build for build in builds if _bare(build.mangled) in names]
+    called = [build for build in builds if bare(function_name(build.mangled)) in names]
     return called or list(builds)  # a device function: any kernel of the build may have it inside
-
-
-def _bare(mangled: str) -> str:
-    return function_name(mangled).split("<")[0].split("::")[-1]
 
 
 def _options(found: list[Site], builds: list[KernelBuild]) -> Iterator[str]:
