@@ -17,17 +17,21 @@ from gpudx.evidence.sources._tokens import LONGEST
 from gpudx.model import Built, KernelBuild
 
 MOST_FILES = 200
+MOST_CHARACTERS = 16 << 20  # of all files together
 
 
 def read_sources(named: Iterable[Compiled], folders: Sequence[Path]) -> list[Source]:
     """Those that are there. `folders` are where relative names may begin."""
     found: dict[tuple[str, tuple[str, ...]], Source] = {}
+    left = MOST_CHARACTERS
     for one in named:
         path = next((path for path in _candidates(one, folders) if path.is_file()), None)
-        if path is not None and len(found) < MOST_FILES and (str(path), one.options) not in found:
-            source = read_source(path, one.options)
-            if source is not None:
-                found[str(path), one.options] = source
+        if path is None or (str(path), one.options) in found or len(found) >= MOST_FILES or left <= 0:
+            continue
+        source = read_source(path, one.options)
+        if source is not None:
+            left -= len(source.text)
+            found[str(path), one.options] = source
     return list(found.values())
 
 

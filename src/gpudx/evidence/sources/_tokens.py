@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from gpudx.evidence.sources._numbers import evaluate
 
-LONGEST = 4 << 20  # characters of one file
-MOST_TOKENS = 1_000_000
+LONGEST = 2 << 20  # characters of one file
+MOST_TOKENS = 400_000
 COMPILERS_OWN = {"__CUDACC__": "1", "__CUDA_ARCH__": "900", "__cplusplus": "201703", "__NVCC__": "1"}
 
 _TOKEN = re.compile(
