@@ -67,7 +67,9 @@ def ptxas(i: int) -> str:
 
 def sass(i: int) -> str:
     head = f"\t\tFunction : _Z4foldILi{i // 50}EEvPf\n" if i % 50 == 0 else ""
-    return f"{head}        /*{i % 4096:04x}*/                   HMMA.16816.F32 R16, R4, R16, RZ ;     /* 0x{i:016x} */\n"
+    return (
+        f"{head}        /*{i % 4096:04x}*/                   HMMA.16816.F32 R16, R4, R16, RZ ;     /* 0x{i:016x} */\n"
+    )
 
 
 LOGS: dict[str, Callable[[int], str]] = {
