@@ -56,11 +56,29 @@ def sanitizer(i: int) -> str:
     )
 
 
+def ptxas(i: int) -> str:
+    return (
+        f"ptxas info    : Compiling entry function '_Z4foldILi{i}EEvPf' for 'sm_90'\n"
+        f"ptxas info    : Function properties for _Z4foldILi{i}EEvPf\n"
+        f"    {i % 7 * 8} bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+        f"ptxas info    : Used {i % 200 + 8} registers, used 1 barriers, 4096 bytes smem, 400 bytes cmem[0]\n"
+    )
+
+
+def sass(i: int) -> str:
+    head = f"\t\tFunction : _Z4foldILi{i // 50}EEvPf\n" if i % 50 == 0 else ""
+    return (
+        f"{head}        /*{i % 4096:04x}*/                   HMMA.16816.F32 R16, R4, R16, RZ ;     /* 0x{i:016x} */\n"
+    )
+
+
 LOGS: dict[str, Callable[[int], str]] = {
     "nothing wrong": quiet,
     "every line an Xid": xid,
     "every line a CUDA error": reported,
     "nothing but sanitizer records": sanitizer,
+    "nothing but kernels of a compiler": ptxas,
+    "nothing but a listing of device code": sass,
 }
 
 
@@ -98,7 +116,7 @@ def main() -> int:
             result.rows.append(Row(name, told["seconds"], "s", MOST_SECONDS * scale, note))
             result.rows.append(Row(f"{name}: memory", told["megabytes"], "MB", MOST_MEGABYTES))
     result.remarks.append(
-        "Of one format the first 20,000 lines are read (250,000 of sanitizer reports), the rest is counted."
+        "Of one format the first 20,000 lines are read (100,000 to 300,000 of some), the rest is counted."
     )
     return finish(result, options)
 

@@ -32,7 +32,16 @@ def test_direction_of_dependencies() -> None:
     run(str(BIN / "lint-imports"))
 
 
-PAGES = ["trace-format.md", "detectors.md", "causes.md", "contracts.md", "experiments.md", "formats.md"]
+PAGES = [
+    "trace-format.md",
+    "detectors.md",
+    "causes.md",
+    "contracts.md",
+    "experiments.md",
+    "formats.md",
+    "gates.md",
+    "lint.md",
+]
 
 
 @pytest.mark.parametrize("page", PAGES)

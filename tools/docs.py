@@ -136,6 +136,31 @@ def formats() -> str:
     return _page("Formats of logs", lead, [(module.FORMAT, module) for module in every()])  # type: ignore[misc]
 
 
+def gates() -> str:
+    """docs/gates.md, from the docstrings of the gates."""
+    from gpudx.gates import every
+
+    lead = (
+        "Limits for CI, in the table `[gate]` of gpudx.toml; `gpudx gate CASE...` prints a line for each and ends with 1 unless all have "
+        "passed.\nEvidence that is missing fails a gate. One file each in src/gpudx/gates/."
+    )
+    parts = [MADE + "# Gates\n", lead]
+    for key, gate in every().items():
+        parts += [f"\n## {key}\n", f"`{key} = {gate.EXAMPLE}`\n", (gate.__doc__ or "").strip()]
+    return "\n".join(parts) + "\n"
+
+
+def lint() -> str:
+    """docs/lint.md, from the docstrings of the rules."""
+    from gpudx.evidence.sources import every
+
+    lead = (
+        "Faults that `gpudx lint FILES` sees in sources of kernels: mechanical ones only, all of them warnings. "
+        "One file each in\nsrc/gpudx/evidence/sources/."
+    )
+    return _page("Rules for sources", lead, [(name, rule) for name, rule in every().items()])  # type: ignore[misc]
+
+
 PAGES = {
     "trace-format.md": trace_format,
     "detectors.md": detectors,
@@ -143,6 +168,8 @@ PAGES = {
     "contracts.md": contracts,
     "experiments.md": experiments,
     "formats.md": formats,
+    "gates.md": gates,
+    "lint.md": lint,
 }
 
 

@@ -11,6 +11,34 @@ from gpudx.evidence.logs._fold import read_log
 from gpudx.model import Finding
 
 LOUD = {
+    "amd-log": (
+        """:3:rocvirtual.cpp           :2774: 5697 us: 91 : [tid:0x7f63] ShaderName : _Z5scalePfi
+:3:hip_memory.cpp           :578 : 5698 us: 91 : [tid:0x7f63] hipMemcpy: Returned hipErrorIllegalAddress : duration: 9 us""",
+        "A kernel accessed memory that it may not access (hipErrorIllegalAddress, 700);",
+    ),
+    "catch2": (
+        "-" * 79 + """
+rows add up
+""" + "-" * 79 + """
+tests/rows.cpp:3
+...............................................................................
+
+tests/rows.cpp:3: FAILED:
+  REQUIRE( sum == 5 )
+with expansion:
+  4 == 5""",
+        "The test rows add up failed at tests/rows.cpp:3: REQUIRE( sum == 5 ), with 4 == 5.",
+    ),
+    "clintercept": (
+        """>>>> clEnqueueNDRangeKernel( blur ): queue = 0x1, kernel = 0x2, global_work_size = < 100 >, local_work_size = < 64 >
+<<<< clEnqueueNDRangeKernel -> CL_INVALID_WORK_GROUP_SIZE""",
+        "The work-group is too large, or does not divide the global size (CL_INVALID_WORK_GROUP_SIZE, -54), in clEnqueueNDRangeKernel.",
+    ),
+    "debug-agent": (
+        """wave_7: pc=0x7fd4f0e8 (kernel_code_entry=0x7fd4f000 <void gather<4>(float*)>, kernargs=0x7f) (stopped, reason: MEMORY_VIOLATION)
+""",
+        "The kernel gather<4> accessed memory that it may not access (MEMORY_VIOLATION).",
+    ),
     "amdgpu": (
         """[   12.5] amdgpu 0000:0a:00.0: amdgpu: [gfxhub] page fault (src_id:0 ring:24 vmid:8 pasid:32770)
 [   12.5] amdgpu 0000:0a:00.0: amdgpu:  Process solver pid 77 thread solver pid 77
@@ -25,6 +53,15 @@ READ of size 8 at 0x602000000018 thread T0
     #0 0x4f1122 in fill_table /home/u/table.c:31:5
 0x602000000018 is located 0 bytes after 8-byte region [0x602000000010,0x602000000018)""",
         "fill_table made a bad read of 8 bytes at u/table.c:31, 0 bytes behind memory of 8 bytes",
+    ),
+    "clang-resources": (
+        """k.hip:9:1: remark: Function Name: _Z4foldPf [-Rpass-analysis=kernel-resource-usage]
+k.hip:9:1: remark:     VGPRs Spill: 2 [-Rpass-analysis=kernel-resource-usage]""",
+        "The compiler put 8 bytes of the registers of fold into memory (k.hip:9): slow, and no failure.",
+    ),
+    "compilers": (
+        'src/fold.cu(12): error: identifier "widht" is undefined',
+        'The compiler refused src/fold.cu:12: identifier "widht" is undefined.',
     ),
     "compute-sanitizer": (
         """========= COMPUTE-SANITIZER
@@ -132,24 +169,6 @@ For debugging consider passing CUDA_LAUNCH_BLOCKING=1""",
         "Memory access fault by GPU node-3 (Agent handle: 0x55) on address (nil). Reason: Page not present or supervisor privilege.",
         "Work on the device touched memory that is not there (address 0x0); the runtime does not say which kernel.",
     ),
-    "debug-agent": (
-        """Queue error (HSA_STATUS_ERROR_EXCEPTION: An HSAIL operation resulted in a hardware exception.)
-wave_3: pc=0x7f0000001010 (stopped, reason: MEMORY_VIOLATION)
-
-vector registers:
-            v0: [0] 00000000 [1] 00000001
-
-Disassembly for function blur(float*, int):
-    code object: file:///app#offset=1&size=2
-
-/src/app/blur.hip:
-12        out[i] = 0;
-    0x7f000000100c <+12>:    s_waitcnt lgkmcnt(0)
-=>  0x7f0000001010 <+16>:    global_store_dword v[0:1], v2, off
-13    }
-End of disassembly.""",
-        "The kernel blur touched memory that is not there, or may not be touched so (MEMORY_VIOLATION).",
-    ),
     "rocm-queue": (
         ":0:rocdevice.cpp            :2992: 40 us:  Callback: Queue 0x7d00 aborting with error : "
         "HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION: The agent attempted to access memory. code: 0x29",
@@ -159,6 +178,13 @@ End of disassembly.""",
     "rocm-runtime": (
         "Launch params (512, 1, 1) are larger than launch bounds (128) for kernel softmax please add __launch_bounds__",
         "The launch of softmax was refused: its block is 512x1x1, and it was compiled for 128 threads at most.",
+    ),
+    "sass": (
+        """\tcode for sm_90
+\t\tFunction : _Z4foldPf
+        /*0a80*/                   HMMA.16816.F32 R16, R4, R16, RZ ;              /* 0x000000100410723c */
+        /*0a90*/              @P0 HMMA.16816.F32 R16, R4, R16, RZ ;              /* 0x000000100410723c */""",
+        "The code of fold for sm_90 has 2 tensor-core instructions.",
     ),
     "tests": ("test device::copies ... FAILED", "The test device::copies failed."),
     "triton": (
@@ -193,6 +219,11 @@ ptxas info    : Used 12 registers
 For debugging consider passing CUDA_LAUNCH_BLOCKING=1
 The handler for SIGSEGV and SIGABRT is installed
   |   GENERAL |  Kernel k || SetArg idx 1
+wave_3: pc=0x7f (stopped, reason: NONE)
+:3:hip_event.cpp :20 : 1 us: hipEventQuery: Returned hipErrorNotReady :
+>>>> clFinish
+<<<< clFinish -> CL_SUCCESS
+All tests passed (1 assertion in 1 test case)
 no panicked at all
 """
 
@@ -227,7 +258,9 @@ def test_silent() -> None:
 def test_nothing_is_known_of_other_text() -> None:
     told = explained("the quick brown fox\n" * 3)
     assert not told.findings and not told.diagnosis
-    assert told.outcome.summary.startswith("Nothing here was recognised (3 lines); what is known to gpudx: amdgpu,")
+    assert told.outcome.summary.startswith(
+        "Nothing here was recognised (3 lines); what is known to gpudx: amd-log, amdgpu,"
+    )
 
 
 def test_no_line_is_blamed_for_an_asynchronous_error() -> None:
@@ -296,6 +329,9 @@ def test_geometry_and_addresses_are_decoded() -> None:
 
 
 WRAPPERS = {
+    'Error: Cuda(Cuda(DriverError(CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered")))': "illegal-address",
+    'called `Result::unwrap()` on an `Err` value: DriverError(CUDA_ERROR_NOT_FOUND, "named symbol not found")': "symbol-not-found",
+    "OFFLOAD ERROR: memory access fault by GPU 4 (agent 0x5) at virtual address 0x7ffb61f02000. Reasons: Unknown": "rocm-memory-fault",
     "GPUassert: an illegal memory access was encountered main.cu 45": "illegal-address",
     "CUDA error 700 at a.cu:5": "illegal-address",
     "CUDA failure 2: 'out of memory' at b.cpp:9": "memory-allocation",

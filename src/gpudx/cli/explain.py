@@ -23,7 +23,10 @@ CHUNK = 1 << 20
 
 
 def command(
-    logs: Annotated[list[str], typer.Argument(metavar="FILE...", help='Logs of any kind; "-" is standard input.')],
+    logs: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help='Logs of any kind, GPU core dumps; "-" is standard input.'),
+    ],
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a case there, for gpudx report.")] = None,
     format: Annotated[str, typer.Option("--format", "-f", help="terminal, markdown or json.")] = "terminal",
 ) -> None:
@@ -33,9 +36,11 @@ def command(
         gpudx explain crash.log
         dmesg | gpudx explain -
         ./app 2>&1 | gpudx explain -
-        gpudx explain ci.log dmesg.txt --case explained && gpudx report explained -f markdown
+        gpudx explain app.log dmesg.txt core.nvcudmp        # one story: what is first, what follows, what is told twice
+        gpudx explain ci.log --case explained && gpudx report explained -f markdown
 
-    Known formats: docs/formats.md. An asynchronous error is never blamed on the line that printed it.
+    A build log (ptxas -v, hipcc -Rpass-analysis=kernel-resource-usage) gives a table of kernels; source files that it names
+    are read where they are there. Known formats: docs/formats.md. An asynchronous error is never blamed on the line that printed it.
 
     Exit status: 0 if something was recognised, 1 if nothing was.
     """
@@ -49,19 +54,20 @@ def command(
         with new_case(case, "explain") as folder:
             made = written(made, folder)
     sys.stdout.write(render(made, format, page))
-    if not made.findings:
+    if not made.findings and not made.kernels:
         raise typer.Exit(UNKNOWN)
 
 
 def _read(name: str) -> Log:
     from gpudx.evidence._lines import chunks
     from gpudx.evidence.logs._fold import read_log
+    from gpudx.evidence.logs._whole import read_whole
 
     if name == STDIN:
         return read_log("standard input", _stdin())
     if Path(name).is_dir():
         raise UserError(f"{name} is a directory: give log files, or show a case with `gpudx report {name}`.")
-    return read_log(Path(name).name, chunks(Path(name)))
+    return read_whole(Path(name)) or read_log(Path(name).name, chunks(Path(name)))
 
 
 def _stdin() -> Iterator[bytes]:
@@ -71,9 +77,11 @@ def _stdin() -> Iterator[bytes]:
 
 def _case(logs: list[Log], names: list[str]) -> Case:
     from gpudx.diagnose.logs import explain
+    from gpudx.evidence.sources._compiled import read_sources
     from gpudx.model import Case
 
-    told = explain(logs)
+    folders = [Path(), *(Path(name).parent for name in names if name != STDIN)]
+    told = explain(logs, read_sources((one for log in logs for one in log.sources), folders))
     return Case(
         command=("gpudx", "explain", *names),
         directory="",
@@ -84,4 +92,5 @@ def _case(logs: list[Log], names: list[str]) -> Case:
         findings=told.findings,
         diagnosis=told.diagnosis,
         not_checked=told.not_checked,
+        kernels=told.kernels,
     )

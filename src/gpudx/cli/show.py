@@ -36,6 +36,7 @@ class What(StrEnum):
     allocations = "allocations"
     errors = "errors"
     identity = "identity"
+    builds = "builds"
 
 
 def command(
@@ -51,12 +52,14 @@ def command(
     last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the last N rows.")] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="As CSV, every row.")] = False,
 ) -> None:
-    """Show what was recorded: calls, launches, allocations or errors; or identity: who ran, with what.
+    """Show what was recorded: calls, launches, allocations or errors; identity: who ran, with what; or builds: what
+    compilers told of kernels.
 
     \b
         gpudx show CASE launches --kernel 'gemm*' --last 20
         gpudx show CASE calls --failed --csv
         gpudx show CASE identity --csv
+        gpudx show built builds
 
     Exit status: 0 if it was shown, 2 if there is no such case, table or column.
     """
@@ -77,6 +80,8 @@ def load(case: Path, what: str) -> tuple[list[str], Iterator[Row]]:
     from gpudx.facts.tables import table
     from gpudx.trace import open_case
 
+    if what == What.builds:
+        return _builds(case)
     if not case.is_dir():
         raise UserError(f"There is no case at {case}: give the directory that `gpudx run` named.")
     traces = open_case(case)
@@ -100,6 +105,19 @@ def who_ran(case: Path) -> tuple[list[str], Iterator[Row]]:
             f"The case {case} was made by an older gpudx, which did not ask who ran: run the program again."
         )
     return COLUMNS, rows(known)
+
+
+def _builds(case: Path) -> tuple[list[str], Iterator[Row]]:
+    """Every number that a compiler told of a kernel; empty where it told none."""
+    from gpudx import casefile
+    from gpudx.report.builds import COLUMNS, row
+
+    kernels = casefile.read(case).kernels
+    if not kernels:
+        raise UserError(
+            f"No compiler told of kernels in {case}: make a case with `gpudx build -- make` or of a build log."
+        )
+    return list(COLUMNS), (row(one) for one in kernels)
 
 
 def keep(columns: list[str], rows: Iterable[Row], wanted: dict[str, str | int | None], failed: bool) -> Iterator[Row]:

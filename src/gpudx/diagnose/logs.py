@@ -1,4 +1,5 @@
-"""What pasted logs say: which event is the first, which only follow it, and what they do not prove.
+"""What pasted logs say: which event is the first, which only follow it, and what they do not prove. How several logs become one
+story: `stories`.
 
     first       the first event that is no consequence; a record of the device itself counts more than a report of it
     followers   after a fault of the device every later call fails: reports and refusals behind it, and endings, are
@@ -11,30 +12,24 @@ An asynchronous error is an interval, not a line: reports are "inconclusive" her
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpudx.causes import every as every_cause
+from gpudx.diagnose.stories import ENDS, Entry, Judged, may_be_same, place, stories, told_once
 from gpudx.evidence.logs import every as every_format
 from gpudx.evidence.logs._event import Event
-from gpudx.evidence.logs._fold import Log, Told
-from gpudx.model import Diagnosis, Evidence, Finding, Instrument, Outcome, Severity, Victim
+from gpudx.evidence.logs._fold import Log
+from gpudx.evidence.sources import _tile_builds as tile_builds
+from gpudx.evidence.sources._compiled import bare, built, kernel_lines
+from gpudx.evidence.sources._functions import Source
+from gpudx.model import Built, Diagnosis, Evidence, Finding, Instrument, Outcome, Severity, Victim
 from gpudx.words import plural
 
 LOG = "log"  # the instrument's name
 SELDOM_WHY = ("test-failed", "test-flaky", "host-abort", "gpu-reset")  # endings that say nothing of a cause
-ENDS = ("host-abort", "host-crash", "test-process-died")  # endings of whole processes
+EVIDENCE = ("sanitizer-clean", "device-code")  # no faults: they follow nothing
 TRACEBACK = "python-exception"
 ONLY_A_LOG = "A log holds what was printed: calls that printed nothing, and faults that nobody noticed, are not in it."
-
-
-@dataclass(frozen=True)
-class Judged:
-    """An entry with its place in the story: `follows` is the entry that it is a consequence of."""
-
-    told: Told
-    log: str
-    severity: Severity
-    follows: Told | None = None
 
 
 @dataclass(frozen=True)
@@ -46,11 +41,14 @@ class Explained:
     instruments: tuple[Instrument, ...]
     outcome: Outcome
     not_checked: tuple[str, ...]
+    kernels: tuple[Built, ...] = ()
 
 
-def explain(logs: Sequence[Log]) -> Explained:
-    """The whole of it, for one or several logs; each is judged by itself."""
-    judged = [tuple(_judge(log)) for log in logs]
+def explain(logs: Sequence[Log], sources: Sequence[Source] = ()) -> Explained:
+    """The whole of it, for one or several logs, with the source files that they name."""
+    logs = [_with_sources(log, sources) for log in logs]
+    told = stories(logs)
+    judged = [told_once(tuple(_judge(story)), story) for story in told]
     entries = [entry for one in judged for entry in _diagnosis(one)]
     return Explained(
         findings=tuple(_finding(one) for log in judged for one in log),
@@ -58,7 +56,22 @@ def explain(logs: Sequence[Log]) -> Explained:
         instruments=tuple(_instrument(log) for log in logs),
         outcome=Outcome("not started", _summary(logs, judged)),
         not_checked=tuple(_not_checked(logs)),
+        kernels=built((build for log in logs for build in log.builds), sources),
     )
+
+
+def _with_sources(log: Log, sources: Sequence[Source]) -> Log:
+    """Events that say more with the sources at hand."""
+    lines = kernel_lines(sources)
+    return replace(log, told=tuple(replace(one, event=_sourced(one.event, log, sources, lines)) for one in log.told))
+
+
+def _sourced(event: Event, log: Log, sources: Sequence[Source], lines: dict[str, str]) -> Event:
+    if event.kind == tile_builds.KIND:
+        return tile_builds.told(event, log.builds, sources)
+    kernel = dict(event.facts).get("kernel", "")
+    known = lines.get(bare(kernel), "")
+    return replace(event, notes=(*event.notes, f"{kernel} is declared at {known}")) if known else event
 
 
 def _not_checked(logs: Sequence[Log]) -> Iterator[str]:
@@ -72,24 +85,59 @@ def _not_checked(logs: Sequence[Log]) -> Iterator[str]:
 # ---- first and followers ----
 
 
-def _judge(log: Log) -> Iterator[Judged]:
+class _Device:
+    """What has gone wrong on the device so far, in each log and in all; a process that ended is forgotten in its log."""
+
+    def __init__(self) -> None:
+        self._own: dict[str, Entry] = {}
+        self._first: Entry | None = None
+        self._over: set[str] = set()  # logs in which a process has ended: what other logs told before was of that one
+
+    def leader(self, one: Entry) -> Entry | None:
+        """What an event can be a consequence of: of its own log anything, of another one what can be the same fault."""
+        if one.log in self._own and _can_follow(one.told.event, self._own[one.log].told.event):
+            return self._own[one.log]
+        other = self._first if one.log not in self._over else None
+        if other is None or other.log == one.log:
+            return None
+        same = one.told.event.role == "ending" or may_be_same(one.told.event, other.told.event)
+        return other if same else None
+
+    def add(self, one: Entry) -> None:
+        event = one.told.event
+        if event.kind in ENDS:
+            self._own.pop(one.log, None)
+            self._over.add(one.log)
+        elif event.role in ("fault", "report") and not event.warning:
+            self._own.setdefault(one.log, one)
+            self._first = self._first or one
+
+
+def _judge(story: Iterable[Entry]) -> Iterator[Judged]:
     """In order; what comes after the end of a process is another story."""
-    broken: Told | None = None  # the first fault of the device in this process
-    before: Told | None = None  # the first event that stands for itself
-    for one in log.told:
-        event = one.event
-        follows = broken if event.role in ("report", "refusal") else None
-        if event.role == "ending":
-            follows = broken or before
-        yield Judged(one, log.name, _severity(event, follows), follows)
-        if event.role == "ending":
-            broken, before = (None, None) if event.kind in ENDS else (broken, before)
-        elif not event.warning:
-            before = before or one
-            broken = broken or (one if event.role in ("fault", "report") else None)
+    broken = _Device()
+    before: dict[str, Entry] = {}  # of each log the first event of the process that stands for itself
+    for one in story:
+        event, follows = one.told.event, None
+        if event.role in ("report", "refusal", "ending") and event.kind not in EVIDENCE:
+            follows = broken.leader(one)
+        if event.role == "ending" and event.kind not in EVIDENCE:
+            follows = follows or before.get(one.log)
+        leader = (follows.told, follows.log) if follows else (None, "")
+        yield Judged(one.told, one.log, _severity(event, leader[0]), *leader)
+        broken.add(one)
+        if event.kind in ENDS:
+            before.pop(one.log, None)
+        elif event.role != "ending" and not event.warning:
+            before.setdefault(one.log, one)
 
 
-def _severity(event: Event, follows: Told | None) -> Severity:
+def _can_follow(event: Event, leader: Event) -> bool:
+    """What was built wrong explains the errors that can come of it, and no others."""
+    return leader.kind != tile_builds.KIND or event.role == "ending" or may_be_same(event, leader)
+
+
+def _severity(event: Event, follows: object | None) -> Severity:
     if follows is not None:
         return "info"
     if event.finding is not None:
@@ -136,6 +184,7 @@ def _details(one: Judged) -> dict[str, str | int | float | bool | None]:
         "role": event.role,
         "asynchronous": event.role == "report",
         "follows_line": one.follows.event.line if one.follows else None,
+        "follows_log": one.follows_log or None,
         "next": event.next or None,
     }
 
@@ -145,15 +194,18 @@ def _message(one: Judged) -> str:
     if follows is None:
         return event.message
     text = event.message.partition("; ")[0].rstrip(".")
+    leader = place(follows, one.follows_log) if one.follows_log != one.log else f"line {follows.event.line:,}"
+    if one.same:
+        return f"{text}; this is taken for the same fault as {leader}."
     if event.kind == TRACEBACK and follows.event.role == "report":
-        return f"{text}: there the fault of line {follows.event.line:,} was noticed, not made."
-    return f"{text}; this follows line {follows.event.line:,}."
+        return f"{text}: there the fault of {leader} was noticed, not made."
+    return f"{text}; this follows {leader}."
 
 
 def _quoted(one: Judged) -> str:
     event = one.told.event
     more = f" (and {one.told.count - 1:,} more, up to line {one.told.last:,})" if one.told.count > 1 else ""
-    return f"line {event.line:,} of {one.log}: {event.quote}{more}"
+    return f"{one.place}: {event.quote}{more}"
 
 
 # ---- the diagnosis ----
@@ -166,16 +218,18 @@ def _diagnosis(judged: tuple[Judged, ...]) -> Iterator[Diagnosis]:
     event, finding = first.told.event, _finding(first)
     cause = every_cause()[event.causes[0]]
     sure = event.sure and event.role in ("fault", "refusal") and first.severity == "error"
-    followers = [Evidence(f"{_message(one)} ({_quoted(one)})") for one in judged if one.follows is first.told]
+    under = [one for one in judged if one.follows is first.told]
+    followers = [Evidence(f"{_message(one)} ({_quoted(one)})") for one in under if not one.same]
+    again = [Evidence(f"told by {one.told.event.format}, too: {_quoted(one)}") for one in under if one.same]
     yield Diagnosis(
         cause=cause.id,
         status="likely" if sure else "inconclusive",
         summary=finding.message,
-        guilty=None,
+        guilty=event.guilty,
         victim=Victim(f"It was noticed in {event.noticed}; that call or line is not blamed.")
         if event.noticed
         else None,
-        evidence=finding.evidence,
+        evidence=(*finding.evidence, *again, *_earliest(judged, first)),
         refutes_if=cause.refutes_if,
         fix=_steps(event, cause.fix if sure else ()),
         reason=_reason(event),
@@ -184,8 +238,16 @@ def _diagnosis(judged: tuple[Judged, ...]) -> Iterator[Diagnosis]:
     )
 
 
+def _earliest(judged: tuple[Judged, ...], first: Judged) -> Iterator[Evidence]:
+    """Which of the events of this fault was written first, where one clock stamped several logs."""
+    own = [one for one in judged if one is first or one.follows is first.told]
+    times = [(one.told.event.time, one) for one in own if one.told.event.clock == first.told.event.clock != ""]
+    if len({one.log for _, one in times}) > 1:
+        yield Evidence(f"by its time stamp the first line of it is {min(times, key=lambda pair: pair[0])[1].place}")
+
+
 def _steps(event: Event, fix: tuple[str, ...]) -> tuple[str, ...]:
-    return (*((f"This would settle it: {event.next}",) if event.next else ()), *fix)
+    return (*((f"This would settle it: {event.next}",) if event.next else ()), *(event.fix or fix))
 
 
 def _reason(event: Event) -> str:
@@ -205,7 +267,10 @@ def _instrument(log: Log) -> Instrument:
         counts[one.event.format] = counts.get(one.event.format, 0) + one.count
     known = ", ".join(f"{name} ({count:,})" for name, count in counts.items()) or "nothing"
     more = f"; {plural(log.left_out, 'event')} of further sites were left out" if log.left_out else ""
-    return Instrument(f"{LOG} {log.name}", "live", f"{plural(log.lines, 'line')}; recognised: {known}{more}.")
+    blind = "so much that not all of it was read" if log.left_out or log.unread else ""
+    return Instrument(
+        f"{LOG} {log.name}", "live", f"{plural(log.lines, 'line')}; recognised: {known}{more}.", blind=blind
+    )
 
 
 def _summary(logs: Sequence[Log], judged: Sequence[tuple[Judged, ...]]) -> str:

@@ -11,7 +11,8 @@ and, where needed,
 
     GENERIC = True asked only about lines that no other format has taken
     MOST_READ      how many of its lines are read in one log, where the usual number is too small or too large
-    reader()       in place of `read`: an object with `read(near)` and `finish()`, for formats that need memory
+    reader()       in place of `read`: an object with `read(near)` and, if it likes, `finish()`, for formats that need memory; it may
+                   have `builds` (what a compiler told of kernels) and `sources` (files that were compiled)
 
 All formats are asked in one pass over the log, so that 100 MB take seconds and the memory of one block. Lines come clean
 (`_clean`): without colours, and without the prefixes of CI systems, containers and journals.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from gpudx.model import DeviceFault, Finding
+from gpudx.model import DeviceFault, Finding, Guilty
 
 # fault    the device, or a tool that watches it, tells of the fault itself
 # report   a call tells of an error that earlier work on the device made: an interval, never a line
@@ -35,3 +35,17 @@ class Event:
     line: int = 0  # set by the scan unless the format knows better
     quote: str = ""
     format: str = ""
+    fix: tuple[str, ...] = ()  # where more is known than what mends the cause in general
+    kernels: tuple[str, ...] = ()  # of a fault that names none: those that it can be, by their bare names
+    clock: str = ""  # which clock stamped its line: only stamps of the same one can be compared
+    time: float = 0.0  # seconds of that clock
+    guilty: Guilty | None = None  # only where the log and the sources it names prove it
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A source file that a compiler was called for, as the log names it."""
+
+    path: str
+    folder: str = ""  # that the build was in, where it says so
+    options: tuple[str, ...] = ()

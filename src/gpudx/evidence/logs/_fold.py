@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
-from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._event import Compiled, Event
 from gpudx.evidence.logs._scan import Scan
+from gpudx.model import KernelBuild
 
+T = TypeVar("T")
 MOST_SITES = 2000
 ROLES = ("fault", "refusal", "report", "ending")  # on one line, what says most comes first
 
@@ -31,6 +34,8 @@ class Log:
     told: tuple[Told, ...]  # by line
     left_out: int = 0  # events of further sites
     unread: tuple[tuple[str, int], ...] = ()  # formats of which there was too much, and the lines that were not read
+    builds: tuple[KernelBuild, ...] = ()  # what compilers told of kernels
+    sources: tuple[Compiled, ...] = ()  # files that a compiler was called for
 
 
 def read_log(name: str, chunks: Iterable[bytes]) -> Log:
@@ -45,7 +50,21 @@ def read_log(name: str, chunks: Iterable[bytes]) -> Log:
         else:
             left_out += 1
     told = sorted(sites.values(), key=lambda one: (one.event.line, ROLES.index(one.event.role)))
-    return Log(name, scan.lines, scan.size, tuple(told), left_out, tuple(sorted(scan.unread.items())))
+    unread = tuple(sorted(scan.unread.items()))
+    return Log(
+        name,
+        scan.lines,
+        scan.size,
+        tuple(told),
+        left_out,
+        unread,
+        _once(scan.all("builds")),
+        _once(scan.all("sources")),
+    )
+
+
+def _once(things: Iterable[T]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(things))
 
 
 def _site(event: Event) -> tuple[object, ...]:

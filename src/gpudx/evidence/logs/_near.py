@@ -23,10 +23,15 @@ class Near:
         back = self._data.find(b"\r", self._start, stop)
         return back if back >= 0 else stop
 
+    @property
+    def raw(self) -> bytes:
+        """The line as it stands there."""
+        return self._data[self._start : self._end]
+
     @cached_property
     def text(self) -> str:
         """The line, clean."""
-        return clean_line(self._data[self._start : self._end])
+        return clean_line(self.raw)
 
     def after(self, most: int = MOST_LINES) -> list[str]:
         """The lines that follow, the nearest first, without fences of Markdown."""

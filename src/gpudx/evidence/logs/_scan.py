@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from gpudx.evidence.logs import Format, Reader, every
 from gpudx.evidence.logs._clean import clean_block
 from gpudx.evidence.logs._event import LONGEST_QUOTE, Event
 from gpudx.evidence.logs._near import FARTHEST, Near
+from gpudx.evidence.logs._stamps import stamp
 
 BLOCK = 1 << 20
 MOST_READ = 20_000  # lines of one format, unless it says otherwise; more are counted, not read
@@ -49,6 +51,11 @@ class Scan:
         for one in self._asked:
             if hasattr(one.reader, "finish"):
                 yield from (replace(event, format=one.name) for event in one.reader.finish())
+
+    def all(self, name: str) -> Iterator[Any]:
+        """What the readers have gathered beside events: "builds" or "sources"."""
+        for one in self._asked:
+            yield from getattr(one.reader, name, ())
 
     def _blocks(self, chunks: Iterable[bytes]) -> Iterator[tuple[bytes, int, int, int]]:
         """Data, the part of it that is to be read, and the number of its first line; neighbours stand on both sides."""
@@ -113,4 +120,5 @@ def _start(data: bytes, at: int) -> int:
 
 def _placed(event: Event, name: str, near: Near) -> Event:
     quote = (event.quote or near.text.strip())[:LONGEST_QUOTE]
-    return replace(event, format=name, line=event.line or near.line, quote=quote)
+    clock, time = stamp(near.raw)
+    return replace(event, format=name, line=event.line or near.line, quote=quote, clock=clock, time=time)

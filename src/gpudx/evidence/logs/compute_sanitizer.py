@@ -6,16 +6,16 @@ site, known false alarms say so, and a report without a summary is never clean.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gpudx.evidence._sanitizer_groups import Groups, key_of
-from gpudx.evidence._sanitizer_records import Record
+from gpudx.evidence._sanitizer_records import Record, Report
 from gpudx.evidence._sanitizer_text import MARK, Parser
 from gpudx.evidence.compute_sanitizer import report_of, to_findings
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
-from gpudx.model import Finding
+from gpudx.model import Evidence, Finding
 
 FORMAT = "compute-sanitizer"
 MARKS = (MARK.decode(), "Invalid __", "Uninitialized __")
@@ -78,14 +78,30 @@ class InLog:
             self._add(record)
         if not self._first or not (self._groups.records or self._parser.totals.banner or self._parser.totals.summaries):
             return  # a line of "=" is not the tool
-        report = report_of(self._parser, self._groups)
-        findings = to_findings(report)
-        told = len(findings) - len(report.faults)
-        for finding in findings[:told]:
-            yield _event(finding, finding.id, self._first)
-        for finding, fault in zip(findings[told:], report.faults, strict=True):
-            line = self._lines.get(key_of(fault.first), self._first)
-            yield _event(finding, fault.kind, line, fault.first.text)
+        yield from events(report_of(self._parser, self._groups), self._first, self._lines)
+
+
+def events(report: Report, first: int = 0, lines: Mapping[tuple[object, ...], int] | None = None) -> Iterator[Event]:
+    """What a report tells; `lines` are those at which each site was first told, `first` is that of the report."""
+    if report.status == "clean":
+        yield _clean(report, first)
+    findings = to_findings(report)
+    told = len(findings) - len(report.faults)
+    for finding in findings[:told]:
+        yield _event(finding, finding.id, first)
+    for finding, fault in zip(findings[told:], report.faults, strict=True):
+        line = (lines or {}).get(key_of(fault.first), first)
+        yield _event(finding, fault.kind, line, fault.first.text)
+
+
+def _clean(report: Report, line: int) -> Event:
+    """The tool ran to its end and says that there was nothing: evidence, and no fault."""
+    tool = f" ({report.tool})" if report.tool else ""
+    said = f"compute-sanitizer{tool} ran to its end and counted no error."
+    seen = Evidence("; ".join(report.summaries))
+    return _event(
+        Finding("sanitizer-clean", "info", said, (seen,), facts=(("tool", report.tool or ""),)), "sanitizer-clean", line
+    )
 
 
 def _event(finding: Finding, kind: str, line: int, text: str = "") -> Event:
@@ -99,4 +115,5 @@ def _event(finding: Finding, kind: str, line: int, text: str = "") -> Event:
         finding=finding,
         line=line,
         quote=text or finding.evidence[0].text,
+        format=FORMAT,
     )

@@ -37,16 +37,20 @@ def read(near: Near) -> Iterator[Event]:
     below = near.after(MOST_LINES)
     kernel = next((hit for hit in map(_KERNEL.search, below) if hit), None)
     who = f"The kernel {kernel[1]} (grid {kernel[2]}, block {kernel[3]})" if kernel else "A kernel"
-    cause = "out-of-bounds-access" if code in OUTSIDE else CAUSES.get(code, "device-exception")
     yield Event(
         kind="device-exception",
         role="fault",
         message=f"{who} faulted on the device: {EXCEPTIONS[code][1]}.",
         facts=(("exception", EXCEPTIONS[code][0]), ("kernel", kernel[1] if kernel else "")),
         notes=tuple(_notes(below, bool(kernel))),
-        causes=(cause,),
+        causes=(cause_of(code),),
         next=_next.SANITIZE if kernel else _next.DUMP,
     )
+
+
+def cause_of(code: int) -> str:
+    """What an exception of the device suggests, by its number."""
+    return "out-of-bounds-access" if code in OUTSIDE else CAUSES.get(code, "device-exception")
 
 
 def _code(match: re.Match[str]) -> int | None:

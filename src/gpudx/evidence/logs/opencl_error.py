@@ -64,7 +64,7 @@ def read(near: Near) -> Iterator[Event]:
     text = near.text
     code = None if _CODELIKE.search(text) else _status(text)
     if code is not None:
-        yield _event(code, place(text), _geometry(text, near))
+        yield refused(code, place(text), _geometry(text, near))
 
 
 def _status(text: str) -> int | None:
@@ -78,7 +78,7 @@ def _status(text: str) -> int | None:
     return int(match[1]) if match and int(match[1]) in STATUSES else None
 
 
-def _event(code: int, where: str, geometry: tuple[str, ...]) -> Event:
+def refused(code: int, where: str, geometry: tuple[str, ...]) -> Event:
     name, means, cause = STATUSES[code]
     launched = "NDRange" in where or "Task" in where
     late = code in LATE and not launched
@@ -106,15 +106,20 @@ def _event(code: int, where: str, geometry: tuple[str, ...]) -> Event:
 
 def _geometry(text: str, near: Near) -> tuple[str, ...]:
     """The sizes of the launch, from this line or the one before, and whether they fit each other."""
-    match = next((found for found in map(_SIZES.search, (text, *near.before(1))) if found), None)
-    if match is None or "NDRange" not in text:
+    return next((told for told in map(sizes, (text, *near.before(1))) if told), ()) if "NDRange" in text else ()
+
+
+def sizes(text: str) -> tuple[str, ...]:
+    """Global size and work-group of a line, and whether they fit each other."""
+    match = _SIZES.search(text)
+    if match is None:
         return ()
-    sizes = [[int(one[:9]) for one in re.findall(r"\d+", part)] for part in match.groups()]
-    odd = [f"{g} is no multiple of {n}" for g, n in zip(*sizes, strict=False) if n and g % n]
+    parts = [[int(one[:9]) for one in re.findall(r"\d+", part)] for part in match.groups()]
+    odd = [f"{g} is no multiple of {n}" for g, n in zip(*parts, strict=False) if n and g % n]
     items = 1
-    for one in sizes[1]:
+    for one in parts[1]:
         items *= one
     told = (
-        f"global size {'x'.join(map(str, sizes[0]))}, work-group {'x'.join(map(str, sizes[1]))} = {items:,} work-items"
+        f"global size {'x'.join(map(str, parts[0]))}, work-group {'x'.join(map(str, parts[1]))} = {items:,} work-items"
     )
     return (told, *odd)

@@ -1,0 +1,104 @@
+"""gpudx build: run a build, and keep what its compilers say of kernels."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpudx import __version__
+from gpudx.errors import UserError
+
+if TYPE_CHECKING:
+    from gpudx.lab.captured import Captured
+    from gpudx.model import Case, Outcome
+
+SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
+LOG = "build.log"
+NOTHING = (
+    "No compiler told what its kernels take: give --ask, and build from the start (make -B), so that they are compiled."
+)
+
+
+def command(
+    build: Annotated[list[str] | None, typer.Argument(metavar="CMD", help="The build, after --.")] = None,
+    case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes.")] = None,
+    ask: Annotated[bool, typer.Option("--ask", help="Have nvcc and hipcc tell what each kernel takes.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report; the case is written.")] = False,
+) -> None:
+    """Run a build, and say which of its compilers' words are faults: registers, spills, stack and shared memory per kernel.
+
+    \b
+        gpudx build --ask -- make -B
+        gpudx build --ask --case built -- cmake --build build --clean-first
+        gpudx show built builds --csv
+        gpudx gate built --limits gpudx.toml
+
+    The build's output and exit status are its own; gpudx adds its report on stderr. --ask sets NVCC_APPEND_FLAGS and
+    HIPCC_COMPILE_FLAGS_APPEND, so that the compilers say more and build the same.
+    """
+    from gpudx import casefile
+    from gpudx.backends.asking import environment
+    from gpudx.cli.cases import new_case
+    from gpudx.lab.captured import end_like, run_captured
+
+    if not build:
+        raise UserError("There is no build to run: write it after --, as in `gpudx build -- make`.")
+    with new_case(case, build[0]) as folder:
+        done = run_captured(build, folder / LOG, environment(os.environ) if ask else None)
+        made = _case(done, build, folder)
+        casefile.write(made, folder)
+    if not quiet:
+        _tell(made)
+    end_like(done)
+
+
+def _case(done: Captured, build: list[str], folder: Path) -> Case:
+    from gpudx.diagnose.logs import explain
+    from gpudx.evidence._lines import chunks
+    from gpudx.evidence.logs._fold import read_log
+    from gpudx.evidence.sources._compiled import read_sources
+    from gpudx.model import Case
+
+    log = read_log(LOG, chunks(done.log))
+    told = explain([log], read_sources(log.sources, [Path()]))
+    return Case(
+        command=tuple(build),
+        directory=str(folder),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        version=__version__,
+        outcome=_outcome(done),
+        instruments=told.instruments,
+        findings=told.findings,
+        diagnosis=told.diagnosis,
+        not_checked=(*told.not_checked, *(() if told.kernels else (NOTHING,))),
+        kernels=told.kernels,
+    )
+
+
+def _outcome(done: Captured) -> Outcome:
+    from gpudx.lab import signals
+    from gpudx.lab.outcome import duration
+    from gpudx.model import Outcome
+
+    after, code = f"after {duration(done.duration_s)}", done.returncode
+    if code < 0:
+        return Outcome("signal", f"The build was killed by {signals.name(-code)} {after}.", None, signals.name(-code))
+    if code:
+        return Outcome("exit", f"The build ended with status {code} {after}.", code, duration_s=done.duration_s)
+    return Outcome("passed", f"The build ended normally {after}.", 0, duration_s=done.duration_s)
+
+
+def _tell(made: Case) -> None:
+    """The report where there is something to say of kernels, else one line."""
+    from gpudx.cli.running import page_of
+    from gpudx.cli.speak import say, write
+    from gpudx.report import render
+
+    if made.findings or made.kernels:
+        write(render(made, "terminal", page_of(2)))
+    else:
+        say(f"{NOTHING} case: {made.directory}")

@@ -1,0 +1,85 @@
+"""gpudx lint: faults that can be seen in the sources of kernels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpudx import __version__
+from gpudx.errors import UserError
+
+if TYPE_CHECKING:
+    from gpudx.model import Case, Finding
+
+FOUND = 1
+
+
+def command(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Sources of kernels; host sources beside them help.")
+    ],
+    define: Annotated[
+        list[str] | None, typer.Option("-D", metavar="NAME[=VALUE]", help="A macro, as for the compiler.")
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="OPTION", help="An option of the compiler: --option=-ffast-math.")
+    ] = None,
+    case: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a case there, for gpudx gate.")] = None,
+) -> None:
+    """Look for mechanical faults in sources of CUDA, HIP and OpenCL kernels: a line for each, all of them warnings.
+
+    \b
+        gpudx lint src/*.cu
+        gpudx lint kernels.cl host.c                          # struct arguments of both are compared
+        gpudx lint --option=-cl-fast-relaxed-math kernels.cl
+        gpudx lint src/*.cu --case linted && gpudx gate linted
+
+    Rules: docs/lint.md. Headers and macros are not read; what is not understood is passed over.
+
+    Exit status: 0 if nothing was found, else 1.
+    """
+    from gpudx.cli.cases import new_case
+    from gpudx.evidence.sources import lint
+    from gpudx.evidence.sources._compiled import read_source
+    from gpudx.report.safe import clean
+
+    options = [*(f"-D{one}" for one in define or ()), *(option or ())]
+    project = [read_source(path, options) for path in files]
+    for path, source in zip(files, project, strict=True):
+        if source is None:
+            raise UserError(f"{path} cannot be read: check its name and permission.")
+    found = lint([source for source in project if source is not None])
+    if case is not None:
+        from gpudx import casefile
+
+        with new_case(case, "lint") as folder:
+            casefile.write(replace(_case(files, found), directory=str(folder)), folder)
+    for one in found:
+        typer.echo(
+            clean(
+                f"{one.details['path']}:{one.details['line']}: warning: {one.message} [{one.id.removeprefix('lint-')}]"
+            )
+        )
+    if found:
+        raise typer.Exit(FOUND)
+
+
+def _case(files: list[Path], found: tuple[Finding, ...]) -> Case:
+    from gpudx.model import Case, Instrument, Outcome
+    from gpudx.words import plural
+
+    read = f"{plural(len(files), 'file')} of sources, {plural(len(found), 'warning')}."
+    return Case(
+        command=("gpudx", "lint", *map(str, files)),
+        directory="",
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        version=__version__,
+        outcome=Outcome("not started", f"No program was run: {read}"),
+        instruments=(Instrument("log of lint", "live", read),),
+        findings=found,
+        not_checked=("What headers, macros and types bring: sources were read word by word.",),
+    )

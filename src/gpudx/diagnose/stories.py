@@ -1,0 +1,184 @@
+"""Several logs of one failure as one story: what belongs together, in which order, and what is the same fault told twice.
+
+    together   all logs, unless their clocks can be compared and say that they are far apart
+    order      by time stamps of the same clock; else by kind: builds, then the device's own records, then their reporters;
+               inside a log always by position
+    the same   records of the device by different tools that can mean the same exception, and name no different kernels; told
+               once, by the one that says most (kernel, line), with the others as its evidence
+
+That two records are the same fault is an inference, and the words say so ("taken for").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._fold import Log, Told
+from gpudx.evidence.sources._tile_builds import KIND as BUILT_WRONG
+from gpudx.model import Severity
+
+APART_S = 600.0  # comparable stamps that are farther apart than this tell of two failures
+ENDS = ("host-abort", "host-crash", "test-process-died")  # endings of whole processes
+# An exception that nobody could name may be any of these.
+UNNAMED = "device-exception"
+NAMED = frozenset(
+    {"out-of-bounds-access", "misaligned-access", "device-trap", "device-assertion", "null-pointer", "barrier-misuse"}
+)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """An entry with its place in the story: `follows` is the entry that it is a consequence of, or the `same` fault."""
+
+    told: Told
+    log: str
+    severity: Severity
+    follows: Told | None = None
+    follows_log: str = ""
+    same: bool = False
+
+    @property
+    def place(self) -> str:
+        return place(self.told, self.log)
+
+
+def place(told: Told, log: str) -> str:
+    """ "line 7 of a.log"; of a file that is one record, its name."""
+    return f"line {told.event.line:,} of {log}" if told.event.line else log
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An event and the log it is of. `segment` counts the processes that have ended in this log before it."""
+
+    told: Told
+    log: str
+    segment: int
+
+
+# ---- which logs, in which order ----
+
+
+def stories(logs: Sequence[Log]) -> list[list[Entry]]:
+    """The entries of all logs, in order; several lists where logs are of different times."""
+    groups: list[list[Log]] = []
+    for log in logs:
+        near = next((group for group in groups if all(_together(log, other) for other in group)), None)
+        if near is None:
+            groups.append([log])
+        else:
+            near.append(log)
+    return [_ordered(group) for group in groups]
+
+
+def _together(one: Log, other: Log) -> bool:
+    first, second = _span(one), _span(other)
+    if first is None or second is None or first[0] != second[0]:
+        return True  # nothing speaks against it
+    return max(first[1], second[1]) - min(first[2], second[2]) <= APART_S
+
+
+def _span(log: Log) -> tuple[str, float, float] | None:
+    """The clock of a log, with its first and last event."""
+    times = [(one.event.clock, one.event.time) for one in log.told if one.event.clock]
+    if not times or len({clock for clock, _ in times}) > 1:
+        return None
+    return times[0][0], min(time for _, time in times), max(time for _, time in times)
+
+
+def _ordered(logs: list[Log]) -> list[Entry]:
+    """Logs of one clock are merged; such a block, and each other log, has its place by what it tells."""
+    blocks: dict[str, list[Log]] = {}
+    for index, log in enumerate(logs):
+        span = _span(log)
+        blocks.setdefault(span[0] if span else f"log {index}", []).append(log)
+    ranked = sorted(blocks.values(), key=lambda block: min(map(_rank, block)))
+    return [entry for block in ranked for entry in _merged(block)]
+
+
+def _rank(log: Log) -> int:
+    """What is built comes before what runs, and what the device says before what only reports it."""
+    if log.builds or log.sources:
+        return 0
+    roles = [one.event.role for one in log.told if not one.event.warning]
+    return 1 if "fault" in roles else 2
+
+
+def _merged(block: list[Log]) -> list[Entry]:
+    stamped: list[tuple[float, int, int, Entry]] = []
+    for number, log in enumerate(block):
+        latest, segment = float("-inf"), 0
+        for index, one in enumerate(log.told):
+            latest = max(latest, one.event.time) if one.event.clock else latest
+            stamped.append((latest if len(block) > 1 else 0.0, number, index, Entry(one, log.name, segment)))
+            segment += one.event.kind in ENDS
+    return [entry for _, _, _, entry in sorted(stamped, key=lambda item: item[:3])]
+
+
+# ---- the same fault, told twice ----
+
+
+def told_once(judged: Sequence[Judged], entries: Sequence[Entry]) -> tuple[Judged, ...]:
+    """Records that can be the same fault are put under the one that says most; reports before it, too."""
+    out = list(judged)
+    standing = [i for i, one in enumerate(out) if one.severity == "error" and one.follows is None]
+    faults = [i for i in standing if out[i].told.event.role == "fault"]
+    leads: list[int] = []
+    for i in sorted(faults, key=lambda i: (-_says(out[i].told.event), i)):
+        lead = next((k for k in leads if _mergeable(entries[i], entries[k])), None)
+        if lead is None:
+            leads.append(i)
+        else:
+            out[i] = _under(out[i], out[lead], same=True)
+    for i in standing:
+        lead = next((k for k in leads if _mergeable(entries[i], entries[k])), None)
+        if out[i].told.event.role == "report" and lead is not None:
+            out[i] = _under(out[i], out[lead], same=False)
+    return tuple(_resettled(out))
+
+
+def _resettled(judged: list[Judged]) -> list[Judged]:
+    """Who followed an entry that is now under another one follows that one."""
+    above = {id(one.told): one for one in judged if one.follows is not None}
+    for index, one in enumerate(judged):
+        leader = above.get(id(one.follows)) if one.follows is not None else None
+        if leader is not None and leader.follows is not None:
+            judged[index] = replace(one, follows=leader.follows, follows_log=leader.follows_log)
+    return judged
+
+
+def _under(one: Judged, lead: Judged, same: bool) -> Judged:
+    return replace(one, severity="info", follows=lead.told, follows_log=lead.log, same=same)
+
+
+def _mergeable(one: Entry, lead: Entry) -> bool:
+    first, second = one.told.event, lead.told.event
+    if first.format == second.format or (one.log == lead.log and one.segment != lead.segment):
+        return False
+    return may_be_same(first, second)
+
+
+def may_be_same(first: Event, second: Event) -> bool:
+    """Can two events tell of one exception? Where both name kernels, one must be the same."""
+    names = [kernels_of(event) for event in (first, second)]
+    kinds = [set(event.causes) & (NAMED | {UNNAMED}) for event in (first, second)]
+    if not all(kinds) or (all(names) and not names[0] & names[1]):
+        return False
+    return bool(kinds[0] & kinds[1]) or UNNAMED in kinds[0] | kinds[1]
+
+
+def kernels_of(event: Event) -> set[str]:
+    """The bare name of the kernel that an event names, or of those that it can be."""
+    details = event.finding.details if event.finding else {}
+    name = str(details.get("kernel") or dict(event.facts).get("kernel") or "")
+    bare = re.sub(r"<.*", "", name.split("(")[0]).removeprefix("void ").split("::")[-1].strip()
+    return {bare} if bare else set(event.kernels)
+
+
+def _says(event: Event) -> int:
+    """How much a record says: what was built wrong says most, a kernel counts two, a line one."""
+    details = event.finding.details if event.finding else {}
+    return 4 * (event.kind == BUILT_WRONG) + 2 * bool(kernels_of(event)) + bool(details.get("source"))

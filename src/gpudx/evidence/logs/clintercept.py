@@ -1,0 +1,81 @@
+"""Traces of the Intercept Layer for OpenCL (CLIntercept): ">>>> call( kernel ): ..." and "<<<< call -> CL_..." under it.
+
+Read are calls that returned an error, with the kernel and the sizes of the line that opened them. A call that was opened and has no
+end in the trace was in flight when the program ended.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from gpudx.evidence.logs import _next
+from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs.opencl_error import NAMES, refused, sizes
+
+FORMAT = "clintercept"
+MARKS = (">>>> cl", "<<<< cl")
+MOST_READ = 100_000
+MOST_OPEN = 8
+_OPENED = re.compile(r">>>> (cl\w+)(?:\( (\w+) \))?")
+_CLOSED = re.compile(r"<<<< (cl\w+)(?:.*?)-> (CL_\w+)")
+_ENDED = re.compile(r"<<<< (cl\w+)")
+
+
+@dataclass(frozen=True)
+class _Open:
+    call: str
+    kernel: str
+    text: str
+    line: int
+
+
+class Lines:
+    """Remembers the call that is open. Calls of several threads may stand between each other: then nothing is joined."""
+
+    def __init__(self) -> None:
+        self._open: list[_Open] = []
+
+    def read(self, near: Near) -> Iterator[Event]:
+        if found := _OPENED.search(near.text):
+            self._open = [*self._open[-MOST_OPEN:], _Open(found[1], found[2] or "", near.text.strip(), near.line)]
+        elif found := _ENDED.search(near.text):
+            opened = next((one for one in reversed(self._open) if one.call == found[1]), None)
+            self._open = [one for one in self._open if one is not opened]
+            failed = _CLOSED.search(near.text)
+            if failed and failed[2] in NAMES:
+                yield _failed(failed[1], failed[2], opened)
+
+    def finish(self) -> Iterator[Event]:
+        if len(self._open) == 1:
+            yield _in_flight(self._open[0])
+
+
+def reader() -> Lines:
+    return Lines()
+
+
+def _failed(call: str, status: str, opened: _Open | None) -> Event:
+    event = refused(NAMES[status], call, sizes(opened.text) if opened else ())
+    kernel = opened.kernel if opened else ""
+    if not kernel:
+        return event
+    return replace(
+        event, facts=(*event.facts, ("kernel", kernel)), notes=(f"the call was for the kernel {kernel}", *event.notes)
+    )
+
+
+def _in_flight(one: _Open) -> Event:
+    named = f" for the kernel {one.kernel}" if one.kernel else ""
+    return Event(
+        kind="call-in-flight",
+        role="ending",
+        message=f"The trace ends inside {one.call}{named}: that call had not returned.",
+        facts=(("call", one.call), ("kernel", one.kernel)),
+        causes=("crash-in-call",),
+        next=_next.RECORD,
+        line=one.line,
+        quote=one.text,
+    )

@@ -1,0 +1,124 @@
+"""Calls and complaints of compilers in build logs: nvcc, hipcc, clang, OpenCL's build logs.
+
+Errors are told with their line. Warnings are told only where they are faults in disguise: a variable that is used before it has a
+value, an attribute that is ignored, a shared variable whose initial value is ignored. Source files that the log names are read
+where they are there, for what the compiler does not say.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+
+from gpudx.evidence.logs._event import Compiled, Event
+from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._places import source
+
+FORMAT = "compilers"
+GENERIC = True
+MARKS = (
+    "): error",
+    ": error: ",
+    "error: /",
+    "nvcc fatal",
+    "): warning #",
+    "-Wuninitialized]",
+    "-Wignored-attributes]",
+    "nvcc ",
+    "hipcc ",
+    "Building CUDA object",
+    "Building HIP object",
+    "Entering directory",
+)
+MOST_SOURCES = 2000
+LONGEST_MESSAGE = 160
+SOURCES = (".cu", ".hip", ".cl", ".cpp", ".cc", ".cxx", ".c")
+_NVCC = re.compile(r"([\w./+-]+)\((\d+)\): (error|warning)(?: #([\w-]+))?: +(.+)")
+_CLANG = re.compile(r"(<[\w ]{1,30}>|[\w./+-]+\.\w+):(\d+):\d+: (error|warning): (.+)")
+_POCL = re.compile(r"\b(error|warning): (/[\w./+-]+\.cl):(\d+):\d+: (.+)")
+_CALL = re.compile(r"(?:^|[\s/;&|])(?:nvcc|hipcc|hipcc-clang)\s")
+_OBJECT = re.compile(r"Building (?:CUDA|HIP) object \S+?\.dir/(\S+)\.o\b")
+_FOLDER = re.compile(r"Entering directory [`'\"]([^'\"`]+)")
+# Numbers of nvcc's front end (EDG), and names of clang's warnings.
+DISGUISED = {
+    "549-D": "uninitialised",
+    "20054-D": "initial-value-ignored",
+    "1835-D": "attribute-ignored",
+    "1866-D": "attribute-ignored",
+    "-Wuninitialized": "uninitialised",
+    "-Wsometimes-uninitialized": "uninitialised",
+    "-Wignored-attributes": "attribute-ignored",
+}
+MEANINGS = {
+    "uninitialised": "A variable is used before it has a value",
+    "initial-value-ignored": "A shared variable does not get its initial value",
+    "attribute-ignored": "The compiler ignores an attribute",
+}
+
+
+class Lines:
+    """Reads one log, and gathers the files that were compiled."""
+
+    def __init__(self) -> None:
+        self.sources: list[Compiled] = []
+        self._folder = ""
+
+    def read(self, near: Near) -> Iterator[Event]:
+        text = near.text
+        if found := _NVCC.search(text):
+            yield from _told(found[1], found[2], found[3], found[4] or "", found[5])
+        elif found := _CLANG.search(text):
+            name = re.search(r"\[(-W[\w-]+)\]", found[4])
+            yield from _told(found[1], found[2], found[3], name[1] if name else "", found[4])
+        elif found := _POCL.search(text):
+            yield from _told(found[2], found[3], found[1], "", found[4])
+        elif found := _FOLDER.search(text):
+            self._folder = found[1]
+        elif "nvcc fatal" in text:
+            said = text.split("nvcc fatal", 1)[1].strip(" :")[:LONGEST_MESSAGE]
+            yield Event("build-failed", "refusal", f"nvcc did not compile: {said.rstrip('.')}.", (("said", said),))
+        else:
+            self._gather(text)
+
+    def _gather(self, text: str) -> None:
+        if len(self.sources) >= MOST_SOURCES:
+            return
+        if found := _OBJECT.search(text):
+            self.sources.append(Compiled(found[1], self._folder))
+        elif _CALL.search(text):
+            words = _words(text)
+            options = tuple(word for word in words if word.startswith("-"))
+            named = [word for word in words if word.endswith(SOURCES) and not word.startswith("-")]
+            self.sources += [Compiled(word, self._folder, options) for word in named]
+
+
+def reader() -> Lines:
+    return Lines()
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text, posix=True)
+    except ValueError:
+        return text.split()
+
+
+def _at(path: str, line: str) -> str:
+    """Sources that a program gives as text have names that say nothing, and may change with each run."""
+    if path.startswith("<") or "/tempfile_" in path:
+        return f"line {line} of the program's source"
+    return source(f"{path}:{line}") or f"{path}:{line}"
+
+
+def _told(path: str, line: str, level: str, number: str, said: str) -> Iterator[Event]:
+    if not path.endswith((*SOURCES, ".h", ".hpp", ".cuh", ".hh", ">")):
+        return
+    at = _at(path, line)
+    said = re.sub(r"\. ", "; ", re.sub(r" \[-W[\w-]+\]$", "", said.strip()))[:LONGEST_MESSAGE].rstrip(".")
+    if level == "error":
+        yield Event("build-failed", "refusal", f"The compiler refused {at}: {said}.", (("at", at),))
+    elif number in DISGUISED:
+        kind = DISGUISED[number]
+        facts = (("at", at), ("said", said))
+        yield Event(kind, "refusal", f"{MEANINGS[kind]} at {at}: {said}.", facts, warning=True)
