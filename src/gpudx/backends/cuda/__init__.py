@@ -13,6 +13,7 @@ from gpudx.backends.cuda.pools import POOLS, UNPOOLED
 from gpudx.backends.tool import Tool
 
 __all__ = [
+    "DEVICE_FILES",
     "POOLS",
     "TOOLS",
     "UNPOOLED",
@@ -25,6 +26,7 @@ __all__ = [
 ]
 
 HERE = Path(__file__).resolve().parent
+DEVICE_FILES = ("/dev/nvidia",)
 TOOLKIT = ("/usr/local/cuda*/bin", "/opt/cuda/bin")
 
 

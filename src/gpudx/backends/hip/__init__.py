@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpudx.backends.tool import Tool
 
+DEVICE_FILES = ("/dev/kfd", "/dev/dri/renderD")
 ROCM = ("/opt/rocm*/bin",)
 INSTALL = "see rocm.docs.amd.com, or apt install hipcc"
 

@@ -5,10 +5,12 @@ A runner is a module here. Adding a file adds a runner. It has
     a docstring                 what it relies on, and what it cannot do
     ID                          its name
     ORDERED                     tests run in the order in which they are named
+    SHUFFLES                    where it is not ORDERED: it can draw an order of its own
     SHARES_PROCESS              tests run in one process, so that one can spoil the next
     fits(words)                 is this a command of this runner?
     tests(words)                the names of the tests, in the suite's own order; UserError when they cannot be listed
-    start(words, selection)     the command, and variables, that run this selection
+    start(words, selection)     the command that runs this selection
+    report(selection)           words behind it that make the runner write its results into the selection's folder
     results(selection, output)  what became of each test, from the report that the run wrote, else from what it printed
     runs_parallel(words)        does the command itself run tests at the same time?
     parallel(words)             how tests can be run at the same time: "threads" of one process, "processes", or "" if not
@@ -37,14 +39,6 @@ class Selection:
     threads: int | None
     seed: int | None  # the runner's own shuffle, for those that cannot be given an order
     folder: Path  # for the runner's report
-
-
-@dataclass(frozen=True)
-class Start:
-    """A command, and what it has in its environment besides."""
-
-    words: tuple[str, ...]
-    environment: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass

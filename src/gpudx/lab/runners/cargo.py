@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gpudx.errors import UserError
 from gpudx.lab.probe import ask
-from gpudx.lab.runners import Results, Selection, Start
+from gpudx.lab.runners import Results, Selection
 from gpudx.lab.runners.gtest import _holds
 from gpudx.model.flake import FAILED, NOT_RUN, PASSED
 
@@ -61,13 +61,17 @@ def tests(words: Sequence[str]) -> list[str]:
     return found
 
 
-def start(words: Sequence[str], selection: Selection) -> Start:
+def start(words: Sequence[str], selection: Selection) -> list[str]:
     more = []
     if selection.threads is not None:
         words, more = _without_threads(words), [f"--test-threads={selection.threads}"]
     if selection.tests is not None:
         more += ["--exact", *selection.tests]
-    return Start(tuple(_joined(words, more)))
+    return _joined(words, more)
+
+
+def report(selection: Selection) -> list[str]:
+    return []
 
 
 def _without_threads(words: Sequence[str]) -> list[str]:

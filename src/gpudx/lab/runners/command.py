@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpudx.lab.runners import Results, Selection, Start
+from gpudx.lab.runners import Results, Selection
 
 ID = "command"
 ORDERED = False
@@ -21,8 +21,12 @@ def tests(words: Sequence[str]) -> list[str]:
     return [NAME]
 
 
-def start(words: Sequence[str], selection: Selection) -> Start:
-    return Start(tuple(words))
+def start(words: Sequence[str], selection: Selection) -> list[str]:
+    return list(words)
+
+
+def report(selection: Selection) -> list[str]:
+    return []
 
 
 def results(selection: Selection, output: Path) -> Results:

@@ -12,11 +12,12 @@ from pathlib import Path
 
 from gpudx.errors import UserError
 from gpudx.lab.probe import ask
-from gpudx.lab.runners import Results, Selection, Start, _junit
+from gpudx.lab.runners import Results, Selection, _junit
 from gpudx.model.flake import FAILED, NOT_RUN, PASSED
 
 ID = "ctest"
 ORDERED = False
+SHUFFLES = True
 SHARES_PROCESS = False
 REPORT = "ctest.xml"
 _LINE = re.compile(r"^ *\d+/\d+ +Test +#\d+: (\S+) \.*(?:\**| +)(Passed|\S.*?) +[\d.]+ sec", re.M)
@@ -38,15 +39,19 @@ def tests(words: Sequence[str]) -> list[str]:
     return found
 
 
-def start(words: Sequence[str], selection: Selection) -> Start:
-    more = ["--output-junit", str((selection.folder / REPORT).absolute())]
+def start(words: Sequence[str], selection: Selection) -> list[str]:
+    more = []
     if selection.tests is not None:
         more += ["-R", f"^({'|'.join(map(_literal, selection.tests))})$"]
     if selection.threads is not None:
         more += ["-j", str(selection.threads)]
     if selection.seed is not None:
         more.append("--schedule-random")  # its order cannot be chosen, only read afterwards
-    return Start((*words, *more))
+    return [*words, *more]
+
+
+def report(selection: Selection) -> list[str]:
+    return ["--output-junit", str((selection.folder / REPORT).absolute())]
 
 
 def _literal(name: str) -> str:

@@ -17,11 +17,12 @@ from typing import Any
 
 from gpudx.errors import UserError
 from gpudx.lab.probe import ask
-from gpudx.lab.runners import Results, Selection, Start
+from gpudx.lab.runners import Results, Selection
 from gpudx.model.flake import FAILED, NOT_RUN, PASSED
 
 ID = "gtest"
 ORDERED = False
+SHUFFLES = True
 SHARES_PROCESS = True
 MARK = b"gtest_list_tests"
 REPORT = "gtest.json"
@@ -63,8 +64,8 @@ def _listed(text: str) -> Iterator[str]:
             yield suite + name.strip()
 
 
-def start(words: Sequence[str], selection: Selection) -> Start:
-    more = [f"--gtest_output=json:{selection.folder / REPORT}"]
+def start(words: Sequence[str], selection: Selection) -> list[str]:
+    more = []
     if selection.tests is not None:
         chosen = f"--gtest_filter={':'.join(selection.tests)}"
         if len(chosen) > LONGEST:  # googletest reads flags from a file too
@@ -73,7 +74,11 @@ def start(words: Sequence[str], selection: Selection) -> Start:
         more.append(chosen)
     if selection.seed is not None:
         more += ["--gtest_shuffle", f"--gtest_random_seed={selection.seed % 99999 + 1}"]
-    return Start((*words, *more))
+    return [*words, *more]
+
+
+def report(selection: Selection) -> list[str]:
+    return [f"--gtest_output=json:{selection.folder / REPORT}"]
 
 
 def results(selection: Selection, output: Path) -> Results:

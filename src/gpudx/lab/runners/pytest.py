@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gpudx.errors import UserError
 from gpudx.lab.probe import ask
-from gpudx.lab.runners import Results, Selection, Start, _junit
+from gpudx.lab.runners import Results, Selection, _junit
 from gpudx.model.flake import FAILED, NOT_RUN, PASSED
 
 ID = "pytest"
@@ -49,7 +49,7 @@ def _length(words: Sequence[str]) -> int:
 
 
 def tests(words: Sequence[str]) -> list[str]:
-    answer = ask([*words, "--collect-only", "-q", "-q", "-o", "verbosity_test_cases=-1"], patience=COLLECTION_S)
+    answer = ask([*words, "--collect-only", "-q", "-o", "verbosity_test_cases=-1"], patience=COLLECTION_S)
     found = [line for line in answer.out.splitlines() if "::" in line and not line.startswith((" ", "<", "ERROR", "="))]
     if not found or answer.status not in (0, 5):
         last = (answer.out.strip().splitlines() or answer.err.strip().splitlines() or ["it named no tests"])[-1]
@@ -57,15 +57,19 @@ def tests(words: Sequence[str]) -> list[str]:
     return found
 
 
-def start(words: Sequence[str], selection: Selection) -> Start:
+def start(words: Sequence[str], selection: Selection) -> list[str]:
     count = _length(words)
     own, rest = list(words[:count]), list(words[count:])
     if selection.threads is not None:
         rest = [*_without_workers(rest), *_threads(tuple(own), selection.threads)]
     if selection.tests is not None:
         rest = [*_without_places(rest), *_chosen(selection)]
-    report = ["-v", "-o", "verbosity_test_cases=1", "-o", "junit_family=xunit1", f"--junit-xml={selection.folder / REPORT}"]
-    return Start((*own, *rest, *report))
+    return [*own, *rest]
+
+
+def report(selection: Selection) -> list[str]:
+    into = f"--junit-xml={selection.folder / REPORT}"
+    return ["-v", "-o", "verbosity_test_cases=1", "-o", "junit_family=xunit1", into]
 
 
 def _chosen(selection: Selection) -> list[str]:

@@ -1,0 +1,95 @@
+"""What kind of failure a test has: decided by counts alone, each statement at the confidence that was asked for.
+
+    deterministic           failed in every run, often enough that a test which fails in half of its runs would have passed once
+    cascade, order-dependent    settled by runs with and without what ran before it
+    resource-dependent      fails more often while a second copy of the suite runs, and never otherwise one at a time
+    concurrency-dependent   fails more often beside other tests at the same time, and never one at a time
+    environment             fails more often while other programs have the GPU open
+    random                  passed and failed alone, in fresh processes: nothing that was varied here decides
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx.diagnose.flaky.asking import Records
+from gpudx.diagnose.flaky.ledger import WRONG
+from gpudx.diagnose.flaky.pairs import crowded
+from gpudx.diagnose.flaky.poison import Poisoned, reference
+from gpudx.model.flake import ALONE, BUSY, Kind
+from gpudx.model.rates import Rate, changed
+
+CONTRASTS = 2  # that share the level: beside others, and under load
+
+
+def runs_for_always(level: float) -> int:
+    """So many failures in a row come to a test that fails in half of its runs with a probability of `level` at most."""
+    return math.ceil(math.log2(1 / level))
+
+
+def kinds(records: Records, poisoned: Mapping[int, Poisoned]) -> dict[int, Kind]:
+    """The kind of each test that failed."""
+    made = _Counts(records)
+    return {int(t): made.kind(int(t), poisoned.get(int(t))) for t in records.ledger.suspects()}
+
+
+class _Counts:
+    """The columns that the decision needs, made once for all tests."""
+
+    def __init__(self, records: Records) -> None:
+        ledger, base, crowd = records.ledger, reference(records), crowded(records)
+        names = ledger.conditions()
+        self._records = records
+        self._bar = CONTRASTS / records.level
+        self._failures = np.asarray(sum(ledger.failures(name) for name in names))
+        self._runs = np.asarray(sum(ledger.runs(name) for name in names))
+        self._base = ledger.failures(base.name)
+        self._alone, self._alone_runs = ledger.failures(ALONE.name), ledger.runs(ALONE.name)
+        none = np.ones(ledger.tests + 1)
+        self._beside = ledger.fortunes(crowd.name, base.name) if crowd != base else none
+        self._busy = ledger.fortunes(BUSY.name, base.name) if ledger.count(BUSY.name) else none
+
+    def kind(self, test: int, poison: Poisoned | None) -> Kind:
+        if poison:
+            return "cascade" if poison.fails_itself and not poison.needs else "order-dependent"
+        if self._always(test):
+            return "deterministic"
+        one_at_a_time = self._base[test] + self._alone[test]
+        if not one_at_a_time and self._busy[test] >= self._bar:
+            return "resource-dependent"
+        if not one_at_a_time and self._beside[test] >= self._bar:
+            return "concurrency-dependent"
+        if strangers(self._records, test):
+            return "environment"
+        return "random" if self._mixed_alone(test) else "not settled"
+
+    def _always(self, test: int) -> bool:
+        return bool(self._failures[test] == self._runs[test] >= runs_for_always(self._records.level))
+
+    def _mixed_alone(self, test: int) -> bool:
+        """Alone, or where the suite is one test or runs one process for each, in the same condition."""
+        if self._records.has(ALONE):
+            return bool(0 < self._alone[test] < self._alone_runs[test])
+        base = self._records.ledger.runs(reference(self._records).name)
+        return bool(0 < self._base[test] < base[test])
+
+
+def strangers(records: Records, test: int) -> tuple[str, ...]:
+    """Programs that had a GPU open, if the test fails more often beside them. Observed, not arranged: runs were not drawn by lot."""
+    counted = [b for b in records.ledger.batches if not b.purpose]
+    if not any(b.strangers for b in counted):
+        return ()
+    rows: NDArray[np.int8] = np.stack([records.ledger.row(b) for b in counted])[:, test]
+    with_them = np.array([bool(b.strangers) for b in counted])
+    without, beside = (_rate(rows[which]) for which in (~with_them, with_them))
+    if without.failures or changed(without, beside, records.level / CONTRASTS) != "higher":
+        return ()
+    return tuple(dict.fromkeys(name for b in counted for name in b.strangers))
+
+
+def _rate(rows: NDArray[np.int8]) -> Rate:
+    return Rate(int((rows == WRONG).sum()), int((rows >= 0).sum()))

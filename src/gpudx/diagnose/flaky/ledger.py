@@ -1,0 +1,120 @@
+"""Runs counted by condition and test, as tables: ten thousand tests are a few columns of numbers.
+
+The last column stands for the process: it fails when a process dies with several tests running, which blames none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx.model.bets import RARER, RICHEST, Game
+from gpudx.model.flake import BAD, KNOWN, PASSED, Batch
+
+Marks = NDArray[np.int8]  # runs x tests: 1 failed, 0 passed, -1 not known
+Ints = NDArray[np.int64]
+UNKNOWN, GOOD, WRONG = -1, 0, 1
+_CODES = np.full(256, UNKNOWN, np.int8)
+for _letter in KNOWN:
+    _CODES[ord(_letter)] = GOOD if _letter == PASSED else WRONG
+
+
+class Ledger:
+    """All runs that count for rates; `asked` has the others, by the question that they are a part of."""
+
+    def __init__(self, tests: int, batches: Iterable[Batch] = ()) -> None:
+        self.tests = tests
+        self.batches: list[Batch] = []
+        self.asked: dict[str, list[Batch]] = {}
+        self._rows: dict[str, list[Marks]] = {}
+        for batch in batches:
+            self.add(batch)
+
+    @property
+    def process(self) -> int:
+        """The column of the process."""
+        return self.tests
+
+    def add(self, batch: Batch) -> None:
+        self.batches.append(batch)
+        if batch.purpose:
+            self.asked.setdefault(batch.purpose, []).append(batch)
+        if not batch.purpose or batch.condition == "alone":
+            self._rows.setdefault(batch.condition, []).append(self.row(batch))
+
+    def row(self, batch: Batch) -> Marks:
+        """One run as a row of all tests."""
+        row = np.full(self.tests + 1, UNKNOWN, np.int8)
+        codes = _CODES[np.frombuffer(batch.marks.encode("ascii"), np.uint8)]
+        if batch.tests:
+            row[list(batch.tests)] = codes
+        else:
+            row[: self.tests] = codes
+        if not batch.tests or len(batch.tests) > 1:
+            row[self.tests] = WRONG if batch.died else GOOD
+        return row
+
+    def matrix(self, condition: str) -> Marks:
+        rows = self._rows.get(condition)
+        return np.stack(rows) if rows else np.zeros((0, self.tests + 1), np.int8)
+
+    def failures(self, condition: str) -> Ints:
+        return (self.matrix(condition) == WRONG).sum(axis=0)
+
+    def runs(self, condition: str) -> Ints:
+        return (self.matrix(condition) != UNKNOWN).sum(axis=0)
+
+    def count(self, condition: str) -> int:
+        """Runs, whatever they gave."""
+        return len(self._rows.get(condition, ()))
+
+    def conditions(self) -> list[str]:
+        return list(self._rows)
+
+    def suspects(self) -> Ints:
+        """Tests that ever failed in a run that counts."""
+        if not self._rows:
+            return np.zeros(0, np.int64)
+        return np.flatnonzero(sum(self.failures(name) for name in self._rows))
+
+    def fortunes(self, worse: str, better: str, game: Game = RARER) -> NDArray[np.float64]:
+        """For each test, the evidence that it fails more often in one condition than in the other: see gpudx.model.bets.
+
+        The n-th known result of one is paired with the n-th of the other. Both took turns, so that if the condition does
+        not matter a pair of which one fails is a toss of a fair coin.
+        """
+        first, second = _known(self.matrix(worse)), _known(self.matrix(better))
+        rounds = min(len(first), len(second))
+        first, second = first[:rounds], second[:rounds]
+        both = (first != UNKNOWN) & (second != UNKNOWN)
+        gains = np.where(both, first - second, 0).astype(np.float64)
+        held = np.zeros((rounds + 1, self.tests + 1))
+        held[0] = 1.0
+        for part, stake in game.stakes:
+            held[1:] += part * np.minimum(np.cumprod(1 + stake * gains, axis=0), RICHEST)
+        return held.max(axis=0)
+
+
+def _known(marks: Marks) -> Marks:
+    """Known results first, in their order, column by column."""
+    order = np.argsort(marks == UNKNOWN, axis=0, kind="stable")
+    return np.take_along_axis(marks, order, axis=0)
+
+
+def failed(batch: Batch, test: int, tests: int) -> bool | None:
+    """Did a test fail in a run that was made to find out? A death of the process while it ran counts here; None: not run."""
+    if test == tests:
+        return batch.died
+    mark = batch.marks[position(batch, test)]
+    return None if mark == "-" else mark in BAD or (mark == "?" and batch.died)
+
+
+def position(batch: Batch, test: int) -> int:
+    return batch.tests.index(test) if batch.tests else test
+
+
+def ran(batch: Batch, tests: int) -> Sequence[int]:
+    """In which order tests ran."""
+    return batch.order or batch.tests or range(tests)

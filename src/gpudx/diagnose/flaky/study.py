@@ -1,0 +1,159 @@
+"""The walk through the questions: which tests fail, since when in a run, beside whom, under what.
+
+Runs are spent where they discriminate: first the whole suite in every condition, which says something of all tests at once; then
+only what the suspects still need. A question that is answered asks for nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gpudx.diagnose.flaky.asking import Missing, Records, Wish
+from gpudx.diagnose.flaky.kinds import kinds, runs_for_always
+from gpudx.diagnose.flaky.pairs import Company, company, crowded
+from gpudx.diagnose.flaky.poison import Poisoned, find_poisoned, reference
+from gpudx.model.flake import ALONE, BUSY, MANY, ONE, PERTURBED, PLAIN, REVERSED, SERIALISED, SHUFFLED, Condition, Kind
+
+SURVEY = (PLAIN, ONE, MANY, SHUFFLED, REVERSED, BUSY)
+ROUNDS = 2  # of the survey
+QUIET = 30  # runs of the whole suite without a failure: then it is said that none came
+MOST_CONTRAST = 40  # runs of each of two conditions
+MOST_ALONE = 30  # suspects that are run alone
+ALONE_RUNS, ALONE_MOST = 2, 10
+INFORM = 4  # runs that only inform
+MOST_BLAMES = 4
+
+
+@dataclass
+class Study:
+    """What was found out so far, beside the counts."""
+
+    poisoned: dict[int, Poisoned] = field(default_factory=dict)
+    companies: dict[int, Company] = field(default_factory=dict)
+    searched: set[int] = field(default_factory=set)  # in vain
+
+
+def study(records: Records, into: Study) -> None:
+    """Find out all there is to find out. Raises Missing where a run is needed first; `into` keeps what is known until then."""
+    _survey(records)
+    find_poisoned(records, into.poisoned)
+    _alone(records, into)
+    _always(records, into)
+    _contrasts(records, into)
+    _again_alone(records, into)
+    _companies(records, into)
+    _inform(records)
+
+
+def _survey(records: Records) -> None:
+    """Every condition, in turns; more of it while nothing fails."""
+    ways = [way for way in SURVEY if records.has(way)]
+    for number in range(1, ROUNDS + 1):
+        for way in ways:
+            records.whole(way, number, "survey")
+    runs = sum(records.ledger.count(way.name) for way in ways)
+    if not len(records.ledger.suspects()) and runs < QUIET:
+        raise Missing(Wish(min(ways, key=lambda way: records.ledger.count(way.name)), phase="survey", left=QUIET - runs))
+
+
+def _open(records: Records, into: Study, *wanted: Kind) -> list[int]:
+    """Tests of these kinds, those that fail most often first."""
+    told = kinds(records, into.poisoned)
+    total = np.asarray(sum(records.ledger.failures(name) for name in records.ledger.conditions()))
+    return sorted((t for t, kind in told.items() if kind in wanted), key=lambda t: (-int(total[t]), t))
+
+
+def _alone(records: Records, into: Study) -> None:
+    """Each suspect in a process of its own, which also shows what it touches."""
+    if not records.has(ALONE):
+        return
+    suspects = [int(t) for t in records.ledger.suspects() if t not in into.poisoned and t != records.ledger.process]
+    for test in suspects[:MOST_ALONE]:
+        records.ask(f"alone {test}", ALONE, (test,), ALONE_RUNS, look=True, phase="suspects alone")
+
+
+def _always(records: Records, into: Study) -> None:
+    """Tests that have failed in every run so far: enough runs to call that a rule."""
+    ledger, needed = records.ledger, runs_for_always(records.level)
+    names = ledger.conditions()
+    failures, runs = (np.asarray(sum(of(name) for name in names)) for of in (ledger.failures, ledger.runs))
+    for test in ledger.suspects():
+        if failures[test] == runs[test] < needed and int(test) not in into.poisoned:
+            records.whole(reference(records), ledger.count(reference(records).name) + 1, "does it always fail")
+
+
+def _contrasts(records: Records, into: Study) -> None:
+    """Two conditions in turns until each test that is open is told apart, or it does not look as if it would be."""
+    ledger, base = records.ledger, reference(records)
+    pairs = [(crowded(records), base)] if crowded(records) != base else []
+    pairs += [(BUSY, base)] if records.has(BUSY) else []
+    for worse, better in pairs:
+        if any(_worth(records, test, worse, better) for test in _open(records, into, "not settled")):
+            last = min((better, worse), key=lambda way: ledger.count(way.name))
+            raise Missing(Wish(last, phase=f"{worse.name} against {better.name}", left=_left(records, worse, better)))
+
+
+def _worth(records: Records, test: int, worse: Condition, better: Condition) -> bool:
+    """Could more runs tell? It fails in the one, has not failed in the other, and there is room."""
+    ledger = records.ledger
+    seen = ledger.failures(worse.name)[test] > 0 and ledger.failures(better.name)[test] == 0
+    room = min(ledger.count(worse.name), ledger.count(better.name)) < MOST_CONTRAST
+    return bool(seen) and room
+
+
+def _left(records: Records, worse: Condition, better: Condition) -> int:
+    done = min(records.ledger.count(worse.name), records.ledger.count(better.name))
+    return max(1, 2 * (runs_for_always(records.level / 2) + 2 - done))
+
+
+def _again_alone(records: Records, into: Study) -> None:
+    """Tests that fail one at a time in company now and then: do they so alone?"""
+    if not records.has(ALONE):
+        return
+    ledger = records.ledger
+    for test in _open(records, into, "not settled")[:MOST_ALONE]:
+        if test != ledger.process and ledger.failures(reference(records).name)[test] and not ledger.failures(ALONE.name)[test]:
+            records.ask(f"alone {test}", ALONE, (test,), ALONE_MOST, look=True, phase="suspects alone")
+
+
+def _companies(records: Records, into: Study) -> None:
+    """Concurrent failures: the smallest company of one of them, then of one that the cause found there does not explain."""
+    beside = _open(records, into, "concurrency-dependent")
+    remaining = list(beside)
+    for _ in range(MOST_BLAMES):
+        if not remaining:
+            return
+        test = remaining[0]
+        found = company(records, test, remaining[1:] or beside)
+        if found:
+            into.companies[test] = found
+        else:
+            into.searched.add(test)
+        explained = explained_by(records, found, remaining) if found else ()
+        remaining = [one for one in remaining if one != test and one not in explained]
+
+
+def explained_by(records: Records, found: Company, tests: Sequence[int]) -> tuple[int, ...]:
+    """The tests that touch what the company's run accuses; a death of the process is explained by the run it is seen in."""
+    accused = {one.kernel for one in (found.run.look.accused if found.run.look else ()) if one.kernel}
+    same = [t for t in tests if accused & touched(records, t)]
+    return (*same, *((found.test,) if accused and found.test == records.ledger.process else ()))
+
+
+def touched(records: Records, test: int) -> frozenset[str]:
+    """The kernels that a test uses when it is alone."""
+    alone = [batch for batch in records.ledger.asked.get(f"alone {test}", ()) if batch.look]
+    return frozenset(kernel for batch in alone if batch.look for kernel in batch.look.kernels)
+
+
+def _inform(records: Records) -> None:
+    """A few runs with waits and with delays: they name no cause, and are shown."""
+    calls = any(batch.look and batch.look.calls for batch in records.ledger.batches)
+    if not calls or not len(records.ledger.suspects()):
+        return
+    for number in range(1, INFORM + 1):
+        for way in (SERIALISED, PERTURBED):
+            records.whole(way, number, "waits and delays")
