@@ -112,7 +112,9 @@ class Flaker:
 
     def _mean(self, wish: Wish) -> float:
         """Seconds that a run like this takes."""
-        alike = [b.seconds for b in self.batches if b.condition == wish.condition.name] or [b.seconds for b in self.batches]
+        alike = [b.seconds for b in self.batches if b.condition == wish.condition.name] or [
+            b.seconds for b in self.batches
+        ]
         return sum(alike) / len(alike) if alike else 0.0
 
     def _keep(self, batch: Batch) -> None:
@@ -138,7 +140,9 @@ def take_up(case_dir: Path) -> tuple[Suite, list[Batch]]:
         lines = path.read_text(encoding="ascii").splitlines()
         suite = casefile.decode(Suite, json.loads(lines[0]), "suite")
     except FileNotFoundError:
-        raise UserError(f"There is no study of flaky tests in {case_dir}: give the directory that `gpudx flake` named.") from None
+        raise UserError(
+            f"There is no study of flaky tests in {case_dir}: give the directory that `gpudx flake` named."
+        ) from None
     except (OSError, ValueError, IndexError) as error:
         raise UserError(f"{path} cannot be read as a journal ({error}): begin anew.") from None
     if suite.schema != FLAKE:

@@ -14,7 +14,7 @@ from gpudx.facts import Facts, derive
 from gpudx.lab.recorded import RunResult
 from gpudx.model import Case
 from gpudx.model.flake import Accused, Look
-from gpudx.trace import open_case
+from gpudx.trace import Trace, open_case
 from gpudx.words import plural
 
 MOST_SHARED = 6
@@ -35,7 +35,7 @@ def look_at(run: RunResult, command: list[str], folder: Path) -> Look | None:
     )
 
 
-def _traces(folder: Path) -> list[pipeline.Trace]:
+def _traces(folder: Path) -> list[Trace]:
     with contextlib.suppress(UserError, OSError):
         return open_case(folder)
     return []

@@ -19,7 +19,9 @@ _DIFFERENCES = (
 _PAIRS = (
     re.compile(rf"Obtained: {_N}\s+.*?Expected: {_N}", re.S),  # pytest.approx
     re.compile(rf"left: {_N},?\s+right: {_N}", re.S),  # Rust's assert_eq
-    re.compile(rf"[Ee]xpected:?\s*(?:equality of these values:\s*)?{_N}[,;]?\s+(?:but )?(?:got|was|actual|found|produced):?\s*{_N}"),
+    re.compile(
+        rf"[Ee]xpected:?\s*(?:equality of these values:\s*)?{_N}[,;]?\s+(?:but )?(?:got|was|actual|found|produced):?\s*{_N}"
+    ),
     re.compile(rf"assert {_N} == {_N}"),
 )
 _TOLERANCES = (

@@ -13,7 +13,17 @@ from gpudx.facts.launches import Launches
 from gpudx.facts.objects import Objects
 from gpudx.trace import Trace
 
-TOLD = ("kernel", "queue", "buffer", "subbuffer", "image", "memory", "svm", "graph_exec", "context")  # most telling first
+TOLD = (
+    "kernel",
+    "queue",
+    "buffer",
+    "subbuffer",
+    "image",
+    "memory",
+    "svm",
+    "graph_exec",
+    "context",
+)  # most telling first
 
 
 @dataclass(frozen=True)
@@ -47,14 +57,25 @@ def _named(trace: Trace, objects: Objects) -> list[tuple[NDArray[np.int64], NDAr
     """Handles in the words of calls that use what they name."""
     found: list[tuple[NDArray[np.int64], NDArray[np.uint32]]] = []
     for info in trace.schema.calls:
-        positions = trace.select(info) if info.does not in NO_USE else ()
-        for name, kind in info.fields if len(positions) else ():
+        positions = trace.select(info)
+        if not len(positions) or info.does in NO_USE:
+            continue
+        for name, kind in info.fields:
             if kind.startswith("handle:"):
-                found.append((objects.at(trace.field(info, name, positions), positions), trace.column("tid", positions)))
+                found.append(
+                    (objects.at(trace.field(info, name, positions), positions), trace.column("tid", positions))
+                )
     return found
 
 
-NO_USE = ("create", "retain", "release", "free_later", "query", "hand_back")  # making, counting and ending are not using
+NO_USE = (
+    "create",
+    "retain",
+    "release",
+    "free_later",
+    "query",
+    "hand_back",
+)  # making, counting and ending are not using
 
 
 def _arguments(launches: Launches) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:

@@ -28,7 +28,9 @@ def busy(words: Sequence[str], environment: Mapping[str, str]) -> Iterator[None]
             thread.join(0.05)
 
 
-def _repeat(words: list[str], environment: dict[str, str], over: threading.Event, copies: list[subprocess.Popen[bytes]]) -> None:
+def _repeat(
+    words: list[str], environment: dict[str, str], over: threading.Event, copies: list[subprocess.Popen[bytes]]
+) -> None:
     while not over.is_set():
         try:
             copies[:] = [_start(words, environment)]
@@ -40,7 +42,9 @@ def _repeat(words: list[str], environment: dict[str, str], over: threading.Event
 
 def _start(words: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
     nothing = subprocess.DEVNULL
-    return subprocess.Popen(words, stdin=nothing, stdout=nothing, stderr=nothing, env=environment, start_new_session=True)
+    return subprocess.Popen(
+        words, stdin=nothing, stdout=nothing, stderr=nothing, env=environment, start_new_session=True
+    )
 
 
 def _end(copy: subprocess.Popen[bytes]) -> None:

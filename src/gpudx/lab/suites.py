@@ -104,7 +104,9 @@ class SuiteLab:
             run = run_recorded(words, folder, how)
         if run.interrupted:
             raise Interrupted
-        batch = self._read(asked, order, run, self._runner.results(self._selection(asked, order, folder), folder / OUTPUT))
+        batch = self._read(
+            asked, order, run, self._runner.results(self._selection(asked, order, folder), folder / OUTPUT)
+        )
         if not run.timed_out and run.returncode in NOT_STARTED and not _known(batch):
             raise CannotStart("; ".join(tail(folder, 1)) or "it printed nothing")
         batch = replace(batch, strangers=tuple(dict.fromkeys((*before, *strangers()))))

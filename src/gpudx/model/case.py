@@ -8,6 +8,7 @@ from typing import Literal
 from gpudx.model.diagnosis import Diagnosis, Observation, Verdict
 from gpudx.model.fields import LATER
 from gpudx.model.finding import Finding
+from gpudx.model.flake import Flake
 from gpudx.model.investigation import Investigation
 
 SCHEMA = "gpudx.case/1"
@@ -92,3 +93,4 @@ class Case:
     schema: str = SCHEMA
     hypotheses: tuple[Verdict, ...] = field(default=(), metadata=LATER)  # what the user stated, and how it stands
     investigation: Investigation | None = field(default=None, metadata=LATER)
+    flake: Flake | None = field(default=None, metadata=LATER)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, Instrument, Observation, Site
-from gpudx.report import stated
+from gpudx.report import flaked, stated
 from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, Tone
 from gpudx.report.investigated import investigated
 from gpudx.report.safe import clean, full
@@ -32,7 +32,7 @@ SEVERITIES = (("error", "error", "errors"), ("warning", "warning", "warnings"), 
 
 def outline(case: Case) -> Outline:
     """The report of a case."""
-    sections = [*_story(case), *_rest(case)]
+    sections = [*flaked.first(case), *_story(case), *_rest(case)]
     verdict, tone, headline = _verdict(case)
     return Outline(verdict, tone, headline, tuple(section for section in sections if section.blocks))
 
@@ -54,6 +54,8 @@ def _eventful(case: Case) -> bool:
 
 
 def _verdict(case: Case) -> tuple[str, Tone, str]:
+    if case.flake:
+        return flaked.verdict(case.flake)
     dead = next((one for one in case.instruments if one.failed and one.name != RECORDER), None)
     if case.diagnosis:
         best = case.diagnosis[0]
@@ -243,6 +245,7 @@ def _stack(frames: tuple[str, ...], of: str = "") -> tuple[Block, ...]:
 def _rest(case: Case) -> Iterator[Section]:
     yield stated.section(case)
     yield from investigated(case)
+    yield from flaked.rest(case)
     yield Section(f"Findings: {_counted(case)}", _findings(case) if case.findings else ())
     yield Section("What was read" if _from_logs(case) else "How the program ended", _ending(case))
     if case.investigation is None:

@@ -64,7 +64,13 @@ class Records:
         return done[:times]
 
     def until(
-        self, purpose: str, condition: Condition, tests: Sequence[int], times: int, good: Callable[[Batch], bool], phase: str
+        self,
+        purpose: str,
+        condition: Condition,
+        tests: Sequence[int],
+        times: int,
+        good: Callable[[Batch], bool],
+        phase: str,
     ) -> Batch | None:
         """Runs until one is good, at most so many."""
         done = self.ledger.asked.get(purpose, [])

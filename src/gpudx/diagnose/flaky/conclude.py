@@ -144,6 +144,7 @@ class _Teller:
     ) -> None:
         self._records, self._found, self._told, self._command = records, found, told, command
         self._blames = blames
+        self._names = records.suite.tests
         self._texts: dict[int, list[str]] = {}
         for batch in records.ledger.batches:
             for number, text in batch.texts.items():
@@ -183,25 +184,22 @@ class _Teller:
         return f"{failures[test]} of {runs[test]}" if failures is not None and runs is not None else "0 of 0"
 
     def _summary(self, test: int, kind: Kind, poison: Poisoned | None, company: Company | None) -> str:
-        names = self._records.suite.tests
-        if poison and poison.needs:
-            return f"It fails by itself and passes only after {_list(_names(self._records, poison.by))}, which leaves something behind that it needs."
-        if poison and kind == "cascade":
-            return f"It fails only after {names[poison.by[0]]} has failed in the same process, and passes without it: a follower, not a fault of its own."
-        if poison:
-            return f"It fails after {_list(_names(self._records, poison.by))}, which passes, in the same process; it passes alone."
-        crowd, base = crowded(self._records).name, reference(self._records).name
-        one = f"{self._of(base, test)} one at a time"
-        alone = f", {self._of(ALONE.name, test)} alone" if self._counts.get(ALONE.name) and test < len(names) else ""
         failures, runs = (sum(int(of[i][test]) for of in self._counts.values()) for i in (0, 1))
-        beside = f"; the smallest company in which it was seen to fail: {_company(self._records, company)}" if company else ""
-        return {
-            "deterministic": f"It failed in all of {plural(runs, 'run')}, in every condition, so it is not flaky.",
-            "concurrency-dependent": f"It fails beside other tests at the same time ({self._of(crowd, test)}), not one at a time ({one}{alone}){beside}.",
-            "resource-dependent": f"It fails while a second copy of the suite runs ({self._of(BUSY.name, test)}), not otherwise ({one}{alone}): a matter of load, memory, or something outside the process.",
-            "environment": f"It failed only while other programs had the GPU open ({_list(strangers(self._records, test))}).",
-            "random": f"It passes and fails alone in fresh processes ({self._of(ALONE.name, test)} failed): nothing that was varied here decides.",
-        }.get(kind, f"It failed in {failures} of {plural(runs, 'run')}; what decides is not settled ({one}{alone}).")
+        alone = (
+            f", {self._of(ALONE.name, test)} alone" if self._counts.get(ALONE.name) and test < len(self._names) else ""
+        )
+        needed = "needs" if poison and poison.needs else kind
+        return SENTENCES[needed].format(
+            by=_list(_names(self._records, poison.by)) if poison else "",
+            crowd=self._of(crowded(self._records).name, test),
+            one=f"{self._of(reference(self._records).name, test)} one at a time{alone}",
+            busy=self._of(BUSY.name, test),
+            alone=self._of(ALONE.name, test) if alone else self._of(reference(self._records).name, test),
+            strangers=_list(strangers(self._records, test)) if kind == "environment" else "",
+            beside=f"; seen to fail {_company(self._records, company)}" if company else "",
+            failures=failures,
+            runs=plural(runs, "run"),
+        )
 
     def _because(self, test: int, kind: Kind, company: Company | None) -> list[str]:
         lines = []
@@ -222,14 +220,26 @@ class _Teller:
         return f"gpudx investigate -- {self._command(chosen, beside)}"
 
 
+SENTENCES = {
+    "needs": "It fails by itself and passes only after {by}, which leaves something behind that it needs.",
+    "cascade": "It fails only after {by} has failed in the same process, and passes without it: a follower, not a fault of its own.",
+    "order-dependent": "It fails after {by}, which passes, in the same process; it passes alone.",
+    "deterministic": "It failed in all of {runs}, in every condition, so it is not flaky.",
+    "concurrency-dependent": "It fails beside other tests at the same time ({crowd}), never by itself ({one}){beside}.",
+    "resource-dependent": "It fails while a second copy of the suite runs ({busy}), not otherwise ({one}): a matter of load, of"
+    " memory, or of something outside the process.",
+    "environment": "It failed only while other programs had the GPU open ({strangers}).",
+    "random": "It passes and fails by itself in fresh processes ({alone} failed): nothing that was varied here decides.",
+    "not settled": "It failed in {failures} of {runs}; what decides is not settled ({one}, {crowd} at the same time).",
+}
 NOTHING_SHARED = "Its threads used no GPU object in common in that run: what they share is on the host (variables, files, environment)."
 
 
 def _company(records: Records, company: Company) -> str:
     if not company.beside:
-        return "its own threads"
+        return "with nobody but its own threads"
     names = _names(records, company.beside)
-    return f"beside {_list(names)}" if company.test != records.ledger.process else f"{_list(names)}"
+    return f"beside {_list(names)} alone" if company.test != records.ledger.process else f"with {_list(names)} alone"
 
 
 def _list(names: Sequence[str]) -> str:

@@ -1,11 +1,11 @@
 """What kind of failure a test has: decided by counts alone, each statement at the confidence that was asked for.
 
-    deterministic           failed in every run, often enough that a test which fails in half of its runs would have passed once
-    cascade, order-dependent    settled by runs with and without what ran before it
-    resource-dependent      fails more often while a second copy of the suite runs, and never otherwise one at a time
-    concurrency-dependent   fails more often beside other tests at the same time, and never one at a time
-    environment             fails more often while other programs have the GPU open
-    random                  passed and failed alone, in fresh processes: nothing that was varied here decides
+deterministic           failed in every run, often enough that a test which fails in half of its runs would have passed once
+cascade, order-dependent    settled by runs with and without what ran before it
+resource-dependent      fails more often while a second copy of the suite runs, and never otherwise one at a time
+concurrency-dependent   fails more often beside other tests at the same time, and never one at a time
+environment             fails more often while other programs have the GPU open
+random                  passed and failed alone, in fresh processes: nothing that was varied here decides
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ tried, then what is left without each of them. The result cannot lose any one el
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 
 
@@ -31,4 +32,4 @@ def smallest(items: Sequence[int], does: Callable[[tuple[int, ...]], bool]) -> t
 
 def _split(items: tuple[int, ...], parts: int) -> list[tuple[int, ...]]:
     edges = [len(items) * i // parts for i in range(parts + 1)]
-    return [items[a:b] for a, b in zip(edges, edges[1:], strict=False) if a < b]
+    return [items[a:b] for a, b in itertools.pairwise(edges) if a < b]

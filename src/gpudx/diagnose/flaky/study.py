@@ -56,14 +56,16 @@ def _survey(records: Records) -> None:
             records.whole(way, number, "survey")
     runs = sum(records.ledger.count(way.name) for way in ways)
     if not len(records.ledger.suspects()) and runs < QUIET:
-        raise Missing(Wish(min(ways, key=lambda way: records.ledger.count(way.name)), phase="survey", left=QUIET - runs))
+        raise Missing(
+            Wish(min(ways, key=lambda way: records.ledger.count(way.name)), phase="survey", left=QUIET - runs)
+        )
 
 
 def _open(records: Records, into: Study, *wanted: Kind) -> list[int]:
-    """Tests of these kinds, those that fail most often first."""
+    """Tests of these kinds, those that fail most often beside others first: an order that later questions do not change."""
     told = kinds(records, into.poisoned)
-    total = np.asarray(sum(records.ledger.failures(name) for name in records.ledger.conditions()))
-    return sorted((t for t, kind in told.items() if kind in wanted), key=lambda t: (-int(total[t]), t))
+    often = records.ledger.failures(crowded(records).name)
+    return sorted((t for t, kind in told.items() if kind in wanted), key=lambda t: (-int(often[t]), t))
 
 
 def _alone(records: Records, into: Study) -> None:
@@ -115,7 +117,11 @@ def _again_alone(records: Records, into: Study) -> None:
         return
     ledger = records.ledger
     for test in _open(records, into, "not settled")[:MOST_ALONE]:
-        if test != ledger.process and ledger.failures(reference(records).name)[test] and not ledger.failures(ALONE.name)[test]:
+        if (
+            test != ledger.process
+            and ledger.failures(reference(records).name)[test]
+            and not ledger.failures(ALONE.name)[test]
+        ):
             records.ask(f"alone {test}", ALONE, (test,), ALONE_MOST, look=True, phase="suspects alone")
 
 

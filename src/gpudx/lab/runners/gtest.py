@@ -28,7 +28,9 @@ MARK = b"gtest_list_tests"
 REPORT = "gtest.json"
 FLAGS = "gtest.flags"
 LONGEST = 100_000  # a word of a command line has 128 KiB at most (Linux, MAX_ARG_STRLEN)
-_LINE = re.compile(r"\[ (RUN     |      OK|  FAILED | SKIPPED) \] ([^\s,]+/?[^\s,]*)(?:, where .*?)?(?: \(\d+ ms\))?\s*$")
+_LINE = re.compile(
+    r"\[ (RUN     |      OK|  FAILED | SKIPPED) \] ([^\s,]+/?[^\s,]*)(?:, where .*?)?(?: \(\d+ ms\))?\s*$"
+)
 
 
 def fits(words: Sequence[str]) -> bool:
@@ -49,7 +51,9 @@ def tests(words: Sequence[str]) -> list[str]:
     answer = ask([*words, "--gtest_list_tests"])
     found = list(_listed(answer.out))
     if answer.problem or not found:
-        raise UserError(f"{words[0]} --gtest_list_tests named no tests ({answer.problem or 'an empty list'}): run it to see why.")
+        raise UserError(
+            f"{words[0]} --gtest_list_tests named no tests ({answer.problem or 'an empty list'}): run it to see why."
+        )
     return found
 
 

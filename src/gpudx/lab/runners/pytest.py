@@ -28,7 +28,9 @@ COLLECTION_S = 600.0
 MOST_WORDS = 200  # then a file
 THREADS, WORKERS = "run-parallel", "xdist"
 # Options with a value that may look like a path or a test.
-VALUED = "-c --rootdir --ignore --deselect -o -p -k -m --confcutdir --basetemp --junit-xml --junitxml --log-file -W -n -r"
+VALUED = (
+    "-c --rootdir --ignore --deselect -o -p -k -m --confcutdir --basetemp --junit-xml --junitxml --log-file -W -n -r"
+)
 _STATES = "PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS"
 _AFTER = re.compile(rf"^(\S.*?::.+?) (?:PARALLEL )?({_STATES})\b")
 _BEFORE = re.compile(rf"^\[gw\d+\] \[ *\d+%\] (?:PARALLEL )?({_STATES}) (\S.*?::.+?)\s*$")
