@@ -19,22 +19,25 @@ static void affine(struct test *test)
 {
     float in[COUNT], out[COUNT];
     cl_command_queue queue = library_queue();
+    cl_mem from = library_buffer(sizeof in), to = library_buffer(sizeof out);
     for (int i = 0; i < COUNT; i++)
         in[i] = (float)i;
     for (int round = 0; round < 2 + 2 * test->number && !test->message[0]; round++) {
         float scale = (float)(test->number + 1), shift = (float)(round * 100 + test->number), off;
-        cl_mem from = library_buffer(sizeof in), to = library_buffer(sizeof out);
+        cl_mem staging = library_buffer(sizeof in);
         memset(out, 0, sizeof out);
-        library_write(queue, from, in, sizeof in);
+        library_write(queue, staging, in, sizeof in);
+        library_copy(queue, staging, from, sizeof in);
+        library_release(staging);
         library_write(queue, to, out, sizeof out);
         library_affine(queue, from, to, scale, shift);
         library_read(queue, to, out, sizeof out);
         off = worst(in, out, scale, shift);
         if (off > 1e-3f)
             fail(test, "round %d: difference = %g, tolerance = 0.001", round, off);
-        library_release(from);
-        library_release(to);
     }
+    library_release(from);
+    library_release(to);
     clReleaseCommandQueue(queue);
 }
 

@@ -99,7 +99,13 @@ FULL = Case(
     not_checked=("Bounds of device memory.",),
     hypotheses=(
         Verdict(
-            Hypothesis("odd head", "The head size is odd.", (Prediction("recorded", "shown", "some launch has it"),), "None has it.", ()),
+            Hypothesis(
+                "odd head",
+                "The head size is odd.",
+                (Prediction("recorded", "shown", "some launch has it"),),
+                "None has it.",
+                (),
+            ),
             "refuted",
             (Evidence("launch 3 of kernel rope: head_dim = 16", (40,)),),
             (Evidence("head_dim was never set: 1 row not counted"),),

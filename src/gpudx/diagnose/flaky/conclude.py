@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from gpudx.diagnose.flaky.asking import Records
 from gpudx.diagnose.flaky.kinds import kinds, strangers
 from gpudx.diagnose.flaky.ledger import WRONG
-from gpudx.diagnose.flaky.pairs import Company, crowded
-from gpudx.diagnose.flaky.poison import Poisoned, reference
+from gpudx.diagnose.flaky.pairs import Company
+from gpudx.diagnose.flaky.poison import Poisoned
 from gpudx.diagnose.flaky.study import Study, explained_by, touched
+from gpudx.diagnose.flaky.ways import in_sequence, together
 from gpudx.evidence import magnitudes
 from gpudx.model.flake import ALONE, BUSY, EVERY, PROCESS, Accused, Blame, Cell, Flake, FlakyTest, Kind
 from gpudx.model.rates import Rate
@@ -61,7 +60,7 @@ def _cell(name: str, failures: int, runs: int, confidence: float) -> Cell:
 
 def _shown(records: Records, told: dict[int, Kind]) -> list[int]:
     """Causes before their followers, those that fail most often first."""
-    total = np.asarray(sum(records.ledger.failures(name) for name in records.ledger.conditions()))
+    total = records.ledger.failures(*records.ledger.conditions())
     return sorted(told, key=lambda t: (told[t] == "cascade", -int(total[t]), t))
 
 
@@ -91,14 +90,19 @@ def _names(records: Records, tests: Sequence[int]) -> tuple[str, ...]:
 
 
 def _blames(records: Records, found: Study, told: dict[int, Kind]) -> list[Blame]:
-    """Each cause that a company's run shows, once, with the tests that it explains and those that it cannot."""
+    """Each cause that a company's run shows, best first, with the tests that it explains and those that it cannot.
+
+    One that explains no test beyond those before it is most likely a consequence, and is left to the run's own report.
+    """
     beside = [t for t, kind in told.items() if kind == "concurrency-dependent"]
-    made: dict[tuple[str, str | None], Blame] = {}
+    made: list[Blame] = []
     for one in found.companies.values():
         for accused in _accused(one):
-            if (accused.cause, accused.kernel) not in made:
-                made[accused.cause, accused.kernel] = _blame(records, one, accused, beside)
-    return list(made.values())
+            blame = _blame(records, one, accused, beside)
+            known = {name for earlier in made for name in earlier.explains}
+            if not made or set(blame.explains) - known:
+                made.append(blame)
+    return made
 
 
 def _accused(company: Company) -> list[Accused]:
@@ -179,22 +183,22 @@ class _Teller:
             if runs[test]
         ]
 
-    def _of(self, name: str, test: int) -> str:
-        failures, runs = self._counts.get(name, (None, None))
-        return f"{failures[test]} of {runs[test]}" if failures is not None and runs is not None else "0 of 0"
+    def _of(self, test: int, *names: str) -> str:
+        cells = [(int(self._counts[n][0][test]), int(self._counts[n][1][test])) for n in names if n in self._counts]
+        return f"{sum(k for k, _ in cells)} of {sum(n for _, n in cells)}"
 
     def _summary(self, test: int, kind: Kind, poison: Poisoned | None, company: Company | None) -> str:
         failures, runs = (sum(int(of[i][test]) for of in self._counts.values()) for i in (0, 1))
         alone = (
-            f", {self._of(ALONE.name, test)} alone" if self._counts.get(ALONE.name) and test < len(self._names) else ""
+            f", {self._of(test, ALONE.name)} alone" if self._counts.get(ALONE.name) and test < len(self._names) else ""
         )
         needed = "needs" if poison and poison.needs else kind
         return SENTENCES[needed].format(
             by=_list(_names(self._records, poison.by)) if poison else "",
-            crowd=self._of(crowded(self._records).name, test),
-            one=f"{self._of(reference(self._records).name, test)} one at a time{alone}",
-            busy=self._of(BUSY.name, test),
-            alone=self._of(ALONE.name, test) if alone else self._of(reference(self._records).name, test),
+            crowd=self._of(test, *together(self._records)),
+            one=f"{self._of(test, *in_sequence(self._records))} one at a time{alone}",
+            busy=self._of(test, BUSY.name),
+            alone=self._of(test, ALONE.name) if alone else self._of(test, *in_sequence(self._records)),
             strangers=_list(strangers(self._records, test)) if kind == "environment" else "",
             beside=f"; seen to fail {_company(self._records, company)}" if company else "",
             failures=failures,

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from gpudx.diagnose.flaky.asking import Records
 from gpudx.diagnose.flaky.ledger import WRONG
-from gpudx.diagnose.flaky.pairs import crowded
-from gpudx.diagnose.flaky.poison import Poisoned, reference
+from gpudx.diagnose.flaky.poison import Poisoned
+from gpudx.diagnose.flaky.ways import apart, reference, together
 from gpudx.model.flake import ALONE, BUSY, Kind
 from gpudx.model.rates import Rate, changed
 
@@ -41,27 +41,24 @@ class _Counts:
     """The columns that the decision needs, made once for all tests."""
 
     def __init__(self, records: Records) -> None:
-        ledger, base, crowd = records.ledger, reference(records), crowded(records)
-        names = ledger.conditions()
+        ledger, names = records.ledger, records.ledger.conditions()
+        one_at_a_time = apart(records)
         self._records = records
         self._bar = CONTRASTS / records.level
-        self._failures = np.asarray(sum(ledger.failures(name) for name in names))
-        self._runs = np.asarray(sum(ledger.runs(name) for name in names))
-        self._base = ledger.failures(base.name)
+        self._failures, self._runs = ledger.failures(*names), ledger.runs(*names)
+        self._apart = ledger.failures(*one_at_a_time)
         self._alone, self._alone_runs = ledger.failures(ALONE.name), ledger.runs(ALONE.name)
-        none = np.ones(ledger.tests + 1)
-        self._beside = ledger.fortunes(crowd.name, base.name) if crowd != base else none
-        self._busy = ledger.fortunes(BUSY.name, base.name) if ledger.count(BUSY.name) else none
+        self._beside = ledger.fortunes(together(records), one_at_a_time)
+        self._busy = ledger.fortunes((BUSY.name,), one_at_a_time)
 
     def kind(self, test: int, poison: Poisoned | None) -> Kind:
         if poison:
             return "cascade" if poison.fails_itself and not poison.needs else "order-dependent"
         if self._always(test):
             return "deterministic"
-        one_at_a_time = self._base[test] + self._alone[test]
-        if not one_at_a_time and self._busy[test] >= self._bar:
+        if not self._apart[test] and self._busy[test] >= self._bar:
             return "resource-dependent"
-        if not one_at_a_time and self._beside[test] >= self._bar:
+        if not self._apart[test] and self._beside[test] >= self._bar:
             return "concurrency-dependent"
         if strangers(self._records, test):
             return "environment"
@@ -74,8 +71,8 @@ class _Counts:
         """Alone, or where the suite is one test or runs one process for each, in the same condition."""
         if self._records.has(ALONE):
             return bool(0 < self._alone[test] < self._alone_runs[test])
-        base = self._records.ledger.runs(reference(self._records).name)
-        return bool(0 < self._base[test] < base[test])
+        name = reference(self._records).name
+        return bool(0 < self._records.ledger.failures(name)[test] < self._records.ledger.runs(name)[test])
 
 
 def strangers(records: Records, test: int) -> tuple[str, ...]:

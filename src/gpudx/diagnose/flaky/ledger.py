@@ -28,7 +28,8 @@ class Ledger:
         self.tests = tests
         self.batches: list[Batch] = []
         self.asked: dict[str, list[Batch]] = {}
-        self._rows: dict[str, list[Marks]] = {}
+        self._rows: list[tuple[str, Marks]] = []  # in the order of time
+        self._tables: dict[tuple[str, ...], Marks] = {}
         for batch in batches:
             self.add(batch)
 
@@ -42,7 +43,8 @@ class Ledger:
         if batch.purpose:
             self.asked.setdefault(batch.purpose, []).append(batch)
         if not batch.purpose or batch.condition == "alone":
-            self._rows.setdefault(batch.condition, []).append(self.row(batch))
+            self._rows.append((batch.condition, self.row(batch)))
+            self._tables.clear()
 
     def row(self, batch: Batch) -> Marks:
         """One run as a row of all tests."""
@@ -56,36 +58,37 @@ class Ledger:
             row[self.tests] = WRONG if batch.died else GOOD
         return row
 
-    def matrix(self, condition: str) -> Marks:
-        rows = self._rows.get(condition)
-        return np.stack(rows) if rows else np.zeros((0, self.tests + 1), np.int8)
+    def matrix(self, *conditions: str) -> Marks:
+        """The runs of these conditions, in the order of time."""
+        if conditions not in self._tables:
+            rows = [row for name, row in self._rows if name in conditions]
+            self._tables[conditions] = np.stack(rows) if rows else np.zeros((0, self.tests + 1), np.int8)
+        return self._tables[conditions]
 
-    def failures(self, condition: str) -> Ints:
-        return (self.matrix(condition) == WRONG).sum(axis=0)
+    def failures(self, *conditions: str) -> Ints:
+        return (self.matrix(*conditions) == WRONG).sum(axis=0)
 
-    def runs(self, condition: str) -> Ints:
-        return (self.matrix(condition) != UNKNOWN).sum(axis=0)
+    def runs(self, *conditions: str) -> Ints:
+        return (self.matrix(*conditions) != UNKNOWN).sum(axis=0)
 
-    def count(self, condition: str) -> int:
+    def count(self, *conditions: str) -> int:
         """Runs, whatever they gave."""
-        return len(self._rows.get(condition, ()))
+        return len(self.matrix(*conditions))
 
     def conditions(self) -> list[str]:
-        return list(self._rows)
+        return list(dict.fromkeys(name for name, _ in self._rows))
 
     def suspects(self) -> Ints:
         """Tests that ever failed in a run that counts."""
-        if not self._rows:
-            return np.zeros(0, np.int64)
-        return np.flatnonzero(sum(self.failures(name) for name in self._rows))
+        return np.flatnonzero(self.failures(*self.conditions()))
 
-    def fortunes(self, worse: str, better: str, game: Game = RARER) -> NDArray[np.float64]:
-        """For each test, the evidence that it fails more often in one condition than in the other: see gpudx.model.bets.
+    def fortunes(self, worse: Sequence[str], better: Sequence[str], game: Game = RARER) -> NDArray[np.float64]:
+        """For each test, the evidence that it fails more often in some conditions than in others: see gpudx.model.bets.
 
-        The n-th known result of one is paired with the n-th of the other. Both took turns, so that if the condition does
-        not matter a pair of which one fails is a toss of a fair coin.
+        The n-th known result of the ones is paired with the n-th of the others. If the condition does not matter, a pair of
+        which one fails is a toss of a fair coin.
         """
-        first, second = _known(self.matrix(worse)), _known(self.matrix(better))
+        first, second = _known(self.matrix(*worse)), _known(self.matrix(*better))
         rounds = min(len(first), len(second))
         first, second = first[:rounds], second[:rounds]
         both = (first != UNKNOWN) & (second != UNKNOWN)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from gpudx.diagnose.flaky.asking import Records
 from gpudx.diagnose.flaky.ledger import failed
 from gpudx.diagnose.flaky.minimise import smallest
-from gpudx.model.flake import MANY, PLAIN, Batch, Condition
+from gpudx.diagnose.flaky.ways import crowded, together
+from gpudx.model.flake import Batch
 from gpudx.model.rates import Rate, runs_needed
 
 FEWEST, MOST = 4, 10  # runs of one company before it is said not to fail
@@ -23,11 +24,6 @@ class Company:
     test: int
     beside: tuple[int, ...]
     run: Batch
-
-
-def crowded(records: Records) -> Condition:
-    """The condition with tests at the same time."""
-    return MANY if records.has(MANY) else PLAIN
 
 
 def company(records: Records, test: int, likely: Sequence[int]) -> Company | None:
@@ -56,8 +52,8 @@ def company(records: Records, test: int, likely: Sequence[int]) -> Company | Non
 
 def _times(records: Records, test: int) -> int:
     """As often as its rate in the whole company demands, within bounds."""
-    name, ledger = crowded(records).name, records.ledger
-    rate = Rate(int(ledger.failures(name)[test]), int(ledger.runs(name)[test]))
+    names, ledger = together(records), records.ledger
+    rate = Rate(int(ledger.failures(*names)[test]), int(ledger.runs(*names)[test]))
     needed = runs_needed(rate, 0.05) if rate.runs else None
     return min(MOST, max(FEWEST, needed or MOST))
 

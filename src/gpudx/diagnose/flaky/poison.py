@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from gpudx.diagnose.flaky.asking import Records
 from gpudx.diagnose.flaky.ledger import failed, position, ran
 from gpudx.diagnose.flaky.minimise import smallest
-from gpudx.model.flake import ALONE, BAD, ONE, PASSED, PLAIN, REVERSED, SHUFFLED, Batch, Condition
+from gpudx.diagnose.flaky.ways import in_sequence, reference
+from gpudx.model.flake import ALONE, BAD, PASSED, REVERSED, SHUFFLED, Batch
 
 TRIES = 10  # to see a first fault again
 SURE = 2
@@ -31,17 +32,6 @@ class Poisoned:
     needs: bool = False
 
 
-def in_sequence(records: Records) -> list[Condition]:
-    """Conditions in which tests run one after another in one process."""
-    plain = [] if records.suite.plain_parallel else [PLAIN]
-    return [c for c in (ONE, *plain, SHUFFLED, REVERSED) if records.has(c)]
-
-
-def reference(records: Records) -> Condition:
-    """One test at a time, in the suite's own order."""
-    return ONE if records.has(ONE) else PLAIN
-
-
 def find_poisoned(records: Records, found: dict[int, Poisoned]) -> None:
     """Add what is known, or can be found out, of each victim."""
     if not records.suite.shares_process:
@@ -56,7 +46,7 @@ def find_poisoned(records: Records, found: dict[int, Poisoned]) -> None:
 
 
 def _sequential(records: Records) -> list[Batch]:
-    names = {c.name for c in in_sequence(records)}
+    names = in_sequence(records)
     return [b for b in records.ledger.batches if b.condition in names and not b.purpose]
 
 
@@ -92,8 +82,7 @@ def _candidates(records: Records, known: dict[int, Poisoned]) -> list[int]:
     ledger = records.ledger
     given, runs = ledger.failures(reference(records).name), ledger.runs(reference(records).name)
     constant = (given == 0) | (given == runs)
-    other = sum(ledger.failures(c.name) for c in (SHUFFLED, REVERSED))
-    others = sum(ledger.runs(c.name) for c in (SHUFFLED, REVERSED))
+    other, others = (of(SHUFFLED.name, REVERSED.name) for of in (ledger.failures, ledger.runs))
     differs = constant & (runs > 0) & (((given == 0) & (other > 0)) | ((given == runs) & (other < others)))
     return [int(t) for t in differs[: ledger.tests].nonzero()[0] if int(t) not in known]
 

@@ -9,20 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from gpudx.diagnose.flaky.asking import Missing, Records, Wish
 from gpudx.diagnose.flaky.kinds import kinds, runs_for_always
-from gpudx.diagnose.flaky.pairs import Company, company, crowded
-from gpudx.diagnose.flaky.poison import Poisoned, find_poisoned, reference
-from gpudx.model.flake import ALONE, BUSY, MANY, ONE, PERTURBED, PLAIN, REVERSED, SERIALISED, SHUFFLED, Condition, Kind
+from gpudx.diagnose.flaky.pairs import Company, company
+from gpudx.diagnose.flaky.poison import Poisoned, find_poisoned
+from gpudx.diagnose.flaky.ways import apart, crowded, reference, together
+from gpudx.model.flake import ALONE, BUSY, MANY, ONE, PERTURBED, PLAIN, REVERSED, SERIALISED, SHUFFLED, Kind
 
 SURVEY = (PLAIN, ONE, MANY, SHUFFLED, REVERSED, BUSY)
 ROUNDS = 2  # of the survey
 QUIET = 30  # runs of the whole suite without a failure: then it is said that none came
-MOST_CONTRAST = 40  # runs of each of two conditions
+MOST_CONTRAST = 60  # runs in each of two ways
 MOST_ALONE = 30  # suspects that are run alone
-ALONE_RUNS, ALONE_MOST = 2, 10
+ALONE_RUNS, ALONE_MOST = 1, 10
 INFORM = 4  # runs that only inform
 MOST_BLAMES = 4
 
@@ -64,7 +63,7 @@ def _survey(records: Records) -> None:
 def _open(records: Records, into: Study, *wanted: Kind) -> list[int]:
     """Tests of these kinds, those that fail most often beside others first: an order that later questions do not change."""
     told = kinds(records, into.poisoned)
-    often = records.ledger.failures(crowded(records).name)
+    often = records.ledger.failures(*together(records))
     return sorted((t for t, kind in told.items() if kind in wanted), key=lambda t: (-int(often[t]), t))
 
 
@@ -80,35 +79,38 @@ def _alone(records: Records, into: Study) -> None:
 def _always(records: Records, into: Study) -> None:
     """Tests that have failed in every run so far: enough runs to call that a rule."""
     ledger, needed = records.ledger, runs_for_always(records.level)
-    names = ledger.conditions()
-    failures, runs = (np.asarray(sum(of(name) for name in names)) for of in (ledger.failures, ledger.runs))
+    failures, runs = (of(*ledger.conditions()) for of in (ledger.failures, ledger.runs))
     for test in ledger.suspects():
         if failures[test] == runs[test] < needed and int(test) not in into.poisoned:
             records.whole(reference(records), ledger.count(reference(records).name) + 1, "does it always fail")
 
 
 def _contrasts(records: Records, into: Study) -> None:
-    """Two conditions in turns until each test that is open is told apart, or it does not look as if it would be."""
-    ledger, base = records.ledger, reference(records)
-    pairs = [(crowded(records), base)] if crowded(records) != base else []
-    pairs += [(BUSY, base)] if records.has(BUSY) else []
-    for worse, better in pairs:
-        if any(_worth(records, test, worse, better) for test in _open(records, into, "not settled")):
-            last = min((better, worse), key=lambda way: ledger.count(way.name))
-            raise Missing(Wish(last, phase=f"{worse.name} against {better.name}", left=_left(records, worse, better)))
+    """Two ways in turns until each test that is open is told apart, or it does not look as if it would be."""
+    base = reference(records)
+    ways = [(together(records), crowded(records))] if together(records) else []
+    ways += [((BUSY.name,), BUSY)] if records.has(BUSY) else []
+    for names, worse in ways:
+        still = [test for test in _open(records, into, "not settled") if _worth(records, test, names)]
+        if still:
+            seen = {way: _results(records, still, of) for way, of in ((base, apart(records)), (worse, names))}
+            left = max(1, 2 * (runs_for_always(records.level / 2) + 1) - sum(seen.values()))
+            raise Missing(
+                Wish(min(seen, key=lambda way: seen[way]), phase=f"{worse.name} against {base.name}", left=left)
+            )
 
 
-def _worth(records: Records, test: int, worse: Condition, better: Condition) -> bool:
-    """Could more runs tell? It fails in the one, has not failed in the other, and there is room."""
-    ledger = records.ledger
-    seen = ledger.failures(worse.name)[test] > 0 and ledger.failures(better.name)[test] == 0
-    room = min(ledger.count(worse.name), ledger.count(better.name)) < MOST_CONTRAST
+def _worth(records: Records, test: int, names: tuple[str, ...]) -> bool:
+    """Could more runs tell? It fails in these ways, has not failed one at a time, and there is room."""
+    ledger, one_at_a_time = records.ledger, apart(records)
+    seen = ledger.failures(*names)[test] > 0 and ledger.failures(*one_at_a_time)[test] == 0
+    room = min(ledger.count(*names), ledger.count(*one_at_a_time)) < MOST_CONTRAST
     return bool(seen) and room
 
 
-def _left(records: Records, worse: Condition, better: Condition) -> int:
-    done = min(records.ledger.count(worse.name), records.ledger.count(better.name))
-    return max(1, 2 * (runs_for_always(records.level / 2) + 2 - done))
+def _results(records: Records, tests: Sequence[int], names: tuple[str, ...]) -> int:
+    """Of the test with the fewest."""
+    return int(records.ledger.runs(*names)[list(tests)].min())
 
 
 def _again_alone(records: Records, into: Study) -> None:
