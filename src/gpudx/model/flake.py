@@ -48,8 +48,8 @@ SHUFFLED = Condition("shuffled", "one test at a time, in an order drawn by lot",
 REVERSED = Condition("reversed", "one test at a time, last first", threads=1, order="reversed")
 ALONE = Condition("alone", "each test in a fresh process", threads=1)
 BUSY = Condition("busy", "one test at a time, while a second copy of the suite runs", threads=1, busy=True)
-SERIALISED = Condition("serialised", "as-is, with a wait after each launch", serialise=True)
-PERTURBED = Condition("perturbed", "as-is, with small random delays before launches", perturb=True)
+SERIALISED = Condition("serialised", "many at a time, with a wait after each launch", threads=0, serialise=True)
+PERTURBED = Condition("perturbed", "many at a time, with small random delays before launches", threads=0, perturb=True)
 EVERY = {c.name: c for c in (PLAIN, ONE, MANY, SHUFFLED, REVERSED, ALONE, BUSY, SERIALISED, PERTURBED)}
 
 

@@ -16,7 +16,7 @@ from gpudx.model.flake import ALONE, BUSY, EVERY, PROCESS, Accused, Blame, Cell,
 from gpudx.model.rates import Rate
 from gpudx.words import plural
 
-MOST_TOLD = 200  # tests with a row of their own
+MOST_TOLD = 2000  # tests with a row of their own
 BEST = ("confirmed", "likely")
 Command = Callable[[Sequence[int], bool], str]  # the words that run these tests, at the same time or not
 
@@ -199,7 +199,7 @@ class _Teller:
             one=f"{self._of(test, *in_sequence(self._records))} one at a time{alone}",
             busy=self._of(test, BUSY.name),
             alone=self._of(test, ALONE.name) if alone else self._of(test, *in_sequence(self._records)),
-            strangers=_list(strangers(self._records, test)) if kind == "environment" else "",
+            strangers=_list(strangers(self._records)[0]) if kind == "environment" else "",
             beside=f"; seen to fail {_company(self._records, company)}" if company else "",
             failures=failures,
             runs=plural(runs, "run"),

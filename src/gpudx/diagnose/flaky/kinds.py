@@ -50,6 +50,7 @@ class _Counts:
         self._alone, self._alone_runs = ledger.failures(ALONE.name), ledger.runs(ALONE.name)
         self._beside = ledger.fortunes(together(records), one_at_a_time)
         self._busy = ledger.fortunes((BUSY.name,), one_at_a_time)
+        self._near_strangers = strangers(records)[1]
 
     def kind(self, test: int, poison: Poisoned | None) -> Kind:
         if poison:
@@ -60,7 +61,7 @@ class _Counts:
             return "resource-dependent"
         if not self._apart[test] and self._beside[test] >= self._bar:
             return "concurrency-dependent"
-        if strangers(self._records, test):
+        if test in self._near_strangers:
             return "environment"
         return "random" if self._mixed_alone(test) else "not settled"
 
@@ -75,17 +76,20 @@ class _Counts:
         return bool(0 < self._records.ledger.failures(name)[test] < self._records.ledger.runs(name)[test])
 
 
-def strangers(records: Records, test: int) -> tuple[str, ...]:
-    """Programs that had a GPU open, if the test fails more often beside them. Observed, not arranged: runs were not drawn by lot."""
-    counted = [b for b in records.ledger.batches if not b.purpose]
-    if not any(b.strangers for b in counted):
-        return ()
-    rows: NDArray[np.int8] = np.stack([records.ledger.row(b) for b in counted])[:, test]
-    with_them = np.array([bool(b.strangers) for b in counted])
-    without, beside = (_rate(rows[which]) for which in (~with_them, with_them))
-    if without.failures or changed(without, beside, records.level / CONTRASTS) != "higher":
-        return ()
-    return tuple(dict.fromkeys(name for b in counted for name in b.strangers))
+def strangers(records: Records) -> tuple[tuple[str, ...], frozenset[int]]:
+    """Programs that had a GPU open in some runs, and the tests that fail more often beside them, and never without.
+
+    Observed, not arranged: these runs were not drawn by lot.
+    """
+    counted = [b for b in records.ledger.batches if not b.purpose or b.condition == ALONE.name]
+    with_them = np.array([bool(b.strangers) for b in counted], bool)
+    if not with_them.any() or with_them.all():
+        return (), frozenset()
+    rows = np.stack([records.ledger.row(b) for b in counted])
+    suspects = np.flatnonzero((rows[with_them] == WRONG).any(axis=0) & ~(rows[~with_them] == WRONG).any(axis=0))
+    level = records.level / CONTRASTS
+    found = [t for t in suspects if changed(_rate(rows[~with_them, t]), _rate(rows[with_them, t]), level) == "higher"]
+    return tuple(dict.fromkeys(name for b in counted for name in b.strangers)), frozenset(map(int, found))
 
 
 def _rate(rows: NDArray[np.int8]) -> Rate:

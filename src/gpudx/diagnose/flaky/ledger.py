@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.model.bets import RARER, RICHEST, Game
-from gpudx.model.flake import BAD, KNOWN, PASSED, Batch
+from gpudx.model.flake import AMONG, BAD, KNOWN, NOT_RUN, PASSED, Batch
 
 Marks = NDArray[np.int8]  # runs x tests: 1 failed, 0 passed, -1 not known
 Ints = NDArray[np.int64]
@@ -29,6 +29,7 @@ class Ledger:
         self.batches: list[Batch] = []
         self.asked: dict[str, list[Batch]] = {}
         self._rows: list[tuple[str, Marks]] = []  # in the order of time
+        self._marks: dict[int, dict[int, str]] = {}  # by the identity of a run that is kept here
         self._tables: dict[tuple[str, ...], Marks] = {}
         for batch in batches:
             self.add(batch)
@@ -57,6 +58,24 @@ class Ledger:
         if not batch.tests or len(batch.tests) > 1:
             row[self.tests] = WRONG if batch.died else GOOD
         return row
+
+    def marks(self, batch: Batch) -> dict[int, str]:
+        """What became of each test in a run of this ledger."""
+        if id(batch) not in self._marks:
+            self._marks[id(batch)] = dict(zip(batch.tests or range(self.tests), batch.marks, strict=False))
+        return self._marks[id(batch)]
+
+    def bad(self, batch: Batch) -> list[int]:
+        """The tests that failed in a run, in the order in which they ran."""
+        marks = self.marks(batch)
+        return [test for test in ran(batch, self.tests) if marks[test] in BAD]
+
+    def failed(self, batch: Batch, test: int) -> bool | None:
+        """Did it, in a run that was made to find out? A death of the process while it ran counts here; None: not run."""
+        if test == self.process:
+            return batch.died
+        mark = self.marks(batch)[test]
+        return None if mark == NOT_RUN else mark in BAD or (mark == AMONG and batch.died)
 
     def matrix(self, *conditions: str) -> Marks:
         """The runs of these conditions, in the order of time."""
@@ -104,18 +123,6 @@ def _known(marks: Marks) -> Marks:
     """Known results first, in their order, column by column."""
     order = np.argsort(marks == UNKNOWN, axis=0, kind="stable")
     return np.take_along_axis(marks, order, axis=0)
-
-
-def failed(batch: Batch, test: int, tests: int) -> bool | None:
-    """Did a test fail in a run that was made to find out? A death of the process while it ran counts here; None: not run."""
-    if test == tests:
-        return batch.died
-    mark = batch.marks[position(batch, test)]
-    return None if mark == "-" else mark in BAD or (mark == "?" and batch.died)
-
-
-def position(batch: Batch, test: int) -> int:
-    return batch.tests.index(test) if batch.tests else test
 
 
 def ran(batch: Batch, tests: int) -> Sequence[int]:

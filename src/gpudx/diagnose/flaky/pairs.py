@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpudx.diagnose.flaky.asking import Records
-from gpudx.diagnose.flaky.ledger import failed
 from gpudx.diagnose.flaky.minimise import smallest
 from gpudx.diagnose.flaky.ways import crowded, together
 from gpudx.model.flake import Batch
@@ -34,7 +33,9 @@ def company(records: Records, test: int, likely: Sequence[int]) -> Company | Non
         chosen = sorted({*others, test} - {tests})
         purpose = f"company {test} beside {' '.join(map(str, others))}"
         phase = f"beside whom {name} fails"
-        return records.until(purpose, crowded(records), chosen, times, lambda b: failed(b, test, tests) is True, phase)
+        return records.until(
+            purpose, crowded(records), chosen, times, lambda b: records.ledger.failed(b, test) is True, phase
+        )
 
     if test != tests and (run := beside((), SELF)):
         return Company(test, (), run)

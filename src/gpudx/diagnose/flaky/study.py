@@ -22,7 +22,8 @@ QUIET = 30  # runs of the whole suite without a failure: then it is said that no
 MOST_CONTRAST = 60  # runs in each of two ways
 MOST_ALONE = 30  # suspects that are run alone
 ALONE_RUNS, ALONE_MOST = 1, 10
-INFORM = 4  # runs that only inform
+STRANGE = 16  # runs, where other programs come and go
+INFORM = 3  # runs that only inform
 MOST_BLAMES = 4
 
 
@@ -42,6 +43,7 @@ def study(records: Records, into: Study) -> None:
     _alone(records, into)
     _always(records, into)
     _contrasts(records, into)
+    _beside_strangers(records, into)
     _again_alone(records, into)
     _companies(records, into)
     _inform(records)
@@ -113,18 +115,22 @@ def _results(records: Records, tests: Sequence[int], names: tuple[str, ...]) -> 
     return int(records.ledger.runs(*names)[list(tests)].min())
 
 
+def _beside_strangers(records: Records, into: Study) -> None:
+    """Other programs come and go on the GPU: more runs, so that both times are seen."""
+    there = [bool(batch.strangers) for batch in records.ledger.batches]
+    if any(there) and not all(there) and _open(records, into, "not settled"):
+        records.whole(reference(records), STRANGE, "other programs on the GPU")
+
+
 def _again_alone(records: Records, into: Study) -> None:
-    """Tests that fail one at a time in company now and then: do they so alone?"""
+    """Tests that fail one at a time now and then: do they so alone? Until both has been seen, or often enough."""
     if not records.has(ALONE):
         return
     ledger = records.ledger
     for test in _open(records, into, "not settled")[:MOST_ALONE]:
-        if (
-            test != ledger.process
-            and ledger.failures(reference(records).name)[test]
-            and not ledger.failures(ALONE.name)[test]
-        ):
-            records.ask(f"alone {test}", ALONE, (test,), ALONE_MOST, look=True, phase="suspects alone")
+        done = ledger.runs(ALONE.name)[test]
+        if test != ledger.process and ledger.failures(*apart(records))[test] and done < ALONE_MOST:
+            records.ask(f"alone {test}", ALONE, (test,), int(done) + 1, look=True, phase="suspects alone")
 
 
 def _companies(records: Records, into: Study) -> None:
