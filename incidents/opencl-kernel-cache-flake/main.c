@@ -22,7 +22,7 @@ static void affine(struct test *test)
     cl_mem from = library_buffer(sizeof in), to = library_buffer(sizeof out);
     for (int i = 0; i < COUNT; i++)
         in[i] = (float)i;
-    for (int round = 0; round < 2 + 2 * test->number && !test->message[0]; round++) {
+    for (int round = 0; round < 20 + 5 * test->number && !test->message[0]; round++) {
         float scale = (float)(test->number + 1), shift = (float)(round * 100 + test->number), off;
         cl_mem staging = library_buffer(sizeof in);
         memset(out, 0, sizeof out);

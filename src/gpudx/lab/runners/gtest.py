@@ -28,9 +28,7 @@ MARK = b"gtest_list_tests"
 REPORT = "gtest.json"
 FLAGS = "gtest.flags"
 LONGEST = 100_000  # a word of a command line has 128 KiB at most (Linux, MAX_ARG_STRLEN)
-_LINE = re.compile(
-    r"\[ (RUN     |      OK|  FAILED | SKIPPED) \] ([^\s,]+/?[^\s,]*)(?:, where .*?)?(?: \(\d+ ms\))?\s*$"
-)
+_LINE = re.compile(r"\[ *(RUN|OK|FAILED|SKIPPED) *\] ([^\s,]+)(?:, where .*?)?(?: \(\d+ ms\))?\s*$")
 
 
 def fits(words: Sequence[str]) -> bool:
@@ -99,7 +97,7 @@ def _printed(output: Path) -> Results:
         match = _LINE.search(line)
         if match is None:
             continue
-        word, name = match[1].strip(), match[2]
+        word, name = match[1], match[2]
         if word == "RUN":
             found.begin(name)
         elif name in found.running:

@@ -34,7 +34,8 @@ VALUED = (
 _STATES = "PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS"
 _AFTER = re.compile(rf"^(\S.*?::.+?) (?:PARALLEL )?({_STATES})\b")
 _BEFORE = re.compile(rf"^\[gw\d+\] \[ *\d+%\] (?:PARALLEL )?({_STATES}) (\S.*?::.+?)\s*$")
-_BEGUN = re.compile(r"^(\S[^\[]*?::\S.*?) *$")
+_BEGUN = re.compile(r"^([^\s\[]+::[^\s\[]+(?:\[.*?\])?)(?=\s|$)")  # a crash writes on behind it
+_ROOT = re.compile(r"^rootdir: (.+?)(?:, configfile: .*)?$", re.M)
 MARKS = {"PASSED": PASSED, "XFAIL": PASSED, "XPASS": PASSED, "SKIPPED": NOT_RUN}
 
 
@@ -143,18 +144,25 @@ def _id(case: _junit.Case) -> str:
 
 def _printed(output: Path) -> Results:
     """Lines until the process ended: an id without a result was running."""
-    found = Results()
-    for line in output.read_text(errors="replace").splitlines() if output.is_file() else ():
+    found, text = Results(), output.read_text(errors="replace") if output.is_file() else ""
+    root = _ROOT.search(text)
+    for line in text.splitlines():
         after, before, begun = _AFTER.match(line), _BEFORE.match(line), _BEGUN.match(line)
         if after:
-            found.end(after[1], MARKS.get(after[2], FAILED))
+            found.end(_from_root(after[1], root), MARKS.get(after[2], FAILED))
         elif before:
-            found.end(before[2], MARKS.get(before[1], FAILED))
-        elif begun and begun[1] not in found.marks:
-            found.begin(begun[1])
+            found.end(_from_root(before[2], root), MARKS.get(before[1], FAILED))
+        elif begun and _from_root(begun[1], root) not in found.marks:
+            found.begin(_from_root(begun[1], root))
         elif line.startswith("====") and ("FAILURES" in line or "ERRORS" in line or "summary" in line):
             break
     return found
+
+
+def _from_root(name: str, root: re.Match[str] | None) -> str:
+    """Printed names are relative to the current folder, ids to pytest's root."""
+    file, _, rest = name.partition("::")
+    return f"{os.path.relpath(os.path.abspath(file), root[1])}::{rest}" if root else name
 
 
 def runs_parallel(words: Sequence[str]) -> bool:
