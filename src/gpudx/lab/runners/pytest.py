@@ -26,7 +26,7 @@ IDS = "ids.txt"
 NAMES = ("pytest", "py.test")
 COLLECTION_S = 600.0
 MOST_WORDS = 200  # then a file
-THREADS, WORKERS = "run-parallel", "xdist"
+THREADS, WORKERS = "--parallel-threads", "--numprocesses"  # of pytest-run-parallel and pytest-xdist
 # Options with a value that may look like a path or a test.
 VALUED = (
     "-c --rootdir --ignore --deselect -o -p -k -m --confcutdir --basetemp --junit-xml --junitxml --log-file -W -n -r"
@@ -64,7 +64,7 @@ def start(words: Sequence[str], selection: Selection) -> list[str]:
     count = _length(words)
     own, rest = list(words[:count]), list(words[count:])
     if selection.threads is not None:
-        rest = [*_without_workers(rest), *_threads(tuple(own), selection.threads)]
+        rest = [*_without_workers(rest), *_threads(tuple(words), selection.threads)]
     if selection.tests is not None:
         rest = [*_without_places(rest), *_chosen(selection)]
     return [*own, *rest]
@@ -115,17 +115,18 @@ def _is_workers(word: str) -> bool:
     return bool(re.match(r"-n\d+$|-nauto$|--numprocesses=|--parallel-threads=|--dist=", word))
 
 
-def _threads(own: tuple[str, ...], threads: int) -> list[str]:
-    have = _plugins(own)
+def _threads(words: tuple[str, ...], threads: int) -> list[str]:
+    have = _options(words)
     if THREADS in have:
-        return [f"--parallel-threads={threads}"]
+        return [f"{THREADS}={threads}"]
     return ["-n", str(0 if threads == 1 else threads)] if WORKERS in have else []
 
 
 @cache
-def _plugins(own: tuple[str, ...]) -> frozenset[str]:
-    answer = ask([*own, "--version", "--version"])
-    return frozenset(name for name in (THREADS, WORKERS) if f"pytest-{name}" in answer.out + answer.err)
+def _options(words: tuple[str, ...]) -> frozenset[str]:
+    """What the plugins of this command offer, whichever way they were loaded."""
+    told = ask([*words, "--help"]).out
+    return frozenset(option for option in (THREADS, WORKERS) if option in told)
 
 
 def results(selection: Selection, output: Path) -> Results:
@@ -171,14 +172,14 @@ def runs_parallel(words: Sequence[str]) -> bool:
 
 
 def parallel(words: Sequence[str]) -> str:
-    have = _plugins(tuple(words[: _length(words)]))
+    have = _options(tuple(words))
     return "threads" if THREADS in have else "processes" if WORKERS in have else ""
 
 
 def mitigations(words: Sequence[str], kind: str, names: Sequence[str]) -> list[str]:
     own = " ".join(words[: _length(words)])
     if kind == "concurrency-dependent":
-        return [f"{own} {' '.join(_threads(tuple(words[: _length(words)]), 1))}".strip()]
+        return [f"{own} {' '.join(_threads(tuple(words), 1))}".strip()]
     if kind in ("order-dependent", "cascade"):
         return [f"{own} --forked   # pytest-forked: a process for each test"]
     return []
