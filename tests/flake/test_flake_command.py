@@ -43,6 +43,13 @@ def result(place: Path) -> dict[str, Any]:
     return told
 
 
+def skip_if_starved(told: dict[str, Any]) -> None:
+    """Dozens of runs of an interpreter: on a machine that others keep busy the time is over first, which shows nothing."""
+    cores = os.cpu_count() or 1
+    if told["stopped"] == "budget used up" and os.getloadavg()[0] > 2 * cores:
+        pytest.skip(f"the machine is too busy (load {os.getloadavg()[0]:.0f} on {cores} cores): the budget was used up")
+
+
 def kinds(place: Path) -> dict[str, str]:
     return {test["name"]: test["kind"] for test in result(place)["flake"]["results"]}
 
@@ -95,6 +102,7 @@ def test_the_cache_in_python(
     done = flake(environment | LEAN, tmp_path, "--budget", "200s", "--case", "case", "--", *words)
     assert done.returncode == 1, done.stderr
     told = result(tmp_path)["flake"]
+    skip_if_starved(told)
     blame = told["blames"][0]
     assert (blame["cause"], blame["kernel"]) == ("kernel-shared-by-threads", "affine"), told
     (alone,) = blame["unexplained"]
@@ -115,6 +123,7 @@ def test_who_poisons_whom(environment: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "test_order.py").write_text(ORDER)
     done = flake(environment | LEAN, tmp_path, "--budget", "240s", "--case", "case", "--", *PYTEST, "test_order.py")
     assert done.returncode == 1, done.stderr
+    skip_if_starved(result(tmp_path)["flake"])
     told = {test["name"].split("::")[1]: test for test in result(tmp_path)["flake"]["results"]}
     assert told["test_early"]["kind"] == "order-dependent"
     assert told["test_early"]["partners"] == ["test_order.py::test_leaves_state"]
