@@ -249,6 +249,13 @@ def test_cargo_names_who_was_running_in_one_thread(rust: list[str], tmp_path: Pa
     assert found.running == {"inner::dies"} and found.marks["good"] == "."
 
 
+def test_cargo_in_parallel_says_only_that_it_died(rust: list[str], tmp_path: Path) -> None:
+    """Who was running is not told; that a process died is, although cargo itself ends with an ordinary status."""
+    found = run(cargo, rust, tmp_path, None, 4, DIE="1")
+    assert found.died and "inner::dies" not in found.marks
+    assert not run(cargo, rust, tmp_path, ("good",), 4).died
+
+
 def test_anything_else_is_one_test(tmp_path: Path) -> None:
     assert runner_of(["/bin/sh", "-c", "true"]) is command and command.tests(["true"]) == [command.NAME]
 

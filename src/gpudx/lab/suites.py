@@ -169,7 +169,8 @@ class SuiteLab:
         return load.busy(self._suite.command, os.environ) if condition.busy else contextlib.nullcontext()
 
     def _read(self, asked: Asked, order: tuple[int, ...], run: RunResult, found: Results) -> Batch:
-        died = run.timed_out or run.returncode is None or run.returncode < 0 or bool(found.running and run.returncode)
+        died = found.died or run.timed_out or run.returncode is None or run.returncode < 0
+        died |= bool(found.running and run.returncode)
         running = found.running & self._numbers.keys()
         unknown = died and not running and any(self._suite.tests[t] not in found.marks for t in order)
         marks = "".join(self._mark(self._suite.tests[t], found, run, len(running)) for t in order)

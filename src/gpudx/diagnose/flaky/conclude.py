@@ -212,7 +212,14 @@ class _Teller:
             lines.append(f"Used by several threads in that run: {'; '.join(shared)}." if shared else NOTHING_SHARED)
         if kind == "concurrency-dependent" and test in self._found.searched:
             lines.append("It was not seen to fail in any smaller company than all tests.")
-        return lines
+        return [*lines, *(self._by_itself(test) if kind in ("deterministic", "random") else ())]
+
+    def _by_itself(self, test: int) -> list[str]:
+        """What the record of a failing run of it alone shows."""
+        ledger = self._records.ledger
+        runs = [b for b in ledger.asked.get(f"alone {test}", ()) if b.look and ledger.failed(b, test)]
+        shown = [one for b in runs if b.look for one in b.look.accused if one.status in BEST]
+        return [f"The record of its run alone shows {one.cause} ({one.status}): {one.summary}" for one in shown[:1]]
 
     def _next(self, test: int, kind: Kind, partners: Sequence[int]) -> str:
         chosen = [t for t in (*partners, test) if t != self._records.ledger.process]

@@ -49,6 +49,7 @@ class Results:
     texts: dict[str, str] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)
     running: set[str] = field(default_factory=set)
+    died: bool = False  # a process of tests died, and the runner itself did not
 
     def begin(self, name: str) -> None:
         """A test has begun."""

@@ -26,6 +26,7 @@ MARK = b"RUST_TEST_THREADS"
 _LISTED = re.compile(r"^(\S.*): test$", re.M)
 _LINE = re.compile(r"^test (\S.*?)(?: - should panic)? \.\.\. (?:.*?)(ok|FAILED|ignored)?(?:,.*)?$")
 _SAID = re.compile(r"^---- (.+) stdout ----$")
+_DIED = re.compile(r"process didn't exit successfully: .*\(signal: ")
 MARKS = {"ok": PASSED, "FAILED": FAILED, "ignored": NOT_RUN}
 
 
@@ -82,7 +83,7 @@ def _without_threads(words: Sequence[str]) -> list[str]:
 
 
 def results(selection: Selection, output: Path) -> Results:
-    found, said = Results(), ""
+    found, said = Results(), ""  # cargo ends well itself when a test's process dies
     texts: dict[str, list[str]] = {}
     for line in output.read_text(errors="replace").splitlines() if output.is_file() else ():
         match, head = _LINE.match(line), _SAID.match(line)
@@ -92,6 +93,8 @@ def results(selection: Selection, output: Path) -> Results:
             found.end(match[1], MARKS[match[2]])
         elif match:
             found.begin(match[1])
+        elif _DIED.search(line):
+            found.died = True
         elif line in ("failures:", "successes:"):
             said = ""
         elif said:
