@@ -21,6 +21,7 @@ A backend is a package here. It may define, and everything is optional:
     drivers(environment)   drivers that are registered on this machine: (name, problem or "")
     COUNTS_REFERENCES  objects keep alive what they were made from (a kernel its program). Without it, the end of a program
                        is the end of its kernels
+    DEVICE_FILES       how the paths of the files begin through which programs reach its devices
     LINKING            how a C program is built against the API on this machine: a `gpudx.backends.tool.Linking`
 
 and hold these modules:
@@ -117,6 +118,11 @@ def environment(lib: Path) -> dict[str, str]:
 def tools() -> dict[str, tuple[Tool, ...]]:
     """What to look for, by backend."""
     return {name: getattr(backend, "TOOLS", ()) for name, backend in every().items()}
+
+
+def device_files() -> tuple[str, ...]:
+    """How the paths of all devices' files begin."""
+    return tuple(path for backend in every().values() for path in getattr(backend, "DEVICE_FILES", ()))
 
 
 def linking(name: str) -> Linking | None:

@@ -26,6 +26,7 @@ from gpudx.facts.objects import Objects, derive_objects
 from gpudx.facts.order import Order
 from gpudx.facts.poison import Poison
 from gpudx.facts.ranges import Ranges
+from gpudx.facts.shared import Shared, shared_objects
 from gpudx.facts.sites import Sites
 from gpudx.facts.stacks import Stacks
 from gpudx.facts.symbols import Symbols
@@ -123,6 +124,10 @@ class Facts:
     @cached_property
     def conflicts(self) -> Conflicts:
         return Conflicts(self.trace, self.happens, self.uses)
+
+    @cached_property
+    def shared(self) -> list[Shared]:
+        return shared_objects(self.trace, self.objects, self.kernels, self.launches)
 
     @cached_property
     def set_args(self) -> SetArgs:

@@ -8,6 +8,7 @@ from typing import Literal
 from gpudx.model.diagnosis import Diagnosis, Observation, Verdict
 from gpudx.model.fields import LATER
 from gpudx.model.finding import Finding
+from gpudx.model.flake import Flake
 from gpudx.model.identity import Identity
 from gpudx.model.investigation import Investigation
 from gpudx.model.occupancy import Built
@@ -98,3 +99,4 @@ class Case:
     identity: Identity | None = field(default=None, metadata=LATER)  # who ran, with what
     # The variables of its environment that drivers, loaders and frameworks read.
     surroundings: dict[str, str] = field(default_factory=dict, metadata=LATER)
+    flake: Flake | None = field(default=None, metadata=LATER)

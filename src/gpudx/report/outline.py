@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from gpudx.model import Case, Diagnosis, Drawing, Evidence, Finding, Guilty, Instrument, Observation, Site, fingerprint
-from gpudx.report import pictured, stated
+from gpudx.report import flaked, pictured, stated
 from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, Tone
 from gpudx.report.builds import kernels
 from gpudx.report.investigated import investigated
@@ -38,7 +38,7 @@ SEVERITIES = (("error", "error", "errors"), ("warning", "warning", "warnings"), 
 
 def outline(case: Case, drawing: Drawing | None = None) -> Outline:
     """The report of a case; with what its traces give, where a format wants that."""
-    sections = [_probes(case), *_story(case, drawing), *_rest(case, drawing)]
+    sections = [_probes(case), *flaked.first(case), *_story(case, drawing), *_rest(case, drawing)]
     verdict, tone, headline = _verdict(case)
     return Outline(verdict, tone, headline, tuple(section for section in sections if section.blocks))
 
@@ -60,6 +60,8 @@ def _eventful(case: Case) -> bool:
 
 
 def _verdict(case: Case) -> tuple[str, Tone, str]:
+    if case.flake:
+        return flaked.verdict(case.flake)
     dead = next((one for one in case.instruments if one.failed and one.name != RECORDER), None)
     if case.diagnosis:
         best = case.diagnosis[0]
@@ -265,6 +267,7 @@ def _rest(case: Case, drawing: Drawing | None) -> Iterator[Section]:
     yield from pictured.pictures(drawing)
     yield stated.section(case)
     yield from investigated(case)
+    yield from flaked.rest(case)
     yield Section("How to reproduce it", _reproduce(case))
     yield Section(f"Findings: {_counted(case)}", _findings(case) if case.findings else ())
     yield kernels(case)

@@ -15,6 +15,7 @@ from gpudx.backends.tool import Tool
 
 __all__ = [
     "DEVICE_CODE",
+    "DEVICE_FILES",
     "LIBRARIES",
     "POOLS",
     "TEXT_READABLE",
@@ -55,6 +56,7 @@ PREFIXES = (
     "TF_XLA",
     "TF_GPU",
 )
+DEVICE_FILES = ("/dev/nvidia",)
 TOOLKIT = ("/usr/local/cuda*/bin", "/opt/cuda/bin")
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from gpudx.backends.hip.variables import VARIABLES
 from gpudx.backends.tool import Tool
 
-__all__ = ["LIBRARIES", "TOOLS", "VARIABLES"]
+__all__ = ["DEVICE_FILES", "LIBRARIES", "TOOLS", "VARIABLES"]
 
 LIBRARIES = ("libamdhip64", "libhsa-runtime64", "libhiprtc")
 PREFIXES = ("HIP_", "HSA_", "ROCR_", "ROCM_", "AMD_", "GPU_", "MIOPEN_")
+DEVICE_FILES = ("/dev/kfd", "/dev/dri/renderD")
 ROCM = ("/opt/rocm*/bin",)
 INSTALL = "see rocm.docs.amd.com, or apt install hipcc"
 

@@ -1,0 +1,163 @@
+"""gpudx flake: which tests are flaky, when, and because of what."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpudx.cli.speak import say, write
+from gpudx.errors import UserError
+
+if TYPE_CHECKING:
+    from gpudx.diagnose.flaky.asking import Wish
+    from gpudx.diagnose.flaky.ledger import Ledger
+    from gpudx.flaking import Limits
+    from gpudx.model import Case
+    from gpudx.model.flake import Batch, Suite
+
+SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
+THREADS = 8
+INTERRUPTED = 130
+
+
+def command(
+    program: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="CMD", help="The tests: pytest, cargo test, ctest, a gtest binary, or any."),
+    ] = None,
+    runs: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Stop after N runs of the suite or parts.")
+    ] = None,
+    budget: Annotated[str, typer.Option(metavar="TIME", help="Stop after this time: 90s, 10m, 2h.")] = "5m",
+    parallel: Annotated[
+        str,
+        typer.Option(
+            metavar="OPTION", help="How the tests are told their number of threads: '--threads={}', 'THREADS={}'."
+        ),
+    ] = "",
+    threads: Annotated[
+        int, typer.Option(min=2, metavar="N", help="Tests at the same time, in parallel runs.")
+    ] = THREADS,
+    timeout: Annotated[
+        float | None,
+        typer.Option(min=0.001, metavar="S", help="A run that takes longer hangs. [ten times the longest]"),
+    ] = None,
+    confidence: Annotated[
+        float, typer.Option(min=50, max=99.999, metavar="PERCENT", help="Of each test's verdict.")
+    ] = 99.0,
+    case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
+    resume: Annotated[Path | None, typer.Option(metavar="CASE", help="Go on with a study that was stopped.")] = None,
+) -> None:
+    """Say which tests are flaky, in which conditions, and because of what.
+
+    Runs the tests in one thread and in many, shuffled, reversed, each alone, beside a second copy of the suite; then only what
+    tells the failing ones apart. What they print goes into files of the case. Ends with 0 if no test failed, else 1.
+
+    \b
+    gpudx flake -- pytest tests/gpu
+    gpudx flake --budget 20m -- cargo test --release
+    gpudx flake -- ctest --test-dir build
+    gpudx flake --parallel '--threads={}' -- ./gtest_binary
+    gpudx flake --resume gpudx-cases/20261115T101112Z-pytest-1a2b
+    """
+    from gpudx.cli.cases import new_case
+    from gpudx.cli.investigate import budget_seconds
+    from gpudx.flaking import Limits, take_up
+
+    limits = Limits(budget_seconds(budget), runs, timeout)
+    if resume is not None:
+        if program:
+            raise UserError("--resume goes on with the command of that case: leave the command out.")
+        place = resume.absolute()
+        done = _study(place, *take_up(place), limits)
+    elif program:
+        with new_case(case, program[0]) as place:
+            done = _study(place, _suite(program, parallel, threads, confidence / 100), [], limits)
+    else:
+        raise UserError("There are no tests to run: write the command after --, as in `gpudx flake -- pytest tests`.")
+    _report(done)
+
+
+def _suite(words: list[str], option: str, threads: int, confidence: float) -> Suite:
+    """The tests of a command, and how they can be run."""
+    from gpudx.lab import program, trials
+    from gpudx.lab.runners import runner_of
+    from gpudx.lab.suites import NUMBER, describe
+    from gpudx.model.flake import Suite
+
+    if option and NUMBER not in option:
+        raise UserError(
+            f"--parallel {option} has no {{}} for the number of threads: write for example '--threads={{}}'."
+        )
+    program.find(words)
+    runner = runner_of(words)
+    parallel = "threads" if option else runner.parallel(words)
+    threads = threads if parallel == "threads" else min(threads, max(2, os.cpu_count() or 2))
+    suite = Suite(
+        command=tuple(words),
+        runner=runner.ID,
+        tests=tuple(runner.tests(words)),
+        conditions=(),
+        shares_process=runner.SHARES_PROCESS,
+        ordered=runner.ORDERED,
+        plain_parallel=bool(option) or runner.runs_parallel(words),
+        parallel_is=parallel,
+        threads=threads,
+        parallel_option=option,
+        confidence=confidence,
+        folder=os.getcwd(),
+        program=trials.identity(words),
+        lot=secrets.randbits(32),
+    )
+    return describe(suite, runner)
+
+
+def _study(place: Path, suite: Suite, batches: list[Batch], limits: Limits) -> Case:
+    from gpudx.flaked_case import write_case
+    from gpudx.flaking import JOURNAL, Flaker
+    from gpudx.lab.suites import SuiteLab
+    from gpudx.looking import look_at
+
+    say(f"{len(suite.tests)} tests ({suite.runner}); the case, with what they print, is {place}")
+    flaker = Flaker(suite, SuiteLab(suite, place, look_at), place / JOURNAL, limits, batches, _progress)
+    result = flaker.run()
+    _clear_line()
+    if not flaker.batches:
+        raise UserError("No run ended within the budget: give a larger one, or --timeout S if tests hang.")
+    if result.stopped in ("interrupted", "budget used up"):
+        say(f"{result.stopped}; to go on: gpudx flake --resume {place}")
+    return write_case(place, suite, result, flaker.batches)
+
+
+def _progress(wish: Wish, ledger: Ledger, left: float, likely: float) -> None:
+    """One line on stderr: renewed in place on a terminal, else one for each run."""
+    failing = len(ledger.suspects())
+    some = f"{len(wish.tests)} tests" if len(wish.tests) > 1 else "1 test" if wish.tests else "all tests"
+    about = f", about {likely:.0f} s" if likely else ""
+    text = f"{wish.phase}: {wish.condition.name}, {some}{about}; {failing} failed so far; at most {left:.0f} s left"
+    if sys.stderr is not None and sys.stderr.isatty():
+        write(f"\r\033[Kgpudx: {text}")
+    else:
+        say(text)
+
+
+def _clear_line() -> None:
+    if sys.stderr is not None and sys.stderr.isatty():
+        write("\r\033[K")
+
+
+def _report(case: Case) -> None:
+    from gpudx.cli.running import page_of
+    from gpudx.report import Page, render
+
+    page = page_of(sys.stdout.fileno()) if sys.stdout.isatty() else Page(width=100)
+    sys.stdout.write(render(case, "terminal", page))
+    assert case.flake is not None
+    if case.flake.stopped == "interrupted":
+        raise typer.Exit(INTERRUPTED)
+    raise typer.Exit(1 if case.flake.results else 0)
