@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda/driver.h"
+#include "core/driver.h"
 #include "cuda/hooks.h"
 
 enum { LONGEST = 1024, KEPT_MAX = 32 };  /* every thread that fails prints its line */
@@ -93,7 +93,7 @@ static int change_driver(struct dl_phdr_info *info, size_t size, void *data)
     (void)size;
     (void)data;
     struct gdx_object object = gdx_object_in(info);
-    if (!gdx_cu_is_adopted(&object))
+    if (!gdx_is_adopted(&gdx_cu_api, &object))
         return 0;
     gdx_visit_slots(info, lead_through, NULL);
     return 1;
@@ -102,7 +102,7 @@ static int change_driver(struct dl_phdr_info *info, size_t size, void *data)
 void gdx_cu_listen(void)
 {
     static _Atomic uintptr_t heard;
-    uintptr_t driver = gdx_cu_adopted();
+    uintptr_t driver = atomic_load_explicit(&gdx_cu_api.adopted, memory_order_acquire);
     if (GDX_LIKELY(atomic_load_explicit(&heard, memory_order_relaxed) == driver) || !gdx_on())
         return;
     if (atomic_exchange(&heard, driver) != driver)
