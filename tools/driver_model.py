@@ -132,9 +132,10 @@ class DriverCall(Call):
 
     @property
     def default_queue(self) -> bool:
-        """No stream parameter, yet two kinds of the entry: the record says which default stream was used."""
+        """Work without a queue parameter, or two kinds of the entry: the record says which default queue was used."""
         given = any(p.name == "queue" for p in self.params)
-        return not given and any(n.endswith(self.driver.default_queue) for n in self.also)
+        both = any(n.endswith(self.driver.default_queue) for n in self.also)
+        return not given and (both or self.verb in ("copy", "fill"))
 
     @property
     def uses_context(self) -> bool:

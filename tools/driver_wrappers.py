@@ -174,7 +174,7 @@ def failure_wrapper(call: DriverCall, name: str) -> str:
     """Writes the call down after the driver, and only if it failed (a poll: if it was answered)."""
     poll, api = call.verb == "poll", call.driver
     noted = f"status != {api.not_ready}" if poll else f"GDX_UNLIKELY(gdx_{api.short}_worth_noting(status))"
-    begin = "gdx_begin" if call.verb in ("query", "switch") else f"gdx_{api.short}_begin"
+    begin = "gdx_begin" if call.verb in ("query", "switch") else f"gdx_{api.short}_begin_late"
     body = [
         next_line(call, name),
         f"if ({noted}) {{",

@@ -31,7 +31,7 @@ from opencl_wrappers import exports, wrappers
 from schema_model import Call, load_calls
 
 C_TYPES = {"u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t", "i32": "int32_t", "char": "char"}
-DRIVERS = ("cuda",)
+DRIVERS = ("cuda", "hip")
 SIZES = {"u16": 2, "u32": 4, "u64": 8, "i32": 4, "char": 1}
 
 

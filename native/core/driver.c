@@ -7,7 +7,7 @@
 #include <elf.h>
 #include <string.h>
 
-struct gdx_driver *const gdx_drivers[GDX_DRIVERS] = { &gdx_cu_api };
+struct gdx_driver *const gdx_drivers[GDX_DRIVERS] = { &gdx_cu_api, &gdx_hip_api };
 
 struct gdx_object gdx_object_of(const void *at)
 {

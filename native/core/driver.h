@@ -37,7 +37,7 @@ struct gdx_driver {
     _Atomic uintptr_t adopted;           /* the dynamic section of the driver in the tables: no two objects share one */
 };
 extern struct gdx_driver gdx_cu_api, gdx_hip_api;
-enum { GDX_DRIVERS = 1, GDX_NAMES_MAX = 1024 };
+enum { GDX_DRIVERS = 2, GDX_NAMES_MAX = 1024 };
 extern struct gdx_driver *const gdx_drivers[GDX_DRIVERS];
 
 bool gdx_is_driver(const struct gdx_driver *api, const struct gdx_object *object);
@@ -50,9 +50,12 @@ bool gdx_of_driver(struct gdx_driver *api, void *function);  /* adopts the first
 /* lookup.c: dlsym */
 typedef void *gdx_dlsym(void *handle, const char *name);
 extern gdx_dlsym *gdx_real_dlsym;
+void gdx_find_dlsym(void);                                /* for what runs before our constructor */
+void *gdx_beyond(const char *name, const void *caller);   /* what the caller would have got without us; NULL: nothing */
 
 /* linked.c: the places of an object that lead to functions of others (its global offset table). */
-void gdx_look_at_linked(void);
+void gdx_look_at_linked(void);                       /* for all drivers, where something was loaded since */
+void gdx_look_for(struct gdx_driver *api);
 struct gdx_extent { ElfW(Addr) from, to, sealed_from, sealed_to; };  /* sealed: read-only after relocation */
 struct gdx_slot_of { const char *name; void **place, *now; bool unbound; const struct gdx_extent *extent; };
 typedef void gdx_slot_visitor(const struct gdx_slot_of *slot, void *data);

@@ -205,13 +205,14 @@ static void find_foreign(struct look *look)
     dlerror();
 }
 
-static void look_for(struct gdx_driver *api)
+void gdx_look_for(struct gdx_driver *api)
 {
     struct look look = { .api = api };
     dl_iterate_phdr(list_one, &look);
     if (look.driver.dynamic && !gdx_is_adopted(api, &look.driver))
         dl_iterate_phdr(adopt_one, &look);
-    if (!look.driver.dynamic || !look.count)
+    gdx_find_dlsym();
+    if (!look.driver.dynamic || !look.count || !gdx_directory() || !gdx_real_dlsym)
         return;
     find_foreign(&look);
     if (api->met)
@@ -225,7 +226,7 @@ static void look_around(unsigned long long adds)
     if (adds == atomic_load(&done))
         return;
     for (int i = 0; i < GDX_DRIVERS; i++)
-        look_for(gdx_drivers[i]);
+        gdx_look_for(gdx_drivers[i]);
     atomic_store(&done, adds);
 }
 

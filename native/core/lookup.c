@@ -48,7 +48,7 @@ static struct gdx_driver *api_of(const char *name, int *number)
     return NULL;
 }
 
-static void find_real_dlsym(void)
+void gdx_find_dlsym(void)
 {
     /* glibc 2.34 moved dlsym from libdl to libc under a new version; the old one stays for old programs. */
     static const char *const versions[] = { "GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.0" };
@@ -56,15 +56,14 @@ static void find_real_dlsym(void)
         *(void **)&gdx_real_dlsym = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
 }
 
-/* A caller that says RTLD_DEFAULT means the global scope, and after that its own libraries (an extension module of
- * Python sees libraries that nobody else does). We can look into the first as well as it can, into the second by name. */
-static void *look_up(void *handle, const char *name, const void *caller)
+/* Libraries that an object brings with itself: an extension module of Python sees some that nobody else does. */
+static void *look_beside(const char *name, const void *caller)
 {
     Dl_info info;
     struct link_map *map = NULL;
-    void *real = gdx_real_dlsym(handle, name);
-    if (real || handle != RTLD_DEFAULT || !dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
-        return real;
+    void *real = NULL;
+    if (!dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+        return NULL;
     /* Not the link map itself: for objects that were loaded at the start, dlsym crashes with anything but what dlopen
      * returns (glibc sets up their scope there). */
     void *object = map->l_name && *map->l_name ? dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
@@ -75,12 +74,27 @@ static void *look_up(void *handle, const char *name, const void *caller)
     return real;
 }
 
+/* A caller that says RTLD_DEFAULT means the global scope, and after that its own libraries. We can look into the first as
+ * well as it can, into the second by name. */
+static void *look_up(void *handle, const char *name, const void *caller)
+{
+    void *real = gdx_real_dlsym(handle, name);
+    return real || handle != RTLD_DEFAULT ? real : look_beside(name, caller);
+}
+
+void *gdx_beyond(const char *name, const void *caller)
+{
+    gdx_find_dlsym();
+    void *real = gdx_real_dlsym ? gdx_real_dlsym(RTLD_NEXT, name) : NULL;
+    return real || !gdx_real_dlsym ? real : look_beside(name, caller);
+}
+
 /* 1: `answer` is what the program gets. 0: the real dlsym is to be entered as if we were not there. */
 __attribute__((visibility("hidden"), used))
 int gdx_dlsym_ours(void *handle, const char *name, void *caller, void **answer)
 {
     if (GDX_UNLIKELY(!gdx_real_dlsym))
-        find_real_dlsym();
+        gdx_find_dlsym();
     if (!gdx_real_dlsym) {
         *answer = NULL;
         return 1;
@@ -136,6 +150,6 @@ __asm__(".pushsection .text\n"
 
 __attribute__((constructor)) static void early(void)
 {
-    find_real_dlsym();
+    gdx_find_dlsym();
     gdx_look_at_linked();
 }

@@ -38,6 +38,12 @@ static inline bool gdx_cu_begin(struct gdx_open *open, uint32_t call, void *call
     return true;
 }
 
+/* For calls that are written down after the driver has answered. */
+static inline bool gdx_cu_begin_late(struct gdx_open *open, uint32_t call, void *caller)
+{
+    return gdx_cu_begin(open, call, caller);
+}
+
 /* ---- dump.c: a core dump of the device is on its way; the process's end waits for it ---- */
 
 void gdx_cu_expect_dump(void);
