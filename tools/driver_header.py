@@ -11,7 +11,6 @@ from driver_model import DriverCall, Types, asked, calls_of
 from schema_model import Call
 
 
-
 def type_lines(schema: dict[str, Any]) -> list[str]:
     types = Types.load(schema)
     lines = [f"typedef {c} {name};" for name, c in types.scalars.items()]

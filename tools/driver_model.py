@@ -57,7 +57,8 @@ class Api:
 
     @classmethod
     def load(cls, row: dict[str, Any]) -> Api:
-        return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in row.items()})
+        values: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in row.items()}
+        return cls(**values)
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,9 @@ class DriverCall(Call):
     @property
     def uses_context(self) -> bool:
         """Is the call made in the thread's current context? (Entries that run before there is one are not asked.)"""
-        return not (self.only_failures or self.name == self.driver.start or self.object in ("context", "primary_context"))
+        return not (
+            self.only_failures or self.name == self.driver.start or self.object in ("context", "primary_context")
+        )
 
     def recorded(self, param: Param) -> bool:
         assert isinstance(param, DriverParam)
@@ -172,7 +175,11 @@ class DriverCall(Call):
         if self.arrays[name] == "text":
             return "text"
         kind = self.types.kind(param.base, param.depth - 1)
-        whole = param.base in ("size_t", "cuuint64_t", *self.driver.addresses) or kind.startswith("handle:") or param.depth == 2
+        whole = (
+            param.base in ("size_t", "cuuint64_t", *self.driver.addresses)
+            or kind.startswith("handle:")
+            or param.depth == 2
+        )
         return kind if whole else "bytes"
 
 

@@ -1,4 +1,4 @@
-/* How the recorder gets into CUDA programs: core/lookup.c says how a program comes to call our wrappers, and here is what
+/* How the recorder gets into CUDA programs: driver/lookup.c says how a program comes to call our wrappers, and here is what
  * it needs to know of CUDA. Beside dlsym and linking there is a third way:
  *
  *   cuGetProcAddress    the runtime since CUDA 11.3, which asks dlsym only for this one name. Which variant of a
@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include "core/driver.h"
+#include "driver/driver.h"
 #include "cuda/fence.h"
 #include "cuda/hooks.h"
 
@@ -38,7 +38,7 @@ struct gdx_driver gdx_cu_api = {
     .next = (void **)&gdx_cu_next,
     .gone = gone,
     .stand_in = stand_in,
-    .met = gdx_cu_listen,
+    .mark = "Assertion `",
 };
 
 /* ---- cuGetProcAddress ---- */

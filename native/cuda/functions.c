@@ -1,4 +1,4 @@
-/* What the driver tells of the functions that a program can launch (core/functions.h).
+/* What the driver tells of the functions that a program can launch (driver/functions.h).
  *
  * The sizes of parameters come from cuFuncGetParamInfo; a CUkernel, which the launch calls take too since CUDA 12, is
  * refused by that with CUDA_ERROR_INVALID_HANDLE and answers to cuKernelGetParamInfo (seen with driver 580). */

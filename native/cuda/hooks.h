@@ -8,8 +8,8 @@
 
 #include <stdatomic.h>
 
-#include "core/driver.h"
-#include "core/functions.h"
+#include "driver/driver.h"
+#include "driver/functions.h"
 #include "core/recorder.h"
 #include "core/stacks.h"
 #include "cu_abi.h"
@@ -119,9 +119,6 @@ const char *gdx_cu_name_of(CUfunction function);  /* NULL: not known */
 
 const struct gdx_layout *gdx_cu_layout_of(CUfunction function);
 void gdx_cu_met_by_launch(CUfunction function);  /* an unknown handle that the driver accepted */
-
-/* messages.c: keeps what the driver prints about assertions. Only for a driver that is loaded completely. */
-void gdx_cu_listen(void);
 
 /* ---- copies.c ---- */
 

@@ -1,4 +1,4 @@
-/* How the recorder gets into HIP programs: core/lookup.c says how a program comes to call our wrappers, and here is what it
+/* How the recorder gets into HIP programs: driver/lookup.c says how a program comes to call our wrappers, and here is what it
  * needs to know of HIP. Two things differ from CUDA (docs/decisions/011-hip-way-in.md):
  *
  *   - the compiler makes constructors that register the program's kernels with the runtime. They may run before ours, so
@@ -9,7 +9,7 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include "core/driver.h"
+#include "driver/driver.h"
 #include "hip/hooks.h"
 
 struct gdx_hip_table gdx_hip_driver, gdx_hip_next;
@@ -32,6 +32,8 @@ struct gdx_driver gdx_hip_api = {
     .driver = (void **)&gdx_hip_driver,
     .next = (void **)&gdx_hip_next,
     .gone = gone,
+    .speaker = "libhsa-runtime64",
+    .mark = "Memory access fault by GPU",
 };
 
 /* ---- registration ---- */

@@ -1,5 +1,5 @@
 /* Functions that a program can launch: its own kernels, known by the address that the compiler gave them on the host, and
- * those of modules. Described when they are first launched (core/functions.h). */
+ * those of modules. Described when they are first launched (driver/functions.h). */
 #define _GNU_SOURCE
 #include <string.h>
 

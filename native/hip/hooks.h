@@ -1,6 +1,6 @@
 /* The HIP runtime in neutral events. Most wrappers are made from schema/hip.toml; the rest is here, by subject.
  *
- * gdx_hip_driver holds functions of libamdhip64 itself; core/lookup.h says how a program comes to call a wrapper.
+ * gdx_hip_driver holds functions of libamdhip64 itself; driver/lookup.c says how a program comes to call a wrapper.
  *
  * Every call of the runtime sets the error that hipGetLastError tells, also to "none" (clr, hip_internal.hpp, HIP_RETURN).
  * So questions of our own are asked only right before a call of the program, which sets it anew, or after one that
@@ -9,8 +9,8 @@
 
 #include <stdatomic.h>
 
-#include "core/driver.h"
-#include "core/functions.h"
+#include "driver/driver.h"
+#include "driver/functions.h"
 #include "core/recorder.h"
 #include "core/stacks.h"
 #include "hip_abi.h"

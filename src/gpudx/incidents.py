@@ -31,6 +31,7 @@ class Incident:
     twin_flags: tuple[str, ...] = ()
     run: tuple[str, ...] = ()
     compiler: str = ""
+    kernels: tuple[str, ...] = ()  # sources with kernels, for a simulated device
     dump: bool = False  # told by the device's own record
     serialise: bool = False  # told by a wait after each launch
     expect: dict[str, Any] = field(default_factory=dict)
@@ -48,7 +49,7 @@ def every(folder: Path | None = None) -> dict[str, Incident]:
 def _read(path: Path) -> Incident:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
-        lists = {key: tuple(data.get(key, ())) for key in ("flags", "libs", "twin_flags", "run")}
+        lists = {key: tuple(data.get(key, ())) for key in ("flags", "libs", "twin_flags", "run", "kernels")}
         return Incident(
             name=data["name"],
             title=data["title"],

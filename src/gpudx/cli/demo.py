@@ -83,5 +83,5 @@ def build_incident(incident: Incident, folder: Path, twin: bool) -> Built:
     except OSError as error:
         raise UserError(f"{folder} cannot be written ({error}): choose another place with --case DIR.") from None
     flags = incident.flags + (incident.twin_flags if twin else ())
-    recipe = build.Recipe(incident.name, incident.sources, flags, incident.libs, incident.compiler)
+    recipe = build.Recipe(incident.name, incident.sources, flags, incident.libs, incident.compiler, incident.kernels)
     return build.build(recipe, folder, backends.linking(incident.backend))

@@ -40,7 +40,7 @@ UNEXPLAINED = "unexplained"
 ASSERTION = "device-assertion"
 SANITIZER = "sanitizer-"
 CONTRACT = "contract-violated"
-FENCE_HIT, BESIDE = "fence-hit", "write-outside-allocation"
+FENCE_HIT, BESIDE, PRINTED = "fence-hit", "write-outside-allocation", "device-fault-printed"
 UNWRITTEN = "unwritten-memory-read-back"
 BYSTANDER = "bystander-changed"
 
@@ -111,7 +111,7 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
         return "likely", "It was on the device when the time was up; a larger --timeout tells slow from stuck."
     if finding.id.startswith(SANITIZER) and finding.severity == "error":
         return _sanitizer(finding, surface, outcome)
-    if finding.id in (FENCE_HIT, BESIDE):
+    if finding.id in (FENCE_HIT, BESIDE, PRINTED):
         return _fence(finding)
     if finding.id == BYSTANDER and finding.severity == "error":
         return _bystander(finding)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gpudx.backends.hip.messages import FAULT
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
@@ -16,7 +17,6 @@ from gpudx.evidence.logs._numbers import address, page
 
 FORMAT = "rocm-fault"
 MARKS = ("Memory access fault by GPU", "Memory Fault Error [GPU")
-_FAULT = re.compile(r"Memory access fault by GPU (\S+).*? on address (\(nil\)|0x[0-9a-fA-F]+)\.?(?: Reason: ([^.]+))?")
 _NAMED = re.compile(r"faulting addr: (0x[0-9a-fA-F]+)")
 _KERNEL = re.compile(r"kernel: ([^\]\n]+)")
 REASONS = {
@@ -29,7 +29,7 @@ SEVERAL = "not proved: which kernel it was, and why; freed memory, a wrong index
 
 def read(near: Near) -> Iterator[Event]:
     text = near.text
-    match = _FAULT.search(text)
+    match = FAULT.search(text)
     named = _NAMED.search(text)
     if match:
         value = 0 if match[2] == "(nil)" else int(match[2], 16)

@@ -1,7 +1,7 @@
 /* See driver.h. No lock is taken here: the dynamic loader calls constructors with its own lock held, and those may call
  * us. What two threads can do at once (adopting a driver) has the same result twice. */
 #define _GNU_SOURCE
-#include "core/driver.h"
+#include "driver/driver.h"
 
 #include <dlfcn.h>
 #include <elf.h>

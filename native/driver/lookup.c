@@ -13,7 +13,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "core/driver.h"
+#include "driver/driver.h"
 #include "core/process.h"
 #include "core/recorder.h"
 
@@ -34,8 +34,7 @@ static void *instead_of(struct gdx_driver *api, void *real, int number)
 {
     if (real != gdx_real(api, number) && !(gdx_of_driver(api, real) && real == gdx_real(api, number)))
         return real;
-    if (api->met)
-        api->met();
+    gdx_listen(api);
     return api->names[number].wrapper;
 }
 

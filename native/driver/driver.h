@@ -33,7 +33,9 @@ struct gdx_driver {
     void **driver, **next;
     void (*gone)(void);                  /* handles of an earlier driver mean nothing any more */
     void (*stand_in)(void **functions);  /* puts ours in front, for `next`; NULL: nothing does */
-    void (*met)(void);                   /* a program is about to reach it, and it is loaded completely; NULL: nothing */
+    const char *speaker;                 /* a library that prints for it, by how its file begins; NULL: it does so itself */
+    const char *mark;                    /* what is in the lines that are kept of it */
+    _Atomic uintptr_t heard;
     _Atomic uintptr_t adopted;           /* the dynamic section of the driver in the tables: no two objects share one */
 };
 extern struct gdx_driver gdx_cu_api, gdx_hip_api;
@@ -52,6 +54,9 @@ typedef void *gdx_dlsym(void *handle, const char *name);
 extern gdx_dlsym *gdx_real_dlsym;
 void gdx_find_dlsym(void);                                /* for what runs before our constructor */
 void *gdx_beyond(const char *name, const void *caller);   /* what the caller would have got without us; NULL: nothing */
+
+/* messages.c: keeps lines that a driver prints. Only for a driver that is loaded completely. */
+void gdx_listen(struct gdx_driver *api);
 
 /* linked.c: the places of an object that lead to functions of others (its global offset table). */
 void gdx_look_at_linked(void);                       /* for all drivers, where something was loaded since */

@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include "core/functions.h"
+#include "driver/functions.h"
 
 /* Where the values are: an array of pointers, or one packed buffer. */
 struct source {

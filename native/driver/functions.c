@@ -1,6 +1,6 @@
 /* See functions.h. */
 #define _GNU_SOURCE
-#include "core/functions.h"
+#include "driver/functions.h"
 
 #include <sys/mman.h>
 

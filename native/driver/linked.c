@@ -21,7 +21,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/driver.h"
+#include "driver/driver.h"
 #include "core/process.h"
 
 #if defined(__x86_64__)
@@ -215,8 +215,7 @@ void gdx_look_for(struct gdx_driver *api)
     if (!look.driver.dynamic || !look.count || !gdx_directory() || !gdx_real_dlsym)
         return;
     find_foreign(&look);
-    if (api->met)
-        api->met();
+    gdx_listen(api);
     dl_iterate_phdr(change_one, &look);
 }
 
