@@ -32,6 +32,7 @@ class Incident:
     run: tuple[str, ...] = ()
     compiler: str = ""
     kernels: tuple[str, ...] = ()  # sources with kernels, for a simulated device
+    environment: dict[str, str] = field(default_factory=dict)  # what the program needs to run here
     dump: bool = False  # told by the device's own record
     serialise: bool = False  # told by a wait after each launch
     expect: dict[str, Any] = field(default_factory=dict)
@@ -58,6 +59,7 @@ def _read(path: Path) -> Incident:
             folder=path.parent,
             sources=tuple(data["sources"]),
             compiler=data.get("compiler", ""),
+            environment=dict(data.get("environment", {})),
             dump=bool(data.get("dump", False)),
             serialise=bool(data.get("serialise", False)),
             expect=dict(data.get("expect", {})),

@@ -52,7 +52,7 @@ def _play(incident: Incident, wanted: Path | None, twin: bool) -> None:
         how = How(
             dump=incident.dump and not twin,
             serialise=incident.serialise and not twin,
-            extra_env=built.environment,
+            extra_env=built.environment | incident.environment,
         )
         told = run_and_tell([str(built.program), *incident.run], directory, how)
     _judge(incident, told.case, twin, directory)

@@ -14,6 +14,7 @@ from gpudx.errors import UserError
 from gpudx.lab.probe import ask
 
 FLAGS = ("-g", "-O1", "-fno-omit-frame-pointer")
+PATIENCE_S = 180.0  # of a compiler, on a busy machine
 NO_COMPILER = "There is no C compiler: install one (apt install gcc), or name yours in CC."
 
 
@@ -68,7 +69,7 @@ def build(recipe: Recipe, folder: Path, linking: Linking | None) -> Built:
 
 
 def _compile(name: str, words: list[str], folder: Path, environment: dict[str, str]) -> None:
-    answer = ask(words, env=os.environ | environment, cwd=folder)
+    answer = ask(words, env=os.environ | environment, cwd=folder, patience=PATIENCE_S)
     if answer.problem:
         said = next((line for line in answer.err.splitlines() if "error" in line), answer.problem)
         raise UserError(f"{name} cannot be built: {said.strip()}; see `gpudx doctor`.")
