@@ -10,8 +10,9 @@ Example:
 
 Mend it by setting the device before allocating, or by enabling peer access, where the devices have it.
 
-A warning, and an error of a launch that may have been running when the device reported an illegal address. Silent when the program enabled peer access or set access rights anywhere, and for memory that all
-devices can reach (managed, host, mapped, imported).
+A warning, and an error of a launch that may have been running when the device reported an illegal address. Silent when the
+program enabled peer access or set access rights anywhere, and for memory that all devices can reach (managed, host, mapped,
+imported).
 """
 
 from __future__ import annotations
