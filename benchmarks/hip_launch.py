@@ -1,8 +1,8 @@
 """What recording adds to one HIP launch: a simulated runtime whose launches return at once, plain and recorded in turns.
 
 The program is built by hipcc and launches a kernel of four arguments; nothing runs on a device. Each turn is a process of its
-own, plain and recorded alternating, so that a machine that drifts does not decide. The median of the differences counts.
-Goal: at most 150 ns.
+own, plain and recorded alternating, so that a machine that drifts does not decide. Time is the thread's processor time, in
+rounds: what other processes take does not count, and of each process its fastest round does. Goal: at most 150 ns.
 """
 
 from __future__ import annotations
@@ -21,22 +21,33 @@ from gpudx.lab.build import Recipe, build
 LAUNCHES, TURNS = 400_000, 9
 SOURCE = """
 #include <hip/hip_runtime.h>
-#include <chrono>
+#include <ctime>
 #include <cstdio>
 #include <cstdlib>
+enum { ROUNDS = 40 };
+static double now()
+{
+    timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec * 1e9 + t.tv_nsec;
+}
 __global__ void four(float *out, const float *in, int count, float factor) {}
 int main(int, char **words)
 {
-    const int launches = atoi(words[1]);
+    const int launches = atoi(words[1]) / ROUNDS;
+    double fastest = 1e9;
     float *memory;
     hipMalloc((void **)&memory, 4096);
     for (int i = 0; i < 1000; i++)
         hipLaunchKernelGGL(four, dim3(1), dim3(64), 0, 0, memory, memory, i, 2.0f);
-    auto begin = std::chrono::steady_clock::now();
-    for (int i = 0; i < launches; i++)
-        hipLaunchKernelGGL(four, dim3(1), dim3(64), 0, 0, memory, memory, i, 2.0f);
-    std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
-    printf("%f\\n", took.count() / launches);
+    for (int round = 0; round < ROUNDS; round++) {
+        double begin = now();
+        for (int i = 0; i < launches; i++)
+            hipLaunchKernelGGL(four, dim3(1), dim3(64), 0, 0, memory, memory, i, 2.0f);
+        double each = (now() - begin) / launches;
+        fastest = each < fastest ? each : fastest;
+    }
+    printf("%f\\n", fastest);
 }
 """
 

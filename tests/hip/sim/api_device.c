@@ -192,7 +192,8 @@ static const char *name_of(const void *host)
 
 API hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
 {
-    bool known = image && (!memcmp(image, "__CLANG_OFFLOAD_BUNDLE__", 24) || !memcmp(image, "\177ELF", 4));
+    bool known = image && (!memcmp(image, "__CLANG_OFFLOAD_BUNDLE__", 24) || !memcmp(image, "\177ELF", 4)
+                           || !memcmp(image, "CCOB", 4));
     *module = known ? calloc(1, sizeof **module) : NULL;
     return sim_return(known ? hipSuccess : hipErrorInvalidImage);
 }
