@@ -1,8 +1,12 @@
-"""The incidents that need no GPU, end to end as a user runs them: built, run on a real driver, diagnosed, reported."""
+"""The incidents that need no GPU, end to end as a user runs them: built, run, diagnosed, reported.
+
+Those of OpenCL run on a real driver; those of HIP are built by the real hipcc and run on a simulated runtime.
+"""
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +15,13 @@ import pytest
 
 from gpudx.incidents import every
 
-ON_CPU = sorted(name for name, incident in every().items() if incident.backend == "opencl")
+NO_HIPCC = pytest.mark.skipif(shutil.which("hipcc") is None, reason="hipcc is not installed")
+MARKS = {"opencl": (), "hip": (NO_HIPCC,)}
+ON_CPU = [
+    pytest.param(name, marks=MARKS[incident.backend])
+    for name, incident in sorted(every().items())
+    if incident.backend in MARKS
+]
 
 
 def gpudx(*words: str | Path) -> subprocess.CompletedProcess[str]:

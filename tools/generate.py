@@ -11,6 +11,7 @@ usage: generate.py SCHEMA_DIR OUT_DIR
     cu_abi.h         CUDA driver types, constants and the table of its functions (native/cuda)
     cu_wrappers.c    one recording wrapper per entry of the CUDA driver
     cu.h             our own header of the CUDA driver, for tests on machines without the vendor's
+    hip_abi.h, hip_wrappers.c, hip.h    the same of HIP (native/hip)
     schema.json      the schema text, for `gpudx doctor -v`
 """
 
@@ -22,14 +23,15 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import cuda_header
-import cuda_wrappers
-from cuda_model import load_cuda
+import driver_header
+import driver_wrappers
+from driver_model import load_driver
 from opencl_header import abi_header, public_header
 from opencl_wrappers import exports, wrappers
 from schema_model import Call, load_calls
 
 C_TYPES = {"u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t", "i32": "int32_t", "char": "char"}
+DRIVERS = ("cuda", "hip")
 SIZES = {"u16": 2, "u32": 4, "u64": 8, "i32": 4, "char": 1}
 
 
@@ -132,9 +134,9 @@ def write(path: Path, text: str) -> None:
 def main(schema_dir: Path, out: Path) -> None:
     events = tomllib.loads((schema_dir / "events.toml").read_text())
     opencl = tomllib.loads((schema_dir / "opencl.toml").read_text())
-    cuda = tomllib.loads((schema_dir / "cuda.toml").read_text())
-    calls = [*load_calls(events, opencl), *load_cuda(events, cuda)]
-    errors = {"opencl": opencl["errors"], "cuda": cuda["errors"]}
+    drivers = [tomllib.loads((schema_dir / f"{name}.toml").read_text()) for name in DRIVERS]
+    calls = [*load_calls(events, opencl), *(call for driver in drivers for call in load_driver(events, driver))]
+    errors = {"opencl": opencl["errors"], **{driver["api"]["name"]: driver["errors"] for driver in drivers}}
     text = json.dumps(trace_schema(events, calls, errors), separators=(",", ":"))
     write(out / "gdx_abi.h", abi_h(events, calls))
     write(out / "gdx_schema.c", bytes_c(text))
@@ -143,9 +145,11 @@ def main(schema_dir: Path, out: Path) -> None:
     write(out / "cl_wrappers.c", wrappers(calls))
     write(out / "cl_exports.c", exports(calls))
     write(out / "cl.h", public_header(opencl, calls))
-    write(out / "cu_abi.h", cuda_header.abi_header(cuda, calls))
-    write(out / "cu_wrappers.c", cuda_wrappers.wrappers(cuda, calls))
-    write(out / "cu.h", cuda_header.public_header(cuda, calls))
+    for driver in drivers:
+        short = driver["api"]["short"]
+        write(out / f"{short}_abi.h", driver_header.abi_header(driver, calls))
+        write(out / f"{short}_wrappers.c", driver_wrappers.wrappers(driver, calls))
+        write(out / f"{short}.h", driver_header.public_header(driver, calls))
 
 
 if __name__ == "__main__":

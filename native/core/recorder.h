@@ -105,6 +105,11 @@ void gdx_end_quiet(struct gdx_open *open, int32_t status);  /* for queries, wher
  * or too long content sets GDX_FLAG_cut and is left out. */
 void gdx_put(struct gdx_open *open, uint32_t field, const void *data, size_t bytes);
 void gdx_put_text(struct gdx_open *open, uint32_t field, const char *text);
+/* `count` elements; a count that cannot be true is left to gdx_put to refuse. */
+static inline void gdx_put_array(struct gdx_open *open, uint32_t field, const void *data, size_t count, size_t element)
+{
+    gdx_put(open, field, data, count > GDX_BLOB_MAX ? GDX_BLOB_MAX + 1 : count * element);
+}
 void gdx_put_zero_ended(struct gdx_open *open, uint32_t field, const void *list, size_t element);
 /* Room for `bytes` in the blob that the caller fills with its own data; NULL when there is none. */
 void *gdx_part(struct gdx_open *open, uint32_t field, size_t bytes);

@@ -187,13 +187,13 @@ void gdx_cu_before_cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
     (void)device;
     context_changed();
-    gdx_cu_forget_functions(false);
+    gdx_forget_functions(GDX_CU_FUNCTION);
     gdx_cu_watch_forget(NULL);
 }
 
 void gdx_cu_before_cuCtxDestroy_v2(CUcontext context)
 {
-    gdx_cu_forget_functions(false);
+    gdx_forget_functions(GDX_CU_FUNCTION);
     gdx_cu_watch_forget(context);
 }
 

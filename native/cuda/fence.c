@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "core/clock.h"
-#include "cuda/driver.h"
+#include "driver/driver.h"
 
 /* CUDA C++ Programming Guide, "Device Memory Accesses": allocations are aligned to 256 bytes, and the widest access of a
  * thread has 16. */

@@ -1,136 +1,13 @@
-/* Functions that a program can launch, and the layout of their parameters.
+/* What the driver tells of the functions that a program can launch (driver/functions.h).
  *
- * A launch gives the driver an array of pointers without sizes. The sizes come from cuFuncGetParamInfo; a CUkernel,
- * which the launch calls take too since CUDA 12, is refused by that with CUDA_ERROR_INVALID_HANDLE and answers to
- * cuKernelGetParamInfo (seen with driver 580).
- *
- * The table is open-addressed, read and written without locks. Keys stay for ever: a handle that dies and comes back
- * takes its old row. Layouts are written once into memory that is never given back, so a thread that still reads the
- * layout of a function that another thread unloads reads old numbers, never freed memory. */
+ * The sizes of parameters come from cuFuncGetParamInfo; a CUkernel, which the launch calls take too since CUDA 12, is
+ * refused by that with CUDA_ERROR_INVALID_HANDLE and answers to cuKernelGetParamInfo (seen with driver 580). */
 #define _GNU_SOURCE
 #include <string.h>
-#include <sys/mman.h>
 
 #include "cuda/hooks.h"
 
-enum { ROWS = 1 << 16, PROBES = 64, ARENA = 64 << 20, PARAMS_MAX = 8192, TRIES = 8 };
-enum state { UNKNOWN = 0, KNOWN = 1, DEAD = 2 };
-
-struct row {
-    _Atomic uintptr_t function;
-    _Atomic uintptr_t owner;               /* its module or library, 0: not known */
-    _Atomic(struct gdx_cu_layout *) layout;
-    _Atomic uint8_t state, is_kernel, tries;
-};
-
-static struct row *_Atomic rows GDX_HOT_DATA;
-static char *_Atomic arena;
-static _Atomic size_t arena_used;
-
-static void *reserve(size_t bytes)
-{
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return at == MAP_FAILED ? NULL : at;
-}
-
-/* Untouched pages cost nothing, so both areas can be generous. Two threads may reserve at once: one gives way. */
-static struct row *table(void)
-{
-    struct row *now = atomic_load_explicit(&rows, memory_order_acquire);
-    if (now)
-        return now;
-    struct row *fresh = reserve(ROWS * sizeof *fresh);
-    if (!fresh || atomic_compare_exchange_strong(&rows, &now, fresh))
-        return fresh;
-    munmap(fresh, ROWS * sizeof *fresh);
-    return now;
-}
-
-static void *keep(size_t bytes)
-{
-    char *base = atomic_load(&arena);
-    if (!base) {
-        char *fresh = reserve(ARENA);
-        if (!fresh)
-            return NULL;
-        if (!atomic_compare_exchange_strong(&arena, &base, fresh))
-            munmap(fresh, ARENA);
-        else
-            base = fresh;
-    }
-    bytes = (bytes + 15) & ~(size_t)15;
-    size_t at = atomic_fetch_add(&arena_used, bytes);
-    return at + bytes <= ARENA ? base + at : NULL;
-}
-
-static size_t home(uintptr_t function)
-{
-    return (size_t)((function >> 4) * 0x9e3779b97f4a7c15ull >> 40) % ROWS;
-}
-
-GDX_HOT static struct row *find(uintptr_t function)
-{
-    struct row *all = atomic_load_explicit(&rows, memory_order_acquire);
-    if (!all || !function)
-        return NULL;
-    for (size_t i = 0, at = home(function); i < PROBES; i++, at = (at + 1) % ROWS) {
-        uintptr_t here = atomic_load_explicit(&all[at].function, memory_order_acquire);
-        if (here == function)
-            return &all[at];
-        if (!here)
-            return NULL;
-    }
-    return NULL;
-}
-
-static struct row *find_or_claim(uintptr_t function)
-{
-    struct row *all = table();
-    if (!all || !function)
-        return NULL;
-    for (size_t i = 0, at = home(function); i < PROBES; i++, at = (at + 1) % ROWS) {
-        uintptr_t here = 0;
-        if (atomic_compare_exchange_strong(&all[at].function, &here, function) || here == function)
-            return &all[at];
-    }
-    return NULL;
-}
-
-/* The driver gave `function` to the program: it is good until its owner goes. */
-void gdx_cu_meet(uintptr_t function, uintptr_t owner, bool is_kernel)
-{
-    struct row *row = gdx_on() ? find_or_claim(function) : NULL;
-    if (!row || (atomic_load(&row->state) == KNOWN && atomic_load(&row->owner) == owner))
-        return;
-    atomic_store(&row->layout, NULL);
-    atomic_store(&row->owner, owner);
-    atomic_store(&row->is_kernel, is_kernel);
-    atomic_store(&row->tries, 0);
-    atomic_store_explicit(&row->state, KNOWN, memory_order_release);
-}
-
-static void kill_row(struct row *row)
-{
-    atomic_store(&row->state, DEAD);
-    atomic_store(&row->layout, NULL);
-}
-
-void gdx_cu_forget_owner(uintptr_t owner)
-{
-    struct row *all = atomic_load(&rows);
-    for (size_t i = 0; all && owner && i < ROWS; i++)
-        if (atomic_load_explicit(&all[i].owner, memory_order_relaxed) == owner)
-            kill_row(&all[i]);
-}
-
-void gdx_cu_forget_functions(bool kernels_too)
-{
-    struct row *all = atomic_load(&rows);
-    for (size_t i = 0; all && i < ROWS; i++)
-        if (atomic_load_explicit(&all[i].function, memory_order_relaxed)
-            && (kernels_too || !atomic_load(&all[i].is_kernel)))
-            kill_row(&all[i]);
-}
+enum { PARAMS_MAX = 8192, TRIES = 8 };
 
 /* ---- asking the driver ---- */
 
@@ -160,34 +37,13 @@ static int count_params(uintptr_t function, bool *is_kernel)
     return status == CUDA_ERROR_INVALID_VALUE || status == CUDA_SUCCESS ? count : -1;
 }
 
-/* Room among the long values, in order, as far as it goes. */
-static uint32_t tail_place(struct gdx_cu_layout *layout, uint32_t size)
+static struct gdx_layout *read_layout(uintptr_t function, bool is_kernel, int count)
 {
-    uint32_t need = (size + 7) & ~7u, at = layout->tail_bytes;
-    if (size <= 8 || need > GDX_CU_TAIL - at)
-        return UINT32_MAX;
-    layout->tail_bytes += need;
-    return at;
-}
-
-static struct gdx_cu_layout *read_layout(uintptr_t function, bool is_kernel, int count)
-{
-    uint32_t kept = count < GDX_CU_ARGUMENTS ? (uint32_t)count : GDX_CU_ARGUMENTS;
-    struct gdx_cu_layout *layout = keep(sizeof *layout + kept * sizeof *layout->params);
-    if (!layout)
-        return NULL;
-    layout->count = kept;
-    layout->all = (uint32_t)count;
-    layout->bytes = layout->tail_bytes = 0;
-    for (uint32_t i = 0; i < (uint32_t)count; i++) {
+    struct gdx_layout *layout = gdx_layout_begin((uint32_t)count);
+    for (uint32_t i = 0; layout && i < (uint32_t)count; i++) {
         size_t offset = 0, size = 0;
         ask_param(function, is_kernel, i, &offset, &size);
-        if (offset + size > layout->bytes)
-            layout->bytes = (uint32_t)(offset + size);
-        if (i >= kept)
-            continue;
-        layout->params[i] = (struct gdx_cu_param){ (uint32_t)offset, (uint32_t)size, UINT32_MAX };
-        layout->params[i].tail = tail_place(layout, (uint32_t)size);
+        gdx_layout_add(layout, i, offset, size);
     }
     return layout;
 }
@@ -221,10 +77,8 @@ static struct gdx_text name_of(uintptr_t function, bool is_kernel)
 /* Only what the driver gave out is asked about: the kinds of handle look alike, and a wrong one may not be survived. */
 const char *gdx_cu_name_of(CUfunction function)
 {
-    struct row *row = find((uintptr_t)function);
-    if (!row || atomic_load_explicit(&row->state, memory_order_acquire) != KNOWN)
-        return NULL;
-    return name_of((uintptr_t)function, atomic_load(&row->is_kernel)).data;
+    struct gdx_function *row = gdx_known((uintptr_t)function);
+    return row ? name_of((uintptr_t)function, atomic_load(&row->kind) == GDX_CU_KERNEL).data : NULL;
 }
 
 /* The order is that of `numbers` of note_kernel in schema/events.toml. */
@@ -247,56 +101,39 @@ static void note_kernel(uintptr_t function, bool is_kernel, uint64_t owner, int 
              sizeof numbers / sizeof *numbers);
 }
 
-static void note_params(uintptr_t function, const struct gdx_cu_layout *layout)
-{
-    uint64_t numbers[2 * GDX_CU_ARGUMENTS];
-    const uint64_t words[] = { function, layout->all, layout->bytes };
-    for (uint32_t i = 0; i < layout->count; i++) {
-        numbers[2 * i] = layout->params[i].offset;
-        numbers[2 * i + 1] = layout->params[i].size;
-    }
-    gdx_note(GDX_CALL_note_kernel_params, words, 3, (struct gdx_text){ 0 }, (struct gdx_text){ 0 }, numbers,
-             2 * layout->count);
-}
-
 /* Several threads may come here at once for one function; the first to store its layout writes the notes. */
-static const struct gdx_cu_layout *describe(struct row *row, uintptr_t function)
+static const struct gdx_layout *describe(struct gdx_function *row, uintptr_t function)
 {
     struct gdx_lane *lane = gdx_lane();
-    bool is_kernel = atomic_load(&row->is_kernel);
+    bool is_kernel = atomic_load(&row->kind) == GDX_CU_KERNEL;
     if (!lane || lane->busy || atomic_load(&row->tries) >= TRIES)
         return NULL;
     bool first = atomic_fetch_add(&row->tries, 1) == 0;
     int count = count_params(function, &is_kernel);
-    struct gdx_cu_layout *layout = count >= 0 ? read_layout(function, is_kernel, count) : NULL, *none = NULL;
+    struct gdx_layout *layout = count >= 0 ? read_layout(function, is_kernel, count) : NULL, *none = NULL;
     if (!layout) {
         /* The driver is too old to tell (before CUDA 12.4), or has failed: the name is worth having all the same. */
         if (first)
             note_kernel(function, is_kernel, atomic_load(&row->owner), -1);
         return NULL;
     }
-    atomic_store(&row->is_kernel, is_kernel);
+    atomic_store(&row->kind, is_kernel ? GDX_CU_KERNEL : GDX_CU_FUNCTION);
     if (!atomic_compare_exchange_strong(&row->layout, &none, layout))
         return none;
     note_kernel(function, is_kernel, atomic_load(&row->owner), count);
-    note_params(function, layout);
+    gdx_note_layout(function, layout);
     return layout;
 }
 
-GDX_HOT const struct gdx_cu_layout *gdx_cu_layout_of(CUfunction function)
+GDX_HOT const struct gdx_layout *gdx_cu_layout_of(CUfunction function)
 {
-    struct row *row = find((uintptr_t)function);
-    if (GDX_UNLIKELY(!row || atomic_load_explicit(&row->state, memory_order_acquire) != KNOWN))
-        return NULL;
-    const struct gdx_cu_layout *layout = atomic_load_explicit(&row->layout, memory_order_acquire);
-    return GDX_LIKELY(layout) ? layout : describe(row, (uintptr_t)function);
+    return gdx_layout_of((uintptr_t)function, describe);
 }
 
 void gdx_cu_met_by_launch(CUfunction function)
 {
-    struct row *row = find((uintptr_t)function);
-    if (!row || atomic_load(&row->state) != KNOWN)
-        gdx_cu_meet((uintptr_t)function, 0, false);
+    if (!gdx_known((uintptr_t)function))
+        gdx_meet((uintptr_t)function, 0, GDX_CU_FUNCTION, NULL);
 }
 
 /* ---- where functions come from ---- */
@@ -305,45 +142,45 @@ void gdx_cu_after_cuModuleGetFunction(CUresult status, CUfunction *result, CUmod
 {
     (void)name;
     if (status == CUDA_SUCCESS && result)
-        gdx_cu_meet((uintptr_t)*result, (uintptr_t)program, false);
+        gdx_meet((uintptr_t)*result, (uintptr_t)program, GDX_CU_FUNCTION, NULL);
 }
 
 void gdx_cu_after_cuModuleEnumerateFunctions(CUresult status, CUfunction *functions, unsigned int count,
                                              CUmodule program)
 {
     for (unsigned int i = 0; status == CUDA_SUCCESS && functions && i < count; i++)
-        gdx_cu_meet((uintptr_t)functions[i], (uintptr_t)program, false);
+        gdx_meet((uintptr_t)functions[i], (uintptr_t)program, GDX_CU_FUNCTION, NULL);
 }
 
 void gdx_cu_after_cuLibraryGetKernel(CUresult status, CUkernel *result, CUlibrary program, const char *name)
 {
     (void)name;
     if (status == CUDA_SUCCESS && result)
-        gdx_cu_meet((uintptr_t)*result, (uintptr_t)program, true);
+        gdx_meet((uintptr_t)*result, (uintptr_t)program, GDX_CU_KERNEL, NULL);
 }
 
 void gdx_cu_after_cuLibraryEnumerateKernels(CUresult status, CUkernel *kernels, unsigned int count, CUlibrary program)
 {
     for (unsigned int i = 0; status == CUDA_SUCCESS && kernels && i < count; i++)
-        gdx_cu_meet((uintptr_t)kernels[i], (uintptr_t)program, true);
+        gdx_meet((uintptr_t)kernels[i], (uintptr_t)program, GDX_CU_KERNEL, NULL);
 }
 
 void gdx_cu_after_cuKernelGetFunction(CUresult status, CUfunction *result, CUkernel kernel)
 {
     if (status != CUDA_SUCCESS || !result)
         return;
-    struct row *row = find((uintptr_t)kernel);
-    gdx_cu_meet((uintptr_t)*result, row ? atomic_load(&row->owner) : 0, false);
+    struct gdx_function *row = gdx_known((uintptr_t)kernel);
+    gdx_meet((uintptr_t)*result, row ? atomic_load(&row->owner) : 0, GDX_CU_FUNCTION, NULL);
 }
 
 void gdx_cu_before_cuModuleUnload(CUmodule program)
 {
-    gdx_cu_forget_owner((uintptr_t)program);
+    gdx_forget_owner((uintptr_t)program);
 }
 
 void gdx_cu_before_cuLibraryUnload(CUlibrary program)
 {
-    gdx_cu_forget_owner((uintptr_t)program);
+    gdx_forget_owner((uintptr_t)program);
 }
 
 /* ---- what the compiler inside the driver said ---- */

@@ -48,11 +48,11 @@ static bool note_kernel(uint64_t exec, CUgraphNode node)
     if (!kernel_params(node, &params))
         return false;
     gdx_cu_met_by_launch(function_of(&params));  /* the driver holds it in a node, so it is a good one */
-    const struct gdx_cu_layout *layout = gdx_cu_layout_of(function_of(&params));
+    const struct gdx_layout *layout = gdx_cu_layout_of(function_of(&params));
     if (!gdx_begin(&open, GDX_CALL_note_graph_kernel, NULL))
         return false;
     put_node(&open, exec, node, &params);
-    gdx_cu_put_arguments(&open, layout, params.params, params.extra);
+    gdx_put_arguments(&open, layout, params.params, params.extra);
     gdx_commit(&open);
     gdx_end_quiet(&open, 0);
     return true;
@@ -217,12 +217,12 @@ static void begin_set(struct gdx_open *open, uint32_t call, void *caller, CUgrap
                       const CUDA_KERNEL_NODE_PARAMS *params)
 {
     static const CUDA_KERNEL_NODE_PARAMS nothing;
-    const struct gdx_cu_layout *layout = params ? gdx_cu_layout_of(function_of(params)) : NULL;
+    const struct gdx_layout *layout = params ? gdx_cu_layout_of(function_of(params)) : NULL;
     if (!gdx_cu_begin(open, call, caller))
         return;
     put_node(open, GDX_CU_WORD(exec), node, params ? params : &nothing);
     if (params)
-        gdx_cu_put_arguments(open, layout, params->params, params->extra);
+        gdx_put_arguments(open, layout, params->params, params->extra);
     gdx_commit(open);
 }
 

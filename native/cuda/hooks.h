@@ -8,13 +8,13 @@
 
 #include <stdatomic.h>
 
+#include "driver/driver.h"
+#include "driver/functions.h"
 #include "core/recorder.h"
 #include "core/stacks.h"
 #include "cu_abi.h"
 
-/* Every name the driver exports, in the order of gdx_cu_next; wrapper is NULL where we do not record. */
-struct gdx_cu_name { const char *name; void *wrapper; };
-extern const struct gdx_cu_name gdx_cu_names[GDX_CU_NAMES];
+extern const struct gdx_name gdx_cu_names[GDX_CU_NAMES];
 
 /* ---- contexts.c: which context the thread is in, devices, streams that are being captured ---- */
 
@@ -36,6 +36,12 @@ static inline bool gdx_cu_begin(struct gdx_open *open, uint32_t call, void *call
     if (GDX_LIKELY(gdx_cu_thread.generation == open->generation))
         open->slot->context = gdx_cu_thread.context;
     return true;
+}
+
+/* For calls that are written down after the driver has answered. */
+static inline bool gdx_cu_begin_late(struct gdx_open *open, uint32_t call, void *caller)
+{
+    return gdx_cu_begin(open, call, caller);
 }
 
 /* ---- dump.c: a core dump of the device is on its way; the process's end waits for it ---- */
@@ -107,43 +113,12 @@ static inline uint64_t gdx_cu_location(CUmemLocation location)
     return (uint64_t)(uint32_t)location.type | (uint64_t)(uint32_t)location.id << 32;
 }
 
-/* Content of `count` elements; a count that cannot be true is left to gdx_put to refuse. */
-static inline void gdx_cu_put_array(struct gdx_open *open, uint32_t field, const void *data, size_t count,
-                                    size_t element)
-{
-    gdx_put(open, field, data, count > GDX_BLOB_MAX ? GDX_BLOB_MAX + 1 : count * element);
-}
-
 /* ---- functions.c: the functions a program can launch, and where their parameters lie ---- */
 
 const char *gdx_cu_name_of(CUfunction function);  /* NULL: not known */
 
-enum { GDX_CU_ARGUMENTS = 256, GDX_CU_TAIL = 4096 };  /* most arguments, and bytes of long ones, kept per launch */
-
-struct gdx_cu_param {
-    uint32_t offset, size;
-    uint32_t tail;       /* its place among the long values; UINT32_MAX: short, or no room */
-};
-struct gdx_cu_layout {
-    uint32_t count;      /* of `params` */
-    uint32_t all;        /* how many the function has */
-    uint32_t bytes;      /* of the whole parameter block */
-    uint32_t tail_bytes;
-    struct gdx_cu_param params[];
-};
-
-/* The parameters of a function that is about to be launched; NULL when they are not known. The first time, the driver
- * is asked and the answer noted. Only functions that the driver gave to the program are asked about: a stale or made-up
- * handle must reach the driver inside the program's own, recorded call. */
-const struct gdx_cu_layout *gdx_cu_layout_of(CUfunction function);
-void gdx_cu_meet(uintptr_t function, uintptr_t owner, bool is_kernel);
+const struct gdx_layout *gdx_cu_layout_of(CUfunction function);
 void gdx_cu_met_by_launch(CUfunction function);  /* an unknown handle that the driver accepted */
-void gdx_cu_forget_owner(uintptr_t owner);       /* its module or library is about to be unloaded */
-/* A context is about to go, with all of its modules; kernels belong to libraries, which outlive contexts. */
-void gdx_cu_forget_functions(bool kernels_too);
-
-/* arguments.c */
-void gdx_cu_put_arguments(struct gdx_open *open, const struct gdx_cu_layout *layout, void **params, void **extra);
 
 /* ---- copies.c ---- */
 

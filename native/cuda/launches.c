@@ -57,7 +57,7 @@ static inline void begin(CUfunction kernel, CUstream queue, bool own_thread)
         wait_at(GDX_WAITS_BEFORE, kernel, queue, own_thread);
 }
 
-static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, const struct gdx_cu_layout *layout,
+static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, const struct gdx_layout *layout,
                        CUfunction kernel, CUresult result)
 {
     gdx_cu_watch_submitted(queue, own_thread, result);
@@ -80,11 +80,11 @@ static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, c
     {                                                                                                            \
         struct gdx_open open;                                                                                    \
         begin(kernel, queue, own_thread);                                                                        \
-        const struct gdx_cu_layout *layout = gdx_cu_layout_of(kernel);                                           \
+        const struct gdx_layout *layout = gdx_cu_layout_of(kernel);                                           \
         gdx_cu_watch_launch(false);                                                                              \
         if (gdx_cu_begin(&open, GDX_CALL_cuLaunchKernel, __builtin_return_address(0))) {                         \
             put_shape(&open, gdx_cu_queue(queue, own_thread), kernel, SHAPE);                                    \
-            gdx_cu_put_arguments(&open, layout, params, extra);                                                  \
+            gdx_put_arguments(&open, layout, params, extra);                                                  \
             gdx_commit(&open);                                                                                   \
             gdx_stack_of_launch(&open);                                                                          \
         }                                                                                                        \
@@ -100,11 +100,11 @@ LAUNCH_KERNEL(cuLaunchKernel_ptsz, true)
     {                                                                                                            \
         struct gdx_open open;                                                                                    \
         begin(kernel, queue, own_thread);                                                                        \
-        const struct gdx_cu_layout *layout = gdx_cu_layout_of(kernel);                                           \
+        const struct gdx_layout *layout = gdx_cu_layout_of(kernel);                                           \
         gdx_cu_watch_launch(false);                                                                              \
         if (gdx_cu_begin(&open, GDX_CALL_cuLaunchCooperativeKernel, __builtin_return_address(0))) {              \
             put_shape(&open, gdx_cu_queue(queue, own_thread), kernel, SHAPE);                                    \
-            gdx_cu_put_arguments(&open, layout, params, NULL);                                                   \
+            gdx_put_arguments(&open, layout, params, NULL);                                                   \
             gdx_commit(&open);                                                                                   \
             gdx_stack_of_launch(&open);                                                                          \
         }                                                                                                        \
@@ -127,7 +127,7 @@ static void put_config(struct gdx_open *open, const CUlaunchConfig *config, CUfu
                                  config->block_y, config->block_z, config->shared_bytes };
     put_shape(open, gdx_cu_queue(config->queue, own_thread), kernel, shape);
     if (config->attribute_count)
-        gdx_cu_put_array(open, 0, config->attributes, config->attribute_count, sizeof *config->attributes);
+        gdx_put_array(open, 0, config->attributes, config->attribute_count, sizeof *config->attributes);
 }
 
 #define LAUNCH_EX(name, own_thread)                                                                              \
@@ -135,11 +135,11 @@ static void put_config(struct gdx_open *open, const CUlaunchConfig *config, CUfu
     {                                                                                                            \
         struct gdx_open open;                                                                                    \
         begin(kernel, config ? config->queue : NULL, own_thread);                                                \
-        const struct gdx_cu_layout *layout = gdx_cu_layout_of(kernel);                                           \
+        const struct gdx_layout *layout = gdx_cu_layout_of(kernel);                                           \
         gdx_cu_watch_launch(false);                                                                              \
         if (gdx_cu_begin(&open, GDX_CALL_cuLaunchKernelEx, __builtin_return_address(0))) {                       \
             put_config(&open, config, kernel, own_thread);                                                       \
-            gdx_cu_put_arguments(&open, layout, params, extra);                                                  \
+            gdx_put_arguments(&open, layout, params, extra);                                                  \
             gdx_commit(&open);                                                                                   \
             gdx_stack_of_launch(&open);                                                                          \
         }                                                                                                        \

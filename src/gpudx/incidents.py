@@ -37,6 +37,8 @@ class Incident:
     probes: tuple[str, ...] = ()
     script: str = ""
     compiler: str = ""
+    kernels: tuple[str, ...] = ()  # sources with kernels, for a simulated device
+    environment: dict[str, str] = field(default_factory=dict)  # what the program needs to run here
     dump: bool = False  # told by the device's own record
     serialise: bool = False  # told by a wait after each launch
     expect: dict[str, Any] = field(default_factory=dict)
@@ -54,7 +56,8 @@ def every(folder: Path | None = None) -> dict[str, Incident]:
 def _read(path: Path) -> Incident:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
-        lists = {key: tuple(data.get(key, ())) for key in ("flags", "libs", "twin_flags", "run", "twin_run", "probes")}
+        names = ("flags", "libs", "twin_flags", "run", "twin_run", "probes", "kernels")
+        lists = {key: tuple(data.get(key, ())) for key in names}
         return Incident(
             name=data["name"],
             title=data["title"],
@@ -64,6 +67,7 @@ def _read(path: Path) -> Incident:
             sources=tuple(data["sources"]),
             compiler=data.get("compiler", ""),
             script=data.get("script", ""),
+            environment=dict(data.get("environment", {})),
             dump=bool(data.get("dump", False)),
             serialise=bool(data.get("serialise", False)),
             expect=dict(data.get("expect", {})),

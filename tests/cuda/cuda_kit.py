@@ -132,9 +132,8 @@ class Kit:
     def recorder(self) -> Path:
         """libgpudx.so."""
         made = self.generated
-        sources = [*(NATIVE / "core").glob("*.c"), *(NATIVE / "opencl").glob("*.c"), *(NATIVE / "cuda").glob("*.c")]
-        sources = [s for s in sources if s != NATIVE / "opencl/symbols.c"]
-        sources += [made / f"{name}.c" for name in ("gdx_schema", "cl_wrappers", "cu_wrappers")]
+        sources = [s for s in NATIVE.glob("*/*.c") if s != NATIVE / "opencl/symbols.c"]
+        sources += [made / "gdx_schema.c", *made.glob("*_wrappers.c")]
         place = self.folder / "objects"
         place.mkdir()
         flags = [*LIBRARY_FLAGS, "-I", str(NATIVE), "-I", str(made)]

@@ -94,7 +94,7 @@ class Kit:
     def _objects(self) -> dict[str, Path]:
         """All object files of the library by their sources' names, "opencl/symbols"."""
         sources = [path for path in NATIVE.glob("*/*.c") if path.parent.name != "core"]
-        sources += [*self.core_sources, *self.generated.glob("c[lu]_*.c")]
+        sources += [*self.core_sources, *self.generated.glob("*_wrappers.c"), self.generated / "cl_exports.c"]
         place = self.folder / "objects"
         place.mkdir()
 

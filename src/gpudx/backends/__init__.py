@@ -30,7 +30,9 @@ and hold these modules:
                        kernel's symbol says of its name and parameters
     rules              what limits a launch
     statuses           DEVICE_ERRORS: statuses that report an earlier fault of the device; ORDINARY: that are no failures;
-                       CAPTURE_ERRORS: of calls that broke a capture
+                       CAPTURE_ERRORS: of calls that broke a capture; LAUNCHES_TELL_THEIR_OWN: a launch that reports a
+                       fault may have made it
+    messages           what the driver prints: assertion(text), fault(text)
 """
 
 from __future__ import annotations

@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 
+def _none() -> None:
+    return None
+
+
 @dataclass(frozen=True)
 class Tool:
     """Something that `gpudx doctor` looks for.
@@ -37,6 +41,20 @@ class Bundled:
 
 
 @dataclass(frozen=True)
+class Simulator:
+    """A stand-in for an API's runtime where there is no device: C sources, built as the library `soname`. Kernels of the
+    program are compiled a second time, for the processor, with the headers in `include`; `kernels` names the variable
+    that lists what came of it."""
+
+    sources: Path
+    soname: str
+    flags: tuple[str, ...]
+    include: Path
+    kernels: str
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Linking:
     """How C programs are built against an API: the library and header of the system, else what `bundled` finds."""
 
@@ -45,6 +63,17 @@ class Linking:
     ready: Callable[[], bool]  # does the system have a driver behind its library?
     bundled: Callable[[], Bundled | None]
     install: str
+    compiler: dict[str, str] = field(default_factory=dict)  # what the API's own compiler needs in its environment
+    simulator: Callable[[], Simulator | None] = _none
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault of the device that its runtime told before it ended the process: `bytes` from `address` on hold it."""
+
+    address: int
+    bytes: int
+    reason: str
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def _play(incident: Incident, wanted: Path | None, twin: bool) -> None:
             dump=incident.dump and not twin,
             serialise=incident.serialise and not twin,
             probes=incident.probes,
-            extra_env={**built.environment, **(built.make if incident.script else {})},
+            extra_env={**built.environment, **incident.environment, **(built.make if incident.script else {})},
         )
         told = run_and_tell(_command(incident, built, twin), directory, how)
     _judge(incident, told.case, twin, directory)
@@ -97,7 +97,7 @@ def build_incident(incident: Incident, folder: Path, twin: bool) -> Built:
     except OSError as error:
         raise UserError(f"{folder} cannot be written ({error}): choose another place with --case DIR.") from None
     flags = incident.flags + (incident.twin_flags if twin else ())
-    recipe = build.Recipe(incident.name, incident.sources, flags, incident.libs, incident.compiler)
+    recipe = build.Recipe(incident.name, incident.sources, flags, incident.libs, incident.compiler, incident.kernels)
     built = build.build(recipe, folder, backends.linking(incident.backend))
     if incident.script:
         _age(built.program, [folder / name for name in incident.sources])

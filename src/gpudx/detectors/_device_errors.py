@@ -74,9 +74,9 @@ def interval(facts: Facts) -> Interval | None:
     if report is None:
         return None
     launches, graphs = facts.launches, facts.graphs
-    running = (launches.status == 0) & launches.done & ~launches.captured & (launches.position < report)
+    running = _accepted(facts, report)
     open_ = running & facts.order.open(launches.position, launches.queue, report)
-    ran = np.flatnonzero(open_ & _same_context(facts, report))
+    ran = np.flatnonzero((open_ | _itself(facts, report)) & _same_context(facts, report))
     started = np.flatnonzero(graphs.status == 0)
     started = started[facts.order.open(graphs.position[started], graphs.queue[started], report)]
     short = _shortages(facts, ran[-MOST_RANKED:], running & ~open_, report)
@@ -85,6 +85,23 @@ def interval(facts: Facts) -> Interval | None:
     queues = facts.order.pairs(launches.position[ran], launches.queue[ran])
     since = max((facts.order.covered(q, c, report) for q, c in queues), default=-1)
     return Interval(report, since, tuple(ranked), tuple(map(int, graphs.position[started])), len(ran))
+
+
+def _accepted(facts: Facts, before: int) -> Bool:
+    launches = facts.launches
+    return (launches.status == 0) & launches.done & ~launches.captured & (launches.position < before)
+
+
+def running_at(facts: Facts, position: int) -> I64:
+    """The launches (rows of Launches) that no successful wait covers at a position; the newest, oldest first."""
+    launches = facts.launches
+    open_ = _accepted(facts, position) & facts.order.open(launches.position, launches.queue, position)
+    return np.flatnonzero(open_)[-MOST_RANKED:]
+
+
+def _itself(facts: Facts, report: int) -> Bool:
+    """A launch that reports, where it may have run: then the fault may be its own."""
+    return (facts.launches.position == report) & facts.errors.may_be_own(report)
 
 
 def _same_context(facts: Facts, report: int) -> Bool:

@@ -24,6 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.detectors._device_errors import OUT_OF_BOUNDS, Interval, Suspect, interval
@@ -37,6 +38,7 @@ from gpudx.words import plural
 
 ID = "device-error-reported"
 SHOWN = 8
+I64 = NDArray[np.int64]
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
@@ -52,13 +54,17 @@ def _finding(facts: Facts, found: Interval) -> Finding:
     count = found.count + len(found.graphs)
     followers = int((facts.errors.position > found.report).sum())
     single = _single(facts, found)
-    whose = "nothing that was recorded ran before it" if not count else f"the fault is of {_whose(count)} before it"
+    own = any(int(facts.launches.position[s.launch]) == found.report for s in found.suspects)
+    whose = "nothing that was recorded ran before it" if not count else f"the fault is of {_whose(count, own)}"
     return Finding(
         id=ID,
         severity="error",
         message=f"{site.call} reported {site.status}: {said}; {whose}.",
         evidence=(
-            Evidence(f"{site.call} answered {site.status}, which reports a fault of earlier work", (site.number,)),
+            Evidence(
+                f"{site.call} answered {site.status}, which reports a fault of {'this or ' if own else ''}earlier work",
+                (site.number,),
+            ),
             *_itself(facts, found.report),
             _since(facts, found),
             *(_told(facts, s) for s in found.suspects[:SHOWN]),
@@ -102,8 +108,10 @@ def _unknown_entries(facts: Facts) -> tuple[CallInfo, ...]:
     return tuple(c for c in facts.trace.schema.calls if c.name == "note_unknown_entry")
 
 
-def _whose(count: int) -> str:
-    return "the launch" if count == 1 else f"one of {plural(count, 'launch', 'launches')}"
+def _whose(count: int, own: bool) -> str:
+    others = count - own
+    before = "the launch before it" if others == 1 else f"one of {plural(others, 'launch', 'launches')} before it"
+    return " or ".join([*(["this launch"] if own else []), *([before] if others else [])])
 
 
 def _single(facts: Facts, found: Interval) -> Suspect | None:
@@ -218,4 +226,12 @@ def _followers(facts: Facts, found: Interval, count: int) -> list[Evidence]:
         return []
     later = facts.errors.position[facts.errors.position > found.report]
     names = list(dict.fromkeys(facts.trace.info(int(p)).name for p in later))
-    return [Evidence(f"{plural(count, 'later call')} failed as followers: {several(names)}", (int(later[0]) + 1,))]
+    told = Evidence(f"{plural(count, 'later call')} failed as followers: {several(names)}", (int(later[0]) + 1,))
+    return [told, *_moved(facts, later)]
+
+
+def _moved(facts: Facts, later: I64) -> list[Evidence]:
+    """That asking for the last error is what programs print, and says nothing of the call before it."""
+    asked = [int(p) for p in later if facts.trace.info(int(p)).does == "last_error"][:1]
+    said = "told the same error again, behind other work: the error did not move, its report did"
+    return [Evidence(f"{facts.trace.info(p).name} {said}", (p + 1,)) for p in asked]

@@ -10,8 +10,9 @@ Example:
 
 Mend it by setting the device before allocating, or by enabling peer access, where the devices have it.
 
-A warning only; silent when the program enabled peer access or set access rights anywhere, and for memory that all
-devices can reach (managed, host, mapped, imported).
+A warning, and an error of a launch that may have been running when the device reported an illegal address. Silent when the
+program enabled peer access or set access rights anywhere, and for memory that all devices can reach (managed, host, mapped,
+imported).
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpudx.detectors import Run
+from gpudx.detectors._device_errors import OUT_OF_BOUNDS, interval
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import argument, capital
 from gpudx.facts import Facts
@@ -39,14 +42,32 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     pointers, launches = facts.launches.pointers, facts.launches
     rows = np.flatnonzero(pointers.live & ~pointers.inside & ~launches.captured[pointers.launch])
     table = facts.objects.table[pointers.object[rows]]
-    context = facts.trace.context[launches.position[pointers.launch[rows]]]
+    context = _contexts(facts)[pointers.launch[rows]]
     rows = rows[
         np.isin(table["family"], LOCAL) & (table["context"] != context) & (context != 0) & (table["context"] != 0)
     ]
     rows = rows[[_differs(facts, int(r)) for r in rows]]
     functions = facts.kernels.functions(launches.kernel_row[pointers.launch[rows]])
+    faulted = _faulted(facts)
     for part in groups(rows, functions, pointers.index[rows]):
-        yield _finding(facts, int(part[0]), len(part))
+        guilty = [int(r) for r in part if int(pointers.launch[r]) in faulted]
+        yield _finding(facts, guilty[0] if guilty else int(part[0]), len(part), bool(guilty))
+
+
+def _contexts(facts: Facts) -> NDArray[np.uint32]:
+    """The context that each launch ran in: that of its queue, where the making of that was seen, else the thread's."""
+    launches = facts.launches
+    queues = facts.objects.at(launches.queue, launches.position)
+    made = np.append(facts.objects.table["context"], np.uint32(0))[queues]
+    return np.where(made != 0, made, facts.trace.context[launches.position])
+
+
+def _faulted(facts: Facts) -> set[int]:
+    """The launches that may have made the illegal address that was reported, if one was."""
+    found = interval(facts)
+    if found is None or facts.errors.device_cause(found.report) != OUT_OF_BOUNDS:
+        return set()
+    return {one.launch for one in found.suspects}
 
 
 def _granted(facts: Facts) -> bool:
@@ -60,7 +81,7 @@ def _devices(facts: Facts, row: int) -> tuple[int | None, int | None]:
     position = int(facts.launches.position[pointers.launch[row]])
     own = facts.objects.table[pointers.object[row]]
     home = facts.contexts.device(int(own["context"]), int(own["born"]))
-    return home, facts.contexts.device(facts.contexts.number(position), position)
+    return home, facts.contexts.device(int(_contexts(facts)[pointers.launch[row]]), position)
 
 
 def _differs(facts: Facts, row: int) -> bool:
@@ -68,7 +89,7 @@ def _differs(facts: Facts, row: int) -> bool:
     return home is not None and here is not None and home != here
 
 
-def _finding(facts: Facts, row: int, count: int) -> Finding:
+def _finding(facts: Facts, row: int, count: int, faulted: bool) -> Finding:
     pointers = facts.launches.pointers
     launch, index, obj = int(pointers.launch[row]), int(pointers.index[row]), int(pointers.object[row])
     home, here = _devices(facts, row)
@@ -76,15 +97,31 @@ def _finding(facts: Facts, row: int, count: int) -> Finding:
     name, label = argument(facts, int(facts.launches.kernel_row[launch]), index), facts.objects.label(obj)
     return Finding(
         id=ID,
-        severity="warning",
+        severity="error" if faulted else "warning",
         message=f"{capital(label)} is memory of device {home}; kernel {site.kernel} got it as {name} on device {here}.",
         evidence=(
             Evidence(f"{label} was allocated on device {home}", (int(facts.objects.table["born"][obj]) + 1,)),
             Evidence(f"the launch is on device {here}, and no call let it reach other devices' memory", (site.number,)),
+            *_thread(facts, row),
         ),
         site=site,
         count=count,
         allocation=label,
         causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(index))),
+        details={"allocation_size": int(facts.objects.table["size"][obj])},
     )
+
+
+def _thread(facts: Facts, row: int) -> list[Evidence]:
+    """That another thread allocated it: the current device belongs to the thread."""
+    pointers = facts.launches.pointers
+    born, launch = (
+        int(facts.objects.table["born"][pointers.object[row]]),
+        int(facts.launches.position[pointers.launch[row]]),
+    )
+    first, second = (int(tid) for tid in facts.trace.column("tid", np.array([born, launch])))
+    if first == second:
+        return []
+    said = f"thread {first} allocated it and thread {second} launched: each thread has a current device of its own"
+    return [Evidence(said, (born + 1, launch + 1))]

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from gpudx.causes import Cause
 from gpudx.causes import every as every_cause
-from gpudx.diagnose import device_faults, told_faults
+from gpudx.diagnose import device_faults
 from gpudx.diagnose.surface import REPORTED, SURFACE, same_call, surface_of, victim_of
 from gpudx.model import (
     Allocation,
@@ -40,7 +40,7 @@ UNEXPLAINED = "unexplained"
 ASSERTION = "device-assertion"
 SANITIZER = "sanitizer-"
 CONTRACT = "contract-violated"
-FENCE_HIT, BESIDE = "fence-hit", "write-outside-allocation"
+FENCE_HIT, BESIDE, PRINTED = "fence-hit", "write-outside-allocation", "device-fault-printed"
 UNWRITTEN = "unwritten-memory-read-back"
 BYSTANDER = "bystander-changed"
 ABSENT, STALE, WHO_RAN = "probe-absent", "object-older-than-sources", "stale-executable"
@@ -123,15 +123,13 @@ def _judge(finding: Finding, surface: Finding | None, outcome: Outcome, suspects
 def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tuple[Status, str]:
     if finding.id == device_faults.ID:
         return _device_fault(finding)
-    if finding.id == told_faults.ID and finding.severity == "error":
-        return _told_fault(finding)
     if finding.id == ASSERTION:
         return _assertion(finding)
     if finding.id == device_faults.RUNNING:
         return "likely", "It was on the device when the time was up; a larger --timeout tells slow from stuck."
     if finding.id.startswith(SANITIZER) and finding.severity == "error":
         return _sanitizer(finding, surface, outcome)
-    if finding.id in (FENCE_HIT, BESIDE):
+    if finding.id in (FENCE_HIT, BESIDE, PRINTED):
         return _fence(finding)
     if finding.id == BYSTANDER and finding.severity == "error":
         return _bystander(finding)
@@ -174,17 +172,6 @@ def _device_fault(finding: Finding) -> tuple[Status, str]:
         return "confirmed", "The device's own record fits this launch and no other that had other arguments."
     return "likely", "The device's own record fits this launch, and others whose arguments it does not tell apart."
 
-
-def _told_fault(finding: Finding) -> tuple[Status, str]:
-    """The fault itself is not in doubt; whose it is follows from the address."""
-    if finding.details.get("certain"):
-        return (
-            "confirmed",
-            "The fault was told with its address, and no other launch that may have been running fits it.",
-        )
-    if finding.details.get("single"):
-        return "likely", "The fault was told with its address; others were running that can have had it from elsewhere."
-    return "likely", "The fault was told with its address, in this memory; which launch made it is not told."
 
 
 def _assertion(finding: Finding) -> tuple[Status, str]:

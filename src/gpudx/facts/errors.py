@@ -21,7 +21,10 @@ class Errors:
         quiet = np.zeros(1 << 16, bool)
         quiet[[c.number for c in trace.schema.calls if c.does == "query" or c.api == "note"]] = True
         failing = np.flatnonzero((trace.column("status") != 0) & ~quiet[trace.call])
-        self.position: NDArray[np.int64] = failing[~self._told_by(failing, "ORDINARY")]
+        failing = failing[~self._told_by(failing, "ORDINARY")]
+        repeated = np.isin(trace.call[failing], [c.number for c in trace.schema.doing("last_error")])
+        # A call that only tells the last error has none of its own; but it may be the first to tell a fault of the device.
+        self.position: NDArray[np.int64] = failing[~repeated | self._told_by(failing, "DEVICE_ERRORS")]
 
     def __len__(self) -> int:
         return len(self.position)
@@ -84,6 +87,11 @@ class Errors:
         module = backend_module(self._trace.info(position).api, "statuses")
         known: dict[int, str] = getattr(module, table, {})
         return known.get(int(self._trace.column("status", np.array([position]))[0]), "")
+
+    def may_be_own(self, position: int) -> bool:
+        """May a launch that reports a fault of the device have run, and made it itself?"""
+        module = backend_module(self._trace.info(position).api, "statuses")
+        return bool(getattr(module, "LAUNCHES_TELL_THEIR_OWN", False))
 
     def device_error(self, position: int) -> str | None:
         """What a report says, in plain words; None for other calls."""

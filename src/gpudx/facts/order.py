@@ -18,6 +18,7 @@ from gpudx.trace import CallInfo, Trace
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
 DEFAULT_QUEUES = (0, 1)
+HOST_KIND = 1  # of memory, as a copy is told
 NON_BLOCKING = 1  # flag of a queue that does not synchronise with the default queue
 
 
@@ -42,12 +43,20 @@ class Order:
         """Waits for queues: of their own, polls that said yes, and copies to the host, which return when done."""
         schema = self._trace.schema
         calls = [c for c in (*schema.doing("wait"), *schema.doing("poll")) if c.word("queue") is not None]
-        calls += [c for c in schema.doing("copy") if _blocks(c)]
+        calls += [c for c in schema.doing("copy") if _may_block(c)]
         return self._pairs(calls, "queue")
+
+    def _blocking_copies(self, info: CallInfo, positions: I64) -> I64:
+        """Those of a call's copies that return only when they are done: from the device to the host."""
+        if info.word("kinds") is None:
+            return positions
+        kinds = self._trace.field(info, "kinds", positions)
+        return positions[(kinds >> np.uint64(8)) & np.uint64(255) == HOST_KIND]
 
     def _pairs(self, calls: list[CallInfo], field: str) -> tuple[I64, U64]:
         """Positions of successful calls in order of time, and one field of each."""
-        found = [(p := self._good(c), self._trace.field(c, field, p)) for c in calls]
+        good = [self._blocking_copies(c, self._good(c)) if c.does == "copy" else self._good(c) for c in calls]
+        found = [(p, self._trace.field(c, field, p)) for c, p in zip(calls, good, strict=True)]
         position = np.concatenate([p for p, _ in found] or [np.zeros(0, np.int64)])
         value = np.concatenate([v for _, v in found] or [np.zeros(0, np.uint64)])
         order = np.argsort(position, kind="stable")
@@ -122,10 +131,11 @@ class Order:
         return answer
 
 
-def _blocks(info: CallInfo) -> bool:
-    """Does a copy return only when it is done? Copies from the device to host memory that are given no queue; their
-    last field says which default queue they used."""
-    return bool(info.reads and info.host) and not info.writes and not is_queued(info)
+def _may_block(info: CallInfo) -> bool:
+    """Can a copy be one that returns only when it is done? Copies from the device to host memory that are not queued; a
+    field says which queue they used, and where the call itself does not say the direction, another one does."""
+    to_host = bool(info.host) and not info.writes
+    return bool(info.reads) and (to_host or info.word("kinds") is not None) and not is_queued(info)
 
 
 def is_queued(info: CallInfo) -> bool:

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpudx import native
-from gpudx.backends.tool import Linking
+from gpudx.backends.tool import Linking, Simulator
 from gpudx.errors import UserError
 from gpudx.lab.probe import ask
 
 FLAGS = ("-g", "-O1", "-fno-omit-frame-pointer")
+PATIENCE_S = 180.0  # of a compiler, on a busy machine
 NO_COMPILER = "There is no C compiler: install one (apt install gcc), or name yours in CC."
 
 
@@ -26,6 +27,7 @@ class Recipe:
     flags: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
     compiler: str = ""  # a compiler that brings its own headers and libraries, such as nvcc; "": the C compiler
+    kernels: tuple[str, ...] = ()  # of the sources: those with kernels, for a simulator
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,44 @@ def build(recipe: Recipe, folder: Path, linking: Linking | None) -> Built:
     program = folder / recipe.name
     libraries = [word for name in recipe.libraries for word in _library(name, linking, parts)]
     words = [*cc, *recipe.flags, *parts.include, *recipe.sources, "-o", str(program), *libraries]
-    answer = ask(words, cwd=folder)
+    _compile(recipe.name, words, folder, linking.compiler if linking else {})
+    simulator = linking.simulator() if linking and not linking.ready() else None
+    simulated = _simulated(recipe, folder, simulator) if simulator else {}
+    make = {"CC": shlex.join(cc), "CPPFLAGS": shlex.join(parts.include), "LDLIBS": shlex.join(libraries)}
+    return Built(program, parts.environment | simulated, make)
+
+
+def _compile(name: str, words: list[str], folder: Path, environment: dict[str, str]) -> None:
+    answer = ask(words, env=os.environ | environment, cwd=folder, patience=PATIENCE_S)
     if answer.problem:
         said = next((line for line in answer.err.splitlines() if "error" in line), answer.problem)
-        raise UserError(f"{recipe.name} cannot be built: {said.strip()}; see `gpudx doctor`.")
-    make = {"CC": shlex.join(cc), "CPPFLAGS": shlex.join(parts.include), "LDLIBS": shlex.join(libraries)}
-    return Built(program, parts.environment, make)
+        raise UserError(f"{name} cannot be built: {said.strip()}; see `gpudx doctor`.")
+
+
+def _simulated(recipe: Recipe, folder: Path, simulator: Simulator) -> dict[str, str]:
+    """Builds the runtime and the kernels for the processor; the variables under which the program runs on them."""
+    place = folder / "simulated"
+    place.mkdir()
+    shared = ("-O1", "-g", "-fPIC", "-shared", "-fvisibility=hidden")
+    runtime = [*compiler(), *shared, *simulator.flags, *map(str, sorted(simulator.sources.glob("*.c")))]
+    _compile(simulator.soname, [*runtime, "-o", str(place / simulator.soname), "-ldl", "-lpthread"], folder, {})
+    made = []
+    for source in recipe.kernels:
+        target = place / f"{Path(source).stem}.so"
+        words = [*_cxx(), *shared, "-std=c++17", f"-I{simulator.include}", "-I.", "-x", "c++", source]
+        _compile(source, [*words, "-o", str(target)], folder, {})
+        made.append(str(target))
+    libraries = os.pathsep.join(filter(None, (str(place), os.environ.get("LD_LIBRARY_PATH", ""))))
+    return {"LD_LIBRARY_PATH": libraries, simulator.kernels: os.pathsep.join(made)} | simulator.environment
+
+
+def _cxx() -> list[str]:
+    """The C++ compiler as words: CXX, else c++, g++ or clang++."""
+    words = shlex.split(os.environ.get("CXX", ""))
+    words = words or [name for name in ("c++", "g++", "clang++") if shutil.which(name)][:1]
+    if not words:
+        raise UserError("There is no C++ compiler: install one (apt install g++), or name yours in CXX.")
+    return words
 
 
 def _named_compiler(name: str) -> str:

@@ -21,8 +21,8 @@ driver=$(ldconfig -p | awk '/libcuda\.so\.1 / { print $NF; exit }')
 echo "== recorder"
 python3 tools/generate.py schema "$work/gen" || exit 1
 cc -std=gnu11 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Inative -I"$work/gen" -shared -Wl,-z,nodelete,-z,now \
-    -o "$work/libgpudx.so" native/core/*.c $(ls native/opencl/*.c | grep -v symbols.c) native/cuda/*.c \
-    "$work"/gen/{gdx_schema,cl_wrappers,cu_wrappers}.c -ldl -lpthread || exit 1
+    -o "$work/libgpudx.so" $(find native -name '*.c' ! -name symbols.c) \
+    "$work"/gen/{gdx_schema,cl_wrappers,cu_wrappers,hip_wrappers}.c -ldl -lpthread || exit 1
 python3 $here/probe_entries.py
 
 echo "== programs"

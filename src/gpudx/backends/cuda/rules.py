@@ -6,12 +6,14 @@ limit that the driver did not tell (0) limits nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from math import prod
 
-Shape = tuple[int, ...]
-Numbers = Mapping[str, int]
+from gpudx.backends import launch_limits
+from gpudx.backends.launch_limits import Launch, Shape
+
+__all__ = ["SETTABLE", "Launch", "attributes", "broken"]
+
 CLUSTER_DIMENSION, COOPERATIVE = 4, 2  # CUlaunchAttributeID
 ATTRIBUTE_BYTES, VALUE_AT = 72, 8
 PORTABLE_CLUSTER, LARGEST_CLUSTER = 8, 16
@@ -23,32 +25,18 @@ SETTABLE = {
 REGISTER_UNIT = 8  # registers of a thread are given out in steps of so many
 
 
-@dataclass(frozen=True)
-class Launch:
-    """A launch with everything that limits it. `device` and `kernel` are the numbers of their notes."""
-
-    grid: Shape
-    block: Shape
-    shared: int
-    device: Numbers
-    kernel: Numbers
-    most_threads: int = 0  # of a block, on the device
-    kernel_threads: int = 0  # of a block of this kernel
-    static_shared: int = 0
-    units: int = 0
-    cluster: Shape = ()
-    cooperative: bool = False
-    parameter_bytes: int = 0
-    names: tuple[str, ...] = field(default=("x", "y", "z"))
-
-    @property
-    def threads(self) -> int:
-        return prod(self.block)
-
-
 def broken(launch: Launch) -> list[str]:
     """Every limit that the launch breaks."""
-    checks = (_grid, _block, _threads, _registers, _shared, _cluster, _cooperative, _parameters)
+    checks = (
+        launch_limits.grid,
+        launch_limits.block,
+        launch_limits.threads,
+        _registers,
+        _shared,
+        _cluster,
+        launch_limits.cooperative,
+        launch_limits.parameters,
+    )
     return [text for check in checks for text in check(launch)]
 
 
@@ -62,31 +50,6 @@ def attributes(data: bytes) -> tuple[Shape, bool]:
         cluster = (words[0], words[1], words[2]) if kind == CLUSTER_DIMENSION else cluster
         cooperative = cooperative or (kind == COOPERATIVE and bool(words[0]))
     return cluster, cooperative
-
-
-def _grid(launch: Launch) -> Iterator[str]:
-    return _each_way(launch, launch.grid, "max_grid_", "the grid has {} blocks in {}")
-
-
-def _block(launch: Launch) -> Iterator[str]:
-    return _each_way(launch, launch.block, "max_", "the block has {} threads in {}")
-
-
-def _each_way(launch: Launch, sizes: Shape, limit: str, told: str) -> Iterator[str]:
-    for name, size in zip(launch.names, sizes, strict=True):
-        most = launch.device.get(f"{limit}{name}", 0)
-        if not size:
-            yield told.format(0, name)
-        elif size > most > 0:
-            yield f"{told.format(f'{size:,}', name)}, the device allows {most:,}"
-
-
-def _threads(launch: Launch) -> Iterator[str]:
-    shape = " x ".join(map(str, launch.block))
-    if launch.threads > launch.most_threads > 0:
-        yield f"a block of {shape} has {launch.threads:,} threads, the device allows {launch.most_threads:,}"
-    elif launch.threads > launch.kernel_threads > 0:
-        yield f"a block of {shape} has {launch.threads:,} threads, this kernel can have {launch.kernel_threads:,}"
 
 
 def _registers(launch: Launch) -> Iterator[str]:
@@ -129,27 +92,6 @@ def _cluster(launch: Launch) -> Iterator[str]:
     for name, blocks, size in zip(launch.names, launch.grid, shape, strict=True):
         if size and blocks % size:
             yield f"the grid has {blocks:,} blocks in {name}, not a multiple of the cluster's {size}"
-
-
-def _cooperative(launch: Launch) -> Iterator[str]:
-    """All blocks of a cooperative launch must be resident at once; the bound here is what threads and blocks allow."""
-    if not launch.cooperative:
-        return
-    if not launch.device.get("cooperative", 1):
-        yield "the device has no cooperative launches"
-    threads, blocks = (launch.device.get(n, 0) for n in ("threads_per_unit", "blocks_per_unit"))
-    if not (launch.units and threads and blocks and launch.threads):
-        return
-    warp = launch.device.get("warp_size", 0) or 32
-    fit = launch.units * min(blocks, threads // (-(-launch.threads // warp) * warp))
-    if prod(launch.grid) > fit:
-        yield f"a cooperative launch of {prod(launch.grid):,} blocks, of which at most {fit:,} fit on the device at once"
-
-
-def _parameters(launch: Launch) -> Iterator[str]:
-    most = launch.device.get("parameter_bytes", 0)
-    if launch.parameter_bytes > most > 0:
-        yield f"{launch.parameter_bytes:,} bytes of parameters, the device takes {most:,}"
 
 
 def _times(shape: Shape) -> str:

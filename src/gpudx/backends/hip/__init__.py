@@ -1,19 +1,47 @@
-"""HIP and ROCm: what is looked for on this machine. The recorder does not enter HIP programs yet."""
+"""HIP and ROCm: the recorder gets in by being preloaded (docs/decisions/013-hip-way-in.md).
+
+Hooks and code-object metadata were checked against real ROCm headers, libraries and code objects; execution only against
+a simulated runtime (tests/hip/sim), not yet on AMD hardware.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
+from gpudx.backends.hip.simulated import simulator
 from gpudx.backends.hip.variables import VARIABLES
-from gpudx.backends.tool import Tool
+from gpudx.backends.tool import Linking, Tool
 
-__all__ = ["DEVICE_FILES", "LIBRARIES", "TOOLS", "VARIABLES"]
+__all__ = ["DEVICE_FILES", "LIBRARIES", "LINKING", "TOOLS", "VARIABLES", "other_device"]
 
+HERE = Path(__file__).resolve().parent
 LIBRARIES = ("libamdhip64", "libhsa-runtime64", "libhiprtc")
 PREFIXES = ("HIP_", "HSA_", "ROCR_", "ROCM_", "AMD_", "GPU_", "MIOPEN_")
 DEVICE_FILES = ("/dev/kfd", "/dev/dri/renderD")
 ROCM = ("/opt/rocm*/bin",)
 INSTALL = "see rocm.docs.amd.com, or apt install hipcc"
+DEVICE = Path("/dev/kfd")
+
+LINKING = Linking(
+    library="amdhip64",
+    header="hip/hip_runtime_api.h",
+    ready=DEVICE.exists,
+    bundled=lambda: None,
+    install=INSTALL,
+    compiler={"HIP_PLATFORM": "amd"},  # hipcc takes nvcc instead where it finds one
+    simulator=simulator,
+)
+
+
+def other_device(base: Mapping[str, str], devices: frozenset[str]) -> dict[str, str]:
+    """The next GPU first, where the user named several (HIP documentation, "Environment variables")."""
+    seen = base.get("HIP_VISIBLE_DEVICES", "").split(",")
+    return {"HIP_VISIBLE_DEVICES": ",".join(seen[1:] + seen[:1])} if len(seen) > 1 else {}
+
 
 TOOLS = (
+    Tool("HIP runtime", "runs HIP programs", INSTALL, probe=HERE / "probe_runtime.py"),
     Tool("hipcc", "builds HIP programs", INSTALL, programs=("hipcc",), places=ROCM),
     Tool("rocminfo", "lists AMD devices", "apt install rocminfo", programs=("rocminfo",), places=ROCM, version=()),
     Tool("rocgdb", "reads AMD core dumps", "part of ROCm: apt install rocm-gdb", programs=("rocgdb",), places=ROCM),

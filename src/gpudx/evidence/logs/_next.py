@@ -8,5 +8,5 @@ DUMP = f"gpudx run --dump --stacks -- {APP}"
 HANG = f"gpudx run --dump --timeout 120 -- {APP}"
 INVESTIGATE = f"gpudx investigate -- {APP}"
 DOCTOR = "gpudx doctor -v"
-# gpudx does not enter HIP programs yet: these variables are the runtime's own (HIP documentation, "Debugging with HIP").
+# These variables are the runtime's own (HIP documentation, "Debugging with HIP"): they need nothing but the program.
 HIP_SERIALISE = f"AMD_SERIALIZE_KERNEL=3 AMD_SERIALIZE_COPY=3 AMD_LOG_LEVEL=3 {APP}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gpudx.backends.hip.messages import FAULT
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
@@ -18,9 +19,6 @@ from gpudx.model import DeviceFault
 
 FORMAT = "rocm-fault"
 MARKS = ("emory access fault by GPU", "Memory Fault Error [GPU", "HSA_AMD_GPU_MEMORY_FAULT_EVENT")
-_FAULT = re.compile(
-    r"[Mm]emory access fault by GPU (\S+).*? (?:on|at virtual) address (\(nil\)|0x[0-9a-fA-F]+)\.?(?: Reasons?: ([^.]+))?"
-)
 _NAMED = re.compile(r"faulting addr: (0x[0-9a-fA-F]+)")
 _INDEX = re.compile(r"GPU index: (\d+)")
 _KERNEL = re.compile(r"kernel: ([^\]\n]+)")
@@ -38,7 +36,7 @@ LONGEST = 120
 
 def read(near: Near) -> Iterator[Event]:
     text = near.text
-    if match := _FAULT.search(text):
+    if match := FAULT.search(text):
         value = 0 if match[2] == "(nil)" else int(match[2], 16)
         again = any(f"{value:#x}" in line for line in near.before(3) if _NAMED.search(line) or _PAGE.search(line))
         yield _event(_fault(text, match[3] or "Unknown", value, match[1]), again)

@@ -1,17 +1,13 @@
 /* See driver.h. No lock is taken here: the dynamic loader calls constructors with its own lock held, and those may call
  * us. What two threads can do at once (adopting a driver) has the same result twice. */
 #define _GNU_SOURCE
-#include "cuda/driver.h"
+#include "driver/driver.h"
 
 #include <dlfcn.h>
 #include <elf.h>
 #include <string.h>
 
-#include "cuda/fence.h"
-#include "cuda/hooks.h"
-
-struct gdx_cu_table gdx_cu_driver, gdx_cu_next;
-static _Atomic uintptr_t adopted;  /* the dynamic section of the driver in gdx_cu_driver: no two objects share one */
+struct gdx_driver *const gdx_drivers[GDX_DRIVERS] = { &gdx_cu_api, &gdx_hip_api };
 
 struct gdx_object gdx_object_of(const void *at)
 {
@@ -29,9 +25,9 @@ bool gdx_file_begins(const struct gdx_object *object, const char *start)
     return file && !strncmp(file, start, strlen(start));
 }
 
-bool gdx_is_driver(const struct gdx_object *object)
+bool gdx_is_driver(const struct gdx_driver *api, const struct gdx_object *object)
 {
-    return gdx_file_begins(object, "libcuda.so");
+    return gdx_file_begins(object, api->library);
 }
 
 /* ---- symbols ---- */
@@ -77,13 +73,11 @@ struct gdx_symbols gdx_symbols_of(const struct gdx_object *object)
 
 /* ---- the driver's functions ---- */
 
-int gdx_cu_number(const char *name)
+int gdx_number(const struct gdx_driver *api, const char *name)
 {
-    int low = 0, high = GDX_CU_NAMES - 1;
-    if (name[0] != 'c' || name[1] != 'u')
-        return -1;
+    int low = 0, high = api->count - 1;
     while (low <= high) {
-        int middle = (low + high) / 2, order = strcmp(name, gdx_cu_names[middle].name);
+        int middle = (low + high) / 2, order = strcmp(name, api->names[middle].name);
         if (!order)
             return middle;
         if (order < 0)
@@ -94,65 +88,65 @@ int gdx_cu_number(const char *name)
     return -1;
 }
 
-void *gdx_cu_real(int number)
+void *gdx_real(const struct gdx_driver *api, int number)
 {
-    return __atomic_load_n((void **)&gdx_cu_driver + number, __ATOMIC_RELAXED);
+    return __atomic_load_n(api->driver + number, __ATOMIC_RELAXED);
 }
 
-static void store(struct gdx_cu_table *table, void *const *functions)
+static void store(void **table, void *const *functions, int count)
 {
-    for (int i = 0; i < GDX_CU_NAMES; i++)
-        __atomic_store_n((void **)table + i, functions[i], __ATOMIC_RELEASE);
+    for (int i = 0; i < count; i++)
+        __atomic_store_n(table + i, functions[i], __ATOMIC_RELEASE);
 }
 
-void gdx_cu_adopt(const struct gdx_object *driver)
+/* Where several versions of a name exist, the last one that is not hidden is the default; there is no driver with two so
+ * far. */
+static void read_functions(const struct gdx_driver *api, const struct gdx_object *driver, void **functions)
 {
     struct gdx_symbols symbols = gdx_symbols_of(driver);
-    void *fresh[GDX_CU_NAMES] = { 0 };
-    if (!symbols.table || !symbols.names)
-        return;
-    for (size_t i = 1; i < symbols.count; i++) {
+    for (size_t i = 1; symbols.table && symbols.names && i < symbols.count; i++) {
         const ElfW(Sym) *symbol = &symbols.table[i];
         bool function = symbol->st_shndx != SHN_UNDEF && (symbol->st_info & 15) == STT_FUNC;
-        int number = function ? gdx_cu_number(symbols.names + symbol->st_name) : -1;
+        int number = function ? gdx_number(api, symbols.names + symbol->st_name) : -1;
         if (number >= 0)
-            fresh[number] = (void *)(driver->base + symbol->st_value);
+            functions[number] = (void *)(driver->base + symbol->st_value);
     }
-    if (atomic_load(&adopted)) {
-        gdx_cu_forget_functions(true);  /* handles of a driver that is gone */
-        gdx_cu_fence_forget();
-    }
-    store(&gdx_cu_driver, fresh);
-    gdx_cu_fence_table(fresh);
-    gdx_cu_poison_table(fresh);
-    store(&gdx_cu_next, fresh);
-    atomic_store_explicit(&adopted, (uintptr_t)driver->dynamic, memory_order_release);
 }
 
-uintptr_t gdx_cu_adopted(void)
+void gdx_adopt(struct gdx_driver *api, const struct gdx_object *driver)
 {
-    return atomic_load_explicit(&adopted, memory_order_acquire);
+    void *fresh[GDX_NAMES_MAX] = { 0 };
+    read_functions(api, driver, fresh);
+    if (!fresh[api->first])
+        return;
+    if (atomic_load(&api->adopted) && api->gone)
+        api->gone();
+    store(api->driver, fresh, api->count);
+    if (api->stand_in)
+        api->stand_in(fresh);
+    store(api->next, fresh, api->count);
+    atomic_store_explicit(&api->adopted, (uintptr_t)driver->dynamic, memory_order_release);
 }
 
-bool gdx_cu_is_adopted(const struct gdx_object *object)
+bool gdx_is_adopted(const struct gdx_driver *api, const struct gdx_object *object)
 {
-    return object->dynamic && gdx_cu_adopted() == (uintptr_t)object->dynamic;
+    return object->dynamic && atomic_load_explicit(&api->adopted, memory_order_acquire) == (uintptr_t)object->dynamic;
 }
 
 /* A program may close the driver and open it again, at another address. */
-static bool still_loaded(void)
+static bool still_loaded(const struct gdx_driver *api)
 {
-    struct gdx_object there = gdx_object_of(gdx_cu_real(GDX_CU_cuInit));
-    return gdx_is_driver(&there) && gdx_cu_is_adopted(&there);
+    struct gdx_object there = gdx_object_of(gdx_real(api, api->first));
+    return gdx_is_driver(api, &there) && gdx_is_adopted(api, &there);
 }
 
-bool gdx_cu_of_driver(void *function)
+bool gdx_of_driver(struct gdx_driver *api, void *function)
 {
     struct gdx_object object = gdx_object_of(function);
-    if (!gdx_is_driver(&object))
+    if (!gdx_is_driver(api, &object))
         return false;
-    if (still_loaded())
-        return gdx_cu_is_adopted(&object);  /* a second driver in the process is left alone */
-    gdx_cu_adopt(&object);
+    if (still_loaded(api))
+        return gdx_is_adopted(api, &object);  /* a second driver in the process is left alone */
+    gdx_adopt(api, &object);
     return true;
 }

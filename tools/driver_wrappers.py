@@ -1,14 +1,14 @@
-"""One recording wrapper per exported name of the CUDA driver: reserve, fill, commit, call the driver, patch."""
+"""One recording wrapper per exported name of a driver: reserve, fill, commit, call the driver, patch."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from cuda_header import cuda_calls, entries, per_thread, prototype
-from cuda_model import CudaCall, CudaParam
+from driver_header import entries, per_thread, prototype
+from driver_model import Api, DriverCall, DriverParam, calls_of
 from schema_model import Call
 
-HEAD = '/* Made by tools/generate.py. */\n#include "cuda/hooks.h"\n#include "cuda/watch.h"\n'
+HEAD = "/* Made by tools/generate.py. */\n#define _GNU_SOURCE"
 # Memory that is not watched, by family, and why.
 UNWATCHED = {
     "managed": "managed memory, which the program can write at any time",
@@ -19,17 +19,17 @@ UNWATCHED = {
 }
 
 
-def as_word(call: CudaCall, expression: str, base: str, depth: int) -> str:
+def as_word(call: DriverCall, expression: str, base: str, depth: int) -> str:
     """A C expression widened to the 64-bit word that is recorded."""
     assert call.types
-    if base == "CUmemLocation" and depth == 0:
-        return f"gdx_cu_location({expression})"
+    if base in call.driver.words and depth == 0:
+        return f"{call.driver.words[base]}({expression})"
     if depth or call.types.wide(base):
         return f"(uint64_t)(uintptr_t){expression}"
-    return f"(uint64_t)(int64_t){expression}" if base in ("int", "CUresult", "CUdevice") else f"(uint64_t){expression}"
+    return f"(uint64_t)(int64_t){expression}" if base in call.driver.signed else f"(uint64_t){expression}"
 
 
-def array_line(call: CudaCall, index: int, param: CudaParam) -> str:
+def array_line(call: DriverCall, index: int, param: DriverParam) -> str:
     """Records the content an array parameter points to."""
     count = call.arrays[param.name]
     if count == "text":
@@ -37,38 +37,38 @@ def array_line(call: CudaCall, index: int, param: CudaParam) -> str:
     if count.endswith(" bytes"):
         return f"gdx_put(&open, {index}, {param.name}, {count.removesuffix(' bytes')});"
     size = "1" if param.base == "void" and param.depth == 1 else f"sizeof *{param.name}"
-    return f"gdx_cu_put_array(&open, {index}, {param.name}, {count}, {size});"
+    return f"gdx_put_array(&open, {index}, {param.name}, {count}, {size});"
 
 
-def value_of(call: CudaCall, param: CudaParam, own_thread: bool) -> str:
+def value_of(call: DriverCall, param: DriverParam, own_thread: bool) -> str:
     if param.how == "out":
         return "0"
-    if param.base == "CUstream" and param.depth == 0:
-        return f"gdx_cu_queue({param.name}, {int(own_thread)})"
+    if param.base == call.driver.queue and param.depth == 0:
+        return f"gdx_{call.driver.short}_queue({param.name}, {int(own_thread)})"
     return as_word(call, param.name, param.base, param.depth)
 
 
-def fill_lines(call: CudaCall, own_thread: bool) -> list[str]:
+def fill_lines(call: DriverCall, own_thread: bool) -> list[str]:
     """Stores the parameters, before the driver sees them."""
     lines, word = [], 0
     for index, param in enumerate(call.params):
-        assert isinstance(param, CudaParam)
+        assert isinstance(param, DriverParam)
         if param.name in call.arrays:
             lines.append(array_line(call, index, param))
         elif call.recorded(param):
             lines.append(f"open.slot->w[{word}] = {value_of(call, param, own_thread)};")
             word += 1
     if call.default_queue:
-        lines.append(f"open.slot->w[{word}] = gdx_cu_queue(NULL, {int(own_thread)});")
+        lines.append(f"open.slot->w[{word}] = gdx_{call.driver.short}_queue(NULL, {int(own_thread)});")
     return lines
 
 
-def patch_lines(call: CudaCall) -> list[str]:
+def patch_lines(call: DriverCall) -> list[str]:
     """Stores what the driver gave back, where the program wanted it."""
     recorded = [p for p in call.params if call.recorded(p)]
     lines = []
     for word, param in enumerate(recorded):
-        assert isinstance(param, CudaParam)
+        assert isinstance(param, DriverParam)
         if param.how == "out":
             value = as_word(call, f"*{param.name}", param.base, param.depth - 1)
             lines += [f"if ({param.name})", f"    open.slot->w[{word}] = {value};"]
@@ -79,47 +79,53 @@ def arguments(call: Call) -> str:
     return ", ".join(p.name for p in call.params)
 
 
-def queue_of(call: CudaCall) -> str | None:
+def queue_of(call: DriverCall) -> str | None:
     """The stream parameter that receives the work, if there is one."""
-    wanted = [p.name for p in call.params if p.type == "CUstream" and p.name == "queue"]
+    wanted = [p.name for p in call.params if p.type == call.driver.queue and p.name == "queue"]
     return wanted[0] if wanted else None
 
 
-def hook_call(call: CudaCall, when: str) -> list[str]:
+def hook_call(call: DriverCall, when: str) -> list[str]:
     if not getattr(call, when):
         return []
     given = [*(["status"] if when == "after" else []), *(p.name for p in call.params)]
-    return [f"gdx_cu_{when}_{call.name}({', '.join(given)});"]
+    return [f"gdx_{call.driver.short}_{when}_{call.name}({', '.join(given)});"]
 
 
-def end_line(call: CudaCall, own_thread: bool) -> str:
-    queue = queue_of(call)
-    if queue and call.verb not in ("release", "begin_capture") and call.name != "cuStreamEndCapture":
-        return f"gdx_cu_end_on(&open, {queue}, {int(own_thread)}, status);"
-    return "gdx_cu_end(&open, status);"
+def end_line(call: DriverCall, own_thread: bool) -> str:
+    queue, short = queue_of(call), call.driver.short
+    if queue and call.verb not in ("release", "begin_capture") and call.does != "create graph":
+        return f"gdx_{short}_end_on(&open, {queue}, {int(own_thread)}, status);"
+    return f"gdx_{short}_end(&open, status);"
 
 
-def submits(call: CudaCall) -> bool:
-    """Does it give work to a stream?"""
+def submits(call: DriverCall) -> bool:
+    """Does it give work to a queue?"""
     quiet = ("release", "begin_capture", "wait", "poll", "query")
     return call.verb in ("copy", "fill") or (queue_of(call) is not None and call.verb not in quiet)
 
 
-def watch_before(call: CudaCall) -> list[str]:
+def watch_before(call: DriverCall) -> list[str]:
     """What native/cuda/watch.c is told before the driver is called."""
+    if not call.driver.watched:
+        return []
     if call.does == "release queue":
         return ["gdx_cu_watch_leaving(queue);"]
     freed = call.verb in ("release", "free_later") and call.object == "memory"
     return [f"gdx_cu_watch_freeing((uint64_t){call.params[0].name});"] if freed else []
 
 
-def watch_within(call: CudaCall, own_thread: bool) -> list[str]:
+def watch_within(call: DriverCall, own_thread: bool) -> list[str]:
     """What it is told before the end of the call is recorded."""
+    if not call.driver.watched:
+        return []
     return [f"gdx_cu_watch_submitted({queue_of(call) or 'NULL'}, {int(own_thread)}, status);"] if submits(call) else []
 
 
-def watch_after(call: CudaCall) -> list[str]:
+def watch_after(call: DriverCall) -> list[str]:
     """What it is told of memory, and that the program has waited."""
+    if not call.driver.watched:
+        return []
     if call.verb == "wait" or (call.verb == "copy" and queue_of(call) is None):
         return ["gdx_cu_watch_waited(status);"]
     if call.does == "create global" and not call.name.endswith("Managed"):
@@ -139,10 +145,14 @@ def watch_after(call: CudaCall) -> list[str]:
     return [f"gdx_cu_watch_made(result, {size}, {int(family != 'async')}, status);"]
 
 
-def wrapper(call: CudaCall, name: str) -> str:
+def next_line(call: DriverCall, name: str) -> str:
+    return f"{call.driver.result} status = gdx_{call.driver.short}_next.{name}({arguments(call)});"
+
+
+def wrapper(call: DriverCall, name: str) -> str:
     """Writes the call down before the driver sees it."""
-    own_thread = per_thread(name)
-    begin = "gdx_cu_begin" if call.uses_context else "gdx_begin"
+    own_thread, api = per_thread(call, name), call.driver
+    begin = f"gdx_{api.short}_begin" if call.uses_context else "gdx_begin"
     body = [
         "struct gdx_open open;",
         f"if ({begin}(&open, GDX_CALL_{call.name}, __builtin_return_address(0))) {{",
@@ -152,27 +162,28 @@ def wrapper(call: CudaCall, name: str) -> str:
         "}",
         *hook_call(call, "before"),
         *watch_before(call),
-        f"CUresult status = gdx_cu_next.{name}({arguments(call)});",
+        next_line(call, name),
     ]
     if patch := patch_lines(call):
-        body += ["if (status == CUDA_SUCCESS && gdx_still_open(&open)) {", *(f"    {line}" for line in patch), "}"]
+        body += [f"if (status == {api.success} && gdx_still_open(&open)) {{", *(f"    {line}" for line in patch), "}"]
     body += [*watch_within(call, own_thread), end_line(call, own_thread), *hook_call(call, "after"), *watch_after(call)]
     return function(call, name, [*body, "return status;"])
 
 
-def failure_wrapper(call: CudaCall, name: str) -> str:
+def failure_wrapper(call: DriverCall, name: str) -> str:
     """Writes the call down after the driver, and only if it failed (a poll: if it was answered)."""
-    poll = call.verb == "poll"
-    begin = "gdx_cu_begin" if poll else "gdx_begin"
+    poll, api = call.verb == "poll", call.driver
+    noted = f"status != {api.not_ready}" if poll else f"GDX_UNLIKELY(gdx_{api.short}_worth_noting(status))"
+    begin = "gdx_begin" if call.verb in ("query", "switch") else f"gdx_{api.short}_begin_late"
     body = [
-        f"CUresult status = gdx_cu_next.{name}({arguments(call)});",
-        "if (status != CUDA_ERROR_NOT_READY) {" if poll else "if (GDX_UNLIKELY(gdx_cu_worth_noting(status))) {",
+        next_line(call, name),
+        f"if ({noted}) {{",
         "    struct gdx_open open;",
         f"    if ({begin}(&open, GDX_CALL_{call.name}, __builtin_return_address(0))) {{",
-        *(f"        {line}" for line in fill_lines(call, per_thread(name))),
+        *(f"        {line}" for line in fill_lines(call, per_thread(call, name))),
         "        gdx_commit(&open);",
         "    }",
-        f"    gdx_cu_end_{'query' if call.verb == 'query' else 'late'}(&open, status);",
+        f"    gdx_{api.short}_end_{'query' if call.verb == 'query' else 'late'}(&open, status);",
         "}",
         *hook_call(call, "after"),
         "return status;",
@@ -180,14 +191,20 @@ def failure_wrapper(call: CudaCall, name: str) -> str:
     return function(call, name, body)
 
 
-def function(call: CudaCall, name: str, body: list[str]) -> str:
+def function(call: DriverCall, name: str, body: list[str]) -> str:
     return "\n".join([f"static {prototype(call, 'rec_' + name)}", "{", *(f"    {line}" for line in body), "}"])
 
 
-def wrappers(cuda: dict[str, Any], calls: list[Call]) -> str:
-    own = [(c, name) for c in cuda_calls(calls) if not c.skip and not c.by_hand for name in c.names]
+def includes(api: Api) -> list[str]:
+    return [f'#include "{api.name}/{part}.h"' for part in ("hooks", *(["watch"] if api.watched else []))]
+
+
+def wrappers(schema: dict[str, Any], calls: list[Call]) -> str:
+    api, mine = Api.load(schema["api"]), [c for c in calls_of(schema, calls) if not c.skip]
+    own = [(c, name) for c in mine if not c.by_hand for name in c.names]
     parts = [failure_wrapper(c, name) if c.only_failures else wrapper(c, name) for c, name in own]
-    wrapped = {name: f"(void *)rec_{name}" for c in cuda_calls(calls) if not c.skip for name in c.names}
-    rows = [f'    {{ "{name}", {wrapped.get(name, "NULL")} }},' for name, _ in entries(cuda, calls)]
-    table = "const struct gdx_cu_name gdx_cu_names[GDX_CU_NAMES] = {\n" + "\n".join(rows) + "\n};\n"
-    return "\n\n".join([HEAD, *parts, table])
+    wrapped = {name: f"(void *)rec_{name}" for c in mine for name in c.names}
+    rows = [f'    {{ "{name}", {wrapped.get(name, "NULL")} }},' for name, _ in entries(schema, calls)]
+    count = f"GDX_{api.short.upper()}_NAMES"
+    table = f"const struct gdx_name gdx_{api.short}_names[{count}] = {{\n" + "\n".join(rows) + "\n};\n"
+    return "\n\n".join(["\n".join([HEAD, *includes(api)]), *parts, table])

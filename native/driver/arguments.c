@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include "cuda/hooks.h"
+#include "driver/functions.h"
 
 /* Where the values are: an array of pointers, or one packed buffer. */
 struct source {
@@ -15,18 +15,21 @@ struct source {
     size_t buffer_bytes;
 };
 
-/* Driver API reference, cuLaunchKernel: `extra` is a list of pairs that CU_LAUNCH_PARAM_END closes. */
+/* `extra` is a list of pairs of a key and a pointer. Keys are the same in CUDA (driver API reference, cuLaunchKernel) and
+ * HIP (hip_runtime_api.h, HIP_LAUNCH_PARAM_*), but for the one that closes the list: 0 and 3. */
+enum { BUFFER = 1, BUFFER_SIZE = 2 };
+
 static void find_buffer(struct source *source, void **extra)
 {
     const size_t *size = NULL;
     enum { PAIRS = 8 };
     for (int i = 0; i < PAIRS && gdx_readable(source->lane, extra, 2 * sizeof *extra); i++, extra += 2) {
-        if ((uintptr_t)extra[0] == CU_LAUNCH_PARAM_END)
-            break;
-        if ((uintptr_t)extra[0] == CU_LAUNCH_PARAM_BUFFER_POINTER)
+        if ((uintptr_t)extra[0] == BUFFER)
             source->buffer = extra[1];
-        if ((uintptr_t)extra[0] == CU_LAUNCH_PARAM_BUFFER_SIZE)
+        else if ((uintptr_t)extra[0] == BUFFER_SIZE)
             size = extra[1];
+        else
+            break;
     }
     if (source->buffer && size && gdx_readable(source->lane, size, sizeof *size))
         source->buffer_bytes = *size;
@@ -36,7 +39,7 @@ static void find_buffer(struct source *source, void **extra)
 }
 
 /* The value of one parameter, NULL when it cannot be read. */
-static const void *value_of(const struct source *source, const struct gdx_cu_param *param, uint32_t index)
+static const void *value_of(const struct source *source, const struct gdx_param *param, uint32_t index)
 {
     if (source->buffer)
         return (size_t)param->offset + param->size <= source->buffer_bytes ? source->buffer + param->offset : NULL;
@@ -44,7 +47,7 @@ static const void *value_of(const struct source *source, const struct gdx_cu_par
     return at && param->size && gdx_readable(source->lane, at, param->size) ? at : NULL;
 }
 
-static struct gdx_argument argument(const struct gdx_cu_param *param, uint32_t index, const void *at, uint32_t tid,
+static struct gdx_argument argument(const struct gdx_param *param, uint32_t index, const void *at, uint32_t tid,
                                     char *tail)
 {
     struct gdx_argument out = { .index = (uint16_t)index, .flags = GDX_ARG_set, .size = param->size, .setter = tid };
@@ -71,10 +74,10 @@ static void put_raw(struct gdx_open *open, const struct source *source)
     open->slot->flags |= GDX_FLAG_cut;
     if (source->buffer)
         gdx_put(open, GDX_PART_argument_tail, source->buffer,
-                source->buffer_bytes < GDX_CU_TAIL ? source->buffer_bytes : GDX_CU_TAIL);
+                source->buffer_bytes < GDX_TAIL ? source->buffer_bytes : GDX_TAIL);
 }
 
-GDX_HOT void gdx_cu_put_arguments(struct gdx_open *open, const struct gdx_cu_layout *layout, void **params, void **extra)
+GDX_HOT void gdx_put_arguments(struct gdx_open *open, const struct gdx_layout *layout, void **params, void **extra)
 {
     struct source source = { .lane = open->lane };
     if (GDX_UNLIKELY(!params && extra))

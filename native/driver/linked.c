@@ -1,10 +1,9 @@
-/* Programs and extension modules that are linked with -lcuda: their references to the driver's functions are turned to
- * our wrappers, in their own tables (the global offset table), once they are loaded.
+/* Programs and extension modules that are linked with a driver: their references to its functions are turned to our wrappers, in their own tables (the global offset table), once they are loaded.
  *
  * Exporting the driver's names from the preloaded library would be simpler, and was tried. But libraries exist that
  * keep function pointers in variables of these very names; they would find our code where they expect their variable,
- * and write to it. Here nobody sees a name of ours: only objects that say they need libcuda.so are looked at, and of their
- * tables only the places that lead to libcuda.so.
+ * and write to it. Here nobody sees a name of ours: only objects that say they need the driver are looked at, and of their
+ * tables only the places that lead to it.
  *
  * How a place is told that is safe to change:
  *   - it belongs to a relocation for a name we wrap, which the object does not define itself
@@ -22,9 +21,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "driver/driver.h"
 #include "core/process.h"
-#include "cuda/driver.h"
-#include "cuda/hooks.h"
 
 #if defined(__x86_64__)
 enum { SLOT_LAZY = R_X86_64_JUMP_SLOT, SLOT_BOUND = R_X86_64_GLOB_DAT, SLOT_DATA = R_X86_64_64 };
@@ -35,14 +33,12 @@ enum { SLOT_LAZY = -1, SLOT_BOUND = -1, SLOT_DATA = -1 };
 #endif
 enum { LISTED_MAX = 256 };
 
-typedef void *dlsym_function(void *handle, const char *name);
-extern dlsym_function *gdx_real_dlsym;  /* entry.c */
-
 struct look {
+    struct gdx_driver *api;
     size_t count;
     const ElfW(Dyn) *listed[LISTED_MAX];      /* objects that need the driver */
     struct gdx_object driver;                 /* the adopted one if it is still there, else the first */
-    bool foreign[GDX_CU_NAMES];               /* something in the global scope comes before the driver */
+    bool foreign[GDX_NAMES_MAX];              /* something in the global scope comes before the driver */
 };
 
 struct gdx_object gdx_object_in(const struct dl_phdr_info *info)
@@ -54,14 +50,14 @@ struct gdx_object gdx_object_in(const struct dl_phdr_info *info)
     return object;
 }
 
-static bool needs_driver(const struct gdx_object *object)
+static bool needs_driver(const struct gdx_driver *api, const struct gdx_object *object)
 {
     const char *names = NULL;
     for (const ElfW(Dyn) *d = object->dynamic; d && d->d_tag != DT_NULL; d++)
         if (d->d_tag == DT_STRTAB)
             names = gdx_dynamic_address(object, d->d_un.d_ptr);
     for (const ElfW(Dyn) *d = object->dynamic; names && d && d->d_tag != DT_NULL; d++)
-        if (d->d_tag == DT_NEEDED && !strncmp(names + d->d_un.d_val, "libcuda.so", 10))
+        if (d->d_tag == DT_NEEDED && !strncmp(names + d->d_un.d_val, api->library, strlen(api->library)))
             return true;
     return false;
 }
@@ -82,10 +78,10 @@ static int list_one(struct dl_phdr_info *info, size_t size, void *look_)
     struct gdx_object object = gdx_object_in(info);
     if (!object.dynamic)
         return 0;
-    if (gdx_is_driver(&object)) {
-        if (!look->driver.dynamic || gdx_cu_is_adopted(&object))
+    if (gdx_is_driver(look->api, &object)) {
+        if (!look->driver.dynamic || gdx_is_adopted(look->api, &object))
             look->driver = object;
-    } else if (look->count < LISTED_MAX && needs_driver(&object)) {
+    } else if (look->count < LISTED_MAX && needs_driver(look->api, &object)) {
         look->listed[look->count++] = object.dynamic;
     }
     return 0;
@@ -97,9 +93,9 @@ static int adopt_one(struct dl_phdr_info *info, size_t size, void *look_)
     (void)size;
     struct look *look = look_;
     struct gdx_object object = gdx_object_in(info);
-    if (object.dynamic != look->driver.dynamic || !gdx_is_driver(&object))
+    if (object.dynamic != look->driver.dynamic || !gdx_is_driver(look->api, &object))
         return 0;
-    gdx_cu_adopt(&object);
+    gdx_adopt(look->api, &object);
     return 1;
 }
 
@@ -140,8 +136,9 @@ void gdx_store_slot(void **place, void *value, const struct gdx_extent *extent)
 static void consider(const struct gdx_slot_of *slot, void *look_)
 {
     const struct look *look = look_;
-    int number = gdx_cu_number(slot->name);
-    void *real = number < 0 ? NULL : gdx_cu_real(number), *wrapper = number < 0 ? NULL : gdx_cu_names[number].wrapper;
+    int number = gdx_number(look->api, slot->name);
+    void *real = number < 0 ? NULL : gdx_real(look->api, number);
+    void *wrapper = number < 0 ? NULL : look->api->names[number].wrapper;
     if (!real || !wrapper || slot->now == wrapper)
         return;
     if (slot->now == real || (slot->unbound && !look->foreign[number]))
@@ -200,11 +197,26 @@ static int change_one(struct dl_phdr_info *info, size_t size, void *look_)
  * listed is loaded completely. */
 static void find_foreign(struct look *look)
 {
-    for (int i = 0; i < GDX_CU_NAMES; i++) {
-        void *first = gdx_cu_names[i].wrapper ? gdx_real_dlsym(RTLD_DEFAULT, gdx_cu_names[i].name) : NULL;
-        look->foreign[i] = first && first != gdx_cu_real(i);
+    const struct gdx_name *names = look->api->names;
+    for (int i = 0; i < look->api->count; i++) {
+        void *first = names[i].wrapper ? gdx_real_dlsym(RTLD_DEFAULT, names[i].name) : NULL;
+        look->foreign[i] = first && first != gdx_real(look->api, i);
     }
     dlerror();
+}
+
+void gdx_look_for(struct gdx_driver *api)
+{
+    struct look look = { .api = api };
+    dl_iterate_phdr(list_one, &look);
+    if (look.driver.dynamic && !gdx_is_adopted(api, &look.driver))
+        dl_iterate_phdr(adopt_one, &look);
+    gdx_find_dlsym();
+    if (!look.driver.dynamic || !look.count || !gdx_directory() || !gdx_real_dlsym)
+        return;
+    find_foreign(&look);
+    gdx_listen(api);
+    dl_iterate_phdr(change_one, &look);
 }
 
 static void look_around(unsigned long long adds)
@@ -212,19 +224,12 @@ static void look_around(unsigned long long adds)
     static _Atomic unsigned long long done;
     if (adds == atomic_load(&done))
         return;
-    struct look look = { 0 };
-    dl_iterate_phdr(list_one, &look);
-    if (look.driver.dynamic && !gdx_cu_is_adopted(&look.driver))
-        dl_iterate_phdr(adopt_one, &look);
-    if (look.driver.dynamic && look.count) {
-        find_foreign(&look);
-        gdx_cu_listen();
-        dl_iterate_phdr(change_one, &look);
-    }
+    for (int i = 0; i < GDX_DRIVERS; i++)
+        gdx_look_for(gdx_drivers[i]);
     atomic_store(&done, adds);
 }
 
-void gdx_cu_look_at_linked(void)
+void gdx_look_at_linked(void)
 {
     static atomic_flag busy = ATOMIC_FLAG_INIT;
     unsigned long long adds = 0;

@@ -1,9 +1,9 @@
-/* What the driver prints about assertions that failed on the device.
+/* What a driver prints about faults of the device: assertions of CUDA kernels, the address of a fault in HIP.
  *
- * It is the only place where text, file, line and thread of an assertion are told, and it goes to the program's stderr,
- * which is not ours to read. So the driver's own references to the printing functions of libc are led through functions
- * that print as before and keep the lines that matter. Which of them a driver uses is its own affair (580.159 imports all
- * of these); one that uses none loses the text and nothing else. */
+ * It is the only place where these are told, and it goes to the program's stderr, which is not ours to read. So the driver's
+ * own references to the printing functions of libc are led through functions that print as before and keep the lines that
+ * matter. Which of them a driver uses is its own affair (NVIDIA's 580.159 and ROCm's libhsa-runtime64 5.2.3 use some of
+ * these); one that uses none loses the text and nothing else. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdarg.h>
@@ -11,20 +11,27 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cuda/driver.h"
-#include "cuda/hooks.h"
+#include "driver/driver.h"
+#include "core/recorder.h"
 
 enum { LONGEST = 1024, KEPT_MAX = 32 };  /* every thread that fails prints its line */
-static const char mark[] = "Assertion `";
 
 /* One line is printed in a dozen pieces (driver 580.159), each by a call of its own, all by one thread. */
 static __thread struct { size_t used; char text[LONGEST]; } line __attribute__((tls_model("initial-exec")));
+
+static bool matters(void)
+{
+    bool found = false;
+    for (int i = 0; i < GDX_DRIVERS && !found; i++)
+        found = memmem(line.text, line.used, gdx_drivers[i]->mark, strlen(gdx_drivers[i]->mark)) != NULL;
+    return found;
+}
 
 static void keep_line(void)
 {
     static _Atomic unsigned kept;
     int saved = errno;
-    if (memmem(line.text, line.used, mark, sizeof mark - 1) && atomic_fetch_add(&kept, 1) < KEPT_MAX)
+    if (matters() && atomic_fetch_add(&kept, 1) < KEPT_MAX)
         gdx_note(GDX_CALL_note_driver_said, NULL, 0, (struct gdx_text){ line.text, line.used }, (struct gdx_text){ 0 }, NULL, 0);
     errno = saved;
     line.used = 0;
@@ -73,11 +80,30 @@ static size_t own_fwrite(const void *data, size_t size, size_t count, FILE *file
     return fwrite(data, size, count, file);
 }
 
+/* What the compiler makes of these with _FORTIFY_SOURCE: the flag asks for checks of the format, which is not ours. */
+static int own_vfprintf_chk(FILE *file, int flag, const char *format, va_list values)
+{
+    (void)flag;
+    return own_vfprintf(file, format, values);
+}
+
+static int own_fprintf_chk(FILE *file, int flag, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    int printed = own_vfprintf_chk(file, flag, format, values);
+    va_end(values);
+    return printed;
+}
+
+extern int __vfprintf_chk(FILE *, int, const char *, va_list), __fprintf_chk(FILE *, int, const char *, ...);
 static const struct { const char *name; void *real, *own; } printing[] = {
     { "vfprintf", (void *)vfprintf, (void *)own_vfprintf },
     { "fprintf", (void *)fprintf, (void *)own_fprintf },
     { "fputs", (void *)fputs, (void *)own_fputs },
     { "fwrite", (void *)fwrite, (void *)own_fwrite },
+    { "__vfprintf_chk", (void *)__vfprintf_chk, (void *)own_vfprintf_chk },
+    { "__fprintf_chk", (void *)__fprintf_chk, (void *)own_fprintf_chk },
 };
 
 static void lead_through(const struct gdx_slot_of *slot, void *data)
@@ -88,23 +114,22 @@ static void lead_through(const struct gdx_slot_of *slot, void *data)
             gdx_store_slot(slot->place, printing[i].own, slot->extent);
 }
 
-static int change_driver(struct dl_phdr_info *info, size_t size, void *data)
+static int change_one(struct dl_phdr_info *info, size_t size, void *api_)
 {
     (void)size;
-    (void)data;
+    const struct gdx_driver *api = api_;
     struct gdx_object object = gdx_object_in(info);
-    if (!gdx_cu_is_adopted(&object))
-        return 0;
-    gdx_visit_slots(info, lead_through, NULL);
-    return 1;
+    bool speaks = gdx_is_adopted(api, &object) || (api->speaker && gdx_file_begins(&object, api->speaker));
+    if (speaks)
+        gdx_visit_slots(info, lead_through, NULL);
+    return 0;
 }
 
-void gdx_cu_listen(void)
+void gdx_listen(struct gdx_driver *api)
 {
-    static _Atomic uintptr_t heard;
-    uintptr_t driver = gdx_cu_adopted();
-    if (GDX_LIKELY(atomic_load_explicit(&heard, memory_order_relaxed) == driver) || !gdx_on())
+    uintptr_t driver = atomic_load_explicit(&api->adopted, memory_order_acquire);
+    if (GDX_LIKELY(atomic_load_explicit(&api->heard, memory_order_relaxed) == driver) || !gdx_on())
         return;
-    if (atomic_exchange(&heard, driver) != driver)
-        dl_iterate_phdr(change_driver, NULL);
+    if (atomic_exchange(&api->heard, driver) != driver)
+        dl_iterate_phdr(change_one, api);
 }

@@ -1,0 +1,164 @@
+/* See functions.h. */
+#define _GNU_SOURCE
+#include "driver/functions.h"
+
+#include <sys/mman.h>
+
+enum { ROWS = 1 << 16, PROBES = 64, ARENA = 64 << 20 };
+enum state { UNKNOWN = 0, KNOWN = 1, DEAD = 2 };
+
+static struct gdx_function *_Atomic rows GDX_HOT_DATA;
+static char *_Atomic arena;
+static _Atomic size_t arena_used;
+
+static void *reserve(size_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+/* Untouched pages cost nothing, so both areas can be generous. Two threads may reserve at once: one gives way. */
+static struct gdx_function *table(void)
+{
+    struct gdx_function *now = atomic_load_explicit(&rows, memory_order_acquire);
+    if (now)
+        return now;
+    struct gdx_function *fresh = reserve(ROWS * sizeof *fresh);
+    if (!fresh || atomic_compare_exchange_strong(&rows, &now, fresh))
+        return fresh;
+    munmap(fresh, ROWS * sizeof *fresh);
+    return now;
+}
+
+void *gdx_keep(size_t bytes)
+{
+    char *base = atomic_load(&arena);
+    if (!base) {
+        char *fresh = reserve(ARENA);
+        if (!fresh)
+            return NULL;
+        if (!atomic_compare_exchange_strong(&arena, &base, fresh))
+            munmap(fresh, ARENA);
+        else
+            base = fresh;
+    }
+    bytes = (bytes + 15) & ~(size_t)15;
+    size_t at = atomic_fetch_add(&arena_used, bytes);
+    return at + bytes <= ARENA ? base + at : NULL;
+}
+
+static size_t home(uintptr_t function)
+{
+    return (size_t)((function >> 4) * 0x9e3779b97f4a7c15ull >> 40) % ROWS;
+}
+
+GDX_HOT static struct gdx_function *find(uintptr_t function)
+{
+    struct gdx_function *all = atomic_load_explicit(&rows, memory_order_acquire);
+    if (!all || !function)
+        return NULL;
+    for (size_t i = 0, at = home(function); i < PROBES; i++, at = (at + 1) % ROWS) {
+        uintptr_t here = atomic_load_explicit(&all[at].function, memory_order_acquire);
+        if (here == function)
+            return &all[at];
+        if (!here)
+            return NULL;
+    }
+    return NULL;
+}
+
+static struct gdx_function *find_or_claim(uintptr_t function)
+{
+    struct gdx_function *all = table();
+    if (!all || !function)
+        return NULL;
+    for (size_t i = 0, at = home(function); i < PROBES; i++, at = (at + 1) % ROWS) {
+        uintptr_t here = 0;
+        if (atomic_compare_exchange_strong(&all[at].function, &here, function) || here == function)
+            return &all[at];
+    }
+    return NULL;
+}
+
+GDX_HOT struct gdx_function *gdx_known(uintptr_t function)
+{
+    struct gdx_function *row = find(function);
+    return GDX_LIKELY(row && atomic_load_explicit(&row->state, memory_order_acquire) == KNOWN) ? row : NULL;
+}
+
+void gdx_meet(uintptr_t function, uintptr_t owner, enum gdx_kind kind, const void *about)
+{
+    struct gdx_function *row = gdx_on() ? find_or_claim(function) : NULL;
+    if (!row || (atomic_load(&row->state) == KNOWN && atomic_load(&row->owner) == owner))
+        return;
+    atomic_store(&row->layout, NULL);
+    atomic_store(&row->owner, owner);
+    atomic_store(&row->about, about);
+    atomic_store(&row->kind, (uint8_t)kind);
+    atomic_store(&row->tries, 0);
+    atomic_store_explicit(&row->state, KNOWN, memory_order_release);
+}
+
+static void kill_row(struct gdx_function *row)
+{
+    atomic_store(&row->state, DEAD);
+    atomic_store(&row->layout, NULL);
+}
+
+void gdx_forget_owner(uintptr_t owner)
+{
+    struct gdx_function *all = atomic_load(&rows);
+    for (size_t i = 0; all && owner && i < ROWS; i++)
+        if (atomic_load_explicit(&all[i].owner, memory_order_relaxed) == owner)
+            kill_row(&all[i]);
+}
+
+void gdx_forget_functions(unsigned kinds)
+{
+    struct gdx_function *all = atomic_load(&rows);
+    for (size_t i = 0; all && i < ROWS; i++)
+        if (atomic_load_explicit(&all[i].kind, memory_order_relaxed) & kinds)
+            kill_row(&all[i]);
+}
+
+/* ---- layouts ---- */
+
+struct gdx_layout *gdx_layout_begin(uint32_t count)
+{
+    uint32_t kept = count < GDX_ARGUMENTS ? count : GDX_ARGUMENTS;
+    struct gdx_layout *layout = gdx_keep(sizeof *layout + kept * sizeof *layout->params);
+    if (layout)
+        *layout = (struct gdx_layout){ .count = kept, .all = count };
+    return layout;
+}
+
+/* Room among the long values, in order, as far as it goes. */
+static uint32_t tail_place(struct gdx_layout *layout, uint32_t size)
+{
+    uint32_t need = (size + 7) & ~7u, at = layout->tail_bytes;
+    if (size <= 8 || need > GDX_TAIL - at)
+        return UINT32_MAX;
+    layout->tail_bytes += need;
+    return at;
+}
+
+void gdx_layout_add(struct gdx_layout *layout, uint32_t index, size_t offset, size_t size)
+{
+    if (offset + size > layout->bytes)
+        layout->bytes = (uint32_t)(offset + size);
+    if (index < layout->count)
+        layout->params[index] =
+            (struct gdx_param){ (uint32_t)offset, (uint32_t)size, tail_place(layout, (uint32_t)size) };
+}
+
+void gdx_note_layout(uintptr_t function, const struct gdx_layout *layout)
+{
+    uint64_t numbers[2 * GDX_ARGUMENTS];
+    const uint64_t words[] = { function, layout->all, layout->bytes };
+    for (uint32_t i = 0; i < layout->count; i++) {
+        numbers[2 * i] = layout->params[i].offset;
+        numbers[2 * i + 1] = layout->params[i].size;
+    }
+    gdx_note(GDX_CALL_note_kernel_params, words, 3, (struct gdx_text){ 0 }, (struct gdx_text){ 0 }, numbers,
+             2 * layout->count);
+}

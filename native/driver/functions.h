@@ -1,0 +1,64 @@
+/* Functions that a program can launch, and the layout of their parameters: shared by the APIs whose launches give the
+ * driver an array of pointers without sizes.
+ *
+ * The table is open-addressed, read and written without locks. Keys stay for ever: a handle that dies and comes back
+ * takes its old row. Layouts are written once into memory that is never given back, so a thread that still reads the
+ * layout of a function that another thread unloads reads old numbers, never freed memory. */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "core/recorder.h"
+
+enum { GDX_ARGUMENTS = 256, GDX_TAIL = 4096 };  /* most arguments, and bytes of long ones, kept per launch */
+
+struct gdx_param {
+    uint32_t offset, size;
+    uint32_t tail;       /* its place among the long values; UINT32_MAX: short, or no room */
+};
+struct gdx_layout {
+    uint32_t count;      /* of `params` */
+    uint32_t all;        /* how many the function has */
+    uint32_t bytes;      /* of the whole parameter block */
+    uint32_t tail_bytes;
+    struct gdx_param params[];
+};
+
+/* Whose functions they are; bits, so that several kinds can be forgotten at once. */
+enum gdx_kind { GDX_CU_FUNCTION = 1, GDX_CU_KERNEL = 2, GDX_HIP_FUNCTION = 4, GDX_OF_CUDA = 3 };
+
+struct gdx_function {
+    _Atomic uintptr_t function;
+    _Atomic uintptr_t owner;               /* its module or library, 0: not known */
+    _Atomic(struct gdx_layout *) layout;
+    _Atomic(const void *) about;           /* what the API keeps of it */
+    _Atomic uint8_t state, kind, tries;
+};
+
+/* The driver gave `function` to the program: it is good until its owner goes. */
+void gdx_meet(uintptr_t function, uintptr_t owner, enum gdx_kind kind, const void *about);
+struct gdx_function *gdx_known(uintptr_t function);     /* NULL: not one that the driver gave out, or its owner went */
+void gdx_forget_owner(uintptr_t owner);                 /* its module or library is about to be unloaded */
+void gdx_forget_functions(unsigned kinds);
+
+/* A layout of `count` parameters, to be filled in by gdx_layout_add one after the other; NULL: no room. */
+struct gdx_layout *gdx_layout_begin(uint32_t count);
+void gdx_layout_add(struct gdx_layout *layout, uint32_t index, size_t offset, size_t size);
+void gdx_note_layout(uintptr_t function, const struct gdx_layout *layout);
+void *gdx_keep(size_t bytes);                           /* for ever; NULL: no room */
+
+/* The parameters of a function that is about to be launched; NULL when they are not known. The first time `describe` is
+ * asked. Only functions that the driver gave to the program are asked about: a stale or made-up handle must reach the
+ * driver inside the program's own, recorded call. */
+typedef const struct gdx_layout *gdx_describer(struct gdx_function *row, uintptr_t function);
+static inline const struct gdx_layout *gdx_layout_of(uintptr_t function, gdx_describer *describe)
+{
+    struct gdx_function *row = gdx_known(function);
+    if (GDX_UNLIKELY(!row))
+        return NULL;
+    const struct gdx_layout *layout = atomic_load_explicit(&row->layout, memory_order_acquire);
+    return GDX_LIKELY(layout) ? layout : describe(row, function);
+}
+
+/* arguments.c: `extra` is the packed form, a list of pairs */
+void gdx_put_arguments(struct gdx_open *open, const struct gdx_layout *layout, void **params, void **extra);

@@ -1,0 +1,313 @@
+/* Device code of HIP programs: where the parameters of kernels lie, from the metadata of code objects.
+ *
+ *   wrapper       what the compiler registers: a magic number, a version, the address of the fat binary (LLVM,
+ *                 clang/lib/CodeGen/CGCUDANV.cpp)
+ *   fat binary    an offload bundle: a magic text, then entries with offset, size and target (Clang documentation,
+ *                 "Clang Offload Bundler"). A compressed one begins with "CCOB" and is not unpacked here
+ *   code object   an ELF file; a note of name "AMDGPU" and type 32 has the metadata in MessagePack (LLVM, "User Guide for
+ *                 AMDGPU Backend", "Code Object Metadata")
+ *
+ * Nothing is believed: memory is looked at only where it can be read, and every offset is checked. Metadata is searched when
+ * a kernel is first launched, not at the start: libraries have tens of thousands of kernels. */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "hip/hooks.h"
+#include "hip/msgpack.h"
+
+enum { PAGE = 4096, ENTRIES_MAX = 256, TARGET_MAX = 256, NOTE_METADATA = 32, MACHINE_AMDGPU = 224 };
+static const char bundle_magic[] = "__CLANG_OFFLOAD_BUNDLE__";
+static const uint32_t wrapper_magic = 0x48495046;  /* "HIPF" */
+
+struct wrapper { uint32_t magic, version; const char *binary; void *unused; };
+struct entry { uint64_t offset, size, target_bytes; };
+
+struct gdx_hip_image {
+    const char *binary;       /* a bundle or a code object; NULL: only `metadata` was kept */
+    const uint8_t *metadata;
+    size_t bytes;
+    const char *why_not;
+    char target[64];
+    _Atomic uint8_t looked;
+};
+
+/* ---- finding the metadata ---- */
+
+static bool readable(const char *at, uint64_t bytes)
+{
+    uintptr_t from = (uintptr_t)at, to = from + bytes;
+    if (from < PAGE || to < from || bytes > (uint64_t)1 << 32)
+        return false;
+    for (uintptr_t page = from & ~(uintptr_t)(PAGE - 1); page < to; page += PAGE)
+        if (!gdx_page_readable(page))
+            return false;
+    return true;
+}
+
+static bool find_note(struct gdx_hip_image *image, const char *at, uint64_t bytes)
+{
+    while (bytes >= sizeof(Elf64_Nhdr)) {
+        Elf64_Nhdr note;
+        memcpy(&note, at, sizeof note);
+        uint64_t name = ((uint64_t)note.n_namesz + 3) & ~3ull, whole = sizeof note + name + (((uint64_t)note.n_descsz + 3) & ~3ull);
+        if (sizeof note + name + note.n_descsz > bytes)
+            return false;
+        if (note.n_type == NOTE_METADATA && note.n_namesz == 7 && !memcmp(at + sizeof note, "AMDGPU", 7)) {
+            image->metadata = (const uint8_t *)at + sizeof note + name;
+            image->bytes = note.n_descsz;
+            return true;
+        }
+        if (whole > bytes)
+            return false;
+        at += whole;
+        bytes -= whole;
+    }
+    return false;
+}
+
+static bool read_code_object(struct gdx_hip_image *image, const char *at)
+{
+    Elf64_Ehdr head;
+    Elf64_Phdr part;
+    if (!readable(at, sizeof head))
+        return false;
+    memcpy(&head, at, sizeof head);
+    if (memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_machine != MACHINE_AMDGPU || head.e_phentsize != sizeof part
+        || !readable(at + head.e_phoff, (uint64_t)head.e_phnum * sizeof part))
+        return false;
+    for (unsigned i = 0; i < head.e_phnum; i++) {
+        memcpy(&part, at + head.e_phoff + i * sizeof part, sizeof part);
+        if (part.p_type == PT_NOTE && readable(at + part.p_offset, part.p_filesz)
+            && find_note(image, at + part.p_offset, part.p_filesz))
+            return true;
+    }
+    return false;
+}
+
+/* "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-" -> "gfx90a:xnack-" */
+static void keep_target(struct gdx_hip_image *image, const char *id, size_t bytes)
+{
+    const char *found = memmem(id, bytes, "gfx", 3);
+    size_t rest = found ? bytes - (size_t)(found - id) : 0;
+    size_t kept = rest < sizeof image->target ? rest : sizeof image->target - 1;
+    memcpy(image->target, found, found ? kept : 0);
+    image->target[kept] = 0;
+}
+
+/* The first entry for a device that can be read: where parameters lie is the same for all of them. */
+static bool read_bundle(struct gdx_hip_image *image, const char *at)
+{
+    uint64_t count;
+    const char *next = at + strlen(bundle_magic);
+    if (!readable(next, sizeof count))
+        return false;
+    memcpy(&count, next, sizeof count);
+    next += sizeof count;
+    for (uint64_t i = 0; i < count && i < ENTRIES_MAX; i++) {
+        struct entry entry;
+        if (!readable(next, sizeof entry))
+            return false;
+        memcpy(&entry, next, sizeof entry);
+        next += sizeof entry;
+        if (entry.target_bytes > TARGET_MAX || !readable(next, entry.target_bytes))
+            return false;
+        if (memmem(next, entry.target_bytes, "amdgcn", 6) && read_code_object(image, at + entry.offset)) {
+            keep_target(image, next, entry.target_bytes);
+            return true;
+        }
+        next += entry.target_bytes;
+    }
+    return false;
+}
+
+static bool begins(const char *at, const char *with)
+{
+    return readable(at, strlen(with)) && !memcmp(at, with, strlen(with));
+}
+
+static void look(struct gdx_hip_image *image)
+{
+    if (begins(image->binary, bundle_magic) ? read_bundle(image, image->binary) : read_code_object(image, image->binary))
+        return;
+    image->why_not = begins(image->binary, "CCOB") ? "the device code is compressed"
+                                                   : "the device code has no metadata that is understood";
+}
+
+/* Threads may look at the same time, with the same result; an image that is looked at is not changed any more. */
+static const struct gdx_hip_image *looked_at(const struct gdx_hip_image *given)
+{
+    struct gdx_hip_image *image = (struct gdx_hip_image *)given;
+    if (!image || atomic_load_explicit(&image->looked, memory_order_acquire))
+        return image;
+    look(image);
+    atomic_store_explicit(&image->looked, 1, memory_order_release);
+    return image;
+}
+
+/* ---- where images come from ---- */
+
+static struct gdx_hip_image *fresh(const char *binary)
+{
+    struct gdx_hip_image *image = gdx_keep(sizeof *image);
+    if (image) {
+        memset(image, 0, sizeof *image);
+        image->binary = binary;
+    }
+    return image;
+}
+
+const struct gdx_hip_image *gdx_hip_image_of(const void *fat_binary)
+{
+    struct wrapper wrapper;
+    const char *binary = fat_binary;
+    if (!readable(fat_binary, sizeof wrapper))
+        return NULL;
+    memcpy(&wrapper, fat_binary, sizeof wrapper);
+    if (wrapper.magic == wrapper_magic)
+        binary = wrapper.binary;
+    return fresh(binary);
+}
+
+/* What the metadata says is copied: the image itself is the program's, and may be gone at the first launch. */
+static const struct gdx_hip_image *copied(struct gdx_hip_image *image)
+{
+    if (!looked_at(image))
+        return NULL;
+    uint8_t *kept = image->metadata ? gdx_keep(image->bytes) : NULL;
+    if (kept)
+        memcpy(kept, image->metadata, image->bytes);
+    else
+        image->bytes = 0;
+    image->metadata = kept;
+    image->binary = NULL;
+    return image;
+}
+
+const struct gdx_hip_image *gdx_hip_copy_image(const void *image)
+{
+    return gdx_on() && image ? copied((struct gdx_hip_image *)gdx_hip_image_of(image)) : NULL;
+}
+
+/* Only plain files are opened: opening anything else can wait, or be noticed by someone. */
+const struct gdx_hip_image *gdx_hip_read_image(const char *path)
+{
+    struct stat about;
+    const struct gdx_hip_image *found = NULL;
+    int saved = errno;
+    if (!gdx_on() || !path || stat(path, &about) || !S_ISREG(about.st_mode) || about.st_size < PAGE / 64)
+        goto out;
+    long file = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    void *at = file < 0 ? MAP_FAILED : mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, (int)file, 0);
+    if (file >= 0)
+        syscall(SYS_close, file);
+    if (at != MAP_FAILED) {
+        found = gdx_hip_copy_image(at);
+        munmap(at, (size_t)about.st_size);
+    }
+out:
+    errno = saved;
+    return found;
+}
+
+const char *gdx_hip_why_not(const struct gdx_hip_image *image)
+{
+    return looked_at(image) ? image->why_not : "the device code was not seen";
+}
+
+const char *gdx_hip_target(const struct gdx_hip_image *image)
+{
+    return looked_at(image) ? image->target : "";
+}
+
+/* ---- kernels ---- */
+
+/* Parameters that the compiler adds are no arguments of the launch. */
+static bool is_hidden(struct gdx_pack argument)
+{
+    struct gdx_item kind;
+    return gdx_pack_find(&argument, ".value_kind") && gdx_pack_next(&argument, &kind) && kind.kind == GDX_ITEM_TEXT
+        && kind.number >= 7 && !memcmp(kind.text, "hidden_", 7);
+}
+
+static uint32_t count_arguments(struct gdx_pack list, uint64_t all)
+{
+    uint32_t count = 0;
+    for (uint64_t i = 0; i < all; i++) {
+        count += !is_hidden(list);
+        if (!gdx_pack_skip(&list))
+            return 0;
+    }
+    return count;
+}
+
+static struct gdx_layout *read_layout(struct gdx_pack kernel)
+{
+    struct gdx_item list = { .kind = GDX_ITEM_LIST };
+    if (gdx_pack_find(&kernel, ".args") && (!gdx_pack_next(&kernel, &list) || list.kind != GDX_ITEM_LIST))
+        return NULL;
+    struct gdx_layout *layout = gdx_layout_begin(count_arguments(kernel, list.number));
+    uint32_t index = 0;
+    for (uint64_t i = 0; layout && i < list.number; i++) {
+        if (!is_hidden(kernel))
+            gdx_layout_add(layout, index++, gdx_pack_number(kernel, ".offset"), gdx_pack_number(kernel, ".size"));
+        gdx_pack_skip(&kernel);
+    }
+    return layout;
+}
+
+static void read_required(struct gdx_pack kernel, uint64_t *required)
+{
+    struct gdx_item list, item;
+    if (!gdx_pack_find(&kernel, ".reqd_workgroup_size") || !gdx_pack_next(&kernel, &list) || list.kind != GDX_ITEM_LIST)
+        return;
+    for (uint64_t i = 0; i < list.number && i < 3 && gdx_pack_next(&kernel, &item); i++)
+        required[i] = item.number;
+}
+
+static void read_kernel(struct gdx_pack at, struct gdx_hip_kernel *kernel)
+{
+    *kernel = (struct gdx_hip_kernel){
+        .layout = read_layout(at),
+        .most_threads = gdx_pack_number(at, ".max_flat_workgroup_size"),
+        .local_bytes = gdx_pack_number(at, ".group_segment_fixed_size"),
+        .private_bytes = gdx_pack_number(at, ".private_segment_fixed_size"),
+        .vector_registers = gdx_pack_number(at, ".vgpr_count"),
+        .scalar_registers = gdx_pack_number(at, ".sgpr_count"),
+        .wavefront = gdx_pack_number(at, ".wavefront_size"),
+    };
+    read_required(at, kernel->required);
+}
+
+/* The descriptor of a kernel has the kernel's name with ".kd" behind it. */
+static bool is_named(struct gdx_pack kernel, const char *name, size_t bytes)
+{
+    struct gdx_item symbol;
+    return gdx_pack_find(&kernel, ".symbol") && gdx_pack_next(&kernel, &symbol) && symbol.kind == GDX_ITEM_TEXT
+        && symbol.number == bytes + 3 && !memcmp(symbol.text, name, bytes) && !memcmp(symbol.text + bytes, ".kd", 3);
+}
+
+bool gdx_hip_find_kernel(const struct gdx_hip_image *image, const char *name, struct gdx_hip_kernel *kernel)
+{
+    struct gdx_item list;
+    if (!looked_at(image) || !image->metadata || !name)
+        return false;
+    struct gdx_pack at = { image->metadata, image->metadata + image->bytes };
+    if (!gdx_pack_find(&at, "amdhsa.kernels") || !gdx_pack_next(&at, &list) || list.kind != GDX_ITEM_LIST)
+        return false;
+    for (uint64_t i = 0; i < list.number; i++) {
+        if (is_named(at, name, strlen(name))) {
+            read_kernel(at, kernel);
+            return kernel->layout != NULL;
+        }
+        if (!gdx_pack_skip(&at))
+            return false;
+    }
+    return false;
+}

@@ -1,0 +1,161 @@
+/* The thread's current device, what devices are, and captures. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+
+#include "hip/hooks.h"
+
+enum { DEVICES = 64, TEXT = 256 };
+
+__thread struct gdx_hip_thread gdx_hip_thread __attribute__((tls_model("initial-exec"))) = { 1, 0 };
+_Atomic int gdx_hip_captures GDX_HOT_DATA;
+static _Atomic uint32_t devices_noted[DEVICES];  /* by generation: a forked child has a trace of its own */
+
+/* ---- devices ---- */
+
+static uint64_t attribute(int device, hipDeviceAttribute_t what)
+{
+    int value = 0;
+    hipError_t status =
+        gdx_hip_next.hipDeviceGetAttribute ? gdx_hip_next.hipDeviceGetAttribute(&value, what, device) : hipErrorUnknown;
+    return status == hipSuccess && value > 0 ? (uint64_t)value : 0;
+}
+
+/* The order is that of `numbers` of note_device in schema/events.toml. Only what every version answers is asked: a
+ * question that fails would be the error that the program is told. */
+static void note_device(int device)
+{
+    char name[TEXT] = "", version[TEXT] = "";
+    int runtime = 0;
+    size_t memory = 0;
+    if (gdx_hip_next.hipDeviceGetName)
+        gdx_hip_next.hipDeviceGetName(name, sizeof name, device);
+    if (gdx_hip_next.hipDeviceTotalMem)
+        gdx_hip_next.hipDeviceTotalMem(&memory, device);
+    if (gdx_hip_next.hipRuntimeGetVersion)
+        gdx_hip_next.hipRuntimeGetVersion(&runtime);
+    /* hip_version.h: HIP_VERSION = major * 10000000 + minor * 100000 + patch */
+    snprintf(version, sizeof version, "HIP %d.%d", runtime / 10000000, runtime / 100000 % 100);
+#define ATTRIBUTE(what) attribute(device, hipDeviceAttribute##what)
+    const uint64_t words[] = {
+        (uint64_t)device, 4 /* a GPU, in the words of OpenCL's device types */, 64, ATTRIBUTE(MaxThreadsPerBlock),
+        ATTRIBUTE(MultiprocessorCount), ATTRIBUTE(MaxSharedMemoryPerBlock), memory, 0, 0,
+    };
+    const uint64_t numbers[] = {
+        ATTRIBUTE(MaxBlockDimX), ATTRIBUTE(MaxBlockDimY), ATTRIBUTE(MaxBlockDimZ), 0, ATTRIBUTE(MaxGridDimX),
+        ATTRIBUTE(MaxGridDimY), ATTRIBUTE(MaxGridDimZ), ATTRIBUTE(MaxSharedMemoryPerBlock), 0, 0, 0,
+        ATTRIBUTE(MaxRegistersPerBlock), 0, ATTRIBUTE(WarpSize), ATTRIBUTE(MaxThreadsPerMultiProcessor), 0,
+        ATTRIBUTE(ComputeCapabilityMajor), ATTRIBUTE(ComputeCapabilityMinor), ATTRIBUTE(CooperativeLaunch), 0,
+        (uint64_t)runtime, 0, ATTRIBUTE(ManagedMemory), ATTRIBUTE(ConcurrentManagedAccess),
+        ATTRIBUTE(PageableMemoryAccess), 1,
+    };
+#undef ATTRIBUTE
+    gdx_note(GDX_CALL_note_device, words, 9, (struct gdx_text){ name, strnlen(name, sizeof name) },
+             (struct gdx_text){ version, strlen(version) }, numbers, sizeof numbers / sizeof *numbers);
+}
+
+static void note_context(uint64_t device)
+{
+    const uint64_t words[] = { device + 1, device + 1, device };
+    gdx_note(GDX_CALL_note_context, words, 3, (struct gdx_text){ 0 }, (struct gdx_text){ 0 }, NULL, 0);
+}
+
+void gdx_hip_learn_device(void)
+{
+    struct gdx_lane *lane = gdx_lane();
+    if (!lane || lane->busy)
+        return;
+    gdx_entered(GDX_ENTRY_HIP);
+    gdx_hip_thread.noted = lane->generation;
+    uint32_t device = gdx_hip_thread.context - 1;
+    if (!gdx_hip_thread.context || device >= DEVICES
+        || atomic_exchange(&devices_noted[device], lane->generation) == lane->generation)
+        return;
+    note_context(device);
+    note_device((int)device);
+}
+
+static void now_on(hipError_t status, int device)
+{
+    if (status == hipSuccess)
+        gdx_hip_thread = (struct gdx_hip_thread){ (uint32_t)device + 1, 0 };
+}
+
+void gdx_hip_after_hipSetDevice(hipError_t status, int device)
+{
+    now_on(status, device);
+}
+
+void gdx_hip_after_hipGetDevice(hipError_t status, int *device)
+{
+    if (status == hipSuccess && device && (uint32_t)*device + 1 != gdx_hip_thread.context)
+        now_on(status, *device);
+}
+
+/* ---- contexts: which device they are of is not followed ---- */
+
+static void context_changed(hipError_t status)
+{
+    if (status == hipSuccess)
+        gdx_hip_thread = (struct gdx_hip_thread){ 0, 0 };
+}
+
+void gdx_hip_after_hipCtxCreate(hipError_t status, hipCtx_t *result, unsigned int flags, hipDevice_t device)
+{
+    (void)result, (void)flags;
+    now_on(status, device);
+}
+
+void gdx_hip_after_hipCtxDestroy(hipError_t status, hipCtx_t context)
+{
+    (void)context;
+    context_changed(status);
+}
+
+void gdx_hip_after_hipCtxPushCurrent(hipError_t status, hipCtx_t context)
+{
+    (void)context;
+    context_changed(status);
+}
+
+void gdx_hip_after_hipCtxPopCurrent(hipError_t status, hipCtx_t *context)
+{
+    (void)context;
+    context_changed(status);
+}
+
+void gdx_hip_after_hipCtxSetCurrent(hipError_t status, hipCtx_t context)
+{
+    (void)context;
+    context_changed(status);
+}
+
+/* ---- captures ---- */
+
+/* Asked only while some stream of the process is being captured, after a call that succeeded. */
+bool gdx_hip_is_captured(hipStream_t queue, bool own_thread)
+{
+    hipStreamCaptureStatus status = 0;
+    uint64_t handle = gdx_hip_queue(queue, own_thread);
+    if (handle < hipStreamPerThread || !gdx_hip_next.hipStreamIsCapturing)
+        return false;
+    if (gdx_hip_next.hipStreamIsCapturing((hipStream_t)(uintptr_t)handle, &status) != hipSuccess)
+        return false;
+    return status == hipStreamCaptureStatusActive;
+}
+
+void gdx_hip_after_hipStreamBeginCapture(hipError_t status, hipStream_t queue, hipStreamCaptureMode mode)
+{
+    (void)queue, (void)mode;
+    if (status == hipSuccess)
+        atomic_fetch_add(&gdx_hip_captures, 1);
+}
+
+/* A count that stays too high costs only time. */
+void gdx_hip_after_hipStreamEndCapture(hipError_t status, hipStream_t queue, hipGraph_t *result)
+{
+    (void)queue, (void)result;
+    int now = atomic_load(&gdx_hip_captures);
+    while (status == hipSuccess && now > 0 && !atomic_compare_exchange_weak(&gdx_hip_captures, &now, now - 1))
+        ;
+}

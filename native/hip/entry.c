@@ -1,0 +1,112 @@
+/* How the recorder gets into HIP programs: driver/lookup.c says how a program comes to call our wrappers, and here is what it
+ * needs to know of HIP. Two things differ from CUDA (docs/decisions/013-hip-way-in.md):
+ *
+ *   - the compiler makes constructors that register the program's kernels with the runtime. They may run before ours, so
+ *     these few names are exported, and bound to us by the dynamic loader. Nobody looks for them to find out whether
+ *     there is a runtime, and nobody keeps variables of these names. References are versioned (hip_4.2); a library
+ *     without versions serves them all
+ *   - hipGetProcAddress (since HIP 6) answers with functions like cuGetProcAddress does */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "driver/driver.h"
+#include "hip/hooks.h"
+
+struct gdx_hip_table gdx_hip_driver, gdx_hip_next;
+
+static const char *const tools[] = { "libamdhip64.so", "libhsa-runtime64", "libhiprtc", "libroctracer64",
+                                     "librocprofiler", NULL };
+
+static void gone(void)
+{
+    gdx_forget_functions(GDX_HIP_FUNCTION);
+}
+
+_Static_assert((int)GDX_HIP_NAMES <= GDX_NAMES_MAX, "names");
+struct gdx_driver gdx_hip_api = {
+    .library = "libamdhip64.so",
+    .tools = tools,
+    .names = gdx_hip_names,
+    .count = GDX_HIP_NAMES,
+    .first = GDX_HIP_hipInit,
+    .driver = (void **)&gdx_hip_driver,
+    .next = (void **)&gdx_hip_next,
+    .gone = gone,
+    .speaker = "libhsa-runtime64",
+    .mark = "Memory access fault by GPU",
+};
+
+/* ---- registration ---- */
+
+enum { BINARIES = 4096 };
+static struct { _Atomic uintptr_t handle; _Atomic(const struct gdx_hip_image *) image; } binaries[BINARIES];
+
+/* The runtime's function. It is loaded, since someone was linked to reach it; whether it was adopted yet depends on who came
+ * first. A HIP of another vendor is called as it would have been without us. */
+static void *real(int number, const void *caller)
+{
+    if (!gdx_real(&gdx_hip_api, number))
+        gdx_look_for(&gdx_hip_api);
+    void *own = gdx_real(&gdx_hip_api, number);
+    return own ? own : gdx_beyond(gdx_hip_names[number].name, caller);
+}
+#define REAL(name) ((__typeof__(&name))real(GDX_HIP_##name, __builtin_return_address(0)))
+
+static void keep_binary(void **handle, const void *data)
+{
+    for (size_t i = 0; handle && gdx_on() && i < BINARIES; i++) {
+        uintptr_t here = 0;
+        if (!atomic_compare_exchange_strong(&binaries[i].handle, &here, (uintptr_t)handle))
+            continue;
+        atomic_store(&binaries[i].image, gdx_hip_image_of(data));
+        return;
+    }
+}
+
+static const struct gdx_hip_image *image_of(void **handle)
+{
+    for (size_t i = 0; handle && i < BINARIES && atomic_load(&binaries[i].handle); i++)
+        if (atomic_load(&binaries[i].handle) == (uintptr_t)handle)
+            return atomic_load(&binaries[i].image);
+    return NULL;
+}
+
+GDX_EXPORT void **__hipRegisterFatBinary(const void *data)
+{
+    __typeof__(&__hipRegisterFatBinary) next = REAL(__hipRegisterFatBinary);
+    void **handle = next ? next(data) : NULL;
+    keep_binary(handle, data);
+    return handle;
+}
+
+GDX_EXPORT void __hipRegisterFunction(void **modules, const void *host, char *name, const char *device_name,
+                                      unsigned int limit, void *thread, void *block_id, void *block, void *grid,
+                                      int *wavefront)
+{
+    __typeof__(&__hipRegisterFunction) next = REAL(__hipRegisterFunction);
+    if (!next)
+        return;
+    next(modules, host, name, device_name, limit, thread, block_id, block, grid, wavefront);
+    gdx_hip_met(host, modules, image_of(modules), device_name);
+}
+
+GDX_EXPORT void __hipUnregisterFatBinary(void **modules)
+{
+    __typeof__(&__hipUnregisterFatBinary) next = REAL(__hipUnregisterFatBinary);
+    gdx_forget_owner((uintptr_t)modules);
+    if (next)
+        next(modules);
+}
+
+/* ---- hipGetProcAddress ---- */
+
+/* The names of HIP have no versions in them, so the answer is a function of that very name, or one that is not known. */
+hipError_t rec_hipGetProcAddress(const char *symbol, void **function, int version, uint64_t flags,
+                                 hipDriverProcAddressQueryResult *found)
+{
+    hipError_t status = gdx_hip_next.hipGetProcAddress(symbol, function, version, flags, found);
+    int number = status == hipSuccess && symbol && function && *function ? gdx_number(&gdx_hip_api, symbol) : -1;
+    if (number >= 0 && gdx_hip_names[number].wrapper && *function == gdx_real(&gdx_hip_api, number))
+        *function = gdx_hip_names[number].wrapper;
+    return status;
+}

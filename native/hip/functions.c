@@ -1,0 +1,140 @@
+/* Functions that a program can launch: its own kernels, known by the address that the compiler gave them on the host, and
+ * those of modules. Described when they are first launched (driver/functions.h). */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "hip/hooks.h"
+
+enum { MODULES = 1024, TRIES = 2 };
+
+struct about { const struct gdx_hip_image *image; char name[]; };
+
+static struct { _Atomic uintptr_t module; _Atomic(const struct gdx_hip_image *) image; } modules[MODULES];
+
+void gdx_hip_met(const void *function, const void *owner, const struct gdx_hip_image *image, const char *name)
+{
+    size_t bytes = name && gdx_on() ? strnlen(name, GDX_TEXT_MAX) : 0;
+    struct about *about = bytes ? gdx_keep(sizeof *about + bytes + 1) : NULL;
+    if (!about)
+        return;
+    about->image = image;
+    memcpy(about->name, name, bytes);
+    about->name[bytes] = 0;
+    gdx_meet((uintptr_t)function, (uintptr_t)owner, GDX_HIP_FUNCTION, about);
+}
+
+static const struct about *about_of(struct gdx_function *row)
+{
+    return row && atomic_load(&row->kind) == GDX_HIP_FUNCTION ? atomic_load(&row->about) : NULL;
+}
+
+const char *gdx_hip_name_of(const void *function)
+{
+    const struct about *about = about_of(gdx_known((uintptr_t)function));
+    return about ? about->name : NULL;
+}
+
+/* ---- notes ---- */
+
+/* The order is that of `numbers` of note_kernel in schema/events.toml. */
+static void note_kernel(uintptr_t function, uint64_t owner, const struct about *about, const struct gdx_hip_kernel *kernel)
+{
+    const struct gdx_hip_kernel none = { 0 };
+    const struct gdx_hip_kernel *k = kernel ? kernel : &none;
+    const uint64_t words[] = {
+        function, owner, kernel ? k->layout->all : UINT64_MAX, k->most_threads, k->local_bytes, k->private_bytes,
+        k->wavefront, gdx_hip_thread.context ? gdx_hip_thread.context - 1 : 0,
+    };
+    const uint64_t numbers[] = { k->required[0], k->required[1], k->required[2], k->vector_registers };
+    gdx_note(GDX_CALL_note_kernel, words, 8, (struct gdx_text){ about->name, strlen(about->name) },
+             (struct gdx_text){ 0 }, numbers, sizeof numbers / sizeof *numbers);
+}
+
+/* Which device the code is for, or why nothing is known of its kernels. */
+static void note_image(uint64_t owner, const struct gdx_hip_image *image)
+{
+    const char *why = gdx_hip_why_not(image), *target = gdx_hip_target(image);
+    const char *said = why ? why : target;
+    const uint64_t words[] = { owner, 0, !why };
+    gdx_note(GDX_CALL_note_image, words, 3, (struct gdx_text){ said, strlen(said) }, (struct gdx_text){ 0 }, NULL, 0);
+}
+
+/* Several threads may come here at once for one function; the first to store its layout writes the notes. */
+static const struct gdx_layout *describe(struct gdx_function *row, uintptr_t function)
+{
+    struct gdx_lane *lane = gdx_lane();
+    const struct about *about = about_of(row);
+    struct gdx_hip_kernel kernel;
+    struct gdx_layout *none = NULL;
+    if (!lane || lane->busy || !about || atomic_load(&row->tries) >= TRIES)
+        return NULL;
+    bool first = atomic_fetch_add(&row->tries, 1) == 0;
+    uint64_t owner = atomic_load(&row->owner);
+    if (!gdx_hip_find_kernel(about->image, about->name, &kernel)) {
+        if (first) {
+            note_image(owner, about->image);
+            note_kernel(function, owner, about, NULL);
+        }
+        return NULL;
+    }
+    if (!atomic_compare_exchange_strong(&row->layout, &none, kernel.layout))
+        return none;
+    note_kernel(function, owner, about, &kernel);
+    gdx_note_layout(function, kernel.layout);
+    return kernel.layout;
+}
+
+GDX_HOT const struct gdx_layout *gdx_hip_layout_of(const void *function)
+{
+    return gdx_layout_of((uintptr_t)function, describe);
+}
+
+/* ---- modules ---- */
+
+static void module_loaded(hipError_t status, const hipModule_t *result, const struct gdx_hip_image *image)
+{
+    for (size_t i = 0; status == hipSuccess && result && i < MODULES; i++) {
+        uintptr_t here = 0;
+        if (!atomic_compare_exchange_strong(&modules[i].module, &here, (uintptr_t)*result))
+            continue;
+        atomic_store(&modules[i].image, image);
+        return;
+    }
+}
+
+void gdx_hip_after_hipModuleLoad(hipError_t status, hipModule_t *result, const char *path)
+{
+    if (status == hipSuccess)
+        module_loaded(status, result, gdx_hip_read_image(path));
+}
+
+void gdx_hip_after_hipModuleLoadData(hipError_t status, hipModule_t *result, const void *image)
+{
+    if (status == hipSuccess)
+        module_loaded(status, result, gdx_hip_copy_image(image));
+}
+
+void gdx_hip_after_hipModuleLoadDataEx(hipError_t status, hipModule_t *result, const void *image,
+                                       unsigned int option_count, hipJitOption *options, void **values)
+{
+    (void)option_count, (void)options, (void)values;
+    gdx_hip_after_hipModuleLoadData(status, result, image);
+}
+
+void gdx_hip_after_hipModuleGetFunction(hipError_t status, hipFunction_t *result, hipModule_t program, const char *name)
+{
+    const struct gdx_hip_image *image = NULL;
+    for (size_t i = 0; i < MODULES && !image; i++)
+        if (atomic_load(&modules[i].module) == (uintptr_t)program)
+            image = atomic_load(&modules[i].image);
+    if (status == hipSuccess && result)
+        gdx_hip_met(*result, program, image, name);
+}
+
+void gdx_hip_before_hipModuleUnload(hipModule_t program)
+{
+    gdx_forget_owner((uintptr_t)program);
+    for (size_t i = 0; program && i < MODULES; i++)
+        if (atomic_load(&modules[i].module) == (uintptr_t)program)
+            atomic_store(&modules[i].module, 0);
+}

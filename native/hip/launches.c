@@ -1,0 +1,156 @@
+/* Launches: written down with all of their arguments before the runtime sees them. */
+#define _GNU_SOURCE
+#include "core/perturb.h"
+#include "core/serialise.h"
+#include "hip/hooks.h"
+
+static inline void put_shape(struct gdx_open *open, uint64_t queue, const void *kernel, dim3 grid, dim3 block,
+                             uint64_t shared_bytes)
+{
+    uint64_t *w = open->slot->w;
+    w[0] = queue;
+    w[1] = GDX_HIP_WORD(kernel);
+    w[2] = grid.x;
+    w[3] = grid.y;
+    w[4] = grid.z;
+    w[5] = block.x;
+    w[6] = block.y;
+    w[7] = block.z;
+    w[8] = shared_bytes;
+}
+
+/* Waits at launches (core/serialise.h) are recorded like any other, so that a fault is told by the wait right behind the
+ * launch that made it. Only behind launches that succeeded: a wait sets the error that the program may ask for. */
+static void wait_for(hipStream_t queue, bool own_thread)
+{
+    struct gdx_open open;
+    if (atomic_load(&gdx_hip_captures) > 0)  /* a wait would spoil a capture */
+        return;
+    if (gdx_hip_begin(&open, GDX_CALL_hipStreamSynchronize, NULL)) {
+        open.slot->w[0] = gdx_hip_queue(queue, own_thread);
+        gdx_commit(&open);
+    }
+    hipError_t status = own_thread && gdx_hip_next.hipStreamSynchronize_spt
+        ? gdx_hip_next.hipStreamSynchronize_spt(queue)
+        : gdx_hip_next.hipStreamSynchronize(queue);
+    gdx_hip_end(&open, status);
+}
+
+static const char *name_of(void *kernel, char room[GDX_WAITS_ROOM])
+{
+    (void)room;
+    return gdx_hip_name_of(kernel);
+}
+
+static void wait_at(enum gdx_waits side, const void *kernel, hipStream_t queue, bool own_thread)
+{
+    if (gdx_wait_here(side, (void *)kernel, name_of))
+        wait_for(queue, own_thread);
+}
+
+/* Everything that comes before the runtime is called. */
+static inline void begin(struct gdx_open *open, uint32_t call, void *caller, const void *kernel, dim3 grid, dim3 block,
+                         uint64_t shared_bytes, hipStream_t queue, bool own_thread, void **params, void **extra)
+{
+    gdx_perturb();
+    if (GDX_UNLIKELY(gdx_serialised()))
+        wait_at(GDX_WAITS_BEFORE, kernel, queue, own_thread);
+    const struct gdx_layout *layout = gdx_hip_layout_of(kernel);
+    if (!gdx_hip_begin(open, call, caller))
+        return;
+    put_shape(open, gdx_hip_queue(queue, own_thread), kernel, grid, block, shared_bytes);
+    gdx_put_arguments(open, layout, params, extra);
+    gdx_commit(open);
+    gdx_stack_of_launch(open);
+}
+
+static inline hipError_t end(struct gdx_open *open, const void *kernel, hipStream_t queue, bool own_thread,
+                             hipError_t status)
+{
+    gdx_hip_end_on(open, queue, own_thread, status);
+    if (GDX_UNLIKELY(gdx_serialised()) && status == hipSuccess)
+        wait_at(GDX_WAITS_AFTER, kernel, queue, own_thread);
+    return status;
+}
+
+#define LAUNCH(name, call, own_thread, shared_type)                                                                \
+    GDX_HOT hipError_t rec_##name(const void *kernel, dim3 grid, dim3 block, void **params, shared_type shared_bytes,\
+                                  hipStream_t queue)                                                               \
+    {                                                                                                              \
+        struct gdx_open open;                                                                                      \
+        begin(&open, GDX_CALL_##call, __builtin_return_address(0), kernel, grid, block, shared_bytes, queue,       \
+              own_thread, params, NULL);                                                                           \
+        return end(&open, kernel, queue, own_thread,                                                               \
+                   gdx_hip_next.name(kernel, grid, block, params, shared_bytes, queue));                           \
+    }
+LAUNCH(hipLaunchKernel, hipLaunchKernel, false, size_t)
+LAUNCH(hipLaunchKernel_spt, hipLaunchKernel, true, size_t)
+LAUNCH(hipLaunchCooperativeKernel, hipLaunchCooperativeKernel, false, unsigned int)
+LAUNCH(hipLaunchCooperativeKernel_spt, hipLaunchCooperativeKernel, true, unsigned int)
+
+hipError_t rec_hipExtLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **params, size_t shared_bytes,
+                                  hipStream_t queue, hipEvent_t start, hipEvent_t stop, int flags)
+{
+    struct gdx_open open;
+    begin(&open, GDX_CALL_hipExtLaunchKernel, __builtin_return_address(0), kernel, grid, block, shared_bytes, queue,
+          false, params, NULL);
+    return end(&open, kernel, queue, false,
+               gdx_hip_next.hipExtLaunchKernel(kernel, grid, block, params, shared_bytes, queue, start, stop, flags));
+}
+
+/* The oldest form: shape and arguments were given by calls before. */
+hipError_t rec_hipLaunchByPtr(const void *kernel)
+{
+    struct gdx_open open;
+    if (gdx_hip_begin(&open, GDX_CALL_hipLaunchByPtr, __builtin_return_address(0))) {
+        put_shape(&open, 0, kernel, (dim3){ 0, 0, 0 }, (dim3){ 0, 0, 0 }, 0);
+        open.slot->flags |= GDX_FLAG_cut;
+        gdx_commit(&open);
+        gdx_stack_of_launch(&open);
+    }
+    hipError_t status = gdx_hip_next.hipLaunchByPtr(kernel);
+    gdx_hip_end(&open, status);
+    return status;
+}
+
+hipError_t rec_hipModuleLaunchKernel(hipFunction_t kernel, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+                                     unsigned int block_x, unsigned int block_y, unsigned int block_z,
+                                     unsigned int shared_bytes, hipStream_t queue, void **params, void **extra)
+{
+    struct gdx_open open;
+    begin(&open, GDX_CALL_hipModuleLaunchKernel, __builtin_return_address(0), kernel, (dim3){ grid_x, grid_y, grid_z },
+          (dim3){ block_x, block_y, block_z }, shared_bytes, queue, false, params, extra);
+    return end(&open, kernel, queue, false,
+               gdx_hip_next.hipModuleLaunchKernel(kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,
+                                                  queue, params, extra));
+}
+
+/* These are given work-items instead of blocks (hip_ext.h); the last block may be smaller. */
+static dim3 blocks(dim3 items, dim3 block)
+{
+    return (dim3){ block.x ? (uint32_t)(((uint64_t)items.x + block.x - 1) / block.x) : 0,
+                   block.y ? (uint32_t)(((uint64_t)items.y + block.y - 1) / block.y) : 0,
+                   block.z ? (uint32_t)(((uint64_t)items.z + block.z - 1) / block.z) : 0 };
+}
+
+#define BY_ITEMS(name, call, more, ...)                                                                             \
+    hipError_t rec_##name(hipFunction_t kernel, uint32_t items_x, uint32_t items_y, uint32_t items_z, uint32_t block_x,\
+                          uint32_t block_y, uint32_t block_z, size_t shared_bytes, hipStream_t queue, void **params,  \
+                          void **extra, hipEvent_t start, hipEvent_t stop more)                                      \
+    {                                                                                                                \
+        struct gdx_open open;                                                                                        \
+        const dim3 block = { block_x, block_y, block_z };                                                            \
+        begin(&open, GDX_CALL_##call, __builtin_return_address(0), kernel,                                           \
+              blocks((dim3){ items_x, items_y, items_z }, block), block, shared_bytes, queue, false, params, extra); \
+        return end(&open, kernel, queue, false,                                                                      \
+                   gdx_hip_next.name(kernel, items_x, items_y, items_z, block_x, block_y, block_z, shared_bytes,     \
+                                     queue, params, extra, __VA_ARGS__));                                            \
+    }
+#define NOTHING
+#define FLAGS , uint32_t flags
+BY_ITEMS(hipExtModuleLaunchKernel, hipExtModuleLaunchKernel, FLAGS, start, stop, flags)
+BY_ITEMS(_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j,
+         hipExtModuleLaunchKernel, FLAGS, start, stop, flags)
+BY_ITEMS(hipHccModuleLaunchKernel, hipHccModuleLaunchKernel, NOTHING, start, stop)
+BY_ITEMS(_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_,
+         hipHccModuleLaunchKernel, NOTHING, start, stop)

@@ -1,0 +1,77 @@
+"""Builds the recorder, HIP programs with the real hipcc, and the simulated runtime they run on.
+
+Execution is simulated (tests/hip/sim): these tests say that hooks, registration, versions and metadata are right, never that
+an AMD device did anything.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+
+from gpudx.backends.hip.simulated import simulator
+from gpudx.lab.build import Built, Recipe, build
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "cuda"))
+
+from cuda_kit import Kit as CudaKit  # noqa: E402
+from cuda_kit import Ran  # noqa: E402
+
+LIBRARY = Path("/usr/lib/x86_64-linux-gnu/libamdhip64.so.5")
+HEADER = Path("/usr/include/hip/hip_runtime_api.h")
+NO_HIPCC = "hipcc is not installed (apt install --no-install-recommends hipcc)"
+
+
+def need_hipcc() -> None:
+    if shutil.which("hipcc") is None:
+        pytest.skip(NO_HIPCC)
+
+
+class Kit(CudaKit):
+    """The recorder of this checkout, and programs for the simulated runtime."""
+
+    @cached_property
+    def _linking(self):  # type: ignore[no-untyped-def]
+        from gpudx.backends import linking
+
+        return linking("hip")
+
+    def hip_program(self, name: str, *flags: str, kernels: bool = True) -> Built:
+        """A program of programs/, NAME.hip, with its kernels in NAME_kernels.hip."""
+        place = self.folder / f"{name}{''.join(flags)}"
+        sources = (f"{name}.hip", *((f"{name}_kernels.hip",) if kernels else ()))
+        if not place.exists():
+            shutil.copytree(HERE / "programs", place)
+            recipe = Recipe(name, sources, ("-g", "-O1", *self.FLAGS, *flags), (), "hipcc", sources[1:])
+            self._built = {**getattr(self, "_built", {}), place: build(recipe, place, self._linking)}
+        return self._built[place]
+
+    FLAGS = ("--offload-arch=gfx90a", "-Wno-unused-result", "-pthread", "-ldl")
+
+    def run_hip(self, built: Built, *words: str, record: bool = True, **environment: str) -> Ran:
+        """One run on the simulated runtime."""
+        self._runs += 1
+        folder = self.folder / f"run-{self._runs}"
+        folder.mkdir()
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("GPUDX_", "HIP_", "LD_"))}
+        env = clean | built.environment | {"GPUDX_HIP_SIM_DELAY_MS": "0"} | environment
+        if record:
+            env |= {"LD_PRELOAD": str(self.recorder), "GPUDX_DIR": str(folder)}
+        done = subprocess.run(
+            [str(built.program), *words], env=env, capture_output=True, text=True, timeout=120, check=False
+        )
+        return Ran(done.returncode, done.stdout, done.stderr, folder)
+
+
+def simulated() -> Path:
+    found = simulator()
+    assert found is not None
+    return found.sources

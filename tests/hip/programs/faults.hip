@@ -1,0 +1,35 @@
+/* One fault, named by the first argument. Ends with the error that the last wait gives back. */
+#include <hip/hip_runtime.h>
+
+#include <cstring>
+
+void launch_touch(int *x, int from, int count);
+const void *address_of_touch();
+enum { BYTES = 4096, COUNT = BYTES / 4 };
+
+int main(int, char **words)
+{
+    const char *what = words[1];
+    int *x, *other;
+    hipMalloc((void **)&x, BYTES);
+    hipMalloc((void **)&other, BYTES);
+    if (!strcmp(what, "past"))
+        launch_touch(x, COUNT, 1);
+    if (!strcmp(what, "null"))
+        launch_touch(nullptr, 0, 1);
+    if (!strcmp(what, "good"))
+        launch_touch(x, 0, 64);
+    if (!strcmp(what, "second")) {
+        launch_touch(other, 0, 64);
+        launch_touch(x, COUNT, 1);
+    }
+    if (!strcmp(what, "freed")) {
+        hipFree(x);
+        launch_touch(x, 0, 1);
+    }
+    if (!strcmp(what, "limits")) {
+        void *params[] = {&x, &x, &x};
+        return hipLaunchKernel(address_of_touch(), dim3(1), dim3(2048), params, 0, 0) != hipSuccess;
+    }
+    return hipDeviceSynchronize() != hipSuccess;
+}

@@ -1,0 +1,171 @@
+/* Entries about streams, events and graphs. A graph holds nothing: what is captured is dropped, and its launch does
+ * nothing. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+
+#include "sim.h"
+
+static _Thread_local hipStream_t captured;
+
+static hipError_t of(hipStream_t stream, hipError_t status)
+{
+    return sim_return(sim_is_stream(stream) ? status : hipErrorInvalidHandle);
+}
+
+API hipError_t hipStreamCreate(hipStream_t *stream)
+{
+    *stream = sim_new_stream(hipStreamDefault);
+    return sim_return(hipSuccess);
+}
+
+API hipError_t hipStreamCreateWithFlags(hipStream_t *stream, unsigned int flags)
+{
+    *stream = sim_new_stream(flags);
+    return sim_return(hipSuccess);
+}
+
+API hipError_t hipStreamCreateWithPriority(hipStream_t *stream, unsigned int flags, int priority)
+{
+    (void)priority;
+    return hipStreamCreateWithFlags(stream, flags);
+}
+
+API hipError_t hipStreamDestroy(hipStream_t stream)
+{
+    if (!stream || !sim_is_stream(stream))
+        return sim_return(hipErrorInvalidHandle);
+    sim_wait(stream, sim_last(stream));
+    sim_end_stream(stream);
+    return sim_return(hipSuccess);
+}
+
+static hipError_t synchronize(hipStream_t stream, bool own_thread)
+{
+    if (!sim_is_stream(stream))
+        return sim_return(hipErrorInvalidHandle);
+    hipStream_t meant = sim_stream(stream, own_thread);
+    if (!stream && !own_thread)
+        sim_wait_all(sim_device);
+    sim_wait(meant, sim_last(meant));
+    return sim_return(hipSuccess);
+}
+
+API hipError_t hipStreamSynchronize(hipStream_t stream)
+{
+    return synchronize(stream, false);
+}
+
+API hipError_t hipStreamSynchronize_spt(hipStream_t stream)
+{
+    return synchronize(stream, true);
+}
+
+API hipError_t hipStreamQuery(hipStream_t stream)
+{
+    hipStream_t meant = sim_stream(stream, false);
+    return sim_return(sim_done(meant, sim_last(meant)) ? hipSuccess : hipErrorNotReady);
+}
+
+/* ---- events ---- */
+
+struct ihipEvent_t { hipStream_t stream; uint64_t number; };
+
+API hipError_t hipEventCreateWithFlags(hipEvent_t *event, unsigned flags)
+{
+    (void)flags;
+    *event = calloc(1, sizeof **event);
+    return sim_return(hipSuccess);
+}
+
+API hipError_t hipEventCreate(hipEvent_t *event)
+{
+    return hipEventCreateWithFlags(event, 0);
+}
+
+API hipError_t hipEventDestroy(hipEvent_t event)
+{
+    free(event);
+    return sim_return(hipSuccess);
+}
+
+API hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream)
+{
+    event->stream = sim_stream(stream, false);
+    event->number = sim_submit(event->stream, NULL, NULL, 0);
+    return of(stream, hipSuccess);
+}
+
+API hipError_t hipEventSynchronize(hipEvent_t event)
+{
+    if (event->stream)
+        sim_wait(event->stream, event->number);
+    return sim_return(hipSuccess);
+}
+
+API hipError_t hipEventQuery(hipEvent_t event)
+{
+    bool done = !event->stream || sim_done(event->stream, event->number);
+    return sim_return(done ? hipSuccess : hipErrorNotReady);
+}
+
+API hipError_t hipEventElapsedTime(float *milliseconds, hipEvent_t from, hipEvent_t to)
+{
+    (void)from, (void)to;
+    *milliseconds = 1.0f;
+    return sim_return(hipSuccess);
+}
+
+API hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned int flags)
+{
+    (void)flags;
+    if (event->stream)
+        sim_submit_after(sim_stream(stream, false), event->stream, event->number);
+    return of(stream, hipSuccess);
+}
+
+/* ---- graphs ---- */
+
+API hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode mode)
+{
+    (void)mode;
+    captured = stream;
+    return of(stream, hipSuccess);
+}
+
+API hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus *status)
+{
+    *status = stream && stream == captured ? hipStreamCaptureStatusActive : hipStreamCaptureStatusNone;
+    return sim_return(hipSuccess);
+}
+
+API hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t *graph)
+{
+    captured = NULL;
+    *graph = calloc(1, 8);
+    return of(stream, hipSuccess);
+}
+
+API hipError_t hipGraphInstantiate(hipGraphExec_t *exec, hipGraph_t graph, hipGraphNode_t *node, char *log, size_t room)
+{
+    (void)graph, (void)node, (void)log, (void)room;
+    *exec = calloc(1, 8);
+    return sim_return(hipSuccess);
+}
+
+API hipError_t hipGraphLaunch(hipGraphExec_t exec, hipStream_t stream)
+{
+    (void)exec;
+    return of(stream, hipSuccess);
+}
+
+API hipError_t hipGraphExecDestroy(hipGraphExec_t exec)
+{
+    free(exec);
+    return sim_return(hipSuccess);
+}
+
+API hipError_t hipGraphDestroy(hipGraph_t graph)
+{
+    free(graph);
+    return sim_return(hipSuccess);
+}

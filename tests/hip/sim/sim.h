@@ -1,0 +1,70 @@
+/* A simulated HIP runtime, for machines without an AMD GPU: a libamdhip64 with the entries, types and symbol versions of the
+ * real one, compiled against the vendor's header. Programs are built by the real hipcc; only execution is simulated:
+ *
+ *   memory     an address range of its own; between allocations, and where memory was freed, nothing is mapped
+ *   streams    a thread each, in order; the default stream and blocking streams wait for each other
+ *   kernels    the program's own source, compiled a second time for the processor (include/hip/hip_runtime.h), found by
+ *              name in the libraries that GPUDX_HIP_SIM_KERNELS lists. A kernel that is not there does nothing
+ *   faults     an access outside of memory is a real SIGSEGV, turned into an error that every later call reports; with
+ *              GPUDX_HIP_SIM_FAULT=abort into what the runtime prints before it aborts the process
+ *
+ * Not simulated: __syncthreads, shared memory, textures, graphs' execution, virtual memory management, other processes.
+ *
+ *   GPUDX_HIP_SIM_DEVICES=N      how many devices there are (1)
+ *   GPUDX_HIP_SIM_DELAY_MS=N     a stream that was idle begins so much later (0)
+ *   GPUDX_HIP_SIM_NOOP=1         launches return at once and do nothing, for measurements
+ *   HIP_LAUNCH_BLOCKING=1        launches wait for their end, as with the real one */
+#pragma once
+
+#include <hip/hip_runtime_api.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define API __attribute__((visibility("default")))
+enum { SIM_DEVICES = 8, SIM_ARGUMENTS = 32 };
+
+/* ---- state.c ---- */
+int sim_devices(void);
+extern _Thread_local int sim_device;               /* of the calling thread */
+hipError_t sim_return(hipError_t status);          /* what every entry ends with: keeps the error, tells an earlier fault */
+hipError_t sim_peek(void);
+void sim_forget_error(void);
+bool sim_number(const char *variable, long *value);
+
+/* ---- memory.c ---- */
+void *sim_allocate(size_t bytes, int device);      /* NULL: no room */
+bool sim_release(const void *address);             /* false: not the start of live memory */
+bool sim_find(const void *address, uintptr_t *base, size_t *size, int *device);
+void sim_allow_peer(int device, int peer);
+bool sim_may_access(int device, const void *address);
+
+/* ---- faults.c ---- */
+extern _Atomic int sim_fault;                      /* the error that all calls report from now on; 0: none */
+bool sim_guarded(void (*work)(void *), void *data); /* false: it faulted */
+void sim_fault_at(uintptr_t address);
+
+/* ---- streams.c ---- */
+struct sim_op;
+typedef void sim_work(void *data);
+hipStream_t sim_stream(hipStream_t given, bool own_thread);    /* NULL: the default stream of the thread's device */
+hipStream_t sim_new_stream(unsigned flags);
+bool sim_is_stream(hipStream_t stream);
+int sim_stream_device(hipStream_t stream);
+uint64_t sim_submit(hipStream_t stream, sim_work *work, const void *data, size_t bytes);
+void sim_submit_after(hipStream_t stream, hipStream_t other, uint64_t number);  /* what comes next waits for that */
+void sim_wait(hipStream_t stream, uint64_t number);
+void sim_wait_all(int device);
+bool sim_done(hipStream_t stream, uint64_t number);
+uint64_t sim_last(hipStream_t stream);
+void sim_end_stream(hipStream_t stream);
+
+/* ---- kernels.c ---- */
+struct sim_launch {
+    dim3 grid, block;
+    int device, count;
+    void *code;                                    /* NULL: no such kernel */
+    void *(*index)(void);                          /* where the kernel looks for its place in the grid */
+    struct { uint64_t value; bool floating, pointer; } arguments[SIM_ARGUMENTS];
+};
+bool sim_prepare(struct sim_launch *launch, const char *name, void **params);
+void sim_run(void *launch);

@@ -1,0 +1,42 @@
+/* What the calling thread has: its device and its last error. */
+#define _GNU_SOURCE
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "sim.h"
+
+_Thread_local int sim_device;
+static _Thread_local hipError_t last;
+
+bool sim_number(const char *variable, long *value)
+{
+    const char *text = getenv(variable);
+    if (text && *text)
+        *value = strtol(text, NULL, 10);
+    return text && *text;
+}
+
+int sim_devices(void)
+{
+    long count = 1;
+    sim_number("GPUDX_HIP_SIM_DEVICES", &count);
+    return count < 0 ? 0 : count > SIM_DEVICES ? SIM_DEVICES : (int)count;
+}
+
+hipError_t sim_return(hipError_t status)
+{
+    int fault = atomic_load(&sim_fault);
+    last = fault ? (hipError_t)fault : status;
+    return last;
+}
+
+hipError_t sim_peek(void)
+{
+    int fault = atomic_load(&sim_fault);
+    return fault ? (hipError_t)fault : last;
+}
+
+void sim_forget_error(void)
+{
+    last = hipSuccess;
+}

@@ -1,0 +1,88 @@
+"""The ways into HIP programs, and code objects that are loaded. Code objects are the real hipcc's; execution is simulated."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cuda_kit import decode, of, values
+from hip_kit import HERE, ROOT, Kit
+
+from gpudx.lab.build import Built
+
+AMD = {"HIP_PLATFORM": "amd"}
+
+
+@pytest.fixture(scope="module")
+def by_dlsym(kit: Kit) -> Built:
+    program = kit.folder / "modules"
+    flags = ["-D__HIP_PLATFORM_AMD__", "-w", "-o", str(program), str(HERE / "programs/modules.cpp"), "-ldl"]
+    subprocess.run(["g++", *flags], check=True)
+    return Built(
+        program, kit.hip_program("tour").environment | {"GPUDX_HIP_SIM_NOOP": "1"}
+    )  # its addresses are made up
+
+
+@pytest.fixture(scope="module")
+def code_object(kit: Kit) -> Path:
+    path = kit.folder / "tour.co"
+    words = ["hipcc", "--genco", "--offload-arch=gfx90a", "-o", str(path), str(HERE / "programs/tour_kernels.hip")]
+    subprocess.run(words, check=True, env=os.environ | AMD, capture_output=True)
+    return path
+
+
+def test_a_program_that_finds_everything_by_dlsym(kit: Kit, by_dlsym: Built, code_object: Path) -> None:
+    ran = kit.run_hip(by_dlsym, str(code_object))
+    assert ran.seen == kit.run_hip(by_dlsym, str(code_object), record=False).seen and ran.returncode == 0
+    trace = ran.trace()
+    calls = decode(trace)
+    first, second = of(calls, "hipModuleLaunchKernel")
+    assert values(trace, first.position)[0][2] == struct.pack("<Q", 0x5000)
+    assert [v[2] for v in values(trace, first.position)][1] == struct.pack("<i", 7)
+    assert [v[2] for v in values(trace, second.position)][1] == struct.pack("<i", 9)
+    assert len(of(calls, "hipModuleLoad", "hipModuleGetFunction", "hipModuleUnload")) == 3
+
+
+def test_compressed_code_is_said_to_be_so(kit: Kit, by_dlsym: Built, tmp_path: Path) -> None:
+    packed = tmp_path / "packed.co"
+    packed.write_bytes(b"CCOB" + bytes(8192))
+    trace = kit.run_hip(by_dlsym, str(packed)).trace()
+    first, _ = of(decode(trace), "hipModuleLaunchKernel")
+    assert first.flags & trace.schema.flags["cut"] and not values(trace, first.position)
+    notes = [trace.text(c.position) for c in of(decode(trace), "note_image")]
+    assert notes == ["the device code is compressed"]
+
+
+def test_damaged_code_objects_do_no_harm(kit: Kit, by_dlsym: Built, code_object: Path, tmp_path: Path) -> None:
+    """Every 16th byte of the metadata and headers changed, and files cut short."""
+    whole = code_object.read_bytes()
+    for number, kept in enumerate((len(whole), len(whole) // 2, 200)):
+        spoilt = bytearray(whole[:kept])
+        for at in range(24 + number, len(spoilt), 16):
+            spoilt[at] ^= 0xFF
+        path = tmp_path / f"{number}.co"
+        path.write_bytes(bytes(spoilt))
+        assert kit.run_hip(by_dlsym, str(path)).seen == kit.run_hip(by_dlsym, str(path), record=False).seen
+
+
+def test_one_fault_reported_in_two_places_is_one_verdict(kit: Kit, tmp_path: Path) -> None:
+    """The copy tells it, or with blocking launches RoPE's check: the error did not move, its report did."""
+    demo = [sys.executable, "-m", "gpudx", "demo", "hip-rope-misattributed", "--case"]
+    env = os.environ | {"GPUDX_LIB": str(kit.recorder), "PYTHONPATH": str(ROOT / "src")}
+    seen = []
+    for number, blocking in enumerate(("0", "1")):
+        case = tmp_path / str(number)
+        done = subprocess.run(
+            [*demo, str(case)], env=env | {"HIP_LAUNCH_BLOCKING": blocking}, capture_output=True, text=True, check=False
+        )
+        best = json.loads((case / "case.json").read_text())["diagnosis"][0]
+        where = "hipMemcpy D2H" if blocking == "0" else "RoPE Q launch"
+        assert f"{where} failed: an illegal memory access was encountered" in done.stderr
+        assert "as expected" in done.stderr, done.stderr[-2000:]
+        seen.append((best["cause"], best["guilty"]["kernel"], best["guilty"]["launch"], best["guilty"]["argument"]))
+    assert seen == [("device-error-reported", "gemm_f32", 2, 0)] * 2

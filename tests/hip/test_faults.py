@@ -1,0 +1,89 @@
+"""Faults of HIP programs and what is said of them. Programs are built by the real hipcc; execution is simulated."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hip_kit import Kit
+
+from gpudx.backends.hip.messages import fault
+
+
+def diagnosed(kit: Kit, folder: Path, *words: str, **environment: str) -> dict[str, Any]:
+    """The case of one run of the fault program under `gpudx run`."""
+    built = kit.hip_program("faults")
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("HIP_", "LD_"))}
+    env = clean | {"GPUDX_LIB": str(kit.recorder)} | built.environment | environment
+    command = [sys.executable, "-m", "gpudx", "run", "--case", str(folder / "case"), "--", str(built.program), *words]
+    subprocess.run(command, env=env, capture_output=True, check=False, timeout=120)
+    return dict(json.loads((folder / "case/case.json").read_text()))
+
+
+def printed(case: dict[str, Any]) -> list[dict[str, Any]]:
+    return [f for f in case["findings"] if f["id"] == "device-fault-printed"]
+
+
+def test_the_printed_page_is_located_behind_a_buffer(kit: Kit, tmp_path: Path) -> None:
+    case = diagnosed(kit, tmp_path, "past", GPUDX_HIP_SIM_FAULT="abort")
+    (found,) = printed(case)
+    best = case["diagnosis"][0]
+    assert case["outcome"]["signal"] == signal.SIGABRT.name
+    assert "right past the end of memory #1 (4,096 bytes)" in found["message"]
+    assert (best["cause"], best["status"]) == ("out-of-bounds-access", "confirmed")
+    assert (best["guilty"]["kernel"], best["guilty"]["argument"]) == ("touch", 0)
+
+
+def test_the_printed_page_is_located_in_freed_memory(kit: Kit, tmp_path: Path) -> None:
+    case = diagnosed(kit, tmp_path, "freed", GPUDX_HIP_SIM_FAULT="abort")
+    (found,) = printed(case)
+    assert "which had been freed" in found["message"]
+    assert case["diagnosis"][0]["cause"] == "use-after-free"
+
+
+def test_a_null_pointer_is_told_as_such(kit: Kit, tmp_path: Path) -> None:
+    case = diagnosed(kit, tmp_path, "null", GPUDX_HIP_SIM_FAULT="abort")
+    (found,) = printed(case)
+    assert "that of a null pointer" in found["message"] and found["causes"] == ["null-pointer"]
+
+
+def test_nothing_is_printed_where_nothing_faults(kit: Kit, tmp_path: Path) -> None:
+    case = diagnosed(kit, tmp_path, "good", GPUDX_HIP_SIM_FAULT="abort")
+    assert case["outcome"]["kind"] == "passed" and not case["findings"]
+
+
+def test_a_blocking_launch_may_be_its_own_fault(kit: Kit, tmp_path: Path) -> None:
+    """The launch before it ended well: it must not be blamed alone."""
+    case = diagnosed(kit, tmp_path, "second", HIP_LAUNCH_BLOCKING="1")
+    best = case["diagnosis"][0]
+    assert best["cause"] == "device-error-reported" and best["status"] == "inconclusive"
+    assert "this launch or the launch before it" in best["summary"]
+
+
+def test_refused_launches_name_the_limits_of_amd(kit: Kit, tmp_path: Path) -> None:
+    case = diagnosed(kit, tmp_path, "limits")
+    (found,) = [f for f in case["findings"] if f["id"] == "launch-refused"]
+    told = found["message"] + " ".join(e["text"] for e in found["evidence"])
+    assert "2,048 threads, the device allows 1,024" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        (
+            "Memory access fault by GPU node-1 (Agent handle: 0x5) on address 0x7f12345000. Reason: Unknown.",
+            0x7F12345000,
+        ),
+        ("Memory access fault by GPU node-4 on address (nil). Reason: Page not present or supervisor privilege.", 0),
+    ],
+)
+def test_what_the_runtime_prints_is_read(text: str, address: int) -> None:
+    found = fault(text)
+    assert found is not None and found.address == address
+    assert fault("Memory is fine") is None
