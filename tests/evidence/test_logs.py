@@ -37,7 +37,7 @@ with expansion:
     "debug-agent": (
         """wave_7: pc=0x7fd4f0e8 (kernel_code_entry=0x7fd4f000 <void gather<4>(float*)>, kernargs=0x7f) (stopped, reason: MEMORY_VIOLATION)
 """,
-        "The kernel gather<4> accessed memory that it may not access (MEMORY_VIOLATION).",
+        "The kernel gather<4> touched memory that is not there, or may not be touched so (MEMORY_VIOLATION).",
     ),
     "amdgpu": (
         """[   12.5] amdgpu 0000:0a:00.0: amdgpu: [gfxhub] page fault (src_id:0 ring:24 vmid:8 pasid:32770)

@@ -39,6 +39,8 @@ def command(
 
     The build's output and exit status are its own; gpudx adds its report on stderr. --ask sets NVCC_APPEND_FLAGS and
     HIPCC_COMPILE_FLAGS_APPEND, so that the compilers say more and build the same.
+
+    Exit status: that of the build; 2 if gpudx cannot do what was asked.
     """
     from gpudx import casefile
     from gpudx.backends.asking import environment

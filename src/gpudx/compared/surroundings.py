@@ -62,7 +62,10 @@ def _devices(sides: Sequence[Side]) -> dict[str, str]:
 def _loaded(case: Case) -> dict[str, str]:
     """What identifies the loaded files of each bare name; the recorder itself and compiled kernels are left out."""
     found: dict[str, set[str]] = {}
+    recorded = {process.pid for process in case.processes}  # a driver's compiler runs once, and then has its cache
     for one in case.identity.objects if case.identity else ():
+        if not recorded & set(one.processes):
+            continue
         name = f"build id {one.build_id}" if one.build_id else f"sha256 {one.sha256}" if one.sha256 else ""
         if name and not one.path.endswith(OWN) and not is_compiled(one.path):
             found.setdefault(os.path.basename(one.path), set()).add(name)

@@ -1,7 +1,7 @@
 """The log of AMD's runtime (AMD_LOG_LEVEL): ":3:hip_module.cpp :670 : ... us: ... hipLaunchKernel: Returned hipErrorX".
 
-Calls that returned an error, with the kernel that was dispatched last before them (ShaderName). Queues that were aborted are the
-device's own record. An error of the device is noticed by the call, not made by it, and the last kernel is only the nearest one.
+Calls that returned an error, with the kernel that was dispatched last before them (ShaderName). Queues that were aborted are told
+by another format (rocm-queue). An error of the device is noticed by the call, not made by it, and the last kernel is only the nearest one.
 Answers that programs ask for on purpose (not ready, peer access already there, no device) are left alone.
 """
 
@@ -13,17 +13,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpudx.backends.mangling import function_name
-from gpudx.evidence.logs import _next, _statuses
+from gpudx.evidence.logs import _statuses
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 
 FORMAT = "amd-log"
-MARKS = ("Returned hipError", "ShaderName : ", "aborting with error")
+MARKS = ("Returned hipError", "ShaderName : ")
 MOST_READ = 100_000
 LAST = 3
 _RETURNED = re.compile(r"^:\d:[\w.]+ *:\d+ *: .*?\b(hip\w+): Returned (hipError\w+)")
 _SHADER = re.compile(r"^:\d:[\w.]+ *:\d+ *: .*ShaderName : (\S+)")
-_ABORTED = re.compile(r"Queue 0x[0-9a-f]+ aborting with error ?: (\w+)")
 ON_PURPOSE = (
     "hipErrorNotReady",
     "hipErrorPeerAccessAlreadyEnabled",
@@ -41,25 +40,11 @@ class Lines:
     def read(self, near: Near) -> Iterator[Event]:
         if found := _SHADER.search(near.text):
             self._shaders.append(function_name(found[1])[:120])
-        elif found := _ABORTED.search(near.text):
-            yield self._aborted(found[1])
         elif (found := _RETURNED.search(near.text)) and found[2] not in ON_PURPOSE:
             status = _statuses.named(found[2])
             if status is not None:
                 event = _statuses.event(status, "hip", found[1])
                 yield replace(event, notes=(*event.notes, *self._nearest()))
-
-    def _aborted(self, name: str) -> Event:
-        return Event(
-            kind="queue-aborted",
-            role="fault",
-            message=f"The device stopped a queue of this process ({name}); the runtime does not say for which kernel.",
-            facts=(("status", name),),
-            notes=self._nearest(),
-            causes=("device-exception",),
-            sure=False,
-            next=_next.HIP_SERIALISE,
-        )
 
     def _nearest(self) -> tuple[str, ...]:
         if not self._shaders:
