@@ -63,6 +63,7 @@ class Plan:
 FULL = Plan(25, 3, 1, 100_000, 300, 1_000_000, 1, 40, 40, 5, 40)
 QUICK = Plan(2, 1, 1, 20_000, 50, 100_000, 1, 20, 25, 1, 10)
 FORWARDS_A_TURN = 20
+INSIDE_ROUNDS = 3
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,24 @@ def in_turns(row: Row, command: list[str], plan: Plan) -> Row:
     except NotMeasured as problem:
         cell, told = str(problem), []
     return replace(row, cells={**row.cells, RECORDED: cell}, samples=(*row.samples, *told))
+
+
+def inside_rows(program: Path) -> Iterator[Row]:
+    """Plain and recorded launches that take turns inside one process (launch_turns.cu)."""
+    for name, (title, goal) in list(TITLES.items())[:2]:
+        numbers: dict[str, list[float]] = {}
+        try:
+            for _ in range(INSIDE_ROUNDS):
+                told = modes.run(modes.recorded_mode(), [str(program)])
+                for words in (line.split() for line in told.out.splitlines()):
+                    numbers.setdefault(words[0], []).append(float(words[1]))
+            ratios = numbers[f"{name}_ratio"]
+            cells = {PLAIN: microseconds(statistics.median(numbers[f"{name}_plain"]))}
+            cells[RECORDED] = f"{statistics.median(ratios):.3f}x"
+            samples = tuple(f"process {i}: {ratio:.3f}x" for i, ratio in enumerate(ratios, 1))
+        except (NotMeasured, KeyError, ValueError, IndexError) as problem:
+            cells, samples = {RECORDED: f"not measured: {problem}"}, ()
+        yield Row(f"{title}, in turns inside a process", cells, f"<= {goal:.2f}x", samples)
 
 
 # crash to verdict
@@ -387,6 +406,7 @@ def all_rows(programs: Mapping[str, Path], python: str, plan: Plan) -> Iterator[
     ways = modes.timed_modes()
     loop, forward = benchmarks(programs, python, plan)
     yield from rows_of(loop, measure(loop, plan, ways))
+    yield from inside_rows(programs["launch_turns"])
     others = [mode for mode in ways if mode.name != RECORDED]
     for row in rows_of(forward, measure(forward, replace(plan, rounds=2), others)):
         yield in_turns(row, forward.command[:-1], plan)
