@@ -81,7 +81,7 @@ FULL = Case(
     version="0.1.0",
     outcome=Outcome("signal", "The program was killed by SIGSEGV after 1.2 s.", None, "SIGSEGV", "0x48008", 1.2),
     instruments=(
-        Instrument("recorder", "live", "Loaded into /work/app; saw 5,214 calls and 120 launches.", "0.1.0"),
+        Instrument("recorder", "live", "Loaded into /srv/app; saw 5,214 calls and 120 launches.", "0.1.0"),
         Instrument("oclgrind", "missing", "Not installed."),
     ),
     processes=(ProcessInfo(100, 99, "./app --layers 4", "traces/100.trace", 5214, 120, ("12 calls lost.",), "killed"),),

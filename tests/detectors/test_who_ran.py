@@ -23,7 +23,7 @@ from gpudx.model.finding import Severity
 NOW = 1_800_000_000.0
 DAY = 86_400.0
 APP = LoadedObject(
-    "/work/app",
+    "/srv/app",
     (7,),
     executable=True,
     own=True,
@@ -31,7 +31,7 @@ APP = LoadedObject(
     build_id="ab",
     modified=NOW - DAY,
     started=NOW,
-    tree="/work",
+    tree="/srv",
 )
 SHELL = LoadedObject("/usr/bin/bash", (6,), executable=True, sha256="b" * 64, modified=NOW - 99 * DAY, started=NOW - 9)
 PASSED, FAILED = Run(Outcome("passed", "")), Run(Outcome("exit", "", 1))
@@ -53,7 +53,7 @@ def of(*objects: LoadedObject, **more: object) -> Identity:
 
 
 def stale(why: str) -> LoadedObject:
-    return replace(APP, built=Making(("/work",), ("GNU C",), 3, (Source("/work/main.c", NOW - 60, why),)))  # type: ignore[arg-type]
+    return replace(APP, built=Making(("/srv",), ("GNU C",), 3, (Source("/srv/main.c", NOW - 60, why),)))  # type: ignore[arg-type]
 
 
 def test_nothing_known_is_silent() -> None:
@@ -198,7 +198,7 @@ def test_an_absent_probe() -> None:
 
 
 def test_an_absent_probe_that_the_sources_have() -> None:
-    found = only(probe("absent", sources=("/work/main.c:3",)), "probe-absent", "error")
+    found = only(probe("absent", sources=("/srv/main.c:3",)), "probe-absent", "error")
     assert found.causes == ("stale-executable",) and "main.c:3" in found.message
 
 
