@@ -37,8 +37,10 @@ def command(
         gpudx show built builds --csv
         gpudx gate built --limits gpudx.toml
 
-    The build's output and exit status are its own; gpudx adds its report on stderr. --ask sets NVCC_APPEND_FLAGS and
+    The build's output is its own; gpudx adds its report on stderr. --ask sets NVCC_APPEND_FLAGS and
     HIPCC_COMPILE_FLAGS_APPEND, so that the compilers say more and build the same.
+
+    Exit status: that of the build, or its signal.
     """
     from gpudx import casefile
     from gpudx.backends.asking import environment

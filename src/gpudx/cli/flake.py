@@ -56,7 +56,7 @@ def command(
     """Say which tests are flaky, in which conditions, and because of what.
 
     Runs the tests in one thread and in many, shuffled, reversed, each alone, beside a second copy of the suite; then only what
-    tells the failing ones apart. What they print goes into files of the case. Ends with 0 if no test failed, else 1.
+    tells the failing ones apart. What they print goes into files of the case.
 
     \b
     gpudx flake -- pytest tests/gpu
@@ -64,6 +64,8 @@ def command(
     gpudx flake -- ctest --test-dir build
     gpudx flake --parallel '--threads={}' -- ./gtest_binary
     gpudx flake --resume gpudx-cases/20261115T101112Z-pytest-1a2b
+
+    Exit status: 0 if no test failed, 1 if one did, 130 if it was interrupted.
     """
     from gpudx.cli.cases import new_case
     from gpudx.cli.investigate import budget_seconds
