@@ -91,7 +91,7 @@ def _word(one: Any) -> str:
 
 def _meaning(one: Any) -> str:
     default = one.default if isinstance(one.default, int | float | str) and not isinstance(one.default, bool) else None
-    return _cell(one.help or "") + (f" Default: `{default}`." if default is not None else "")
+    return _cell(one.help or "") + (f" Default: `{default}`." if default not in (None, "") else "")
 
 
 def _cell(text: str) -> str:

@@ -113,6 +113,13 @@ def lint() -> str:
     return _page("Rules for sources", lead, [(name, rule) for name, rule in every().items()])  # type: ignore[misc]
 
 
+def decisions() -> str:
+    """docs/decisions/index.md, from the first lines of the pages beside it."""
+    found = sorted((DOCS / "decisions").glob("0*.md"))
+    rows = [f"- [{path.read_text().splitlines()[0].lstrip('# ')}]({path.name})" for path in found]
+    return "\n".join([MADE + "# Decisions\n", "Why things are as they are, and what was left out.\n", *rows]) + "\n"
+
+
 FOLDERS = ("detectors", "causes", "experiments", "formats", "commands")  # all files in them are made
 
 
@@ -123,6 +130,7 @@ def pages() -> dict[str, str]:
         "contracts.md": contracts(),
         "gates.md": gates(),
         "lint.md": lint(),
+        "decisions/index.md": decisions(),
     }
     return {**single, **doc_reference.pages(), **doc_commands.pages()}
 
