@@ -34,6 +34,7 @@ require = ["bytes(hidden) >= rows * ff * 4"]
 why = "hidden is rows x ff floats"
 names = { hidden = 0, rows = 3, ff = 4 }
 """
+MAKEFILE = "tile.o: main.cu\n\tnvcc -arch=sm_90 -lineinfo -c -o tile.o main.cu\n"
 HYPOTHESES = """[[hypothesis]]
 name = "default length"
 claim = "the hidden buffer was allocated with a feed-forward length of 11008"
@@ -139,7 +140,7 @@ EXAMPLES = {
     "explain": Example("A log that somebody pasted.", ("cat crash.log", "gpudx explain crash.log"), REST),
     "build": Example(
         "A kernel that the compiler replaces by a trap: `incidents/cuda-wmma-local`.",
-        ("gpudx build --ask --case built -- nvcc -arch=sm_90 -c -o tile.o main.cu",),
+        ("gpudx build --ask --case built -- make -B",),
         REST,
     ),
     "audit": Example("The object file of that build.", ("gpudx audit tile.o --arch sm_90 --arch gfx90a",)),
@@ -184,6 +185,7 @@ def prepare() -> None:
         ("contracts.toml", CONTRACTS),
         ("hypotheses.toml", HYPOTHESES),
         ("crash.log", LOG),
+        ("Makefile", MAKEFILE),
     ):
         (PLACE / name).write_text(text)
     shutil.copy(ROOT / "incidents" / "cuda-wmma-local" / "main.cu", PLACE)
