@@ -41,7 +41,7 @@ def page(name: str, command: Any) -> str:
     arguments = [one for one in command.params if one.param_type_name == "argument"]
     options = [one for one in command.params if one.param_type_name == "option"]
     usage = " ".join(["gpudx", name, *(["[OPTIONS]"] if options else []), *map(_word, arguments)])
-    rows = [f"| `{_word(one)}` | {_meaning(one)} |" for one in (*arguments, *options)]
+    rows = [f"| `{_cell(_word(one))}` | {_meaning(one)} |" for one in (*arguments, *options)]
     table = ["| argument or option | meaning |\n| --- | --- |", *rows, ""]
     example = (EXAMPLES / f"{name}.txt").read_text(encoding="utf-8")
     return "\n".join([f"# gpudx {name}\n", f"    {usage}\n", _prose(command), "", *table, "## Example\n", example])
