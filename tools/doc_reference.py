@@ -139,7 +139,8 @@ def _expected(word: str, folder: str, told: list[tuple[str, Prediction]]) -> lis
         groups.setdefault((one.expects, one.text), []).append(f"[{name}](../{folder}/{name}.md)")
     rows = [f"| {', '.join(names)} | {expects} | {_cell(text)} |" for (expects, text), names in sorted(groups.items())]
     title = "What it predicts" if word == "experiment" else "What causes predict"
-    head = f"What becomes of the failure there; *shown*: the run itself names the cause.\n\n| {word} | expected | because |\n| --- | --- | --- |"
+    lead = "What becomes of the failure there; *shown*: the run itself names the cause."
+    head = f"{lead}\n\n| {word} | expected | because |\n| --- | --- | --- |"
     return [f"\n## {title}\n", head, *rows] if rows else []
 
 
