@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 SOURCES := $(shell find src native schema tools incidents -type f -not -name '*.pyc' 2>/dev/null) meson.build pyproject.toml
 
-.PHONY: demo test bench clean
+.PHONY: demo test bench docs clean
 
 $(VENV)/installed: $(SOURCES)
 	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
@@ -16,6 +16,10 @@ demo: $(VENV)/installed
 
 test: $(VENV)/installed
 	$(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+
+docs: $(VENV)/installed
+	PYTHONPATH=src $(VENV)/bin/python tools/docs.py
+	$(VENV)/bin/mkdocs build --strict --quiet
 
 bench: $(VENV)/installed
 	$(VENV)/bin/python benchmarks/run_all.py

@@ -9,13 +9,14 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from gpudx.causes import Cause
+import doc_commands
+import doc_reference
+from doc_reference import MADE
 
 ROOT = Path(__file__).resolve().parent.parent
-MADE = "<!-- Made by tools/docs.py. Edit the files it describes. -->\n\n"
+DOCS = ROOT / "docs"
 
 
 def trace_format() -> str:
@@ -47,29 +48,6 @@ def _page(title: str, lead: str, modules: list[tuple[str, ModuleType]]) -> str:
     parts = [MADE + f"# {title}\n", lead]
     for name, module in modules:
         parts += [f"\n## {name}\n", (module.__doc__ or "").strip()]
-    return "\n".join(parts) + "\n"
-
-
-def detectors() -> str:
-    """docs/detectors.md, from the docstrings of the detectors."""
-    from gpudx.detectors import every
-
-    lead = "Each of these reads the recorded facts of one process and yields findings. One file each in src/gpudx/detectors/."
-    return _page("Detectors", lead, [(module.ID, module) for module in every()])
-
-
-def causes() -> str:
-    """docs/causes.md, from the causes' files."""
-    import importlib
-
-    from gpudx.causes import every
-
-    lead = "What a finding can mean, what would refute it, and how it is mended. One file each in src/gpudx/causes/."
-    parts = [MADE + "# Causes\n", lead]
-    for name, cause in every().items():
-        doc = (importlib.import_module("gpudx.causes." + name.replace("-", "_")).__doc__ or "").strip()
-        fixes = "\n".join(f"- {fix}" for fix in cause.fix)
-        parts += [f"\n## {name}\n", doc, f"\nRefuted if: {cause.refutes_if}\n", f"Mend:\n{fixes}", *_predictions(cause)]
     return "\n".join(parts) + "\n"
 
 
@@ -110,32 +88,6 @@ def _between(page: str, name: str, made: str) -> str:
     return head + begin + made + "\n" + end + rest.partition(end)[2]
 
 
-def _predictions(cause: Cause) -> list[str]:
-    """What the cause forbids: predictions that say nothing are left out."""
-    told = [one for one in cause.predictions.values() if one.expects != "may change"]
-    groups: dict[tuple[str, str], list[str]] = {}
-    for one in told:
-        groups.setdefault((one.expects, one.text), []).append(one.experiment)
-    lines = [f"- {', '.join(names)}: {expects} ({text})" for (expects, text), names in groups.items()]
-    return ["\nPredicts:\n" + "\n".join(lines)] if lines else []
-
-
-def experiments() -> str:
-    """docs/experiments.md, from the experiments' files."""
-    from gpudx.lab.experiments import every
-
-    lead = "Ways of running the program that `gpudx investigate` chooses from. One file each in src/gpudx/lab/experiments/."
-    return _page("Experiments", lead, list(every().items()))
-
-
-def formats() -> str:
-    """docs/formats.md, from the docstrings of the formats that `gpudx explain` reads."""
-    from gpudx.evidence.logs import every
-
-    lead = "What `gpudx explain` recognises in a pasted log. One file each in src/gpudx/evidence/logs/."
-    return _page("Formats of logs", lead, [(module.FORMAT, module) for module in every()])  # type: ignore[misc]
-
-
 def gates() -> str:
     """docs/gates.md, from the docstrings of the gates."""
     from gpudx.gates import every
@@ -161,21 +113,41 @@ def lint() -> str:
     return _page("Rules for sources", lead, [(name, rule) for name, rule in every().items()])  # type: ignore[misc]
 
 
-PAGES = {
-    "trace-format.md": trace_format,
-    "detectors.md": detectors,
-    "causes.md": causes,
-    "contracts.md": contracts,
-    "experiments.md": experiments,
-    "formats.md": formats,
-    "gates.md": gates,
-    "lint.md": lint,
-}
+def decisions() -> str:
+    """docs/decisions/index.md, from the first lines of the pages beside it."""
+    found = sorted((DOCS / "decisions").glob("0*.md"))
+    rows = [f"- [{path.read_text().splitlines()[0].lstrip('# ')}]({path.name})" for path in found]
+    return "\n".join([MADE + "# Decisions\n", "Why things are as they are, and what was left out.\n", *rows]) + "\n"
+
+
+FOLDERS = ("detectors", "causes", "experiments", "formats", "commands")  # all files in them are made
+
+
+def pages() -> dict[str, str]:
+    """Every page that is made, by its path below docs/."""
+    single = {
+        "trace-format.md": trace_format(),
+        "contracts.md": contracts(),
+        "gates.md": gates(),
+        "lint.md": lint(),
+        "decisions/index.md": decisions(),
+    }
+    return {**single, **doc_reference.pages(), **doc_commands.pages()}
+
+
+def stale(made: Mapping[str, str]) -> list[str]:
+    """Pages of things that no longer exist."""
+    there = {str(path.relative_to(DOCS)) for folder in FOLDERS for path in (DOCS / folder).glob("*.md")}
+    return sorted(there - made.keys())
 
 
 def main() -> None:
-    for name, make in PAGES.items():
-        (ROOT / "docs" / name).write_text(make())
+    made = pages()
+    for name, text in made.items():
+        (DOCS / name).parent.mkdir(exist_ok=True)
+        (DOCS / name).write_text(text, encoding="utf-8")
+    for name in stale(made):
+        (DOCS / name).unlink()
 
 
 if __name__ == "__main__":
