@@ -14,6 +14,8 @@ from gpudx.cli.speak import say, write
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gpudx.diagnose.flaky.asking import Wish
     from gpudx.diagnose.flaky.ledger import Ledger
     from gpudx.flaking import Limits
@@ -134,12 +136,13 @@ def _study(place: Path, suite: Suite, batches: list[Batch], limits: Limits) -> C
     return write_case(place, suite, result, flaker.batches)
 
 
-def _progress(wish: Wish, ledger: Ledger, left: float, likely: float) -> None:
+def _progress(wishes: Sequence[Wish], ledger: Ledger, left: float, likely: float) -> None:
     """One line on stderr: renewed in place on a terminal, else one for each run."""
-    failing = len(ledger.suspects())
+    failing, wish = len(ledger.suspects()), wishes[0]
+    beside = f" and {len(wishes) - 1} more at the same time" if len(wishes) > 1 else ""
     some = f"{len(wish.tests)} tests" if len(wish.tests) > 1 else "1 test" if wish.tests else "all tests"
     about = f", about {likely:.0f} s" if likely else ""
-    text = f"{wish.phase}: {wish.condition.name}, {some}{about}; {failing} failed so far; at most {left:.0f} s left"
+    text = f"{wish.phase}: {wish.condition.name}, {some}{beside}{about}; {failing} failed so far; at most {left:.0f} s left"
     if sys.stderr is not None and sys.stderr.isatty():
         write(f"\r\033[Kgpudx: {text}")
     else:

@@ -85,7 +85,7 @@ class Batch:
     order: tuple[int, ...] = ()  # in which they ran, where it is told and differs
     ending: str = ""
     seconds: float = 0.0
-    seed: int = 0
+    number: int = 0  # of the run: only the first result of a number counts
     folder: str = ""
     texts: dict[str, str] = field(default_factory=dict)  # what failing tests said, by number
     strangers: tuple[str, ...] = ()  # other programs that had a GPU open at the time
