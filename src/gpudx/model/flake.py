@@ -15,6 +15,7 @@ BAD = frozenset((FAILED, CRASHED, HUNG))
 KNOWN = frozenset((PASSED, *BAD))
 
 PROCESS = "(the process)"  # stands for deaths of a process in which several tests were running
+MOST_TOLD = 2000  # tests with a result of their own
 
 Kind = Literal[
     "deterministic",
