@@ -1,11 +1,11 @@
 """One run of a suite as a process of its own, started by a worker of a cluster: python -m gpudx.one_run FOLDER PARENT.
 
-The job lies in FOLDER, and so does its result afterwards. When PARENT dies, the run is ended as by Ctrl-C, and nothing stays behind.
+The job lies in FOLDER, and so does its result afterwards. When PARENT dies, the run is ended as by Ctrl-C, with all that it started in
+this process's group, and FOLDER goes.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import pickle
 import shutil
@@ -13,35 +13,33 @@ import signal
 import socket
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 from gpudx.errors import UserError
-from gpudx.lab import trials
+from gpudx.lab import guarded, trials
 from gpudx.lab.ray_engine import JOB, RESULT, Outcome
 from gpudx.lab.strangers import STUDY
 from gpudx.lab.suites import Asked, CannotStart, SuiteLab
 from gpudx.looking import look_at
 from gpudx.model.flake import Suite
 
-PR_SET_PDEATHSIG = 1  # prctl(2)
-
 
 def main(folder: str, parent: str) -> None:
     place = Path(folder)
-    _end_with(int(parent))
+    guarded.begin(int(parent))
     suite, asked = pickle.loads((place / JOB).read_bytes())
     try:
         outcome = _run(suite, asked, place)
-    except trials.Interrupted:
-        shutil.rmtree(place, ignore_errors=True)
-        return
+    except (trials.Interrupted, SystemExit):
+        _leave_nothing(place)
     (place / RESULT).write_bytes(pickle.dumps(outcome))
 
 
-def _end_with(parent: int) -> None:
-    """SIGTERM, so that the program under test is ended too."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:
-        raise SystemExit("the worker died before its run began")
+def _leave_nothing(place: Path) -> NoReturn:
+    """The group is this run's own: the worker began a session for it."""
+    shutil.rmtree(place, ignore_errors=True)
+    os.killpg(0, signal.SIGKILL)
+    raise AssertionError("unreachable")
 
 
 def _run(suite: Suite, asked: Asked, place: Path) -> Outcome:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +98,8 @@ def test_a_killed_worker_costs_nothing_and_counts_once(
         'echo "$CUDA_VISIBLE_DEVICES$RAY_RAYLET_PID$RAY_AUTH_TOKEN" >> devices',
         "if mkdir first 2>/dev/null; then",
         "  echo $$ > orphan",
-        "  kill -9 $(cut -d' ' -f4 /proc/$PPID/stat)",
+        "  guard=$(cut -d' ' -f4 /proc/$PPID/stat)",
+        "  kill -9 $(cut -d' ' -f4 /proc/$guard/stat)",
         "  sleep 60",
         "fi",
         "exit 3",
@@ -115,12 +118,38 @@ def test_a_killed_worker_costs_nothing_and_counts_once(
     assert (tmp_path / "case" / runs[0]["folder"] / "output.txt").is_file()  # came back from the node
 
 
-def test_a_worker_that_always_dies(cluster: str, environment: dict[str, str], tmp_path: Path) -> None:
-    """Neither a pass nor a failure: it ends after some tries, and says so."""
+def test_a_run_that_always_dies(cluster: str, environment: dict[str, str], tmp_path: Path) -> None:
+    """The program kills what watches over its run. Neither a pass nor a failure: it ends after some tries, and says so."""
     app(tmp_path, "kill -9 $(cut -d' ' -f4 /proc/$PPID/stat)", "sleep 60")
     words = ("--engine", "ray", "--address", cluster, "--per-trial-cpus", "2", "--case", "case", "--", "./app")
     done = flake(environment, tmp_path, *words)
-    assert done.returncode == 2 and "run 1 (as-is) was lost with its worker 3 times" in done.stderr, done.stderr
+    assert done.returncode == 2 and "run 1 (as-is) was lost 3 times: its process on" in done.stderr, done.stderr
+
+
+def test_an_interruption_ends_what_runs_there(cluster: str, environment: dict[str, str], tmp_path: Path) -> None:
+    """The first runs are quick, the later ones hang: Ctrl-C keeps the former and ends the latter."""
+    app(tmp_path, "[ -f slow ] || exit 0", "echo $$ >> slow", "sleep 100 & echo $! >> slow", "wait")
+    words = ("--engine", "ray", "--address", cluster, "--case", "case", "--", "./app")
+    child = subprocess.Popen(
+        [sys.executable, "-m", "gpudx", "flake", *words], cwd=tmp_path, env=environment, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    wait_for(lambda: (tmp_path / "case/flake.jsonl").is_file() and len(journal(tmp_path)) >= 2)
+    (tmp_path / "slow").touch()
+    wait_for(lambda: len((tmp_path / "slow").read_text().split()) >= 4)
+    child.send_signal(signal.SIGINT)
+    said = child.communicate(timeout=60)[1]
+    assert child.returncode == 130 and "interrupted; to go on: gpudx flake --resume" in said, said
+    assert len(journal(tmp_path)) >= 2
+    begun = [int(word) for word in (tmp_path / "slow").read_text().split()]
+    wait_for(lambda: not any(map(psutil.pid_exists, begun)))
+
+
+def wait_for(holds: Callable[[], bool]) -> None:
+    limit = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < limit
+        time.sleep(0.05)
 
 
 @pytest.mark.parametrize(

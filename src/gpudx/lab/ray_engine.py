@@ -59,6 +59,7 @@ class Outcome:
     batch: Batch | None = None
     cannot_start: str = ""
     problem: str = ""
+    lost: str = ""  # its process died: neither a pass nor a failure
 
 
 @contextlib.contextmanager
@@ -158,20 +159,23 @@ class RayEngine:
 
     def _result(self, task: Any, asked: Asked, tries: dict[Asked, int]) -> Batch | None:
         """None: lost, and to be made again."""
+        outcome, files = self._answer(task)
+        if not outcome.lost:
+            return self._received(outcome, files)
+        if tries[asked] >= TRIES:
+            raise Lost(f"run {asked.number} ({asked.condition.name}) was lost {TRIES} times: {outcome.lost}")
+        return None
+
+    def _answer(self, task: Any) -> tuple[Outcome, bytes]:
         errors = self._ray.exceptions
         lost = (errors.WorkerCrashedError, errors.NodeDiedError, errors.ObjectLostError, errors.OutOfMemoryError)
         try:
-            outcome, files = self._ray.get(task)
+            answer: tuple[Outcome, bytes] = self._ray.get(task)
         except lost as error:
-            if tries[asked] >= TRIES:
-                raise Lost(
-                    f"run {asked.number} ({asked.condition.name}) was lost with its worker {TRIES} times"
-                    f" ({type(error).__name__})"
-                ) from None
-            return None
+            return Outcome(lost=f"its worker or node died ({type(error).__name__})"), b""
         except errors.RayError as error:
             raise UserError(f"The cluster cannot make runs ({_last(str(error))}): is gpudx on its nodes?") from None
-        return self._received(outcome, files)
+        return answer
 
     def _received(self, outcome: Outcome, files: bytes) -> Batch:
         if outcome.cannot_start:
@@ -206,7 +210,7 @@ def work(version: str, job: bytes, environment: dict[str, str], chosen: bool) ->
             errors="replace", start_new_session=True, check=False,
         )  # fmt: skip
         if not (place / RESULT).is_file():
-            return Outcome(problem=f"A run ended without a result on {here} ({_last(done.stderr)})."), b""
+            return Outcome(lost=f"its process on {here} died ({_last(done.stderr)})"), b""
         return pickle.loads((place / RESULT).read_bytes()), _packed(place)
 
 
