@@ -37,7 +37,7 @@ INTERRUPTED = 130
 def command(
     program: Annotated[
         list[str] | None,
-        typer.Argument(metavar="CMD", help="The tests: pytest, cargo test, ctest, a gtest binary, or any."),
+        typer.Argument(metavar="CMD", help="The tests: pytest, cargo test, ctest, a gtest or Catch2 binary, or any."),
     ] = None,
     runs: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Stop after N runs of the suite or parts.")
