@@ -1,6 +1,8 @@
 """Flaky tests, run until it is known what decides: the loop between the study, which wishes, and the lab, which runs.
 
-Each run is a line of the journal as soon as it has ended, so that an interruption costs only the run it falls into.
+Each run is a line of the journal as soon as it has ended, so that an interruption costs only the runs it falls into. The study sees
+runs in the order of their numbers, and only when all that were begun together have ended: were it to look at the quick ones first,
+what fails quickly, or slowly, would seem to fail more, or less, often than it does.
 """
 
 from __future__ import annotations
@@ -10,8 +12,8 @@ import json
 import os
 import shlex
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -22,7 +24,7 @@ from gpudx.diagnose.flaky.ledger import Ledger
 from gpudx.diagnose.flaky.study import Study, study
 from gpudx.errors import UserError
 from gpudx.lab import trials
-from gpudx.lab.suites import Asked, CannotStart
+from gpudx.lab.suites import Asked, CannotStart, Lost
 from gpudx.lab.trials import Interrupted
 from gpudx.model.flake import FLAKE, Batch, Flake, Suite
 
@@ -35,7 +37,12 @@ SHORTEST_S = 0.001
 class Runs(Protocol):
     """What runs tests: the lab, or something that plays it."""
 
-    def run(self, asked: Asked) -> Batch: ...
+    @property
+    def places(self) -> int:
+        """Runs that can be made at the same time."""
+
+    def results(self, asked: Sequence[Asked]) -> Iterator[Batch]:
+        """Each run as it ends, in whatever order."""
 
     def chosen(self, tests: Sequence[int], parallel: bool) -> list[str]: ...
 
@@ -49,7 +56,7 @@ class Limits:
     timeout: float | None = None
 
 
-def _silent(wish: Wish, ledger: Ledger, left: float, likely: float) -> None:
+def _silent(wishes: Sequence[Wish], ledger: Ledger, left: float, likely: float) -> None:
     return None
 
 
@@ -62,7 +69,7 @@ class Flaker:
     journal: Path | None
     limits: Limits
     batches: list[Batch] = field(default_factory=list)
-    waits: Callable[[Wish, Ledger, float, float], None] = _silent  # what runs next, seconds left, seconds it may take
+    waits: Callable[[Sequence[Wish], Ledger, float, float], None] = _silent  # what runs next, seconds left, and needed
 
     def __post_init__(self) -> None:
         self._began, self._made = time.monotonic(), 0
@@ -79,32 +86,46 @@ class Flaker:
                 study(records, found)
                 stopped = "settled"
             except Missing as missing:
-                stopped = self._advance(missing.wish)
+                stopped = self._advance(missing.wishes)
             if stopped:
                 return conclude(records, found, stopped, self._command)
 
-    def _advance(self, wish: Wish) -> str:
-        """Make a run; the reason to stop instead, if there is one."""
-        if self.limits.runs is not None and self._made >= self.limits.runs:
+    def _advance(self, wishes: Sequence[Wish]) -> str:
+        """Make as many runs as there are places for; the reason to stop, if there is one."""
+        room = float("inf") if self.limits.runs is None else self.limits.runs - self._made
+        if room <= 0:
             return "runs used up"
         left = self.limits.seconds - (time.monotonic() - self._began)
         if left <= 0:
             return "budget used up"
-        self.waits(wish, self._ledger, left, wish.left * self._mean(wish))
-        patience = self._patience()
+        now = wishes[: int(min(self.lab.places, room))]
+        self.waits(now, self._ledger, left, len(wishes) * self._mean(now[0]) / len(now))
+        return self._make(now, left, self._patience())
+
+    def _make(self, wishes: Sequence[Wish], left: float, patience: float) -> str:
+        ended, stopped = dict[int, Batch](), ""
         try:
-            batch = self.lab.run(self._asked(wish, min(patience, max(left, SHORTEST_S))))
+            for batch in self.lab.results(self._asked(wishes, min(patience, max(left, SHORTEST_S)))):
+                if batch.ending == "timeout" and left < patience:
+                    stopped = "budget used up"  # it had not the time that others had: nothing is known of it
+                elif batch.number not in ended:
+                    ended[batch.number] = batch
+                    self._write(casefile.encode(batch))
         except (Interrupted, KeyboardInterrupt):
-            return "interrupted"
+            stopped = "interrupted"
+        except Lost as error:
+            stopped = str(error)
         except CannotStart as error:
             raise UserError(f"The command could not be run ({error}): run it by itself to see why.") from None
-        if batch.ending == "timeout" and left < patience:
-            return "budget used up"
-        self._keep(batch)
-        return ""
+        self._keep([ended[number] for number in sorted(ended)])
+        return stopped
 
-    def _asked(self, wish: Wish, timeout: float) -> Asked:
-        return Asked(len(self.batches) + 1, wish.condition, wish.tests, wish.purpose, wish.look, timeout)
+    def _asked(self, wishes: Sequence[Wish], timeout: float) -> list[Asked]:
+        first = max((batch.number for batch in self.batches), default=0) + 1
+        return [
+            Asked(number, wish.condition, wish.tests, wish.purpose, wish.look, timeout)
+            for number, wish in enumerate(wishes, first)
+        ]
 
     def _patience(self) -> float:
         ended = [batch.seconds for batch in self.batches if batch.ending != "timeout"]
@@ -117,17 +138,16 @@ class Flaker:
         ]
         return sum(alike) / len(alike) if alike else 0.0
 
-    def _keep(self, batch: Batch) -> None:
-        self._made += 1
-        self.batches.append(batch)
-        self._ledger.add(batch)
-        if self.journal is not None:
-            self._write(casefile.encode(batch))
+    def _keep(self, batches: Sequence[Batch]) -> None:
+        self._made += len(batches)
+        for batch in batches:
+            self.batches.append(batch)
+            self._ledger.add(batch)
 
     def _write(self, value: object) -> None:
-        assert self.journal is not None
-        with self.journal.open("a", encoding="ascii") as file:
-            file.write(json.dumps(value) + "\n")
+        if self.journal is not None:
+            with self.journal.open("a", encoding="ascii") as file:
+                file.write(json.dumps(value) + "\n")
 
     def _command(self, tests: Sequence[int], parallel: bool) -> str:
         return shlex.join(self.lab.chosen(tests, parallel))
@@ -147,7 +167,7 @@ def take_up(case_dir: Path) -> tuple[Suite, list[Batch]]:
         raise UserError(f"{path} cannot be read as a journal ({error}): begin anew.") from None
     if suite.schema != FLAKE:
         raise UserError(f'{path} was written by another gpudx (schema "{suite.schema}"): use that one, or begin anew.')
-    return _same(suite), _batches(lines[1:], path)
+    return _same(suite), _in_order(_batches(lines[1:], path))
 
 
 def _batches(lines: list[str], path: Path) -> list[Batch]:
@@ -159,6 +179,14 @@ def _batches(lines: list[str], path: Path) -> list[Batch]:
         _mend(path, lines, len(made))
         break
     return made
+
+
+def _in_order(made: list[Batch]) -> list[Batch]:
+    """By number, each once; a journal from before runs had numbers has them in their order."""
+    numbers: dict[int, Batch] = {}
+    for place, batch in enumerate(made, 1):
+        numbers.setdefault(batch.number or place, replace(batch, number=batch.number or place))
+    return [numbers[number] for number in sorted(numbers)]
 
 
 def _mend(path: Path, lines: list[str], good: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -46,6 +46,12 @@ class World:
     dies: Callable[[tuple[int, ...]], bool] = lambda tests: False
     strangers: Callable[[int], bool] = lambda number: False
     log: list[Asked] = field(default_factory=list)
+    places: int = 1
+
+    def results(self, asked: Sequence[Asked]) -> Iterator[Batch]:
+        """Those of several places come in another order than they were asked for, and one of them twice."""
+        ended = [self.run(one) for one in asked]
+        return iter([*reversed(ended), *ended[:1]])
 
     def run(self, asked: Asked) -> Batch:
         self.log.append(asked)
@@ -76,6 +82,7 @@ class World:
             purpose=asked.purpose,
             ending="exit:1" if bad else "passed",
             seconds=0.1,
+            number=asked.number,
             strangers=("python (1)",) if strange else (),
             look=looked if asked.look else None,
             died=died,

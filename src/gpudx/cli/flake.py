@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -14,13 +15,21 @@ from gpudx.cli.speak import say, write
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from gpudx.diagnose.flaky.asking import Wish
     from gpudx.diagnose.flaky.ledger import Ledger
-    from gpudx.flaking import Limits
+    from gpudx.flaking import Limits, Runs
+    from gpudx.lab.ray_engine import Share
     from gpudx.model import Case
     from gpudx.model.flake import Batch, Suite
 
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
+Engine = Literal["local", "ray"]
+NO_RUN = {
+    "budget used up": "give a larger --budget, or --timeout S if tests hang",
+    "interrupted": "nothing was learned",
+}
 THREADS = 8
 INTERRUPTED = 130
 
@@ -28,7 +37,7 @@ INTERRUPTED = 130
 def command(
     program: Annotated[
         list[str] | None,
-        typer.Argument(metavar="CMD", help="The tests: pytest, cargo test, ctest, a gtest binary, or any."),
+        typer.Argument(metavar="CMD", help="The tests: pytest, cargo test, ctest, a gtest or Catch2 binary, or any."),
     ] = None,
     runs: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Stop after N runs of the suite or parts.")
@@ -50,6 +59,18 @@ def command(
     confidence: Annotated[
         float, typer.Option(min=50, max=99.999, metavar="PERCENT", help="Of each test's verdict.")
     ] = 99.0,
+    engine: Annotated[
+        Engine, typer.Option(help="Where runs are made: here, or on the nodes of a Ray cluster.")
+    ] = "local",
+    address: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Of the Ray cluster. [the one that runs here]")
+    ] = None,
+    per_trial_gpus: Annotated[
+        float | None, typer.Option(min=0, metavar="N", help="GPUs of the cluster for each run. [1, where it has any]")
+    ] = None,
+    per_trial_cpus: Annotated[
+        float | None, typer.Option(min=0, metavar="N", help="CPUs of the cluster for each run. [1]")
+    ] = None,
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
     resume: Annotated[Path | None, typer.Option(metavar="CASE", help="Go on with a study that was stopped.")] = None,
 ) -> None:
@@ -63,6 +84,7 @@ def command(
         gpudx flake --budget 20m -- cargo test --release
         gpudx flake -- ctest --test-dir build
         gpudx flake --parallel '--threads={}' -- ./gtest_binary
+        gpudx flake --engine ray --address 10.0.0.1:6379 -- pytest tests/gpu
         gpudx flake --resume gpudx-cases/20261115T101112Z-pytest-1a2b
 
     Exit status: 0 if no test failed, 1 if one did, 2 if gpudx cannot do what was asked, 130 if it was interrupted.
@@ -72,17 +94,29 @@ def command(
     from gpudx.flaking import Limits, take_up
 
     limits = Limits(budget_seconds(budget), runs, timeout)
+    share = _share(engine, address, per_trial_gpus, per_trial_cpus)
     if resume is not None:
         if program:
             raise UserError("--resume goes on with the command of that case: leave the command out.")
         place = resume.absolute()
-        done = _study(place, *take_up(place), limits)
+        done = _study(place, *take_up(place), limits, share)
     elif program:
         with new_case(case, program[0]) as place:
-            done = _study(place, _suite(program, parallel, threads, confidence / 100), [], limits)
+            done = _study(place, _suite(program, parallel, threads, confidence / 100), [], limits, share)
     else:
         raise UserError("There are no tests to run: write the command after --, as in `gpudx flake -- pytest tests`.")
     _report(done)
+
+
+def _share(engine: Engine, address: str | None, gpus: float | None, cpus: float | None) -> Share | None:
+    """What a run gets of a cluster; None: runs are made here."""
+    from gpudx.lab.ray_engine import Share
+
+    if engine == "ray":
+        return Share(address or "auto", gpus, 1.0 if cpus is None else cpus)
+    if (address, gpus, cpus) != (None, None, None):
+        raise UserError("--address, --per-trial-gpus and --per-trial-cpus are about a cluster: add --engine ray.")
+    return None
 
 
 def _suite(words: list[str], option: str, threads: int, confidence: float) -> Suite:
@@ -119,29 +153,47 @@ def _suite(words: list[str], option: str, threads: int, confidence: float) -> Su
     return describe(suite, runner)
 
 
-def _study(place: Path, suite: Suite, batches: list[Batch], limits: Limits) -> Case:
-    from gpudx.flaked_case import write_case
-    from gpudx.flaking import JOURNAL, Flaker
+@contextlib.contextmanager
+def _lab(place: Path, suite: Suite, limits: Limits, share: Share | None) -> Iterator[Runs]:
+    """What makes the runs."""
+    from gpudx.lab.ray_engine import connected
     from gpudx.lab.suites import SuiteLab
     from gpudx.looking import look_at
 
-    say(f"{len(suite.tests)} tests ({suite.runner}); the case, with what they print, is {place}")
-    flaker = Flaker(suite, SuiteLab(suite, place, look_at), place / JOURNAL, limits, batches, _progress)
-    result = flaker.run()
+    local = SuiteLab(suite, place, look_at)
+    if share is None:
+        yield local
+    else:
+        with connected(suite, local, place, share, limits.seconds) as lab:
+            yield lab
+
+
+def _study(place: Path, suite: Suite, batches: list[Batch], limits: Limits, share: Share | None) -> Case:
+    from gpudx.flaked_case import write_case
+    from gpudx.flaking import JOURNAL, Flaker
+
+    with _lab(place, suite, limits, share) as lab:
+        where = f", {lab.places} runs at a time" if lab.places > 1 else ""
+        say(f"{len(suite.tests)} tests ({suite.runner}){where}; the case, with what they print, is {place}")
+        flaker = Flaker(suite, lab, place / JOURNAL, limits, batches, _progress)
+        result = flaker.run()
     _clear_line()
     if not flaker.batches:
-        raise UserError("No run ended within the budget: give a larger one, or --timeout S if tests hang.")
-    if result.stopped in ("interrupted", "budget used up"):
+        raise UserError(
+            f"No run ended ({result.stopped}): {NO_RUN.get(result.stopped, 'run the command there by itself')}."
+        )
+    if result.stopped not in ("settled", "runs used up"):
         say(f"{result.stopped}; to go on: gpudx flake --resume {place}")
     return write_case(place, suite, result, flaker.batches)
 
 
-def _progress(wish: Wish, ledger: Ledger, left: float, likely: float) -> None:
+def _progress(wishes: Sequence[Wish], ledger: Ledger, left: float, likely: float) -> None:
     """One line on stderr: renewed in place on a terminal, else one for each run."""
-    failing = len(ledger.suspects())
+    failing, wish = len(ledger.suspects()), wishes[0]
+    beside = f" and {len(wishes) - 1} more at the same time" if len(wishes) > 1 else ""
     some = f"{len(wish.tests)} tests" if len(wish.tests) > 1 else "1 test" if wish.tests else "all tests"
     about = f", about {likely:.0f} s" if likely else ""
-    text = f"{wish.phase}: {wish.condition.name}, {some}{about}; {failing} failed so far; at most {left:.0f} s left"
+    text = f"{wish.phase}: {wish.condition.name}, {some}{beside}{about}; {failing} failed so far; at most {left:.0f} s left"
     if sys.stderr is not None and sys.stderr.isatty():
         write(f"\r\033[Kgpudx: {text}")
     else:

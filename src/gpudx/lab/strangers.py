@@ -9,6 +9,7 @@ from pathlib import Path
 from gpudx import backends
 
 MOST = 8
+STUDY = "GPUDX_STUDY"  # says of a process which study it was started for; other runs of the same study are no strangers
 
 
 def strangers(own: Collection[int] = ()) -> tuple[str, ...]:
@@ -17,15 +18,25 @@ def strangers(own: Collection[int] = ()) -> tuple[str, ...]:
 
 
 def _holders(own: set[int]) -> Iterator[str]:
-    files = backends.device_files()
+    files, study = backends.device_files(), os.environ.get(STUDY)
+    mark = f"{STUDY}={study}".encode() if study else None
     for entry in os.scandir("/proc"):
-        if entry.name.isdecimal() and int(entry.name) not in own and _holds(entry.path, files):
+        if not entry.name.isdecimal() or int(entry.name) in own:
+            continue
+        if _holds(entry.path, files) and not (mark and _was_given(entry.path, mark)):
             yield f"{_name(entry.path)} ({entry.name})"
 
 
 def _holds(place: str, files: tuple[str, ...]) -> bool:
     try:
         return any(os.readlink(link.path).startswith(files) for link in os.scandir(f"{place}/fd"))
+    except OSError:
+        return False
+
+
+def _was_given(place: str, variable: bytes) -> bool:
+    try:
+        return variable in Path(f"{place}/environ").read_bytes().split(b"\0")
     except OSError:
         return False
 

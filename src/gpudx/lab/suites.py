@@ -6,7 +6,7 @@ import contextlib
 import os
 import random
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -48,6 +48,10 @@ class CannotStart(Exception):
     """The command could not be started: neither a pass nor a failure."""
 
 
+class Lost(Exception):
+    """A run was begun and its result will not come: neither a pass nor a failure. The text says why the study stops."""
+
+
 @dataclass(frozen=True)
 class Asked:
     """A run that is wanted."""
@@ -83,12 +87,18 @@ def _why_not(suite: Suite, runner: ModuleType, name: str) -> str:
 
 
 class SuiteLab:
-    """Runs parts of one suite. `look_at` reads the record of a run."""
+    """Runs parts of one suite, one at a time, on this machine. `look_at` reads the record of a run."""
+
+    places = 1
 
     def __init__(self, suite: Suite, folder: Path, look_at: LookAt) -> None:
         self._suite, self._folder, self._look_at = suite, folder, look_at
         self._runner = every()[suite.runner]
         self._numbers = {name: number for number, name in enumerate(suite.tests)}
+
+    def results(self, asked: Sequence[Asked]) -> Iterator[Batch]:
+        """Each run as it ends."""
+        return map(self.run, asked)
 
     def run(self, asked: Asked) -> Batch:
         """One run. Interrupted when somebody wanted to end it; CannotStart when there was nothing to count."""
@@ -187,7 +197,7 @@ class SuiteLab:
             order=() if ran == order else _completed(ran, order),
             ending=outcome(run).word,
             seconds=run.duration_s,
-            seed=asked.number,
+            number=asked.number,
             folder=f"{RUNS}/{asked.number:04}-{asked.condition.name}",
             texts=texts,
             died=died and (len(running) > 1 or unknown),

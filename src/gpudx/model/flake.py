@@ -15,6 +15,7 @@ BAD = frozenset((FAILED, CRASHED, HUNG))
 KNOWN = frozenset((PASSED, *BAD))
 
 PROCESS = "(the process)"  # stands for deaths of a process in which several tests were running
+MOST_TOLD = 2000  # tests with a result of their own
 
 Kind = Literal[
     "deterministic",
@@ -85,7 +86,7 @@ class Batch:
     order: tuple[int, ...] = ()  # in which they ran, where it is told and differs
     ending: str = ""
     seconds: float = 0.0
-    seed: int = 0
+    number: int = 0  # of the run: only the first result of a number counts
     folder: str = ""
     texts: dict[str, str] = field(default_factory=dict)  # what failing tests said, by number
     strangers: tuple[str, ...] = ()  # other programs that had a GPU open at the time

@@ -66,10 +66,11 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing, by its name, and the text under it. Formats that cannot draw leave both out."""
+    """A drawing, by its name, and the text under it. Formats that cannot draw have `instead` in its place."""
 
     name: str
     caption: str
+    instead: tuple[Block, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "caption", clean(self.caption))
@@ -106,8 +107,12 @@ class Outline:
 
 def in_words(made: Outline) -> Outline:
     """The same without pictures, and without sections that have nothing else."""
-    words = ((one, tuple(b for b in one.blocks if not isinstance(b, Picture))) for one in made.sections)
+    words = ((one, tuple(told for block in one.blocks for told in _told(block))) for one in made.sections)
     return replace(made, sections=tuple(replace(one, blocks=blocks) for one, blocks in words if blocks))
+
+
+def _told(block: Block) -> tuple[Block, ...]:
+    return block.instead if isinstance(block, Picture) else (block,)
 
 
 def _clean_all(items: Iterable[str]) -> tuple[str, ...]:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpudx.model import Case
-from gpudx.model.flake import EVERY, Blame, Cell, Flake, FlakyTest
-from gpudx.report.blocks import Block, Bullets, Code, Paragraph, Rows, Section, Table, Tone
+from gpudx.model.flake import EVERY, MOST_TOLD, PROCESS, Blame, Cell, Flake, FlakyTest
+from gpudx.report.blocks import Block, Bullets, Code, Paragraph, Picture, Rows, Section, Table, Tone
 from gpudx.words import plural
 
 MOST_ROWS = 25
@@ -24,6 +24,9 @@ HEADS = {
     "serialised": "seria",
     "perturbed": "pertu",
 }
+HEAT = (
+    "Failed/runs of each test that failed, causes first, then those that failed most often; an empty cell was not run."
+)
 SHADES = "·░▒▓█"
 
 
@@ -73,16 +76,37 @@ def rest(case: Case) -> Iterator[Section]:
 
 
 def _heat(flake: Flake) -> tuple[Block, ...]:
-    """A row for each test, causes before followers; a shade and k/n for each condition."""
+    """A row for each test, causes before followers; k/n for each condition, with a colour or a shade."""
     names = [cell.condition for cell in flake.conditions]
-    shown = [test for test in flake.results if test.kind != "cascade" or not flake.followers][:MOST_ROWS]
-    rows = [(test.name, *(_shaded(test, name) for name in names)) for test in shown]
-    more = [
+    rows = [(test.name, *(_shaded(test, name) for name in names)) for test in heads(flake)[:MOST_ROWS]]
+    table = Table(("test", *(HEADS.get(name, name) for name in names)), tuple(rows))
+    return (Picture("heat_map", HEAT, (table, *_bullets(_more(flake, MOST_ROWS)))),)
+
+
+def heads(flake: Flake) -> list[FlakyTest]:
+    """Tests that failed, without those that only follow another."""
+    return [test for test in flake.results if test.kind != "cascade" or not flake.followers]
+
+
+def unlisted(flake: Flake) -> list[str]:
+    """What a map of the tests that failed leaves out, counted."""
+    failed = sum(test.name != PROCESS for test in heads(flake)) + sum(flake.followers.values())
+    rest = flake.tests - failed
+    passed = [f"{plural(rest, 'other test')} never failed."] if rest > 0 and len(flake.results) < MOST_TOLD else []
+    return [*_more(flake, len(flake.results)), *passed]
+
+
+def _more(flake: Flake, shown: int) -> list[str]:
+    hidden = len(heads(flake)) - shown
+    more = [f"... and {plural(hidden, 'more test')} that failed"] if hidden > 0 else []
+    return more + [
         f"... and {plural(n, 'test')} that only follow{'s' if n == 1 else ''} {name}"
         for name, n in flake.followers.items()
     ]
-    table = Table(("test", *(HEADS.get(name, name) for name in names)), tuple(rows))
-    return (table, *((Bullets(tuple(more)),) if more else ()))
+
+
+def _bullets(lines: list[str]) -> tuple[Bullets, ...]:
+    return (Bullets(tuple(lines)),) if lines else ()
 
 
 def _shaded(test: FlakyTest, name: str) -> str:

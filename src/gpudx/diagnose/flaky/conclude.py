@@ -12,11 +12,10 @@ from gpudx.diagnose.flaky.poison import Poisoned
 from gpudx.diagnose.flaky.study import Study, explained_by, touched
 from gpudx.diagnose.flaky.ways import in_sequence, together
 from gpudx.evidence import magnitudes
-from gpudx.model.flake import ALONE, BUSY, EVERY, PROCESS, Accused, Blame, Cell, Flake, FlakyTest, Kind
+from gpudx.model.flake import ALONE, BUSY, EVERY, MOST_TOLD, PROCESS, Accused, Blame, Cell, Flake, FlakyTest, Kind
 from gpudx.model.rates import Rate
 from gpudx.words import plural
 
-MOST_TOLD = 2000  # tests with a row of their own
 BEST = ("confirmed", "likely")
 Command = Callable[[Sequence[int], bool], str]  # the words that run these tests, at the same time or not
 

@@ -6,15 +6,16 @@ only what the suspects still need. A question that is answered asks for nothing 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from gpudx.diagnose.flaky.asking import Missing, Records, Wish
 from gpudx.diagnose.flaky.kinds import kinds, runs_for_always
 from gpudx.diagnose.flaky.pairs import Company, company
 from gpudx.diagnose.flaky.poison import Poisoned, find_poisoned
 from gpudx.diagnose.flaky.ways import apart, crowded, reference, together
-from gpudx.model.flake import ALONE, BUSY, MANY, ONE, PERTURBED, PLAIN, REVERSED, SERIALISED, SHUFFLED, Kind
+from gpudx.model.flake import ALONE, BUSY, MANY, ONE, PERTURBED, PLAIN, REVERSED, SERIALISED, SHUFFLED, Condition, Kind
 
 SURVEY = (PLAIN, ONE, MANY, SHUFFLED, REVERSED, BUSY)
 ROUNDS = 2  # of the survey
@@ -52,14 +53,20 @@ def study(records: Records, into: Study) -> None:
 def _survey(records: Records) -> None:
     """Every condition, in turns; more of it while nothing fails."""
     ways = [way for way in SURVEY if records.has(way)]
-    for number in range(1, ROUNDS + 1):
-        for way in ways:
-            records.whole(way, number, "survey")
-    runs = sum(records.ledger.count(way.name) for way in ways)
+    records.in_turns(ways, ROUNDS, "survey")
+    counts = {way: records.ledger.count(way.name) for way in ways}
+    runs = sum(counts.values())
     if not len(records.ledger.suspects()) and runs < QUIET:
-        raise Missing(
-            Wish(min(ways, key=lambda way: records.ledger.count(way.name)), phase="survey", left=QUIET - runs)
-        )
+        raise Missing([Wish(way, phase="survey") for way in _turns(counts, QUIET - runs)], sure=1)
+
+
+def _turns(counts: Mapping[Condition, int], times: int) -> list[Condition]:
+    """So many more runs, each in the way that has the fewest by then."""
+    have, turns = dict(counts), list[Condition]()
+    for _ in range(times):
+        turns.append(min(have, key=lambda way: have[way]))
+        have[turns[-1]] += 1
+    return turns
 
 
 def _open(records: Records, into: Study, *wanted: Kind) -> list[int]:
@@ -74,8 +81,11 @@ def _alone(records: Records, into: Study) -> None:
     if not records.has(ALONE):
         return
     suspects = [int(t) for t in records.ledger.suspects() if t not in into.poisoned and t != records.ledger.process]
-    for test in suspects[:MOST_ALONE]:
-        records.ask(f"alone {test}", ALONE, (test,), ALONE_RUNS, look=True, phase="suspects alone")
+    records.all_of(partial(_ask_alone, records, test, ALONE_RUNS) for test in suspects[:MOST_ALONE])
+
+
+def _ask_alone(records: Records, test: int, times: int) -> None:
+    records.ask(f"alone {test}", ALONE, (test,), times, look=True, phase="suspects alone")
 
 
 def _always(records: Records, into: Study) -> None:
@@ -97,9 +107,7 @@ def _contrasts(records: Records, into: Study) -> None:
         if still:
             seen = {way: _results(records, still, of) for way, of in ((base, apart(records)), (worse, names))}
             left = max(1, 2 * (runs_for_always(records.level / 2) + 1) - sum(seen.values()))
-            raise Missing(
-                Wish(min(seen, key=lambda way: seen[way]), phase=f"{worse.name} against {base.name}", left=left)
-            )
+            raise Missing([Wish(way, phase=f"{worse.name} against {base.name}") for way in _turns(seen, left)], sure=1)
 
 
 def _worth(records: Records, test: int, names: tuple[str, ...]) -> bool:
@@ -127,10 +135,9 @@ def _again_alone(records: Records, into: Study) -> None:
     if not records.has(ALONE):
         return
     ledger = records.ledger
-    for test in _open(records, into, "not settled")[:MOST_ALONE]:
-        done = ledger.runs(ALONE.name)[test]
-        if test != ledger.process and ledger.failures(*apart(records))[test] and done < ALONE_MOST:
-            records.ask(f"alone {test}", ALONE, (test,), int(done) + 1, look=True, phase="suspects alone")
+    done, failures = ledger.runs(ALONE.name), ledger.failures(*apart(records))
+    again = [t for t in _open(records, into, "not settled")[:MOST_ALONE] if failures[t] and done[t] < ALONE_MOST]
+    records.all_of(partial(_ask_alone, records, t, int(done[t]) + 1) for t in again if t != ledger.process)
 
 
 def _companies(records: Records, into: Study) -> None:
@@ -168,6 +175,4 @@ def _inform(records: Records) -> None:
     calls = any(batch.look and batch.look.calls for batch in records.ledger.batches)
     if not calls or not len(records.ledger.suspects()):
         return
-    for number in range(1, INFORM + 1):
-        for way in (SERIALISED, PERTURBED):
-            records.whole(way, number, "waits and delays")
+    records.in_turns((SERIALISED, PERTURBED), INFORM, "waits and delays")

@@ -1,0 +1,64 @@
+"""Tests against conditions: a row for each test that failed, a colour and k/n in each cell. Static, so that it needs no script.
+
+A table, so that it is read aloud, searched and copied as one. Ten thousand tests that pass, and those that only follow another, are a
+line below it each.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+from gpudx.model import Case
+from gpudx.model.flake import Cell, FlakyTest
+from gpudx.report import Page
+from gpudx.report.flaked import heads, unlisted
+from gpudx.report.safe import clean
+
+MOST_LABEL = 120
+STEPS = 4  # colours beside that of "never"
+LEGEND = ("never failed", "up to a quarter", "up to half", "up to three quarters", "more")
+
+
+def draw(case: Case, page: Page) -> str:
+    """The table in a frame that scrolls, and what its colours mean."""
+    flake = case.flake
+    assert flake is not None
+    names = [cell.condition for cell in flake.conditions]
+    shown, more = heads(flake), unlisted(flake)
+    titles = "".join(f'<th role="columnheader" scope="col">{escape(one)}</th>' for one in ("test", "verdict", *names))
+    rows = "".join(_row(test, names) for test in shown)
+    label = f"Heat map: {len(shown):,} tests against {len(names)} conditions"
+    keys = "".join(f'<li><i class="h{step}"></i>{word}</li>' for step, word in enumerate(LEGEND))
+    rest = "".join(f"<li>{escape(clean(line))}</li>" for line in more)
+    return (
+        f'<div class="scroll" tabindex="0" role="group" aria-label="{label}"><table class="heat" role="table">'
+        f'<thead role="rowgroup"><tr role="row">{titles}</tr></thead><tbody role="rowgroup">{rows}</tbody></table></div>'
+        f'{f"<ul>{rest}</ul>" if rest else ""}<ul class="legend">{keys}</ul>'
+    )
+
+
+def _row(test: FlakyTest, names: list[str]) -> str:
+    cells = {cell.condition: cell for cell in test.cells}
+    inner = "".join(_cell(name, cells.get(name)) for name in names)
+    kind = f'<td role="cell" data-head="verdict">{escape(test.kind)}</td>'
+    return (
+        f'<tr role="row"><th role="rowheader" scope="row">{escape(_short(clean(test.name)))}</th>{kind}{inner}</tr>\n'
+    )
+
+
+def _cell(name: str, cell: Cell | None) -> str:
+    head = f'<td role="cell" data-head="{escape(name)}"'
+    if cell is None or not cell.runs:
+        return f"{head}></td>"
+    fits = f"rates that fit: {cell.low:.0%} to {cell.high:.0%}"
+    return f'{head} class="h{step(cell)}" title="{fits}">{cell.failures}/{cell.runs}</td>'
+
+
+def step(cell: Cell) -> int:
+    """0 is never; the others are quarters."""
+    return -(-STEPS * cell.failures // cell.runs)
+
+
+def _short(name: str) -> str:
+    """Names of tests differ at their end."""
+    return name if len(name) <= MOST_LABEL else "…" + name[1 - MOST_LABEL :]
