@@ -2,6 +2,9 @@
 
 A text is looked up as a whole; else sentence by sentence; else held against the entries with places, the one with most letters
 of its own first. What stands in a place is looked up in the same way, unless it is a single word: a kernel may be called "launch".
+
+A sentence is said in one language. An entry whose place would hold English prose is refused, so that "No call {returned} it" never
+comes out half translated, with its meaning turned round. Behind a colon or in brackets other words may stand.
 """
 
 from __future__ import annotations
@@ -16,9 +19,17 @@ PLACE = re.compile(r"\{(\d+)\}")
 NO_SPACE = r"\S+"
 SENTENCE_END = re.compile(r"(?<=[^.\s][.!?]) +(?=\S)")
 LIST = re.compile(r"(, and | and |, |; )")
+LEFT = re.compile(r"^$|[:;(\[\"`] ?$")  # marks that set a place apart
+RIGHT = re.compile(r"$|[.;:)\]\"`]| [A-Z(\[]")
+PROSE = frozenset(
+    "a an the of is was were be been are has had have would will may can did do does no not nothing none to for from with without at by "
+    "in on its it that this which what when while because so but or than as they them there only".split()
+)
+ENGLISH_ONLY = PROSE - {"a", "no", "has"}  # words of other languages, too
 QUOTES = "'\"`"  # of what they are is the program's word
 FEW_LETTERS = 8  # an entry with fewer letters of its own fits too much, unless its places are single words
 DEEPEST = 6  # entries in places of entries
+MOST = 5  # pieces of a text that may be one sentence
 LONGEST = 3000  # texts beyond this are kept: patterns with many places would take their time
 KEY = 4  # letters by which entries that begin with words are kept apart
 
@@ -26,6 +37,11 @@ KEY = 4  # letters by which entries that begin with words are kept apart
 def sentences(text: str) -> list[str]:
     """A text cut where sentences end."""
     return SENTENCE_END.split(text)
+
+
+def is_prose(text: str, words: frozenset[str]) -> bool:
+    """Are these words of a sentence, and not a name, a type, a number or a list of them?"""
+    return not words.isdisjoint(text.split()) and text.strip()[0] not in QUOTES
 
 
 @dataclass(frozen=True)
@@ -43,6 +59,11 @@ class Entry:
     @cached_property
     def letters(self) -> int:
         return sum(char.isalpha() for literal in self.literals for char in literal)
+
+    @cached_property
+    def rank(self) -> tuple[bool, int]:
+        """Which is tried first: what stands in brackets at the end is about the whole text, then what has most letters."""
+        return "[" not in self.text, -self.letters
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -64,6 +85,12 @@ class Entry:
         if not (self._is_frame or before.endswith(": ")):
             return rf"({NO_SPACE}?){tail}"
         return rf"(.*?){tail}" if before[-1:].isalnum() or before[-1:] in ".)" else rf"(.+?){tail}"
+
+    @cached_property
+    def apart(self) -> list[bool]:
+        """Of each place: do marks set it apart from the words around it?"""
+        gaps = zip(self.literals, self.literals[1:], strict=False)
+        return [LEFT.search(before) is not None and RIGHT.match(after) is not None for before, after in gaps]
 
     @cached_property
     def _is_frame(self) -> bool:
@@ -89,7 +116,7 @@ class Catalogue:
     def read(cls, text: str) -> Catalogue:
         """From a file's text: tables of entries, whose names are for people."""
         every = {key: said for table in tomllib.loads(text).values() for key, said in table.items() if said}
-        entries = sorted((Entry(k, v) for k, v in every.items() if PLACE.search(k)), key=lambda one: -one.letters)
+        entries = sorted((Entry(k, v) for k, v in every.items() if PLACE.search(k)), key=lambda one: one.rank)
         by_start: dict[str, list[Entry]] = defaultdict(list)
         for entry in entries:
             by_start[entry.literals[0][:KEY]].append(entry)
@@ -108,7 +135,10 @@ class Catalogue:
         if depth > DEEPEST or len(text) > LONGEST:
             return None
         if text not in self.known:
-            self.known[text] = self._one(text, depth) or self._sentences(text, depth) or self._list(text, depth)
+            said = self.whole.get(text) or self._sentences(text, depth) or self._list(text, depth)
+            if depth > DEEPEST // 2:  # what was not found here may be found with more room
+                return said
+            self.known[text] = said
         return self.known[text]
 
     def _part(self, text: str, depth: int) -> str:
@@ -131,27 +161,36 @@ class Catalogue:
     def _exact(self, text: str, depth: int) -> str | None:
         if text in self.whole:
             return self.whole[text]
-        if " " not in text:
-            return None
-        return None if len(sentences(text)) > 1 and self._sentences(text, depth) else self._filled(text, depth)
+        return self._filled(text, depth) if " " in text else None
 
     def _filled(self, text: str, depth: int) -> str | None:
         starts = [self.by_start.get(text[:size], []) for size in range(KEY + 1)]
-        for entry in sorted((one for some in starts for one in some), key=lambda one: -one.letters):
+        for entry in sorted((one for some in starts for one in some), key=lambda one: one.rank):
             match = entry.fits(text)
-            if match:
-                parts = [self._part(part or "", depth) for part in match.groups()]
+            parts = self._parts(entry, match, depth) if match else None
+            if parts is not None:
                 return PLACE.sub(lambda place: parts[int(place[1])], entry.said).lstrip()
         return None
 
+    def _parts(self, entry: Entry, match: re.Match[str], depth: int) -> list[str] | None:
+        """What goes into the places; None if one of them would be an English piece of a sentence."""
+        found = []
+        for text, apart in zip(match.groups(""), entry.apart, strict=True):
+            said = self._part(text, depth)
+            if not apart and is_prose(said, PROSE if said == text else ENGLISH_ONLY):
+                return None
+            found.append(said)
+        return found
+
     def _sentences(self, text: str, depth: int) -> str | None:
-        """Sentence by sentence, the first as short as one that is known; None if none is."""
-        for end in SENTENCE_END.finditer(text):
-            head = self._one(text[: end.start()], depth + 1)
-            if head is not None:
-                rest = text[end.end() :]
-                return f"{head} {self._say(rest, depth) or rest}"
-        return None
+        """Sentence by sentence, each as short as one that is known; those that are not are kept. None if none is."""
+        rest, told, found = sentences(text), list[str](), False
+        while rest:
+            heads = ((size, self._one(" ".join(rest[:size]), depth)) for size in range(1, len(rest[:MOST]) + 1))
+            size, said = next(((size, said) for size, said in heads if said is not None), (1, None))
+            told.append(rest[0] if said is None else said)
+            found, rest = found or said is not None, rest[size:]
+        return " ".join(told) if found else None
 
     def _list(self, text: str, depth: int) -> str | None:
         """ "2 errors, 1 warning and 1 note", if every part is known."""
