@@ -7,7 +7,18 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ALL = ("overhead", "analysis", "kill9", "same_results", "fence_opencl", "order", "explain", "html_report", "identity", "diff")
+ALL = (
+    "overhead",
+    "analysis",
+    "kill9",
+    "same_results",
+    "fence_opencl",
+    "order",
+    "explain",
+    "html_report",
+    "identity",
+    "diff",
+)
 
 
 def main() -> int:

@@ -18,6 +18,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
@@ -26,12 +27,32 @@ from gpudx.report.languages import sentences
 from gpudx.report.outline import SEVERITIES
 
 SOURCES = Path(__file__).resolve().parent.parent / "src" / "gpudx"
-PARTS = ("report", "causes", "detectors", "diagnose", "stated", "drawn", "facts", "lab", "evidence", "model", "pipeline.py")
-REPORT = {"outline.py", "builds.py", "flaked.py", "investigated.py", "pictured.py", "stated.py"}  # the wording; the rest is looks
+PARTS = (
+    "report",
+    "causes",
+    "detectors",
+    "diagnose",
+    "stated",
+    "drawn",
+    "facts",
+    "lab",
+    "evidence",
+    "model",
+    "pipeline.py",
+)
+REPORT = {
+    "outline.py",
+    "builds.py",
+    "flaked.py",
+    "investigated.py",
+    "pictured.py",
+    "stated.py",
+}  # the wording; the rest is looks
 SPOKEN = "spoken"  # what formats say themselves goes through this function of gpudx.report.languages
 MOST_WAYS = 12  # of one sentence; beyond that its choices are places
 PLACE = None
 MARK = "\0"
+NAMED = re.compile(r"\{[a-z]*(?::[^}]*)?\}")  # a place of str.format
 TOUCHING = re.compile(f"{MARK}(?: ?{MARK})+")  # places with nothing between them are one
 WORDS = re.compile(r"[A-Za-z]{2,}")
 ENUMS = {
@@ -61,6 +82,7 @@ class Message:
     file: str
 
 
+@cache
 def messages() -> dict[str, Message]:
     """By template, in the order of files. What is of several kinds is of the first that must be translated."""
     order = ("outline", SPOKEN, "cause", "finding", "part", "evidence")
@@ -100,7 +122,13 @@ def _of_file(path: Path) -> Iterator[tuple[str, str]]:
         start = "finding" if name in helpers else "evidence" if path.name == "_kinds.py" else KINDS.get(part, "part")
         for node, kind, label in _strings(body, start):
             if looks <= (kind == SPOKEN):
-                yield from ((text, kind) for text in _templates(node, names, part) if _is_prose(text, label))
+                found = (text for text in _templates(node, names, part) if _is_prose(text, label))
+                yield from ((text, "finding" if _is_message(text, kind, part) else kind) for text in found)
+
+
+def _is_message(text: str, kind: str, part: str) -> bool:
+    """A whole sentence of a detector is a message, wherever it is put together."""
+    return part == "detectors" and kind == "part" and text.endswith(".") and text[0] in "ABCDEFGHIJKLMNOPQRSTUVWXYZ{"
 
 
 def _assigned(body: list[ast.stmt]) -> Names:
@@ -189,7 +217,13 @@ def _kind_of(node: ast.AST, child: ast.AST, kind: str) -> str:
 
 
 def _called(node: ast.Call) -> str:
-    return node.func.attr if isinstance(node.func, ast.Attribute) else node.func.id if isinstance(node.func, ast.Name) else ""
+    return (
+        node.func.attr
+        if isinstance(node.func, ast.Attribute)
+        else node.func.id
+        if isinstance(node.func, ast.Name)
+        else ""
+    )
 
 
 def _is_string(node: ast.AST) -> bool:
@@ -235,7 +269,7 @@ def _numbered(text: str) -> str:
 def _ways(node: ast.expr, names: Names, part: str, depth: int) -> list[Way]:
     """All that an expression can say; one place where that is not written."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return [(node.value,)]
+        return [(NAMED.sub(MARK, node.value),)]
     if isinstance(node, ast.JoinedStr):
         return _product([_ways(one, names, part, depth + 1) for one in node.values])
     if isinstance(node, ast.FormattedValue):
@@ -264,7 +298,7 @@ def _named(node: ast.expr, names: Names, part: str, depth: int) -> list[Way]:
 
 
 def _plural(node: ast.Call) -> list[Way]:
-    words = [one.value for one in node.args[1:] if isinstance(one, ast.Constant)]
+    words = [str(one.value) for one in node.args[1:] if isinstance(one, ast.Constant)]
     one, many = (words[0], words[1] if len(words) > 1 else f"{words[0]}s") if words else ("", "")
     return [(PLACE, f" {one}"), (PLACE, f" {many}")] if words else [(PLACE,)]
 
@@ -282,9 +316,9 @@ def lacking(language: str) -> list[Message]:
 def entries(language: str) -> dict[str, str]:
     """All entries of a language's file."""
     tables = tomllib.loads((SOURCES / "report" / "languages" / f"{language}.toml").read_text())
-    return {key: said for table in tables.values() for key, said in table.items()}
+    return {key: said for name, table in tables.items() if name != "joined" for key, said in table.items()}
 
 
 if __name__ == "__main__":
     for one in lacking(sys.argv[1]) if sys.argv[1:] else messages().values():
-        print(f"# {one.kind}, {one.file}\n{json.dumps(one.text, ensure_ascii=False)} = \"\"")
+        print(f'# {one.kind}, {one.file}\n{json.dumps(one.text, ensure_ascii=False)} = ""')

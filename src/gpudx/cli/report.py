@@ -26,7 +26,8 @@ def command(
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there.")] = None,
     redacted: Annotated[bool, typer.Option("--redact", help="Without secrets and names of home folders.")] = False,
     language: Annotated[
-        str, typer.Option("--lang", metavar="LANGUAGE", envvar="GPUDX_LANG", help="en, ko or es: English, Korean, Spanish.")
+        str,
+        typer.Option("--lang", metavar="LANGUAGE", envvar="GPUDX_LANG", help="en, ko or es: English, Korean, Spanish."),
     ] = "en",
 ) -> None:
     """Show the report of a case.

@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from gpudx.model import Case
 from gpudx.report import Page
 from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, in_words
-from gpudx.report.outline import outline
 from gpudx.report.languages import spoken
+from gpudx.report.outline import outline
 from gpudx.report.safe import shorten
 
 DRAWS = True

@@ -14,7 +14,6 @@ from gpudx.report.investigated import SAYS
 from gpudx.report.languages import spoken
 
 
-
 def block(one: Block, case: Case, page: Page) -> str:
     """One block."""
     if isinstance(one, Paragraph):

@@ -20,7 +20,21 @@ __all__ = ["chosen", "languages", "sentences", "spoken", "translated"]
 
 ENGLISH = "en"
 # What stands beside these names, and below these heads, is the program's, not ours.
-THEIRS = {"kernel", "value", "source", "command", "fingerprint", "cause", "test", "type", "name", "declared", "arch", "GOOD", "BAD"}
+THEIRS = {
+    "kernel",
+    "value",
+    "source",
+    "command",
+    "fingerprint",
+    "cause",
+    "test",
+    "type",
+    "name",
+    "declared",
+    "arch",
+    "GOOD",
+    "BAD",
+}
 
 
 @cache
@@ -80,7 +94,9 @@ def _value(name: str, text: str, words: Catalogue) -> str:
 
 
 def _table(table: Table, words: Catalogue) -> Table:
-    rows = (tuple(_cell(head, cell, words) for head, cell in zip(table.columns, row, strict=False)) for row in table.rows)
+    rows = (
+        tuple(_cell(head, cell, words) for head, cell in zip(table.columns, row, strict=False)) for row in table.rows
+    )
     return Table(tuple(map(words.say, table.columns)), tuple(rows))
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 PLACE = re.compile(r"\{(\d+)\}")
-NO_SPACE = r"\S+"
+NUMBER = r"\d\S*"
 SENTENCE_END = re.compile(r"(?<=[^.\s][.!?]) +(?=\S)")
 LIST = re.compile(r"(, and | and |, |; )")
 LEFT = re.compile(r"^$|[:;(\[\"`] ?$")  # marks that set a place apart
@@ -26,8 +26,9 @@ PROSE = frozenset(
     "in on its it that this which what when while because so but or than as they them there only".split()
 )
 ENGLISH_ONLY = PROSE - {"a", "no", "has"}  # words of other languages, too
+NEVER_NAMES = frozenset("no nothing none nobody neither nor not never it they that this something".split())
 QUOTES = "'\"`"  # of what they are is the program's word
-FEW_LETTERS = 8  # an entry with fewer letters of its own fits too much, unless its places are single words
+FEW_LETTERS = 5  # an entry with fewer letters of its own fits too much, unless its places are numbers
 DEEPEST = 6  # entries in places of entries
 MOST = 5  # pieces of a text that may be one sentence
 LONGEST = 3000  # texts beyond this are kept: patterns with many places would take their time
@@ -40,8 +41,10 @@ def sentences(text: str) -> list[str]:
 
 
 def is_prose(text: str, words: frozenset[str]) -> bool:
-    """Are these words of a sentence, and not a name, a type, a number or a list of them?"""
-    return not words.isdisjoint(text.split()) and text.strip()[0] not in QUOTES
+    """Are these words of a sentence, and not a name, a type, a number or a list of them? A single word is a name, unless it
+    would turn the sentence round: "Nothing wrote it"."""
+    found = text.lower().split()
+    return not (words if len(found) > 1 else NEVER_NAMES).isdisjoint(found) and found[0][0] not in QUOTES
 
 
 @dataclass(frozen=True)
@@ -75,15 +78,15 @@ class Entry:
 
     def _place(self, before: str, after: str, number: int) -> str:
         """A place and what follows it. What begins a frame reaches as far as it can, and may have been said already, in a
-        sentence of its own: "{0} [call {1}]". Short entries take single words, except after a colon."""
+        sentence of its own: "{0} [call {1}]". Short entries take numbers, except after a colon."""
         tail = re.escape(after)
         if not number and not before:
             begun = self._is_frame and after.startswith(" ")
-            return rf"(?:(.+) )?{re.escape(after[1:])}" if begun else rf"({'.+' if self._is_frame else NO_SPACE}){tail}"
+            return rf"(?:(.+) )?{re.escape(after[1:])}" if begun else rf"({'.+' if self._is_frame else NUMBER}){tail}"
         if before.endswith("(") and after.startswith(")"):
             return rf"([^()]+(?:\([^()]*\)[^()]*)*){tail}"
         if not (self._is_frame or before.endswith(": ")):
-            return rf"({NO_SPACE}?){tail}"
+            return rf"({NUMBER}?){tail}"
         return rf"(.*?){tail}" if before[-1:].isalnum() or before[-1:] in ".)" else rf"(.+?){tail}"
 
     @cached_property
@@ -95,7 +98,13 @@ class Entry:
     @cached_property
     def _is_frame(self) -> bool:
         """Has it enough of its own to be known by?"""
-        return self.letters >= FEW_LETTERS or "[" in self.text or ("(" in self.text and ", " in self.text)
+        if self.letters >= FEW_LETTERS or "[" in self.text or self.text.endswith("."):
+            return True
+        return "(" in self.text and ", " in self.text
+
+    def filled(self, parts: list[str]) -> str:
+        """What it says, with the parts in its places."""
+        return PLACE.sub(lambda place: parts[int(place[1])], self.said).lstrip()
 
     def fits(self, text: str) -> re.Match[str] | None:
         """Cheap tests first: most entries do not fit."""
@@ -110,17 +119,20 @@ class Catalogue:
 
     whole: dict[str, str]
     by_start: dict[str, list[Entry]]
+    joined: dict[str, str]  # words that become one where they meet: Spanish "de el"
     known: dict[str, str | None] = field(default_factory=dict)
 
     @classmethod
     def read(cls, text: str) -> Catalogue:
-        """From a file's text: tables of entries, whose names are for people."""
-        every = {key: said for table in tomllib.loads(text).values() for key, said in table.items() if said}
+        """From a file's text: tables of entries, whose names are for people, and the table "joined"."""
+        tables = tomllib.loads(text)
+        joined = tables.pop("joined", {})
+        every = {key: said for table in tables.values() for key, said in table.items() if said}
         entries = sorted((Entry(k, v) for k, v in every.items() if PLACE.search(k)), key=lambda one: one.rank)
         by_start: dict[str, list[Entry]] = defaultdict(list)
         for entry in entries:
             by_start[entry.literals[0][:KEY]].append(entry)
-        return cls({k: v for k, v in every.items() if not PLACE.search(k)}, dict(by_start))
+        return cls({k: v for k, v in every.items() if not PLACE.search(k)}, dict(by_start), joined)
 
     def say(self, text: str) -> str:
         """The text in the language, as far as it is known."""
@@ -153,7 +165,7 @@ class Catalogue:
         if said is None and text[:1].isupper():
             small = self._exact(text[0].lower() + text[1:], depth)
             said = small and small[0].upper() + small[1:]
-        if said is None and text and text[-1].isalnum():
+        if said is None and text and text[-1] not in ".!?:":
             stopped = self._exact(f"{text}.", depth)
             said = stopped and stopped.removesuffix(".")
         return said
@@ -169,8 +181,13 @@ class Catalogue:
             match = entry.fits(text)
             parts = self._parts(entry, match, depth) if match else None
             if parts is not None:
-                return PLACE.sub(lambda place: parts[int(place[1])], entry.said).lstrip()
+                return self._joined(entry.filled(parts))
         return None
+
+    def _joined(self, text: str) -> str:
+        for apart, one in self.joined.items():
+            text = text.replace(apart, one)
+        return text
 
     def _parts(self, entry: Entry, match: re.Match[str], depth: int) -> list[str] | None:
         """What goes into the places; None if one of them would be an English piece of a sentence."""
