@@ -17,10 +17,14 @@ from functools import cached_property
 
 PLACE = re.compile(r"\{(\d+)\}")
 NUMBER = r"\d\S*"
+NAME = r"\S+(?: #\d+)?"
+SHORT = r"[^;{}|]{1,80}"
+BALANCED = r"[^()]+(?:\([^()]*\)[^()]*)*"
 SENTENCE_END = re.compile(r"(?<=[^.\s][.!?]) +(?=\S)")
 LIST = re.compile(r"(, and | and |, |; )")
 LEFT = re.compile(r"^$|[:;(\[\"`] ?$")  # marks that set a place apart
-RIGHT = re.compile(r"$|[.;:)\]\"`]| [A-Z(\[]")
+RIGHT = re.compile(r"$|[.;:)\]\"`]| [A-Z\[]")
+ADDED = re.compile(r" [A-Z(\[]")  # how begins what is said behind a whole sentence
 PROSE = frozenset(
     "a an the of is was were be been are has had have would will may can did do does no not nothing none to for from with without at by "
     "in on its it that this which what when while because so but or than as they them there only".split()
@@ -29,6 +33,7 @@ ENGLISH_ONLY = PROSE - {"a", "no", "has"}  # words of other languages, too
 NEVER_NAMES = frozenset("no nothing none nobody neither nor not never it they that this something".split())
 QUOTES = "'\"`"  # of what they are is the program's word
 FEW_LETTERS = 5  # an entry with fewer letters of its own fits too much, unless its places are numbers
+MANY_LETTERS = 12  # one with fewer takes names, not anything
 DEEPEST = 6  # entries in places of entries
 MOST = 5  # pieces of a text that may be one sentence
 LONGEST = 3000  # texts beyond this are kept: patterns with many places would take their time
@@ -64,9 +69,9 @@ class Entry:
         return sum(char.isalpha() for literal in self.literals for char in literal)
 
     @cached_property
-    def rank(self) -> tuple[bool, int]:
-        """Which is tried first: what stands in brackets at the end is about the whole text, then what has most letters."""
-        return "[" not in self.text, -self.letters
+    def rank(self) -> tuple[bool, int, int]:
+        """Which is tried first: what stands in brackets at the end is about the whole text, then what has most letters, marks."""
+        return "[" not in self.text, -self.letters, -sum(map(len, self.literals))
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -77,17 +82,22 @@ class Entry:
         return re.compile(found, re.DOTALL)
 
     def _place(self, before: str, after: str, number: int) -> str:
-        """A place and what follows it. What begins a frame reaches as far as it can, and may have been said already, in a
-        sentence of its own: "{0} [call {1}]". Short entries take numbers, except after a colon."""
+        """A place and what follows it. The fewer letters an entry has, the less its places take."""
         tail = re.escape(after)
         if not number and not before:
-            begun = self._is_frame and after.startswith(" ")
-            return rf"(?:(.+) )?{re.escape(after[1:])}" if begun else rf"({'.+' if self._is_frame else NUMBER}){tail}"
+            return self._first(after)
         if before.endswith("(") and after.startswith(")"):
-            return rf"([^()]+(?:\([^()]*\)[^()]*)*){tail}"
-        if not (self._is_frame or before.endswith(": ")):
-            return rf"({NUMBER}?){tail}"
-        return rf"(.*?){tail}" if before[-1:].isalnum() or before[-1:] in ".)" else rf"(.+?){tail}"
+            return rf"({BALANCED}){tail}"
+        if before.endswith(": ") or self.letters >= MANY_LETTERS:
+            return rf"(.*?){tail}" if before[-1:].isalnum() or before[-1:] in ".)" else rf"(.+?){tail}"
+        return rf"({SHORT if self._is_frame else NUMBER}?){tail}"
+
+    def _first(self, after: str) -> str:
+        """What begins a frame reaches as far as it can, and may have been said already, in a sentence of its own: "{0} [call {1}]"."""
+        if ADDED.match(after):
+            return rf"(?:(.+) )?{re.escape(after[1:])}"
+        several = self.letters >= MANY_LETTERS or self.text.endswith(".")
+        return rf"({'.+' if several else NAME if self._is_frame else NUMBER}){re.escape(after)}"
 
     @cached_property
     def apart(self) -> list[bool]:
@@ -181,10 +191,11 @@ class Catalogue:
             match = entry.fits(text)
             parts = self._parts(entry, match, depth) if match else None
             if parts is not None:
-                return self._joined(entry.filled(parts))
+                return self.join(entry.filled(parts))
         return None
 
-    def _joined(self, text: str) -> str:
+    def join(self, text: str) -> str:
+        """The text with words that meet made one."""
         for apart, one in self.joined.items():
             text = text.replace(apart, one)
         return text
