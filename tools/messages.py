@@ -22,24 +22,16 @@ from functools import cache
 from pathlib import Path
 from typing import get_args
 
+from gpudx.detectors._ages import UNITS
 from gpudx.model import case, diagnosis, flake, identity, investigation
 from gpudx.report.languages import sentences
 from gpudx.report.outline import SEVERITIES
 
 SOURCES = Path(__file__).resolve().parent.parent / "src" / "gpudx"
 PARTS = (
-    "report",
-    "causes",
-    "detectors",
-    "diagnose",
-    "stated",
-    "drawn",
-    "facts",
-    "lab",
-    "evidence",
-    "model",
-    "pipeline.py",
-)
+    "report", "causes", "detectors", "diagnose", "stated", "identity", "drawn", "facts", "lab", "evidence", "model", "pipeline.py",
+    "laboratory.py", "flaked_case.py",
+)  # fmt: skip
 REPORT = {
     "outline.py",
     "builds.py",
@@ -103,6 +95,7 @@ def _put_together() -> Iterator[str]:
     tables = (diagnosis.Status, diagnosis.OutcomeName, diagnosis.Expectation, case.InstrumentState, investigation.Stop)
     yield from itertools.chain.from_iterable(map(get_args, tables))
     yield from (word.upper() for word in get_args(investigation.Stop))
+    yield from (f"{{0}} {name}{many}" for _, name in UNITS for many in ("", "s"))
     yield from ("PASSED", "any", "nothing", "Next:", " and ")
 
 

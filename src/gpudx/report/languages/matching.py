@@ -18,7 +18,7 @@ from functools import cached_property
 PLACE = re.compile(r"\{(\d+)\}")
 NUMBER = r"\d\S*"
 NAME = r"\S+(?: #\d+)?"
-SHORT = r"[^;{}|]{1,80}"
+SHORT = r"[^;{}|]{1,300}"
 BALANCED = r"[^()]+(?:\([^()]*\)[^()]*)*"
 SENTENCE_END = re.compile(r"(?<=[^.\s][.!?]) +(?=\S)")
 LIST = re.compile(r"(, and | and |, |; )")
@@ -88,7 +88,7 @@ class Entry:
             return self._first(after)
         if before.endswith("(") and after.startswith(")"):
             return rf"({BALANCED}){tail}"
-        if before.endswith(": ") or self.letters >= MANY_LETTERS:
+        if before.endswith(": ") or self.letters >= MANY_LETTERS or "[" in self.text:
             return rf"(.*?){tail}" if before[-1:].isalnum() or before[-1:] in ".)" else rf"(.+?){tail}"
         return rf"({SHORT if self._is_frame else NUMBER}?){tail}"
 
