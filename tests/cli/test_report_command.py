@@ -32,6 +32,15 @@ def test_forms(gpudx_cli: Gpudx, case: Path) -> None:
     assert wrong.returncode == 2 and "choose one of" in wrong.stderr
 
 
+def test_languages(gpudx_cli: Gpudx, case: Path) -> None:
+    """The option, the variable, and what there is not; an option beats the variable."""
+    assert gpudx_cli("report", "case", "--lang", "ko").stdout.startswith("gpudx: 확정 value-is-not-a-handle\n")
+    assert gpudx_cli("report", "case", GPUDX_LANG="es_ES.UTF-8").stdout.startswith("gpudx: CONFIRMADO")
+    assert gpudx_cli("report", "case", "--lang", "en", GPUDX_LANG="es").stdout.startswith("gpudx: CONFIRMED")
+    wrong = gpudx_cli("report", "case", "--lang", "tlh")
+    assert wrong.returncode == 2 and "choose one of en, es, ko" in wrong.stderr
+
+
 def test_html(gpudx_cli: Gpudx, case: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     assert gpudx_cli("report", "case", "-f", "html", "-o", "out/r.html").returncode == 0

@@ -25,6 +25,10 @@ def command(
     ] = "terminal",
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there.")] = None,
     redacted: Annotated[bool, typer.Option("--redact", help="Without secrets and names of home folders.")] = False,
+    language: Annotated[
+        str,
+        typer.Option("--lang", metavar="LANGUAGE", envvar="GPUDX_LANG", help="en, ko or es: English, Korean, Spanish."),
+    ] = "en",
 ) -> None:
     """Show the report of a case.
 
@@ -34,21 +38,24 @@ def command(
         gpudx report CASE -f sarif -o gpudx.sarif         # for code scanning
         gpudx report CASE -f junit -o gpudx.xml           # for CI systems
         gpudx report CASE -f perfetto -o gpudx.pftrace    # open it at ui.perfetto.dev
+        gpudx report CASE --lang ko                       # in Korean
 
-    Exit status: 0 if it was shown, 2 if there is no such case or format.
+    Exit status: 0 if it was shown, 2 if there is no such case, format or language.
     """
     from gpudx import casefile
     from gpudx.report import draws, render, streamed
+    from gpudx.report.languages import chosen
     from gpudx.report.redact import redact
     from gpudx.rules import every
 
+    spoken = chosen(language)
     read = casefile.read(case)
     place = (case if case.is_dir() else case.parent).absolute()  # it may have been moved since it was written
     told = replace(read, directory=str(place))
     if format in streamed():
         _stream(redact(told) if redacted else told, place, format, output)
         return
-    page = replace(_page(output, place, linked=not redacted), rules=every())
+    page = replace(_page(output, place, linked=not redacted), rules=every(), language=spoken)
     if draws(format):
         from gpudx.drawn import draw
 

@@ -30,13 +30,14 @@ class Rule:
 class Page:
     """What a format may fill: columns of text, whether colours are wanted, what the traces show, and where the case's files
     are as seen from the report (None: they are not beside it, so nothing is linked). `rules`: what the ids of a case mean,
-    for formats that carry their own explanations."""
+    for formats that carry their own explanations. `language`: one of `gpudx.report.languages`."""
 
     width: int = 80
     colour: bool = False
     drawing: Drawing | None = None
     files: str | None = None
     rules: Mapping[str, Rule] = field(default_factory=dict)
+    language: str = "en"
 
 
 Renderer = Callable[[Case, Page], str]

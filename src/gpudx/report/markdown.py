@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from gpudx.model import Case
 from gpudx.report import Page
 from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, in_words
+from gpudx.report.languages import spoken
 from gpudx.report.outline import outline
 from gpudx.report.safe import shorten
 
@@ -30,23 +31,23 @@ CUT = "(Cut here, to fit into an issue.)"
 
 def render(case: Case, page: Page) -> str:
     """The report as Markdown."""
-    return show(in_words(outline(case, page.drawing)))
+    return show(in_words(outline(case, page.drawing, page.language)), page.language)
 
 
-def show(made: Outline) -> str:
+def show(made: Outline, language: str = "en") -> str:
     """Any outline, in the same way."""
     headline = escape(shorten(made.headline, MOST_HEADLINE))
     parts, left_out = [f"# gpudx: {escape(made.verdict)}", f"**{headline}**"], []
     for section in made.sections:
         room = MOST_BYTES - ROOM_TO_SAY - _bytes(parts)
-        text = _section(section, room)
+        text = _section(section, room, language)
         if text:
             parts.append(text)
         else:
             left_out.append(section.heading)
     if left_out:
         names = shorten("; ".join(left_out), ROOM_TO_SAY // 4)
-        parts.append(f"Left out, to fit into an issue: {escape(names)}.")
+        parts.append(escape(spoken(f"Left out, to fit into an issue: {names}.", language)))
     return "\n\n".join(parts) + "\n"
 
 
@@ -66,13 +67,14 @@ def _entity(text: str) -> str:
     return "".join(f"&#{ord(char)};" for char in text)
 
 
-def _section(section: Section, room: int) -> str:
+def _section(section: Section, room: int, language: str) -> str:
     """The section, cut after the last of its parts that there is room for; "" if there is none."""
     head, tail = [f"## {escape(section.heading)}"], []
     if section.aside:
         head, tail = [f"<details><summary>{html.escape(section.heading)}</summary>"], ["</details>"]
-    kept = _fitting(section.blocks, room - _bytes([*head, *tail, CUT]))
-    cut = [CUT] if kept != [_block(one) for one in section.blocks] else []
+    said = spoken(CUT, language)
+    kept = _fitting(section.blocks, room - _bytes([*head, *tail, said]))
+    cut = [said] if kept != [_block(one) for one in section.blocks] else []
     return "\n\n".join([*head, *kept, *cut, *tail]) if kept else ""
 
 

@@ -15,6 +15,7 @@ from gpudx.report import flaked, pictured, stated
 from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, Tone
 from gpudx.report.builds import kernels
 from gpudx.report.investigated import investigated
+from gpudx.report.languages import translated
 from gpudx.report.safe import clean, full
 
 RECORDER = "recorder"
@@ -36,11 +37,12 @@ VERDICTS = {
 SEVERITIES = (("error", "error", "errors"), ("warning", "warning", "warnings"), ("info", "note", "notes"))
 
 
-def outline(case: Case, drawing: Drawing | None = None) -> Outline:
-    """The report of a case; with what its traces give, where a format wants that."""
+def outline(case: Case, drawing: Drawing | None = None, language: str = "en") -> Outline:
+    """The report of a case; with what its traces give, where a format wants that. Made in English, then translated."""
     sections = [_probes(case), *flaked.first(case), *_story(case, drawing), *_rest(case, drawing)]
     verdict, tone, headline = _verdict(case)
-    return Outline(verdict, tone, headline, tuple(section for section in sections if section.blocks))
+    made = Outline(verdict, tone, headline, tuple(section for section in sections if section.blocks))
+    return translated(made, language)
 
 
 def one_line(case: Case) -> str:

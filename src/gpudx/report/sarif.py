@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from gpudx.model import Case, Diagnosis, Finding, Guilty, Site, fingerprint
 from gpudx.report import Page
+from gpudx.report.languages import spoken
 from gpudx.report.outline import VERDICTS
 from gpudx.report.safe import clean
 
@@ -28,7 +29,7 @@ Json = dict[str, Any]
 
 def render(case: Case, page: Page) -> str:
     """The case as one SARIF run."""
-    results = [*_findings(case), *_diagnoses(case)][:MOST_RESULTS]
+    results = [*_findings(case, page), *_diagnoses(case, page)][:MOST_RESULTS]
     ids = dict.fromkeys(result["ruleId"] for result in results)
     driver = {
         "name": "gpudx",
@@ -37,7 +38,7 @@ def render(case: Case, page: Page) -> str:
     }
     run = {
         "tool": {"driver": driver},
-        "invocations": [_invocation(case)],
+        "invocations": [_invocation(case, page)],
         "results": results,
         "properties": {"fingerprint": fingerprint(case)},
     }
@@ -48,39 +49,43 @@ def _rule(name: str, page: Page) -> Json:
     rule: Json = {"id": name, "name": "".join(word.capitalize() for word in re.split(r"\W+", name))}
     known = page.rules.get(name)
     if known:
-        rule |= {"shortDescription": {"text": known.title}, "help": {"text": known.text}}
+        rule |= {"shortDescription": {"text": spoken(known.title, page.language)}, "help": {"text": known.text}}
     return rule
 
 
-def _findings(case: Case) -> Iterator[Json]:
+def _findings(case: Case, page: Page) -> Iterator[Json]:
     for finding in case.findings:
         entry = next((one for one in case.diagnosis if finding.fingerprint in one.findings), None)
         yield {
             "ruleId": clean(finding.id),
             "level": LEVELS[finding.severity],
-            "message": _message(_told(finding, entry)),
+            "message": _message(_told(finding, entry, page)),
             "occurrenceCount": max(finding.count, 1),
             "partialFingerprints": {"gpudxFinding/v1": finding.fingerprint, "gpudxCase/v1": fingerprint(case)},
             **_where(finding.site, finding.others),
         }
 
 
-def _told(finding: Finding, entry: Diagnosis | None) -> str:
-    seen = " ".join(f"{evidence.text.rstrip('.')}." for evidence in finding.evidence[:5])
-    verdict = f"{VERDICTS[entry.status]} {entry.cause}: " if entry else ""
-    advice = f" What to do: {' '.join(entry.fix)}" if entry and entry.fix else ""
-    return f"{verdict}{finding.message} How we know: {seen}{advice}"
+def _told(finding: Finding, entry: Diagnosis | None, page: Page) -> str:
+    language = page.language
+    verdict = [f"{spoken(f'{VERDICTS[entry.status]} {entry.cause}', language)}:"] if entry else []
+    seen = [f"{spoken(evidence.text.rstrip('.'), language)}." for evidence in finding.evidence[:5]]
+    fix = entry.fix if entry else ()
+    advice = [spoken("What to do:", language), *(spoken(step, language) for step in fix)] if fix else []
+    return " ".join([*verdict, spoken(finding.message, language), spoken("How we know:", language), *seen, *advice])
 
 
-def _diagnoses(case: Case) -> Iterator[Json]:
+def _diagnoses(case: Case, page: Page) -> Iterator[Json]:
     known = {finding.fingerprint for finding in case.findings}
     for entry in case.diagnosis:
         if entry.status == "refuted" or known & set(entry.findings):
             continue
+        words = (f"{entry.summary} {entry.reason}".rstrip(), f"{VERDICTS[entry.status]} {entry.cause}")
+        said, verdict = (spoken(text, page.language) for text in words)
         yield {
             "ruleId": clean(entry.cause),
             "level": STATUS_LEVELS[entry.status],
-            "message": _message(f"{VERDICTS[entry.status]} {entry.cause}: {entry.summary} {entry.reason}".rstrip()),
+            "message": _message(f"{verdict}: {said}"),
             "partialFingerprints": {"gpudxCase/v1": fingerprint(case)},
             **_where(entry.guilty, ()),
         }
@@ -133,17 +138,18 @@ def _physical(text: str) -> Json | None:
 # ---- the run ----
 
 
-def _invocation(case: Case) -> Json:
+def _invocation(case: Case, page: Page) -> Json:
     blind = [f"{one.name} did not work. {one.saw}" for one in case.instruments if one.failed]
     notes = [*blind, *case.not_checked, *(gap for process in case.processes for gap in process.gaps)]
     outcome = case.outcome
     ended = {"exitCode": outcome.exit_code, "exitSignalName": outcome.signal}
     return {
         "executionSuccessful": not blind,
-        "exitCodeDescription": clean(outcome.summary),
+        "exitCodeDescription": clean(spoken(outcome.summary, page.language)),
         "arguments": [clean(word) for word in case.command[1:]],
         **{name: value for name, value in ended.items() if value is not None},
         "toolExecutionNotifications": [
-            {"level": "warning" if note in blind else "note", "message": _message(note)} for note in notes
+            {"level": "warning" if note in blind else "note", "message": _message(spoken(note, page.language))}
+            for note in notes
         ],
     }

@@ -24,7 +24,7 @@ WIDEST = 110
 
 def render(case: Case, page: Page) -> str:
     """The report as text; with colours when the page wants them."""
-    return show(in_words(outline(case)), page)
+    return show(in_words(outline(case, language=page.language)), page)
 
 
 def show(made: Outline, page: Page) -> str:

@@ -17,4 +17,4 @@ DRAWS = True
 
 def render(case: Case, page: Page) -> str:
     """The report as HTML."""
-    return whole(outline(case, page.drawing), case, page)
+    return whole(outline(case, page.drawing, page.language), case, page)

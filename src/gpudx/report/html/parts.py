@@ -11,8 +11,7 @@ from gpudx.model import Case
 from gpudx.report import Page
 from gpudx.report.blocks import Block, Bullets, Code, Paragraph, Picture, Rows, Table
 from gpudx.report.investigated import SAYS
-
-WEIGHTS = {text: f' class="{weight}"' for weight, text in SAYS.items()}
+from gpudx.report.languages import spoken
 
 
 def block(one: Block, case: Case, page: Page) -> str:
@@ -24,8 +23,8 @@ def block(one: Block, case: Case, page: Page) -> str:
     if isinstance(one, Bullets):
         return _bullets(one, page)
     if isinstance(one, Code):
-        return _code(one)
-    return _table(one) if isinstance(one, Table) else _picture(one, case, page)
+        return _code(one, page)
+    return _table(one, page) if isinstance(one, Table) else _picture(one, case, page)
 
 
 def _rows(rows: Rows) -> str:
@@ -57,29 +56,32 @@ def link(file: str, page: Page) -> str:
     return quote(f"./{PurePosixPath(page.files, place)}", errors="replace")
 
 
-def _code(code: Code) -> str:
+def _code(code: Code, page: Page) -> str:
     """Lines as they are; the one that an arrow marks stands out. It can be scrolled, so it can be reached by key."""
     lines = (f"<mark>{escape(line)}</mark>" if line.startswith("> ") else escape(line) for line in code.lines)
     inner = "\n".join(lines)
-    return f'<pre tabindex="0" role="group" aria-label="Code"><code>{inner}</code></pre>'
+    label = escape(spoken("Code", page.language))
+    return f'<pre tabindex="0" role="group" aria-label="{label}"><code>{inner}</code></pre>'
 
 
-def _table(table: Table) -> str:
+def _table(table: Table, page: Page) -> str:
     """Roles are given by name: on a phone rows are shown as cards, and what is shown so loses the roles it has by itself."""
     heads = "".join(f'<th role="columnheader" scope="col">{escape(name)}</th>' for name in table.columns)
+    weights = {spoken(text, page.language): f' class="{weight}"' for weight, text in SAYS.items()}
     rows = (zip(table.columns, row, strict=True) for row in table.rows)
-    body = "".join(f'<tr role="row">{"".join(_cell(*cell) for cell in row)}</tr>' for row in rows)
-    label = escape(", ".join(table.columns))
+    body = "".join(f'<tr role="row">{"".join(_cell(*cell, weights) for cell in row)}</tr>' for row in rows)
+    label = escape(f"{spoken('Table', page.language)}: {', '.join(table.columns)}")
     return (
-        f'<div class="wide" tabindex="0" role="group" aria-label="Table: {label}"><table role="table">'
+        f'<div class="wide" tabindex="0" role="group" aria-label="{label}"><table role="table">'
         f'<thead role="rowgroup"><tr role="row">{heads}</tr></thead><tbody role="rowgroup">{body}</tbody></table></div>'
     )
 
 
-def _cell(head: str, text: str) -> str:
-    return f'<td role="cell" data-head="{escape(head)}"{WEIGHTS.get(text, "")}>{escape(text)}</td>'
+def _cell(head: str, text: str, weights: dict[str, str]) -> str:
+    return f'<td role="cell" data-head="{escape(head)}"{weights.get(text, "")}>{escape(text)}</td>'
 
 
 def _picture(picture: Picture, case: Case, page: Page) -> str:
     drawn: str = importlib.import_module(f"gpudx.report.html.pictures.{picture.name}").draw(case, page)
-    return f"<figure>{drawn}<figcaption>{escape(picture.caption)}</figcaption></figure>"
+    inner = drawn if page.language == "en" else f'<div lang="en">{drawn}</div>'  # what is drawn has English words
+    return f"<figure>{inner}<figcaption>{escape(picture.caption)}</figcaption></figure>"

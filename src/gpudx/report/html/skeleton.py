@@ -13,6 +13,7 @@ from gpudx.model import Case
 from gpudx.report import Page
 from gpudx.report.blocks import Outline, Section
 from gpudx.report.html.parts import block
+from gpudx.report.languages import spoken
 from gpudx.report.safe import clean
 
 TONES = {"bad": "✗", "unsure": "?", "good": "✓"}
@@ -23,20 +24,24 @@ def whole(made: Outline, case: Case, page: Page) -> str:
     ids = _ids(made.sections)
     parts = [
         "<!doctype html>",
-        '<html lang="en">',
+        f'<html lang="{page.language}">',
         _head(made),
         "<body>",
-        '<a class="skip" href="#report">Go to the report</a>',
+        f'<a class="skip" href="#report">{escape(spoken("Go to the report", page.language))}</a>',
         _verdict(made),
-        _ways(made.sections, ids),
+        _ways(made.sections, ids, page),
         '<main id="report">',
         *(_section(one, name, case, page) for one, name in zip(made.sections, ids, strict=True)),
         "</main>",
-        f"<footer><p>gpudx {escape(clean(case.version))}, run of {escape(clean(case.created))}</p></footer>",
+        f"<footer><p>gpudx {escape(clean(case.version))}, {escape(_made(case, page))}</p></footer>",
         f"<script>{_file('report.js')}</script>",
         "</body></html>",
     ]
     return "\n".join(parts) + "\n"
+
+
+def _made(case: Case, page: Page) -> str:
+    return spoken(f"run of {clean(case.created)}", page.language)
 
 
 def _head(made: Outline) -> str:
@@ -67,7 +72,8 @@ def _hash(text: str) -> str:
 
 def _verdict(made: Outline) -> str:
     word, _, cause = made.verdict.partition(" ")
-    if not word.isupper() or cause.isupper():  # "NOT CHECKED" is one word of ours; "CONFIRMED leak" names a cause
+    # "NOT CHECKED" is one word of ours; "CONFIRMED leak" names a cause. Scripts without capitals are their own capitals.
+    if word != word.upper() or cause == cause.upper():
         word, cause = made.verdict, ""
     name = f" <code>{escape(cause)}</code>" if cause else ""
     mark = f'<span class="mark" aria-hidden="true">{TONES[made.tone]}</span>'
@@ -77,9 +83,9 @@ def _verdict(made: Outline) -> str:
     )
 
 
-def _ways(sections: tuple[Section, ...], ids: list[str]) -> str:
+def _ways(sections: tuple[Section, ...], ids: list[str], page: Page) -> str:
     links = (f'<li><a href="#{name}">{escape(one.heading)}</a></li>' for one, name in zip(sections, ids, strict=True))
-    return f'<nav aria-label="Sections"><ul>{"".join(links)}</ul></nav>'
+    return f'<nav aria-label="{escape(spoken("Sections", page.language))}"><ul>{"".join(links)}</ul></nav>'
 
 
 def _ids(sections: tuple[Section, ...]) -> list[str]:
