@@ -138,8 +138,11 @@ static hipError_t copy_on(hipStream_t stream, bool wait, struct copy copy)
 {
     if (copy.width && copy.height && (!copy.dst || !copy.src))
         return sim_return(hipErrorInvalidValue);
+    int serial = sim_serial("AMD_SERIALIZE_COPY");
+    if (serial & SIM_BEFORE)
+        sim_wait_all(sim_stream_device(stream));
     uint64_t number = sim_submit(stream, do_copy, &copy, sizeof copy);
-    if (wait)
+    if (wait || serial & SIM_AFTER)
         sim_wait(stream, number);
     return sim_return(hipSuccess);
 }
