@@ -24,6 +24,12 @@ static void gone(void)
     gdx_hip_red_forget();
 }
 
+static void stand_in(void **functions)
+{
+    gdx_hip_red_table(functions);
+    gdx_hip_poison_table(functions);
+}
+
 _Static_assert((int)GDX_HIP_NAMES <= GDX_NAMES_MAX, "names");
 struct gdx_driver gdx_hip_api = {
     .library = "libamdhip64.so",
@@ -34,7 +40,7 @@ struct gdx_driver gdx_hip_api = {
     .driver = (void **)&gdx_hip_driver,
     .next = (void **)&gdx_hip_next,
     .gone = gone,
-    .stand_in = gdx_hip_red_table,
+    .stand_in = stand_in,
     .speaker = "libhsa-runtime64",
     .mark = "Memory access fault by GPU",
 };

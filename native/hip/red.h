@@ -15,6 +15,9 @@ void gdx_hip_red_table(void **functions);  /* puts our functions into a table of
 void gdx_hip_put(void **functions, const struct gdx_hip_stand_in *list);  /* in the place of those that the runtime has */
 void gdx_hip_red_forget(void);             /* another runtime: all that is known was about the old one */
 
+/* poison.c: the same for memory that is filled; after the zones, whose memory it fills, too. */
+void gdx_hip_poison_table(void **functions);
+
 /* ---- red.c ---- */
 
 extern struct gdx_fences gdx_hip_fences;

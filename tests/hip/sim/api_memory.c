@@ -284,6 +284,24 @@ API hipError_t hipMemsetAsync(void *dst, int value, size_t bytes, hipStream_t st
     return fill_on(sim_stream(stream, false), (struct fill){ dst, 0, bytes, 1, value });
 }
 
+struct halves { uint16_t *dst, value; size_t count; };
+
+static void do_halves(void *halves_)
+{
+    const struct halves *halves = halves_;
+    for (size_t i = 0; i < halves->count; i++)
+        halves->dst[i] = halves->value;
+}
+
+API hipError_t hipMemsetD16Async(hipDeviceptr_t dst, unsigned short value, size_t count, hipStream_t stream)
+{
+    struct halves halves = { dst, value, count };
+    if (!dst || too_long(dst, 2 * count))
+        return sim_return(hipErrorInvalidValue);
+    sim_submit(sim_stream(stream, false), do_halves, &halves, sizeof halves);
+    return sim_return(hipSuccess);
+}
+
 API hipError_t hipMemset2D(void *dst, size_t pitch, int value, size_t width, size_t height)
 {
     return fill_on(sim_stream(NULL, false), (struct fill){ dst, pitch, width, height, value });
