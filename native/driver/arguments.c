@@ -99,3 +99,18 @@ GDX_HOT void gdx_put_arguments(struct gdx_open *open, const struct gdx_layout *l
     if (layout->count < layout->all)
         open->slot->flags |= GDX_FLAG_cut;
 }
+
+uint32_t gdx_argument_words(const struct gdx_layout *layout, void **params, void **extra, uint64_t values[GDX_ARGUMENTS])
+{
+    struct source source = { .lane = gdx_lane() };
+    uint32_t count = source.lane && layout->count < GDX_ARGUMENTS ? layout->count : 0;
+    if (!params && extra && count)
+        find_buffer(&source, extra);
+    if (params && count && gdx_readable(source.lane, params, count * sizeof *params))
+        source.params = params;
+    for (uint32_t i = 0; i < count; i++) {
+        const void *at = value_of(&source, &layout->params[i], i);
+        values[i] = at ? gdx_first_word(at, layout->params[i].size) : 0;
+    }
+    return count;
+}

@@ -62,3 +62,5 @@ static inline const struct gdx_layout *gdx_layout_of(uintptr_t function, gdx_des
 
 /* arguments.c: `extra` is the packed form, a list of pairs */
 void gdx_put_arguments(struct gdx_open *open, const struct gdx_layout *layout, void **params, void **extra);
+/* The first word of each argument; how many there are, 0: not known. */
+uint32_t gdx_argument_words(const struct gdx_layout *layout, void **params, void **extra, uint64_t values[GDX_ARGUMENTS]);

@@ -11,6 +11,7 @@
 
 #include "driver/driver.h"
 #include "hip/hooks.h"
+#include "hip/red.h"
 
 struct gdx_hip_table gdx_hip_driver, gdx_hip_next;
 
@@ -20,6 +21,13 @@ static const char *const tools[] = { "libamdhip64.so", "libhsa-runtime64", "libh
 static void gone(void)
 {
     gdx_forget_functions(GDX_HIP_FUNCTION);
+    gdx_hip_red_forget();
+}
+
+static void stand_in(void **functions)
+{
+    gdx_hip_red_table(functions);
+    gdx_hip_poison_table(functions);
 }
 
 _Static_assert((int)GDX_HIP_NAMES <= GDX_NAMES_MAX, "names");
@@ -32,6 +40,7 @@ struct gdx_driver gdx_hip_api = {
     .driver = (void **)&gdx_hip_driver,
     .next = (void **)&gdx_hip_next,
     .gone = gone,
+    .stand_in = stand_in,
     .speaker = "libhsa-runtime64",
     .mark = "Memory access fault by GPU",
 };

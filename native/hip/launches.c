@@ -3,6 +3,7 @@
 #include "core/perturb.h"
 #include "core/serialise.h"
 #include "hip/hooks.h"
+#include "hip/red.h"
 
 static inline void put_shape(struct gdx_open *open, uint64_t queue, const void *kernel, dim3 grid, dim3 block,
                              uint64_t shared_bytes)
@@ -21,11 +22,11 @@ static inline void put_shape(struct gdx_open *open, uint64_t queue, const void *
 
 /* Waits at launches (core/serialise.h) are recorded like any other, so that a fault is told by the wait right behind the
  * launch that made it. Only behind launches that succeeded: a wait sets the error that the program may ask for. */
-static void wait_for(hipStream_t queue, bool own_thread)
+static bool wait_for(hipStream_t queue, bool own_thread)
 {
     struct gdx_open open;
     if (atomic_load(&gdx_hip_captures) > 0)  /* a wait would spoil a capture */
-        return;
+        return false;
     if (gdx_hip_begin(&open, GDX_CALL_hipStreamSynchronize, NULL)) {
         open.slot->w[0] = gdx_hip_queue(queue, own_thread);
         gdx_commit(&open);
@@ -34,6 +35,7 @@ static void wait_for(hipStream_t queue, bool own_thread)
         ? gdx_hip_next.hipStreamSynchronize_spt(queue)
         : gdx_hip_next.hipStreamSynchronize(queue);
     gdx_hip_end(&open, status);
+    return status == hipSuccess;
 }
 
 static const char *name_of(void *kernel, char room[GDX_WAITS_ROOM])
@@ -42,10 +44,9 @@ static const char *name_of(void *kernel, char room[GDX_WAITS_ROOM])
     return gdx_hip_name_of(kernel);
 }
 
-static void wait_at(enum gdx_waits side, const void *kernel, hipStream_t queue, bool own_thread)
+static bool wait_at(enum gdx_waits side, const void *kernel, hipStream_t queue, bool own_thread)
 {
-    if (gdx_wait_here(side, (void *)kernel, name_of))
-        wait_for(queue, own_thread);
+    return gdx_wait_here(side, (void *)kernel, name_of) && wait_for(queue, own_thread);
 }
 
 /* Everything that comes before the runtime is called. */
@@ -64,12 +65,12 @@ static inline void begin(struct gdx_open *open, uint32_t call, void *caller, con
     gdx_stack_of_launch(open);
 }
 
-static inline hipError_t end(struct gdx_open *open, const void *kernel, hipStream_t queue, bool own_thread,
-                             hipError_t status)
+static inline hipError_t end(struct gdx_open *open, const void *kernel, hipStream_t queue, bool own_thread, void **params,
+                             void **extra, hipError_t status)
 {
     gdx_hip_end_on(open, queue, own_thread, status);
-    if (GDX_UNLIKELY(gdx_serialised()) && status == hipSuccess)
-        wait_at(GDX_WAITS_AFTER, kernel, queue, own_thread);
+    if (GDX_UNLIKELY(gdx_serialised()) && status == hipSuccess && wait_at(GDX_WAITS_AFTER, kernel, queue, own_thread))
+        gdx_hip_red_launched(kernel, params, extra);
     return status;
 }
 
@@ -80,7 +81,7 @@ static inline hipError_t end(struct gdx_open *open, const void *kernel, hipStrea
         struct gdx_open open;                                                                                      \
         begin(&open, GDX_CALL_##call, __builtin_return_address(0), kernel, grid, block, shared_bytes, queue,       \
               own_thread, params, NULL);                                                                           \
-        return end(&open, kernel, queue, own_thread,                                                               \
+        return end(&open, kernel, queue, own_thread, params, NULL,                                                 \
                    gdx_hip_next.name(kernel, grid, block, params, shared_bytes, queue));                           \
     }
 LAUNCH(hipLaunchKernel, hipLaunchKernel, false, size_t)
@@ -94,7 +95,7 @@ hipError_t rec_hipExtLaunchKernel(const void *kernel, dim3 grid, dim3 block, voi
     struct gdx_open open;
     begin(&open, GDX_CALL_hipExtLaunchKernel, __builtin_return_address(0), kernel, grid, block, shared_bytes, queue,
           false, params, NULL);
-    return end(&open, kernel, queue, false,
+    return end(&open, kernel, queue, false, params, NULL,
                gdx_hip_next.hipExtLaunchKernel(kernel, grid, block, params, shared_bytes, queue, start, stop, flags));
 }
 
@@ -120,7 +121,7 @@ hipError_t rec_hipModuleLaunchKernel(hipFunction_t kernel, unsigned int grid_x, 
     struct gdx_open open;
     begin(&open, GDX_CALL_hipModuleLaunchKernel, __builtin_return_address(0), kernel, (dim3){ grid_x, grid_y, grid_z },
           (dim3){ block_x, block_y, block_z }, shared_bytes, queue, false, params, extra);
-    return end(&open, kernel, queue, false,
+    return end(&open, kernel, queue, false, params, extra,
                gdx_hip_next.hipModuleLaunchKernel(kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes,
                                                   queue, params, extra));
 }
@@ -142,7 +143,7 @@ static dim3 blocks(dim3 items, dim3 block)
         const dim3 block = { block_x, block_y, block_z };                                                            \
         begin(&open, GDX_CALL_##call, __builtin_return_address(0), kernel,                                           \
               blocks((dim3){ items_x, items_y, items_z }, block), block, shared_bytes, queue, false, params, extra); \
-        return end(&open, kernel, queue, false,                                                                      \
+        return end(&open, kernel, queue, false, params, extra,                                                       \
                    gdx_hip_next.name(kernel, items_x, items_y, items_z, block_x, block_y, block_z, shared_bytes,     \
                                      queue, params, extra, __VA_ARGS__));                                            \
     }

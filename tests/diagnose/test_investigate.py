@@ -56,6 +56,30 @@ def test_serialising_that_helps_is_never_a_cause() -> None:
     assert "confirmed" not in status(state).values() and status(state)["out-of-bounds-access"] == "refuted"
 
 
+ON_HIP = ("fenced", "poisoned", "serialised", "amd-serialised", "blocking", "without-sdma")
+
+
+@pytest.mark.parametrize("wait", ["amd-serialised", "blocking"])
+def test_waits_of_the_runtime_that_help_are_never_a_cause(wait: str) -> None:
+    """Also where they are the only waits that can be had."""
+    state = run(FakeLab({"recorded": 0.9, wait: 0.0}, experiments=("fenced", wait)))
+    row = next(row for row in state.table if row.cause == "order-or-timing")
+    assert row.status == "likely" and f"Under {wait}" in row.reason and "not the cause" in row.reason
+    assert "confirmed" not in status(state).values() and "copy-engines" not in status(state)
+
+
+def test_a_failure_that_goes_without_the_copy_engines_points_at_the_order_of_copies() -> None:
+    state = run(FakeLab({"recorded": 0.9, "without-sdma": 0.0}, experiments=ON_HIP, threads=1))
+    row = next(row for row in state.table if row.cause == "copy-engines")
+    assert row.status == "likely" and "Under without-sdma" in row.reason and "not the cause" in row.reason
+    assert "confirmed" not in status(state).values() and status(state)["order-or-timing"] == "refuted"
+
+
+def test_copy_engines_are_refuted_by_a_failure_that_stays_without_them() -> None:
+    state = run(FakeLab({"recorded": 0.9}, experiments=ON_HIP, threads=1))
+    assert status(state)["copy-engines"] == status(state)["order-or-timing"] == "refuted"
+
+
 def test_an_instrument_that_names_the_fault_confirms_it() -> None:
     shows = {"fenced": "out-of-bounds-access"}
     lab = FakeLab({"recorded": 1.0, "low-fenced": 1.0}, shows=shows)

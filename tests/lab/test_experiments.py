@@ -84,6 +84,24 @@ def test_what_cannot_be_run_says_why() -> None:
     assert turns.missing(OPENCL) is None and serialised.missing(OPENCL) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "variables"),
+    [
+        ("amd-serialised", {"AMD_SERIALIZE_KERNEL": "3", "AMD_SERIALIZE_COPY": "3"}),
+        ("blocking", {"HIP_LAUNCH_BLOCKING": "1"}),
+        ("without-sdma", {"HSA_ENABLE_SDMA": "0"}),
+    ],
+)
+def test_settings_of_a_runtime(name: str, variables: dict[str, str]) -> None:
+    """Only for programs of that runtime, and only where the plain runs are not like that already."""
+    module, hip = every()[name], replace(OPENCL, apis=frozenset({"hip"}))
+    assert module.missing(hip) is None and module.how(hip).extra_env == variables and module.MITIGATES
+    assert "no runtime" in (module.missing(OPENCL) or "")
+    assert "already" in (module.missing(replace(hip, environment=variables)) or "")
+    assert module.missing(replace(hip, how=replace(hip.how, extra_env=variables)))
+    assert module.missing(replace(hip, environment={next(iter(variables)): "other"})) is None
+
+
 def test_without_effect_is_not_reached() -> None:
     assert "8 threads" in (one_thread.without_effect(OPENCL, Seen(8)) or "")
     assert one_thread.without_effect(OPENCL, Seen(1)) is None

@@ -12,6 +12,7 @@ A backend is a package here. It may define, and everything is optional:
     POOLS              frameworks whose pool is switched off from inside, if at all: part of a loaded file's path, and what to
                        say where it stayed
     other_device(environment, devices)   variables under which a program that ran on these `devices` runs on others; {}: none
+    EXPERIMENTS        experiments that are settings of its runtime: id -> plain variables
     snapshot(folder)   makes hanging processes leave evidence there now
     TOOLS              what `gpudx doctor` looks for: a tuple of `gpudx.backends.tool.Tool`
     DEVICE_CODE        readers of device code in host objects: section -> architectures(read), where read(at, bytes) gives its content
@@ -40,7 +41,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -102,6 +103,12 @@ def other_device(name: str, base: Mapping[str, str], devices: frozenset[str]) ->
     """The variables that put a program of the backend `name` on another device; empty where none is known."""
     found: dict[str, str] = getattr(named(name), "other_device", _no_device)(base, devices)
     return found
+
+
+def experiment(name: str, apis: Collection[str]) -> dict[str, str]:
+    """The variables under which the runtimes of these backends make an experiment; empty where none can."""
+    each = [getattr(backend, "EXPERIMENTS", {}).get(name, {}) for api, backend in every().items() if api in apis]
+    return {name: value for one in each for name, value in one.items()}
 
 
 def named(name: str) -> ModuleType | None:

@@ -12,6 +12,9 @@ from gpudx.model import Expectation, Prediction
 
 TIMING = ("one-processor", "perturbed")
 FENCES = ("fenced", "low-fenced")
+WAITS = ("amd-serialised", "blocking")  # made by the runtime
+COPIED_OTHERWISE = "without-sdma"
+RUNTIME = (*WAITS, COPIED_OTHERWISE)
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,7 @@ class Kind:
     rival: str = ""
     needs_threads: bool = False  # conceivable only where several threads made calls
     needs_launches: bool = True
+    needs: str = ""  # conceivable only where this experiment can be run
 
 
 def _alike(expects: Expectation, text: str, *experiments: str) -> tuple[Prediction, ...]:
@@ -34,7 +38,7 @@ FIXED = Kind(
     _alike(
         "stays",
         "the wrong value is given in every run, whatever the timing",
-        *("recorded", "serialised", "one-thread", *TIMING, "turns", *FENCES, "poisoned"),
+        *("recorded", "serialised", "one-thread", *TIMING, "turns", *FENCES, "poisoned", *RUNTIME),
     )
     + _alike("may change", "drivers differ in what they refuse", "other-device"),
 )
@@ -44,7 +48,7 @@ LIFETIME = Kind(
     _alike(
         "may change",
         "what became of it since depends on timing, and the release may be another thread's",
-        *("serialised", "one-thread", "turns", *TIMING, *FENCES, "poisoned", "other-device"),
+        *("serialised", "one-thread", "turns", *TIMING, *FENCES, "poisoned", *RUNTIME, "other-device"),
     ),
 )
 
@@ -55,7 +59,7 @@ MEMORY = Kind(
     + _alike(
         "may change",
         "what lies beside the memory, and when it is written, differs between runs",
-        *("serialised", "turns", "one-thread", *TIMING, "poisoned", "other-device"),
+        *("serialised", "turns", "one-thread", *TIMING, "poisoned", *RUNTIME, "other-device"),
     ),
     rival="out-of-bounds-access",
 )
@@ -64,30 +68,52 @@ UNINITIALISED = Kind(
     "memory that nothing wrote",
     _alike("shown", "the tool names the read", "initcheck")
     + _alike("shown", "the pattern that fills fresh memory turns up", "poisoned")
-    + _alike("stays", "waits and turns write nothing", "serialised", "turns")
-    + _alike("may change", "what fresh memory holds differs", "one-thread", *TIMING, *FENCES, "other-device"),
+    + _alike("stays", "waits and turns write nothing", "serialised", "turns", *WAITS)
+    + _alike(
+        "may change",
+        "what fresh memory holds differs",
+        *("one-thread", *TIMING, *FENCES, COPIED_OTHERWISE, "other-device"),
+    ),
     rival="read-before-write",
 )
 
 ORDER = Kind(
     "order or timing",
-    _alike("gone", "with a wait after each launch nothing on the device can overlap", "serialised")
+    _alike("gone", "with a wait after each launch nothing on the device can overlap", "serialised", *WAITS)
     + _alike("stays", "fences move memory, not launches in time", *FENCES)
-    + _alike("may change", "it depends on timing", "one-thread", *TIMING, "turns", "poisoned", "other-device"),
+    + _alike(
+        "may change",
+        "it depends on timing",
+        *("one-thread", *TIMING, "turns", "poisoned", COPIED_OTHERWISE, "other-device"),
+    ),
     rival="order-or-timing",
 )
 
 UNORDERED = Kind(
     "work without an order",
-    _alike("may change", "waits stand behind launches, not behind copies", "serialised")
-    + tuple(one for one in ORDER.predicts if one.experiment != "serialised"),
+    _alike("may change", "waits stand behind launches, not behind copies", "serialised", "blocking")
+    + _alike("may change", "work of other host threads is not waited for", "amd-serialised")
+    + tuple(one for one in ORDER.predicts if one.experiment not in ("serialised", *WAITS)),
+)
+
+COPIES = Kind(
+    "the order of copies by the copy engines",
+    _alike("gone", "without the copy engines nothing runs beside kernels but kernels", COPIED_OTHERWISE)
+    + _alike("stays", "fences move memory, not copies in time", *FENCES)
+    + _alike(
+        "may change",
+        "it depends on timing",
+        *("serialised", *WAITS, "one-thread", *TIMING, "turns", "poisoned", "other-device"),
+    ),
+    rival="copy-engines",
+    needs=COPIED_OTHERWISE,
 )
 
 THREADS = Kind(
     "host threads in each other's way",
     _alike("gone", "one thread has nobody to collide with", "one-thread")
     + _alike("stays", "fences and fills do not keep threads apart", *FENCES, "poisoned")
-    + _alike("may change", "it depends on timing", *TIMING, "serialised", "turns", "other-device"),
+    + _alike("may change", "it depends on timing", *TIMING, "serialised", "turns", *RUNTIME, "other-device"),
     rival="threads-collide",
     needs_threads=True,
     needs_launches=False,
@@ -95,11 +121,19 @@ THREADS = Kind(
 
 IN_KERNEL = Kind(
     "threads of the device in each other's way",
-    _alike("stays", "waits between launches and turns of host threads change nothing inside one", "serialised", "turns")
-    + _alike("may change", "it depends on timing inside the device", "one-thread", *TIMING, *FENCES, "other-device"),
+    _alike(
+        "stays",
+        "waits between launches and turns of host threads change nothing inside one",
+        *("serialised", "turns", *WAITS),
+    )
+    + _alike(
+        "may change",
+        "it depends on timing inside the device",
+        *("one-thread", *TIMING, *FENCES, COPIED_OTHERWISE, "other-device"),
+    ),
 )
 
 WHERE = Kind("where it surfaced, not why")  # forbids nothing
 
 # Families that are put to the test even if no finding suggests them, so that a verdict has rivals to win against.
-RIVALS = (MEMORY, ORDER, THREADS, UNINITIALISED)
+RIVALS = (MEMORY, ORDER, COPIES, THREADS, UNINITIALISED)

@@ -129,7 +129,7 @@ def _with(state: Investigation, result: Result) -> Investigation:
 
 def judged(state: Investigation, seen: Mapping[str, Observed], lab: Lab) -> Investigation:
     """The state with its table. Before there is a failure, only what stands in the record is put to the test."""
-    accused = suspects(state, lab.threads, lab.launches)
+    accused = suspects(state, lab.threads, lab.launches, lab.costs)
     if state.failure is None:
         accused = tuple(one for one in accused if one.entry is not None)
     rows = judge(accused, seen, tuple(lab.costs), lab.mitigations, level(state, lab))
@@ -167,7 +167,7 @@ def _rate_must_do(plain: Observed, lab: Lab, limits: Limits) -> bool:
 
 def _standing(state: Investigation, lab: Lab) -> list[Suspect]:
     refuted = {row.cause for row in state.table if row.status == "refuted"}
-    return [one for one in suspects(state, lab.threads, lab.launches) if one.cause.id not in refuted]
+    return [one for one in suspects(state, lab.threads, lab.launches, lab.costs) if one.cause.id not in refuted]
 
 
 def _stop(

@@ -173,7 +173,6 @@ def _device_fault(finding: Finding) -> tuple[Status, str]:
     return "likely", "The device's own record fits this launch, and others whose arguments it does not tell apart."
 
 
-
 def _assertion(finding: Finding) -> tuple[Status, str]:
     said = "The driver printed the assertion itself"
     if finding.details.get("certain"):

@@ -5,7 +5,7 @@ A verdict is worth what it won against, so families of causes that nothing sugge
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from gpudx.causes import Cause
@@ -45,7 +45,7 @@ class Suspect:
         return tuple(cause.id for cause in every_cause().values() if cause.kind is self.cause.kind)
 
 
-def suspects(state: Investigation, threads: int, launches: int) -> tuple[Suspect, ...]:
+def suspects(state: Investigation, threads: int, launches: int, runnable: Collection[str] = ()) -> tuple[Suspect, ...]:
     """All of them, suggested ones first. A diagnosis that only says where it surfaced suggests no cause."""
     named: dict[str, Suspect] = {}
     for entry in (*state.before, *state.found):
@@ -53,11 +53,12 @@ def suspects(state: Investigation, threads: int, launches: int) -> tuple[Suspect
         if cause is not None and cause.kind is not WHERE and cause.id not in named:
             named[cause.id] = Suspect(cause, entry, entry not in state.before)
     kinds = {suspect.cause.kind.name for suspect in named.values()}
-    return (*named.values(), *_rivals(kinds, threads, launches))
+    return (*named.values(), *_rivals(kinds, threads, launches, runnable))
 
 
-def _rivals(kinds: set[str], threads: int, launches: int) -> Iterator[Suspect]:
+def _rivals(kinds: set[str], threads: int, launches: int, runnable: Collection[str]) -> Iterator[Suspect]:
     for kind in RIVALS:
         conceivable = (threads > 1 or not kind.needs_threads) and (launches > 0 or not kind.needs_launches)
+        conceivable = conceivable and (not kind.needs or kind.needs in runnable)
         if kind.name not in kinds and conceivable:
             yield Suspect(every_cause()[kind.rival])

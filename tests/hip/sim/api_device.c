@@ -259,11 +259,13 @@ static bool is_valid(dim3 grid, dim3 block, size_t shared)
 
 static hipError_t launch(const char *name, dim3 grid, dim3 block, void **params, size_t shared, hipStream_t stream)
 {
-    static _Atomic int noop = -1, blocking = -1;
+    static _Atomic int noop = -1, blocking = -1, serial = -1;
     if (noop < 0)
         noop = getenv("GPUDX_HIP_SIM_NOOP") != NULL;
     if (blocking < 0)
         blocking = getenv("HIP_LAUNCH_BLOCKING") && strcmp(getenv("HIP_LAUNCH_BLOCKING"), "0");
+    if (serial < 0)
+        serial = sim_serial("AMD_SERIALIZE_KERNEL");
     if (!name)
         return sim_return(hipErrorInvalidDeviceFunction);
     if (!is_valid(grid, block, shared))
@@ -273,8 +275,10 @@ static hipError_t launch(const char *name, dim3 grid, dim3 block, void **params,
     struct sim_launch one = { .grid = grid, .block = block, .device = sim_stream_device(stream) };
     if (!params || !sim_prepare(&one, name, params))
         one.code = NULL;
+    if (serial & SIM_BEFORE)
+        sim_wait_all(one.device);
     uint64_t number = sim_submit(stream, sim_run, &one, sizeof one);
-    if (blocking)
+    if (blocking || serial & SIM_AFTER)
         sim_wait(stream, number);
     return sim_return(hipSuccess);
 }

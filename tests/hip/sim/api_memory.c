@@ -123,6 +123,29 @@ API hipError_t hipMemGetAddressRange(hipDeviceptr_t *base, size_t *size, hipDevi
     return sim_return(hipSuccess);
 }
 
+API hipError_t hipMemPtrGetInfo(void *address, size_t *size)
+{
+    uintptr_t first;
+    int device;
+    return sim_return(sim_find(address, &first, size, &device) ? hipSuccess : hipErrorInvalidValue);
+}
+
+API hipError_t hipPointerGetAttribute(void *value, hipPointer_attribute attribute, hipDeviceptr_t address)
+{
+    uintptr_t first;
+    size_t size;
+    int device;
+    if (!sim_find(address, &first, &size, &device))
+        return sim_return(hipErrorInvalidValue);
+    if (attribute == HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR)
+        *(void **)value = (void *)first;
+    else if (attribute == HIP_POINTER_ATTRIBUTE_RANGE_SIZE)
+        *(size_t *)value = size;
+    else
+        return sim_return(hipErrorNotSupported);
+    return sim_return(hipSuccess);
+}
+
 /* ---- copies ---- */
 
 struct copy { char *dst; const char *src; size_t dst_pitch, src_pitch, width, height; };
@@ -134,12 +157,26 @@ static void do_copy(void *copy_)
         memmove(copy->dst + row * copy->dst_pitch, copy->src + row * copy->src_pitch, copy->width);
 }
 
+/* clr, hip_memory.cpp, ihipMemcpy_validate: a range that is longer than the memory it begins in is refused. */
+static bool too_long(const void *address, size_t bytes)
+{
+    uintptr_t base;
+    size_t size;
+    int device;
+    return sim_find(address, &base, &size, &device) && bytes > base + size - (uintptr_t)address;
+}
+
 static hipError_t copy_on(hipStream_t stream, bool wait, struct copy copy)
 {
     if (copy.width && copy.height && (!copy.dst || !copy.src))
         return sim_return(hipErrorInvalidValue);
+    if (copy.height == 1 && (too_long(copy.dst, copy.width) || too_long(copy.src, copy.width)))
+        return sim_return(hipErrorInvalidValue);
+    int serial = sim_serial("AMD_SERIALIZE_COPY");
+    if (serial & SIM_BEFORE)
+        sim_wait_all(sim_stream_device(stream));
     uint64_t number = sim_submit(stream, do_copy, &copy, sizeof copy);
-    if (wait)
+    if (wait || serial & SIM_AFTER)
         sim_wait(stream, number);
     return sim_return(hipSuccess);
 }
@@ -226,6 +263,8 @@ static hipError_t fill_on(hipStream_t stream, struct fill fill)
 {
     if (!fill.dst && fill.width && fill.height)
         return sim_return(hipErrorInvalidValue);
+    if (fill.height == 1 && too_long(fill.dst, fill.width))
+        return sim_return(hipErrorInvalidValue);
     sim_submit(stream, do_fill, &fill, sizeof fill);
     return sim_return(hipSuccess);
 }
@@ -243,6 +282,24 @@ API hipError_t hipMemsetD8(hipDeviceptr_t dst, unsigned char value, size_t count
 API hipError_t hipMemsetAsync(void *dst, int value, size_t bytes, hipStream_t stream)
 {
     return fill_on(sim_stream(stream, false), (struct fill){ dst, 0, bytes, 1, value });
+}
+
+struct halves { uint16_t *dst, value; size_t count; };
+
+static void do_halves(void *halves_)
+{
+    const struct halves *halves = halves_;
+    for (size_t i = 0; i < halves->count; i++)
+        halves->dst[i] = halves->value;
+}
+
+API hipError_t hipMemsetD16Async(hipDeviceptr_t dst, unsigned short value, size_t count, hipStream_t stream)
+{
+    struct halves halves = { dst, value, count };
+    if (!dst || too_long(dst, 2 * count))
+        return sim_return(hipErrorInvalidValue);
+    sim_submit(sim_stream(stream, false), do_halves, &halves, sizeof halves);
+    return sim_return(hipSuccess);
 }
 
 API hipError_t hipMemset2D(void *dst, size_t pitch, int value, size_t width, size_t height)

@@ -13,7 +13,8 @@
  *   GPUDX_HIP_SIM_DEVICES=N      how many devices there are (1)
  *   GPUDX_HIP_SIM_DELAY_MS=N     a stream that was idle begins so much later (0)
  *   GPUDX_HIP_SIM_NOOP=1         launches return at once and do nothing, for measurements
- *   HIP_LAUNCH_BLOCKING=1        launches wait for their end, as with the real one */
+ *   HIP_LAUNCH_BLOCKING=1        launches wait for their end, as with the real one
+ *   AMD_SERIALIZE_KERNEL=N, AMD_SERIALIZE_COPY=N   1: launches or copies wait for all work before them, 2: for their end */
 #pragma once
 
 #include <hip/hip_runtime_api.h>
@@ -30,6 +31,8 @@ hipError_t sim_return(hipError_t status);          /* what every entry ends with
 hipError_t sim_peek(void);
 void sim_forget_error(void);
 bool sim_number(const char *variable, long *value);
+enum { SIM_BEFORE = 1, SIM_AFTER = 2 };
+int sim_serial(const char *variable);              /* of these, what is asked for */
 
 /* ---- memory.c ---- */
 void *sim_allocate(size_t bytes, int device);      /* NULL: no room */

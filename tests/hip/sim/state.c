@@ -16,6 +16,13 @@ bool sim_number(const char *variable, long *value)
     return text && *text;
 }
 
+int sim_serial(const char *variable)
+{
+    long waits = 0;
+    sim_number(variable, &waits);
+    return (int)waits & (SIM_BEFORE | SIM_AFTER);
+}
+
 int sim_devices(void)
 {
     long count = 1;

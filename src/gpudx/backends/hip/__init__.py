@@ -13,7 +13,7 @@ from gpudx.backends.hip.simulated import simulator
 from gpudx.backends.hip.variables import VARIABLES
 from gpudx.backends.tool import Linking, Tool
 
-__all__ = ["DEVICE_FILES", "LIBRARIES", "LINKING", "TOOLS", "VARIABLES", "other_device"]
+__all__ = ["DEVICE_FILES", "EXPERIMENTS", "LIBRARIES", "LINKING", "TOOLS", "VARIABLES", "other_device"]
 
 HERE = Path(__file__).resolve().parent
 LIBRARIES = ("libamdhip64", "libhsa-runtime64", "libhiprtc")
@@ -32,6 +32,14 @@ LINKING = Linking(
     compiler={"HIP_PLATFORM": "amd"},  # hipcc takes nvcc instead where it finds one
     simulator=simulator,
 )
+
+
+# HIP documentation, "Environment variables" (3: before and after), and ROCR's for the copy engines.
+EXPERIMENTS = {
+    "amd-serialised": {"AMD_SERIALIZE_KERNEL": "3", "AMD_SERIALIZE_COPY": "3"},
+    "blocking": {"HIP_LAUNCH_BLOCKING": "1"},
+    "without-sdma": {"HSA_ENABLE_SDMA": "0"},
+}
 
 
 def other_device(base: Mapping[str, str], devices: frozenset[str]) -> dict[str, str]:

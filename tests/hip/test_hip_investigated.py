@@ -1,0 +1,79 @@
+"""gpudx investigate on the HIP incidents, with default settings. They are built by the real hipcc; execution is simulated
+(tests/hip/sim): this says which experiments are made and how they are told apart, never that an AMD device did anything."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from hip_kit import ROOT, Kit
+
+from gpudx import casefile, incidents
+from gpudx.cli.demo import build_incident
+from gpudx.lab.build import Built
+from gpudx.model import Case
+
+RUNTIME = ("amd-serialised", "blocking", "without-sdma")
+
+
+def incident(kit: Kit, folder: Path, name: str) -> tuple[Case, str]:
+    found = incidents.every()[name]
+    built = build_incident(found, folder / "build", False)
+    return investigated(kit, folder, replace(built, environment={**built.environment, **found.environment}))
+
+
+def investigated(kit: Kit, folder: Path, built: Built, *more: str) -> tuple[Case, str]:
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("GPUDX_", "HIP_", "LD_"))}
+    env = {**clean, "PYTHONPATH": str(ROOT / "src"), "GPUDX_LIB": str(kit.recorder), "NO_COLOR": "1"}
+    env |= built.environment
+    words = ["investigate", *more, "--case", folder / "case", "--", built.program]
+    done = subprocess.run(
+        [sys.executable, "-m", "gpudx", *map(str, words)], env=env, capture_output=True, text=True, timeout=280
+    )
+    return casefile.read(folder / "case"), done.stdout + done.stderr
+
+
+def status(case: Case) -> dict[str, str]:
+    assert case.investigation is not None
+    return {row.cause: row.status for row in case.investigation.table}
+
+
+def rates(case: Case) -> dict[str, tuple[int, int]]:
+    return {one.experiment: (one.reproduced, one.runs) for one in case.observations}
+
+
+def test_a_launch_that_outruns_its_buffer(kit: Kit, tmp_path: Path) -> None:
+    """The product is named, whichever call tells; waits, blocking and other copies change nothing."""
+    case, said = incident(kit, tmp_path, "hip-rope-misattributed")
+    best = case.diagnosis[0]
+    assert (best.cause, best.status) == ("out-of-bounds-access", "likely") and best.guilty is not None, said
+    assert (best.guilty.kernel, best.guilty.launch, best.guilty.argument) == ("gemm_f32", 2, 0), said
+    also = next(one for one in case.diagnosis if one.cause == "device-error-reported")
+    assert also.guilty is not None and (also.guilty.kernel, also.guilty.launch) == ("gemm_f32", 2), said
+    assert status(case)["order-or-timing"] == status(case)["copy-engines"] == "refuted", said
+    assert all(rates(case)[name][0] == rates(case)[name][1] > 0 for name in ("recorded", *RUNTIME)), said
+
+
+def test_memory_of_another_device(kit: Kit, tmp_path: Path) -> None:
+    case, said = incident(kit, tmp_path, "hip-thread-device")
+    best = case.diagnosis[0]
+    assert (best.cause, best.status) == ("wrong-device-pointer", "likely") and best.guilty is not None, said
+    assert (best.guilty.kernel, best.guilty.launch, best.guilty.argument) == ("scale_f32", 2, 0), said
+    assert status(case)["order-or-timing"] == status(case)["copy-engines"] == "refuted", said
+    assert "confirmed" not in status(case).values(), said
+    assert all(rates(case)[name][0] == rates(case)[name][1] > 0 for name in ("recorded", *RUNTIME)), said
+
+
+def test_waits_that_help_are_mitigations(kit: Kit, tmp_path: Path) -> None:
+    """A copy and a kernel that nothing orders: each kind of wait hides it, and none of them is called the cause."""
+    names = (*RUNTIME, "serialised", "fenced")
+    only = [word for name in names for word in ("--only", name)]
+    case, said = investigated(kit, tmp_path, kit.hip_program("race"), *only)
+    seen = rates(case)
+    assert seen["recorded"][0] >= 6 and seen["without-sdma"][0] == seen["without-sdma"][1], said
+    assert all(seen[name][0] == 0 for name in ("amd-serialised", "blocking", "serialised") if name in seen), said
+    assert {"amd-serialised", "blocking"} & set(seen) and status(case)["copy-engines"] == "refuted", said
+    assert "confirmed" not in status(case).values(), said
