@@ -1,4 +1,3 @@
-#define _POSIX_C_SOURCE 200809L
 #include "runner.h"
 #include <pthread.h>
 #include <stdarg.h>

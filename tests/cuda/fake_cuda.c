@@ -1329,7 +1329,6 @@ static const struct entry entries[] = {
     ENTRY("cuCtxSetCurrent", 4000, cuCtxSetCurrent),
     ENTRY("cuCtxGetCurrent", 4000, cuCtxGetCurrent),
     ENTRY("cuCtxSynchronize", 2000, cuCtxSynchronize),
-    ENTRY("cuCtxSynchronize", 13000, cuCtxSynchronize_v2),
     ENTRY("cuModuleLoadData", 2000, cuModuleLoadData),
     ENTRY("cuModuleLoad", 2000, cuModuleLoad),
     ENTRY("cuModuleLoadDataEx", 2010, cuModuleLoadDataEx),

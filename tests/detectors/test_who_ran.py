@@ -125,7 +125,7 @@ def test_a_program_that_was_written_by_the_build() -> None:
 
 def test_a_committed_program() -> None:
     assert (
-        "is a committed file of /work"
+        "is a committed file of /srv"
         in only(of(replace(APP, committed=True)), "committed-executable", "warning").message
     )
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from gpudx.evidence.magnitudes import magnitude, told
+from gpudx.evidence._magnitudes import magnitude, told
 
 NUMPY = """AssertionError:
 Not equal to tolerance rtol=1e-07, atol=0.001

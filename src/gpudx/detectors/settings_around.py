@@ -23,11 +23,12 @@ from gpudx.model import Evidence, Finding, Identity
 
 ID = "settings-around"
 MOST_NAMED = 6
+COMMON = "LD_"  # paths for loaders are set on many machines, and seldom matter: they stand in the identity alone
 
 
 def examine(identity: Identity, run: Run) -> Iterator[Finding]:
     """One note for all variables."""
-    found = identity.settings
+    found = [one for one in identity.settings if not one.name.startswith(COMMON)]
     if found:
         names = several([one.name for one in found], MOST_NAMED)
         change = "changes" if len(found) == 1 else "change"

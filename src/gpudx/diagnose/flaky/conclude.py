@@ -11,7 +11,7 @@ from gpudx.diagnose.flaky.pairs import Company
 from gpudx.diagnose.flaky.poison import Poisoned
 from gpudx.diagnose.flaky.study import Study, explained_by, touched
 from gpudx.diagnose.flaky.ways import in_sequence, together
-from gpudx.evidence import magnitudes
+from gpudx.evidence import _magnitudes
 from gpudx.model.flake import ALONE, BUSY, EVERY, MOST_TOLD, PROCESS, Accused, Blame, Cell, Flake, FlakyTest, Kind
 from gpudx.model.rates import Rate
 from gpudx.words import plural
@@ -168,7 +168,7 @@ class _Teller:
             cells=tuple(self._cells(test)),
             partners=_names(self._records, partners),
             because=tuple(self._because(test, kind, company)),
-            error=magnitudes.told(texts),
+            error=_magnitudes.told(texts),
             said=_first_line(texts[0]) if texts else "",
             cause=cause,
             next_step="" if cause else self._next(test, kind, partners),
