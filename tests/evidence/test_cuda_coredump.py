@@ -327,7 +327,7 @@ def test_complete_only_with_its_last_byte(tmp_path: Path) -> None:
     [
         (b"", "is empty"),
         (b"hello", "is not a GPU core dump"),
-        (gzip.compress(b"x" * 100), "compressed"),
+        (gzip.compress(b"x" * 100, mtime=0), "compressed"),
         (b"\x7fELF\x02\x01\x01" + bytes(100), "is not a GPU core dump"),
         (b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HH", 4, 0xBE) + bytes(100), "no section table"),
     ],
