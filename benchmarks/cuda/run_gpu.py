@@ -247,18 +247,19 @@ def verdict_of(case: dict[str, Any] | None) -> str:
 
 def smoke_row(script: Path, python: str) -> Row:
     try:
-        cell = smoke_cell(modes.run(smoke_mode(script), [python, str(script)]))
+        cell = smoke_cell(modes.run(modes.recorded_mode(), smoke_command(script, python)))
     except NotMeasured as problem:
         cell = str(problem)
     return Row(f"{script.stem.partition('_')[0]} smoke", {RECORDED: cell}, "ok, 0 errors")
 
 
-def smoke_mode(script: Path) -> Mode:
-    mode, numpy = modes.recorded_mode(), os.environ.get("GPUDX_OLD_NUMPY")
+def smoke_command(script: Path, python: str) -> list[str]:
+    """The numpy is for numba alone, not for gpudx, which has the same interpreter."""
+    numpy = os.environ.get("GPUDX_OLD_NUMPY")
     if not numpy or not script.name.startswith("numba"):
-        return mode
-    path = mode.env.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
-    return replace(mode, env={**mode.env, "PYTHONPATH": os.pathsep.join(filter(None, [numpy, path]))})
+        return [python, str(script)]
+    path = os.pathsep.join(filter(None, [numpy, os.environ.get("PYTHONPATH", "")]))
+    return ["env", f"PYTHONPATH={path}", python, str(script)]
 
 
 def smoke_cell(result: modes.Result) -> str:
