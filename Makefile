@@ -15,7 +15,7 @@ demo: $(VENV)/installed
 	@$(VENV)/bin/gpudx demo opencl-set-rows-q4_0
 
 test: $(VENV)/installed
-	$(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+	$(VENV)/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal
 
 docs: $(VENV)/installed
 	PYTHONPATH=src $(VENV)/bin/python tools/docs.py

@@ -45,3 +45,10 @@ def schema(tmp_path_factory: pytest.TempPathFactory) -> str:
     root = opencl_programs.ROOT
     subprocess.run([sys.executable, root / "tools/generate.py", root / "schema", out], check=True)
     return (out / "schema.json").read_text()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that take a minute and more are run where they are asked for."""
+    if not os.environ.get("GPUDX_SLOW"):
+        for item in (item for item in items if item.get_closest_marker("slow")):
+            item.add_marker(pytest.mark.skip(reason="takes a minute or more: set GPUDX_SLOW=1"))

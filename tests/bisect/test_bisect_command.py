@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from support.opencl import OpenCL
 
+import gpudx
+
 # The program of every revision: MODE is what a revision changes. Mode 1 releases a buffer that it then uses; mode 2 fails
 # otherwise; mode 3 has the fault in about every second run.
 SOURCE = """#include "common.h"
@@ -78,8 +80,8 @@ class Repository:
         ]
         cache = self._opencl.folder / "kernels"
         cache.mkdir(exist_ok=True)
-        root = Path(__file__).parents[2]
-        path = os.pathsep.join([str(root / "src"), os.environ.get("PYTHONPATH", "")])
+        here = Path(gpudx.__file__).resolve().parents[1]  # installed, or the sources
+        path = os.pathsep.join([str(here), os.environ.get("PYTHONPATH", "")])
         env = os.environ | dict(self._opencl.loader.environment) | {"POCL_CACHE_DIR": str(cache), "PYTHONPATH": path}
         done = subprocess.run(
             [sys.executable, "-m", "gpudx", "bisect", *words, *more, "--", *command],

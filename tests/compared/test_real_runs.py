@@ -15,7 +15,7 @@ def test_threads_that_mix_differently_are_the_same(record: Record, turn: int) ->
     assert made["launches"][0] == made["launches"][1] == 2 * (4 * 12 + 6)
 
 
-@pytest.mark.parametrize("turn", range(2))
+@pytest.mark.parametrize("turn", range(1))
 def test_a_pool_that_takes_work_as_it_comes_is_the_same(record: Record, turn: int) -> None:
     status, made = diff(record("pool", POOL="1"), record(f"pool-{turn}", POOL="1"))
     assert (status, made["first"]) == (0, None), made
@@ -23,7 +23,7 @@ def test_a_pool_that_takes_work_as_it_comes_is_the_same(record: Record, turn: in
 
 PLANTED = {
     "argument": ("arguments", "argument 2 n", "64", "48"),
-    "pointer": ("arguments", "argument 0 in", "(12,288 bytes)", "(12,288 bytes)"),
+    "pointer": ("arguments", "argument 0 in", "(12,288 bytes)", ""),
     "geometry": ("geometry", "copy: geometry", "64 in groups", "128 in groups"),
     "kernel": ("kernels", "launch #", "kernel copy", "kernel scale"),
     "missing": ("kernels", "launch #", "kernel copy", "not there"),

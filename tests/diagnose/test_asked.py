@@ -52,7 +52,7 @@ def left_over(folder: Path) -> list[str]:
 # ---- sized ----
 
 
-@pytest.mark.parametrize("place", ["{N}", ""])
+@pytest.mark.parametrize("place", ["{N}", pytest.param("", marks=pytest.mark.slow)])
 def test_a_boundary_between_sizes(place: str, opencl: OpenCL, tmp_path: Path) -> None:
     """On PoCL: a kernel with an index of 8 bits, once by a word of the command, once by the environment."""
     words = ["--vary", "N=300,64,256,512", "--only", "sized", "--", failing(opencl), "narrow", *filter(None, [place])]

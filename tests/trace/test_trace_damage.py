@@ -62,11 +62,11 @@ def with_schema(data: bytes, schema: object) -> bytes:
     return with_head(data, schema_offset=len(data), schema_bytes=len(text)) + text
 
 
-def test_cut_at_every_kilobyte(small: Path, tmp_path: Path) -> None:
+def test_cut_at_every_page(small: Path, tmp_path: Path) -> None:
     path = tmp_path / "cut.gdx"
     path.write_bytes(small.read_bytes())
     first_unit = int(head_of(small.read_bytes())[0]["first_unit"])
-    for size in range(path.stat().st_size // 1024 * 1024, -1, -1024):
+    for size in range(path.stat().st_size // 4096 * 4096, -1, -4096):
         os.truncate(path, size)
         trace = exercise(path, all_calls=size % 65536 == 0)
         assert (trace is not None) == (size >= first_unit)
@@ -198,6 +198,7 @@ LAYOUT_FIELDS = [(name, field) for name in ("header", "chunk", "slot", "argument
 def test_every_field_of_a_layout_missing_or_moved(crashed: Path, tmp_path: Path, name: str) -> None:
     data = crashed.read_bytes()
     schema = schema_of(data)
+    schema["calls"] = schema["calls"][:40]  # the rest takes time and is the same
     for index, (_, kind, count, offset) in enumerate(schema["layout"][name]["fields"]):
         for row in ([], ["other", kind, count, offset], [None, kind, count, offset]):
             changed = copy.deepcopy(schema)

@@ -308,6 +308,7 @@ def test_a_real_crash_and_its_real_fix(
     assert all(t["faults"] for t in state(tmp_path)["trials"] if t["condition"] != "after")
 
 
+@pytest.mark.slow
 def test_a_real_crash_and_a_placebo(
     incident: dict[bool, tuple[Path, dict[str, str]]], environment: dict[str, str], tmp_path: Path
 ) -> None:
