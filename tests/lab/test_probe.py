@@ -186,6 +186,8 @@ def test_the_bundled_opencl_loader(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     from gpudx.backends import opencl
 
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pyopencl"]:
+        monkeypatch.delitem(sys.modules, name)  # another test may have imported it
     assert opencl.bundled_loader() is None
     (tmp_path / "pyopencl/.libs").mkdir(parents=True)
     (tmp_path / "pyopencl/__init__.py").write_text("")
