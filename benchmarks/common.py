@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -36,10 +36,19 @@ __all__ = [
     "arguments",
     "build",
     "finish",
+    "in_a_child",
     "interleaved",
     "median",
     "native_kit",
 ]
+
+
+def in_a_child(code: str, *paths: Path) -> dict[str, Any]:
+    """What the code prints as JSON, in a process of its own with our sources, whose numpy works in one thread."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", code, *map(str, paths)]
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    return dict(json.loads(done.stdout))
 
 
 # The beginning of a child process whose highest anonymous memory, `peak`, is wanted; `done.set()` ends the watching.

@@ -6,7 +6,6 @@ launch in a thousand is missing, one is new, and one has another number. What is
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import PEAK_MEMORY, ROOT, Result, Row, arguments, finish, median
+from common import PEAK_MEMORY, ROOT, Result, Row, arguments, finish, in_a_child, median
 from numpy.typing import NDArray
 from order import BLOB, unit
 
@@ -109,13 +108,6 @@ def _blobs(program: Program, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
     return table.view(np.uint8).reshape(len(rows), BLOB)
 
 
-def analyse(good: Path, bad: Path) -> dict[str, Any]:
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", CHILD, str(good), str(bad)]
-    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    return dict(json.loads(done.stdout))
-
-
 def main() -> int:
     parser = arguments(__doc__)
     parser.add_argument("--launches", type=int, default=LAUNCHES)
@@ -128,9 +120,9 @@ def main() -> int:
         good = write(Program(text), folder / "good.gdx", rows)
         bad = write(Program(text), folder / "bad.gdx", changed(rows))
         other = write(Program(text), folder / "other.gdx", np.random.default_rng(1).permutation(rows))
-        same = analyse(good, good)
-        runs = [analyse(good, bad) for _ in range(options.runs)]
-        shuffled = analyse(good, other)
+        same = in_a_child(CHILD, good, good)
+        runs = [in_a_child(CHILD, good, bad) for _ in range(options.runs)]
+        shuffled = in_a_child(CHILD, good, other)
     planted = len(np.arange(EVERY // 2, options.launches, EVERY))
     wrong = sum(abs(runs[0]["counts"][aspect] - planted) for aspect in ("kernels", "arguments"))
     result = Result("diff", "Two runs of a million launches, held against each other")

@@ -7,7 +7,6 @@ a second trace one of the waits is missing. Each analysis runs in a process of i
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import PEAK_MEMORY, ROOT, Result, Row, arguments, finish, median
+from common import PEAK_MEMORY, ROOT, Result, Row, arguments, finish, in_a_child, median
 from numpy.typing import NDArray
 
 sys.path.append(str(ROOT / "tests"))
@@ -150,13 +149,6 @@ def unit(schema: Any, table: NDArray[np.void], given: NDArray[np.uint8], at: int
     return data.tobytes()
 
 
-def analyse(trace: Path) -> dict[str, float]:
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", CHILD, str(trace)]
-    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    return dict(json.loads(done.stdout))
-
-
 def main() -> int:
     parser = arguments(__doc__)
     parser.add_argument("--launches", type=int, default=LAUNCHES)
@@ -168,9 +160,9 @@ def main() -> int:
         subprocess.run([sys.executable, ROOT / "tools/generate.py", ROOT / "schema", folder], check=True)
         program = Program((folder / "schema.json").read_text())
         good = write(program, folder / "good.gdx", program.calls(rounds, -1))
-        runs = [analyse(good) for _ in range(options.runs)]
+        runs = [in_a_child(CHILD, good) for _ in range(options.runs)]
         good.unlink()
-        bad = analyse(write(program, folder / "bad.gdx", program.calls(rounds, rounds * STREAMS)))
+        bad = in_a_child(CHILD, write(program, folder / "bad.gdx", program.calls(rounds, rounds * STREAMS)))
     scale = rounds * STREAMS * PER_ROUND / LAUNCHES
     result = Result("order", "What orders a million launches on 64 streams")
     result.rows = [

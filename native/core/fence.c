@@ -12,7 +12,8 @@
 #include "core/process.h"
 
 enum { ALIGN_MOST = 1 << 20, NOTES_MOST = 256, PATIENCE = 40000 /* about two seconds */,
-       SHARE = 8, FREE_NS = 50000000 /* of looking, before it is compared with the run's time */ };
+       SHARE = 8, FREE_NS = 50000000 /* of looking, before it is compared with the run's time */, AWAKE_NS = 200000 };
+static const uint64_t PATIENCE_NS = 2000000000ull;
 
 /* ---- what was asked for ---- */
 
@@ -549,6 +550,20 @@ uint64_t gdx_look_begins(void)
 void gdx_look_ended(uint64_t began)
 {
     atomic_fetch_add(&looking, gdx_clock_ns(CLOCK_MONOTONIC) - began);
+}
+
+int gdx_ask_patiently(int (*ask)(void *queue), void *queue, int busy)
+{
+    const struct timespec pause = { .tv_nsec = 20000 };
+    uint64_t began = gdx_clock_ns(CLOCK_MONOTONIC), now = began;
+    int answer = ask(queue);
+    while (answer == busy && now < began + PATIENCE_NS) {
+        if (now >= began + AWAKE_NS)
+            nanosleep(&pause, NULL);
+        answer = ask(queue);
+        now = gdx_clock_ns(CLOCK_MONOTONIC);
+    }
+    return answer;
 }
 
 /* ---- notes ---- */

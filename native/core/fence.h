@@ -120,6 +120,10 @@ bool gdx_quarantine_less(struct gdx_fences *fences);  /* gives the oldest back; 
 uint64_t gdx_look_begins(void);
 void gdx_look_ended(uint64_t began);
 
+/* Asks until the answer is another than `busy`, or for two seconds: what a queue has to do may wait for the program. Gives the
+ * last answer. Most work takes less time than the shortest sleep, so the first moments pass awake. */
+int gdx_ask_patiently(int (*ask)(void *queue), void *queue, int busy);
+
 /* ---- notes ---- */
 
 enum gdx_block_state { GDX_BLOCK_MADE = 1, GDX_BLOCK_FREED = 2, GDX_BLOCK_GIVEN_BACK = 3 };

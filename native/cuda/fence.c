@@ -8,14 +8,12 @@
 #include "cuda/fence.h"
 
 #include <stdatomic.h>
-#include <time.h>
 
-#include "core/clock.h"
 #include "driver/driver.h"
 
 /* CUDA C++ Programming Guide, "Device Memory Accesses": allocations are aligned to 256 bytes, and the widest access of a
  * thread has 16. */
-enum { DEVICES = 64, PATIENCE_MS = 2000, AWAKE_NS = 200000, SLACK_SHARE = 4, PROMISED_ALIGN = 256, LEAST_ALIGN = 16 };
+enum { DEVICES = 64, SLACK_SHARE = 4, PROMISED_ALIGN = 256, LEAST_ALIGN = 16 };
 
 static void give_back_addresses(struct gdx_range range);
 
@@ -307,21 +305,16 @@ static CUresult free_waiting(struct gdx_block *block)
     return status;
 }
 
+static int ask_stream(void *queue)
+{
+    return (int)gdx_cu_driver.cuStreamQuery(queue);
+}
+
 /* A free in the order of a stream does not wait in the driver; here it does, so that a use after it is a fault. Not for
- * ever: the stream may itself be waiting for what the program does next. Most kernels take less time than the shortest
- * sleep, so the first moments pass awake. */
+ * ever: the stream may itself be waiting for what the program does next. */
 CUresult gdx_cu_wait_some(CUstream queue)
 {
-    const struct timespec pause = { .tv_nsec = 20000 };
-    uint64_t began = gdx_clock_ns(CLOCK_MONOTONIC), now = began;
-    CUresult status = gdx_cu_driver.cuStreamQuery(queue);
-    while (status == CUDA_ERROR_NOT_READY && now < began + PATIENCE_MS * 1000000ull) {
-        if (now >= began + AWAKE_NS)
-            nanosleep(&pause, NULL);
-        status = gdx_cu_driver.cuStreamQuery(queue);
-        now = gdx_clock_ns(CLOCK_MONOTONIC);
-    }
-    return status;
+    return (CUresult)gdx_ask_patiently(ask_stream, queue, CUDA_ERROR_NOT_READY);
 }
 
 static CUresult free_ordered(struct gdx_block *block, CUstream queue)

@@ -6,22 +6,6 @@
 #include "core/perturb.h"
 #include "core/serialise.h"
 
-struct shape { unsigned int grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes; };
-
-static inline void put_shape(struct gdx_open *open, uint64_t queue, CUfunction kernel, struct shape shape)
-{
-    uint64_t *w = open->slot->w;
-    w[0] = queue;
-    w[1] = GDX_CU_WORD(kernel);
-    w[2] = shape.grid_x;
-    w[3] = shape.grid_y;
-    w[4] = shape.grid_z;
-    w[5] = shape.block_x;
-    w[6] = shape.block_y;
-    w[7] = shape.block_z;
-    w[8] = shape.shared_bytes;
-}
-
 /* Waits at launches (core/serialise.h) are recorded like any other, so that a fault is told by the wait right behind the launch that
  * made it. The program sees the fault when it would have seen it: at its own next call. */
 static void wait_for(CUstream queue, bool own_thread)
@@ -69,7 +53,7 @@ static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, c
     gdx_cu_watch_launch(true);
 }
 
-#define SHAPE (struct shape){ grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes }
+#define SHAPE (struct gdx_shape){ grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes }
 #define SHAPE_PARAMETERS                                                                                         \
     unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x, unsigned int block_y,  \
         unsigned int block_z, unsigned int shared_bytes
@@ -83,7 +67,7 @@ static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, c
         const struct gdx_layout *layout = gdx_cu_layout_of(kernel);                                           \
         gdx_cu_watch_launch(false);                                                                              \
         if (gdx_cu_begin(&open, GDX_CALL_cuLaunchKernel, __builtin_return_address(0))) {                         \
-            put_shape(&open, gdx_cu_queue(queue, own_thread), kernel, SHAPE);                                    \
+            gdx_put_shape(&open, gdx_cu_queue(queue, own_thread), kernel, SHAPE);                                    \
             gdx_put_arguments(&open, layout, params, extra);                                                  \
             gdx_commit(&open);                                                                                   \
             gdx_stack_of_launch(&open);                                                                          \
@@ -103,7 +87,7 @@ LAUNCH_KERNEL(cuLaunchKernel_ptsz, true)
         const struct gdx_layout *layout = gdx_cu_layout_of(kernel);                                           \
         gdx_cu_watch_launch(false);                                                                              \
         if (gdx_cu_begin(&open, GDX_CALL_cuLaunchCooperativeKernel, __builtin_return_address(0))) {              \
-            put_shape(&open, gdx_cu_queue(queue, own_thread), kernel, SHAPE);                                    \
+            gdx_put_shape(&open, gdx_cu_queue(queue, own_thread), kernel, SHAPE);                                    \
             gdx_put_arguments(&open, layout, params, NULL);                                                   \
             gdx_commit(&open);                                                                                   \
             gdx_stack_of_launch(&open);                                                                          \
@@ -119,13 +103,13 @@ LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, true)
 static void put_config(struct gdx_open *open, const CUlaunchConfig *config, CUfunction kernel, bool own_thread)
 {
     if (!config || !gdx_readable(open->lane, config, sizeof *config)) {
-        put_shape(open, 0, kernel, (struct shape){ 0 });
+        gdx_put_shape(open, 0, kernel, (struct gdx_shape){ 0 });
         open->slot->flags |= GDX_FLAG_cut;
         return;
     }
-    const struct shape shape = { config->grid_x,  config->grid_y,  config->grid_z,      config->block_x,
+    const struct gdx_shape shape = { config->grid_x,  config->grid_y,  config->grid_z,      config->block_x,
                                  config->block_y, config->block_z, config->shared_bytes };
-    put_shape(open, gdx_cu_queue(config->queue, own_thread), kernel, shape);
+    gdx_put_shape(open, gdx_cu_queue(config->queue, own_thread), kernel, shape);
     if (config->attribute_count)
         gdx_put_array(open, 0, config->attributes, config->attribute_count, sizeof *config->attributes);
 }
@@ -156,7 +140,7 @@ static void begin_old(struct gdx_open *open, uint32_t call, CUfunction kernel, i
 {
     if (!gdx_cu_begin(open, call, caller))
         return;
-    put_shape(open, gdx_cu_queue(queue, false), kernel, (struct shape){ (unsigned)x, (unsigned)y, 1, 0, 0, 0, 0 });
+    gdx_put_shape(open, gdx_cu_queue(queue, false), kernel, (struct gdx_shape){ (unsigned)x, (unsigned)y, 1, 0, 0, 0, 0 });
     open->slot->flags |= GDX_FLAG_cut;
     gdx_commit(open);
     gdx_stack_of_launch(open);

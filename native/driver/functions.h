@@ -24,6 +24,23 @@ struct gdx_layout {
     struct gdx_param params[];
 };
 
+/* How large a launch is, in the words of every recorded launch: schema/events.toml. */
+struct gdx_shape { uint64_t grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes; };
+
+static inline void gdx_put_shape(struct gdx_open *open, uint64_t queue, const void *kernel, struct gdx_shape shape)
+{
+    uint64_t *w = open->slot->w;
+    w[0] = queue;
+    w[1] = (uint64_t)(uintptr_t)kernel;
+    w[2] = shape.grid_x;
+    w[3] = shape.grid_y;
+    w[4] = shape.grid_z;
+    w[5] = shape.block_x;
+    w[6] = shape.block_y;
+    w[7] = shape.block_z;
+    w[8] = shape.shared_bytes;
+}
+
 /* Whose functions they are; bits, so that several kinds can be forgotten at once. */
 enum gdx_kind { GDX_CU_FUNCTION = 1, GDX_CU_KERNEL = 2, GDX_HIP_FUNCTION = 4, GDX_OF_CUDA = 3 };
 

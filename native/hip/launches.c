@@ -5,19 +5,9 @@
 #include "hip/hooks.h"
 #include "hip/red.h"
 
-static inline void put_shape(struct gdx_open *open, uint64_t queue, const void *kernel, dim3 grid, dim3 block,
-                             uint64_t shared_bytes)
+static inline struct gdx_shape shape_of(dim3 grid, dim3 block, uint64_t shared_bytes)
 {
-    uint64_t *w = open->slot->w;
-    w[0] = queue;
-    w[1] = GDX_HIP_WORD(kernel);
-    w[2] = grid.x;
-    w[3] = grid.y;
-    w[4] = grid.z;
-    w[5] = block.x;
-    w[6] = block.y;
-    w[7] = block.z;
-    w[8] = shared_bytes;
+    return (struct gdx_shape){ grid.x, grid.y, grid.z, block.x, block.y, block.z, shared_bytes };
 }
 
 /* Waits at launches (core/serialise.h) are recorded like any other, so that a fault is told by the wait right behind the
@@ -59,7 +49,7 @@ static inline void begin(struct gdx_open *open, uint32_t call, void *caller, con
     const struct gdx_layout *layout = gdx_hip_layout_of(kernel);
     if (!gdx_hip_begin(open, call, caller))
         return;
-    put_shape(open, gdx_hip_queue(queue, own_thread), kernel, grid, block, shared_bytes);
+    gdx_put_shape(open, gdx_hip_queue(queue, own_thread), kernel, shape_of(grid, block, shared_bytes));
     gdx_put_arguments(open, layout, params, extra);
     gdx_commit(open);
     gdx_stack_of_launch(open);
@@ -104,7 +94,7 @@ hipError_t rec_hipLaunchByPtr(const void *kernel)
 {
     struct gdx_open open;
     if (gdx_hip_begin(&open, GDX_CALL_hipLaunchByPtr, __builtin_return_address(0))) {
-        put_shape(&open, 0, kernel, (dim3){ 0, 0, 0 }, (dim3){ 0, 0, 0 }, 0);
+        gdx_put_shape(&open, 0, kernel, (struct gdx_shape){ 0 });
         open.slot->flags |= GDX_FLAG_cut;
         gdx_commit(&open);
         gdx_stack_of_launch(&open);

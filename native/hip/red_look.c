@@ -6,12 +6,11 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "core/clock.h"
 #include "hip/red.h"
 
-enum { ZONE = GDX_RED_ZONE, AT_ONCE = 32, PATIENCE_MS = 2000, AWAKE_NS = 200000, NON_BLOCKING = 1 /* hipStreamNonBlocking */ };
+enum { ZONE = GDX_RED_ZONE, AT_ONCE = 32, NON_BLOCKING = 1 /* hipStreamNonBlocking */ };
 
 /* ---- our streams, one for each device ---- */
 
@@ -46,19 +45,14 @@ void gdx_hip_look_forget(int device)
         }
 }
 
-/* Most of our work takes less time than the shortest sleep, so the first moments pass awake. */
+static int ask_stream(void *stream)
+{
+    return (int)gdx_hip_driver.hipStreamQuery(stream);
+}
+
 bool gdx_hip_own_ended(int device)
 {
-    const struct timespec pause = { .tv_nsec = 20000 };
-    hipStream_t stream = atomic_load(&own[device].stream);
-    uint64_t began = gdx_clock_ns(CLOCK_MONOTONIC), now = began;
-    hipError_t status = gdx_hip_driver.hipStreamQuery(stream);
-    while (status == hipErrorNotReady && now < began + PATIENCE_MS * 1000000ull) {
-        if (now >= began + AWAKE_NS)
-            nanosleep(&pause, NULL);
-        status = gdx_hip_driver.hipStreamQuery(stream);
-        now = gdx_clock_ns(CLOCK_MONOTONIC);
-    }
+    hipError_t status = (hipError_t)gdx_ask_patiently(ask_stream, atomic_load(&own[device].stream), hipErrorNotReady);
     if (status != hipSuccess)
         atomic_store(&own[device].spent, true);
     return status == hipSuccess;

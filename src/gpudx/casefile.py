@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import datetime
 import errno
 import json
 import math
@@ -33,6 +34,11 @@ JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "Jso
 
 class DamagedCase(ValueError):
     """The JSON is readable but is not a case; the text says where."""
+
+
+def now() -> str:
+    """For a case's `created`."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def to_json(case: Case) -> dict[str, JsonValue]:

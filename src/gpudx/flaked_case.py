@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +23,7 @@ def write_case(place: Path, suite: Suite, flake: Flake, batches: Sequence[Batch]
     case = Case(
         command=suite.command,
         directory=str(place),
-        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        created=casefile.now(),
         version=__version__,
         outcome=_outcome(flake),
         instruments=(_recorder(batches),),

@@ -20,7 +20,7 @@ from types import ModuleType
 import numpy as np
 
 from gpudx import casefile, pipeline
-from gpudx.diagnose import fenced_runs, identity
+from gpudx.diagnose import fenced_runs, same_failure
 from gpudx.diagnose.investigate import OutOfTime, Result
 from gpudx.errors import UserError
 from gpudx.lab import trials
@@ -121,7 +121,7 @@ class Laboratory:
         if case.outcome.kind != "timeout":
             self.longest = max(self.longest, case.outcome.duration_s)
         trial = replace(trial, seconds=time.monotonic() - began)
-        return Result(trial, case.diagnosis, identity.failure(case))
+        return Result(trial, case.diagnosis, same_failure.failure(case))
 
     def _run(self, experiment: str, state: Investigation, name: str) -> tuple[Case, Trial]:
         module, folder = every()[base(experiment)], self.folder / name
@@ -197,13 +197,13 @@ def begun(case: Case, state: Investigation) -> Investigation:
     if [seen.experiment for seen in case.observations] != [PLAIN] or state.asked.vary:
         return state
     trial = trial_of(case, PLAIN, "", state)
-    return replace(state, trials=(trial,), failure=identity.failure(case), before=case.diagnosis)
+    return replace(state, trials=(trial,), failure=same_failure.failure(case), before=case.diagnosis)
 
 
 def _unattributed(case: Case) -> list[str]:
     """Fences make the device fault; they show whose access it was only where the fault is known to be of one launch."""
     fenced = any(one.name == fenced_runs.NAME for one in case.instruments)
-    several = any(f.id == identity.DEVICE_ERROR and not f.details.get("single") for f in case.findings)
+    several = any(f.id == same_failure.DEVICE_ERROR and not f.details.get("single") for f in case.findings)
     return ["the device reported a fault, but not of which launch"] if fenced and several else []
 
 
@@ -217,7 +217,7 @@ def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idl
     watching = [one for one in case.instruments if one.watches and one.name != "recorder"]
     return Trial(
         experiment=experiment,
-        outcome="not reached" if idle else identity.outcome(case, state.failure),
+        outcome="not reached" if idle else same_failure.outcome(case, state.failure),
         ending=case.outcome.word,
         seconds=case.outcome.duration_s,
         fingerprints=tuple(dict.fromkeys(finding.fingerprint for finding in case.findings)),

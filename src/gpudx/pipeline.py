@@ -5,7 +5,6 @@ run (lab) -> traces -> facts -> findings (detectors) -> diagnosis -> case -> rep
 
 from __future__ import annotations
 
-import datetime
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -88,7 +87,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
     case = Case(
         command=tuple(command),
         directory=str(case_dir),
-        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        created=casefile.now(),
         version=__version__,
         outcome=outcome,
         instruments=(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,22 +41,22 @@ def command(
     Exit status: 0; 1 if there was no device code, or none for an --arch.
     """
     from gpudx.cli.cases import new_case, written
-    from gpudx.cli.running import page_of
+    from gpudx.cli.running import page_here
     from gpudx.evidence import code_objects
-    from gpudx.report import Page, render
+    from gpudx.report import render
 
     read = [code_objects.read(path) for path in files]
     made = _case(read, tuple(arch or ()), [str(path) for path in files])
-    page = page_of(sys.stdout.fileno()) if sys.stdout.isatty() else Page()
     if case is not None:
         with new_case(case, "audit") as folder:
             made = written(made, folder)
-    sys.stdout.write(render(made, "json" if json else format, page))
+    sys.stdout.write(render(made, "json" if json else format, page_here()))
     if not any(one.images for one in read) or any(finding.id == "no-code-for-target" for finding in made.findings):
         raise typer.Exit(NOTHING)
 
 
 def _case(read: list[Contents], archs: tuple[str, ...], names: list[str]) -> Case:
+    from gpudx import casefile
     from gpudx.backends.occupancy import bound
     from gpudx.evidence import code_objects
     from gpudx.model import Built, Case, Instrument, Outcome
@@ -67,7 +66,7 @@ def _case(read: list[Contents], archs: tuple[str, ...], names: list[str]) -> Cas
     return Case(
         command=("gpudx", "audit", *(word for arch in archs for word in ("--arch", arch)), *names),
         directory="",
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=casefile.now(),
         version=__version__,
         outcome=Outcome("not started", f"No program was run. {' '.join(told)}"),
         instruments=tuple(Instrument(f"code {one.name}", "live", said) for one, said in zip(read, told, strict=True)),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,6 +58,7 @@ def command(
 
 
 def _case(done: Captured, build: list[str], folder: Path) -> Case:
+    from gpudx import casefile
     from gpudx.diagnose.logs import explain
     from gpudx.evidence._lines import chunks
     from gpudx.evidence.logs._fold import read_log
@@ -70,7 +70,7 @@ def _case(done: Captured, build: list[str], folder: Path) -> Case:
     return Case(
         command=tuple(build),
         directory=str(folder),
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=casefile.now(),
         version=__version__,
         outcome=_outcome(done),
         instruments=told.instruments,

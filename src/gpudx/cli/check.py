@@ -33,7 +33,8 @@ def command(
 
     Exit status: 0 if all contracts hold, 1 if one is broken, 3 if none is but not all could be checked.
     """
-    from gpudx.cli.stating import load, page
+    from gpudx.cli.running import page_here
+    from gpudx.cli.stating import load
     from gpudx.report import stated, terminal
     from gpudx.stated.checking import check
     from gpudx.stated.contracts import read
@@ -42,6 +43,6 @@ def command(
     whole, processes = load(case)
     checked = check(wanted, processes)
     told = replace(whole, findings=checked.findings, diagnosis=(), instruments=(checked.instrument,))
-    sys.stdout.write(terminal.show(stated.contracts(told), page()))
+    sys.stdout.write(terminal.show(stated.contracts(told), page_here()))
     if checked.broken or not checked.complete:
         raise typer.Exit(BROKEN if checked.broken else NOT_ALL)

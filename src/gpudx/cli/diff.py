@@ -80,11 +80,11 @@ def _load(place: Path) -> Recording:
 
 def _shown(made: Comparison, form: Form) -> str:
     from gpudx import casefile
-    from gpudx.cli.stating import page
+    from gpudx.cli.running import page_here
     from gpudx.report import markdown, terminal
     from gpudx.report.compared import comparison
 
     if form == Form.json:
         return json.dumps(casefile.encode(made), indent=1) + "\n"
     outline = comparison(made)
-    return terminal.show(outline, page()) if form == Form.terminal else markdown.show(outline)
+    return terminal.show(outline, page_here()) if form == Form.terminal else markdown.show(outline)

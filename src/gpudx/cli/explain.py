@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -45,15 +44,14 @@ def command(
     Exit status: 0 if something was recognised, 1 if nothing was.
     """
     from gpudx.cli.cases import new_case, written
-    from gpudx.cli.running import page_of
-    from gpudx.report import Page, render
+    from gpudx.cli.running import page_here
+    from gpudx.report import render
 
     made = _case([_read(name) for name in logs], logs)
-    page = page_of(sys.stdout.fileno()) if sys.stdout.isatty() else Page()
     if case is not None:
         with new_case(case, "explain") as folder:
             made = written(made, folder)
-    sys.stdout.write(render(made, format, page))
+    sys.stdout.write(render(made, format, page_here()))
     if not made.findings and not made.kernels:
         raise typer.Exit(UNKNOWN)
 
@@ -76,6 +74,7 @@ def _stdin() -> Iterator[bytes]:
 
 
 def _case(logs: list[Log], names: list[str]) -> Case:
+    from gpudx import casefile
     from gpudx.diagnose.logs import explain
     from gpudx.evidence.sources._compiled import read_sources
     from gpudx.model import Case
@@ -85,7 +84,7 @@ def _case(logs: list[Log], names: list[str]) -> Case:
     return Case(
         command=("gpudx", "explain", *names),
         directory="",
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=casefile.now(),
         version=__version__,
         outcome=told.outcome,
         instruments=told.instruments,

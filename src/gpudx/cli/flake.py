@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from gpudx.cli.speak import say, write
+from gpudx.cli.speak import clear_line, renew, say
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def _study(place: Path, suite: Suite, batches: list[Batch], limits: Limits, shar
         say(f"{len(suite.tests)} tests ({suite.runner}){where}; the case, with what they print, is {place}")
         flaker = Flaker(suite, lab, place / JOURNAL, limits, batches, _progress)
         result = flaker.run()
-    _clear_line()
+    clear_line()
     if not flaker.batches:
         raise UserError(
             f"No run ended ({result.stopped}): {NO_RUN.get(result.stopped, 'run the command there by itself')}."
@@ -188,29 +188,20 @@ def _study(place: Path, suite: Suite, batches: list[Batch], limits: Limits, shar
 
 
 def _progress(wishes: Sequence[Wish], ledger: Ledger, left: float, likely: float) -> None:
-    """One line on stderr: renewed in place on a terminal, else one for each run."""
+    """One line for each run."""
     failing, wish = len(ledger.suspects()), wishes[0]
     beside = f" and {len(wishes) - 1} more at the same time" if len(wishes) > 1 else ""
     some = f"{len(wish.tests)} tests" if len(wish.tests) > 1 else "1 test" if wish.tests else "all tests"
     about = f", about {likely:.0f} s" if likely else ""
     text = f"{wish.phase}: {wish.condition.name}, {some}{beside}{about}; {failing} failed so far; at most {left:.0f} s left"
-    if sys.stderr is not None and sys.stderr.isatty():
-        write(f"\r\033[Kgpudx: {text}")
-    else:
-        say(text)
-
-
-def _clear_line() -> None:
-    if sys.stderr is not None and sys.stderr.isatty():
-        write("\r\033[K")
+    renew(text)
 
 
 def _report(case: Case) -> None:
-    from gpudx.cli.running import page_of
-    from gpudx.report import Page, render
+    from gpudx.cli.running import page_here
+    from gpudx.report import render
 
-    page = page_of(sys.stdout.fileno()) if sys.stdout.isatty() else Page(width=100)
-    sys.stdout.write(render(case, "terminal", page))
+    sys.stdout.write(render(case, "terminal", page_here(100)))
     assert case.flake is not None
     if case.flake.stopped == "interrupted":
         raise typer.Exit(INTERRUPTED)

@@ -31,7 +31,8 @@ def command(
 
     Exit status: 0 if all could be judged or said why not, 2 if the case or FILE cannot be read.
     """
-    from gpudx.cli.stating import load, page
+    from gpudx.cli.running import page_here
+    from gpudx.cli.stating import load
     from gpudx.report import stated, terminal
     from gpudx.stated.hypotheses import read
     from gpudx.stated.judging import judge
@@ -39,4 +40,4 @@ def command(
     wanted = read(file)
     whole, processes = load(case)
     told = replace(whole, hypotheses=judge(wanted, whole, processes))
-    sys.stdout.write(terminal.show(stated.hypotheses(told), page()))
+    sys.stdout.write(terminal.show(stated.hypotheses(told), page_here()))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpudx.cli.speak import say, write
+from gpudx.cli.speak import clear_line, renew, say
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def _investigate(lab: Laboratory, state: Investigation, wanted: Wanted) -> Case:
     say(f"investigating; the case, with what the program prints, is {lab.folder}")
     with lab:
         state = investigate(state, lab, Limits(wanted.budget_s, wanted.runs), keep, _progress)
-    _clear_line()
+    clear_line()
     if not state.trials and state.stopped == "interrupted":
         raise UserError("It was interrupted in its first run: nothing is known yet.", INTERRUPTED)
     if not state.trials:
@@ -189,26 +189,17 @@ def _investigate(lab: Laboratory, state: Investigation, wanted: Wanted) -> Case:
 
 
 def _progress(plan: Plan, seen: Observed, left: float) -> None:
-    """One line on stderr: renewed in place on a terminal, else one for each run."""
+    """One line for each run."""
     so_far = f", {seen.text} so far" if seen.trials else ""
     text = f"{plan.experiment}: run {len(seen.trials) + 1} of {plan.runs}{so_far}; {left:.0f} s left"
-    if sys.stderr is not None and sys.stderr.isatty():
-        write(f"\r\033[Kgpudx: {text}")
-    else:
-        say(text)
-
-
-def _clear_line() -> None:
-    if sys.stderr is not None and sys.stderr.isatty():
-        write("\r\033[K")
+    renew(text)
 
 
 def _report(case: Case) -> None:
-    from gpudx.cli.running import page_of
-    from gpudx.report import Page, render
+    from gpudx.cli.running import page_here
+    from gpudx.report import render
 
-    page = page_of(sys.stdout.fileno()) if sys.stdout.isatty() else Page()
-    sys.stdout.write(render(case, "terminal", page))
+    sys.stdout.write(render(case, "terminal", page_here()))
     stopped = case.investigation.stopped if case.investigation else ""
     if stopped == "interrupted":
         raise typer.Exit(INTERRUPTED)

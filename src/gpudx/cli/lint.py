@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,7 +40,7 @@ def command(
 
     Exit status: 0 if nothing was found, else 1.
     """
-    from gpudx.cli.cases import new_case
+    from gpudx.cli.cases import new_case, written
     from gpudx.evidence.sources import lint
     from gpudx.evidence.sources._compiled import read_source
     from gpudx.report.safe import clean
@@ -54,10 +52,8 @@ def command(
             raise UserError(f"{path} cannot be read: check its name and permission.")
     found = lint([source for source in project if source is not None])
     if case is not None:
-        from gpudx import casefile
-
         with new_case(case, "lint") as folder:
-            casefile.write(replace(_case(files, found), directory=str(folder)), folder)
+            written(_case(files, found), folder)
     for one in found:
         typer.echo(
             clean(
@@ -69,6 +65,7 @@ def command(
 
 
 def _case(files: list[Path], found: tuple[Finding, ...]) -> Case:
+    from gpudx import casefile
     from gpudx.model import Case, Instrument, Outcome
     from gpudx.words import plural
 
@@ -76,7 +73,7 @@ def _case(files: list[Path], found: tuple[Finding, ...]) -> Case:
     return Case(
         command=("gpudx", "lint", *map(str, files)),
         directory="",
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=casefile.now(),
         version=__version__,
         outcome=Outcome("not started", f"No program was run: {read}"),
         instruments=(Instrument("log of lint", "live", read),),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import traceback
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -100,6 +101,11 @@ def tell(case: Case) -> None:
     from gpudx.report.outline import needs_report, one_line
 
     write(render(case, "terminal", page_of(2)) if needs_report(case) else one_line(case) + "\n")
+
+
+def page_here(width: int = Page.width) -> Page:
+    """What can be shown on stdout; `width` where it is no terminal."""
+    return page_of(sys.stdout.fileno()) if sys.stdout.isatty() else Page(width)
 
 
 def page_of(descriptor: int) -> Page:

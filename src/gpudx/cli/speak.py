@@ -13,6 +13,24 @@ def say(text: str) -> None:
     write(f"gpudx: {text}\n")
 
 
+def renew(text: str) -> None:
+    """How something goes: a line that is renewed in place on a terminal, else one more line."""
+    if _is_terminal():
+        write(f"\r\033[Kgpudx: {text}")
+    else:
+        say(text)
+
+
+def clear_line() -> None:
+    """Take the renewed line away."""
+    if _is_terminal():
+        write("\r\033[K")
+
+
+def _is_terminal() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
 def complain(error: UserError) -> None:
     """An error that is the user's to mend, as one harmless line."""
     from gpudx.report.safe import clean

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpudx.model import Case
-from gpudx.report import Page
 
 if TYPE_CHECKING:
     from gpudx.facts import Facts
@@ -21,9 +19,3 @@ def load(place: Path) -> tuple[Case, list[Facts]]:
 
     case = casefile.read(place)
     return case, [derive(trace) for trace in open_case(place if place.is_dir() else place.parent)]
-
-
-def page() -> Page:
-    from gpudx.cli.running import page_of
-
-    return page_of(sys.stdout.fileno()) if sys.stdout.isatty() else Page()

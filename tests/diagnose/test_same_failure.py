@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudx.diagnose import identity
+from gpudx.diagnose import same_failure
 from gpudx.model import Case, Evidence, Finding, Instrument, Outcome, Site
 
 ILLEGAL, FAILED = "CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_ERROR_LAUNCH_FAILED"
@@ -43,5 +43,5 @@ def case(status: str, call: str, code: int = 1, tool: str = "recorder", kind: st
     ],
 )
 def test_the_same_error_of_the_device_is_the_same_failure(other: Case, means: str) -> None:
-    wanted = identity.failure(case(ILLEGAL, "cuMemcpyDtoH_v2"))
-    assert wanted is not None and identity.outcome(other, wanted) == means
+    wanted = same_failure.failure(case(ILLEGAL, "cuMemcpyDtoH_v2"))
+    assert wanted is not None and same_failure.outcome(other, wanted) == means
