@@ -79,10 +79,10 @@ static bool is_wanted(uint64_t bytes)
 enum count { LOOKS, BUSY, WATCHED, READ_BYTES, CHANGED, UNTOLD, COUNTS };  /* as in note_watch */
 
 static struct table {
-    uint32_t count;
+    _Atomic uint32_t count;
     uint64_t bytes;                 /* of the copies */
     uint64_t lowest, highest;       /* addresses of what is watched, ever */
-    uint64_t last;                  /* ticks when the last look began */
+    _Atomic uint64_t last;          /* ticks when the last look began */
     _Atomic int looking;
     uint32_t notes;                 /* in this look */
     _Atomic uint64_t counts[COUNTS], untold[COUNTS];
@@ -343,6 +343,7 @@ static void give_back(const struct gdx_watch_ways *ways, const struct gdx_watche
             one->users--;
             one->seen = known->seen;
             one->filled = known->filled;
+            one->dead |= known->dead;
             if (one->dead && !one->users)
                 gone = take(t, one);
             break;
@@ -375,9 +376,8 @@ const char *gdx_watch_add(const struct gdx_watch_ways *ways, const struct gdx_wa
         why = "it cannot be read";
     give_room(look.room);
     count(t, WATCHED, !why);
+    one.dead = why;
     give_back(ways, &one);
-    if (why)
-        gdx_watch_drop(ways, one.handle);
     return why;
 }
 
@@ -413,6 +413,28 @@ void gdx_watch_drop_owned(const struct gdx_watch_ways *ways, uint64_t owner)
 {
     while (take_if(ways, 0, owner))
         continue;
+}
+
+/* Only who has borrowed it may ask: another thread could see that it is gone, too, and let it go meanwhile. Where a look
+ * has it, that look or the next one asks. */
+void gdx_watch_drop_if_gone(const struct gdx_watch_ways *ways, uint64_t handle)
+{
+    struct gdx_calm calm;
+    struct table *t = atomic_load(&shared);
+    struct gdx_watched one = { 0 };
+    if (!t || !gdx_on())
+        return;
+    gdx_lock(GDX_LOCK_WATCH, &calm);
+    for (uint32_t i = 0; i < t->count && !one.copy; i++)
+        if (t->all[i].handle == handle && !t->all[i].users) {
+            t->all[i].users = 1;
+            one = t->all[i];
+        }
+    gdx_unlock(GDX_LOCK_WATCH, &calm);
+    if (one.copy) {
+        one.dead = ways->is_gone(&one);
+        give_back(ways, &one);
+    }
 }
 
 static bool any(uint64_t handle, bool dead)
@@ -476,11 +498,10 @@ static void look_at_all(const struct gdx_watch_ways *ways, struct table *t, bool
         struct look look = { .t = t, .one = &one, .room = room };
         bool gone = ways->is_gone(&one), read = gone || read_all(ways, &look);
         one.seen = now;
+        one.dead = gone || !read;
         give_back(ways, &one);
         if (!read)
             gdx_watch_miss(one.handle, one.bytes, "it could not be read any more");
-        if (gone || !read)
-            gdx_watch_drop(ways, one.handle);
     }
     t->last = now;
     give_room(room);

@@ -64,6 +64,7 @@ struct gdx_watch_ways {
 const char *gdx_watch_add(const struct gdx_watch_ways *ways, const struct gdx_watched *fresh, bool now);
 void gdx_watch_miss(uint64_t handle, uint64_t bytes, const char *why);
 void gdx_watch_drop(const struct gdx_watch_ways *ways, uint64_t handle);
+void gdx_watch_drop_if_gone(const struct gdx_watch_ways *ways, uint64_t handle);
 void gdx_watch_drop_owned(const struct gdx_watch_ways *ways, uint64_t owner);  /* 0: all */
 bool gdx_watch_has(uint64_t handle);
 bool gdx_watch_in_use(uint64_t handle);  /* dropped, and still read by a looker */

@@ -313,9 +313,7 @@ void gdx_cl_watch_make(cl_mem mem, cl_context context, const cl_mem_properties *
 void gdx_cl_watch_release(cl_mem mem)
 {
     int saved = errno;
-    const struct gdx_watched one = { .handle = (uint64_t)(uintptr_t)mem };
-    if (gdx_watch_has(one.handle) && is_gone(&one))
-        gdx_watch_drop(&ways, one.handle);
+    gdx_watch_drop_if_gone(&ways, (uint64_t)(uintptr_t)mem);
     errno = saved;
 }
 

@@ -179,3 +179,11 @@ def test_calls_from_signal_handlers_are_kept_or_counted(kit: Kit, driver: Path) 
     assert found.whole.all()
     assert list(found.counters(0)) == list(range(1, made + 1))
     assert len(found.counters(1)) + gap(trace, "dropped") == handled
+
+
+@pytest.mark.parametrize("sanitizer", list(SANITIZERS))
+def test_watched_objects_go_once(kit: Kit, sanitizer: str) -> None:
+    """Two threads that see the same object gone: one lets it go, the other must not ask it any more."""
+    built = kit.linked("watch_release", *SANITIZERS[sanitizer], name=f"watch_release-{sanitizer}")
+    ran = kit.run([built], "linked", env={"GPUDX_WATCH": "1"}, timeout=60)
+    assert (ran.returncode, ran.stderr, ran.stdout) == (0, "", "0\n")
