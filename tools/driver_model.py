@@ -111,7 +111,6 @@ class DriverCall(Call):
     own_fields: tuple[tuple[str, str], ...] = ()
     before: bool = False
     after: bool = False
-    always: bool = False
 
     @property
     def driver(self) -> Api:
@@ -129,7 +128,7 @@ class DriverCall(Call):
 
     @property
     def only_failures(self) -> bool:
-        return self.verb in ONLY_FAILURES and not self.always
+        return self.verb in ONLY_FAILURES
 
     @property
     def default_queue(self) -> bool:
@@ -209,7 +208,6 @@ def load_call(row: dict[str, Any], types: Types) -> DriverCall:
         own_fields=fields,
         before=row.get("before", False),
         after=row.get("after", False),
-        always=row.get("always", False),
     )
 
 

@@ -1,6 +1,6 @@
 """What fences cost and what they find, beside plain runs and memcheck: one table.
 
-    benchmarks/cuda/fence.py [--commit ID]
+    benchmarks/cuda/fence.py [--commit ID] [--sweep SECONDS]
 
 Costs: kernels, allocations and a model's forward pass, in interleaved rounds, as ratios of the medians. Found: each planted fault
 is one run of tests/cuda/gpu/fence_past.cu: a read or a write one element behind the end, one page behind it, one element before
@@ -22,9 +22,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[2] / "src")]
@@ -36,8 +37,7 @@ from run_gpu import RESULTS, facts_now, find_nvcc, has_torch  # noqa: E402
 PROGRAMS = modes.ROOT / "tests/cuda/gpu"
 FORWARD = modes.ROOT / "benchmarks/cuda/torch_forward.py"
 FENCED = "fenced"
-ROUNDS, FORWARD_ROUNDS, MEMCHECK_ROUNDS = 7, 3, 1
-SWEEP_S = 100.0  # then no further planted fault is begun
+ROUNDS, FORWARD_ROUNDS, MEMCHECK_ROUNDS = 5, 3, 2
 COSTS = {
     "kernel": ("kernel over 256 MB", "<= 1.02x"),
     "pair_small": ("cudaMalloc + cudaFree of 1000 bytes", "<= 3x"),
@@ -54,7 +54,7 @@ PLACES |= {"freed": "after the free"}
 TWIN = "0"
 HOW = ("write", "read")
 ALIGN = 256
-AT_ONCE = 12
+AT_ONCE = 16
 ILLEGAL = "cudaErrorIllegalAddress"
 NUMBER = re.compile(r"^(\w+) ([0-9.]+)$", re.MULTILINE)  # among what a tool prints
 Row = tuple[str, str, str, str, str]
@@ -153,16 +153,14 @@ def neighbour_row(program: Path) -> Row:
     return ("a write one element into the next allocation", plain, met, checked, "found")
 
 
-def sweep_rows(program: Path) -> Iterator[Row]:
+def sweep_rows(program: Path, sweep_s: float) -> Iterator[Row]:
     planted = [Planted(*one) for one in itertools.product((*PLACES, TWIN), SIZES, TYPES, HOW)]
     random.Random(1).shuffle(planted)  # what is left out is spread evenly
-    end = time.monotonic() + SWEEP_S
     library = os.environ.get("GPUDX_LIB") or modes.gpudx_environment().get("GPUDX_LIB")
     library = library or str(modes.package() / "_native/libgpudx.so")
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        found = list(
-            pool.map(lambda one: is_found(program, str(library), one) if time.monotonic() < end else None, planted)
-        )
+    ask = partial(is_found, program, str(library), time.monotonic() + sweep_s)
+    with ProcessPoolExecutor(AT_ONCE) as pool:
+        found = list(pool.map(ask, planted))
     results = {one: told for one, told in zip(planted, found, strict=True) if told is not None}
     for place, how in itertools.product(PLACES, HOW):
         mine = {one: told for one, told in results.items() if (one.place, one.how) == (place, how)}
@@ -181,8 +179,10 @@ def told_of(some: Sequence[Planted]) -> str:
     return f"{len(some)}{': ' if some else ''}{'; '.join(map(str, some[:5]))}"
 
 
-def is_found(program: Path, library: str, planted: Planted) -> bool:
-    """Was it noticed? A run that ends otherwise than it should counts as one that was not."""
+def is_found(program: Path, library: str, end: float, planted: Planted) -> bool | None:
+    """Was it noticed? A run that ends otherwise than it should counts as one that was not. None: it is too late to begin."""
+    if time.monotonic() > end:
+        return None
     with tempfile.TemporaryDirectory(prefix="gpudx-fence-") as folder:
         env = os.environ | {
             "LD_PRELOAD": library,
@@ -209,12 +209,12 @@ def build(folder: Path, name: str) -> Path:
     return folder / name
 
 
-def all_rows(times: Path, past: Path, next_door: Path) -> Iterator[Row]:
+def all_rows(times: Path, past: Path, next_door: Path, sweep_s: float) -> Iterator[Row]:
     yield from cost_rows(times)
     if has_torch(sys.executable):
         yield forward_row()
     yield neighbour_row(next_door)
-    yield from sweep_rows(past)
+    yield from sweep_rows(past, sweep_s)
 
 
 def page(rows: Sequence[Row], facts: dict[str, str]) -> str:
@@ -231,11 +231,12 @@ def page(rows: Sequence[Row], facts: dict[str, str]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--commit", help="what is measured, where there is no git to ask")
+    parser.add_argument("--sweep", type=float, default=400, metavar="S", help="begin no planted fault after S seconds")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="gpudx-bench-") as folder:
         times, past, next_door = (build(Path(folder), name) for name in ("fence_time", "fence_past", "off_by_one"))
         rows = []
-        for row in all_rows(times, past, next_door):
+        for row in all_rows(times, past, next_door, options.sweep):
             print(*row, sep="; ", file=sys.stderr, flush=True)
             rows.append(row)
     text = page(rows, facts_now(options.commit))

@@ -128,9 +128,7 @@ def run_words(words: list[str], env: Mapping[str, str], folder: Path | None = No
 
 
 @contextmanager
-def started(
-    words: list[str], env: Mapping[str, str], stderr: int, stdin: int | None = None
-) -> Iterator[subprocess.Popen[str]]:
+def started(words: list[str], env: Mapping[str, str], stderr: int) -> Iterator[subprocess.Popen[str]]:
     """A program in a session of its own, so that none of its children is left on the device if we give up on it."""
     try:
         running = subprocess.Popen(
@@ -138,7 +136,6 @@ def started(
             env={**os.environ, **env},
             stdout=subprocess.PIPE,
             stderr=stderr,
-            stdin=stdin,
             text=True,
             errors="replace",
             start_new_session=True,

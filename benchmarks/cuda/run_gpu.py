@@ -2,9 +2,10 @@
 
     run_gpu.py [--quick] [--python PYTHON] [--commit ID]
 
-Modes are interleaved, round by round, and compared by their medians, so that a machine that warms up or slows down is
-not taken for a difference between them. Plain and recorded forward passes take turns (turns.py). The table goes to stdout and
-to benchmarks/results/DATE-cuda.md. GPUDX_OLD_NUMPY may name a folder with a numpy that the installed numba works with.
+Plain and recorded work takes turns inside one process (launch_turns.cu, torch_forward.py --turns): from one process to the next
+the same loop differs by more than the recorder costs. The other modes are interleaved with plain runs, round by round, and
+compared by their medians. The table goes to stdout and to benchmarks/results/DATE-cuda.md. GPUDX_OLD_NUMPY may name a folder
+with a numpy that the installed numba works with.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from pathlib import Path
 from typing import Any
 
 import modes
-import turns
 from modes import BLOCKING, MEMCHECK, PLAIN, RECORDED, Mode, NotMeasured
 
 HERE = Path(__file__).resolve().parent
@@ -42,10 +42,7 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is done. Shares are seconds after which no further round is begun: together about five minutes.
-
-    Plain and recorded runs differ by a few per cent, as one run does from the next, so they get the most rounds.
-    """
+    """How much is done. Shares are seconds after which no further round is begun: together about three minutes."""
 
     rounds: int
     blocking_rounds: int
@@ -56,14 +53,12 @@ class Plan:
     crash_rounds: int
     launch_share_s: float
     forward_share_s: float
-    pairs: int
+    processes: int
     turns: int
 
 
-FULL = Plan(25, 3, 1, 100_000, 300, 1_000_000, 1, 40, 40, 5, 40)
-QUICK = Plan(2, 1, 1, 20_000, 50, 100_000, 1, 20, 25, 1, 10)
-FORWARDS_A_TURN = 20
-INSIDE_ROUNDS = 3
+FULL = Plan(5, 3, 1, 100_000, 300, 1_000_000, 1, 20, 30, 5, 200)
+QUICK = Plan(2, 1, 1, 20_000, 50, 100_000, 1, 10, 15, 1, 40)
 
 
 @dataclass(frozen=True)
@@ -128,19 +123,16 @@ def measure_once(benchmark: Benchmark, mode: Mode, samples: Samples) -> None:
         return
     command = benchmark.short_command if mode.name == MEMCHECK else benchmark.command
     try:
-        samples.add(mode.name, numbers_of(benchmark, mode, modes.run(mode, command)))
+        samples.add(mode.name, numbers_of(benchmark, modes.run(mode, command)))
     except NotMeasured as problem:
         samples.problems[mode.name] = str(problem)
 
 
-def numbers_of(benchmark: Benchmark, mode: Mode, result: modes.Result) -> dict[str, float]:
-    """The program's numbers; a recorded run counts only when the recorder saw its launches."""
+def numbers_of(benchmark: Benchmark, result: modes.Result) -> dict[str, float]:
     lines = [line.split() for line in result.out.splitlines()]
     numbers = {words[0]: float(words[1]) for words in lines if len(words) == 2 and words[0] in benchmark.names}
     if result.returncode or set(numbers) != set(benchmark.names):
         raise NotMeasured(f"exit {result.returncode}: {last_line(result)}")
-    if mode.name == RECORDED and not modes.recorded_launches(result.case):
-        raise NotMeasured("the recorder saw no launches")
     return numbers
 
 
@@ -149,33 +141,21 @@ def last_line(result: modes.Result) -> str:
     return lines[-1].strip()[:100] if lines else "no output"
 
 
-def in_turns(row: Row, command: list[str], plan: Plan) -> Row:
-    """The row with the recorded runs measured in turns with plain ones."""
+def with_turns(row: Row, name: str, command: list[str], rounds: int) -> Row:
+    """The row with its recorded cell: plain and recorded work that takes turns inside one process, in several processes."""
+    ratios = []
     try:
-        pairs = [turns.play([*command, str(FORWARDS_A_TURN), "--turns"], plan.turns) for _ in range(plan.pairs)]
-        cell = f"{statistics.median(pair.ratio for pair in pairs):.2f}x"
-        told = [f"pair of processes: {pair.ratio:.3f}x, plain {spread(pair.plain)} of turns" for pair in pairs]
+        for _ in range(rounds):
+            told = modes.run(modes.recorded_mode(), command)
+            lines = [line.split() for line in told.out.splitlines()]
+            ratios += [float(words[1]) for words in lines if words[:1] == [f"{name}_ratio"]]
+        if not ratios:
+            raise NotMeasured(f"exit {told.returncode}: {last_line(told)}")
+        cell = f"{statistics.median(ratios):.3f}x"
     except NotMeasured as problem:
-        cell, told = str(problem), []
-    return replace(row, cells={**row.cells, RECORDED: cell}, samples=(*row.samples, *told))
-
-
-def inside_rows(program: Path) -> Iterator[Row]:
-    """Plain and recorded launches that take turns inside one process (launch_turns.cu)."""
-    for name, (title, goal) in list(TITLES.items())[:2]:
-        numbers: dict[str, list[float]] = {}
-        try:
-            for _ in range(INSIDE_ROUNDS):
-                told = modes.run(modes.recorded_mode(), [str(program)])
-                for words in (line.split() for line in told.out.splitlines()):
-                    numbers.setdefault(words[0], []).append(float(words[1]))
-            ratios = numbers[f"{name}_ratio"]
-            cells = {PLAIN: microseconds(statistics.median(numbers[f"{name}_plain"]))}
-            cells[RECORDED] = f"{statistics.median(ratios):.3f}x"
-            samples = tuple(f"process {i}: {ratio:.3f}x" for i, ratio in enumerate(ratios, 1))
-        except (NotMeasured, KeyError, ValueError, IndexError) as problem:
-            cells, samples = {RECORDED: f"not measured: {problem}"}, ()
-        yield Row(f"{title}, in turns inside a process", cells, f"<= {goal:.2f}x", samples)
+        cell = f"not measured: {problem}"
+    told_ratios = tuple(f"recorded, process {i}: {ratio:.3f}x" for i, ratio in enumerate(ratios, 1))
+    return replace(row, cells={**row.cells, RECORDED: cell}, samples=(*row.samples, *told_ratios))
 
 
 # crash to verdict
@@ -404,13 +384,14 @@ def benchmarks(programs: Mapping[str, Path], python: str, plan: Plan) -> list[Be
 
 
 def all_rows(programs: Mapping[str, Path], python: str, plan: Plan) -> Iterator[Row]:
-    ways = modes.timed_modes()
+    others = [mode for mode in modes.timed_modes() if mode.name != RECORDED]
     loop, forward = benchmarks(programs, python, plan)
-    yield from rows_of(loop, measure(loop, plan, ways))
-    yield from inside_rows(programs["launch_turns"])
-    others = [mode for mode in ways if mode.name != RECORDED]
-    for row in rows_of(forward, measure(forward, replace(plan, rounds=2), others)):
-        yield in_turns(row, forward.command[:-1], plan)
+    turns = {name: [str(programs["launch_turns"]), str(plan.turns)] for name in loop.names}
+    turns["forward"] = [python, str(HERE / "torch_forward.py"), "--turns", str(plan.turns)]
+    for benchmark in (loop, forward):
+        rows = rows_of(benchmark, measure(benchmark, plan, others))
+        for name, row in zip(benchmark.names, rows, strict=True):
+            yield with_turns(row, name, turns[name], plan.processes)
     yield crash_row(programs["million_launches"], plan)
     for script in sorted(HERE.glob("*_smoke.py")):
         yield smoke_row(script, python)

@@ -1,22 +1,23 @@
 """How long a transformer's forward pass takes: batch 4 x 128, 8 layers, half precision.
 
-    torch_forward.py [--iterations N] [--device cuda] [--turns] [--warm-up N]
+    torch_forward.py [--iterations N] [--device cuda] [--turns N] [--warm-up N]
 
-Prints "forward NANOSECONDS", the median over the iterations, each with a wait for the device in it. With --turns it prints one
-such line for each line that it reads (turns.py has two of these take turns), and ends when there are no more.
+Prints "forward NANOSECONDS", the median over the iterations, each with a wait for the device in it. With --turns, plain and
+recorded passes take turns inside this process (inside.py), to be run under `gpudx run`: it prints "forward_plain NANOSECONDS",
+"forward_recorded NANOSECONDS" (medians over the turns) and "forward_ratio R" (median of the ratios of neighbouring turns).
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import time
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+FORWARDS_A_TURN = 10
 BATCH, LENGTH, LAYERS, WIDTH, HEADS = 4, 128, 8, 512, 8
 WARM_UP = 200  # unless told; also fills the ring of the recorder once: its first lap takes fresh pages from the system
 
@@ -59,11 +60,29 @@ def forward_ns(model: nn.Module, x: Tensor, device: str) -> int:
     return time.perf_counter_ns() - begin
 
 
+def median_ns(model: nn.Module, x: Tensor, device: str, count: int) -> float:
+    return statistics.median(forward_ns(model, x, device) for _ in range(count))
+
+
+def take_turns(model: nn.Module, x: Tensor, device: str, turns: int) -> None:
+    import inside  # needs the recorder, which the plain runs do without
+
+    switch = inside.Switch()
+    times: tuple[list[float], list[float]] = ([], [])
+    for number in range(turns):
+        for recorded in (False, True) if number % 2 else (True, False):
+            switch.set(recorded)
+            times[recorded].append(median_ns(model, x, device, FORWARDS_A_TURN))
+    ratio = statistics.median(b / a for a, b in zip(*times, strict=True))
+    print(f"forward_plain {statistics.median(times[0]):.0f}\nforward_recorded {statistics.median(times[1]):.0f}")
+    print(f"forward_ratio {ratio:.4f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--iterations", type=int, default=300)
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--turns", action="store_true")
+    parser.add_argument("--turns", type=int, default=0)
     parser.add_argument("--warm-up", type=int, default=WARM_UP)
     options = parser.parse_args()
     torch.manual_seed(1)
@@ -72,9 +91,10 @@ def main() -> None:
     with torch.inference_mode():
         for _ in range(options.warm_up):
             forward_ns(model, x, options.device)
-        for _ in sys.stdin if options.turns else "1":
-            times = [forward_ns(model, x, options.device) for _ in range(options.iterations)]
-            print(f"forward {statistics.median(times):.0f}", flush=True)
+        if options.turns:
+            take_turns(model, x, options.device, options.turns)
+        else:
+            print(f"forward {median_ns(model, x, options.device, options.iterations):.0f}")
         assert torch.isfinite(model(x)).all().item(), "the model's output is not finite"
 
 

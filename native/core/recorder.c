@@ -24,7 +24,7 @@
 #include "core/stacks.h"
 
 enum { SLOT = sizeof(struct gdx_slot), HEAD = sizeof(struct gdx_chunk), STACKS_MAX = 256, MAPPED_MAX = 16384,
-       LEDGER_RETRY = 256, SLOTS_AHEAD = 5, LINE = 64, PAGE = 4096, UIO_PAGES = 64 };
+       LEDGER_RETRY = 256, SLOTS_AHEAD = 5, BLOB_AHEAD = 1536, LINE = 64, PAGE = 4096, UIO_PAGES = 64 };
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23  /* linux/mman.h; C libraries before glibc 2.35 do not have it */
 #endif
@@ -227,7 +227,7 @@ static void start_track(struct gdx_lane *lane, struct gdx_track *track, struct g
     track->chunk = chunk;
     track->file_offset = offset;
     track->next = 0;
-    track->blob_top = GDX_UNIT_BYTES;
+    track->blob_top = track->fetched = GDX_UNIT_BYTES;
 }
 
 /* A full chunk that is never written again stays in the file; its mapping goes, unless an open call of this thread may
@@ -566,15 +566,17 @@ GDX_HOT bool gdx_begin_on(struct gdx_open *open, uint32_t call, void *caller, un
 }
 
 /* A ring is larger than the caches. What the calls after the next ones will write is fetched now, so that no call, nor
- * the first lock that the driver takes, waits for memory: 1 us of a launch, where it is not done. */
+ * the first lock that the driver takes, waits for memory: 1 us of a launch, where it is not done. Blobs differ in size, so
+ * what lies ahead of them is fetched as far as most launches need, each line once. */
 static void fetch_ahead(const struct gdx_open *open)
 {
-    const char *slot = (const char *)(open->slot + SLOTS_AHEAD);
+    struct gdx_track *track = open->track;
+    const char *slot = (const char *)(open->slot + SLOTS_AHEAD), *chunk = (const char *)track->chunk;
     for (size_t at = 0; at < SLOT; at += LINE)
         __builtin_prefetch(slot + at, 1);
-    if (open->part_bytes)
-        for (size_t at = 0; at <= open->part_bytes; at += LINE)
-            __builtin_prefetch((const char *)open->track->chunk + open->track->blob_top - open->part_bytes + at - 1, 1);
+    uint32_t until = track->blob_top > BLOB_AHEAD ? track->blob_top - BLOB_AHEAD : 0;
+    for (; track->fetched > until; track->fetched -= LINE)
+        __builtin_prefetch(chunk + track->fetched - LINE, 1);
 }
 
 GDX_HOT void gdx_commit(struct gdx_open *open)

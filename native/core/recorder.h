@@ -57,6 +57,7 @@ struct gdx_track {
     uint32_t next;         /* next slot */
     uint32_t blob_top;     /* blobs begin here; slots must stay below */
     uint64_t first_seq;    /* sequence number of slot 0; the next slot's is this plus `next` */
+    uint32_t fetched;      /* from here on the chunk is in the cache, or was */
 };
 
 /* What one thread writes to. Threads borrow a lane at their first call and give it back when they end, so there are
@@ -121,16 +122,21 @@ void gdx_note(uint32_t note, const uint64_t *words, unsigned count, struct gdx_t
 
 /* Is this memory of the program readable right now? Never faults. */
 bool gdx_readable(struct gdx_lane *lane, const void *data, size_t bytes);
-/* The first 8 bytes of a value, zeros where it has fewer. The usual sizes without a call of memcpy. */
+/* The first 8 bytes of a value, zeros where it has fewer. The usual sizes without a call of memcpy, and without a word that
+ * is written in parts and read as a whole, which processors cannot pass on from store to load. */
 static inline uint64_t gdx_first_word(const void *at, size_t size)
 {
     uint64_t word = 0;
-    if (GDX_LIKELY(size >= 8))
-        memcpy(&word, at, 8);
-    else if (size == 4)
-        memcpy(&word, at, 4);
-    else
-        memcpy(&word, at, size);
+    uint32_t half;
+    if (GDX_LIKELY(size >= sizeof word)) {
+        memcpy(&word, at, sizeof word);
+        return word;
+    }
+    if (size == sizeof half) {
+        memcpy(&half, at, sizeof half);
+        return half;  /* the machines that we know have the low byte first */
+    }
+    memcpy(&word, at, size);
     return word;
 }
 

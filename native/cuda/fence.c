@@ -122,16 +122,37 @@ bool gdx_cu_grant(const struct gdx_block *block, uint64_t others)
     return gdx_cu_driver.cuMemSetAccess(block->mapping, block->mapped, access, count) == CUDA_SUCCESS;
 }
 
-/* Physical memory behind the mapping. The handle is let go at once: the memory lives as long as it is mapped. */
-static bool put_memory(const struct gdx_block *block)
+/* 0: there is none, also after spares were given up. */
+static uint64_t make_memory(const struct gdx_block *block)
 {
     CUmemAllocationProp properties = properties_of(block->device);
-    CUmemGenericAllocationHandle memory;
-    if (gdx_cu_driver.cuMemCreate(&memory, block->mapped, &properties, 0) != CUDA_SUCCESS)
+    CUmemGenericAllocationHandle memory = gdx_cu_spare_take(block->device, block->mapped);
+    if (memory)
+        return memory;
+    CUresult status = gdx_cu_driver.cuMemCreate(&memory, block->mapped, &properties, 0);
+    if (status == CUDA_ERROR_OUT_OF_MEMORY && gdx_cu_spares_release())
+        status = gdx_cu_driver.cuMemCreate(&memory, block->mapped, &properties, 0);
+    return status == CUDA_SUCCESS ? memory : 0;
+}
+
+/* Physical memory behind the mapping. */
+static bool put_memory(struct gdx_block *block)
+{
+    block->memory = make_memory(block);
+    if (!block->memory)
         return false;
-    CUresult status = gdx_cu_driver.cuMemMap(block->mapping, block->mapped, 0, memory, 0);
-    gdx_cu_driver.cuMemRelease(memory);
-    return status == CUDA_SUCCESS;
+    if (gdx_cu_driver.cuMemMap(block->mapping, block->mapped, 0, block->memory, 0) == CUDA_SUCCESS)
+        return true;
+    gdx_cu_driver.cuMemRelease(block->memory);
+    return false;
+}
+
+static CUresult take_memory(const struct gdx_block *block)
+{
+    CUresult status = gdx_cu_driver.cuMemUnmap(block->mapping, block->mapped);
+    if (status == CUDA_SUCCESS)
+        gdx_cu_spare_keep(block->device, block->mapped, block->memory);
+    return status;
 }
 
 static void give_back_addresses(struct gdx_range range)
@@ -162,7 +183,7 @@ static const char *make_block(struct gdx_block *block)
     }
     if (finish_block(block))
         return NULL;
-    gdx_cu_driver.cuMemUnmap(block->mapping, block->mapped);
+    take_memory(block);
     give_back_addresses(whole);
     return refused;
 }
@@ -248,7 +269,7 @@ static CUresult unmake(const struct gdx_block *block)
 {
     if (block->flags & GDX_BLOCK_RED)
         return unmake_red(block);
-    CUresult status = gdx_cu_driver.cuMemUnmap(block->mapping, block->mapped);
+    CUresult status = take_memory(block);
     if (status != CUDA_SUCCESS)
         return status;
     return_slack(block);
@@ -509,5 +530,6 @@ void gdx_cu_fence_forget(void)
     atomic_store(&slack_in_use, 0);
     gdx_cu_canary_forget(NULL);
     gdx_cu_around_forget();
+    gdx_cu_spares_forget();
     gdx_blocks_forget(&gdx_cu_fences);
 }

@@ -1,9 +1,9 @@
 /* Fenced CUDA memory (gpudx run --fence): an access outside an allocation, or after its free, is a fault of the device.
  *
  * fence.c makes and unmakes fenced blocks, fence_around.c keeps what the program sees of them as it was (address ranges,
- * peers, pools, the end of contexts), fence_canary.c looks at their slack. All of them stand between the recording
- * wrappers and the driver: wrappers call gdx_cu_next, these call gdx_cu_driver. Nothing here is called where fences were
- * not asked for. docs/decisions/007-fenced-memory.md has the reasons. */
+ * peers, pools, the end of contexts), fence_canary.c looks at their slack, fence_spares.c keeps memory for the next. All of
+ * them stand between the recording wrappers and the driver: wrappers call gdx_cu_next, these call gdx_cu_driver. Nothing
+ * here is called where fences were not asked for. docs/decisions/007-fenced-memory.md has the reasons. */
 #pragma once
 
 #include "core/fence.h"
@@ -34,6 +34,13 @@ extern struct gdx_fences gdx_cu_fences;
 bool gdx_cu_grant(const struct gdx_block *block, uint64_t devices);  /* may these access its mapping? */
 void gdx_cu_end_blocks(CUcontext context);               /* the context is gone, and with it its memory */
 void gdx_cu_end_dead(CUcontext context);                 /* all its work is done: blocks that waited for that can go */
+
+/* ---- fence_spares.c: handles of physical memory ---- */
+
+uint64_t gdx_cu_spare_take(CUdevice device, uint64_t bytes);  /* 0: none of this size */
+void gdx_cu_spare_keep(CUdevice device, uint64_t bytes, uint64_t memory);  /* or releases it */
+bool gdx_cu_spares_release(void);                        /* were there any? */
+void gdx_cu_spares_forget(void);
 
 /* Waits for a stream, but no longer than 2 s: not ready then. */
 CUresult gdx_cu_wait_some(CUstream queue);

@@ -102,7 +102,7 @@ static void note_kernel(uintptr_t function, bool is_kernel, uint64_t owner, int 
 }
 
 /* Several threads may come here at once for one function; the first to store its layout writes the notes. */
-static const struct gdx_layout *describe(struct gdx_function *row, uintptr_t function)
+GDX_COLD static const struct gdx_layout *describe(struct gdx_function *row, uintptr_t function)
 {
     struct gdx_lane *lane = gdx_lane();
     bool is_kernel = atomic_load(&row->kind) == GDX_CU_KERNEL;

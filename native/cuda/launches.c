@@ -28,7 +28,7 @@ static const char *name_of(void *kernel, char room[GDX_WAITS_ROOM])
     return gdx_cu_name_of(kernel);
 }
 
-static void wait_at(enum gdx_waits side, CUfunction kernel, CUstream queue, bool own_thread)
+GDX_COLD static void wait_at(enum gdx_waits side, CUfunction kernel, CUstream queue, bool own_thread)
 {
     if (gdx_wait_here(side, kernel, name_of))
         wait_for(queue, own_thread);
@@ -41,16 +41,29 @@ static inline void begin(CUfunction kernel, CUstream queue, bool own_thread)
         wait_at(GDX_WAITS_BEFORE, kernel, queue, own_thread);
 }
 
-static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, const struct gdx_layout *layout,
-                       CUfunction kernel, CUresult result)
+GDX_COLD static void end_rarely(struct gdx_open *open, CUstream queue, bool own_thread, const struct gdx_layout *layout,
+                                CUfunction kernel, CUresult result)
 {
     gdx_cu_watch_submitted(queue, own_thread, result);
     gdx_cu_end_on(open, queue, own_thread, result);
-    if (GDX_UNLIKELY(!layout) && result == CUDA_SUCCESS)
+    if (!layout && result == CUDA_SUCCESS)
         gdx_cu_met_by_launch(kernel);
-    if (GDX_UNLIKELY(gdx_serialised()) && result == CUDA_SUCCESS)
+    if (gdx_serialised() && result == CUDA_SUCCESS)
         wait_at(GDX_WAITS_AFTER, kernel, queue, own_thread);
     gdx_cu_watch_launch(true);
+}
+
+/* What most launches need, apart from the rest: between two launches programs and driver use up the caches, so what counts are
+ * the pages and lines of code that are fetched again. */
+static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, const struct gdx_layout *layout,
+                       CUfunction kernel, CUresult result)
+{
+    bool usual = result == CUDA_SUCCESS && layout && !gdx_watching() && !gdx_serialised()
+        && atomic_load_explicit(&gdx_cu_captures, memory_order_relaxed) <= 0;
+    if (GDX_LIKELY(usual))
+        gdx_end(open, result);
+    else
+        end_rarely(open, queue, own_thread, layout, kernel, result);
 }
 
 #define SHAPE (struct gdx_shape){ grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes }
@@ -100,7 +113,7 @@ LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel, false)
 LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, true)
 
 /* What a configuration says, where it can be read; its attributes are part 0 of the blob. */
-static void put_config(struct gdx_open *open, const CUlaunchConfig *config, CUfunction kernel, bool own_thread)
+GDX_HOT static void put_config(struct gdx_open *open, const CUlaunchConfig *config, CUfunction kernel, bool own_thread)
 {
     if (!config || !gdx_readable(open->lane, config, sizeof *config)) {
         gdx_put_shape(open, 0, kernel, (struct gdx_shape){ 0 });

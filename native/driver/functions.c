@@ -132,11 +132,11 @@ struct gdx_layout *gdx_layout_begin(uint32_t count)
     return layout;
 }
 
-/* Room among the long values, in order, as far as it goes. */
+/* Room among the long values, in order, as far as it goes; UINT32_MAX: there is none. */
 static uint32_t tail_place(struct gdx_layout *layout, uint32_t size)
 {
     uint32_t need = (size + 7) & ~7u, at = layout->tail_bytes;
-    if (size <= 8 || need > GDX_TAIL - at)
+    if (need > GDX_TAIL - at)
         return UINT32_MAX;
     layout->tail_bytes += need;
     return at;
@@ -146,9 +146,11 @@ void gdx_layout_add(struct gdx_layout *layout, uint32_t index, size_t offset, si
 {
     if (offset + size > layout->bytes)
         layout->bytes = (uint32_t)(offset + size);
-    if (index < layout->count)
-        layout->params[index] =
-            (struct gdx_param){ (uint32_t)offset, (uint32_t)size, tail_place(layout, (uint32_t)size) };
+    if (index >= layout->count)
+        return;
+    struct gdx_argument like = { .index = (uint16_t)index, .flags = GDX_ARG_set, .size = (uint32_t)size };
+    like.tail = size > 8 ? tail_place(layout, like.size) : 0;
+    layout->params[index] = (struct gdx_param){ like, (uint32_t)offset };
 }
 
 void gdx_note_layout(uintptr_t function, const struct gdx_layout *layout)
@@ -157,7 +159,7 @@ void gdx_note_layout(uintptr_t function, const struct gdx_layout *layout)
     const uint64_t words[] = { function, layout->all, layout->bytes };
     for (uint32_t i = 0; i < layout->count; i++) {
         numbers[2 * i] = layout->params[i].offset;
-        numbers[2 * i + 1] = layout->params[i].size;
+        numbers[2 * i + 1] = layout->params[i].like.size;
     }
     gdx_note(GDX_CALL_note_kernel_params, words, 3, (struct gdx_text){ 0 }, (struct gdx_text){ 0 }, numbers,
              2 * layout->count);

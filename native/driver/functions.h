@@ -13,8 +13,8 @@
 enum { GDX_ARGUMENTS = 256, GDX_TAIL = 4096 };  /* most arguments, and bytes of long ones, kept per launch */
 
 struct gdx_param {
-    uint32_t offset, size;
-    uint32_t tail;       /* its place among the long values; UINT32_MAX: short, or no room */
+    struct gdx_argument like;  /* how it is written down, but for what is not known before the launch */
+    uint32_t offset;
 };
 struct gdx_layout {
     uint32_t count;      /* of `params` */
