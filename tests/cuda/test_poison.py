@@ -71,6 +71,26 @@ def test_what_comes_back_is_told_with_its_place(kit: Kit) -> None:
     assert [(one.offset, one.first, one.words) for one in back[:2]] == [(0, 0, 250), (500, 500, 100)]
 
 
+def test_the_first_launch_that_reads_is_named(kit: Kit) -> None:
+    (told,) = [one for one in found(run(kit, "given")) if one.id == "read-before-write"]
+    assert told.severity == "warning" and told.site is not None
+    assert (told.site.kernel, told.site.launch, told.site.argument) == ("scale", 1, 1)
+    assert told.message == (
+        "Memory #2 was given to kernel scale as argument 1 (float const*), which is read only, before anything had written it."
+    )
+    assert any("had filled it with 0xcbcbcbcb, so that is what was read" in one.text for one in told.evidence)
+
+
+@pytest.mark.parametrize("before", ["first", "other"])
+def test_memory_that_may_have_been_written_is_not_named(kit: Kit, before: str) -> None:
+    assert not [one for one in found(run(kit, "given", before)) if one.id == "read-before-write"]
+
+
+def test_without_a_fill_nobody_knows_what_memory_held(kit: Kit) -> None:
+    ran = kit.run([kit.program("fresh"), "given"])
+    assert not found(ran)
+
+
 def test_captures_are_left_alone(kit: Kit) -> None:
     plain, ran = kit.run([kit.program("fresh"), "capture"], recorded=False), run(kit, "capture")
     assert ran.seen == plain.seen

@@ -4,10 +4,16 @@ A new buffer holds whatever its memory held before: zeros on one driver, old dat
 yesterday's right results. Nothing wrote it: it was not made from host memory, no copy, fill or map went to it, and no
 launch before was given it in a place where it could have written.
 
+Memory that kernels know by its address (CUDA, HIP) is judged under --poison only: there it is known what it held, and that a
+kernel with an argument for reading was the first to be given it.
+
 Example:
 
     cl_mem sums = clCreateBuffer(context, CL_MEM_READ_WRITE, bytes, NULL, &status);
     clEnqueueReadBuffer(queue, sums, CL_TRUE, 0, bytes, out, 0, NULL, NULL);    // the launch was forgotten
+
+    cudaMalloc(&weights, bytes);
+    scale<<<blocks, 256>>>(out, weights);                         // void scale(float *out, const float *weights)
 
 Mend it by writing or filling the buffer first, or by finding out why the launch that should write it was not made.
 
@@ -22,11 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.detectors import Run
+from gpudx.detectors._given_memory import uses
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import argument, capital, site_of
 from gpudx.facts import Facts
 from gpudx.facts.accesses import MAY, WRITE
-from gpudx.facts.objects import KINDS
+from gpudx.facts.objects import FAMILIES, KINDS
+from gpudx.facts.writers import NEAR, holds
 from gpudx.model import Evidence, Finding
 from gpudx.words import plural
 
@@ -34,28 +42,23 @@ ID = "read-before-write"
 I64 = NDArray[np.int64]
 LATE = np.int64(1) << np.int64(62)
 OUTSIDE = ("native_kernel", "acquire")  # writers that name their memory in a list
+DEVICE = [FAMILIES.index(name) for name in ("device", "pitched", "async")]  # what the host cannot write by itself
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per reading call (and kernel argument); buffers after the first are counted."""
-    table = facts.accesses
-    root = _roots(facts)[table["object"]]
+    table = uses(facts)
+    root, position = table["object"], table["position"]
     writes = (table["how"] & WRITE) != 0
     written = np.full(len(facts.objects), LATE)
-    np.minimum.at(written, root[writes], table["position"][writes])
-    fresh = _fresh(facts)
-    early = np.flatnonzero(~writes & fresh[root] & (table["position"] < written[root]))
-    first = early[np.unique(root[early], return_index=True)[1]]  # accesses are in order of time
-    calls = facts.trace.call[table["position"][first]]
-    for part in groups(first, calls, _functions(facts, first), table["argument"][first]):
-        if not facts.trace.array(int(facts.objects.table["born"][root[part[0]]]), "properties"):
-            yield _finding(facts, int(part[0]), int(root[part[0]]), len(part))
-
-
-def _roots(facts: Facts) -> I64:
-    """The buffer that each object is part of: itself, unless it is a sub-buffer."""
-    parent = facts.objects.table["parent"]
-    return np.where(parent >= 0, parent, np.arange(len(parent)))
+    np.minimum.at(written, root[writes], position[writes])
+    candidates = _fresh(facts)[root] | (_filled(facts)[root] & (table["argument"] >= 0))
+    early = np.flatnonzero(~writes & candidates & (position < written[root]))
+    first = early[np.unique(root[early], return_index=True)[1]]  # uses are in order of time
+    first = first[[_is_unwritten(facts, int(root[row]), int(position[row])) for row in first]]
+    calls = facts.trace.call[position[first]]
+    for part in groups(first, calls, _functions(facts, position[first]), table["argument"][first]):
+        yield _finding(facts, table[int(part[0])], len(part))
 
 
 def _fresh(facts: Facts) -> NDArray[np.bool_]:
@@ -70,6 +73,28 @@ def _fresh(facts: Facts) -> NDArray[np.bool_]:
     return np.asarray(fresh)
 
 
+def _filled(facts: Facts) -> NDArray[np.bool_]:
+    """Memory by address that the recorder filled, and whose whole life was kept."""
+    table = facts.objects.table
+    filled = np.zeros(len(table), bool)
+    filled[list(facts.poison.filled)] = True
+    filled &= (table["kind"] == KINDS.index("memory")) & np.isin(table["family"], DEVICE)
+    return np.asarray(filled & (table["born"] >= _complete_since(facts)))
+
+
+def _is_unwritten(facts: Facts, obj: int, position: int) -> bool:
+    """Of memory by address: can no work have written it that was given it otherwise, or that is not recorded?"""
+    born = int(facts.objects.table["born"][obj])
+    if facts.objects.kind(obj) != "memory":
+        return not facts.trace.array(born, "properties")
+    first, writers = int(facts.objects.table["handle"][obj]), facts.writers
+    end = first + int(facts.objects.table["size"][obj])
+    work = writers.between(int(facts.trace.column("end", np.array([born]))[0]), position)
+    copied = any(begin < end and last > first for begin, last in work.addresses)
+    unseen = bool(work.blind) or bool(writers.unrecorded) or writers.mentioned(first, end)
+    return not (copied or unseen or holds(work.words, first - NEAR, end))
+
+
 def _complete_since(facts: Facts) -> int:
     """The position from which on every thread's calls were kept; objects made before may have been written unseen."""
     if not any(gap.kind == "overwritten" for gap in facts.trace.gaps):
@@ -81,24 +106,22 @@ def _complete_since(facts: Facts) -> int:
     return int(ring[first].max()) if len(first) else len(facts.trace)
 
 
-def _functions(facts: Facts, rows: I64) -> I64:
+def _functions(facts: Facts, positions: I64) -> I64:
     """The kernel function of each access, -1 for copies."""
-    positions = facts.accesses["position"][rows]
     at = np.searchsorted(facts.launches.position, positions).clip(0, max(len(facts.launches) - 1, 0))
     if not len(facts.launches):
-        return np.full(len(rows), -1)
+        return np.full(len(positions), -1)
     found = np.where(facts.launches.position[at] == positions, facts.launches.kernel_row[at], -1)
     return facts.kernels.functions(found)
 
 
-def _finding(facts: Facts, row: int, obj: int, count: int) -> Finding:
-    access = facts.accesses[row]
-    position, index = int(access["position"]), int(access["argument"])
+def _finding(facts: Facts, use: np.void, count: int) -> Finding:
+    obj, position, index = int(use["object"]), int(use["position"]), int(use["argument"])
     born = int(facts.objects.table["born"][obj])
     label = facts.objects.label(obj)
     site = facts.sites.at(position, argument=index) if index >= 0 else site_of(facts, position)
     launch = facts.launches.at_position(position)
-    if launch is not None and access["how"] & MAY:
+    if launch is not None and use["how"] & MAY:
         what = argument(facts, int(facts.launches.kernel_row[launch]), index)
         how = f"was given to kernel {site.kernel} as {what}, which is read only,"
     else:

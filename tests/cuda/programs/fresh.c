@@ -4,7 +4,9 @@
  *   fresh            what there is in fresh memory of each family
  *   fresh written    everything is written before it is read
  *   fresh capture    allocations while a stream is captured
- *   fresh contexts   one context after the other, each with memory of its own */
+ *   fresh contexts   one context after the other, each with memory of its own
+ *   fresh given      a kernel reads memory that nothing has written; with "first", a fill comes before, with "other", a kernel
+ *                    that may write it */
 #include "reach.h"
 
 static CUstream stream;
@@ -80,6 +82,30 @@ static void contexts(void)
     }
 }
 
+static void launch(CUmodule module, const char *name, CUdeviceptr out, CUdeviceptr in)
+{
+    CUfunction kernel;
+    void *params[] = { &out, &in };
+    CHECK(DO(cuModuleGetFunction)(&kernel, module, name));
+    CHECK(DO(cuLaunchKernel)(kernel, 1, 1, 1, 32, 1, 1, 0, NULL, params, NULL));
+}
+
+static void given(const char *before)
+{
+    CUmodule module;
+    CUdeviceptr out, in, other;
+    CHECK(DO(cuModuleLoadData)(&module, "kernel _Z5scalePfPKf 8 8\nkernel _Z4pairPfS_ 8 8\n"));
+    CHECK(DO(cuMemAlloc_v2)(&out, 256));
+    CHECK(DO(cuMemAlloc_v2)(&in, 1024));
+    CHECK(DO(cuMemAlloc_v2)(&other, 256));
+    if (!strcmp(before, "first"))
+        CHECK(DO(cuMemsetD8_v2)(in, 0, 1024));
+    if (!strcmp(before, "other"))
+        launch(module, "_Z4pairPfS_", other, in);
+    launch(module, "_Z5scalePfPKf", out, in);
+    CHECK(DO(cuCtxSynchronize)());
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
@@ -93,6 +119,8 @@ int main(int argc, char **argv)
         capture();
     else if (!strcmp(what, "contexts"))
         contexts();
+    else if (!strcmp(what, "given"))
+        given(argc > 2 ? argv[2] : "");
     else
         fresh(strcmp(what, "nan") ? 0xcb : 0xff, strcmp(what, "nan") ? 0xcb : 0x7f);
     CHECK(DO(cuCtxDestroy_v2)(context));
