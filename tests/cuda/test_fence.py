@@ -181,6 +181,13 @@ def test_what_cannot_be_fenced_is_allocated_as_before(kit: Kit, refused: str) ->
     assert (told["fenced"] == 38) == refused.startswith("cuMemAlloc_v2")
 
 
+def test_freed_memory_is_kept_for_the_next_block(kit: Kit) -> None:
+    """Each block has addresses of its own; what is behind them was made once, so the driver is not asked a second time."""
+    ran = run(kit, "churn", "300", FAKE_CUDA_REFUSE="cuMemCreate:2:2")
+    told = counts(ran)
+    assert ran.returncode == 0 and (told["fenced"], told["not enough device memory"]) == (300, 0)
+
+
 @pytest.mark.parametrize("edge", ["high", "red"])
 def test_red_zones_where_there_are_no_mappings_and_by_choice(kit: Kit, edge: str) -> None:
     env = {} if edge == "red" else {"FAKE_CUDA_REFUSE": "cuMemGetAllocationGranularity:1:801"}
