@@ -37,7 +37,7 @@ from run_gpu import RESULTS, facts_now, find_nvcc, has_torch  # noqa: E402
 PROGRAMS = modes.ROOT / "tests/cuda/gpu"
 FORWARD = modes.ROOT / "benchmarks/cuda/torch_forward.py"
 FENCED = "fenced"
-ROUNDS, FORWARD_ROUNDS, MEMCHECK_ROUNDS = 5, 3, 2
+ROUNDS, FORWARD_ROUNDS, MEMCHECK_ROUNDS = 5, 3, 1
 COSTS = {
     "kernel": ("kernel over 256 MB", "<= 1.02x"),
     "pair_small": ("cudaMalloc + cudaFree of 1000 bytes", "<= 3x"),

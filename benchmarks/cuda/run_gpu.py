@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
@@ -57,7 +57,7 @@ class Plan:
     turns: int
 
 
-FULL = Plan(5, 3, 1, 100_000, 300, 1_000_000, 1, 20, 30, 5, 200)
+FULL = Plan(5, 3, 1, 100_000, 300, 1_000_000, 1, 15, 25, 5, 150)
 QUICK = Plan(2, 1, 1, 20_000, 50, 100_000, 1, 10, 15, 1, 40)
 
 
@@ -141,21 +141,29 @@ def last_line(result: modes.Result) -> str:
     return lines[-1].strip()[:100] if lines else "no output"
 
 
-def with_turns(row: Row, name: str, command: list[str], rounds: int) -> Row:
-    """The row with its recorded cell: plain and recorded work that takes turns inside one process, in several processes."""
-    ratios = []
-    try:
-        for _ in range(rounds):
-            told = modes.run(modes.recorded_mode(), command)
-            lines = [line.split() for line in told.out.splitlines()]
-            ratios += [float(words[1]) for words in lines if words[:1] == [f"{name}_ratio"]]
-        if not ratios:
+def ratios_inside(command: list[str], names: tuple[str, ...], processes: int) -> dict[str, list[float]]:
+    """Plain and recorded work that takes turns inside one process: a ratio for each name and process."""
+    found: dict[str, list[float]] = {name: [] for name in names}
+    for _ in range(processes):
+        told = modes.run(modes.recorded_mode(), command)
+        said = dict(words for line in told.out.splitlines() if len(words := line.split()) == 2)
+        if told.returncode or not all(f"{name}_ratio" in said for name in names):
             raise NotMeasured(f"exit {told.returncode}: {last_line(told)}")
-        cell = f"{statistics.median(ratios):.3f}x"
-    except NotMeasured as problem:
-        cell = f"not measured: {problem}"
-    told_ratios = tuple(f"recorded, process {i}: {ratio:.3f}x" for i, ratio in enumerate(ratios, 1))
-    return replace(row, cells={**row.cells, RECORDED: cell}, samples=(*row.samples, *told_ratios))
+        for name in names:
+            found[name].append(float(said[f"{name}_ratio"]))
+    return found
+
+
+def with_turns(rows: Iterable[Row], command: list[str], names: tuple[str, ...], processes: int) -> Iterator[Row]:
+    """The rows with their recorded cells."""
+    try:
+        ratios, problem = ratios_inside(command, names, processes), ""
+    except NotMeasured as why:
+        ratios, problem = dict.fromkeys(names, list[float]()), f"not measured: {why}"
+    for name, row in zip(names, rows, strict=True):
+        cell = problem or f"{statistics.median(ratios[name]):.3f}x"
+        told = (f"recorded, process {i}: {ratio:.3f}x" for i, ratio in enumerate(ratios[name], 1))
+        yield replace(row, cells={**row.cells, RECORDED: cell}, samples=(*row.samples, *told))
 
 
 # crash to verdict
@@ -386,12 +394,13 @@ def benchmarks(programs: Mapping[str, Path], python: str, plan: Plan) -> list[Be
 def all_rows(programs: Mapping[str, Path], python: str, plan: Plan) -> Iterator[Row]:
     others = [mode for mode in modes.timed_modes() if mode.name != RECORDED]
     loop, forward = benchmarks(programs, python, plan)
-    turns = {name: [str(programs["launch_turns"]), str(plan.turns)] for name in loop.names}
-    turns["forward"] = [python, str(HERE / "torch_forward.py"), "--turns", str(plan.turns)]
-    for benchmark in (loop, forward):
+    turns = (
+        (loop, [str(programs["launch_turns"]), str(plan.turns)]),
+        (forward, [python, str(HERE / "torch_forward.py"), "--turns", str(plan.turns)]),
+    )
+    for benchmark, command in turns:
         rows = rows_of(benchmark, measure(benchmark, plan, others))
-        for name, row in zip(benchmark.names, rows, strict=True):
-            yield with_turns(row, name, turns[name], plan.processes)
+        yield from with_turns(rows, command, benchmark.names, plan.processes)
     yield crash_row(programs["million_launches"], plan)
     for script in sorted(HERE.glob("*_smoke.py")):
         yield smoke_row(script, python)
