@@ -159,7 +159,7 @@ def with_turns(rows: Iterable[Row], command: list[str], names: tuple[str, ...], 
     try:
         ratios, problem = ratios_inside(command, names, processes), ""
     except NotMeasured as why:
-        ratios, problem = dict.fromkeys(names, list[float]()), f"not measured: {why}"
+        ratios, problem = {name: [] for name in names}, f"not measured: {why}"
     for name, row in zip(names, rows, strict=True):
         cell = problem or f"{statistics.median(ratios[name]):.3f}x"
         told = (f"recorded, process {i}: {ratio:.3f}x" for i, ratio in enumerate(ratios[name], 1))
