@@ -172,7 +172,9 @@ def wrapper(call: Call) -> str:
 
 def wrappers(calls: list[Call]) -> str:
     own = opencl_calls(calls)
-    parts = ['/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "opencl/hooks.h"\n#include "opencl/sites.h"\n']
+    parts = [
+        '/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "opencl/hooks.h"\n#include "opencl/sites.h"\n'
+    ]
     parts += [wrapper(c) for c in own if not c.by_hand and not c.skip]
     rows = [f"    .{c.name} = rec_{c.name}," for c in own if not c.skip]
     parts.append("const struct cl_dispatch gdx_cl_recording = {\n" + "\n".join(rows) + "\n};\n")

@@ -1,6 +1,7 @@
 /* Launches: written down with all of their arguments before the driver sees them. */
 #define _GNU_SOURCE
 #include "cuda/hooks.h"
+#include "cuda/sites.h"
 #include "cuda/watch.h"
 
 #include "core/perturb.h"
@@ -34,18 +35,20 @@ static void wait_at(enum gdx_waits side, CUfunction kernel, CUstream queue, bool
         wait_for(queue, own_thread);
 }
 
-static inline void begin(CUfunction kernel, CUstream queue, bool own_thread)
+static inline unsigned begin(CUfunction kernel, CUstream queue, bool own_thread)
 {
     gdx_perturb();
     if (GDX_UNLIKELY(gdx_serialised()))
         wait_at(GDX_WAITS_BEFORE, kernel, queue, own_thread);
+    return gdx_cu_launch_begins(kernel, queue, own_thread);
 }
 
-static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, const struct gdx_layout *layout,
+static inline void end(struct gdx_open *open, unsigned site, CUstream queue, bool own_thread, const struct gdx_layout *layout,
                        CUfunction kernel, CUresult result)
 {
     gdx_cu_watch_submitted(queue, own_thread, result);
     gdx_cu_end_on(open, queue, own_thread, result);
+    gdx_cu_site_ends(site, queue, own_thread, result);
     if (GDX_UNLIKELY(!layout) && result == CUDA_SUCCESS)
         gdx_cu_met_by_launch(kernel);
     if (GDX_UNLIKELY(gdx_serialised()) && result == CUDA_SUCCESS)
@@ -63,7 +66,7 @@ static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, c
     GDX_HOT CUresult rec_##name(CUfunction kernel, SHAPE_PARAMETERS, CUstream queue, void **params, void **extra)\
     {                                                                                                            \
         struct gdx_open open;                                                                                    \
-        begin(kernel, queue, own_thread);                                                                        \
+        unsigned site = begin(kernel, queue, own_thread);                                                        \
         const struct gdx_layout *layout = gdx_cu_layout_of(kernel);                                           \
         gdx_cu_watch_launch(false);                                                                              \
         if (gdx_cu_begin(&open, GDX_CALL_cuLaunchKernel, __builtin_return_address(0))) {                         \
@@ -73,7 +76,7 @@ static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, c
             gdx_stack_of_launch(&open);                                                                          \
         }                                                                                                        \
         CUresult result = gdx_cu_next.name(kernel, SHAPE_ARGUMENTS, queue, params, extra);                       \
-        end(&open, queue, own_thread, layout, kernel, result);                                                   \
+        end(&open, site, queue, own_thread, layout, kernel, result);                                             \
         return result;                                                                                           \
     }
 LAUNCH_KERNEL(cuLaunchKernel, false)
@@ -83,7 +86,7 @@ LAUNCH_KERNEL(cuLaunchKernel_ptsz, true)
     CUresult rec_##name(CUfunction kernel, SHAPE_PARAMETERS, CUstream queue, void **params)                      \
     {                                                                                                            \
         struct gdx_open open;                                                                                    \
-        begin(kernel, queue, own_thread);                                                                        \
+        unsigned site = begin(kernel, queue, own_thread);                                                        \
         const struct gdx_layout *layout = gdx_cu_layout_of(kernel);                                           \
         gdx_cu_watch_launch(false);                                                                              \
         if (gdx_cu_begin(&open, GDX_CALL_cuLaunchCooperativeKernel, __builtin_return_address(0))) {              \
@@ -93,7 +96,7 @@ LAUNCH_KERNEL(cuLaunchKernel_ptsz, true)
             gdx_stack_of_launch(&open);                                                                          \
         }                                                                                                        \
         CUresult result = gdx_cu_next.name(kernel, SHAPE_ARGUMENTS, queue, params);                              \
-        end(&open, queue, own_thread, layout, kernel, result);                                                   \
+        end(&open, site, queue, own_thread, layout, kernel, result);                                             \
         return result;                                                                                           \
     }
 LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel, false)
@@ -118,7 +121,7 @@ static void put_config(struct gdx_open *open, const CUlaunchConfig *config, CUfu
     GDX_HOT CUresult rec_##name(const CUlaunchConfig *config, CUfunction kernel, void **params, void **extra)    \
     {                                                                                                            \
         struct gdx_open open;                                                                                    \
-        begin(kernel, config ? config->queue : NULL, own_thread);                                                \
+        unsigned site = begin(kernel, config ? config->queue : NULL, own_thread);                                \
         const struct gdx_layout *layout = gdx_cu_layout_of(kernel);                                           \
         gdx_cu_watch_launch(false);                                                                              \
         if (gdx_cu_begin(&open, GDX_CALL_cuLaunchKernelEx, __builtin_return_address(0))) {                       \
@@ -128,7 +131,7 @@ static void put_config(struct gdx_open *open, const CUlaunchConfig *config, CUfu
             gdx_stack_of_launch(&open);                                                                          \
         }                                                                                                        \
         CUresult result = gdx_cu_next.name(config, kernel, params, extra);                                       \
-        end(&open, result == CUDA_SUCCESS ? config->queue : NULL, own_thread, layout, kernel, result);           \
+        end(&open, site, result == CUDA_SUCCESS ? config->queue : NULL, own_thread, layout, kernel, result);     \
         return result;                                                                                           \
     }
 LAUNCH_EX(cuLaunchKernelEx, false)
