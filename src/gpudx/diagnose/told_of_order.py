@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from gpudx.diagnose.observed import PLAIN, Observed
+from gpudx.diagnose.observed import PLAIN, SAYS, Observed
 from gpudx.diagnose.weigh import TWICE
 
 HELD, WITH_EDGE = "held", "held-edge"
@@ -12,26 +12,32 @@ HELD, WITH_EDGE = "held", "held-edge"
 
 def told_of_order(seen: Mapping[str, Observed]) -> Iterator[str]:
     """Nothing where nothing was held."""
-    held = seen.get(HELD, Observed(HELD))
+    held, plain = seen.get(HELD, Observed(HELD)), seen[PLAIN]
     if not held.rate.runs:
         return
-    if held.rate.failures < TWICE and not seen[PLAIN].rate.failures:
+    if held.rate.failures < TWICE and not plain.rate.failures:
+        same = held.rate.runs - held.rate.failures
         yield (
-            f"With a delay ({_what(held)}) nothing changed that the program returns or prints ({held.text}, {held.range} fits): "
-            "its outcome does not show a race of the two, which refutes nothing."
+            f"When {_what(held)}, the outcome stayed the same in {same} of {held.rate.runs} runs: what the program returns and "
+            "prints does not show this race, which refutes nothing."
         )
         return
-    yield f"With a delay ({_what(held)}) {_rate(held)}; plain runs {_rate(seen[PLAIN])}{_with_edge(seen)}."
+    yield (
+        f"When {_what(held)}, the outcome was wrong in {_rate(held)}, without that in {_rate(plain)}"
+        f"{_with_edge(seen.get(WITH_EDGE, Observed(WITH_EDGE)))}."
+    )
 
 
-def _with_edge(seen: Mapping[str, Observed]) -> str:
-    one = seen.get(WITH_EDGE, Observed(WITH_EDGE))
-    return f"; with the same delay and the missing order ({_what(one)}) {_rate(one)}" if one.rate.runs else ""
+def _with_edge(one: Observed) -> str:
+    if not one.rate.runs:
+        return ""
+    stays = "; so the delay matters in another way as well" if one.rate.failures >= TWICE else ""
+    return f"; when {_what(one)} as well, in {_rate(one)}{stays}"
 
 
 def _rate(one: Observed) -> str:
-    return f"{one.rate.failures} of {one.rate.runs} ended otherwise than they should ({one.range} fits)"
+    return f"{one.rate.failures} of {one.rate.runs} runs ({one.range} fits)"
 
 
 def _what(one: Observed) -> str:
-    return next((trial.note for trial in one.trials if trial.note and trial.outcome in ("reproduced", "passed")), "")
+    return next((trial.note for trial in one.trials if trial.note and trial.outcome in SAYS), "")
