@@ -143,7 +143,7 @@ class Laboratory:
         seen = self.learn(case, folder, experiment == PLAIN)
         idle = getattr(module, "without_effect", _works)(context, seen)
         trial = replace(trial_of(case, experiment, name, state, idle), output=at_sites.digest(folder / OUTPUT))
-        return case, trial if idle else at_sites.counted(trial, module, context, state)
+        return case, trial if idle else at_sites.counted(trial, case, module, context, state)
 
     def _patience(self) -> float:
         """After so many seconds a run hangs. Before a run has ended by itself, only the user can say."""

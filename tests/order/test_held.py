@@ -81,7 +81,7 @@ def test_race_of_one_run_in_300_is_named_from_one_that_passes_and_shown_in_each_
 
 
 def test_a_site_that_never_comes_changes_nothing(run: Run) -> None:
-    played = run("two-queues", "judged", GPUDX_HOLD="add:9:300", GPUDX_EDGE="nothing:1>add:1")
+    played = run("two-queues", "twin", GPUDX_HOLD="add:9:300", GPUDX_EDGE="nothing:1>add:1")
     assert played.trace is not None and (played.code, played.output) == (0, "right\n")
     assert done_at(played.trace) == [(SECOND, "the first call had not been made by then")]
 
@@ -94,7 +94,7 @@ def test_a_site_that_never_comes_changes_nothing(run: Run) -> None:
     }.items() for value in values],
 )  # fmt: skip
 def test_a_variable_that_makes_no_sense_is_refused(run: Run, name: str, value: str) -> None:
-    played = run("two-queues", "judged", **{name: value})
+    played = run("two-queues", "twin", **{name: value})
     assert played.trace is not None and (played.code, played.output) == (0, "right\n")
     ((_, why),) = done_at(played.trace)
     assert why.startswith(f"{name} is not NAME:NUMBER")

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from gpudx.diagnose.observed import PLAIN, Observed, compared
 from gpudx.diagnose.suspects import Suspect
 from gpudx.diagnose.weigh import weigh
+from gpudx.lab.experiments import against
 from gpudx.model import Cell, Row, Status
 from gpudx.words import plural
 
@@ -36,8 +37,8 @@ def judge(
     failed = [_failed(one, own, able) for one, own in zip(accused, cells, strict=True)]
     standing = [one for one, cell in zip(accused, failed, strict=True) if cell is None]
     rows = []
-    for one, own, against in zip(accused, cells, failed, strict=True):
-        status, reason = _verdict(one, own, against, [s for s in standing if s is not one], seen, mitigations)
+    for one, own, cell in zip(accused, cells, failed, strict=True):
+        status, reason = _verdict(one, own, cell, [s for s in standing if s is not one], seen, mitigations)
         rows.append(Row(one.cause.id, status, one.entry is not None, own, reason))
     return tuple(rows)
 
@@ -82,6 +83,10 @@ def _shared(cell: Cell, rivals: Sequence[Suspect]) -> bool:
     """Would a rival explain it too? One that forbids nothing there would; but not that an instrument names the fault."""
     if cell.expects == "shown":
         return False
+    if (
+        against(cell.experiment) != PLAIN
+    ):  # the two differ in one thing only, so what nothing suggests does not explain it
+        rivals = [rival for rival in rivals if rival.entry]
     return any(rival.expects(cell.experiment) in SHARING for rival in rivals)
 
 

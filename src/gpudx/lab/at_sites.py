@@ -41,11 +41,22 @@ def digest(output: Path) -> str:
     return ""
 
 
-def counted(trial: Trial, module: ModuleType, context: Context, state: Investigation) -> Trial:
-    """With what was done. In a program that never fails by itself, printing what no plain run prints is a failure."""
-    trial = replace(trial, note=module.did(context)) if hasattr(module, "did") else trial
+def counted(trial: Trial, case: Case, module: ModuleType, context: Context, state: Investigation) -> Trial:
+    """With what was done. In a program that never fails by itself, printing what no plain run prints is a failure, and any
+    failure names the pair, also where the record only warns of it."""
+    if not hasattr(module, "did"):
+        return trial
+    trial = replace(trial, note=module.did(context))
+    if state.failure is not None:
+        return trial
+    if trial.outcome == "passed" and getattr(module, "OUTPUT_COUNTS", False) and _otherwise(trial, state):
+        trial = replace(trial, outcome="reproduced")
+    named = [cause for finding in case.findings if finding.details.get("hold") for cause in finding.causes[:1]]
+    shown = (*trial.shown, *named) if trial.outcome == "reproduced" else trial.shown
+    return replace(trial, shown=tuple(dict.fromkeys(shown)))
+
+
+def _otherwise(trial: Trial, state: Investigation) -> bool:
+    """Did it print something else than all plain runs, which printed the same?"""
     plain = [one.output for one in state.trials if one.experiment == PLAIN]
-    alike = len(plain) > 1 and len(set(plain)) == 1 and all(plain)
-    otherwise = alike and state.failure is None and trial.output != plain[0]
-    flipped = otherwise and trial.outcome == "passed" and getattr(module, "OUTPUT_COUNTS", False)
-    return replace(trial, outcome="reproduced") if flipped else trial
+    return len(plain) > 1 and len(set(plain)) == 1 and bool(plain[0]) and trial.output != plain[0]

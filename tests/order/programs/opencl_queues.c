@@ -160,7 +160,7 @@ static void status_not_checked(void)
     CHECK(clReleaseEvent(computed));
 }
 
-/* A race that shows once in 300 runs: the copy has half a second before its reader comes, and the queue has other work in front of
+/* A race that shows once in 300 runs: the copy has 150 ms before its reader comes, and the queue has other work in front of
  * the copy only if the lot falls on 0. $LOT takes the lot's place. */
 static void rare(void)
 {
@@ -171,10 +171,10 @@ static void rare(void)
     bool late = (given ? atoi(given) : (int)(time(NULL) % 300)) == 0;
     CHECK(clEnqueueCopyBuffer(a, ones, x, 0, 0, BYTES, late, late ? &busy : NULL, &copied));
     CHECK(clFlush(a));
-    usleep(500 * 1000);
+    usleep(150 * 1000);
     add(b, x, ones, y, twin, &copied, NULL);
     CHECK(clFlush(b));
-    usleep(100 * 1000);
+    usleep(50 * 1000);
     CHECK(clSetUserEventStatus(busy, CL_COMPLETE));
     CHECK(clReleaseEvent(busy));
     CHECK(clReleaseEvent(copied));
