@@ -8,7 +8,7 @@
 
 #include "core/clock.h"
 
-enum { NAME_ROOM = 2048, LONGEST_MS = 60000, LOOK_AGAIN_NS = 1000 * 1000 };
+enum { NAME_ROOM = 2048, LONGEST_MS = 60000, LOOK_AGAIN_NS = 1000 * 1000, MOST_TRIES = 1000 };
 enum { HELD, FIRST, SECOND, SITES };
 
 struct site { char name[NAME_ROOM]; uint64_t number; _Atomic uint64_t came; };
@@ -65,19 +65,24 @@ static bool refused(unsigned at, const char *why)
     return false;
 }
 
-/* Once in a process: another thread that comes meanwhile goes on without. */
-int gdx_read_sites(void)
+static int read_both(void)
 {
-    static _Atomic bool reading;
     const char *hold = getenv("GPUDX_HOLD"), *edge = getenv("GPUDX_EDGE");
-    int saved = errno;
-    if (!gdx_on() || atomic_exchange(&reading, true))
-        return 1;
     bool held = hold && *hold && (read_hold(hold) || refused(GDX_AT_HELD, "GPUDX_HOLD is not NAME:NUMBER:MILLISECONDS"));
     bool edged = edge && *edge
               && (read_edge(edge) || refused(GDX_AT_FIRST | GDX_AT_SECOND, "GPUDX_EDGE is not NAME:NUMBER>NAME:NUMBER"));
-    int state = held || edged ? 2 : 1;
-    atomic_store(&gdx_sites_setting, state);
+    return held || edged ? 2 : 1;
+}
+
+/* Once in a process. Another thread waits a moment for it: its call may be one that counts. */
+int gdx_read_sites(void)
+{
+    static _Atomic bool reading;
+    int saved = errno, state;
+    if (!atomic_exchange(&reading, true))
+        atomic_store(&gdx_sites_setting, read_both());
+    for (unsigned tries = 1; !(state = atomic_load(&gdx_sites_setting)) && tries < MOST_TRIES; tries++)
+        gdx_wait(tries);
     errno = saved;
     return state;
 }
