@@ -43,6 +43,12 @@ def test_the_second_launch_of_a_kernel_is_the_second(stage: Stage) -> None:
     assert finding.details["edge"] == f"{ADD}:2>{ADD}:3"
 
 
+def test_an_event_that_was_never_recorded_names_the_same_pair(stage: Stage) -> None:
+    told = [f for f in stage("cuda_streams", "recorded-after-wait", "bug").findings if "edge" in f.details]
+    assert {f.id for f in told} == {"unordered-access", "wait-for-unrecorded-event"}
+    assert len({f.details["edge"] for f in told}) == 1
+
+
 @pytest.mark.parametrize(
     ("which", "wanted"),
     [
