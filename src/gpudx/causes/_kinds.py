@@ -82,11 +82,10 @@ ORDER = Kind(
     "order or timing",
     _alike("gone", "with a wait after each launch nothing on the device can overlap", "serialised", *WAITS)
     + _alike("stays", "fences move memory, not launches in time", *FENCES)
-    + _alike("stays", "the delay is the same, and the edge stands where it does not matter", "held-edge")
     + _alike(
         "may change",
         "it depends on timing",
-        *("one-thread", *TIMING, "held", "edge", "turns", "poisoned", COPIED_OTHERWISE, "other-device"),
+        *("one-thread", *TIMING, *AT_SITES, "turns", "poisoned", COPIED_OTHERWISE, "other-device"),
     ),
     rival="order-or-timing",
 )

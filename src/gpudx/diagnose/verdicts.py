@@ -2,7 +2,8 @@
 
     refuted       a prediction failed: the rate, or for instruments every one of them that could have shown it
     confirmed     a prediction came true that no standing rival shares, and none failed. A prediction that the failure stays
-                  cannot do that, since whatever nobody thought of predicts it too; nor can an experiment that only mitigates
+                  cannot do that, since whatever nobody thought of predicts it too; nor can an experiment that only mitigates.
+                  Where two experiments differ in one thing only, rivals that nothing suggests share nothing
     likely, inconclusive   as the record alone has it; "likely" where a mitigation helps
 
 A cause that is not in every failing run is partial: what it leaves unexplained is named, and it is not confirmed.
