@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 from order_kit import Kit, Played, Stage, asked, done_at, play_cuda
 
-from gpudx.model import Finding
+from gpudx.detectors import Run, detect_all
+from gpudx.model import Finding, Outcome
+from gpudx.trace.reader import Gap
 
 ALL = 7
+PASSED = Outcome("passed", "The program ended normally.", 0)
 ADD = "_Z3addPKfS0_Pfi"
 
 
@@ -41,6 +44,14 @@ def test_named_by_call_and_by_compiled_kernel(stage: Stage) -> None:
 def test_the_second_launch_of_a_kernel_is_the_second(stage: Stage) -> None:
     finding = race(stage, "cuda_streams", "half-join")
     assert finding.details["edge"] == f"{ADD}:2>{ADD}:3"
+
+
+def test_calls_that_the_record_lost_leave_nothing_to_count(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = stage("cuda_streams", "no-event", "bug").facts
+    copy = next(f for f in detect_all(facts, Run(PASSED)) if f.id == "unordered-access").others[0].number - 1
+    assert facts.nth.call(copy) == "cuMemcpyHtoDAsync_v2:1"
+    monkeypatch.setattr(facts.trace, "gaps", (Gap("overwritten", "the oldest 9 calls were overwritten", 9),))
+    assert facts.nth.call(copy) is None and facts.nth.held(copy, copy) == {}
 
 
 def test_an_event_that_was_never_recorded_names_the_same_pair(stage: Stage) -> None:
