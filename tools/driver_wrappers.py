@@ -105,6 +105,20 @@ def submits(call: DriverCall) -> bool:
     return call.verb in ("copy", "fill") or (queue_of(call) is not None and call.verb not in quiet)
 
 
+def site_before(call: DriverCall, own_thread: bool) -> list[str]:
+    """What native/cuda/sites.h may do at this call, before it is written down."""
+    if not call.driver.sites or not submits(call):
+        return []
+    queue = queue_of(call) or "NULL"
+    return [f'unsigned site = gdx_cu_site_begins("{call.name}", {queue}, {int(own_thread)});']
+
+
+def site_after(call: DriverCall, own_thread: bool) -> list[str]:
+    """The same behind it."""
+    queue = queue_of(call) or "NULL"
+    return [f"gdx_cu_site_ends(site, {queue}, {int(own_thread)}, status);"] if site_before(call, own_thread) else []
+
+
 def watch_before(call: DriverCall) -> list[str]:
     """What native/cuda/watch.c is told before the driver is called."""
     if not call.driver.watched:
@@ -155,6 +169,7 @@ def wrapper(call: DriverCall, name: str) -> str:
     begin = f"gdx_{api.short}_begin" if call.uses_context else "gdx_begin"
     body = [
         "struct gdx_open open;",
+        *site_before(call, own_thread),
         f"if ({begin}(&open, GDX_CALL_{call.name}, __builtin_return_address(0))) {{",
         *(f"    {line}" for line in fill_lines(call, own_thread)),
         "    gdx_commit(&open);",
@@ -166,7 +181,8 @@ def wrapper(call: DriverCall, name: str) -> str:
     ]
     if patch := patch_lines(call):
         body += [f"if (status == {api.success} && gdx_still_open(&open)) {{", *(f"    {line}" for line in patch), "}"]
-    body += [*watch_within(call, own_thread), end_line(call, own_thread), *hook_call(call, "after"), *watch_after(call)]
+    body += [*watch_within(call, own_thread), end_line(call, own_thread), *site_after(call, own_thread)]
+    body += [*hook_call(call, "after"), *watch_after(call)]
     return function(call, name, [*body, "return status;"])
 
 
@@ -195,8 +211,12 @@ def function(call: DriverCall, name: str, body: list[str]) -> str:
     return "\n".join([f"static {prototype(call, 'rec_' + name)}", "{", *(f"    {line}" for line in body), "}"])
 
 
+def _more(api: Api) -> list[str]:
+    return [name for name, wanted in (("sites", api.sites), ("watch", api.watched)) if wanted]
+
+
 def includes(api: Api) -> list[str]:
-    return [f'#include "{api.name}/{part}.h"' for part in ("hooks", *(["watch"] if api.watched else []))]
+    return [f'#include "{api.name}/{part}.h"' for part in ("hooks", *_more(api))]
 
 
 def wrappers(schema: dict[str, Any], calls: list[Call]) -> str:

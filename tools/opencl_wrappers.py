@@ -5,6 +5,7 @@ from __future__ import annotations
 from opencl_header import opencl_calls, prototype
 from schema_model import HANDLES, Call, Param
 
+ANEW = ("num_waits", "waits", "event")  # what an experiment at a call may give the driver in place of the program's
 LEFT_ALONE = {"image": "an image", "pipe": "a pipe", "svm": "shared virtual memory"}
 
 
@@ -74,6 +75,25 @@ def arguments(call: Call) -> str:
     return ", ".join(p.name for p in call.params)
 
 
+def waits(call: Call) -> bool:
+    """Has its command a wait list and an event? Those are sites for native/opencl/sites.h."""
+    return has(call, "queue") and all(has(call, name) for name in ANEW)
+
+
+def arguments_at_site(call: Call) -> str:
+    """What the driver is given."""
+    return ", ".join(f"site.{p.name}" if waits(call) and p.name in ANEW else p.name for p in call.params)
+
+
+def site_before(call: Call) -> list[str]:
+    given = f'queue, "{call.name}", NULL, {", ".join(ANEW)}'
+    return [f"gdx_cl_site_begins(&site, {given});"] if waits(call) else []
+
+
+def site_after(call: Call) -> list[str]:
+    return [f"gdx_cl_site_ends(&site, queue, {succeeded(call)});"] if waits(call) else []
+
+
 def driver(call: Call) -> str:
     return f"gdx_cl_{call.through}_{call.name}" if call.through else f"gdx_cl_next.{call.name}"
 
@@ -133,25 +153,28 @@ def wrapper(call: Call) -> str:
         "{",
         *(f"    {line}" for line in errcode),
         "    struct gdx_open open;",
+        *(["    struct gdx_cl_site site;"] if waits(call) else []),
         f"    if (gdx_begin(&open, GDX_CALL_{call.name}, __builtin_return_address(0))) {{",
         *(f"        {line}" for line in fill_lines(call)),
         "        gdx_commit(&open);",
         "    }",
-        *(f"    {line}" for line in watch_before(call)),
-        f"    {keep}{driver(call)}({arguments(call)});",
+        *(f"    {line}" for line in (*watch_before(call), *site_before(call))),
+        f"    {keep}{driver(call)}({arguments_at_site(call)});",
     ]
     if patch:
         lines += ["    if (gdx_still_open(&open)) {", *(f"        {line}" for line in patch), "    }"]
     quiet = "gdx_end_quiet" if call.verb == "query" else "gdx_end"
     lines += [*(f"    {line}" for line in watch_within(call)), f"    {quiet}(&open, {status_of(call)});"]
-    lines += [f"    {line}" for line in (*after_lines(call), *watch_after(call))]
+    lines += [f"    {line}" for line in (*site_after(call), *after_lines(call), *watch_after(call))]
     lines += [*([] if void else ["    return result;"]), "}"]
     return "\n".join(lines)
 
 
 def wrappers(calls: list[Call]) -> str:
     own = opencl_calls(calls)
-    parts = ['/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "opencl/hooks.h"\n']
+    parts = [
+        '/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "opencl/hooks.h"\n#include "opencl/sites.h"\n'
+    ]
     parts += [wrapper(c) for c in own if not c.by_hand and not c.skip]
     rows = [f"    .{c.name} = rec_{c.name}," for c in own if not c.skip]
     parts.append("const struct cl_dispatch gdx_cl_recording = {\n" + "\n".join(rows) + "\n};\n")

@@ -2,6 +2,7 @@
  * as it was. */
 #define _GNU_SOURCE
 #include "cuda/hooks.h"
+#include "cuda/sites.h"
 
 /* Driver API reference, cuMemcpy3D: the first byte of a side is base + (z * height + y) * pitch + x. For an array it is
  * the array's handle, and the structure has the rest. */
@@ -59,6 +60,7 @@ static void put_box(struct gdx_open *open, uint64_t queue, struct gdx_cu_box box
     CUresult rec_##name(const type *copy queue_parameter)                                                       \
     {                                                                                                           \
         struct gdx_open open;                                                                                   \
+        unsigned site = gdx_cu_site_begins(#call, queue, own_thread);                                           \
         if (gdx_cu_begin(&open, GDX_CALL_##call, __builtin_return_address(0))) {                                \
             bool good = copy && gdx_readable(open.lane, copy, sizeof *copy);                                    \
             put_box(&open, gdx_cu_queue(queue, own_thread), good ? box(copy) : (struct gdx_cu_box){ 0 });       \
@@ -67,6 +69,7 @@ static void put_box(struct gdx_open *open, uint64_t queue, struct gdx_cu_box box
         }                                                                                                       \
         CUresult result = gdx_cu_next.name(__VA_ARGS__);                                                        \
         gdx_cu_end_on(&open, queue, own_thread, result);                                                        \
+        gdx_cu_site_ends(site, queue, own_thread, result);                                                      \
         return result;                                                                                          \
     }
 #define NOTHING

@@ -1,6 +1,7 @@
 /* Launches: written down with all of their arguments before the driver sees them. */
 #define _GNU_SOURCE
 #include "cuda/hooks.h"
+#include "cuda/sites.h"
 #include "cuda/watch.h"
 
 #include "core/perturb.h"
@@ -34,18 +35,20 @@ GDX_COLD static void wait_at(enum gdx_waits side, CUfunction kernel, CUstream qu
         wait_for(queue, own_thread);
 }
 
-static inline void begin(CUfunction kernel, CUstream queue, bool own_thread)
+static inline unsigned begin(CUfunction kernel, CUstream queue, bool own_thread)
 {
     gdx_perturb();
     if (GDX_UNLIKELY(gdx_serialised()))
         wait_at(GDX_WAITS_BEFORE, kernel, queue, own_thread);
+    return gdx_cu_launch_begins(kernel, queue, own_thread);
 }
 
-GDX_COLD static void end_rarely(struct gdx_open *open, CUstream queue, bool own_thread, const struct gdx_layout *layout,
-                                CUfunction kernel, CUresult result)
+GDX_COLD static void end_rarely(struct gdx_open *open, unsigned site, CUstream queue, bool own_thread,
+                                const struct gdx_layout *layout, CUfunction kernel, CUresult result)
 {
     gdx_cu_watch_submitted(queue, own_thread, result);
     gdx_cu_end_on(open, queue, own_thread, result);
+    gdx_cu_site_ends(site, queue, own_thread, result);
     if (!layout && result == CUDA_SUCCESS)
         gdx_cu_met_by_launch(kernel);
     if (gdx_serialised() && result == CUDA_SUCCESS)
@@ -55,15 +58,15 @@ GDX_COLD static void end_rarely(struct gdx_open *open, CUstream queue, bool own_
 
 /* What most launches need, apart from the rest: between two launches programs and driver use up the caches, so what counts are
  * the pages and lines of code that are fetched again. */
-static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, const struct gdx_layout *layout,
+static inline void end(struct gdx_open *open, unsigned site, CUstream queue, bool own_thread, const struct gdx_layout *layout,
                        CUfunction kernel, CUresult result)
 {
-    bool usual = result == CUDA_SUCCESS && layout && !gdx_watching() && !gdx_serialised()
+    bool usual = result == CUDA_SUCCESS && layout && !site && !gdx_watching() && !gdx_serialised()
         && atomic_load_explicit(&gdx_cu_captures, memory_order_relaxed) <= 0;
     if (GDX_LIKELY(usual))
         gdx_end(open, result);
     else
-        end_rarely(open, queue, own_thread, layout, kernel, result);
+        end_rarely(open, site, queue, own_thread, layout, kernel, result);
 }
 
 #define SHAPE (struct gdx_shape){ grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes }
@@ -76,7 +79,7 @@ static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, c
     GDX_HOT CUresult rec_##name(CUfunction kernel, SHAPE_PARAMETERS, CUstream queue, void **params, void **extra)\
     {                                                                                                            \
         struct gdx_open open;                                                                                    \
-        begin(kernel, queue, own_thread);                                                                        \
+        unsigned site = begin(kernel, queue, own_thread);                                                        \
         const struct gdx_layout *layout = gdx_cu_layout_of(kernel);                                           \
         gdx_cu_watch_launch(false);                                                                              \
         if (gdx_cu_begin(&open, GDX_CALL_cuLaunchKernel, __builtin_return_address(0))) {                         \
@@ -86,7 +89,7 @@ static inline void end(struct gdx_open *open, CUstream queue, bool own_thread, c
             gdx_stack_of_launch(&open);                                                                          \
         }                                                                                                        \
         CUresult result = gdx_cu_next.name(kernel, SHAPE_ARGUMENTS, queue, params, extra);                       \
-        end(&open, queue, own_thread, layout, kernel, result);                                                   \
+        end(&open, site, queue, own_thread, layout, kernel, result);                                             \
         return result;                                                                                           \
     }
 LAUNCH_KERNEL(cuLaunchKernel, false)
@@ -96,7 +99,7 @@ LAUNCH_KERNEL(cuLaunchKernel_ptsz, true)
     CUresult rec_##name(CUfunction kernel, SHAPE_PARAMETERS, CUstream queue, void **params)                      \
     {                                                                                                            \
         struct gdx_open open;                                                                                    \
-        begin(kernel, queue, own_thread);                                                                        \
+        unsigned site = begin(kernel, queue, own_thread);                                                        \
         const struct gdx_layout *layout = gdx_cu_layout_of(kernel);                                           \
         gdx_cu_watch_launch(false);                                                                              \
         if (gdx_cu_begin(&open, GDX_CALL_cuLaunchCooperativeKernel, __builtin_return_address(0))) {              \
@@ -106,7 +109,7 @@ LAUNCH_KERNEL(cuLaunchKernel_ptsz, true)
             gdx_stack_of_launch(&open);                                                                          \
         }                                                                                                        \
         CUresult result = gdx_cu_next.name(kernel, SHAPE_ARGUMENTS, queue, params);                              \
-        end(&open, queue, own_thread, layout, kernel, result);                                                   \
+        end(&open, site, queue, own_thread, layout, kernel, result);                                             \
         return result;                                                                                           \
     }
 LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel, false)
@@ -131,7 +134,7 @@ GDX_HOT static void put_config(struct gdx_open *open, const CUlaunchConfig *conf
     GDX_HOT CUresult rec_##name(const CUlaunchConfig *config, CUfunction kernel, void **params, void **extra)    \
     {                                                                                                            \
         struct gdx_open open;                                                                                    \
-        begin(kernel, config ? config->queue : NULL, own_thread);                                                \
+        unsigned site = begin(kernel, config ? config->queue : NULL, own_thread);                                \
         const struct gdx_layout *layout = gdx_cu_layout_of(kernel);                                           \
         gdx_cu_watch_launch(false);                                                                              \
         if (gdx_cu_begin(&open, GDX_CALL_cuLaunchKernelEx, __builtin_return_address(0))) {                       \
@@ -141,7 +144,7 @@ GDX_HOT static void put_config(struct gdx_open *open, const CUlaunchConfig *conf
             gdx_stack_of_launch(&open);                                                                          \
         }                                                                                                        \
         CUresult result = gdx_cu_next.name(config, kernel, params, extra);                                       \
-        end(&open, result == CUDA_SUCCESS ? config->queue : NULL, own_thread, layout, kernel, result);           \
+        end(&open, site, result == CUDA_SUCCESS ? config->queue : NULL, own_thread, layout, kernel, result);     \
         return result;                                                                                           \
     }
 LAUNCH_EX(cuLaunchKernelEx, false)

@@ -11,6 +11,7 @@
 
 #include "core/perturb.h"
 #include "core/stacks.h"
+#include "opencl/sites.h"
 #include "opencl/turns.h"
 
 struct cl_dispatch gdx_cl_next GDX_HOT_DATA;
@@ -418,6 +419,7 @@ GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
                                   const size_t *local_work_size, cl_uint num_waits, const cl_event *waits, cl_event *event)
 {
     struct gdx_open open;
+    struct gdx_cl_site site;
     gdx_perturb();
     gdx_cl_launching(queue, kernel);
     gdx_cl_turn_begins(kernel);
@@ -436,12 +438,14 @@ GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
         gdx_commit(&open);
         gdx_stack_of_launch(&open);
     }
+    gdx_cl_site_begins(&site, queue, NULL, kernel, num_waits, waits, event);
     cl_int result = gdx_cl_next.clEnqueueNDRangeKernel(queue, kernel, work_dim, global_work_offset, global_work_size,
-                                                       local_work_size, num_waits, waits, event);
+                                                       local_work_size, site.num_waits, site.waits, site.event);
     if (event && result == CL_SUCCESS && gdx_still_open(&open))
         open.slot->w[8] = WORD(*event);
     gdx_cl_watch_submitted(queue, result == CL_SUCCESS);
     gdx_end(&open, result);
+    gdx_cl_site_ends(&site, queue, result == CL_SUCCESS);
     gdx_cl_turn_ends(kernel);
     gdx_cl_launched(queue, kernel, result);
     gdx_cl_watch_launch(true);
@@ -451,6 +455,7 @@ GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
 cl_int rec_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint num_waits, const cl_event *waits, cl_event *event)
 {
     struct gdx_open open;
+    struct gdx_cl_site site;
     static const size_t one = 1;
     gdx_perturb();
     gdx_cl_launching(queue, kernel);
@@ -468,11 +473,13 @@ cl_int rec_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint num_w
         gdx_commit(&open);
         gdx_stack_of_launch(&open);
     }
-    cl_int result = gdx_cl_next.clEnqueueTask(queue, kernel, num_waits, waits, event);
+    gdx_cl_site_begins(&site, queue, NULL, kernel, num_waits, waits, event);
+    cl_int result = gdx_cl_next.clEnqueueTask(queue, kernel, site.num_waits, site.waits, site.event);
     if (event && result == CL_SUCCESS && gdx_still_open(&open))
         open.slot->w[8] = WORD(*event);
     gdx_cl_watch_submitted(queue, result == CL_SUCCESS);
     gdx_end(&open, result);
+    gdx_cl_site_ends(&site, queue, result == CL_SUCCESS);
     gdx_cl_turn_ends(kernel);
     gdx_cl_launched(queue, kernel, result);
     gdx_cl_watch_launch(true);

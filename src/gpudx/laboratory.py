@@ -23,7 +23,7 @@ from gpudx import casefile, pipeline
 from gpudx.diagnose import fenced_runs, same_failure
 from gpudx.diagnose.investigate import OutOfTime, Result
 from gpudx.errors import UserError
-from gpudx.lab import trials
+from gpudx.lab import at_sites, trials
 from gpudx.lab.experiments import PLAIN, VARIANT, Context, NotReached, Seen, base, every, mitigations, sized
 from gpudx.lab.how import How
 from gpudx.lab.recorded import TRACES, run_recorded
@@ -141,7 +141,9 @@ class Laboratory:
             raise OutOfTime
         case = pipeline.diagnose_run(run, words, folder)
         seen = self.learn(case, folder, experiment == PLAIN)
-        return case, trial_of(case, experiment, name, state, getattr(module, "without_effect", _works)(context, seen))
+        idle = getattr(module, "without_effect", _works)(context, seen)
+        trial = replace(trial_of(case, experiment, name, state, idle), output=at_sites.digest(folder / OUTPUT))
+        return case, trial if idle else at_sites.counted(trial, case, module, context, state)
 
     def _patience(self) -> float:
         """After so many seconds a run hangs. Before a run has ended by itself, only the user can say."""
@@ -164,6 +166,7 @@ class Laboratory:
     def learn(self, case: Case, folder: Path, plain: bool) -> Seen:
         """What a run's record says of the program; plain runs tell what experiments can be made."""
         apis, threads, devices, waits = _look(folder)
+        done, not_done = at_sites.look(_traces(folder))
         if plain:
             self.context = replace(
                 self.context,
@@ -171,8 +174,9 @@ class Laboratory:
                 threads=max(self.context.threads, threads),
                 devices=self.context.devices | devices,
                 launches=max(self.context.launches, sum(process.launches for process in case.processes)),
+                pair=self.context.pair or at_sites.first_pair(case),
             )
-        return Seen(threads, devices, frozenset(finding.id for finding in case.findings), waits)
+        return Seen(threads, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done)
 
 
 def new(command: Sequence[str], confidence: float, template: Sequence[str], asked: Asked) -> Investigation:

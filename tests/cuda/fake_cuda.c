@@ -125,6 +125,17 @@ static CUresult enter(const char *name)
         if (fault_ != CUDA_SUCCESS)         \
             return fault_;                  \
     } while (0)
+/* What was put into which stream, for a test that asks (FAKE_CUDA_STREAMS=file). */
+static void put_into(const char *what, const void *stream)
+{
+    const char *path = getenv("FAKE_CUDA_STREAMS");
+    FILE *file = path ? fopen(path, "a") : NULL;
+    if (!file)
+        return;
+    fprintf(file, "%s %p\n", what, stream);
+    fclose(file);
+}
+
 #define NEED(condition, code) \
     do {                      \
         if (!(condition))     \
@@ -808,7 +819,7 @@ API CUresult cuMemcpyDtoHAsync_v2(void *dst, CUdeviceptr src, size_t size, CUstr
 API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void *src, size_t size, CUstream stream)
 {
     ENTER(cuMemcpyHtoDAsync_v2);
-    (void)stream;
+    put_into("copy", stream);
     return to_device(dst, src, size);
 }
 
@@ -931,6 +942,7 @@ API CUresult cuEventDestroy_v2(CUevent event)
 API CUresult cuEventRecord(CUevent event, CUstream stream)
 {
     ENTER(cuEventRecord);
+    put_into("event", stream);
     struct stream *s = stream_of(stream);
     ((struct event *)event)->capture = s ? s->capture : NULL;
     ((struct event *)event)->polls = 3;
@@ -955,6 +967,7 @@ API CUresult cuEventSynchronize(CUevent event)
 API CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 {
     ENTER(cuStreamWaitEvent);
+    put_into("wait", stream);
     (void)flags;
     struct stream *s = stream_of(stream);
     struct graph *capture = ((struct event *)event)->capture;
@@ -1100,6 +1113,7 @@ static CUresult launch(CUfunction function, const unsigned *dims, unsigned share
     CUresult status = gather(f, params, extra, block);
     if (status)
         return status;
+    put_into("launch", stream);
     if (s && s->capture) {
         CUDA_KERNEL_NODE_PARAMS p = { .func = function, .shared_bytes = shared };
         memcpy(&p.grid_x, dims, 6 * sizeof *dims);
@@ -1143,7 +1157,7 @@ API CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **para
 API CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data)
 {
     ENTER(cuLaunchHostFunc);
-    (void)stream;
+    put_into("function", stream);
     function(data);
     return CUDA_SUCCESS;
 }

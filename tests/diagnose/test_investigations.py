@@ -99,9 +99,18 @@ def test_a_failure_at_random_is_inconclusive_with_its_rate(opencl: OpenCL, tmp_p
 
 
 def test_a_wait_that_helps_is_a_mitigation(opencl: OpenCL, tmp_path: Path) -> None:
-    case, said, code = investigate(opencl, tmp_path / "case", "--", failing(opencl), "unordered")
+    words = ("--without", "held-edge", "--without", "edge", "--", failing(opencl), "unordered")
+    case, said, code = investigate(opencl, tmp_path / "case", *words)
     assert code == 1 and status(case)["order-or-timing"] == "likely", said
     assert "confirmed" not in status(case).values() and "mitigates" in said
+
+
+def test_the_missing_order_of_two_calls_is_a_cause(opencl: OpenCL, tmp_path: Path) -> None:
+    case, said, code = investigate(opencl, tmp_path / "case", "--", failing(opencl), "unordered")
+    assert code == 0 and status(case)["unordered-access"] == "confirmed", said
+    assert [cause for cause, how in status(case).items() if how == "confirmed"] == ["unordered-access"], said
+    seen = {one["experiment"]: one for one in case["observations"]}
+    assert seen["held-edge"]["reproduced"] == 0 and seen["held"]["reproduced"] == seen["held"]["runs"], said
 
 
 def test_an_access_outside_memory_is_shown(opencl: OpenCL, tmp_path: Path) -> None:

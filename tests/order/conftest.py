@@ -8,7 +8,13 @@ from support.opencl import OpenCL
 
 
 @pytest.fixture(scope="session")
-def stage(opencl: OpenCL, tmp_path_factory: pytest.TempPathFactory) -> Stage:
+def kit(opencl: OpenCL, tmp_path_factory: pytest.TempPathFactory) -> Kit:
+    """CUDA on the fake driver."""
     kit = Kit(tmp_path_factory.mktemp("cuda"))
     kit.recorder = opencl.recorder  # CUDA and OpenCL are recorded by the same library
+    return kit
+
+
+@pytest.fixture(scope="session")
+def stage(opencl: OpenCL, kit: Kit) -> Stage:
     return make_stage(kit, opencl)

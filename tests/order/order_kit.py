@@ -42,12 +42,30 @@ class Played:
 Stage = Callable[..., Played]
 
 
+def asked(finding: Finding, *which: str) -> dict[str, str]:
+    """The variables that hold the first call of a finding ("hold"), and put its two calls in order ("edge")."""
+    return {f"GPUDX_{name.upper()}": str(finding.details[name]) for name in which}
+
+
+def done_at(trace: Trace) -> list[tuple[int, str]]:
+    """What was done at named calls: bits, and why not."""
+    note = trace.schema.by_name("note_at_site")
+    assert note is not None
+    return [(trace.record(int(at))["at"], trace.text(int(at))) for at in trace.select(note)]
+
+
+def play_cuda(kit: Kit, program: str, words: tuple[str, ...], recorded: bool = True, **environment: str) -> Played:
+    """Once, with these variables."""
+    built = kit.program(str(HERE / "programs" / program), way="LINKED", name=program)
+    ran = kit.run([built, *words], recorded, environment)
+    return Played(ran.returncode, ran.stdout + ran.stderr, ran.trace() if recorded else None)
+
+
 def make_stage(kit: Kit, opencl: OpenCL | None = None) -> Stage:
     """stage(program, mode, "bug" or "twin", recorded): each is played once, with the driver and recorder of the kit."""
 
     def on_cuda(program: str, words: tuple[str, ...], recorded: bool) -> Played:
-        ran = kit.run([kit.program(str(HERE / "programs" / program), way="LINKED", name=program), *words], recorded)
-        return Played(ran.returncode, ran.stdout + ran.stderr, ran.trace() if recorded else None)
+        return play_cuda(kit, program, words, recorded)
 
     def on_opencl(program: str, words: tuple[str, ...], recorded: bool) -> Played:
         assert opencl is not None

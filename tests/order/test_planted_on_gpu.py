@@ -32,8 +32,7 @@ def real_driver() -> str | None:
     return found[1] if found and "GPU 0" in listed else None
 
 
-@pytest.fixture(scope="session")
-def on_gpu(tmp_path_factory: pytest.TempPathFactory) -> Stage:
+def kit_on_gpu(tmp_path_factory: pytest.TempPathFactory) -> Kit:
     driver = real_driver()
     if driver is None:
         pytest.skip("needs a CUDA GPU")
@@ -41,7 +40,12 @@ def on_gpu(tmp_path_factory: pytest.TempPathFactory) -> Stage:
     for name in ("libcuda.so", "libcuda.so.1"):
         (links / name).symlink_to(driver)
     kit.driver = links  # what programs are linked with and find first
-    return make_stage(kit)
+    return kit
+
+
+@pytest.fixture(scope="session")
+def on_gpu(tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    return make_stage(kit_on_gpu(tmp_path_factory))
 
 
 @pytest.mark.parametrize(("program", "mode"), MODES)

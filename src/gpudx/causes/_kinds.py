@@ -15,6 +15,7 @@ FENCES = ("fenced", "low-fenced")
 WAITS = ("amd-serialised", "blocking")  # made by the runtime
 COPIED_OTHERWISE = "without-sdma"
 RUNTIME = (*WAITS, COPIED_OTHERWISE)
+AT_SITES = ("held", "edge", "held-edge")  # of an order finding
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ FIXED = Kind(
     _alike(
         "stays",
         "the wrong value is given in every run, whatever the timing",
-        *("recorded", "serialised", "one-thread", *TIMING, "turns", *FENCES, "poisoned", *RUNTIME),
+        *("recorded", "serialised", "one-thread", *TIMING, *AT_SITES, "turns", *FENCES, "poisoned", *RUNTIME),
     )
     + _alike("may change", "drivers differ in what they refuse", "other-device"),
 )
@@ -48,7 +49,7 @@ LIFETIME = Kind(
     _alike(
         "may change",
         "what became of it since depends on timing, and the release may be another thread's",
-        *("serialised", "one-thread", "turns", *TIMING, *FENCES, "poisoned", *RUNTIME, "other-device"),
+        *("serialised", "one-thread", "turns", *TIMING, *AT_SITES, *FENCES, "poisoned", *RUNTIME, "other-device"),
     ),
 )
 
@@ -59,7 +60,7 @@ MEMORY = Kind(
     + _alike(
         "may change",
         "what lies beside the memory, and when it is written, differs between runs",
-        *("serialised", "turns", "one-thread", *TIMING, "poisoned", *RUNTIME, "other-device"),
+        *("serialised", "turns", "one-thread", *TIMING, *AT_SITES, "poisoned", *RUNTIME, "other-device"),
     ),
     rival="out-of-bounds-access",
 )
@@ -72,7 +73,7 @@ UNINITIALISED = Kind(
     + _alike(
         "may change",
         "what fresh memory holds differs",
-        *("one-thread", *TIMING, *FENCES, COPIED_OTHERWISE, "other-device"),
+        *("one-thread", *TIMING, *AT_SITES, *FENCES, COPIED_OTHERWISE, "other-device"),
     ),
     rival="read-before-write",
 )
@@ -84,16 +85,19 @@ ORDER = Kind(
     + _alike(
         "may change",
         "it depends on timing",
-        *("one-thread", *TIMING, "turns", "poisoned", COPIED_OTHERWISE, "other-device"),
+        *("one-thread", *TIMING, *AT_SITES, "turns", "poisoned", COPIED_OTHERWISE, "other-device"),
     ),
     rival="order-or-timing",
 )
+
+MENDED = _alike("may go", "these two are in order then; the same fault elsewhere would stay", "edge", "held-edge")
 
 UNORDERED = Kind(
     "work without an order",
     _alike("may change", "waits stand behind launches, not behind copies", "serialised", "blocking")
     + _alike("may change", "work of other host threads is not waited for", "amd-serialised")
-    + tuple(one for one in ORDER.predicts if one.experiment not in ("serialised", *WAITS)),
+    + MENDED
+    + tuple(one for one in ORDER.predicts if one.experiment not in ("serialised", *WAITS, "edge", "held-edge")),
 )
 
 COPIES = Kind(
@@ -103,7 +107,7 @@ COPIES = Kind(
     + _alike(
         "may change",
         "it depends on timing",
-        *("serialised", *WAITS, "one-thread", *TIMING, "turns", "poisoned", "other-device"),
+        *("serialised", *WAITS, "one-thread", *TIMING, *AT_SITES, "turns", "poisoned", "other-device"),
     ),
     rival="copy-engines",
     needs=COPIED_OTHERWISE,
@@ -113,7 +117,7 @@ THREADS = Kind(
     "host threads in each other's way",
     _alike("gone", "one thread has nobody to collide with", "one-thread")
     + _alike("stays", "fences and fills do not keep threads apart", *FENCES, "poisoned")
-    + _alike("may change", "it depends on timing", *TIMING, "serialised", "turns", *RUNTIME, "other-device"),
+    + _alike("may change", "it depends on timing", *TIMING, *AT_SITES, "serialised", "turns", *RUNTIME, "other-device"),
     rival="threads-collide",
     needs_threads=True,
     needs_launches=False,
@@ -124,12 +128,12 @@ IN_KERNEL = Kind(
     _alike(
         "stays",
         "waits between launches and turns of host threads change nothing inside one",
-        *("serialised", "turns", *WAITS),
+        *("serialised", "turns", "edge", "held-edge", *WAITS),
     )
     + _alike(
         "may change",
         "it depends on timing inside the device",
-        *("one-thread", *TIMING, *FENCES, COPIED_OTHERWISE, "other-device"),
+        *("one-thread", *TIMING, "held", *FENCES, COPIED_OTHERWISE, "other-device"),
     ),
 )
 

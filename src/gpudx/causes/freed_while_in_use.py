@@ -4,7 +4,7 @@ Memory of a stream's pool is free when that stream reaches the free; other strea
 """
 
 from gpudx.causes import Cause
-from gpudx.causes._kinds import LIFETIME
+from gpudx.causes._kinds import LIFETIME, MENDED
 
 CAUSE = Cause(
     id="freed-while-in-use",
@@ -16,4 +16,5 @@ CAUSE = Cause(
     ),
     predicts=(("recorded", "nothing orders the last use of the memory before its free"),),
     kind=LIFETIME,
+    apart=MENDED,
 )

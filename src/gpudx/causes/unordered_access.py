@@ -22,6 +22,6 @@ CAUSE = Cause(
         ),
         ("serialised", "the failure is gone or rarer; this alone says only that time or order matters"),
     ),
-    settled_by="a run with the event named in the finding, and one more without it",
+    settled_by="gpudx investigate --perturb: runs with the first call's work held back, and with the missing order as well",
     kind=UNORDERED,
 )

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
 UNITS = {"s": 1, "m": 60, "h": 3600}
 INTERRUPTED = 130
+AT_SITES = ("held", "edge", "held-edge")  # experiments at the two calls of an order finding
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,13 @@ def command(
         str,
         typer.Option(metavar="KERNEL", help="Also with a wait only before, and only after, this kernel's launches."),
     ] = "",
+    perturb: Annotated[
+        bool,
+        typer.Option(
+            "--perturb",
+            help="Only at the two calls of an order finding: one is held back, or made to wait for the other.",
+        ),
+    ] = False,
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
 ) -> None:
     """Run a failing program again and again, in ways that tell its possible causes apart.
@@ -79,6 +87,7 @@ def command(
     gpudx investigate --budget 10m --without one-processor -- python test.py
     gpudx investigate --vary N=256,1024,4096 -- ./app --rows {N}
     gpudx investigate --wait-at 'reduce*,3' -- ./app    (kernels of this name; the third launch)
+    gpudx investigate --perturb -- ./app                (does the race that a finding names change the outcome?)
     gpudx investigate --rebuild 'make -B CFLAGS=-O0' -- ./app
     gpudx investigate --revision v1.2 --build make -- ./app
     gpudx investigate gpudx-cases/20261115T101112Z-app-1a2b    (a case of gpudx run, or one that was interrupted)
@@ -90,7 +99,7 @@ def command(
     from gpudx.model import Asked
 
     asked = Asked(vary, rebuild, revision, build, wait_at)
-    left = (tuple(only or ()), tuple(without or ()))
+    left = ((*(only or ()), *(AT_SITES if perturb else ())), tuple(without or ()))
     wanted = Wanted(budget_seconds(budget), runs, *left, timeout, confidence / 100, asked)
     if (Path(program[0]) / casefile.NAME).is_file():
         if len(program) > 1:

@@ -24,6 +24,11 @@ class Meeting:
         first, second = sites_of(facts, (int(facts.happens.ops["position"][op]) for op in (self.first, self.second)))
         return first, second
 
+    def held(self, facts: Facts) -> dict[str, str]:
+        """What shows it in another run (facts.nth)."""
+        first, second = sorted(int(facts.happens.ops["position"][op]) for op in (self.first, self.second))
+        return facts.nth.held(first, second)
+
     def told(self, facts: Facts) -> str:
         """ "kernel scale (call 3) and cuMemcpyHtoDAsync_v2 (call 7), which share memory #1"."""
         names = [f"{f'kernel {s.kernel}' if s.kernel else s.call} (call {s.number})" for s in self.sites(facts)]

@@ -114,7 +114,11 @@ def _finding(facts: Facts, row: int, count: int) -> Finding:
         allocation=label,
         causes=(ID,),
         facts=(("free", free.call), ("use", site.call), ("kernel", site.kernel or "")),
-        details={"state": "live", "allocation_size": int(table["size"][obj]) or None},
+        details={
+            "state": "live",
+            "allocation_size": int(table["size"][obj]) or None,
+            **(facts.nth.held(int(use["position"]), died) if later else {}),
+        },
     )
 
 

@@ -36,6 +36,7 @@ from gpudx.detectors._overlaps import Overlap, overlap, writes
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts
 from gpudx.facts.conflicts import Conflict
+from gpudx.facts.happens import MissingEdge
 from gpudx.facts.uses import ALL
 from gpudx.model import Evidence, Finding, Severity, Site
 from gpudx.words import plural
@@ -92,7 +93,7 @@ def _finding(facts: Facts, run: Run, conflict: Conflict, first: int, second: int
         allocation=label,
         causes=(ID,),
         facts=tuple((f"{name}{n}", str(value)) for n, s in enumerate(sites) for name, value in _lasting(s)),
-        details=_details(facts, conflict, met, queues, edge.line),
+        details=_details(facts, conflict, met, queues, edge),
     )
 
 
@@ -101,16 +102,17 @@ def _lasting(site: Site) -> list[tuple[str, str | int | None]]:
 
 
 def _details(
-    facts: Facts, conflict: Conflict, met: Overlap, queues: list[str], line: str
+    facts: Facts, conflict: Conflict, met: Overlap, queues: list[str], edge: MissingEdge
 ) -> dict[str, str | int | float | bool | None]:
     return {
         "bytes": met.bytes or None,
         "certain": met.certain,
         "first_queue": queues[0],
         "second_queue": queues[1],
-        "missing_edge": line,
+        "missing_edge": edge.line,
         "state": "live",
         "allocation_size": int(facts.objects.table["size"][conflict.memory]),
+        **facts.nth.held(edge.first, edge.second),
     }
 
 

@@ -108,4 +108,5 @@ def _finding(facts: Facts, met: Meeting, found: _Replaced) -> Finding:
         allocation=facts.objects.label(met.memory),
         causes=(ID,),
         facts=(("call", wait.call), ("record", instead.call)),
+        details={**met.held(facts)},
     )

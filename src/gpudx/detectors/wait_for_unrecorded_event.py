@@ -155,6 +155,7 @@ def _finding(facts: Facts, wait: _Wait, meeting: Meeting | None) -> Finding:
         allocation=facts.objects.label(meeting.memory) if meeting else None,
         causes=(ID,) if meeting else (),
         facts=(("call", site.call), ("recorded", str(bool(record)))),
+        details={**(meeting.held(facts) if meeting else {})},
     )
 
 

@@ -6,15 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gpudx.diagnose.observed import PLAIN, Observed
+from gpudx.diagnose.observed import PLAIN, Observed, compared
 from gpudx.diagnose.suspects import Suspect
 from gpudx.diagnose.weigh import MOST_RUNS, REPEATS, TWICE, compare, misses_needed, passes_needed
+from gpudx.lab.experiments import against
 from gpudx.model import Expectation
 from gpudx.model.rates import Rate
 
 ENOUGH_FAILURES = 6  # of the plain runs; as many passes under a change then mean something
 MOST_PLAIN = 40  # plain runs, however rare it is
 QUIET = 30  # plain runs without a failure, before it is said not to come back
+FLIPS = 8  # runs of a change that another experiment undoes
 HARDLY = 0.1  # what a prediction that forbids nothing separates from one that does
 PARTLY = 0.5
 
@@ -58,14 +60,15 @@ def runs_wanted(seen: Observed, base: Rate, level: float) -> int:
 
 
 def recheck(seen: Mapping[str, Observed], level: float) -> Plan | None:
-    """Plain runs after an experiment in which the failure went away: is it the program that changed, or the machine?"""
-    plain = seen[PLAIN]
+    """Plain runs, or what else it is compared with, after an experiment in which the failure went away: was it the change,
+    or the machine?"""
     for name, one in seen.items():
-        gone = name != PLAIN and not one.rate.failures and compare(plain.rate, one.rate, level) == "lower"
-        after = plain.after(one)
-        patience = math.ceil(2 * TWICE * plain.rate.runs / plain.rate.failures) if gone else 0
+        other = compared(name, seen)
+        gone = name != PLAIN and not one.rate.failures and compare(other.rate, one.rate, level) == "lower"
+        after = other.after(one)
+        patience = math.ceil(2 * TWICE * other.rate.runs / other.rate.failures) if gone else 0
         if gone and after.rate.failures < TWICE and len(after.trials) < patience:
-            return Plan(PLAIN, len(plain.trials) + TWICE - after.rate.failures)
+            return Plan(other.experiment, len(other.trials) + TWICE - after.rate.failures)
     return None
 
 
@@ -90,6 +93,8 @@ def next_experiment(
     base = seen[PLAIN].rate
     plans = []
     for name, cost in costs.items():
+        if against(name) != PLAIN:  # next_flip
+            continue
         so_far = seen.get(name, Observed(name))
         wanted = runs_wanted(so_far, base, level)
         gain = separation([one.expects(name) for one in standing])
@@ -110,6 +115,24 @@ def next_to_show(named: Sequence[Suspect], seen: Mapping[str, Observed], costs: 
         if may and len(seen.get(name, Observed(name)).trials) < REPEATS:
             return Plan(name, REPEATS)
     return None
+
+
+def next_flip(seen: Mapping[str, Observed], costs: Mapping[str, float], level: float) -> Plan | None:
+    """For experiments that undo what another one does: first the other, and where that changes the outcome, these."""
+    for name in costs:
+        other, so_far = compared(name, seen), seen.get(name, Observed(name))
+        if other.experiment == PLAIN or other.experiment not in costs:
+            continue
+        if len(other.trials) < FLIPS and other.silent.total() < max(TWICE, other.rate.runs + 1):
+            return Plan(other.experiment, FLIPS)
+        wanted = runs_wanted(so_far, other.rate, level) if other.rate.failures >= TWICE else 0
+        if len(so_far.trials) < wanted <= MOST_PLAIN:
+            return Plan(name, wanted)
+    return None
+
+
+def can_flip(costs: Mapping[str, float]) -> bool:
+    return any(against(name) != PLAIN for name in costs)
 
 
 def separation(expected: Sequence[Expectation]) -> float:

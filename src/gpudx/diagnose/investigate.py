@@ -15,8 +15,10 @@ from gpudx.diagnose.choice import (
     MOST_PLAIN,
     PARTLY,
     Plan,
+    can_flip,
     next_asked,
     next_experiment,
+    next_flip,
     next_to_show,
     plain_runs,
     recheck,
@@ -24,7 +26,8 @@ from gpudx.diagnose.choice import (
 from gpudx.diagnose.observed import PLAIN, Observed, observed
 from gpudx.diagnose.suspects import Suspect, suspects
 from gpudx.diagnose.told import told
-from gpudx.diagnose.verdicts import judge
+from gpudx.diagnose.told_of_order import told_of_order
+from gpudx.diagnose.verdicts import CONFIRMING, judge
 from gpudx.diagnose.weigh import TWICE
 from gpudx.lab.trials import Interrupted
 from gpudx.model import Diagnosis, Failure, Investigation, Row, Stop, Trial
@@ -133,7 +136,7 @@ def judged(state: Investigation, seen: Mapping[str, Observed], lab: Lab) -> Inve
     if state.failure is None:
         accused = tuple(one for one in accused if one.entry is not None)
     rows = judge(accused, seen, tuple(lab.costs), lab.mitigations, level(state, lab))
-    said = told(state.asked, seen, level(state, lab))
+    said = (*told(state.asked, seen, level(state, lab)), *told_of_order(seen))
     return replace(state, table=rows, told=said, not_run=tuple(lab.not_run.items()))
 
 
@@ -144,18 +147,21 @@ def level(state: Investigation, lab: Lab) -> float:
 
 def next_plan(state: Investigation, seen: Mapping[str, Observed], lab: Lab, limits: Limits) -> Plan | None:
     """Plain runs first, until the rate is known; then what the user asked for, and what separates best."""
-    on_record = state.failure is None and bool(state.table)
+    on_record = state.failure is None and (bool(state.table) or can_flip(lab.costs))
     wanted = ENOUGH_FAILURES if on_record else plain_runs(seen[PLAIN])
     if wanted > len(seen[PLAIN].trials) and not _rate_must_do(seen[PLAIN], lab, limits):
         return Plan(PLAIN, wanted)
     if on_record:
-        return next_to_show([one for one in _standing(state, lab) if one.entry], seen, lab.costs)
+        named = [one for one in _standing(state, lab) if one.entry]
+        again = recheck(seen, level(state, lab)) or next_flip(seen, lab.costs, level(state, lab))
+        return again or next_to_show(named, seen, lab.costs)
     if state.failure is None or seen[PLAIN].rate.failures < TWICE:
         return None
     again = recheck(seen, level(state, lab))
     asked = next_asked(lab.asked, seen, level(state, lab))
-    if again or asked:
-        return again or asked
+    flip = next_flip(seen, lab.costs, level(state, lab))
+    if again or asked or flip:
+        return again or asked or flip
     least = PARTLY / 2 if any(row.status == "confirmed" for row in state.table) else 0.0
     return next_experiment(_standing(state, lab), seen, lab.costs, level(state, lab), least)
 
@@ -204,7 +210,7 @@ def _confirmed(table: tuple[Row, ...]) -> list[str]:
 
 
 def _was_shown(table: tuple[Row, ...]) -> bool:
-    return any(cell.expects == "shown" and cell.weight == "for" for row in table for cell in row.cells)
+    return any(cell.expects in CONFIRMING and cell.weight == "for" for row in table for cell in row.cells)
 
 
 def _settled(table: tuple[Row, ...]) -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
+from gpudx.lab.experiments import against
 from gpudx.model import Observation, Trial
 from gpudx.model.rates import Interval, Rate
 
@@ -22,6 +23,11 @@ class Observed:
     experiment: str
     trials: tuple[Trial, ...] = ()
     places: tuple[int, ...] = ()  # of these among all runs
+
+    @property
+    def name(self) -> str:
+        """Of its runs, for people."""
+        return "plain" if self.experiment == PLAIN else self.experiment
 
     @cached_property
     def rate(self) -> Rate:
@@ -81,6 +87,11 @@ def observed(trials: Sequence[Trial]) -> dict[str, Observed]:
     for place, trial in enumerate(trials):
         groups.setdefault(trial.experiment, []).append(place)
     return {name: Observed(name, tuple(trials[at] for at in places), tuple(places)) for name, places in groups.items()}
+
+
+def compared(name: str, seen: Mapping[str, Observed]) -> Observed:
+    """What an experiment's rate is compared with: the plain runs, mostly."""
+    return seen.get(against(name), Observed(against(name)))
 
 
 def observation(one: Observed) -> Observation:

@@ -2,7 +2,8 @@
 
     refuted       a prediction failed: the rate, or for instruments every one of them that could have shown it
     confirmed     a prediction came true that no standing rival shares, and none failed. A prediction that the failure stays
-                  cannot do that, since whatever nobody thought of predicts it too; nor can an experiment that only mitigates
+                  cannot do that, since whatever nobody thought of predicts it too; nor can an experiment that only mitigates.
+                  Where two experiments differ in one thing only, rivals that nothing suggests share nothing
     likely, inconclusive   as the record alone has it; "likely" where a mitigation helps
 
 A cause that is not in every failing run is partial: what it leaves unexplained is named, and it is not confirmed.
@@ -12,14 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gpudx.diagnose.observed import PLAIN, Observed
+from gpudx.diagnose.observed import PLAIN, Observed, compared
 from gpudx.diagnose.suspects import Suspect
 from gpudx.diagnose.weigh import weigh
+from gpudx.lab.experiments import against
 from gpudx.model import Cell, Row, Status
 from gpudx.words import plural
 
-CONFIRMING = ("gone", "shown")
+CONFIRMING = ("gone", "may go", "shown")
 RATED = ("stays", "gone", "rarer", "more often")
+SHARING = ("gone", "may go", "may change", "rarer")  # what a rival says that would explain a failure that went, too
 
 
 def judge(
@@ -30,13 +33,13 @@ def judge(
     level: float,
 ) -> tuple[Row, ...]:
     """The table: a row for each suspect, in their order."""
-    cells = [tuple(weigh(one, seen[name], seen[PLAIN], level) for name in seen if name != PLAIN) for one in accused]
+    cells = [tuple(weigh(one, seen[n], compared(n, seen), level) for n in seen if n != PLAIN) for one in accused]
     able = [name for name in runnable if not _is_blind(seen.get(name))]
     failed = [_failed(one, own, able) for one, own in zip(accused, cells, strict=True)]
     standing = [one for one, cell in zip(accused, failed, strict=True) if cell is None]
     rows = []
-    for one, own, against in zip(accused, cells, failed, strict=True):
-        status, reason = _verdict(one, own, against, [s for s in standing if s is not one], seen[PLAIN], mitigations)
+    for one, own, cell in zip(accused, cells, failed, strict=True):
+        status, reason = _verdict(one, own, cell, [s for s in standing if s is not one], seen, mitigations)
         rows.append(Row(one.cause.id, status, one.entry is not None, own, reason))
     return tuple(rows)
 
@@ -60,20 +63,20 @@ def _verdict(
     cells: Sequence[Cell],
     against: Cell | None,
     rivals: Sequence[Suspect],
-    plain: Observed,
+    seen: Mapping[str, Observed],
     mitigations: frozenset[str],
 ) -> tuple[Status, str]:
     if against is not None:
-        return "refuted", f"It predicts {_said(against)}, and {against.why} ({against.observed}{_base(plain)})."
+        return "refuted", f"It predicts {_said(against)}, and {against.why} ({against.observed}{_base(against, seen)})."
     came = [cell for cell in cells if cell.weight == "for" and cell.expects in CONFIRMING]
     own = [cell for cell in came if cell.experiment not in mitigations and not _shared(cell, rivals)]
-    left = _left(one, plain)
+    left = _left(one, seen[PLAIN])
     if own and left:
-        return "likely", f"Partial: {_came(own[0], plain)}; but {left}."
+        return "likely", f"Partial: {_came(own[0], seen)}; but {left}."
     if own:
-        return "confirmed", f"{_capital(_came(own[0], plain))}, which no rival that still stands predicts."
+        return "confirmed", f"{_capital(_came(own[0], seen))}, which no rival that still stands predicts."
     if came:
-        return _at_least_likely(one), _only_hidden(came[0], plain, rivals, mitigations)
+        return _at_least_likely(one), _only_hidden(came[0], seen, rivals, mitigations)
     return one.prior, _untouched(one, left)
 
 
@@ -81,7 +84,11 @@ def _shared(cell: Cell, rivals: Sequence[Suspect]) -> bool:
     """Would a rival explain it too? One that forbids nothing there would; but not that an instrument names the fault."""
     if cell.expects == "shown":
         return False
-    return any(rival.expects(cell.experiment) in (cell.expects, "may change", "rarer") for rival in rivals)
+    if (
+        against(cell.experiment) != PLAIN
+    ):  # the two differ in one thing only, so what nothing suggests does not explain it
+        rivals = [rival for rival in rivals if rival.entry]
+    return any(rival.expects(cell.experiment) in SHARING for rival in rivals)
 
 
 def _left(one: Suspect, plain: Observed) -> str:
@@ -94,13 +101,15 @@ def _left(one: Suspect, plain: Observed) -> str:
     return f"{plural(len(left), 'failing run')} of {plain.rate.failures} did not have it ({endings})" if left else ""
 
 
-def _came(cell: Cell, plain: Observed) -> str:
+def _came(cell: Cell, seen: Mapping[str, Observed]) -> str:
     how = "the instrument named it" if cell.expects == "shown" else "the failure is gone"
-    return f"under {cell.experiment} {how} ({cell.observed}{_base(plain)})"
+    return f"under {cell.experiment} {how} ({cell.observed}{_base(cell, seen)})"
 
 
-def _only_hidden(cell: Cell, plain: Observed, rivals: Sequence[Suspect], mitigations: frozenset[str]) -> str:
-    came = _capital(_came(cell, plain))
+def _only_hidden(
+    cell: Cell, seen: Mapping[str, Observed], rivals: Sequence[Suspect], mitigations: frozenset[str]
+) -> str:
+    came = _capital(_came(cell, seen))
     if cell.experiment in mitigations:
         return f"{came}: order or timing matters, and this mitigates it. It is not the cause."
     others = ", ".join(rival.cause.id for rival in rivals if _shared(cell, [rival]))
@@ -122,8 +131,10 @@ def _said(cell: Cell) -> str:
     return f"{what} under {cell.experiment}"
 
 
-def _base(plain: Observed) -> str:
-    return f"; without the change {plain.text}"
+def _base(cell: Cell, seen: Mapping[str, Observed]) -> str:
+    other = compared(cell.experiment, seen)
+    change = "" if other is seen[PLAIN] else f"; under {other.experiment} {other.text}"
+    return f"{change}; without the change {seen[PLAIN].text}"
 
 
 def _capital(text: str) -> str:

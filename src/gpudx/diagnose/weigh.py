@@ -3,6 +3,7 @@
     stays        against it: fewer failures than without the change. For it: the failure came again, as often as can be told
     gone         for it: no failure, in enough runs to mean it, and afterwards plain runs fail again: else the machine may have
                  changed, and not the program. Against it: the failure came REPEATS times
+    may go       for it: as "gone". Against it: nothing, since the same fault elsewhere would keep it
     rarer, more often   for or against it: the rates differ
     shown        for it: the instrument named the fault. Against it: the failure came, everything was watched, and the instrument
                  named nothing, in so many runs that one which names it in SHOWN_AT_LEAST of them would have
@@ -24,6 +25,7 @@ from gpudx.model.investigation import Weight
 from gpudx.model.rates import Difference, Rate, changed
 
 TWICE = 2
+GOES = ("gone", "may go")
 REPEATS = 3  # of the failure, before it is said to stay
 SHOWN_AT_LEAST = (
     0.9  # of the failing runs: what an instrument that watches everything must show of a fault it is made for
@@ -33,9 +35,9 @@ MOST_RUNS = 400  # of one experiment; a rarer failure is not settled by running
 compare = cache(changed)
 
 
-def weigh(suspect: Suspect, seen: Observed, plain: Observed, level: float) -> Cell:
-    """One place of the table."""
-    expects, base = suspect.expects(seen.experiment), plain.rate
+def weigh(suspect: Suspect, seen: Observed, other: Observed, level: float) -> Cell:
+    """One place of the table: an experiment against the one that it is compared with."""
+    expects, base = suspect.expects(seen.experiment), other.rate
     change = compare(base, seen.rate, level) if seen.rate.runs >= TWICE and base.runs >= TWICE else "unsettled"
     if expects == "shown":
         weight, why = _shown(suspect, seen, level)
@@ -43,8 +45,8 @@ def weigh(suspect: Suspect, seen: Observed, plain: Observed, level: float) -> Ce
         weight, why = "nothing", "it forbids nothing here"
     else:
         weight, why = _rated(expects, seen.rate, change)
-    if expects == "gone" and weight == "for" and plain.after(seen).rate.failures < TWICE:
-        weight, why = "nothing", "plain runs have not failed again since"
+    if expects in GOES and weight == "for" and other.after(seen).rate.failures < TWICE:
+        weight, why = "nothing", f"{other.name} runs have not failed again since"
     return Cell(seen.experiment, expects, seen.text, weight, why)
 
 
@@ -54,9 +56,9 @@ def _rated(expects: str, rate: Rate, change: Difference) -> tuple[Weight, str]:
         if change == "lower":
             return "against", "it fails less often than without the change"
         return ("for", "it fails all the same") if often else ("nothing", "too few runs")
-    if expects == "gone":
+    if expects in GOES:
         if rate.failures >= REPEATS:
-            return "against", "it fails all the same"
+            return "nothing" if expects == "may go" else "against", "it fails all the same"
         return ("for", "it no longer fails") if change == "lower" and not rate.failures else ("nothing", "too few runs")
     wanted, forbidden = ("lower", "higher") if expects == "rarer" else ("higher", "lower")
     if change == wanted:

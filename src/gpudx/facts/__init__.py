@@ -22,6 +22,7 @@ from gpudx.facts.launches import Launches, SetArgs
 from gpudx.facts.marks import Marks
 from gpudx.facts.memory import Memory
 from gpudx.facts.messages import Messages
+from gpudx.facts.nth import Nth
 from gpudx.facts.objects import Objects, derive_objects
 from gpudx.facts.order import Order
 from gpudx.facts.poison import Poison
@@ -140,6 +141,10 @@ class Facts:
     @cached_property
     def errors(self) -> Errors:
         return Errors(self.trace)
+
+    @cached_property
+    def nth(self) -> Nth:
+        return Nth(self.trace, self.kernels, self.launches)
 
     @cached_property
     def in_flight(self) -> NDArray[np.int64]:

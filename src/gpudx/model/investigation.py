@@ -34,6 +34,7 @@ class Trial:
     blind: str = ""  # what its instrument could not look at
     folder: str = ""  # in the case directory, relative; "" is the case's own first run
     note: str = ""
+    output: str = field(default="", metadata=LATER)  # sha256 of what it printed
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,9 @@
  * A queue whose events another queue waits for is flushed first, as the specification asks; a flush orders nothing. */
 #include "planted_opencl.h"
 
+#include <time.h>
+#include <unistd.h>
+
 static void two_queues(void)
 {
     cl_event written;
@@ -157,6 +160,26 @@ static void status_not_checked(void)
     CHECK(clReleaseEvent(computed));
 }
 
+/* A race that shows once in 300 runs: the copy has 150 ms before its reader comes, and the queue has other work in front of
+ * the copy only if the lot falls on 0. $LOT takes the lot's place. */
+static void rare(void)
+{
+    const char *given = getenv("LOT");
+    cl_int status;
+    cl_event busy = clCreateUserEvent(context, &status), copied;
+    check(status, "clCreateUserEvent");
+    bool late = (given ? atoi(given) : (int)(time(NULL) % 300)) == 0;
+    CHECK(clEnqueueCopyBuffer(a, ones, x, 0, 0, BYTES, late, late ? &busy : NULL, &copied));
+    CHECK(clFlush(a));
+    usleep(150 * 1000);
+    add(b, x, ones, y, twin, &copied, NULL);
+    CHECK(clFlush(b));
+    usleep(50 * 1000);
+    CHECK(clSetUserEventStatus(busy, CL_COMPLETE));
+    CHECK(clReleaseEvent(busy));
+    CHECK(clReleaseEvent(copied));
+}
+
 int main(int argc, char **argv)
 {
     const struct mode modes[] = {
@@ -174,6 +197,7 @@ int main(int argc, char **argv)
         { "fill-against-kernel", fill_against_kernel, 3 },
         { "user-event", user_event, 3 },
         { "status-not-checked", status_not_checked, 3 },
+        { "rare", rare, 2 },
         { NULL, NULL, 0 },
     };
     return play(modes, argc, argv);

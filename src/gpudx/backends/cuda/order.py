@@ -6,6 +6,7 @@ Sources: CUDA driver API, "Stream synchronization behavior" (legacy and per-thre
 
 from __future__ import annotations
 
+HOLDS = True  # native/cuda/sites.h
 NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING
 TELL_THE_END = ()
 # Calls that make a stream wait for what is not recorded, and calls by which others may learn that it has come so far.

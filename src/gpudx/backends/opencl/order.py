@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import struct
 
+HOLDS = True  # native/opencl/sites.h
 OUT_OF_ORDER = 1  # CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE
 QUEUE_PROPERTIES = 0x1093  # CL_QUEUE_PROPERTIES
 # Questions about an event whose answer may say that its command has ended: CL_EVENT_COMMAND_EXECUTION_STATUS, and all of

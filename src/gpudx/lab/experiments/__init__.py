@@ -17,6 +17,9 @@ and, where it needs them:
     ASKED               it needs the user's words, is run if they are given, and only tells: no cause predicts anything there
     check(context)      before the first run: UserError where the words make no sense
     variants(context)   the ways of it, each with a rate of its own; context.variant says which one is run
+    AGAINST             the experiment that its rate is compared with, where that is not the plain runs
+    OUTPUT_COUNTS       in a program that never fails, a run that prints something else than all plain runs counts as a failure
+    did(context)        what it does to this program, for people
 """
 
 from __future__ import annotations
@@ -78,6 +81,7 @@ class Context:
     template: tuple[str, ...] = ()  # the command with {NAME} not filled in
     folder: Path = field(default_factory=Path)  # the case's
     shelf: Shelf = field(default_factory=Shelf)
+    pair: tuple[str, str] | None = None  # of an order finding: what holds its first operation, and what orders the two
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,8 @@ class Seen:
     devices: frozenset[str] = frozenset()
     findings: frozenset[str] = frozenset()  # ids
     own_waits: int = 0  # of the recorder's
+    done_at: tuple[int, ...] = ()  # of each process: bits of what was done at named calls
+    not_done: tuple[str, ...] = ()  # why it was not, at others
 
 
 def needs_gpu_calls(context: Context) -> str | None:
@@ -106,6 +112,11 @@ def every() -> dict[str, ModuleType]:
 def base(name: str) -> str:
     """The experiment, without its variant."""
     return name.partition(VARIANT)[0]
+
+
+def against(name: str) -> str:
+    """The experiment that another one's rate is compared with."""
+    return str(getattr(every().get(base(name)), "AGAINST", PLAIN))
 
 
 def mitigations() -> frozenset[str]:
