@@ -59,6 +59,7 @@ struct gdx_block {
         uint32_t key;          /* OpenCL, red zone: what its canary depends on, for it has no address */
     };
     uint32_t references;       /* OpenCL, red zone: the program's */
+    uint64_t memory;           /* HIP: the handle of what is mapped */
     uint16_t flags, users;     /* users: lookers who need the mapping; it stays until they are done */
 };
 struct gdx_range { uint64_t address, bytes; };

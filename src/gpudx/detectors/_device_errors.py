@@ -93,9 +93,13 @@ def _accepted(facts: Facts, before: int) -> Bool:
 
 
 def running_at(facts: Facts, position: int) -> I64:
-    """The launches (rows of Launches) that no successful wait covers at a position; the newest, oldest first."""
+    """The launches (rows of Launches) that no successful wait covers at a position; the newest, oldest first.
+
+    One whose call had not returned is among them: a device may begin before that.
+    """
     launches = facts.launches
-    open_ = _accepted(facts, position) & facts.order.open(launches.position, launches.queue, position)
+    called = ~launches.done & ~launches.captured & (launches.position < position)
+    open_ = (_accepted(facts, position) | called) & facts.order.open(launches.position, launches.queue, position)
     return np.flatnonzero(open_)[-MOST_RANKED:]
 
 

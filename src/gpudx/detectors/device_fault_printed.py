@@ -19,7 +19,7 @@ running, was given the memory, or where one alone was given memory too small for
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -86,11 +86,27 @@ def _finding(facts: Facts, position: int, fault: Fault) -> Finding:
 def _place(facts: Facts, fault: Fault, position: int, suspects: list[Suspect]) -> _Place:
     if fault.address < fault.bytes:
         return _Place("that of a null pointer", NULL)
+    fenced = _fenced(facts, fault)
+    if fenced:
+        return fenced
     inside = facts.memory.one(fault.address, position)
     if inside >= 0:
         return _inside(facts, fault, position, inside)
     near = [_beside(facts, fault, row) for row in _nearby(facts, fault, position, suspects)]
     return min(near, key=lambda pair: pair[0])[1] if near else _Place("in no memory that was recorded", UNKNOWN)
+
+
+def _fenced(facts: Facts, fault: Fault) -> _Place | None:
+    """Of memory between fences the address itself tells which allocation was missed, also when it is freed."""
+    block = facts.fences.at(fault.address)
+    if block is None or block.object < 0:
+        return None
+    name, freed = facts.memory.describe(block.object), block.freed is not None
+    if fault.address < block.address + block.size and block.address < fault.address + fault.bytes:
+        was = f"where {name} was, which had been freed" if freed else f"that of {name}, which is live"
+        return _Place(was, FREED if freed else UNKNOWN, block.object)
+    place = _beside(facts, fault, block.object)[1]
+    return replace(place, text=f"{place.text}, which had been freed", cause=FREED) if freed else place
 
 
 def _inside(facts: Facts, fault: Fault, position: int, row: int) -> _Place:

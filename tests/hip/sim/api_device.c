@@ -47,7 +47,7 @@ API const char *hipGetErrorName(hipError_t error)
 
 API hipError_t hipDriverGetVersion(int *version)
 {
-    *version = 50221153;
+    *version = sim_mappings() ? 60032830 : 50221153;
     return sim_return(hipSuccess);
 }
 
@@ -110,6 +110,8 @@ API hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t attribute,
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].what == attribute)
             *value = known[i].value;
+    if (attribute == (hipDeviceAttribute_t)89)  /* of later headers: hipDeviceAttributeVirtualMemoryManagementSupported */
+        *value = sim_mappings();
     return sim_return(is_device(device) ? hipSuccess : hipErrorInvalidDevice);
 }
 
