@@ -45,7 +45,20 @@ def test_a_program_that_finds_everything_by_dlsym(kit: Kit, by_dlsym: Built, cod
     assert values(trace, first.position)[0][2] == struct.pack("<Q", 0x5000)
     assert [v[2] for v in values(trace, first.position)][1] == struct.pack("<i", 7)
     assert [v[2] for v in values(trace, second.position)][1] == struct.pack("<i", 9)
+    (third,) = of(calls, "hipDrvLaunchKernelEx")
+    assert [v[2] for v in values(trace, third.position)][1] == struct.pack("<i", 11)
+    assert (third.words["grid_x"], third.words["block_x"]) == (2, 64)
     assert len(of(calls, "hipModuleLoad", "hipModuleGetFunction", "hipModuleUnload")) == 3
+
+
+def test_a_launch_by_a_configuration(kit: Kit) -> None:
+    built = kit.hip_program("configured")
+    ran = kit.run_hip(built)
+    assert ran.seen == kit.run_hip(built, record=False).seen and "7 at 7" in ran.stdout
+    trace = ran.trace()
+    (launch,) = of(decode(trace), "hipLaunchKernelExC")
+    assert [launch.words[n] for n in ("grid_x", "block_x", "shared_bytes")] == [2, 64, 16]
+    assert [v[2] for v in values(trace, launch.position)][1:] == [struct.pack("<i", n) for n in (0, 100)]
 
 
 def test_compressed_code_is_said_to_be_so(kit: Kit, by_dlsym: Built, tmp_path: Path) -> None:

@@ -77,8 +77,8 @@ def interval(facts: Facts) -> Interval | None:
     running = _accepted(facts, report)
     open_ = running & facts.order.open(launches.position, launches.queue, report)
     ran = np.flatnonzero((open_ | _itself(facts, report)) & _same_context(facts, report))
-    started = np.flatnonzero(graphs.status == 0)
-    started = started[facts.order.open(graphs.position[started], graphs.queue[started], report)]
+    waiting = (graphs.status == 0) & facts.order.open(graphs.position, graphs.queue, report)
+    started = np.flatnonzero(waiting | (graphs.started & (graphs.position == report)))
     short = _shortages(facts, ran[-MOST_RANKED:], running & ~open_, report)
     ranked = [suspect(facts, row, short.get(row, ())) for row in ran[-MOST_RANKED:].tolist()]
     ranked.sort(key=lambda s: (-s.weight, s.launch if s.weight else -s.launch))  # the first that faults stops the rest

@@ -8,7 +8,9 @@
  *   faults     an access outside of memory is a real SIGSEGV, turned into an error that every later call reports; with
  *              GPUDX_HIP_SIM_FAULT=abort into what the runtime prints before it aborts the process
  *
- * Not simulated: __syncthreads, shared memory, textures, graphs' execution, other processes.
+ *   graphs     nodes are done in the order in which they were added or captured
+ *
+ * Not simulated: __syncthreads, shared memory, textures, other processes.
  *
  *   GPUDX_HIP_SIM_DEVICES=N      how many devices there are (1)
  *   GPUDX_HIP_SIM_DELAY_MS=N     a stream that was idle begins so much later (0)
@@ -67,8 +69,17 @@ bool sim_done(hipStream_t stream, uint64_t number);
 uint64_t sim_last(hipStream_t stream);
 void sim_end_stream(hipStream_t stream);
 
+/* ---- api_graphs.c ---- */
+enum sim_node { SIM_KERNEL = 1, SIM_COPY, SIM_FILL, SIM_GRAPH = 5, SIM_EMPTY };  /* hipGraphNodeType of HIP 5.2 */
+/* A stream that is being captured gets a node instead of work; false: it is not. */
+bool sim_capture(hipStream_t stream, enum sim_node type, sim_work *work, const void *data, size_t bytes);
+
+/* ---- api_device.c ---- */
+const char *sim_name_of(const void *host);         /* of a kernel; NULL: none */
+
 /* ---- kernels.c ---- */
 struct sim_launch {
+    const void *function;
     dim3 grid, block;
     int device, count;
     void *code;                                    /* NULL: no such kernel */
