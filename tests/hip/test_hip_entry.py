@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import struct
 import subprocess
 import sys
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -61,14 +64,59 @@ def test_a_launch_by_a_configuration(kit: Kit) -> None:
     assert [v[2] for v in values(trace, launch.position)][1:] == [struct.pack("<i", n) for n in (0, 100)]
 
 
-def test_compressed_code_is_said_to_be_so(kit: Kit, by_dlsym: Built, tmp_path: Path) -> None:
+# After "CCOB" (Clang documentation, "Clang Offload Bundler"): version, method, size of it all, size before, hash.
+HEADS = {1: "<4sHHIQ", 2: "<4sHHIIQ", 3: "<4sHHQQQ"}
+ZLIB, ZSTD = 0, 1
+
+
+def compressed(plain: bytes, version: int, method: int) -> bytes:
+    """A bundle as LLVM 17 and later make it: the installed compiler is older."""
+    if method == ZSTD and shutil.which("zstd") is None:
+        pytest.skip("zstd is not installed (apt install zstd)")
+    zstd = ["zstd", "-q", "-c"]
+    stream = (
+        zlib.compress(plain)
+        if method == ZLIB
+        else subprocess.run(zstd, input=plain, capture_output=True, check=True).stdout
+    )
+    sizes = (len(plain),) if version == 1 else (struct.calcsize(HEADS[version]) + len(stream), len(plain))
+    return struct.pack(HEADS[version], b"CCOB", version, method, *sizes, 0) + stream
+
+
+@pytest.mark.parametrize("method", [ZLIB, ZSTD])
+@pytest.mark.parametrize("version", sorted(HEADS))
+def test_compressed_code_is_unpacked(
+    kit: Kit, by_dlsym: Built, code_object: Path, tmp_path: Path, version: int, method: int
+) -> None:
     packed = tmp_path / "packed.co"
-    packed.write_bytes(b"CCOB" + bytes(8192))
-    trace = kit.run_hip(by_dlsym, str(packed)).trace()
+    packed.write_bytes(compressed(code_object.read_bytes(), version, method))
+    ran = kit.run_hip(by_dlsym, str(packed))
+    assert ran.seen == kit.run_hip(by_dlsym, str(packed), record=False).seen
+    trace = ran.trace()
+    first, _ = of(decode(trace), "hipModuleLaunchKernel")
+    assert [v[2] for v in values(trace, first.position)] == [struct.pack("<Q", 0x5000), struct.pack("<i", 7)]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (lambda data: b"CCOB" + bytes(8192), "the device code is compressed in a way that is not known"),
+        (lambda data: data[:64] + bytes(len(data) - 64), "the compressed device code is damaged"),
+        (lambda data: data[: len(data) // 2], "the compressed device code is damaged"),
+        (lambda data: data[:16] + b"\xff" * 8 + data[24:], "the device code is compressed in a way that is not known"),
+    ],
+)
+def test_compressed_code_that_cannot_be_read_is_said_to_be_so(
+    kit: Kit, by_dlsym: Built, code_object: Path, tmp_path: Path, spoil: Callable[[bytes], bytes], why: str
+) -> None:
+    packed = tmp_path / "packed.co"
+    packed.write_bytes(spoil(compressed(code_object.read_bytes(), 3, ZLIB)))
+    ran = kit.run_hip(by_dlsym, str(packed))
+    assert ran.seen == kit.run_hip(by_dlsym, str(packed), record=False).seen
+    trace = ran.trace()
     first, _ = of(decode(trace), "hipModuleLaunchKernel")
     assert first.flags & trace.schema.flags["cut"] and not values(trace, first.position)
-    notes = [trace.text(c.position) for c in of(decode(trace), "note_image")]
-    assert notes == ["the device code is compressed"]
+    assert [trace.text(c.position) for c in of(decode(trace), "note_image")] == [why]
 
 
 def test_damaged_code_objects_do_no_harm(kit: Kit, by_dlsym: Built, code_object: Path, tmp_path: Path) -> None:
