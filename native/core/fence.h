@@ -52,7 +52,7 @@ struct gdx_block {
     uint64_t guard;            /* bytes of a fence, one on each side of the mapping */
     uint64_t align;
     uint64_t owner;            /* its context; of a fenced OpenCL buffer its memory object */
-    uint64_t memory;           /* CUDA, fenced: the handle of what is mapped */
+    uint64_t memory;           /* CUDA and HIP, fenced: the handle of what is mapped */
     uint64_t clean;            /* ticks when its slack was last seen whole */
     union {
         int32_t device;        /* CUDA: of its memory */

@@ -3,7 +3,7 @@
  *   wrapper       what the compiler registers: a magic number, a version, the address of the fat binary (LLVM,
  *                 clang/lib/CodeGen/CGCUDANV.cpp)
  *   fat binary    an offload bundle: a magic text, then entries with offset, size and target (Clang documentation,
- *                 "Clang Offload Bundler"). A compressed one begins with "CCOB" and is not unpacked here
+ *                 "Clang Offload Bundler"). A compressed one begins with "CCOB" (unpack.c)
  *   code object   an ELF file; a note of name "AMDGPU" and type 32 has the metadata in MessagePack (LLVM, "User Guide for
  *                 AMDGPU Backend", "Code Object Metadata")
  *
@@ -21,6 +21,7 @@
 
 #include "hip/hooks.h"
 #include "hip/msgpack.h"
+#include "hip/unpack.h"
 
 enum { PAGE = 4096, ENTRIES_MAX = 256, TARGET_MAX = 256, NOTE_METADATA = 32, MACHINE_AMDGPU = 224 };
 static const char bundle_magic[] = "__CLANG_OFFLOAD_BUNDLE__";
@@ -40,15 +41,19 @@ struct gdx_hip_image {
 
 /* ---- finding the metadata ---- */
 
+static uint64_t readable_bytes(const char *at, uint64_t bytes)
+{
+    uintptr_t from = (uintptr_t)at, to = from + bytes, page = from & ~(uintptr_t)(PAGE - 1);
+    if (from < PAGE || to < from || bytes > (uint64_t)1 << 32)
+        return 0;
+    while (page < to && gdx_page_readable(page))
+        page += PAGE;
+    return page >= to ? bytes : page > from ? page - from : 0;
+}
+
 static bool readable(const char *at, uint64_t bytes)
 {
-    uintptr_t from = (uintptr_t)at, to = from + bytes;
-    if (from < PAGE || to < from || bytes > (uint64_t)1 << 32)
-        return false;
-    for (uintptr_t page = from & ~(uintptr_t)(PAGE - 1); page < to; page += PAGE)
-        if (!gdx_page_readable(page))
-            return false;
-    return true;
+    return !bytes || readable_bytes(at, bytes) == bytes;
 }
 
 static bool find_note(struct gdx_hip_image *image, const char *at, uint64_t bytes)
@@ -132,12 +137,44 @@ static bool begins(const char *at, const char *with)
     return readable(at, strlen(with)) && !memcmp(at, with, strlen(with));
 }
 
+static void look_at_plain(struct gdx_hip_image *image)
+{
+    if (!(begins(image->binary, bundle_magic) ? read_bundle(image, image->binary) : read_code_object(image, image->binary)))
+        image->why_not = "the device code has no metadata that is understood";
+}
+
+static void *kept_pages(const void *from, size_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return at == MAP_FAILED ? NULL : memcpy(at, from, bytes);
+}
+
+/* Only the metadata is kept. What is found is put into the image at the end: others may be reading it. */
+static void look_at_packed(struct gdx_hip_image *image)
+{
+    struct gdx_hip_image found = { 0 };
+    char *plain = NULL;
+    size_t bytes = 0;
+    const char *why = gdx_hip_unpack(image->binary, readable_bytes, &plain, &bytes);
+    if (!why) {
+        found.binary = plain;
+        look_at_plain(&found);
+        found.metadata = found.metadata ? kept_pages(found.metadata, found.bytes) : NULL;
+        why = found.why_not;
+        munmap(plain, bytes);
+    }
+    memcpy(image->target, found.target, sizeof image->target);
+    image->bytes = found.metadata ? found.bytes : 0;
+    image->metadata = found.metadata;
+    image->why_not = why;
+}
+
 static void look(struct gdx_hip_image *image)
 {
-    if (begins(image->binary, bundle_magic) ? read_bundle(image, image->binary) : read_code_object(image, image->binary))
-        return;
-    image->why_not = begins(image->binary, "CCOB") ? "the device code is compressed"
-                                                   : "the device code has no metadata that is understood";
+    if (begins(image->binary, "CCOB"))
+        look_at_packed(image);
+    else
+        look_at_plain(image);
 }
 
 /* Threads may look at the same time, with the same result; an image that is looked at is not changed any more. */

@@ -89,6 +89,35 @@ hipError_t rec_hipExtLaunchKernel(const void *kernel, dim3 grid, dim3 block, voi
                gdx_hip_next.hipExtLaunchKernel(kernel, grid, block, params, shared_bytes, queue, start, stop, flags));
 }
 
+/* ---- launches by a configuration, since HIP 7 ---- */
+
+/* hip_runtime_api.h of HIP 7, hipLaunchConfig_t and HIP_LAUNCH_CONFIG, as far as they are read. */
+struct config { dim3 grid, block; size_t shared_bytes; hipStream_t queue; };
+struct driver_config { dim3 grid, block; unsigned int shared_bytes; hipStream_t queue; };
+
+static bool can_read(const void *config, size_t bytes)
+{
+    struct gdx_lane *lane = gdx_lane();
+    return config && lane && gdx_readable(lane, config, bytes);
+}
+
+/* What cannot be read is written down without a shape. */
+#define BY_CONFIG(name, type, kernel_type, more, extra, ...)                                                         \
+    hipError_t rec_##name(const void *config, kernel_type kernel, void **params more)                               \
+    {                                                                                                                \
+        struct gdx_open open;                                                                                        \
+        const bool good = can_read(config, sizeof(struct type));                                                     \
+        const struct type c = good ? *(const struct type *)config : (struct type){ 0 };                              \
+        begin(&open, GDX_CALL_##name, __builtin_return_address(0), kernel, c.grid, c.block, c.shared_bytes, c.queue, \
+              false, params, extra);                                                                                 \
+        if (!good && gdx_still_open(&open))                                                                          \
+            open.slot->flags |= GDX_FLAG_cut;                                                                        \
+        return end(&open, kernel, c.queue, false, params, extra, gdx_hip_next.name(config, kernel, __VA_ARGS__));    \
+    }
+#define EXTRA , void **extra
+BY_CONFIG(hipLaunchKernelExC, config, const void *, , NULL, params)
+BY_CONFIG(hipDrvLaunchKernelEx, driver_config, hipFunction_t, EXTRA, extra, params, extra)
+
 /* The oldest form: shape and arguments were given by calls before. */
 hipError_t rec_hipLaunchByPtr(const void *kernel)
 {

@@ -1,28 +1,29 @@
-/* Memory with a red zone: larger than the program asked for, with a pattern behind the end that nobody may write.
+/* The calls that make and free memory. Where the device can, the memory is mapped between fences (fence_map.c); else it is the
+ * runtime's own with a red zone: larger than the program asked for, with a pattern behind the end that nobody may write.
  *
- * Whatever stands in the way of a zone, the program's allocation goes to the runtime as it came, and is counted: so a failing
+ * Whatever stands in the way of that, the program's allocation goes to the runtime as it came, and is counted: so a failing
  * allocation fails with the runtime's own status. Every path ends with a call of the runtime whose status is the program's,
  * so the error that it may ask for is the same, too. */
 #define _GNU_SOURCE
 #include "hip/red.h"
 
-/* Nothing of it is reserved, so nothing goes into a quarantine. */
-struct gdx_fences gdx_hip_fences = { .blocks_most = 1 << 18, .ranges_most = 1 };
+struct gdx_fences gdx_hip_fences = { .blocks_most = 1 << 18, .ranges_most = 1 << 14, .bytes_most = 8ull << 40,
+                                     .give_back = gdx_hip_give_back };
 
-/* Why there is no zone. */
+/* Why there is neither. */
 static const char managed[] = "managed memory", captured[] = "made while a stream was captured",
     no_memory[] = "not enough device memory", refused[] = "a red zone that could not be filled",
     flagged[] = "memory with flags", boxed[] = "three-dimensional memory", empty[] = "without a size",
-    ordered[] = "in the order of a stream, where no red zones are";
+    ordered[] = "in the order of a stream";
 
-static uint64_t owner_of(int device)
+uint64_t gdx_hip_owner(int device)
 {
     return (uint64_t)device + 1;
 }
 
 /* ---- making ---- */
 
-/* NULL: a zone can be made on this device, which is the current one. */
+/* NULL: fenced memory can be made on this device, which is the current one. */
 static const char *why_not(int *device)
 {
     if (atomic_load(&gdx_hip_captures) > 0)
@@ -37,7 +38,7 @@ static const char *why_not(int *device)
 /* Fresh memory, with at least the zone behind its `bytes`. */
 static const char *keep(void *made, size_t bytes, int device)
 {
-    struct gdx_block block = { .device = device, .owner = owner_of(device) };
+    struct gdx_block block = { .device = device, .owner = gdx_hip_owner(device) };
     gdx_red_place(&block, GDX_HIP_WORD(made), bytes);
     if (gdx_hip_zone_fill(&block) && gdx_block_add(&gdx_hip_fences, &block)) {
         gdx_fence_note(&block, block.address, GDX_BLOCK_MADE);
@@ -54,6 +55,8 @@ static const char *allocate(void **result, size_t bytes)
     const char *why = !result ? refused : !bytes || bytes > SIZE_MAX - GDX_RED_ZONE ? empty : why_not(&device);
     if (why)
         return why;
+    if (gdx_hip_maps(device))
+        return gdx_hip_map(result, bytes, device);
     if (gdx_hip_driver.hipMalloc(&made, bytes + GDX_RED_ZONE) != hipSuccess)
         return no_memory;
     why = keep(made, bytes, device);
@@ -101,13 +104,26 @@ static const char *keep_rows(void *made, size_t pitch, size_t width, size_t heig
     return refused;
 }
 
+/* The runtime was asked for one row, to know how long it is. */
+static const char *map_rows(void **result, size_t pitch, size_t height, int device)
+{
+    size_t bytes = 0;
+    gdx_hip_driver.hipFree(*result);
+    return __builtin_mul_overflow(pitch, height, &bytes) ? refused : gdx_hip_map(result, bytes, device);
+}
+
 #define PITCHED(name, type, more, ...)                                                                              \
     static hipError_t red_##name(type *result, size_t *pitch, size_t width, size_t height more)                     \
     {                                                                                                               \
         int device = 0;                                                                                             \
         const size_t asked = height;                                                                                \
         const char *why = !result || !pitch ? refused : !width || !height ? empty : why_not(&device);              \
-        if (!why) {                                                                                                 \
+        if (!why && gdx_hip_maps(device)) {                                                                         \
+            height = 1;                                                                                             \
+            why = gdx_hip_driver.name(result, pitch, width, height __VA_ARGS__) == hipSuccess                       \
+                ? map_rows(result, *pitch, asked, device) : no_memory;                                              \
+            height = asked;                                                                                         \
+        } else if (!why) {                                                                                          \
             height += more_rows(width);                                                                             \
             why = gdx_hip_driver.name(result, pitch, width, height __VA_ARGS__) == hipSuccess                       \
                 ? keep_rows(*result, *pitch, width, asked, device) : no_memory;                                     \
@@ -153,6 +169,53 @@ static void look_last(struct gdx_block *block)
         gdx_hip_zone_check(block);
 }
 
+static hipError_t free_red(struct gdx_block *block)
+{
+    look_last(block);
+    gdx_fence_note(block, block->address, GDX_BLOCK_GIVEN_BACK);  /* before anybody can be given the address again */
+    hipError_t status = gdx_hip_driver.hipFree((void *)(uintptr_t)block->address);
+    if (status != hipSuccess)
+        gdx_fence_note(block, block->address, GDX_BLOCK_MADE);
+    return status;
+}
+
+/* The program has freed it, but it cannot go yet: it is not the program's any more, and goes when no work can use it. */
+static hipError_t free_later(struct gdx_block *block)
+{
+    int device;
+    block->flags |= GDX_BLOCK_DEAD;
+    gdx_block_add(&gdx_hip_fences, block);
+    return gdx_hip_driver.hipGetDevice(&device);  /* for the last error: it cannot fail */
+}
+
+static hipError_t look_and_unmap(struct gdx_block *block)
+{
+    gdx_hip_zone_check(block);
+    return gdx_hip_unmap(block);
+}
+
+/* Its device is waited for, whichever is the current one. */
+static hipError_t free_mapped(struct gdx_block *block)
+{
+    int now = -1;
+    hipError_t status = gdx_hip_driver.hipGetDevice(&now);
+    bool away = status == hipSuccess && now != block->device;
+    if (away)
+        status = gdx_hip_driver.hipSetDevice(block->device);
+    if (status == hipSuccess)
+        status = gdx_hip_driver.hipDeviceSynchronize();
+    if (status == hipSuccess)
+        status = look_and_unmap(block);
+    if (away)
+        gdx_hip_driver.hipSetDevice(now);
+    return status;
+}
+
+static bool is_mapped(const struct gdx_block *block)
+{
+    return !(block->flags & GDX_BLOCK_RED);
+}
+
 /* HIP runtime API, hipFree: it waits for the device, so a wait of ours before it changes nothing. */
 static hipError_t red_hipFree(void *address)
 {
@@ -162,14 +225,23 @@ static hipError_t red_hipFree(void *address)
         return gdx_hip_driver.hipFree(address);
     if (taken == GDX_LEFT_DEAD)
         return hipSuccess;  /* somebody reads it and does not come to an end: it stays */
-    look_last(&block);
-    gdx_fence_note(&block, block.address, GDX_BLOCK_GIVEN_BACK);  /* before anybody can be given the address again */
-    hipError_t status = gdx_hip_driver.hipFree(address);
-    if (status != hipSuccess) {
-        gdx_block_add(&gdx_hip_fences, &block);
-        gdx_fence_note(&block, block.address, GDX_BLOCK_MADE);
-    }
+    if (is_mapped(&block) && atomic_load(&gdx_hip_captures) > 0)
+        return free_later(&block);  /* a wait would spoil the capture */
+    hipError_t status = is_mapped(&block) ? free_mapped(&block) : free_red(&block);
+    if (status != hipSuccess)
+        gdx_block_add(&gdx_hip_fences, &block);  /* it is the program's again */
     return status;
+}
+
+void gdx_hip_end_dead(void)
+{
+    struct gdx_block block;
+    int device = -1;
+    if (!gdx_blocks(&gdx_hip_fences) || gdx_hip_driver.hipGetDevice(&device) != hipSuccess)
+        return;
+    while (gdx_block_take_dead(&gdx_hip_fences, gdx_hip_owner(device), &block))
+        if (is_mapped(&block))
+            gdx_hip_unmap(&block);
 }
 
 /* Other ways to free take it, too; then the zone is gone with it. */
@@ -182,8 +254,28 @@ static hipError_t freed_otherwise(const void *address, hipError_t status)
     return status;
 }
 
+/* The runtime takes plain memory here, too. Its own would wait in the stream; here the stream is waited for. */
+static hipError_t free_in_order(struct gdx_block *block, hipStream_t queue)
+{
+    hipError_t status = gdx_hip_ended(queue);
+    if (status == hipErrorNotReady)
+        return free_later(block);
+    if (status == hipSuccess)
+        status = look_and_unmap(block);
+    if (status != hipSuccess)
+        gdx_block_add(&gdx_hip_fences, block);
+    return status;
+}
+
 static hipError_t red_hipFreeAsync(void *address, hipStream_t queue)
 {
+    struct gdx_block block;
+    if (address && gdx_block_at(&gdx_hip_fences, GDX_HIP_WORD(address), &block) && is_mapped(&block)
+        && atomic_load(&gdx_hip_captures) == 0) {
+        enum gdx_taken taken = gdx_block_take(&gdx_hip_fences, GDX_HIP_WORD(address), 0, &block);
+        if (taken != GDX_NOT_THERE)
+            return taken == GDX_TAKEN ? free_in_order(&block, queue) : hipSuccess;
+    }
     return freed_otherwise(address, gdx_hip_driver.hipFreeAsync(address, queue));
 }
 
@@ -201,8 +293,13 @@ void gdx_hip_red_end_device(int device)
 {
     struct gdx_block block;
     gdx_hip_look_forget(device);
-    while (gdx_block_take_any(&gdx_hip_fences, owner_of(device), &block))
-        gdx_fence_note(&block, block.address, GDX_BLOCK_GIVEN_BACK);
+    gdx_hip_around_forget(device);
+    while (gdx_block_take_any(&gdx_hip_fences, gdx_hip_owner(device), &block))
+        if (is_mapped(&block))
+            gdx_hip_unmap(&block);
+        else
+            gdx_fence_note(&block, block.address, GDX_BLOCK_GIVEN_BACK);
+    gdx_hip_driver.hipGetDevice(&device);  /* for the last error: it cannot fail */
 }
 
 /* ---- the table ---- */
@@ -246,6 +343,7 @@ void gdx_hip_red_table(void **functions)
 void gdx_hip_red_forget(void)
 {
     gdx_hip_look_forget(-1);
-    gdx_hip_around_forget();
+    gdx_hip_around_forget(-1);
+    gdx_hip_map_forget();
     gdx_blocks_forget(&gdx_hip_fences);
 }

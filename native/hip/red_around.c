@@ -1,5 +1,5 @@
 /* What a program can see of its memory besides using it stays as it was: how large it is, which copies are refused because
- * they are longer than it, and that it ends with its device's reset. */
+ * they are longer than it, which devices reach it, and that it ends with its device's reset. */
 #define _GNU_SOURCE
 #include "hip/red.h"
 
@@ -9,7 +9,11 @@ static hipError_t around_hipMemGetAddressRange(hipDeviceptr_t *base, size_t *siz
 {
     struct gdx_block block;
     hipError_t status = gdx_hip_driver.hipMemGetAddressRange(base, size, address);
-    if (status == hipSuccess && size && gdx_block_holding(&gdx_hip_fences, GDX_HIP_WORD(address), &block))
+    if (status != hipSuccess || !gdx_block_holding(&gdx_hip_fences, GDX_HIP_WORD(address), &block))
+        return status;
+    if (base)
+        *base = (hipDeviceptr_t)(uintptr_t)block.address;
+    if (size)
         *size = block.bytes;
     return status;
 }
@@ -26,7 +30,11 @@ static hipError_t around_hipMemPtrGetInfo(void *address, size_t *size)
 static void correct(void *value, hipPointer_attribute attribute, hipDeviceptr_t address)
 {
     struct gdx_block block;
-    if (attribute == HIP_POINTER_ATTRIBUTE_RANGE_SIZE && gdx_block_holding(&gdx_hip_fences, GDX_HIP_WORD(address), &block))
+    if (!gdx_block_holding(&gdx_hip_fences, GDX_HIP_WORD(address), &block))
+        return;
+    if (attribute == HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR)
+        *(uint64_t *)value = block.address;
+    if (attribute == HIP_POINTER_ATTRIBUTE_RANGE_SIZE)
         *(size_t *)value = block.bytes;
 }
 
@@ -47,56 +55,120 @@ static hipError_t around_hipDrvPointerGetAttributes(unsigned int count, hipPoint
     return status;
 }
 
+/* ---- other processes, other devices ---- */
+
+/* Mapped memory cannot be given to another process in this way. The runtime says no, the program sees that, and the report
+ * says why. */
+static hipError_t around_hipIpcGetMemHandle(hipIpcMemHandle_t *handle, void *address)
+{
+    struct gdx_block block;
+    hipError_t status = gdx_hip_driver.hipIpcGetMemHandle(handle, address);
+    if (status != hipSuccess && gdx_block_holding(&gdx_hip_fences, GDX_HIP_WORD(address), &block))
+        gdx_fence_count(&gdx_hip_fences, GDX_COUNT_SHARED);
+    return status;
+}
+
+/* For each device, a bit for each other one that may access its memory. Permission that is taken back later stays: that can
+ * hide a fault, but makes none. */
+static _Atomic uint64_t peers[GDX_HIP_DEVICES];
+
+uint64_t gdx_hip_peers(int device)
+{
+    return atomic_load(&peers[device]);
+}
+
+static void grant_all(int owner)
+{
+    struct gdx_block block;
+    for (uint32_t i = 0; gdx_block_number(&gdx_hip_fences, i, &block); i++)
+        if (block.device == owner && !(block.flags & (GDX_BLOCK_DEAD | GDX_BLOCK_RED)))
+            gdx_hip_grant(&block, gdx_hip_peers(owner));
+}
+
+static void now_peers(int owner, hipError_t status)
+{
+    int own = -1;
+    if (status != hipSuccess || owner < 0 || owner >= GDX_HIP_DEVICES || gdx_hip_driver.hipGetDevice(&own) != hipSuccess
+        || own < 0 || own >= GDX_HIP_DEVICES)
+        return;
+    atomic_fetch_or(&peers[owner], 1ull << own);
+    grant_all(owner);
+}
+
+static hipError_t around_hipDeviceEnablePeerAccess(int owner, unsigned int flags)
+{
+    hipError_t status = gdx_hip_driver.hipDeviceEnablePeerAccess(owner, flags);
+    now_peers(owner, status);
+    return status;
+}
+
+/* Whose context it is cannot be asked for: so it is taken for every device's. */
+static hipError_t around_hipCtxEnablePeerAccess(hipCtx_t peer, unsigned int flags)
+{
+    int count = 0;
+    hipError_t status = gdx_hip_driver.hipCtxEnablePeerAccess(peer, flags);
+    if (status == hipSuccess && gdx_hip_driver.hipGetDeviceCount(&count) == hipSuccess)
+        for (int owner = 0; owner < count; owner++)
+            now_peers(owner, status);
+    return status;
+}
+
 /* ---- ranges ---- */
 
-/* The runtime refuses a copy or fill that is longer than the memory it begins in (clr, hip_memory.cpp, ihipMemcpy_validate).
- * One that ends in a zone is made to end behind it, so that the runtime refuses it with its own status, as without us. Whether
- * this runtime does so is tried once, where it can do no harm: memory comes in pages. */
-enum { UNKNOWN, REFUSES, TAKES };
-static _Atomic int refusal;
+/* The runtime refuses a copy or fill that is longer than the memory it begins in (clr, hip_memory.cpp, ihipMemcpy_validate),
+ * and ours is longer than the program's. What is too long for the program's is asked for in other memory, of which is known
+ * that the runtime refuses it: with its own status, as without us. Whether it does is tried once, where it can do no harm:
+ * memory comes in pages. */
+enum { UNKNOWN, REFUSES, TAKES, SHORT = 256 };
+static _Atomic int refusal, refusal_device;
+static _Atomic(void *) too_short;
 
 void gdx_hip_try_refusal(int device)
 {
-    enum { BYTES = 256 };
-    static char seen[BYTES + 1];
+    static char seen[SHORT + 1];
     void *memory = NULL;
     hipStream_t stream = gdx_hip_own_stream(device);
     if (atomic_load(&refusal) || gdx_hip_driver.hipPeekAtLastError() != hipSuccess
-        || gdx_hip_driver.hipMalloc(&memory, BYTES) != hipSuccess)
+        || gdx_hip_driver.hipMalloc(&memory, SHORT) != hipSuccess)
         return;
-    bool taken = gdx_hip_driver.hipMemcpyAsync(seen, memory, BYTES + 1, hipMemcpyDeviceToHost, stream) == hipSuccess;
+    bool taken = gdx_hip_driver.hipMemcpyAsync(seen, memory, SHORT + 1, hipMemcpyDeviceToHost, stream) == hipSuccess;
     if (taken)
         gdx_hip_own_ended(device);
     else
         gdx_hip_driver.hipGetLastError();  /* it was ours, and none was there before */
+    atomic_store(&too_short, memory);
+    atomic_store(&refusal_device, device);
     atomic_store(&refusal, taken ? TAKES : REFUSES);
-    gdx_hip_driver.hipFree(memory);
 }
 
-void gdx_hip_around_forget(void)
+void gdx_hip_around_forget(int device)
 {
-    atomic_store(&refusal, UNKNOWN);
+    if (device < 0 || atomic_load(&refusal_device) == device)
+        atomic_store(&refusal, UNKNOWN);
+    for (int i = 0; device < 0 && i < GDX_HIP_DEVICES; i++)
+        atomic_store(&peers[i], 0);
 }
 
-static size_t longer(size_t bytes, const void *from)
+static bool is_too_long(const void *from, size_t bytes)
 {
     struct gdx_block block;
-    if (!gdx_block_holding(&gdx_hip_fences, GDX_HIP_WORD(from), &block))
-        return bytes;
-    uint64_t left = block.address + block.bytes - GDX_HIP_WORD(from);
-    return bytes > left && bytes <= left + GDX_RED_ZONE ? left + GDX_RED_ZONE + 1 : bytes;
+    return atomic_load(&refusal) == REFUSES && gdx_block_holding(&gdx_hip_fences, GDX_HIP_WORD(from), &block)
+        && bytes > block.address + block.bytes - GDX_HIP_WORD(from);
 }
 
-static size_t whole(size_t bytes, const void *one, const void *other)
-{
-    return atomic_load(&refusal) == REFUSES ? longer(longer(bytes, one), other) : bytes;
-}
+/* `place` and its bytes, as the runtime is to see them. */
+#define WHOLE(place, bytes)                     \
+    if (is_too_long(place, bytes)) {            \
+        place = atomic_load(&too_short);        \
+        bytes = SHORT + 1;                      \
+    }
 
 /* Copies that wait are waits of the program. */
 #define COPY(name, waits, parameters, ...)                              \
     static hipError_t around_##name parameters                          \
     {                                                                   \
-        size = whole(size, dst, src);                                   \
+        WHOLE(dst, size)                                                \
+        WHOLE(src, size)                                                \
         hipError_t status = gdx_hip_driver.name(__VA_ARGS__);           \
         if (waits && status == hipSuccess)                              \
             gdx_hip_red_waited();                                       \
@@ -120,21 +192,23 @@ COPY(hipMemcpyPeer, false, (void *dst, int to, const void *src, int from, size_t
 COPY(hipMemcpyPeerAsync, false, (void *dst, int to, const void *src, int from, size_t size, hipStream_t queue), dst, to, src,
      from, size, queue)
 
-/* In whole elements; a count too large for memory is left to the runtime. */
-static size_t elements(size_t count, size_t bytes, const void *dst)
-{
-    return count > SIZE_MAX / bytes ? count : (whole(count * bytes, dst, NULL) + bytes - 1) / bytes;
-}
+/* A count of elements that is too large for memory is left to the runtime. */
+#define WHOLE_ELEMENTS(count, size)                                                           \
+    size_t bytes = count > SIZE_MAX / size ? 0 : count * size;                                \
+    WHOLE(dst, bytes)                                                                         \
+    count = bytes ? (bytes + size - 1) / size : count;
 
-#define FILL(name, type, bytes)                                                               \
+#define FILL(name, type, size)                                                                \
     static hipError_t around_##name(void *dst, type value, size_t count)                      \
     {                                                                                         \
-        return gdx_hip_driver.name(dst, value, elements(count, bytes, dst));                  \
+        WHOLE_ELEMENTS(count, size)                                                           \
+        return gdx_hip_driver.name(dst, value, count);                                        \
     }
-#define FILL_ASYNC(name, type, bytes)                                                         \
+#define FILL_ASYNC(name, type, size)                                                          \
     static hipError_t around_##name(void *dst, type value, size_t count, hipStream_t queue)   \
     {                                                                                         \
-        return gdx_hip_driver.name(dst, value, elements(count, bytes, dst), queue);           \
+        WHOLE_ELEMENTS(count, size)                                                           \
+        return gdx_hip_driver.name(dst, value, count, queue);                                 \
     }
 FILL(hipMemset, int, 1)
 FILL(hipMemset_spt, int, 1)
@@ -169,7 +243,8 @@ static hipError_t around_hipDevicePrimaryCtxReset(hipDevice_t device)
 #define STAND_IN(name) { GDX_HIP_##name, (void *)around_##name }
 const struct gdx_hip_stand_in gdx_hip_around[] = {
     STAND_IN(hipMemGetAddressRange), STAND_IN(hipMemPtrGetInfo), STAND_IN(hipPointerGetAttribute),
-    STAND_IN(hipDrvPointerGetAttributes), STAND_IN(hipMemcpy), STAND_IN(hipMemcpy_spt), STAND_IN(hipMemcpyAsync),
+    STAND_IN(hipDrvPointerGetAttributes), STAND_IN(hipIpcGetMemHandle), STAND_IN(hipDeviceEnablePeerAccess),
+    STAND_IN(hipCtxEnablePeerAccess), STAND_IN(hipMemcpy), STAND_IN(hipMemcpy_spt), STAND_IN(hipMemcpyAsync),
     STAND_IN(hipMemcpyAsync_spt), STAND_IN(hipMemcpyWithStream), STAND_IN(hipMemcpyHtoD), STAND_IN(hipMemcpyDtoH),
     STAND_IN(hipMemcpyDtoD), STAND_IN(hipMemcpyHtoDAsync), STAND_IN(hipMemcpyDtoHAsync), STAND_IN(hipMemcpyDtoDAsync),
     STAND_IN(hipMemcpyPeer), STAND_IN(hipMemcpyPeerAsync), STAND_IN(hipMemset), STAND_IN(hipMemset_spt),

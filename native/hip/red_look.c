@@ -1,7 +1,7 @@
-/* Red zones: filled with a pattern, and looked at when the program has waited for its work, and before the memory goes.
+/* Slack and red zones: filled with a pattern, and looked at when the program has waited for its work, and before the memory goes.
  *
  * All of it goes through streams of our own that do not synchronise with the default stream. None is waited for without end:
- * a device may be waiting for what the program does next. Looking is bounded: some zones at each wait, in turn, and no more
+ * a device may be waiting for what the program does next. Looking is bounded: 4 KB at each side of some blocks at each wait, in turn, and no more
  * than a share of the run's time. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "core/clock.h"
 #include "hip/red.h"
 
-enum { ZONE = GDX_RED_ZONE, AT_ONCE = 32, NON_BLOCKING = 1 /* hipStreamNonBlocking */ };
+enum { ZONE = GDX_RED_ZONE, SIDES = 2, AT_ONCE = 32, NON_BLOCKING = 1 /* hipStreamNonBlocking */ };
 
 /* ---- our streams, one for each device ---- */
 
@@ -50,9 +50,14 @@ static int ask_stream(void *stream)
     return (int)gdx_hip_driver.hipStreamQuery(stream);
 }
 
+hipError_t gdx_hip_ended(hipStream_t queue)
+{
+    return (hipError_t)gdx_ask_patiently(ask_stream, queue, hipErrorNotReady);
+}
+
 bool gdx_hip_own_ended(int device)
 {
-    hipError_t status = (hipError_t)gdx_ask_patiently(ask_stream, atomic_load(&own[device].stream), hipErrorNotReady);
+    hipError_t status = gdx_hip_ended(atomic_load(&own[device].stream));
     if (status != hipSuccess)
         atomic_store(&own[device].spent, true);
     return status == hipSuccess;
@@ -78,19 +83,22 @@ static void *address_of(struct gdx_range range)
     return (void *)(uintptr_t)range.address;
 }
 
+/* Both sides of a block; a red zone has nothing before it. */
 static bool fill(const struct gdx_block *block)
 {
-    struct gdx_range zone = gdx_slack(block, GDX_BEHIND, ZONE);
     hipStream_t stream = known_stream(block->device);
-    void *pattern = stream ? room_for(ZONE) : NULL;
-    if (!pattern)
-        return false;
-    gdx_canary_fill(pattern, zone);
-    bool done = gdx_hip_driver.hipMemcpyAsync(address_of(zone), pattern, zone.bytes, hipMemcpyHostToDevice, stream)
-            == hipSuccess
-        && gdx_hip_own_ended(block->device);
+    char *pattern = stream ? room_for(SIDES * ZONE) : NULL;
+    bool done = pattern != NULL;
+    for (int side = GDX_BEFORE; done && side <= GDX_BEHIND; side++) {
+        struct gdx_range slack = gdx_slack(block, side, ZONE);
+        gdx_canary_fill(pattern + side * ZONE, slack);
+        done = !slack.bytes
+            || gdx_hip_driver.hipMemcpyAsync(address_of(slack), pattern + side * ZONE, slack.bytes, hipMemcpyHostToDevice,
+                                             stream) == hipSuccess;
+    }
+    done = done && gdx_hip_own_ended(block->device);
     if (done)
-        munmap(pattern, ZONE);  /* else it stays: it may still be read */
+        munmap(pattern, SIDES * ZONE);  /* else it stays: it may still be read */
     return done;
 }
 
@@ -100,38 +108,50 @@ bool gdx_hip_zone_fill(struct gdx_block *block)
     return fill(block);
 }
 
-/* The zones of all blocks, one behind the other. False: they may still be on their way. */
+static bool fetch_one(const struct gdx_block *block, char *seen)
+{
+    hipStream_t stream = known_stream(block->device);
+    bool good = stream != NULL;
+    for (int side = GDX_BEFORE; good && side <= GDX_BEHIND; side++) {
+        struct gdx_range slack = gdx_slack(block, side, ZONE);
+        good = !slack.bytes
+            || gdx_hip_driver.hipMemcpyAsync(seen + side * ZONE, address_of(slack), slack.bytes, hipMemcpyDeviceToHost,
+                                             stream) == hipSuccess;
+    }
+    return good;
+}
+
+/* The slack of all blocks, one behind the other. False: it may still be on its way. */
 static bool fetch(const struct gdx_block *blocks, uint32_t count, char *seen)
 {
     bool good = true;
-    for (uint32_t i = 0; i < count && good; i++) {
-        struct gdx_range zone = gdx_slack(&blocks[i], GDX_BEHIND, ZONE);
-        hipStream_t stream = known_stream(blocks[i].device);
-        good = stream
-            && gdx_hip_driver.hipMemcpyAsync(seen + (size_t)i * ZONE, address_of(zone), zone.bytes, hipMemcpyDeviceToHost,
-                                             stream) == hipSuccess;
-    }
+    for (uint32_t i = 0; i < count && good; i++)
+        good = fetch_one(&blocks[i], seen + (size_t)i * SIDES * ZONE);
     for (uint32_t i = 0; i < count && good; i++)
         if (!i || blocks[i].device != blocks[i - 1].device)
             good = gdx_hip_own_ended(blocks[i].device);
     return good;
 }
 
-static void judge(struct gdx_block *block, const void *seen, uint64_t now)
+static void judge(struct gdx_block *block, const char *seen, uint64_t now)
 {
     struct gdx_damage damage;
+    bool whole = true;
     gdx_fence_count(&gdx_hip_fences, GDX_COUNT_CHECKS);
-    if (gdx_canary_damaged(seen, gdx_slack(block, GDX_BEHIND, ZONE), &damage)) {
-        gdx_fence_note_damage(&gdx_hip_fences, block, &damage);
+    for (int side = GDX_BEFORE; side <= GDX_BEHIND; side++)
+        if (gdx_canary_damaged(seen + side * ZONE, gdx_slack(block, side, ZONE), &damage)) {
+            gdx_fence_note_damage(&gdx_hip_fences, block, &damage);
+            whole = false;
+        }
+    if (!whole)
         fill(block);
-    }
     block->clean = now;
 }
 
 static void look(struct gdx_block *blocks, uint32_t count)
 {
     uint64_t now = gdx_ticks();
-    char *seen = count ? room_for((size_t)count * ZONE) : NULL;
+    char *seen = count ? room_for((size_t)count * SIDES * ZONE) : NULL;
     if (!seen)
         return;
     if (!fetch(blocks, count, seen)) {
@@ -139,8 +159,8 @@ static void look(struct gdx_block *blocks, uint32_t count)
         return;  /* the room stays: it may still be written */
     }
     for (uint32_t i = 0; i < count; i++)
-        judge(&blocks[i], seen + (size_t)i * ZONE, now);
-    munmap(seen, (size_t)count * ZONE);
+        judge(&blocks[i], seen + (size_t)i * SIDES * ZONE, now);
+    munmap(seen, (size_t)count * SIDES * ZONE);
 }
 
 void gdx_hip_zone_check(struct gdx_block *block)
@@ -189,19 +209,21 @@ void gdx_hip_red_launched(const void *kernel, void **params, void **extra)
 
 /* ---- the program's waits ---- */
 
-#define WAITING(name, parameters, ...)                                 \
+#define WAITING(name, for_all, parameters, ...)                        \
     static hipError_t looking_##name parameters                        \
     {                                                                  \
         hipError_t status = gdx_hip_driver.name(__VA_ARGS__);          \
+        if (for_all && status == hipSuccess)                           \
+            gdx_hip_end_dead();                                        \
         if (status == hipSuccess)                                      \
             gdx_hip_red_waited();                                      \
         return status;                                                 \
     }
-WAITING(hipDeviceSynchronize, (void))
-WAITING(hipCtxSynchronize, (void))
-WAITING(hipStreamSynchronize, (hipStream_t queue), queue)
-WAITING(hipStreamSynchronize_spt, (hipStream_t queue), queue)
-WAITING(hipEventSynchronize, (hipEvent_t event), event)
+WAITING(hipDeviceSynchronize, true, (void))
+WAITING(hipCtxSynchronize, false, (void))
+WAITING(hipStreamSynchronize, false, (hipStream_t queue), queue)
+WAITING(hipStreamSynchronize_spt, false, (hipStream_t queue), queue)
+WAITING(hipEventSynchronize, false, (hipEvent_t event), event)
 
 #define LOOKING(name) { GDX_HIP_##name, (void *)looking_##name }
 const struct gdx_hip_stand_in gdx_hip_looking[] = {

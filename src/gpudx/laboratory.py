@@ -18,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpudx import casefile, pipeline
 from gpudx.diagnose import fenced_runs, same_failure
@@ -165,7 +166,7 @@ class Laboratory:
 
     def learn(self, case: Case, folder: Path, plain: bool) -> Seen:
         """What a run's record says of the program; plain runs tell what experiments can be made."""
-        apis, threads, devices, waits = _look(folder)
+        apis, threads, at_once, devices, waits = _look(folder)
         done, not_done = at_sites.look(_traces(folder))
         if plain:
             self.context = replace(
@@ -176,7 +177,7 @@ class Laboratory:
                 launches=max(self.context.launches, sum(process.launches for process in case.processes)),
                 pair=self.context.pair or at_sites.first_pair(case),
             )
-        return Seen(threads, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done)
+        return Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done)
 
 
 def new(command: Sequence[str], confidence: float, template: Sequence[str], asked: Asked) -> Investigation:
@@ -205,10 +206,11 @@ def begun(case: Case, state: Investigation) -> Investigation:
 
 
 def _unattributed(case: Case) -> list[str]:
-    """Fences make the device fault; they show whose access it was only where the fault is known to be of one launch."""
+    """Fences make the device fault. A report of that names no address, so it may have met a fence, or something else: it shows
+    an access where it is known to be of one launch, but its showing none says nothing."""
     fenced = any(one.name == fenced_runs.NAME for one in case.instruments)
-    several = any(f.id == same_failure.DEVICE_ERROR and not f.details.get("single") for f in case.findings)
-    return ["the device reported a fault, but not of which launch"] if fenced and several else []
+    reported = any(f.id == same_failure.DEVICE_ERROR for f in case.findings)
+    return ["the device reported a fault, but not of which launch"] if fenced and reported else []
 
 
 def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idle: str | None = None) -> Trial:
@@ -244,20 +246,38 @@ def first_failing(directory: Path, state: Investigation) -> Case:
     return replace(case, directory=str(directory), processes=processes)
 
 
-def _look(folder: Path) -> tuple[frozenset[str], int, frozenset[str], int]:
-    """APIs, most threads of one process that made calls, devices, and waits that have no caller: the recorder's own."""
+def _at_once(trace: Trace, calls: NDArray[np.bool_]) -> int:
+    """How many threads were between their first and last call at the same time; all of them where calls were not kept."""
+    begin, end = (trace.column(name)[calls].astype(np.uint64) for name in ("begin", "end"))
+    end[end == 0] = np.iinfo(np.uint64).max  # has not returned
+    _, which = np.unique(trace.column("tid")[calls], return_inverse=True)
+    first, last = (
+        np.full(which.max(initial=-1) + 1, np.iinfo(np.uint64).max),
+        np.zeros(which.max(initial=-1) + 1, np.uint64),
+    )
+    np.minimum.at(first, which, begin)
+    np.maximum.at(last, which, end)
+    if trace.gaps:
+        return len(first)
+    return max((int(((first <= start) & (start <= last)).sum()) for start in first), default=0)
+
+
+def _look(folder: Path) -> tuple[frozenset[str], int, int, frozenset[str], int]:
+    """APIs, most threads of one process that made calls, and that did at once, devices, and waits that have no caller: the
+    recorder's own."""
     apis: set[str] = set()
     devices: set[str] = set()
-    threads = waits = 0
+    threads = at_once = waits = 0
     for trace in _traces(folder):
         every_api = np.array([call.api for call in trace.schema.calls])
         calls = every_api[trace.call] != "note"
         apis.update(np.unique(every_api[trace.call[calls]]).tolist())
         threads = max(threads, len(np.unique(trace.column("tid")[calls])))
+        at_once = max(at_once, _at_once(trace, calls))
         waits += int((trace.column("caller", trace.select(trace.schema.doing("wait"))) == 0).sum())
         note = trace.schema.by_name("note_device")
         devices.update(trace.text(int(at)) for at in (trace.select(note) if note is not None else ()))
-    return frozenset(apis), threads, frozenset(devices), waits
+    return frozenset(apis), threads, at_once, frozenset(devices), waits
 
 
 def _traces(folder: Path) -> list[Trace]:

@@ -11,7 +11,15 @@ from typing import Any
 import pytest
 from hip_kit import HEADER, LIBRARY, ROOT, Kit, simulated
 
-LATER = {"hipExtGetLastError", "hipGetProcAddress"}  # since HIP 6: not in the header of 5.2.3
+LATER = {  # not in the header of 5.2.3
+    "hipDrvLaunchKernelEx",
+    "hipExtGetLastError",
+    "hipGetProcAddress",
+    "hipGraphExecNodeSetParams",
+    "hipGraphInstantiateWithParams",
+    "hipGraphNodeSetEnabled",
+    "hipLaunchKernelExC",
+}
 # hip_ext.h uses a template of another header, which only hipcc can read.
 INCLUDES = "#include <hip/hip_runtime_api.h>\ntemplate <int, class A, class B> void pArgs(A &, B &);\n#include <hip/hip_ext.h>\n"
 AMD = "-D__HIP_PLATFORM_AMD__"
@@ -127,6 +135,6 @@ def numbers(folder: Path, name: str, flags: list[str], include: str, expressions
 def test_the_simulator_has_the_real_librarys_names_and_versions(kit: Kit, exported: dict[str, str]) -> None:
     built = kit.hip_program("tour")
     own = symbols(Path(built.environment["LD_LIBRARY_PATH"].split(":")[0]) / "libamdhip64.so.5")
-    own = {name: version for name, version in own.items() if version}
+    own = {name: version for name, version in own.items() if version and name not in LATER}
     assert len(own) > 80 and own.items() <= exported.items()
     assert (simulated() / "versions.map").is_file()

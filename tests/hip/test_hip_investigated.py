@@ -19,10 +19,10 @@ from gpudx.model import Case
 RUNTIME = ("amd-serialised", "blocking", "without-sdma")
 
 
-def incident(kit: Kit, folder: Path, name: str) -> tuple[Case, str]:
+def incident(kit: Kit, folder: Path, name: str, **more: str) -> tuple[Case, str]:
     found = incidents.every()[name]
     built = build_incident(found, folder / "build", False)
-    return investigated(kit, folder, replace(built, environment={**built.environment, **found.environment}))
+    return investigated(kit, folder, replace(built, environment={**built.environment, **found.environment, **more}))
 
 
 def investigated(kit: Kit, folder: Path, built: Built, *more: str) -> tuple[Case, str]:
@@ -51,18 +51,41 @@ def test_a_launch_that_outruns_its_buffer(kit: Kit, tmp_path: Path) -> None:
     best = case.diagnosis[0]
     assert (best.cause, best.status) == ("out-of-bounds-access", "likely") and best.guilty is not None, said
     assert (best.guilty.kernel, best.guilty.launch, best.guilty.argument) == ("gemm_f32", 2, 0), said
+    assert status(case)["read-before-write"] == "inconclusive", (
+        said
+    )  # outputs are given to kernels that could read them
     also = next(one for one in case.diagnosis if one.cause == "device-error-reported")
     assert also.guilty is not None and (also.guilty.kernel, also.guilty.launch) == ("gemm_f32", 2), said
     assert status(case)["order-or-timing"] == status(case)["copy-engines"] == "refuted", said
     assert all(rates(case)[name][0] == rates(case)[name][1] > 0 for name in ("recorded", *RUNTIME)), said
 
 
+def test_fences_do_not_refute_what_they_cannot_name(kit: Kit, tmp_path: Path) -> None:
+    """All memory lies between fences, and the device reports a fault without saying where: the truth is not refuted by that."""
+    case, said = incident(kit, tmp_path, "hip-rope-misattributed", GPUDX_HIP_SIM_MAPPINGS="1")
+    best = case.diagnosis[0]
+    assert (best.cause, best.status) == ("out-of-bounds-access", "likely"), said
+
+
+def test_a_page_inside_live_memory_refutes_an_access_outside(kit: Kit, tmp_path: Path) -> None:
+    """The runtime prints the page of the fault, as on a device, and all memory lies between fences."""
+    printed = {"GPUDX_HIP_SIM_MAPPINGS": "1", "GPUDX_HIP_SIM_FAULT": "abort"}
+    case, said = incident(kit, tmp_path, "hip-thread-device", **printed)
+    rivals = ("out-of-bounds-access", "order-or-timing", "copy-engines", "threads-collide", "read-before-write")
+    assert {status(case)[name] for name in rivals} == {"refuted"}, said
+    best = case.diagnosis[0]
+    assert best.cause == "wrong-device-pointer" and best.guilty is not None, said
+    assert (best.guilty.kernel, best.guilty.launch, best.guilty.argument) == ("scale_f32", 2, 0), said
+
+
 def test_memory_of_another_device(kit: Kit, tmp_path: Path) -> None:
+    """Threads came one after the other, and all memory was written before a launch could read it."""
     case, said = incident(kit, tmp_path, "hip-thread-device")
     best = case.diagnosis[0]
     assert (best.cause, best.status) == ("wrong-device-pointer", "likely") and best.guilty is not None, said
     assert (best.guilty.kernel, best.guilty.launch, best.guilty.argument) == ("scale_f32", 2, 0), said
-    assert status(case)["order-or-timing"] == status(case)["copy-engines"] == "refuted", said
+    rivals = ("order-or-timing", "copy-engines", "threads-collide", "read-before-write")
+    assert {status(case)[name] for name in rivals} == {"refuted"}, said
     assert "confirmed" not in status(case).values(), said
     assert all(rates(case)[name][0] == rates(case)[name][1] > 0 for name in ("recorded", *RUNTIME)), said
 

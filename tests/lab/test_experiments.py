@@ -6,9 +6,13 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from gpudx import laboratory
 from gpudx.causes import every as every_cause
 from gpudx.lab.experiments import (
     PLAIN,
@@ -100,6 +104,33 @@ def test_settings_of_a_runtime(name: str, variables: dict[str, str]) -> None:
     assert "already" in (module.missing(replace(hip, environment=variables)) or "")
     assert module.missing(replace(hip, how=replace(hip.how, extra_env=variables)))
     assert module.missing(replace(hip, environment={next(iter(variables)): "other"})) is None
+
+
+class Calls:
+    """Calls of two threads, as a trace has them: (thread, begin, end)."""
+
+    def __init__(self, calls: list[tuple[int, int, int]], gaps: tuple[str, ...] = ()) -> None:
+        self._columns = dict(zip(("tid", "begin", "end"), np.array(calls, np.uint64).T, strict=True))
+        self.gaps = gaps
+
+    def column(self, name: str) -> NDArray[np.uint64]:
+        return self._columns[name]
+
+
+ONE_AFTER_THE_OTHER = [(1, 10, 20), (1, 30, 40), (2, 50, 60)]
+
+
+@pytest.mark.parametrize(
+    ("calls", "at_once"),
+    [
+        (Calls(ONE_AFTER_THE_OTHER), 1),
+        (Calls([(1, 10, 20), (2, 25, 28), (1, 30, 40)]), 2),  # between two calls of the other
+        (Calls([(1, 10, 0), (2, 50, 60)]), 2),  # the first never returned
+        (Calls(ONE_AFTER_THE_OTHER, ("overwritten",)), 2),  # what is missing may lie anywhere
+    ],
+)
+def test_threads_that_come_one_after_the_other_are_as_good_as_one(calls: Any, at_once: int) -> None:
+    assert laboratory._at_once(calls, np.ones(len(calls.column("tid")), bool)) == at_once
 
 
 def test_without_effect_is_not_reached() -> None:

@@ -77,8 +77,8 @@ def interval(facts: Facts) -> Interval | None:
     running = _accepted(facts, report)
     open_ = running & facts.order.open(launches.position, launches.queue, report)
     ran = np.flatnonzero((open_ | _itself(facts, report)) & _same_context(facts, report))
-    started = np.flatnonzero(graphs.status == 0)
-    started = started[facts.order.open(graphs.position[started], graphs.queue[started], report)]
+    waiting = (graphs.status == 0) & facts.order.open(graphs.position, graphs.queue, report)
+    started = np.flatnonzero(waiting | (graphs.started & (graphs.position == report)))
     short = _shortages(facts, ran[-MOST_RANKED:], running & ~open_, report)
     ranked = [suspect(facts, row, short.get(row, ())) for row in ran[-MOST_RANKED:].tolist()]
     ranked.sort(key=lambda s: (-s.weight, s.launch if s.weight else -s.launch))  # the first that faults stops the rest
@@ -93,9 +93,13 @@ def _accepted(facts: Facts, before: int) -> Bool:
 
 
 def running_at(facts: Facts, position: int) -> I64:
-    """The launches (rows of Launches) that no successful wait covers at a position; the newest, oldest first."""
+    """The launches (rows of Launches) that no successful wait covers at a position; the newest, oldest first.
+
+    One whose call had not returned is among them: a device may begin before that.
+    """
     launches = facts.launches
-    open_ = _accepted(facts, position) & facts.order.open(launches.position, launches.queue, position)
+    called = ~launches.done & ~launches.captured & (launches.position < position)
+    open_ = (_accepted(facts, position) | called) & facts.order.open(launches.position, launches.queue, position)
     return np.flatnonzero(open_)[-MOST_RANKED:]
 
 

@@ -54,7 +54,7 @@ def _finding(facts: Facts, found: Interval) -> Finding:
     count = found.count + len(found.graphs)
     followers = int((facts.errors.position > found.report).sum())
     single = _single(facts, found)
-    own = any(int(facts.launches.position[s.launch]) == found.report for s in found.suspects)
+    own = found.report in (*found.graphs, *(int(facts.launches.position[s.launch]) for s in found.suspects))
     whose = "nothing that was recorded ran before it" if not count else f"the fault is of {_whose(count, own)}"
     return Finding(
         id=ID,

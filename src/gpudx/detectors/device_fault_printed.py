@@ -19,13 +19,14 @@ running, was given the memory, or where one alone was given memory too small for
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gpudx.backends.tool import Fault
 from gpudx.detectors import Run
 from gpudx.detectors._device_errors import Suspect, running_at, suspect
+from gpudx.detectors._other_device import devices, strangers
 from gpudx.detectors._undersized import shortages
 from gpudx.detectors._words import argument, capital
 from gpudx.facts import Facts
@@ -34,6 +35,7 @@ from gpudx.words import plural
 
 ID = "device-fault-printed"
 OUTSIDE, FREED, NULL, UNKNOWN = "out-of-bounds-access", "use-after-free", "null-pointer", "device-exception"
+STRANGE = "wrong-device-pointer"
 SHOWN = 8
 FARTHEST = 1 << 30  # beyond this, memory nearby says nothing
 
@@ -60,6 +62,7 @@ def _finding(facts: Facts, position: int, fault: Fault) -> Finding:
     place = _place(facts, fault, position, suspects)
     given = [s for s in suspects if place.object >= 0 and place.object in _given(facts, s.launch)]
     guilty = _guilty(given, place)
+    place = _of_another(facts, guilty, place)
     site = _site(facts, guilty, place) if guilty else None
     label = facts.objects.label(place.object) if place.object >= 0 else None
     return Finding(
@@ -86,11 +89,27 @@ def _finding(facts: Facts, position: int, fault: Fault) -> Finding:
 def _place(facts: Facts, fault: Fault, position: int, suspects: list[Suspect]) -> _Place:
     if fault.address < fault.bytes:
         return _Place("that of a null pointer", NULL)
+    fenced = _fenced(facts, fault)
+    if fenced:
+        return fenced
     inside = facts.memory.one(fault.address, position)
     if inside >= 0:
         return _inside(facts, fault, position, inside)
     near = [_beside(facts, fault, row) for row in _nearby(facts, fault, position, suspects)]
     return min(near, key=lambda pair: pair[0])[1] if near else _Place("in no memory that was recorded", UNKNOWN)
+
+
+def _fenced(facts: Facts, fault: Fault) -> _Place | None:
+    """Of memory between fences the address itself tells which allocation was missed, also when it is freed."""
+    block = facts.fences.at(fault.address)
+    if block is None or block.object < 0:
+        return None
+    name, freed = facts.memory.describe(block.object), block.freed is not None
+    if fault.address < block.address + block.size and block.address < fault.address + fault.bytes:
+        was = f"where {name} was, which had been freed" if freed else f"that of {name}, which is live"
+        return _Place(was, FREED if freed else UNKNOWN, block.object)
+    place = _beside(facts, fault, block.object)[1]
+    return replace(place, text=f"{place.text}, which had been freed", cause=FREED) if freed else place
 
 
 def _inside(facts: Facts, fault: Fault, position: int, row: int) -> _Place:
@@ -119,6 +138,15 @@ def _beside(facts: Facts, fault: Fault, row: int) -> tuple[int, _Place]:
     return distance, _Place(
         f"{told} {name}" if known else "in no memory that was recorded", OUTSIDE, row if known else -1
     )
+
+
+def _of_another(facts: Facts, guilty: Suspect | None, place: _Place) -> _Place:
+    """Live memory that is out of reach because it is another device's."""
+    pointers, rows = facts.launches.pointers, strangers(facts) if guilty and place.cause == UNKNOWN else ()
+    for row in rows:
+        if guilty and pointers.launch[row] == guilty.launch and pointers.object[row] == place.object:
+            return replace(place, text=f"{place.text} and of device {devices(facts, int(row))[0]}", cause=STRANGE)
+    return place
 
 
 # ---- who ----

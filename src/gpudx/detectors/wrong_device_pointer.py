@@ -20,33 +20,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpudx.detectors import Run
-from gpudx.detectors._device_errors import OUT_OF_BOUNDS, interval
+from gpudx.detectors._device_errors import OUT_OF_BOUNDS, interval, running_at
 from gpudx.detectors._groups import groups
+from gpudx.detectors._other_device import devices, strangers
 from gpudx.detectors._words import argument, capital
 from gpudx.facts import Facts
-from gpudx.facts.objects import FAMILIES
 from gpudx.model import Evidence, Finding
 
 ID = "wrong-device-pointer"
-LOCAL = [FAMILIES.index(name) for name in ("device", "pitched", "async")]
-GRANTS = ("EnablePeerAccess", "SetAccess")  # how calls that let other devices in end
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per kernel function and argument."""
-    if len(facts.kernels.devices) < 2 or _granted(facts):
-        return
     pointers, launches = facts.launches.pointers, facts.launches
-    rows = np.flatnonzero(pointers.live & ~pointers.inside & ~launches.captured[pointers.launch])
-    table = facts.objects.table[pointers.object[rows]]
-    context = _contexts(facts)[pointers.launch[rows]]
-    rows = rows[
-        np.isin(table["family"], LOCAL) & (table["context"] != context) & (context != 0) & (table["context"] != 0)
-    ]
-    rows = rows[[_differs(facts, int(r)) for r in rows]]
+    rows = strangers(facts)
+    if not len(rows):
+        return
     functions = facts.kernels.functions(launches.kernel_row[pointers.launch[rows]])
     faulted = _faulted(facts)
     for part in groups(rows, functions, pointers.index[rows]):
@@ -54,45 +45,20 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
         yield _finding(facts, guilty[0] if guilty else int(part[0]), len(part), bool(guilty))
 
 
-def _contexts(facts: Facts) -> NDArray[np.uint32]:
-    """The context that each launch ran in: that of its queue, where the making of that was seen, else the thread's."""
-    launches = facts.launches
-    queues = facts.objects.at(launches.queue, launches.position)
-    made = np.append(facts.objects.table["context"], np.uint32(0))[queues]
-    return np.where(made != 0, made, facts.trace.context[launches.position])
-
-
 def _faulted(facts: Facts) -> set[int]:
-    """The launches that may have made the illegal address that was reported, if one was."""
+    """The launches that may have made the illegal address that was reported or printed, if one was."""
+    if facts.messages.faults:
+        return set(running_at(facts, facts.messages.faults[0][0]).tolist())
     found = interval(facts)
     if found is None or facts.errors.device_cause(found.report) != OUT_OF_BOUNDS:
         return set()
     return {one.launch for one in found.suspects}
 
 
-def _granted(facts: Facts) -> bool:
-    calls = tuple(c for c in facts.trace.schema.calls if c.name.endswith(GRANTS))
-    return bool(calls) and len(facts.trace.select(calls)) > 0
-
-
-def _devices(facts: Facts, row: int) -> tuple[int | None, int | None]:
-    """The device of the memory, and of the launch."""
-    pointers = facts.launches.pointers
-    position = int(facts.launches.position[pointers.launch[row]])
-    own = facts.objects.table[pointers.object[row]]
-    home = facts.contexts.device(int(own["context"]), int(own["born"]))
-    return home, facts.contexts.device(int(_contexts(facts)[pointers.launch[row]]), position)
-
-
-def _differs(facts: Facts, row: int) -> bool:
-    home, here = _devices(facts, row)
-    return home is not None and here is not None and home != here
-
-
 def _finding(facts: Facts, row: int, count: int, faulted: bool) -> Finding:
     pointers = facts.launches.pointers
     launch, index, obj = int(pointers.launch[row]), int(pointers.index[row]), int(pointers.object[row])
-    home, here = _devices(facts, row)
+    home, here = devices(facts, row)
     site = facts.sites.at(int(facts.launches.position[launch]), argument=index, value=int(pointers.value[row]))
     name, label = argument(facts, int(facts.launches.kernel_row[launch]), index), facts.objects.label(obj)
     return Finding(

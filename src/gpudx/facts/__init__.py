@@ -95,7 +95,7 @@ class Facts:
 
     @cached_property
     def graphs(self) -> Graphs:
-        return Graphs(self.trace, self.objects, self.kernels, self.memory, self.launches.declared)
+        return Graphs(self.trace, self.objects, self.kernels, self.memory, self.launches.declared, self.errors)
 
     @cached_property
     def ranges(self) -> Ranges:

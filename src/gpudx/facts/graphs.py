@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.facts.declared import Declared
+from gpudx.facts.errors import Errors
 from gpudx.facts.kernels import Kernels
 from gpudx.facts.memory import Memory
 from gpudx.facts.objects import Objects
@@ -40,9 +41,11 @@ class Version:
 class Graphs:
     """Launches of graphs, oldest first, and what is in the graphs."""
 
-    def __init__(self, trace: Trace, objects: Objects, kernels: Kernels, memory: Memory, declared: Declared) -> None:
+    def __init__(
+        self, trace: Trace, objects: Objects, kernels: Kernels, memory: Memory, declared: Declared, errors: Errors
+    ) -> None:
         self._trace, self._objects, self._kernels, self._memory = trace, objects, kernels, memory
-        self._declared = declared
+        self._declared, self._errors = declared, errors
         self.position: I64 = trace.select(trace.schema.doing("launch_graph"))
         self.exec = self._field("graph_exec")
         self.queue = self._field("queue")
@@ -54,6 +57,13 @@ class Graphs:
             mine = self._trace.call[self.position] == info.number
             found[mine] = self._trace.field(info, name, self.position[mine])
         return found
+
+    @cached_property
+    def started(self) -> NDArray[np.bool_]:
+        """Which of them can have run: those that were accepted, and the first report of a fault, if that may be its own."""
+        reports = self._errors.reports[:1]
+        own = [int(p) for p in reports if self._errors.may_be_own(int(p))]
+        return (self.status == 0) | np.isin(self.position, own)
 
     def __len__(self) -> int:
         return len(self.position)
@@ -110,7 +120,7 @@ class Graphs:
         found: dict[int, tuple[Version, list[int]]] = {}
         for launch in range(len(self)):
             version = self.version(launch)
-            if version and self.status[launch] == 0:
+            if version and self.started[launch]:
                 found.setdefault(version.position, (version, []))[1].append(launch)
         return [(version, np.array(launches, np.int64)) for version, launches in found.values()]
 

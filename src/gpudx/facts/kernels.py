@@ -113,8 +113,9 @@ class Kernels:
 
     @cached_property
     def _launching(self) -> str:
-        """The API of the first launch, "" if there is none."""
-        positions = self._trace.select(self._trace.schema.doing("launch"))
+        """The API of the first launch, of a kernel or a graph; "" if there is none."""
+        schema = self._trace.schema
+        positions = self._trace.select((*schema.doing("launch"), *schema.doing("launch_graph")))
         return self._trace.info(int(positions[0])).api if len(positions) else ""
 
     @cached_property

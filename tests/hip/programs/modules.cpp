@@ -1,5 +1,5 @@
 /* Reaches the runtime by dlsym alone, loads the code object that the first argument names, and launches from it in both
- * forms: an array of pointers, and one packed buffer. */
+ * forms: an array of pointers, and one packed buffer; and by a configuration, which is newer than the header. */
 #include <dlfcn.h>
 #include <hip/hip_runtime_api.h>
 
@@ -31,6 +31,11 @@ int main(int, char **words)
     auto launch = FIND(hipModuleLaunchKernel);
     int failed = launch(function, 1, 1, 1, 64, 1, 1, 0, nullptr, params, nullptr);
     failed += launch(function, 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, extra);
+    count = 11;
+    struct { unsigned grid[3], block[3], shared; hipStream_t stream; void *attributes; unsigned number; } config = {
+        {2, 1, 1}, {64, 1, 1}, 0, nullptr, nullptr, 0};
+    auto configured = (hipError_t(*)(const void *, hipFunction_t, void **, void **))dlsym(library, "hipDrvLaunchKernelEx");
+    failed += configured(&config, function, params, nullptr);
     failed += FIND(hipModuleUnload)(module);
     printf("%d failed\n", failed);
     return failed != 0;

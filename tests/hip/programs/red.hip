@@ -8,7 +8,8 @@
 void launch_store(int *x, int from, int count, hipStream_t stream);
 enum { COUNT = 100, BYTES = COUNT * 4 };
 
-/* The second of three launches writes `more` values too many; `same`: the third is given the same memory. */
+/* The second of three launches writes `more` values too many, or so many before the start; `same`: the third is given the same
+ * memory. */
 static int store(const char *wait, int more, bool same)
 {
     int *x, *y, host[COUNT];
@@ -17,7 +18,7 @@ static int store(const char *wait, int more, bool same)
     hipMalloc((void **)&y, BYTES);
     hipEventCreate(&event);
     launch_store(y, 0, COUNT, 0);
-    launch_store(x, 0, COUNT + more, 0);
+    launch_store(x, more < 0 ? more : 0, more < 0 ? COUNT : COUNT + more, 0);
     launch_store(same ? x : y, 0, COUNT, 0);
     hipEventRecord(event, 0);
     hipError_t status = !strcmp(wait, "device") ? hipDeviceSynchronize()
@@ -26,9 +27,12 @@ static int store(const char *wait, int more, bool same)
                       : !strcmp(wait, "copy")   ? hipMemcpy(host, y, BYTES, hipMemcpyDeviceToHost)
                                                 : hipSuccess;
     printf("waited %d\n", status);
-    hipFree(x);
+    if (!strcmp(wait, "after"))
+        launch_store((hipFree(x), x), 0, COUNT, 0);
+    else
+        hipFree(x);
     hipFree(y);
-    return status;
+    return status ? status : hipDeviceSynchronize();
 }
 
 static void sizes(void *memory, size_t offset)

@@ -11,3 +11,8 @@ void launch_store(int *x, int from, int count, hipStream_t stream)
 {
     hipLaunchKernelGGL(store, dim3(8), dim3(64), 0, stream, x, from, count);
 }
+
+const void *address_of_store()
+{
+    return (const void *)store;
+}

@@ -47,7 +47,7 @@ API const char *hipGetErrorName(hipError_t error)
 
 API hipError_t hipDriverGetVersion(int *version)
 {
-    *version = 50221153;
+    *version = sim_mappings() ? 60032830 : 50221153;
     return sim_return(hipSuccess);
 }
 
@@ -110,6 +110,8 @@ API hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t attribute,
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].what == attribute)
             *value = known[i].value;
+    if (attribute == (hipDeviceAttribute_t)89)  /* of later headers: hipDeviceAttributeVirtualMemoryManagementSupported */
+        *value = sim_mappings();
     return sim_return(is_device(device) ? hipSuccess : hipErrorInvalidDevice);
 }
 
@@ -182,7 +184,7 @@ API void __hipRegisterVar(void **modules, void *var, char *host, char *device, i
     (void)modules, (void)var, (void)host, (void)device, (void)is_extern, (void)size, (void)constant, (void)global;
 }
 
-static const char *name_of(const void *host)
+const char *sim_name_of(const void *host)
 {
     for (const struct registered *one = kernels; one; one = one->next)
         if (one->host == host)
@@ -257,7 +259,7 @@ static bool is_valid(dim3 grid, dim3 block, size_t shared)
         && !too_large(grid.y, block.y) && !too_large(grid.z, block.z);
 }
 
-static hipError_t launch(const char *name, dim3 grid, dim3 block, void **params, size_t shared, hipStream_t stream)
+static hipError_t launch(const void *kernel, const char *name, dim3 grid, dim3 block, void **params, size_t shared, hipStream_t stream)
 {
     static _Atomic int noop = -1, blocking = -1, serial = -1;
     if (noop < 0)
@@ -272,9 +274,11 @@ static hipError_t launch(const char *name, dim3 grid, dim3 block, void **params,
         return sim_return(hipErrorInvalidConfiguration);
     if (noop)
         return sim_return(hipSuccess);
-    struct sim_launch one = { .grid = grid, .block = block, .device = sim_stream_device(stream) };
+    struct sim_launch one = { .function = kernel, .grid = grid, .block = block, .device = sim_stream_device(stream) };
     if (!params || !sim_prepare(&one, name, params))
         one.code = NULL;
+    if (sim_capture(stream, SIM_KERNEL, sim_run, &one, sizeof one))
+        return sim_return(hipSuccess);
     if (serial & SIM_BEFORE)
         sim_wait_all(one.device);
     uint64_t number = sim_submit(stream, sim_run, &one, sizeof one);
@@ -285,26 +289,41 @@ static hipError_t launch(const char *name, dim3 grid, dim3 block, void **params,
 
 API hipError_t hipLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **params, size_t shared, hipStream_t stream)
 {
-    return launch(name_of(kernel), grid, block, params, shared, sim_stream(stream, false));
+    return launch(kernel, sim_name_of(kernel), grid, block, params, shared, sim_stream(stream, false));
 }
 
 API hipError_t hipLaunchKernel_spt(const void *kernel, dim3 grid, dim3 block, void **params, size_t shared,
                                    hipStream_t stream)
 {
-    return launch(name_of(kernel), grid, block, params, shared, sim_stream(stream, true));
+    return launch(kernel, sim_name_of(kernel), grid, block, params, shared, sim_stream(stream, true));
 }
 
 API hipError_t hipLaunchCooperativeKernel(const void *kernel, dim3 grid, dim3 block, void **params, unsigned int shared,
                                           hipStream_t stream)
 {
-    return launch(name_of(kernel), grid, block, params, shared, sim_stream(stream, false));
+    return launch(kernel, sim_name_of(kernel), grid, block, params, shared, sim_stream(stream, false));
 }
 
 API hipError_t hipExtLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **params, size_t shared,
                                   hipStream_t stream, hipEvent_t start, hipEvent_t stop, int flags)
 {
     (void)start, (void)stop, (void)flags;
-    return launch(name_of(kernel), grid, block, params, shared, sim_stream(stream, false));
+    return launch(kernel, sim_name_of(kernel), grid, block, params, shared, sim_stream(stream, false));
+}
+
+/* Of HIP 7; the header of 5.2.3 does not have them. */
+struct config { dim3 grid, block; size_t shared; hipStream_t stream; void *attributes; unsigned count; };
+struct driver_config { dim3 grid, block; unsigned shared; hipStream_t stream; void *attributes; unsigned count; };
+
+API hipError_t hipLaunchKernelExC(const struct config *c, const void *kernel, void **params)
+{
+    return launch(kernel, sim_name_of(kernel), c->grid, c->block, params, c->shared, sim_stream(c->stream, false));
+}
+
+API hipError_t hipDrvLaunchKernelEx(const struct driver_config *c, hipFunction_t kernel, void **params, void **extra)
+{
+    (void)extra;
+    return launch(kernel, kernel->name, c->grid, c->block, params, c->shared, sim_stream(c->stream, false));
 }
 
 API hipError_t hipModuleLaunchKernel(hipFunction_t kernel, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
@@ -312,7 +331,7 @@ API hipError_t hipModuleLaunchKernel(hipFunction_t kernel, unsigned gx, unsigned
                                      void **extra)
 {
     (void)extra;
-    return launch(kernel->name, (dim3){ gx, gy, gz }, (dim3){ bx, by, bz }, params, shared, sim_stream(stream, false));
+    return launch(kernel, kernel->name, (dim3){ gx, gy, gz }, (dim3){ bx, by, bz }, params, shared, sim_stream(stream, false));
 }
 
 API hipError_t _Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j(

@@ -172,6 +172,8 @@ static hipError_t copy_on(hipStream_t stream, bool wait, struct copy copy)
         return sim_return(hipErrorInvalidValue);
     if (copy.height == 1 && (too_long(copy.dst, copy.width) || too_long(copy.src, copy.width)))
         return sim_return(hipErrorInvalidValue);
+    if (sim_capture(stream, SIM_COPY, do_copy, &copy, sizeof copy))
+        return sim_return(hipSuccess);
     int serial = sim_serial("AMD_SERIALIZE_COPY");
     if (serial & SIM_BEFORE)
         sim_wait_all(sim_stream_device(stream));
@@ -265,7 +267,8 @@ static hipError_t fill_on(hipStream_t stream, struct fill fill)
         return sim_return(hipErrorInvalidValue);
     if (fill.height == 1 && too_long(fill.dst, fill.width))
         return sim_return(hipErrorInvalidValue);
-    sim_submit(stream, do_fill, &fill, sizeof fill);
+    if (!sim_capture(stream, SIM_FILL, do_fill, &fill, sizeof fill))
+        sim_submit(stream, do_fill, &fill, sizeof fill);
     return sim_return(hipSuccess);
 }
 

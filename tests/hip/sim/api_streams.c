@@ -1,11 +1,8 @@
-/* Entries about streams, events and graphs. A graph holds nothing: what is captured is dropped, and its launch does
- * nothing. */
+/* Entries about streams and events. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 
 #include "sim.h"
-
-static _Thread_local hipStream_t captured;
 
 static hipError_t of(hipStream_t stream, hipError_t status)
 {
@@ -121,51 +118,4 @@ API hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned
     if (event->stream)
         sim_submit_after(sim_stream(stream, false), event->stream, event->number);
     return of(stream, hipSuccess);
-}
-
-/* ---- graphs ---- */
-
-API hipError_t hipStreamBeginCapture(hipStream_t stream, hipStreamCaptureMode mode)
-{
-    (void)mode;
-    captured = stream;
-    return of(stream, hipSuccess);
-}
-
-API hipError_t hipStreamIsCapturing(hipStream_t stream, hipStreamCaptureStatus *status)
-{
-    *status = stream && stream == captured ? hipStreamCaptureStatusActive : hipStreamCaptureStatusNone;
-    return sim_return(hipSuccess);
-}
-
-API hipError_t hipStreamEndCapture(hipStream_t stream, hipGraph_t *graph)
-{
-    captured = NULL;
-    *graph = calloc(1, 8);
-    return of(stream, hipSuccess);
-}
-
-API hipError_t hipGraphInstantiate(hipGraphExec_t *exec, hipGraph_t graph, hipGraphNode_t *node, char *log, size_t room)
-{
-    (void)graph, (void)node, (void)log, (void)room;
-    *exec = calloc(1, 8);
-    return sim_return(hipSuccess);
-}
-
-API hipError_t hipGraphLaunch(hipGraphExec_t exec, hipStream_t stream)
-{
-    (void)exec;
-    return of(stream, hipSuccess);
-}
-
-API hipError_t hipGraphExecDestroy(hipGraphExec_t exec)
-{
-    free(exec);
-    return sim_return(hipSuccess);
-}
-
-API hipError_t hipGraphDestroy(hipGraph_t graph)
-{
-    free(graph);
-    return sim_return(hipSuccess);
 }

@@ -8,7 +8,8 @@
 enum { PAGE = 4096, GAP = 64 << 10, MOST = 65536 };
 static const size_t range_bytes = (size_t)1 << 38;
 
-static struct { uintptr_t base; size_t size; int device; bool live; } blocks[MOST];
+/* `granted`: of mapped memory, a bit for each device that may access it; 0: memory of hipMalloc and its like. */
+static struct { uintptr_t base; size_t size; int device; unsigned granted; bool live, mapped; } blocks[MOST];
 static int count;
 static uintptr_t next, end;
 static bool peers[SIM_DEVICES][SIM_DEVICES];
@@ -48,12 +49,12 @@ void *sim_allocate(size_t bytes, int device)
     return result;
 }
 
-bool sim_release(const void *address)
+static bool release(const void *address, bool mapped)
 {
     bool found = false;
     pthread_mutex_lock(&lock);
     for (int i = 0; i < count && !found; i++) {
-        found = blocks[i].live && blocks[i].base == (uintptr_t)address;
+        found = blocks[i].live && blocks[i].base == (uintptr_t)address && blocks[i].mapped == mapped;
         if (!found)
             continue;
         blocks[i].live = false;
@@ -64,20 +65,81 @@ bool sim_release(const void *address)
     return found;
 }
 
-bool sim_find(const void *address, uintptr_t *base, size_t *size, int *device)
+bool sim_release(const void *address)
+{
+    return release(address, false);
+}
+
+/* ---- mappings ---- */
+
+void *sim_reserve(size_t bytes)
+{
+    void *result = NULL;
+    pthread_mutex_lock(&lock);
+    if (reserve()) {
+        next = (next + SIM_GRANULE - 1) & ~(uintptr_t)(SIM_GRANULE - 1);
+        result = bytes < end - next ? (void *)next : NULL;
+        next += result ? bytes : 0;
+    }
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+bool sim_map(void *address, size_t bytes, int device)
+{
+    pthread_mutex_lock(&lock);
+    bool room = count < MOST;
+    if (room) {
+        blocks[count].base = (uintptr_t)address;
+        blocks[count].size = bytes;
+        blocks[count].device = device;
+        blocks[count].mapped = true;
+        blocks[count++].live = true;
+    }
+    pthread_mutex_unlock(&lock);
+    return room;
+}
+
+bool sim_grant(void *address, size_t bytes, int device)
 {
     bool found = false;
     pthread_mutex_lock(&lock);
     for (int i = 0; i < count && !found; i++) {
-        found = blocks[i].live && (uintptr_t)address - blocks[i].base < blocks[i].size;
-        if (!found)
-            continue;
-        *base = blocks[i].base;
-        *size = blocks[i].size;
-        *device = blocks[i].device;
+        found = blocks[i].live && blocks[i].mapped && blocks[i].base == (uintptr_t)address && blocks[i].size == bytes;
+        if (found)
+            blocks[i].granted |= 1u << device;
     }
     pthread_mutex_unlock(&lock);
-    return found;
+    return found && !mprotect(address, bytes, PROT_READ | PROT_WRITE);
+}
+
+bool sim_unmap(void *address, size_t bytes)
+{
+    (void)bytes;
+    return release(address, true);
+}
+
+/* ---- finding ---- */
+
+static int at(const void *address)
+{
+    for (int i = 0; i < count; i++)
+        if (blocks[i].live && (uintptr_t)address - blocks[i].base < blocks[i].size)
+            return i;
+    return -1;
+}
+
+bool sim_find(const void *address, uintptr_t *base, size_t *size, int *device)
+{
+    pthread_mutex_lock(&lock);
+    int found = at(address);
+    if (found >= 0) {
+        *base = blocks[found].base;
+        *size = blocks[found].size;
+        *device = blocks[found].device;
+    }
+    pthread_mutex_unlock(&lock);
+    return found >= 0;
 }
 
 void sim_allow_peer(int device, int peer)
@@ -89,8 +151,9 @@ void sim_allow_peer(int device, int peer)
  * device is the host's, or is not there: then the access itself faults. */
 bool sim_may_access(int device, const void *address)
 {
-    uintptr_t base;
-    size_t size;
-    int home;
-    return !sim_find(address, &base, &size, &home) || home < 0 || home == device || peers[device][home];
+    pthread_mutex_lock(&lock);
+    int found = at(address), home = found < 0 ? -1 : blocks[found].device;
+    bool mapped = found >= 0 && blocks[found].mapped, granted = mapped && blocks[found].granted >> device & 1;
+    pthread_mutex_unlock(&lock);
+    return mapped ? granted : home < 0 || home == device || peers[device][home];
 }

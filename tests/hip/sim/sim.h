@@ -8,11 +8,14 @@
  *   faults     an access outside of memory is a real SIGSEGV, turned into an error that every later call reports; with
  *              GPUDX_HIP_SIM_FAULT=abort into what the runtime prints before it aborts the process
  *
- * Not simulated: __syncthreads, shared memory, textures, graphs' execution, virtual memory management, other processes.
+ *   graphs     nodes are done in the order in which they were added or captured
+ *
+ * Not simulated: __syncthreads, shared memory, textures, other processes.
  *
  *   GPUDX_HIP_SIM_DEVICES=N      how many devices there are (1)
  *   GPUDX_HIP_SIM_DELAY_MS=N     a stream that was idle begins so much later (0)
  *   GPUDX_HIP_SIM_NOOP=1         launches return at once and do nothing, for measurements
+ *   GPUDX_HIP_SIM_MAPPINGS=1     virtual memory management, with the version and structures of HIP 6
  *   HIP_LAUNCH_BLOCKING=1        launches wait for their end, as with the real one
  *   AMD_SERIALIZE_KERNEL=N, AMD_SERIALIZE_COPY=N   1: launches or copies wait for all work before them, 2: for their end */
 #pragma once
@@ -22,10 +25,11 @@
 #include <stdint.h>
 
 #define API __attribute__((visibility("default")))
-enum { SIM_DEVICES = 8, SIM_ARGUMENTS = 32 };
+enum { SIM_DEVICES = 8, SIM_ARGUMENTS = 32, SIM_GRANULE = 64 << 10 };
 
 /* ---- state.c ---- */
 int sim_devices(void);
+bool sim_mappings(void);                           /* is there virtual memory management? */
 extern _Thread_local int sim_device;               /* of the calling thread */
 hipError_t sim_return(hipError_t status);          /* what every entry ends with: keeps the error, tells an earlier fault */
 hipError_t sim_peek(void);
@@ -38,6 +42,10 @@ int sim_serial(const char *variable);              /* of these, what is asked fo
 void *sim_allocate(size_t bytes, int device);      /* NULL: no room */
 bool sim_release(const void *address);             /* false: not the start of live memory */
 bool sim_find(const void *address, uintptr_t *base, size_t *size, int *device);
+void *sim_reserve(size_t bytes);                   /* addresses without memory; NULL: no room */
+bool sim_map(void *address, size_t bytes, int device);  /* memory, which nobody may access yet */
+bool sim_grant(void *address, size_t bytes, int device);
+bool sim_unmap(void *address, size_t bytes);
 void sim_allow_peer(int device, int peer);
 bool sim_may_access(int device, const void *address);
 
@@ -61,8 +69,17 @@ bool sim_done(hipStream_t stream, uint64_t number);
 uint64_t sim_last(hipStream_t stream);
 void sim_end_stream(hipStream_t stream);
 
+/* ---- api_graphs.c ---- */
+enum sim_node { SIM_KERNEL = 1, SIM_COPY, SIM_FILL, SIM_GRAPH = 5, SIM_EMPTY };  /* hipGraphNodeType of HIP 5.2 */
+/* A stream that is being captured gets a node instead of work; false: it is not. */
+bool sim_capture(hipStream_t stream, enum sim_node type, sim_work *work, const void *data, size_t bytes);
+
+/* ---- api_device.c ---- */
+const char *sim_name_of(const void *host);         /* of a kernel; NULL: none */
+
 /* ---- kernels.c ---- */
 struct sim_launch {
+    const void *function;
     dim3 grid, block;
     int device, count;
     void *code;                                    /* NULL: no such kernel */

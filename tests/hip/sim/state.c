@@ -30,6 +30,13 @@ int sim_devices(void)
     return count < 0 ? 0 : count > SIM_DEVICES ? SIM_DEVICES : (int)count;
 }
 
+bool sim_mappings(void)
+{
+    long there = 0;
+    sim_number("GPUDX_HIP_SIM_MAPPINGS", &there);
+    return there != 0;
+}
+
 hipError_t sim_return(hipError_t status)
 {
     int fault = atomic_load(&sim_fault);

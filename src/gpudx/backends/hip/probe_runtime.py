@@ -6,6 +6,7 @@ import ctypes
 import sys
 
 NAMES = ("libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so")
+FIRST_VERSION, MAPPINGS_SUPPORTED = 60000000, 89  # native/hip/fence_map.c
 CHECKED = "gpudx's hooks are checked against ROCm's headers and a simulated runtime, not yet on AMD hardware"
 
 
@@ -35,8 +36,16 @@ def _devices(hip: ctypes.CDLL, status: int, count: int) -> str:
     for index in range(count):
         name = ctypes.create_string_buffer(256)
         hip.hipDeviceGetName(name, len(name), index)
-        names.append(name.value.decode(errors="replace"))
+        names.append(f"{name.value.decode(errors='replace')} (--fence: {_fence(hip, index)})")
     return ", ".join(names) or "no device"
+
+
+def _fence(hip: ctypes.CDLL, index: int) -> str:
+    """How memory of a device is fenced, as native/hip/fence_map.c decides it."""
+    version, able = ctypes.c_int(), ctypes.c_int()
+    hip.hipRuntimeGetVersion(ctypes.byref(version))
+    unknown = hip.hipDeviceGetAttribute(ctypes.byref(able), MAPPINGS_SUPPORTED, index)
+    return "pages" if version.value >= FIRST_VERSION and not unknown and able.value else "red zones"
 
 
 if __name__ == "__main__":

@@ -88,7 +88,7 @@ class Context:
 class Seen:
     """What a run of an experiment left in its record."""
 
-    threads: int = 0
+    threads: int = 0  # that made GPU calls at the same time: between their first and last ones
     devices: frozenset[str] = frozenset()
     findings: frozenset[str] = frozenset()  # ids
     own_waits: int = 0  # of the recorder's

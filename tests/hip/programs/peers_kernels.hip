@@ -1,0 +1,1 @@
+red_kernels.hip
