@@ -108,7 +108,10 @@ def test_objects_and_endings(schema: str, tmp_path: Path) -> None:
     world = CudaWorld(schema)
     loop(world)
     facts = [derive(world.write(tmp_path / "one.gdx"))]
-    old, new = LoadedObject("/lib/libgemm.so", (1,), build_id="aa"), LoadedObject("/opt/libgemm.so", (1,), build_id="bb")
+    old, new = (
+        LoadedObject("/lib/libgemm.so", (1,), build_id="aa"),
+        LoadedObject("/opt/libgemm.so", (1,), build_id="bb"),
+    )
     made = compare(Recording("g", case("passed", old), facts), Recording("b", case("timeout", new), facts))
     assert made.first is not None and made.first.text == "loaded object libgemm.so: build id aa -> build id bb"
     assert [one.text for one in made.shown][1:] == ["the program ended: passed -> timeout"]
