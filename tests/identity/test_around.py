@@ -13,7 +13,7 @@ from gpudx import backends
 from gpudx.backends.cuda.images import COMPRESSED, listed, readable
 from gpudx.backends.opencl.icds import drivers
 from gpudx.facts.symbols import Image
-from gpudx.identity.objects import section
+from gpudx.identity.contents import section
 from gpudx.identity.packages import interpreters, packages
 from gpudx.identity.settings import settings
 from gpudx.identity.steps import steps
