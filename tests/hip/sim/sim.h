@@ -11,6 +11,7 @@
  * Not simulated: __syncthreads, shared memory, textures, graphs' execution, virtual memory management, other processes.
  *
  *   GPUDX_HIP_SIM_DEVICES=N      how many devices there are (1)
+ *   GPUDX_HIP_SIM_ARCH=TARGET    what they are (gfx90a:sramecc+:xnack-); code without an entry for that processor is refused
  *   GPUDX_HIP_SIM_DELAY_MS=N     a stream that was idle begins so much later (0)
  *   GPUDX_HIP_SIM_NOOP=1         launches return at once and do nothing, for measurements
  *   HIP_LAUNCH_BLOCKING=1        launches wait for their end, as with the real one
@@ -60,6 +61,10 @@ void sim_wait_all(int device);
 bool sim_done(hipStream_t stream, uint64_t number);
 uint64_t sim_last(hipStream_t stream);
 void sim_end_stream(hipStream_t stream);
+
+/* ---- code.c ---- */
+const char *sim_architecture(void);
+bool sim_has_code(const void *image);              /* for the devices, in a fat binary or a code object */
 
 /* ---- kernels.c ---- */
 struct sim_launch {
