@@ -35,8 +35,10 @@ struct gdx_hip_image {
     const uint8_t *metadata;
     size_t bytes;
     const char *why_not;
-    char target[64];
+    char targets[512];        /* with spaces between them */
+    bool cut;                 /* not all of them */
     _Atomic uint8_t looked;
+    _Atomic uint32_t noted;   /* by generation: a forked child has a trace of its own */
 };
 
 /* ---- finding the metadata ---- */
@@ -100,13 +102,31 @@ static bool read_code_object(struct gdx_hip_image *image, const char *at)
 static void keep_target(struct gdx_hip_image *image, const char *id, size_t bytes)
 {
     const char *found = memmem(id, bytes, "gfx", 3);
-    size_t rest = found ? bytes - (size_t)(found - id) : 0;
-    size_t kept = rest < sizeof image->target ? rest : sizeof image->target - 1;
-    memcpy(image->target, found, found ? kept : 0);
-    image->target[kept] = 0;
+    found = found ? found : memmem(id, bytes, "amdgcnspirv", 11);
+    size_t rest = found ? bytes - (size_t)(found - id) : 0, used = strlen(image->targets);
+    if (!rest || used + rest + 2 > sizeof image->targets) {
+        image->cut = true;
+        return;
+    }
+    if (used)
+        image->targets[used++] = ' ';
+    memcpy(image->targets + used, found, rest);
+    image->targets[used + rest] = 0;
 }
 
-/* The first entry for a device that can be read: where parameters lie is the same for all of them. */
+/* A code object by itself says what it is for in its metadata. */
+static bool read_single(struct gdx_hip_image *image)
+{
+    struct gdx_item target;
+    if (!read_code_object(image, image->binary))
+        return false;
+    struct gdx_pack at = { image->metadata, image->metadata + image->bytes };
+    if (gdx_pack_find(&at, "amdhsa.target") && gdx_pack_next(&at, &target) && target.kind == GDX_ITEM_TEXT)
+        keep_target(image, target.text, target.number);
+    return true;
+}
+
+/* All targets, and the metadata of the first entry that can be read: where parameters lie is the same for all of them. */
 static bool read_bundle(struct gdx_hip_image *image, const char *at)
 {
     uint64_t count;
@@ -115,21 +135,23 @@ static bool read_bundle(struct gdx_hip_image *image, const char *at)
         return false;
     memcpy(&count, next, sizeof count);
     next += sizeof count;
+    image->cut = count > ENTRIES_MAX;
     for (uint64_t i = 0; i < count && i < ENTRIES_MAX; i++) {
         struct entry entry;
         if (!readable(next, sizeof entry))
-            return false;
+            break;
         memcpy(&entry, next, sizeof entry);
         next += sizeof entry;
         if (entry.target_bytes > TARGET_MAX || !readable(next, entry.target_bytes))
-            return false;
-        if (memmem(next, entry.target_bytes, "amdgcn", 6) && read_code_object(image, at + entry.offset)) {
+            break;
+        if (memmem(next, entry.target_bytes, "amdgcn", 6)) {
             keep_target(image, next, entry.target_bytes);
-            return true;
+            if (!image->metadata)
+                read_code_object(image, at + entry.offset);
         }
         next += entry.target_bytes;
     }
-    return false;
+    return image->metadata;
 }
 
 static bool begins(const char *at, const char *with)
@@ -139,8 +161,11 @@ static bool begins(const char *at, const char *with)
 
 static void look_at_plain(struct gdx_hip_image *image)
 {
-    if (!(begins(image->binary, bundle_magic) ? read_bundle(image, image->binary) : read_code_object(image, image->binary)))
-        image->why_not = "the device code has no metadata that is understood";
+    bool bundled = begins(image->binary, bundle_magic);
+    if (bundled ? read_bundle(image, image->binary) : read_single(image))
+        return;
+    image->why_not = bundled || begins(image->binary, ELFMAG) ? "the device code has no metadata that is understood"
+                                                               : "it is no device code";
 }
 
 static void *kept_pages(const void *from, size_t bytes)
@@ -163,7 +188,8 @@ static void look_at_packed(struct gdx_hip_image *image)
         why = found.why_not;
         munmap(plain, bytes);
     }
-    memcpy(image->target, found.target, sizeof image->target);
+    memcpy(image->targets, found.targets, sizeof image->targets);
+    image->cut = found.cut;
     image->bytes = found.metadata ? found.bytes : 0;
     image->metadata = found.metadata;
     image->why_not = why;
@@ -258,9 +284,16 @@ const char *gdx_hip_why_not(const struct gdx_hip_image *image)
     return looked_at(image) ? image->why_not : "the device code was not seen";
 }
 
-const char *gdx_hip_target(const struct gdx_hip_image *image)
+const char *gdx_hip_targets(const struct gdx_hip_image *image, bool *whole)
 {
-    return looked_at(image) ? image->target : "";
+    *whole = looked_at(image) && !image->cut;
+    return image ? image->targets : "";
+}
+
+bool gdx_hip_noted(const struct gdx_hip_image *image, uint32_t generation)
+{
+    struct gdx_hip_image *own = (struct gdx_hip_image *)image;
+    return own && atomic_exchange(&own->noted, generation) == generation;
 }
 
 /* ---- kernels ---- */

@@ -5,7 +5,7 @@
 
 #include "hip/hooks.h"
 
-enum { DEVICES = 64, TEXT = 256 };
+enum { DEVICES = 64, TEXT = 256, PROPERTIES = 4096 };
 
 __thread struct gdx_hip_thread gdx_hip_thread __attribute__((tls_model("initial-exec"))) = { 1, 0 };
 _Atomic int gdx_hip_captures GDX_HOT_DATA;
@@ -21,11 +21,40 @@ static uint64_t attribute(int device, hipDeviceAttribute_t what)
     return status == hipSuccess && value > 0 ? (uint64_t)value : 0;
 }
 
+/* "gfx90a:sramecc+:xnack-" stands in the properties, whose layout differs between versions: it is looked for, behind the name. */
+static const char *architecture(char *properties, size_t bytes, int device)
+{
+    memset(properties, 0, bytes);
+    if (!gdx_hip_next.hipGetDeviceProperties
+        || gdx_hip_next.hipGetDeviceProperties((hipDeviceProp_t *)properties, device) != hipSuccess)
+        return "";
+    properties[bytes - 1] = 0;
+    const char *found = memmem(properties + TEXT, bytes - TEXT, "gfx", 3);
+    return found ? found : "";
+}
+
+static uint64_t digits(const char *target)
+{
+    uint64_t number = 0;
+    for (const char *at = *target ? target + 3 : target; *at && *at != ':'; at++)
+        number = number << 4 | (uint64_t)(*at <= '9' ? *at - '0' : *at - 'a' + 10);
+    return number;
+}
+
+static uint64_t features(const char *target)
+{
+    static const char *const words[] = { ":sramecc-", ":sramecc+", ":xnack-", ":xnack+" };
+    uint64_t found = 0;
+    for (int i = 0; i < 4; i++)
+        found |= (uint64_t)(strstr(target, words[i]) != NULL) << i;
+    return found;
+}
+
 /* The order is that of `numbers` of note_device in schema/events.toml. Only what every version answers is asked: a
  * question that fails would be the error that the program is told. */
 static void note_device(int device)
 {
-    char name[TEXT] = "", version[TEXT] = "";
+    char name[TEXT] = "", version[TEXT] = "", properties[PROPERTIES];
     int runtime = 0;
     size_t memory = 0;
     if (gdx_hip_next.hipDeviceGetName)
@@ -36,6 +65,7 @@ static void note_device(int device)
         gdx_hip_next.hipRuntimeGetVersion(&runtime);
     /* hip_version.h: HIP_VERSION = major * 10000000 + minor * 100000 + patch */
     snprintf(version, sizeof version, "HIP %d.%d", runtime / 10000000, runtime / 100000 % 100);
+    const char *target = architecture(properties, sizeof properties, device);
 #define ATTRIBUTE(what) attribute(device, hipDeviceAttribute##what)
     const uint64_t words[] = {
         (uint64_t)device, 4 /* a GPU, in the words of OpenCL's device types */, 64, ATTRIBUTE(MaxThreadsPerBlock),
@@ -47,7 +77,7 @@ static void note_device(int device)
         ATTRIBUTE(MaxRegistersPerBlock), 0, ATTRIBUTE(WarpSize), ATTRIBUTE(MaxThreadsPerMultiProcessor), 0,
         ATTRIBUTE(ComputeCapabilityMajor), ATTRIBUTE(ComputeCapabilityMinor), ATTRIBUTE(CooperativeLaunch), 0,
         (uint64_t)runtime, 0, ATTRIBUTE(ManagedMemory), ATTRIBUTE(ConcurrentManagedAccess),
-        ATTRIBUTE(PageableMemoryAccess), 1,
+        ATTRIBUTE(PageableMemoryAccess), 1, 0, 0, 0, digits(target), features(target),
     };
 #undef ATTRIBUTE
     gdx_note(GDX_CALL_note_device, words, 9, (struct gdx_text){ name, strnlen(name, sizeof name) },

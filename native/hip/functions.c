@@ -50,12 +50,13 @@ static void note_kernel(uintptr_t function, uint64_t owner, const struct about *
              (struct gdx_text){ 0 }, numbers, sizeof numbers / sizeof *numbers);
 }
 
-/* Which device the code is for, or why nothing is known of its kernels. */
+/* Which devices the code is for, or why nothing is known of it. */
 static void note_image(uint64_t owner, const struct gdx_hip_image *image)
 {
-    const char *why = gdx_hip_why_not(image), *target = gdx_hip_target(image);
-    const char *said = why ? why : target;
-    const uint64_t words[] = { owner, 0, !why };
+    bool whole;
+    const char *targets = gdx_hip_targets(image, &whole), *why = gdx_hip_why_not(image);
+    const char *said = why && !*targets ? why : targets;
+    const uint64_t words[] = { owner, 0, whole && *targets };
     gdx_note(GDX_CALL_note_image, words, 3, (struct gdx_text){ said, strlen(said) }, (struct gdx_text){ 0 }, NULL, 0);
 }
 
@@ -70,11 +71,11 @@ static const struct gdx_layout *describe(struct gdx_function *row, uintptr_t fun
         return NULL;
     bool first = atomic_fetch_add(&row->tries, 1) == 0;
     uint64_t owner = atomic_load(&row->owner);
+    if (!gdx_hip_noted(about->image, lane->generation))
+        note_image(owner, about->image);
     if (!gdx_hip_find_kernel(about->image, about->name, &kernel)) {
-        if (first) {
-            note_image(owner, about->image);
+        if (first)
             note_kernel(function, owner, about, NULL);
-        }
         return NULL;
     }
     if (!atomic_compare_exchange_strong(&row->layout, &none, kernel.layout))
@@ -102,16 +103,47 @@ static void module_loaded(hipError_t status, const hipModule_t *result, const st
     }
 }
 
+/* The image of the load that this thread is in. It is looked at before the runtime is asked, so that it is known whatever the
+ * answer is. */
+static __thread const struct gdx_hip_image *loading __attribute__((tls_model("initial-exec")));
+
+static void begin_load(const struct gdx_hip_image *image, uint64_t word)
+{
+    struct gdx_lane *lane = gdx_lane();
+    loading = image;
+    if (image && lane && !lane->busy && !gdx_hip_noted(image, lane->generation))
+        note_image(word, image);
+}
+
+void gdx_hip_before_hipModuleLoad(hipModule_t *result, const char *path)
+{
+    (void)result;
+    begin_load(gdx_hip_read_image(path), 0);
+}
+
+void gdx_hip_before_hipModuleLoadData(hipModule_t *result, const void *image)
+{
+    (void)result;
+    begin_load(gdx_hip_copy_image(image), GDX_HIP_WORD(image));
+}
+
+void gdx_hip_before_hipModuleLoadDataEx(hipModule_t *result, const void *image, unsigned int option_count,
+                                        hipJitOption *options, void **values)
+{
+    (void)option_count, (void)options, (void)values;
+    gdx_hip_before_hipModuleLoadData(result, image);
+}
+
 void gdx_hip_after_hipModuleLoad(hipError_t status, hipModule_t *result, const char *path)
 {
-    if (status == hipSuccess)
-        module_loaded(status, result, gdx_hip_read_image(path));
+    (void)path;
+    module_loaded(status, result, loading);
 }
 
 void gdx_hip_after_hipModuleLoadData(hipError_t status, hipModule_t *result, const void *image)
 {
-    if (status == hipSuccess)
-        module_loaded(status, result, gdx_hip_copy_image(image));
+    (void)image;
+    module_loaded(status, result, loading);
 }
 
 void gdx_hip_after_hipModuleLoadDataEx(hipError_t status, hipModule_t *result, const void *image,

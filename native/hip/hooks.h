@@ -110,7 +110,9 @@ struct gdx_hip_kernel {
 };
 bool gdx_hip_find_kernel(const struct gdx_hip_image *image, const char *name, struct gdx_hip_kernel *kernel);
 const char *gdx_hip_why_not(const struct gdx_hip_image *image);  /* why nothing is known of its kernels; NULL: it is */
-const char *gdx_hip_target(const struct gdx_hip_image *image);   /* "gfx90a", "" if not known */
+/* "gfx90a gfx1030:xnack-", "" if not known; whole: none is missing */
+const char *gdx_hip_targets(const struct gdx_hip_image *image, bool *whole);
+bool gdx_hip_noted(const struct gdx_hip_image *image, uint32_t generation);  /* was it, before this? */
 
 /* ---- functions.c ---- */
 

@@ -134,7 +134,8 @@ class Laboratory:
         folder.mkdir(parents=True)
         with getattr(module, "around", _around)(context):
             words = list(getattr(module, "command", _command)(context))
-            how: How = replace(module.how(context), output=folder / OUTPUT, timeout=self._timeout())
+            marks = self.context.asked.probes if experiment == PLAIN else ()
+            how: How = replace(module.how(context), output=folder / OUTPUT, timeout=self._timeout(), probes=marks)
             run = run_recorded(words, folder, how)
         if run.interrupted:
             raise Interrupted

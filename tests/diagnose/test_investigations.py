@@ -21,6 +21,7 @@ from gpudx.cli.demo import build_incident
 
 FAILING = Path(__file__).resolve().parent / "programs/failing.c"
 SET_ROWS, SHARED = "opencl-set-rows-q4_0", "opencl-shared-kernel"
+STALE, DIMENSIONS = "stale-binary", "model-dimensions"
 
 
 def start(opencl: OpenCL, *words: str | Path, **environment: str) -> subprocess.Popen[str]:
@@ -54,6 +55,13 @@ def incident(name: str, folder: Path, twin: bool = False) -> tuple[Path, dict[st
     return built.program, built.environment
 
 
+def script(name: str, folder: Path) -> tuple[list[str], dict[str, str]]:
+    """The command of an incident that a script builds and runs."""
+    one = incidents.every()[name]
+    built = build_incident(one, folder / "build", twin=False)
+    return [str(built.program.with_name(one.script)), *one.run], {**built.environment, **built.make}
+
+
 def failing(opencl: OpenCL) -> Path:
     return opencl.build([FAILING], name="failing")
 
@@ -79,7 +87,36 @@ def test_threads_that_share_a_kernel(opencl: OpenCL, tmp_path: Path) -> None:
     assert turns["reproduced"] == 0 and turns["runs"] >= 5
 
 
-@pytest.mark.parametrize("name", [SET_ROWS, SHARED])
+def test_a_program_that_is_not_what_its_sources_give(opencl: OpenCL, tmp_path: Path) -> None:
+    """One run settles it: the mark is in the sources, and nothing that ran has it. It makes no launch, so it has no rivals."""
+    words, environment = script(STALE, tmp_path)
+    probes = ("--probe", *incidents.every()[STALE].probes)
+    case, said, code = investigate(opencl, tmp_path / "case", *probes, "--", *words, **environment)
+    assert code == 0 and case["investigation"]["stopped"] == "settled", said
+    assert (case["diagnosis"][0]["cause"], case["diagnosis"][0]["status"]) == ("stale-executable", "confirmed")
+    assert status(case) == {"stale-executable": "confirmed"}
+    assert [probe["state"] for probe in case["identity"]["probes"]] == ["absent"]
+
+
+def test_without_a_mark_an_old_program_is_only_considered(opencl: OpenCL, tmp_path: Path) -> None:
+    words, environment = script(STALE, tmp_path)
+    case, said, code = investigate(opencl, tmp_path / "case", "--", *words, **environment)
+    told = {entry["cause"]: entry["status"] for entry in case["diagnosis"]}
+    assert code == 1 and told == {"failed-call": "likely", "stale-executable": "inconclusive"}, said
+
+
+def test_a_size_from_another_model(opencl: OpenCL, tmp_path: Path) -> None:
+    """Fences cannot decide it: all buffers are parts of one. So it stays likely, and an access outside memory is not refuted."""
+    program, environment = incident(DIMENSIONS, tmp_path)
+    case, said, code = investigate(opencl, tmp_path / "case", "--", program, **environment)
+    best, rows = case["diagnosis"][0], status(case)
+    assert code == 1 and (best["cause"], best["status"]) == ("model-dimensions", "likely"), said
+    assert (best["guilty"]["kernel"], best["guilty"]["argument_name"]) == ("ffn_up", "hidden")
+    assert rows["order-or-timing"] == "refuted" and rows["out-of-bounds-access"] == "inconclusive", said
+    assert "parts of buffers had no fence of their own" in " ".join(said.split())
+
+
+@pytest.mark.parametrize("name", [SET_ROWS, SHARED, DIMENSIONS])
 def test_a_twin_does_not_fail(name: str, opencl: OpenCL, tmp_path: Path) -> None:
     program, environment = incident(name, tmp_path, twin=True)
     case, said, code = investigate(opencl, tmp_path / "case", "--runs", "6", "--", program, **environment)

@@ -491,6 +491,24 @@ def test_xml() -> None:
     assert parse(xml()).status == "clean" and parse(xml("k", kind="Warning")).faults[0].first.severity == "warning"
 
 
+def test_xml_of_a_failed_call() -> None:
+    """Elements as NVIDIA's documentation has them ("Suppressions"): the reason stands without quotes in the text."""
+    text = "Program hit cudaErrorInvalidValue (error 1) due to invalid argument on CUDA API call to cudaMemcpy."
+    what = (
+        "<api>cudaMemcpy</api><error>cudaErrorInvalidValue</error><message>invalid argument</message><result>1</result>"
+    )
+    body = f"<record><kind>Api</kind><what><text>{text}</text>{what}</what><hostStack></hostStack></record>"
+    first = parse(f"<ComputeSanitizerOutput>{body}</ComputeSanitizerOutput>").faults[0].first
+    assert (first.kind, first.api, first.error, first.code) == ("api-error", "cudaMemcpy", "cudaErrorInvalidValue", 1)
+    assert first.reason == "invalid argument"
+
+
+def test_xml_of_a_kind_that_is_not_known() -> None:
+    body = "<record><kind>Tcgen05Guardrail</kind><level>Error</level><what><text>Something new went wrong</text></what></record>"
+    fault = parse(f"<ComputeSanitizerOutput>{body}</ComputeSanitizerOutput>").faults[0]
+    assert fault.first.text == "Something new went wrong"
+
+
 def test_broken_and_hostile_xml() -> None:
     cut = parse(xml("rope", end=""))
     assert cut.status == "cut off" and len(cut.faults) == 1 and "XML is broken" in cut.problems[0]
@@ -576,3 +594,5 @@ def test_real_reports(sample: Callable[[str], Path], name: str, kind: str, where
 def test_real_xml(sample: Callable[[str], Path]) -> None:
     report = read(sample("cs.xml"))
     assert report.status == "errors" and report.records == 100 and len(report.faults) == 1
+    host = [frame.function for frame in report.faults[0].first.host]
+    assert host[0] == "cuLaunchKernel" and host[-1] == "_start" and host.index("main") < len(host) - 1

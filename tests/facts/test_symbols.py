@@ -9,7 +9,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from elftools.dwarf.abbrevtable import AbbrevTable
+from elftools.elf.elffile import ELFFile
 
+from gpudx.facts.abbreviations import Abbreviations
 from gpudx.facts.symbols import Image, Place, Symbols, parse_maps, pretty
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
@@ -469,3 +472,18 @@ def test_damaged_maps_never_raise(plain: Path, seed: int) -> None:
         for address in said.address.values():
             assert symbols.describe(address)
             symbols.kind(address)
+
+
+def test_abbreviations_are_those_of_pyelftools(tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_text(PROGRAM)
+    subprocess.run(["gcc", "-g", "-c", "a.c", "-o", "a.o"], cwd=tmp_path, check=True)
+    with (tmp_path / "a.o").open("rb") as file:
+        info = ELFFile(file).get_dwarf_info()
+        stream = info.debug_abbrev_sec.stream
+        whole = AbbrevTable(info.structs, stream, 0)
+        lean = Abbreviations(stream.getvalue(), 0, info.structs)
+        for code, wanted in whole._abbrev_map.items():
+            found = lean.get_abbrev(code)
+            assert (found.code, found.decl, found.has_children()) == (code, wanted.decl, wanted.has_children())
+        with pytest.raises(KeyError):
+            lean.get_abbrev(10_000)

@@ -9,7 +9,21 @@ from pathlib import Path
 
 from gpudx.flaking import Flaker, Limits
 from gpudx.lab.suites import Asked
-from gpudx.model.flake import ALONE, BUSY, EVERY, MANY, PLAIN, REVERSED, SHUFFLED, Batch, Flake, FlakyTest, Look, Suite
+from gpudx.model.flake import (
+    ALONE,
+    BUSY,
+    EVERY,
+    MANY,
+    PLAIN,
+    REVERSED,
+    SHUFFLED,
+    SWEEP,
+    Batch,
+    Flake,
+    FlakyTest,
+    Look,
+    Suite,
+)
 
 
 @dataclass(frozen=True)
@@ -61,12 +75,12 @@ class World:
             order.reverse()
         if asked.condition == SHUFFLED:
             chance.shuffle(order)
-        parallel = asked.condition.threads == 0
+        parallel, most = asked.condition.threads not in (None, 1), asked.condition.threads or len(order)
         failed: list[int] = []
         busy, strange = asked.condition.busy, self.strangers(asked.number)
-        beside = tuple(order) if parallel else ()
         for place, test in enumerate(order):
-            rule = self.rules.get(test)
+            rule, first = self.rules.get(test), place // most * most
+            beside = tuple(order[first : first + most]) if parallel else ()
             before = () if parallel else tuple(order[:place])
             if rule and rule(Moment(before, () if parallel else tuple(failed), beside, busy, strange, chance)):
                 failed.append(test)
@@ -92,7 +106,8 @@ class World:
         return ["run", *map(str, tests)]
 
 
-WAYS = tuple(name for name in EVERY if name not in ("one-thread", "serialised", "perturbed"))
+SWEPT = tuple(way.name for way in SWEEP)
+WAYS = tuple(name for name in EVERY if name not in ("one-thread", "serialised", "perturbed", *SWEPT))
 
 
 def suite(tests: int, ways: Sequence[str] = WAYS, **more: object) -> Suite:

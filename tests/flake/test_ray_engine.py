@@ -1,11 +1,12 @@
-"""gpudx flake on a real Ray cluster of one node, on loopback, with a worker that is killed in the middle of a run.
+"""gpudx flake on a real Ray cluster, on loopback: with a worker that is killed in the middle of a run, and with a node that is lost.
 
-The cluster belongs to a process of the test, takes only the test's own token, and ends with it. No node is lost here, and there are no
-GPUs: the node is told that it has two.
+The cluster belongs to a process of the test, takes only the test's own token, and ends with it. It has one node, or two on this one
+machine. There are no GPUs: the single node is told that it has two.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
@@ -39,6 +40,28 @@ ray.shutdown()
 """
 
 
+# Two nodes, of which the second goes at the first word on the way in, as if its power had failed.
+TWO_NODES = """
+import sys
+from ray.cluster_utils import Cluster
+node = dict(num_cpus=1, include_dashboard=False, object_store_memory=80 << 20, node_ip_address="127.0.0.2")
+cluster = Cluster(initialize_head=True, head_node_args={**node, "temp_dir": sys.argv[1]})
+second = cluster.add_node(**node)
+cluster.wait_for_nodes()
+print(cluster.address, flush=True)
+if sys.stdin.readline():
+    cluster.remove_node(second, allow_graceful=False)
+    print("gone", flush=True)
+sys.stdin.read()
+cluster.shutdown()
+"""
+SOON = {
+    "RAY_health_check_initial_delay_ms": "500",
+    "RAY_health_check_period_ms": "500",
+    "RAY_health_check_failure_threshold": "2",
+}
+
+
 @pytest.fixture(scope="module")
 def environment() -> dict[str, str]:
     packaged = (native.PACKAGED / "libgpudx.so").is_file()
@@ -49,12 +72,12 @@ def environment() -> dict[str, str]:
     return {**{k: v for k, v in os.environ.items() if k != "PYTEST_ADDOPTS"}, **here, **lib}
 
 
-@pytest.fixture(scope="module")
-def cluster(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+@contextlib.contextmanager
+def hosted(script: str, environment: dict[str, str], place: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A cluster in a process of its own, its address, and that process."""
     pytest.importorskip("ray", reason="Ray is not installed: pip install 'gpudx[ray]'")
-    place = tmp_path_factory.getbasetemp() / "r"  # short: the names of sockets have 107 bytes at most (unix(7))
     host = subprocess.Popen(
-        [sys.executable, "-c", HOST, str(place)], env=environment, text=True, stdin=subprocess.PIPE,
+        [sys.executable, "-c", script, str(place)], env=environment, text=True, stdin=subprocess.PIPE,
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     assert host.stdin and host.stdout
@@ -63,7 +86,7 @@ def cluster(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactor
     try:
         if not address:
             pytest.skip("no Ray cluster can be started here")
-        yield address
+        yield address, host
     finally:
         host.stdin.close()
         try:
@@ -72,6 +95,13 @@ def cluster(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactor
             host.kill()
         for one in psutil.wait_procs(below, timeout=10)[1]:
             one.kill()
+
+
+@pytest.fixture(scope="module")
+def cluster(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    place = tmp_path_factory.getbasetemp() / "r"  # short: the names of sockets have 107 bytes at most (unix(7))
+    with hosted(HOST, environment, place) as (address, _):
+        yield address
 
 
 def flake(environment: dict[str, str], place: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -124,6 +154,38 @@ def test_a_run_that_always_dies(cluster: str, environment: dict[str, str], tmp_p
     words = ("--engine", "ray", "--address", cluster, "--per-trial-cpus", "2", "--case", "case", "--", "./app")
     done = flake(environment, tmp_path, *words)
     assert done.returncode == 2 and "run 1 (as-is) was lost 3 times: its process on" in done.stderr, done.stderr
+
+
+@pytest.mark.slow
+def test_a_lost_node_costs_nothing_and_counts_once(
+    environment: dict[str, str], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Both nodes are in the middle of a run when one goes. Its run is made again on the other, under its old number."""
+    app(tmp_path, "echo $PPID >> begun", "while [ ! -f gone ]; do sleep 0.1; done", "exit 3")
+    environment = {**environment, **SOON}
+    with hosted(TWO_NODES, environment, tmp_path_factory.getbasetemp() / "r2") as (address, host):
+        words = ("--engine", "ray", "--address", address, "--runs", "5", "--case", "case", "--", "./app")
+        child = subprocess.Popen(
+            [sys.executable, "-m", "gpudx", "flake", *words], cwd=tmp_path, env=environment, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        wait_for(lambda: len(begun(tmp_path)) == 2)
+        assert host.stdin and host.stdout
+        print("lose it", file=host.stdin, flush=True)
+        assert host.stdout.readline() == "gone\n"
+        wait_for(lambda: sum(map(psutil.pid_exists, begun(tmp_path))) == 1)
+        (tmp_path / "gone").touch()
+        said = child.communicate(timeout=90)[1]
+    assert child.returncode == 1, said
+    assert sorted(run["number"] for run in journal(tmp_path)) == [1, 2, 3, 4, 5], said
+    assert len(begun(tmp_path)) == 6  # five, and the one that was lost
+    assert json.loads((tmp_path / "case" / "case.json").read_text())["flake"]["runs"] == 5
+
+
+def begun(place: Path) -> list[int]:
+    """The processes that watch over the runs: a run may be of several copies of the program."""
+    words = (place / "begun").read_text().split() if (place / "begun").is_file() else []
+    return [int(word) for word in dict.fromkeys(words)]
 
 
 def test_an_interruption_ends_what_runs_there(cluster: str, environment: dict[str, str], tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from flake_kit import World, play, rate, suite, told
+from flake_kit import WAYS, World, play, rate, suite, told
 
 from gpudx.diagnose.flaky.minimise import smallest
 from gpudx.flaking import Flaker, Limits
@@ -83,6 +83,22 @@ def test_in_company_only() -> None:
     (blame,) = result.blames
     assert set(blame.explains) == {"t2", "t5", "t9"} and not blame.unexplained
     assert len(blame.pair) == 2 and set(blame.pair) <= {"t2", "t5", "t9"}
+
+
+def test_from_how_many_at_a_time_on() -> None:
+    """Numbers between one and all are tried where tests fail beside others, and shown; they decide nothing."""
+    world = World(16, {5: lambda now: len(now.beside) >= 4})
+    result = play(world, ways=(*WAYS, "threads-2", "threads-4"))
+    shown = {cell.condition: (cell.failures, cell.runs) for cell in result.conditions}
+    assert told(result)["t5"].kind == "concurrency-dependent"
+    assert shown["threads-2"] == (0, 2) and shown["threads-4"] == (2, 2)
+    names = [cell.condition for cell in result.conditions]
+    assert names.index("threads-2") < names.index("threads-4") < names.index("parallel")
+
+
+def test_no_number_is_tried_without_need() -> None:
+    result = play(World(16, {5: rate(0.5)}), ways=(*WAYS, "threads-2"))
+    assert "threads-2" not in [cell.condition for cell in result.conditions]
 
 
 def test_the_cause_must_explain_every_test() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gpudx.facts.symbols import Image
-from gpudx.identity.built import built
+from gpudx.identity.built import built, made_of
 from gpudx.model import Making
 
 Make = Callable[..., Path]
@@ -22,4 +22,4 @@ def built_of(program: Path, started: float | None = None) -> Making:
     """What a program says of its making, as if it were run now."""
     image = Image.open(str(program))
     assert image is not None
-    return built(image, program.stat().st_mtime, time.time() + 1 if started is None else started)
+    return built(made_of(image), program.stat().st_mtime, time.time() + 1 if started is None else started)

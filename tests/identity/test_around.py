@@ -13,7 +13,7 @@ from gpudx import backends
 from gpudx.backends.cuda.images import COMPRESSED, listed, readable
 from gpudx.backends.opencl.icds import drivers
 from gpudx.facts.symbols import Image
-from gpudx.identity.objects import section
+from gpudx.identity.contents import section
 from gpudx.identity.packages import interpreters, packages
 from gpudx.identity.settings import settings
 from gpudx.identity.steps import steps
@@ -99,6 +99,11 @@ def test_variables_that_matter() -> None:
         for one in settings({"HSA_OVERRIDE_GFX_VERSION": "10.3.0", "POCL_X": "1", "HOME": "/", "LD_AUDIT": ""})
     }
     assert set(found) == {"HSA_OVERRIDE_GFX_VERSION", "POCL_X"}
+
+
+def test_no_device_at_all_is_said_of_an_empty_list() -> None:
+    (told,) = settings({"CUDA_VISIBLE_DEVICES": "", "HIP_LAUNCH_BLOCKING": ""})
+    assert told.name == "CUDA_VISIBLE_DEVICES" and "none, if it is empty" in told.meaning
 
 
 def loaded(pid: int, ppid: int, path: str) -> RollEntry:

@@ -234,7 +234,7 @@ def test_python(gpudx: Gpudx, tmp_path: Path) -> None:
 def test_settings_are_told_with_their_meaning(gpudx: Gpudx, app: Path) -> None:
     case = gpudx(app, CUDA_LAUNCH_BLOCKING="1", POCL_SOMETHING_NEW="2")
     told = {one["name"]: one for one in case["identity"]["settings"]}
-    assert "each launch waits" in told["CUDA_LAUNCH_BLOCKING"]["meaning"] and told["CUDA_LAUNCH_BLOCKING"]["source"]
+    assert "waits for each launch" in told["CUDA_LAUNCH_BLOCKING"]["meaning"] and told["CUDA_LAUNCH_BLOCKING"]["source"]
     assert told["POCL_SOMETHING_NEW"]["meaning"] == "a setting of PoCL"
     assert all("libgpudx" not in one["value"] for one in case["identity"]["settings"])
 

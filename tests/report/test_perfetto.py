@@ -1,15 +1,20 @@
 """The trace for the Perfetto UI, read with Perfetto's own message definitions (the `perfetto` package).
 
 Perfetto's trace_processor itself is not on PyPI: its package downloads the program when first used. What it would do with the
-packets (slices nest, names are known, tracks are described) is checked here by hand.
+packets (slices nest, names are known, tracks are described) is checked here by hand. Where the program is there, it is asked: on PATH
+as trace_processor_shell, or named by GPUDX_TRACE_PROCESSOR.
 """
 
 from __future__ import annotations
 
 import io
+import os
+import shutil
+import subprocess
 import time
 import tracemalloc
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +28,8 @@ from gpudx.report.perfetto import Mark, Slices, Timeline, write
 from gpudx.timeline import timelines
 
 pb = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2", reason="pip install perfetto")
+unknown_fields = pytest.importorskip("google.protobuf.unknown_fields", reason="pip install perfetto")
+SHELL = os.environ.get("GPUDX_TRACE_PROCESSOR") or shutil.which("trace_processor_shell")
 
 
 class Read:
@@ -37,6 +44,25 @@ class Read:
         self.names = {n.iid: n.name for p in self.packets for n in p.interned_data.event_names}
         self.notes = {n.iid: n.name for p in self.packets for n in p.interned_data.debug_annotation_names}
         self.events = [p for p in self.packets if p.HasField("track_event")]
+
+    def check(self) -> None:
+        """What Perfetto demands of a sequence (trace_packet.proto, interned_data.proto, track_event.proto), packet by packet."""
+        tracks, names = set[int](), set[int]()
+        for number, p in enumerate(self.packets):
+            assert not list(unknown(p)), p
+            assert p.trusted_packet_sequence_id == self.packets[0].trusted_packet_sequence_id
+            assert bool(p.sequence_flags & 1) == (
+                number == 0
+            )  # what was interned before is forgotten, once, at the start
+            names |= {one.iid for one in p.interned_data.event_names}
+            if p.HasField("track_descriptor"):
+                parent = p.track_descriptor.parent_uuid
+                assert not parent or parent in tracks
+                tracks.add(p.track_descriptor.uuid)
+            if p.HasField("track_event"):
+                event = p.track_event
+                assert event.track_uuid in tracks and (not event.name_iid or event.name_iid in names)
+                assert not event.name_iid or p.sequence_flags & 2  # it needs what was interned
 
     def of(self, kind: int) -> list[Any]:
         return [p for p in self.events if p.track_event.type == kind]
@@ -58,10 +84,21 @@ class Read:
         return found
 
 
+def unknown(message: Any) -> Iterator[int]:
+    """Numbers of fields that Perfetto's definitions do not have."""
+    yield from (field.field_number for field in unknown_fields.UnknownFieldSet(message))
+    for field, value in message.ListFields():
+        if field.message_type is not None:
+            for one in value if isinstance(value, Sequence) or hasattr(value, "add") else [value]:
+                yield from unknown(one)
+
+
 def written(*lines: Timeline) -> Read:
     out = io.BytesIO()
     write(FULL, lines, out)
-    return Read(out.getvalue())
+    read = Read(out.getvalue())
+    read.check()
+    return read
 
 
 def of_case(world: World, folder: Path, *findings: Finding) -> Read:
@@ -72,7 +109,10 @@ def of_case(world: World, folder: Path, *findings: Finding) -> Read:
     case = replace(FULL, findings=findings)
     out = io.BytesIO()
     write(case, timelines(case, folder), out)
-    return Read(out.getvalue())
+    (folder / "case.pftrace").write_bytes(out.getvalue())
+    read = Read(out.getvalue())
+    read.check()
+    return read
 
 
 def program(schema: str) -> tuple[World, int]:
@@ -106,6 +146,20 @@ def test_threads_queues_memory_and_faults(schema: str, tmp_path: Path) -> None:
     assert mark.track_event.track_uuid == threads[2]
     begins = {p.track_event.debug_annotations[0].uint_value for p in read.of(1)}
     assert number in begins and read.notes == {1: "call number"}
+
+
+@pytest.mark.skipif(not SHELL, reason="Perfetto's trace_processor_shell is not here")
+def test_perfetto_s_own_parser_takes_it(schema: str, tmp_path: Path) -> None:
+    world, kernel = program(schema)
+    world.launch(kernel, (64,))
+    world.launch(kernel, (64,), tid=2)
+    of_case(world, tmp_path)
+    errors = "select name, value from stats where severity in ('error', 'data_loss') and value > 0;"
+    for query, wanted in (("select count(*) from slice where name like '%scale';", "4"), (errors, "")):
+        (tmp_path / "query.sql").write_text(query)
+        words = [str(SHELL), "-q", str(tmp_path / "query.sql"), str(tmp_path / "case.pftrace")]
+        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+        assert done.stdout.splitlines()[1:] == ([wanted] if wanted else [])
 
 
 def test_a_call_that_never_returned_stays_open(schema: str, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ A backend is a package here. It may define, and everything is optional:
     TEXT_READABLE      section -> can texts of the device code be found in it? readable(read)
     LIBRARIES          libraries of which a process should have one only, by the beginnings of their names
     VARIABLES          environment variables that change what runs where, or how: name -> (meaning, where that is said)
+    EMPTY_COUNTS       those of them that mean something if they are set to nothing
     drivers(environment)   drivers that are registered on this machine: (name, problem or "")
     COUNTS_REFERENCES  objects keep alive what they were made from (a kernel its program). Without it, the end of a program
                        is the end of its kernels
@@ -168,6 +169,11 @@ def libraries() -> tuple[str, ...]:
 def variables() -> dict[str, tuple[str, str]]:
     """Environment variables that matter, with their meaning and its source. A name that ends in * stands for many."""
     return {name: said for backend in every().values() for name, said in getattr(backend, "VARIABLES", {}).items()}
+
+
+def empty_counts() -> tuple[str, ...]:
+    """Environment variables that mean something if they are set to nothing."""
+    return tuple(name for backend in every().values() for name in getattr(backend, "EMPTY_COUNTS", ()))
 
 
 def drivers(base: Mapping[str, str]) -> tuple[tuple[str, str, str], ...]:

@@ -28,6 +28,7 @@ class Kind:
     needs_threads: bool = False  # conceivable only where several threads made calls
     needs_launches: bool = True
     needs: str = ""  # conceivable only where this experiment can be run
+    needs_record: bool = False  # a suspect only where the record of a run speaks for it
 
 
 def _alike(expects: Expectation, text: str, *experiments: str) -> tuple[Prediction, ...]:
@@ -136,6 +137,9 @@ IN_KERNEL = Kind(
         *("one-thread", *TIMING, "held", *FENCES, COPIED_OTHERWISE, "other-device"),
     ),
 )
+
+# What an old or other program fails of is its own affair, so nothing is forbidden.
+PROGRAM = Kind("which program ran, not what it did", needs_record=True)
 
 WHERE = Kind("where it surfaced, not why")  # forbids nothing
 

@@ -5,6 +5,8 @@ with. Kernels that go by the file's numbers then leave the buffer; kernels that 
 """
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import FENCES, FIXED
+from gpudx.model import Prediction
 
 CAUSE = Cause(
     id="model-dimensions",
@@ -16,4 +18,9 @@ CAUSE = Cause(
     ),
     predicts=(("recorded", "the size or number follows exactly from the default"),),
     settled_by="`gpudx run --fence`, where the memory is an allocation of its own",
+    kind=FIXED,
+    apart=tuple(
+        Prediction(one, "may change", "memory of its own has a fence behind it, which stops the kernel")
+        for one in FENCES
+    ),
 )

@@ -1,6 +1,7 @@
 """The file that ran is not the one that its sources would give: an old build, a committed copy, or a build that went elsewhere."""
 
 from gpudx.causes import Cause
+from gpudx.causes._kinds import PROGRAM
 
 CAUSE = Cause(
     id="stale-executable",
@@ -12,4 +13,5 @@ CAUSE = Cause(
     ),
     predicts=(("recorded", "the same old file runs in every run"),),
     settled_by="a run of a fresh build",
+    kind=PROGRAM,
 )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpudx.cli.probing import Probe, probes
 from gpudx.cli.speak import clear_line, renew, say
 from gpudx.errors import UserError
 
@@ -76,6 +77,7 @@ def command(
             help="Only at the two calls of an order finding: one is held back, or made to wait for the other.",
         ),
     ] = False,
+    probe: Probe = None,
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
 ) -> None:
     """Run a failing program again and again, in ways that tell its possible causes apart.
@@ -90,6 +92,7 @@ def command(
     gpudx investigate --perturb -- ./app                (does the race that a finding names change the outcome?)
     gpudx investigate --rebuild 'make -B CFLAGS=-O0' -- ./app
     gpudx investigate --revision v1.2 --build make -- ./app
+    gpudx investigate --probe 'ENTER gemm' -- ./run.sh    (is this what ran?)
     gpudx investigate gpudx-cases/20261115T101112Z-app-1a2b    (a case of gpudx run, or one that was interrupted)
 
     Exit status: 0 if a cause is confirmed, 1 if none is, 130 if it was interrupted.
@@ -98,7 +101,7 @@ def command(
     from gpudx.cli.cases import new_case
     from gpudx.model import Asked
 
-    asked = Asked(vary, rebuild, revision, build, wait_at)
+    asked = Asked(vary, rebuild, revision, build, wait_at, probes(probe))
     left = ((*(only or ()), *(AT_SITES if perturb else ())), tuple(without or ()))
     wanted = Wanted(budget_seconds(budget), runs, *left, timeout, confidence / 100, asked)
     if (Path(program[0]) / casefile.NAME).is_file():
@@ -170,7 +173,7 @@ def _go_on(directory: Path, wanted: Wanted) -> Case:
 def _as_before(earlier: Investigation, asked: Asked) -> Asked:
     """Runs that belong together were asked for in the same words; new words may join them."""
     for name, old in asdict(earlier.asked).items():
-        if old and getattr(asked, name) not in ("", old):
+        if old and getattr(asked, name) not in ("", (), old):
             option = f"--{name.replace('_', '-')}"
             raise UserError(f"This case has runs with {option} {old!r}: leave {option} out, or investigate anew.")
     return replace(earlier.asked, **{name: new for name, new in asdict(asked).items() if new})

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from gpudx.cli.probing import Probe, probes
 from gpudx.errors import UserError
 from gpudx.model import Case
 
@@ -22,7 +23,6 @@ SANITIZE = "--sanitize"
 FENCE = "--fence"
 POISON = "--poison"
 WATCH = "--watch"
-SHORTEST_MARK = 3
 
 
 class Command(TyperCommand):
@@ -138,13 +138,7 @@ def command(
         str | None,
         typer.Option(metavar="SIZE", help="With --watch: so many bytes at most; takes as much memory. [1G]"),
     ] = None,
-    probe: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="MARK",
-            help="Is MARK in what ran, and was it reached? A TEXT it writes, sym:NAME or FILE:LINE. May be repeated.",
-        ),
-    ] = None,
+    probe: Probe = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the case, say nothing.")] = False,
 ) -> None:
     """Run a program, unmodified, and say why it failed.
@@ -180,7 +174,7 @@ def command(
         fence=_fence(fence, fence_align, sanitize),
         poison=_poison(poison, sanitize),
         watch=_watch(watch, watch_limit, sanitize, earlier),
-        probes=_probes(probe),
+        probes=probes(probe),
         sanitizer=_sanitizer(sanitize, kernel or (guilty_kernel(earlier) if earlier and sanitize else None), dump),
     )
     stated = _stated(contracts, hypotheses, model or [])
@@ -198,16 +192,6 @@ def remember(case: Case | None, quiet: bool) -> None:
     problem = caselist.remember(case) if case else None
     if problem and not quiet:
         complain(UserError(problem))
-
-
-def _probes(marks: list[str] | None) -> tuple[str, ...]:
-    """Marks of one letter are everywhere."""
-    short = next((mark for mark in marks or () if len(mark.strip()) < SHORTEST_MARK), None)
-    if short is not None:
-        raise UserError(
-            f"--probe {short!r} is too short to be told from chance: give at least {SHORTEST_MARK} letters."
-        )
-    return tuple(marks or ())
 
 
 def _stated(contracts: Path | None, hypotheses: Path | None, models: list[Path]) -> Stated | None:

@@ -10,7 +10,8 @@ Example:
     nvcc -gencode arch=compute_120,code=sm_120 app.cu          // run on an sm_90 device
     kernel<<<grid, block>>>(data);                             // "no kernel image is available for execution"
 
-Mend it by building for the device named, or by keeping PTX of an architecture that is not newer in the program.
+Mend it by building for the device named (hipcc --offload-arch=gfxNNN for AMD's), or by keeping PTX of an architecture that is not
+newer in the program.
 
 Told only where the record shows it: no code of the image runs on the device, its PTX is newer than the driver, the driver
 may not compile PTX and there is nothing else, or the image is no device code. Where the image was not recorded and the
@@ -88,7 +89,7 @@ def _case(facts: Facts, position: int, load: int) -> _Case:
     target = images.device_target(numbers) if images else ""
     return _Case(
         error=facts.errors.image_error(position),
-        image=facts.images.at(load) if load >= 0 else None,
+        image=facts.images.at(load) if load >= 0 else facts.images.of_kernel(position),
         target=target,
         numbers=numbers,
         device=f"{target} ({device.name})" if device and target else "",
@@ -153,7 +154,7 @@ def _finding(
     evidence = [Evidence(f"{site.call} answered {site.status}", (site.number,))]
     if case.image:
         what = f"is {case.image.odd}" if case.image.odd else f"has {case.image.holds or 'no code'}"
-        evidence.append(Evidence(f"the image {what}", (load + 1,)))
+        evidence.append(Evidence(f"the image {what}", (load + 1,) if load >= 0 else ()))
     if case.device:
         evidence.append(Evidence(f"the device is {case.device}, with {case.driver}"))
     of = f" for kernel {site.kernel}" if site.kernel else ""

@@ -34,7 +34,14 @@ def instrument(fence: Fence, processes: Sequence[Facts]) -> Instrument:
     words = [_counted(fence, blocks, missed), *_looks(counts), *_given_back(blocks), *_pools(processes)]
     if counts["shared"]:
         words.append(SHARED)
-    return Instrument(NAME, "live" if blocks else "not live", " ".join(words), blind=_blind(blocks, missed))
+    blind = _blind(blocks, missed) or _parts(processes)
+    return Instrument(NAME, "live" if blocks else "not live", " ".join(words), blind=blind)
+
+
+def _parts(processes: Sequence[Facts]) -> str:
+    """Parts of one buffer lie side by side: an access that leaves one of them meets no fence."""
+    count = sum(len(one.objects.rows_of("subbuffer")) for one in processes)
+    return f"{plural(count, 'part')} of buffers had no fence of {'their' if count > 1 else 'its'} own" if count else ""
 
 
 def _blind(blocks: Sequence[Fenced], missed: Counter[str]) -> str:

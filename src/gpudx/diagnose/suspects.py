@@ -50,10 +50,14 @@ def suspects(state: Investigation, threads: int, launches: int, runnable: Collec
     named: dict[str, Suspect] = {}
     for entry in (*state.before, *state.found):
         cause = every_cause().get(entry.cause)
-        if cause is not None and cause.kind is not WHERE and cause.id not in named:
+        if cause is not None and _is_suspect(cause, entry) and cause.id not in named:
             named[cause.id] = Suspect(cause, entry, entry not in state.before)
     kinds = {suspect.cause.kind.name for suspect in named.values()}
     return (*named.values(), *_rivals(kinds, threads, launches, runnable))
+
+
+def _is_suspect(cause: Cause, entry: Diagnosis) -> bool:
+    return cause.kind is not WHERE and not (cause.kind.needs_record and entry.status == "inconclusive")
 
 
 def _rivals(kinds: set[str], threads: int, launches: int, runnable: Collection[str]) -> Iterator[Suspect]:

@@ -129,7 +129,7 @@ HEADLINES: tuple[Headline, ...] = (
     (
         re.compile(
             r"Program hit (?:error (?P<bare>\d+)|(?P<name>.+?)(?: \(error (?P<code>\d+)\))?)"
-            r"(?: due to \".*\")? on CUDA API call to (?P<api>[\w.]+)"
+            r"(?: due to .*?)? on CUDA API call to (?P<api>[\w.]+)"  # in XML without quotes
         ),
         "api-error",
         _api,

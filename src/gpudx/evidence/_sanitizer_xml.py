@@ -1,7 +1,11 @@
 """The XML that compute-sanitizer writes with --xml: the same records, with their parts already taken apart.
 
 There is no summary in it; the file is whole when its outermost element is closed. Entities are refused, so that a small
-file cannot become a large one.
+file cannot become a large one. Host frames are listed from the inside out, as in the text.
+
+Checked against a file that compute-sanitizer of CUDA 13.0 wrote on an H200 (memcheck, kind Precise), and against the record of kind
+Api in its documentation ("Suppressions", version 13.4). Names of elements of other kinds were seen in the tool's own binary, where
+they stand in a record was not: of such records at least the text is read.
 """
 
 from __future__ import annotations
@@ -92,8 +96,16 @@ def _record(fields: dict[str, str], frames: list[dict[str, str]]) -> Record:
     given = draft.fields
     _set(given, "size", _int(fields.get("what/size")))
     _set(given, "space", (fields.get("what/space") or "").strip("_ ").lower() or None)
-    _set(given, "address", _int(fields.get("what/address") or fields.get("what/accessAddress")))
-    _set(given, "reason", fields.get("what/error"))
+    _set(
+        given,
+        "address",
+        _int(fields.get("what/address") or fields.get("what/errorAddress") or fields.get("what/accessAddress")),
+    )
+    api = fields.get("what/api")
+    _set(given, "api", api)
+    _set(given, "code", _int(fields.get("what/result")))
+    _set(given, "error" if api else "reason", fields.get("what/error"))
+    _set(given, "reason", fields.get("what/message"))
     _set(given, "thread", _dim(fields, "who/threadIdx"))
     _set(given, "block", _dim(fields, "who/blockIdx"))
     _set(given, "host_at", fields.get("hostStack/saveLocation"))

@@ -60,11 +60,35 @@ class Images:
         later = later[self._trace.column("tid", later) == self._trace.column("tid", np.array([load]))[0]]
         if not len(later) or not self._belongs(int(later[0]), load):
             return None
-        position = int(later[0])
-        module = backend_module(self._trace.info(load).api, "images")
-        head = self._trace.parts(position).get(self._trace.schema.parts["text"], b"")
-        whole = bool(self._trace.record(position)["whole"])
-        return module.read(head, self._trace.numbers(position), whole) if module else None
+        return self._read(int(later[0]), self._trace.info(load).api)
+
+    def _read(self, note: int, api: str) -> Any | None:
+        module = backend_module(api, "images")
+        head = self._trace.parts(note).get(self._trace.schema.parts["text"], b"")
+        whole = bool(self._trace.record(note)["whole"])
+        return module.read(head, self._trace.numbers(note), whole) if module else None
+
+    def of_kernel(self, position: int) -> Any | None:
+        """The image that holds the kernel of a call, where no call loaded it: programs register theirs before they begin."""
+        kernel = self._trace.record(position).get("kernel", 0)
+        program = self._noted(self._of_kernels, "kernel", kernel, "program") if kernel else None
+        image = self._noted(self._notes, "image", program, "") if program else None
+        return self._read(image, self._trace.info(position).api) if image is not None else None
+
+    @cached_property
+    def _of_kernels(self) -> I64:
+        note = self._trace.schema.by_name("note_kernel")
+        return self._trace.select(note) if note else np.zeros(0, np.int64)
+
+    def _noted(self, notes: I64, field: str, value: int, wanted: str) -> int | None:
+        """A word of the last note that has this value, or its position."""
+        if not len(notes):
+            return None
+        info = self._trace.info(int(notes[0]))
+        mine = notes[self._trace.field(info, field, notes) == np.uint64(value)]
+        if not len(mine):
+            return None
+        return int(self._trace.record(int(mine[-1]))[wanted]) if wanted else int(mine[-1])
 
     def _belongs(self, note: int, load: int) -> bool:
         """Was the note made inside the call, for the same image?"""

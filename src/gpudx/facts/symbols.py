@@ -35,6 +35,7 @@ from elftools.dwarf.ranges import BaseAddressEntry
 from numpy.typing import NDArray
 
 from gpudx.elf_layout import EHDR, ELF64_LITTLE, PHDR, SHDR, SYM
+from gpudx.facts.abbreviations import LeanInfo
 
 DEBUG_ROOT = Path("/usr/lib/debug")
 MASK = (1 << 64) - 1
@@ -474,7 +475,7 @@ class Dwarf:
         # The sections wanted, and their order, differ between versions of pyelftools: its signature is the list.
         wanted = [name for name in inspect.signature(DWARFInfo).parameters if name.endswith("_sec")]
         sections: dict[str, Any] = {name: self._section("." + name.removesuffix("_sec")) for name in wanted}
-        return DWARFInfo(config=DwarfConfig(True, "x64", 8), **sections)
+        return LeanInfo(config=DwarfConfig(True, "x64", 8), **sections)
 
     def _section(self, name: str) -> DebugSectionDescriptor | None:
         stream = self._image.stream(name)

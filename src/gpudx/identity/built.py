@@ -34,16 +34,31 @@ class _File:
     sum: str  # MD5 that the compiler kept, or ""
 
 
-def built(image: Image, modified: float, started: float) -> Making:
-    """Of an object of the user's own; `started` is when it was run: what was edited later says nothing."""
+@dataclass(frozen=True)
+class Made:
+    """What an object was made of. `sources` have their checksums, or "" where the compiler kept none."""
+
+    folders: tuple[str, ...]
+    compilers: tuple[str, ...]
+    sources: Mapping[str, str]
+
+
+def made_of(image: Image) -> Made:
+    """As its debug information says it."""
     debug = image if ".debug_info" in image.sections else image.debug_image(DEBUG_ROOT)
     units = list(Dwarf(debug).units(MOST_UNITS)) if debug else []
     folders = tuple(dict.fromkeys(unit.folder for unit in units if unit.folder))
     compilers = tuple(dict.fromkeys(unit.producer for unit in units if unit.producer))
-    sums = {path: text for unit in units for path, text in zip(unit.files, unit.sums, strict=False)}
-    files = [file for file in _present(sums) if file.modified <= started]
+    return Made(
+        folders, compilers, {path: text for unit in units for path, text in zip(unit.files, unit.sums, strict=False)}
+    )
+
+
+def built(made: Made, modified: float, started: float) -> Making:
+    """Of an object of the user's own; `started` is when it was run: what was edited later says nothing."""
+    files = [file for file in _present(made.sources) if file.modified <= started]
     newer = _newer(files, modified) if modified > NONSENSE_BEFORE else ()
-    return Making(folders, compilers, len(files), newer)
+    return Making(made.folders, made.compilers, len(files), newer)
 
 
 def _present(sums: Mapping[str, str]) -> list[_File]:
@@ -119,6 +134,4 @@ def texts_with(paths: Iterable[str], text: str) -> tuple[str, ...]:
 
 def source_files(image: Image) -> tuple[str, ...]:
     """The sources of an object that are here."""
-    debug = image if ".debug_info" in image.sections else image.debug_image(DEBUG_ROOT)
-    units = Dwarf(debug).units(MOST_UNITS) if debug else ()
-    return tuple(file.path for file in _present({path: "" for unit in units for path in unit.files}))
+    return tuple(file.path for file in _present(made_of(image).sources))

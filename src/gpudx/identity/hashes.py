@@ -32,7 +32,7 @@ def folder() -> Path:
 def sha256_of(files: Mapping[str, os.stat_result]) -> dict[str, str]:
     """The hashes of files by path; "" for one that cannot be read. Large files are begun first."""
     known = _remembered()
-    keys = {path: _key(state) for path, state in files.items()}
+    keys = {path: key(state) for path, state in files.items()}
     missing = sorted((p for p in files if keys[p] not in known), key=lambda p: -files[p].st_size)
     with ThreadPoolExecutor(max_workers=min(os.cpu_count() or 2, 16)) as pool:
         fresh = dict(zip(missing, pool.map(_digest, missing), strict=True))
@@ -41,7 +41,8 @@ def sha256_of(files: Mapping[str, os.stat_result]) -> dict[str, str]:
     return found
 
 
-def _key(state: os.stat_result) -> Key:
+def key(state: os.stat_result) -> Key:
+    """The same for as long as a file is the same."""
     return f"{state.st_dev:x}-{state.st_ino:x}-{state.st_size:x}-{state.st_mtime_ns:x}-{state.st_ctime_ns:x}"
 
 

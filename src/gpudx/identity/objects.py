@@ -9,10 +9,11 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
-from gpudx import backends, native
-from gpudx.facts.symbols import Image, parse_maps
-from gpudx.identity import embedded, hashes
+from gpudx import native
+from gpudx.facts.symbols import parse_maps
+from gpudx.identity import hashes
 from gpudx.identity.built import built
+from gpudx.identity.contents import content
 from gpudx.identity.places import is_own
 from gpudx.lab import source_tree
 from gpudx.lab.recorded import RunResult
@@ -108,36 +109,18 @@ def _describe(one: Found, state: os.stat_result | None) -> LoadedObject:
     plain = LoadedObject(one.path, tuple(one.processes), one.executable, is_own(one.path), started=one.since)
     if one.gone or state is None:
         return replace(plain, unknown=GONE if one.gone or not os.path.lexists(one.path) else UNREADABLE)
-    told = replace(plain, size=state.st_size, modified=state.st_mtime)
-    image = Image.open(one.path)
-    if image is None:
-        return told
-    told = replace(
-        told,
-        build_id=image.build_id,
-        compilers=embedded.compilers(image),
-        architectures=backends.architectures(lambda name: section(image, name)),
-    )
     late = one.executable and state.st_mtime > one.since + 1
-    return replace(told, unknown=REWRITTEN) if late else _own(told, image, one.since) if told.own else told
-
-
-def section(image: Image, name: str) -> backends.Read | None:
-    """Reads a section of an object, None where there is none."""
-    header = image.sections.get(name)
-    if header is None:
-        return None
-    begin, size = int(header["offset"]), int(header["size"])
-    return lambda at, count: image.read(begin + at, min(count, size - at)) if 0 <= at < size else b""
-
-
-def _own(told: LoadedObject, image: Image, since: float) -> LoadedObject:
-    """What only matters where somebody built it."""
-    tree = source_tree.root_of(os.path.dirname(told.path))
+    tree = source_tree.root_of(os.path.dirname(one.path)) if plain.own and not late else ""
+    told = replace(plain, size=state.st_size, modified=state.st_mtime, tree=tree, unknown=REWRITTEN if late else "")
+    found = content(one.path, hashes.key(state), plain.own and not late, tree)
+    if found is None:
+        return replace(plain, size=state.st_size, modified=state.st_mtime)
     return replace(
         told,
-        tree=tree,
-        revision=embedded.revision(image, lambda text: bool(tree) and source_tree.has_commit(tree, text)),
-        dated=embedded.dated(image),
-        built=built(image, told.modified, since),
+        build_id=found.build_id,
+        compilers=found.compilers,
+        architectures=found.architectures,
+        revision=found.revision,
+        dated=found.dated,
+        built=built(found.made, told.modified, one.since) if found.made else None,
     )

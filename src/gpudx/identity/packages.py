@@ -10,13 +10,11 @@ import os
 import re
 from collections.abc import Iterable
 
+from gpudx.identity.places import PYTHON
 from gpudx.model import LoadedObject, Package
 
 FOLDER = re.compile(r".*?/(?:site|dist)-packages(?=/)")
 METADATA = re.compile(r"(.+?)-(\d[^-]*)\.(?:dist|egg)-info")
-INTERPRETER = re.compile(
-    r"/python\d+\.\d+$|/libpython(\d+\.\d+)[a-z]*\.so[\d.]*$|/lib/python(\d+\.\d+)[a-z]*/lib-dynload/"
-)
 
 
 def folders(objects: Iterable[LoadedObject]) -> tuple[str, ...]:
@@ -48,7 +46,7 @@ def interpreters(objects: Iterable[LoadedObject]) -> tuple[str, ...]:
     """ "Python 3.11 (/usr/bin/python3.11)" for each interpreter that ran."""
     found = []
     for one in objects:
-        match = INTERPRETER.search(one.path)
+        match = PYTHON.search(one.path)
         if match and one.executable:
             found.append(f"Python {one.path.rpartition('python')[2]} ({one.path})")
         elif match and (match[1] or match[2]):

@@ -1,6 +1,8 @@
-"""Whose file is it? The user's own, or one of the system, a package or a toolkit, which nobody here has built."""
+"""Whose file is it? The user's own, or one of the system, a package, an interpreter or a toolkit, which nobody here has built."""
 
 from __future__ import annotations
+
+import re
 
 SYSTEM = (
     "/usr/",
@@ -24,11 +26,13 @@ PACKAGES = (
     "/node_modules/",
     "/.cache/",
 )
+# Python's own files, wherever it was installed: version managers keep it below the home folder.
+PYTHON = re.compile(r"/python\d+\.\d+$|/libpython(\d+\.\d+)[a-z]*\.so[\d.]*$|/lib/python(\d+\.\d+)[a-z]*/lib-dynload/")
 
 
 def is_own(path: str) -> bool:
     """May the user have built it? Said of a file's real path."""
-    return not path.startswith(SYSTEM) and not is_package(path)
+    return not path.startswith(SYSTEM) and not is_package(path) and not PYTHON.search(path)
 
 
 def is_package(path: str) -> bool:

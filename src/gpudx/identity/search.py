@@ -13,8 +13,8 @@ from itertools import islice
 
 from gpudx import backends
 from gpudx.facts.symbols import DEBUG_ROOT, Dwarf, Image
+from gpudx.identity.contents import section
 from gpudx.identity.embedded import loaded_ranges
-from gpudx.identity.objects import section
 
 PIECE = 8  # bytes of a text that one instruction can hold
 STEP = 64 << 20  # bytes that are searched at a time

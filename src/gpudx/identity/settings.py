@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from gpudx import backends
 from gpudx.model import Setting
 
-LOADER = "ld.so(8)"
+LOADER = "ld.so(8)"  # each meaning below was held against the page that it names
 LONGEST = 300
 GENERAL = {
     "LD_PRELOAD": ("these libraries are loaded before all others and may replace functions", LOADER),
     "LD_LIBRARY_PATH": ("libraries are taken from there first", LOADER),
     "LD_AUDIT": ("a library watches the loader", LOADER),
     "MALLOC_PERTURB_": ("fresh and freed memory of the host holds a pattern", "mallopt(3)"),
-    "OMP_NUM_THREADS": ("how many threads OpenMP uses", "OpenMP specification"),
+    "OMP_NUM_THREADS": ("how many threads OpenMP uses", "OpenMP specification, Environment Variables"),
 }
 
 
@@ -29,6 +29,6 @@ def settings(environment: Mapping[str, str]) -> tuple[Setting, ...]:
     found = []
     for name, value in sorted(environment.items()):
         key = name if name in known else next((p for p in patterns if fnmatch.fnmatchcase(name, p)), "")
-        if key and value:
+        if key and (value or name in backends.empty_counts()):
             found.append(Setting(name, value[:LONGEST], *known[key]))
     return tuple(found)

@@ -34,6 +34,7 @@ from gpudx.model.flake import (
     PASSED,
     REVERSED,
     SHUFFLED,
+    SWEEP,
     Batch,
     Condition,
     Look,
@@ -66,8 +67,11 @@ class Asked:
 
 def describe(suite: Suite, runner: ModuleType) -> Suite:
     """The suite with the conditions that can be had, and why others cannot."""
-    missing = {name: why for name in EVERY if (why := _why_not(suite, runner, name))}
-    return replace(suite, conditions=tuple(n for n in EVERY if n not in missing), missing=tuple(missing.items()))
+    swept = [way.name for way in SWEEP]
+    missing = {name: why for name in EVERY if name not in swept and (why := _why_not(suite, runner, name))}
+    below = [way.name for way in SWEEP if MANY.name not in missing and (way.threads or 0) < suite.threads]
+    had = [name for name in EVERY if name not in missing and (name not in swept or name in below)]
+    return replace(suite, conditions=tuple(had), missing=tuple(missing.items()))
 
 
 def _why_not(suite: Suite, runner: ModuleType, name: str) -> str:

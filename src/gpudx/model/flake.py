@@ -51,7 +51,8 @@ ALONE = Condition("alone", "each test in a fresh process", threads=1)
 BUSY = Condition("busy", "one test at a time, while a second copy of the suite runs", threads=1, busy=True)
 SERIALISED = Condition("serialised", "many at a time, with a wait after each launch", threads=0, serialise=True)
 PERTURBED = Condition("perturbed", "many at a time, with small random delays before launches", threads=0, perturb=True)
-EVERY = {c.name: c for c in (PLAIN, ONE, MANY, SHUFFLED, REVERSED, ALONE, BUSY, SERIALISED, PERTURBED)}
+SWEEP = tuple(Condition(f"threads-{n}", f"{n} tests at a time", threads=n) for n in (2, 4, 8, 16, 32, 64))
+EVERY = {c.name: c for c in (PLAIN, ONE, *SWEEP, MANY, SHUFFLED, REVERSED, ALONE, BUSY, SERIALISED, PERTURBED)}
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,7 @@ class Asked:
     revision: str = ""
     build: str = ""  # a shell command that builds the program of that revision
     wait_at: str = ""  # kernels by name, with * and ?, or launches by number; several with commas
+    probes: tuple[str, ...] = field(default=(), metadata=LATER)  # marks to look for in plain runs: no experiment
 
     @property
     def name(self) -> str:

@@ -19,6 +19,10 @@ int main(int, char **words)
         launch_touch(nullptr, 0, 1);
     if (!strcmp(what, "good"))
         launch_touch(x, 0, 64);
+    if (!strcmp(what, "checked")) {
+        launch_touch(x, 0, 64);
+        return hipGetLastError() != hipSuccess;
+    }
     if (!strcmp(what, "second")) {
         launch_touch(other, 0, 64);
         launch_touch(x, COUNT, 1);

@@ -120,6 +120,7 @@ API hipError_t hipGetDeviceProperties(hipDeviceProp_t *properties, int device)
     memset(properties, 0, sizeof *properties);
     snprintf(properties->name, sizeof properties->name, "simulated AMD device %d", device);
     properties->maxThreadsPerBlock = 1024;
+    snprintf(properties->gcnArchName, sizeof properties->gcnArchName, "%s", sim_architecture());
     return sim_return(is_device(device) ? hipSuccess : hipErrorInvalidDevice);
 }
 
@@ -152,16 +153,17 @@ API hipError_t hipDeviceEnablePeerAccess(int peer, unsigned int flags)
 
 /* ---- device code ---- */
 
-struct fat { int unused; };
-struct registered { const void *host; char *name; struct registered *next; };
+struct fat { bool fits; };
+struct registered { const void *host; char *name; struct registered *next; bool fits; };
 struct ihipModuleSymbol_t { char name[1]; };
 struct ihipModule_t { int unused; };
 static struct registered *kernels;
 
 API void **__hipRegisterFatBinary(const void *data)
 {
-    (void)data;
-    return calloc(1, sizeof(struct fat));
+    struct fat *fat = calloc(1, sizeof *fat);
+    fat->fits = sim_has_code(data);
+    return (void **)fat;
 }
 
 API void __hipUnregisterFatBinary(void **modules)
@@ -172,9 +174,9 @@ API void __hipUnregisterFatBinary(void **modules)
 API void __hipRegisterFunction(void **modules, const void *host, char *name, const char *device_name, unsigned limit,
                                void *thread, void *block_id, void *block, void *grid, int *wavefront)
 {
-    (void)modules, (void)name, (void)limit, (void)thread, (void)block_id, (void)block, (void)grid, (void)wavefront;
+    (void)name, (void)limit, (void)thread, (void)block_id, (void)block, (void)grid, (void)wavefront;
     struct registered *one = malloc(sizeof *one);
-    *one = (struct registered){ host, strdup(device_name), kernels };
+    *one = (struct registered){ host, strdup(device_name), kernels, ((struct fat *)modules)->fits };
     kernels = one;
 }
 
@@ -188,7 +190,7 @@ const char *sim_name_of(const void *host)
 {
     for (const struct registered *one = kernels; one; one = one->next)
         if (one->host == host)
-            return one->name;
+            return one->fits ? one->name : NULL;
     return NULL;
 }
 
@@ -196,19 +198,21 @@ API hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
 {
     bool known = image && (!memcmp(image, "__CLANG_OFFLOAD_BUNDLE__", 24) || !memcmp(image, "\177ELF", 4)
                            || !memcmp(image, "CCOB", 4));
-    *module = known ? calloc(1, sizeof **module) : NULL;
-    return sim_return(known ? hipSuccess : hipErrorInvalidImage);
+    bool fits = known && sim_has_code(image);
+    *module = fits ? calloc(1, sizeof **module) : NULL;
+    return sim_return(fits ? hipSuccess : known ? hipErrorNoBinaryForGpu : hipErrorInvalidImage);
 }
 
 API hipError_t hipModuleLoad(hipModule_t *module, const char *path)
 {
-    char head[24] = "";
+    static _Thread_local char head[8192];
     FILE *file = fopen(path, "rb");
     if (!file)
         return sim_return(hipErrorFileNotFound);
+    memset(head, 0, sizeof head);
     size_t got = fread(head, 1, sizeof head, file);
     fclose(file);
-    return got == sizeof head ? hipModuleLoadData(module, head) : sim_return(hipErrorInvalidImage);
+    return got >= 24 ? hipModuleLoadData(module, head) : sim_return(hipErrorInvalidImage);
 }
 
 API hipError_t hipModuleUnload(hipModule_t module)

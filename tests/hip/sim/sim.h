@@ -13,6 +13,7 @@
  * Not simulated: __syncthreads, shared memory, textures, other processes.
  *
  *   GPUDX_HIP_SIM_DEVICES=N      how many devices there are (1)
+ *   GPUDX_HIP_SIM_ARCH=TARGET    what they are (gfx90a:sramecc+:xnack-); code without an entry for that processor is refused
  *   GPUDX_HIP_SIM_DELAY_MS=N     a stream that was idle begins so much later (0)
  *   GPUDX_HIP_SIM_NOOP=1         launches return at once and do nothing, for measurements
  *   GPUDX_HIP_SIM_MAPPINGS=1     virtual memory management, with the version and structures of HIP 6
@@ -76,6 +77,10 @@ bool sim_capture(hipStream_t stream, enum sim_node type, sim_work *work, const v
 
 /* ---- api_device.c ---- */
 const char *sim_name_of(const void *host);         /* of a kernel; NULL: none */
+
+/* ---- code.c ---- */
+const char *sim_architecture(void);
+bool sim_has_code(const void *image);              /* for the devices, in a fat binary or a code object */
 
 /* ---- kernels.c ---- */
 struct sim_launch {

@@ -10,12 +10,13 @@ from pathlib import Path
 from gpudx import native
 from gpudx.backends.cuda.dumps import settings, snapshot
 from gpudx.backends.cuda.pools import POOLS, UNPOOLED
-from gpudx.backends.cuda.variables import VARIABLES
+from gpudx.backends.cuda.variables import EMPTY_COUNTS, VARIABLES
 from gpudx.backends.tool import Tool
 
 __all__ = [
     "DEVICE_CODE",
     "DEVICE_FILES",
+    "EMPTY_COUNTS",
     "LIBRARIES",
     "POOLS",
     "TEXT_READABLE",

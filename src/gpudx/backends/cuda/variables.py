@@ -1,60 +1,70 @@
-"""Environment variables that change what CUDA programs do: name -> (meaning, where that is said)."""
+"""Environment variables that change what CUDA programs do: name -> (meaning, where that is said).
+
+Each meaning was held against the place that it names: NVIDIA's guide (docs.nvidia.com/cuda/cuda-programming-guide, 5.2),
+NCCL's user guide ("Environment Variables"), PyTorch's pages ("CUDA Environment Variables") and, where no page has it, the
+source file that reads it.
+"""
 
 from __future__ import annotations
 
-GUIDE = "CUDA C++ Programming Guide, CUDA Environment Variables"
+GUIDE = "CUDA Programming Guide, CUDA Environment Variables"
+MPS = "NVIDIA Multi-Process Service documentation"
+NCCL = "NCCL documentation, Environment Variables"
 TORCH = "PyTorch documentation, CUDA Environment Variables"
-TOOLS = "PyTorch documentation, CUDA semantics"
+POOL = "PyTorch documentation, CUDA semantics"
 
 VARIABLES = {
     "CUDA_LAUNCH_BLOCKING": (
-        "each launch waits for its end: errors are reported by other calls than without it, and races may hide",
+        "with 1 the host waits for each launch: errors are reported where they arise, not later, and races may hide",
         GUIDE,
     ),
-    "CUDA_VISIBLE_DEVICES": ("only these devices are seen, and they are numbered anew", GUIDE),
-    "CUDA_DEVICE_ORDER": ("the order in which devices are numbered", GUIDE),
-    "CUDA_MODULE_LOADING": ("with EAGER all device code is loaded at the start, else when it is first used", GUIDE),
-    "CUDA_MODULE_DATA_LOADING": ("when data of device code is loaded", GUIDE),
+    "CUDA_VISIBLE_DEVICES": ("only these devices are seen, numbered anew in this order; none, if it is empty", GUIDE),
+    "CUDA_DEVICE_ORDER": ("the order in which devices are numbered: the fastest first, or by bus", GUIDE),
+    "CUDA_MODULE_LOADING": ("with EAGER all device code is loaded at once, else when it is first used", GUIDE),
+    "CUDA_MODULE_DATA_LOADING": ("the same for the data of device code, whatever CUDA_MODULE_LOADING says", GUIDE),
     "CUDA_FORCE_PTX_JIT": (
-        "compiled device code is ignored and all PTX compiled at load: what runs is not what was built",
+        "with 1 compiled device code is ignored and PTX compiled at load: what runs is not what was built",
         GUIDE,
     ),
-    "CUDA_DISABLE_PTX_JIT": ("PTX is never compiled: only code for this very device runs", GUIDE),
-    "CUDA_CACHE_DISABLE": ("PTX is compiled again in each run", GUIDE),
+    "CUDA_DISABLE_PTX_JIT": ("with 1 PTX is never compiled: kernels without fitting machine code do not load", GUIDE),
+    "CUDA_CACHE_DISABLE": ("with 1 PTX is compiled again in each run", GUIDE),
     "CUDA_CACHE_PATH": ("where code that was compiled from PTX is kept", GUIDE),
     "CUDA_DEVICE_MAX_CONNECTIONS": (
-        "how many queues of the device streams share: with few, streams wait for each other",
+        "how many work queues of the device streams share: streams in one queue may wait for each other",
         GUIDE,
     ),
-    "CUDA_MANAGED_FORCE_DEVICE_ALLOC": ("managed memory lies on the device", GUIDE),
-    "CUDA_MPS_PIPE_DIRECTORY": (
-        "the process may share the device through MPS: a fault of another client ends it too",
-        "NVIDIA MPS documentation",
-    ),
-    "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": ("only a part of the device is used", "NVIDIA MPS documentation"),
-    "CUDA_INJECTION64_PATH": ("a tool's library is loaded into every CUDA program", "CUPTI documentation"),
+    "CUDA_MANAGED_FORCE_DEVICE_ALLOC": ("unless it is 0, managed memory lies on the device", GUIDE),
+    "CUDA_DEVICE_WAITS_ON_EXCEPTION": ("with 1 a fault of the device halts the program until a debugger comes", GUIDE),
+    "CUDA_LOG_FILE": ("where the driver writes what it has to say about calls that failed", GUIDE),
+    "CUDA_MPS_PIPE_DIRECTORY": ("the process may share the device through MPS: faults of others may end it too", MPS),
+    "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": ("at most this part of the device is used", MPS),
+    "CUDA_INJECTION64_PATH": ("a tool's library is loaded into every CUDA program", "CUPTI samples, injection"),
     "CUDA_ENABLE_COREDUMP_ON_EXCEPTION": (
-        "a fault writes a core dump of the device, which takes time",
+        "with 1 a fault writes a core dump of the device",
         "CUDA-GDB documentation, GPU Core Dump Support",
     ),
-    "NVIDIA_TF32_OVERRIDE": ("with 0 no library uses TF32: numbers differ", "cuBLAS documentation"),
+    "NVIDIA_TF32_OVERRIDE": ("with 0 no kernel uses TF32, whatever the program asks for: numbers differ", TORCH),
     "CUBLAS_WORKSPACE_CONFIG": (
-        "decides whether cuBLAS gives the same result in every run",
+        "the workspaces of cuBLAS, on which it depends whether every run gives the same result",
         "cuBLAS documentation, Results reproducibility",
     ),
-    "PYTORCH_CUDA_ALLOC_CONF": ("how PyTorch's pool divides memory, or which allocator it has", TOOLS),
-    "PYTORCH_ALLOC_CONF": ("how PyTorch's pool divides memory, or which allocator it has", TOOLS),
-    "PYTORCH_NO_CUDA_MEMORY_CACHING": (
-        "PyTorch asks the driver for each allocation: slower, and addresses differ",
-        TORCH,
+    "PYTORCH_CUDA_ALLOC_CONF": ("how PyTorch's pool divides memory, or which allocator it has", POOL),
+    "PYTORCH_ALLOC_CONF": ("how PyTorch's pool divides memory, or which allocator it has", POOL),
+    "PYTORCH_NO_CUDA_MEMORY_CACHING": ("PyTorch keeps no pool: each allocation is one of the driver", TORCH),
+    "PYTORCH_USE_CUDA_DSA": (
+        "assertions in PyTorch's kernels are told, if it was built with TORCH_USE_CUDA_DSA",
+        "PyTorch, c10/cuda/CUDADeviceAssertionHost.cpp",
     ),
-    "TORCH_USE_CUDA_DSA": ("assertions in PyTorch's kernels are told, if it was built with them", TORCH),
     "TORCH_CUDA_ARCH_LIST": (
         "for which architectures extensions are built",
         "PyTorch documentation, torch.utils.cpp_extension",
     ),
-    "XLA_FLAGS": ("settings of XLA's compiler and runtime", "XLA documentation"),
-    "TRITON_INTERPRET": ("Triton kernels run in Python, not on the device", "Triton documentation, Debugging Triton"),
-    "NCCL_P2P_DISABLE": ("devices do not exchange data directly", "NCCL documentation, Environment Variables"),
-    "NCCL_LAUNCH_MODE": ("how collective kernels are launched", "NCCL documentation, Environment Variables"),
+    "XLA_FLAGS": ("settings of XLA's compiler and runtime", "JAX documentation, XLA compiler flags"),
+    "TRITON_INTERPRET": (
+        "with 1 Triton's kernels are simulated on the processor, one program after the other",
+        "Triton documentation, Debugging Triton",
+    ),
+    "NCCL_P2P_DISABLE": ("with 1 devices do not exchange data directly", NCCL),
+    "NCCL_LAUNCH_MODE": ("how collective kernels are launched: in parallel, or as a cooperative group", NCCL),
 }
+EMPTY_COUNTS = ("CUDA_VISIBLE_DEVICES",)

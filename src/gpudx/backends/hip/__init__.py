@@ -9,15 +9,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from gpudx.backends.hip.images import listed, readable
 from gpudx.backends.hip.simulated import simulator
 from gpudx.backends.hip.variables import VARIABLES
 from gpudx.backends.tool import Linking, Tool
 
-__all__ = ["DEVICE_FILES", "EXPERIMENTS", "LIBRARIES", "LINKING", "TOOLS", "VARIABLES", "other_device"]
+__all__ = [
+    "DEVICE_CODE",
+    "DEVICE_FILES",
+    "EXPERIMENTS",
+    "LIBRARIES",
+    "LINKING",
+    "TEXT_READABLE",
+    "TOOLS",
+    "VARIABLES",
+    "other_device",
+]
 
 HERE = Path(__file__).resolve().parent
 LIBRARIES = ("libamdhip64", "libhsa-runtime64", "libhiprtc")
 PREFIXES = ("HIP_", "HSA_", "ROCR_", "ROCM_", "AMD_", "GPU_", "MIOPEN_")
+DEVICE_CODE = {".hip_fatbin": listed}
+TEXT_READABLE = {".hip_fatbin": readable}
 DEVICE_FILES = ("/dev/kfd", "/dev/dri/renderD")
 ROCM = ("/opt/rocm*/bin",)
 INSTALL = "see rocm.docs.amd.com, or apt install hipcc"

@@ -1,39 +1,36 @@
-"""Environment variables that change what HIP programs do: name -> (meaning, where that is said)."""
+"""Environment variables that change what HIP programs do: name -> (meaning, where that is said).
+
+Each meaning was held against the place that it names: the tables of the HIP and ROCR documentation (rocm.docs.amd.com,
+"HIP environment variables", ROCR "Environment variables") and, where these are silent, the source file that reads it.
+"""
 
 from __future__ import annotations
 
-HIP = "HIP documentation, Environment variables"
-ROCR = "ROCm documentation, ROCR environment variables"
+HIP = "HIP documentation, HIP environment variables"
+ROCR = "ROCR documentation, Environment variables"
+POOL = "PyTorch, c10/cuda/CUDAAllocatorConfig.h"
 
 VARIABLES = {
-    "HIP_VISIBLE_DEVICES": ("only these devices are seen, and they are numbered anew", HIP),
-    "ROCR_VISIBLE_DEVICES": (
-        "only these devices are seen by anything above the ROCm runtime, and they are numbered anew",
-        ROCR,
-    ),
-    "GPU_DEVICE_ORDINAL": ("only these devices are seen", HIP),
+    "HIP_VISIBLE_DEVICES": ("HIP programs see only these devices", HIP),
+    "ROCR_VISIBLE_DEVICES": ("all programs above the ROCm runtime see only these devices", ROCR),
+    "GPU_DEVICE_ORDINAL": ("HIP and OpenCL programs see only these devices", HIP),
     "HSA_OVERRIDE_GFX_VERSION": (
         "the device passes for another architecture: code that was not built for it is run",
-        ROCR,
+        "libhsakmt, topology.c",
     ),
-    "HSA_ENABLE_SDMA": ("with 0 copies are made by kernels, not by the copy engines", ROCR),
-    "HSA_XNACK": (
-        "whether the device may fault pages in: with 1 some invalid accesses are served instead of told",
-        ROCR,
-    ),
-    "HSA_NO_SCRATCH_RECLAIM": ("scratch memory is kept between launches", ROCR),
+    "HSA_ENABLE_SDMA": ("with 0 copies are not made by the copy engines", ROCR),
+    "HSA_XNACK": ("with 1 the device retries an access after a page fault, where it can", ROCR),
+    "HSA_NO_SCRATCH_RECLAIM": ("with 1 scratch memory stays with its queue until the process ends", ROCR),
     "AMD_SERIALIZE_KERNEL": ("the host waits before (1), after (2) or around (3) each launch: races may hide", HIP),
     "AMD_SERIALIZE_COPY": ("the host waits before (1), after (2) or around (3) each copy: races may hide", HIP),
     "HIP_LAUNCH_BLOCKING": (
-        "each launch waits for its end: errors are reported by other calls than without it, and races may hide",
+        "with 1 launches are serialised: errors may be reported by other calls than without it, and races may hide",
         HIP,
     ),
-    "HIP_FORCE_DEV_KERNARG": ("where kernel arguments lie", HIP),
-    "GPU_MAX_HW_QUEUES": ("how many queues of the device streams share: with few, streams wait for each other", HIP),
-    "AMD_LOG_LEVEL": ("the runtime writes a log, which slows each call", HIP),
-    "PYTORCH_HIP_ALLOC_CONF": (
-        "how PyTorch's pool divides memory, or which allocator it has",
-        "PyTorch documentation, HIP semantics",
-    ),
-    "PYTORCH_ROCM_ARCH": ("for which architectures extensions are built", "PyTorch documentation"),
+    "HIP_FORCE_DEV_KERNARG": ("whether kernel arguments lie in memory of the device", "ROCclr, utils/flags.hpp"),
+    "GPU_MAX_HW_QUEUES": ("how many queues of the device streams share: streams in one may wait for each other", HIP),
+    "AMD_LOG_LEVEL": ("above 0 the runtime writes a log", HIP),
+    "HSA_DISABLE_FRAGMENT_ALLOCATOR": ("with 1 memory is not taken from cached blocks, which hide overruns", ROCR),
+    "PYTORCH_HIP_ALLOC_CONF": ("how PyTorch's pool divides memory, or which allocator it has", POOL),
+    "PYTORCH_ROCM_ARCH": ("for which architectures extensions are built", "PyTorch, torch/utils/cpp_extension.py"),
 }

@@ -15,7 +15,20 @@ from gpudx.diagnose.flaky.kinds import kinds, runs_for_always
 from gpudx.diagnose.flaky.pairs import Company, company
 from gpudx.diagnose.flaky.poison import Poisoned, find_poisoned
 from gpudx.diagnose.flaky.ways import apart, crowded, reference, together
-from gpudx.model.flake import ALONE, BUSY, MANY, ONE, PERTURBED, PLAIN, REVERSED, SERIALISED, SHUFFLED, Condition, Kind
+from gpudx.model.flake import (
+    ALONE,
+    BUSY,
+    MANY,
+    ONE,
+    PERTURBED,
+    PLAIN,
+    REVERSED,
+    SERIALISED,
+    SHUFFLED,
+    SWEEP,
+    Condition,
+    Kind,
+)
 
 SURVEY = (PLAIN, ONE, MANY, SHUFFLED, REVERSED, BUSY)
 ROUNDS = 2  # of the survey
@@ -25,6 +38,7 @@ MOST_ALONE = 30  # suspects that are run alone
 ALONE_RUNS, ALONE_MOST = 1, 10
 STRANGE = 16  # runs, where other programs come and go
 INFORM = 3  # runs that only inform
+SWEPT = 2  # runs with each number of threads
 MOST_BLAMES = 4
 
 
@@ -47,6 +61,7 @@ def study(records: Records, into: Study) -> None:
     _beside_strangers(records, into)
     _again_alone(records, into)
     _companies(records, into)
+    _sweep(records, into)
     _inform(records)
 
 
@@ -168,6 +183,12 @@ def touched(records: Records, test: int) -> frozenset[str]:
     """The kernels that a test uses when it is alone."""
     alone = [batch for batch in records.ledger.asked.get(f"alone {test}", ()) if batch.look]
     return frozenset(kernel for batch in alone if batch.look for kernel in batch.look.kernels)
+
+
+def _sweep(records: Records, into: Study) -> None:
+    """From how many at a time on does it fail? A few runs of each number: they decide nothing, and are shown."""
+    if _open(records, into, "concurrency-dependent"):
+        records.in_turns(SWEEP, SWEPT, "how many at a time")
 
 
 def _inform(records: Records) -> None:

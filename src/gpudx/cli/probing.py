@@ -1,0 +1,28 @@
+"""--probe MARK, of the commands that have it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gpudx.errors import UserError
+
+SHORTEST_MARK = 3
+Probe = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="MARK",
+        help="Is MARK in what ran, and was it reached? A TEXT it writes, sym:NAME or FILE:LINE. May be repeated.",
+    ),
+]
+
+
+def probes(marks: list[str] | None) -> tuple[str, ...]:
+    """Marks of one letter are everywhere."""
+    short = next((mark for mark in marks or () if len(mark.strip()) < SHORTEST_MARK), None)
+    if short is not None:
+        raise UserError(
+            f"--probe {short!r} is too short to be told from chance: give at least {SHORTEST_MARK} letters."
+        )
+    return tuple(marks or ())
