@@ -16,7 +16,7 @@ import re
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -54,9 +54,19 @@ ENUMS = {
     "state": ("live", "freed", "released", "host memory"),
 }  # what stands for a word of the model is written out, but only in report/: elsewhere these names mean other things
 SILENT = {"startswith", "endswith", "split", "get", "compile", "removeprefix", "UserError", "ValueError", "Literal"}
+QUOTED = {"MARKS", "DETAILS", "FATAL", "DOUBTFUL", "TARGET", "ADVICE", "VALUED"}  # what others print, and options
+STATUS = "_s"  # a row of statuses: number, names, what drivers print, group, and then the meaning
+MEANING = 4  # its place there
+COMMAND = re.compile(
+    r"gpudx \w+ (-[^,:]*|\{0\})$|[A-Z_]+=|nvidia-smi |cargo |for t in |set_tests_properties|\[env\]|--\w+="
+    r"|def |names = |\w+\([a-z, .]*\)$|(Tiny)?Llama \d|Qwen2 \d"
+)  # what is typed, code, and names of models
 
 BEGUN = re.compile(r"(,| [\[(])")
-MACHINES = {"cd {0}", "log", "code", "%Y-%m-%d %H:%M:%S UTC", "gpudx: {0} case: {1}", "1 thr"}
+MACHINES = {
+    "cd {0}", "log", "code", "%Y-%m-%d %H:%M:%S UTC", "gpudx: {0} case: {1}", "1 thr", "str | int", "at expression", "value expression",
+    "(anonymous namespace)", "(anonymous namespace)::", "Function : {0}", "GGUF {0}",
+}  # fmt: skip
 
 KINDS = {"report": "outline", "causes": "cause"}
 
@@ -168,15 +178,30 @@ def _strings(body: list[ast.stmt], kind: str) -> Iterator[Found]:
 def _below(node: ast.AST, kind: str, label: bool) -> Iterator[Found]:
     if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Compare | ast.Raise | ast.Assert):
         return
-    if isinstance(node, ast.Call) and _called(node) in SILENT:
+    if _is_silent(node):
         return
     if _is_string(node) or (kind == SPOKEN and isinstance(node, ast.Name)):
         assert isinstance(node, ast.expr)
         yield node, kind, label or kind == SPOKEN
         yield from _inside(node, kind)
         return
-    for child in ast.iter_child_nodes(node):
+    for child in _children(node):
         yield from _below(child, _kind_of(node, child, kind), kind == "outline" and _labels(node, child, label))
+
+
+def _is_silent(node: ast.AST) -> bool:
+    """Calls that take words for machines, and constants that hold them."""
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        named = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        return isinstance(named, ast.Name) and named.id in QUOTED and not isinstance(node.value, ast.Dict)
+    return isinstance(node, ast.Call) and _called(node) in SILENT
+
+
+def _children(node: ast.AST) -> Iterable[ast.AST]:
+    """Of a table what its keys stand for, of a status its meaning."""
+    if isinstance(node, ast.Dict):
+        return node.values
+    return node.args[MEANING:] if isinstance(node, ast.Call) and _called(node) == STATUS else ast.iter_child_nodes(node)
 
 
 def _inside(node: ast.AST, kind: str) -> Iterator[Found]:
@@ -234,7 +259,7 @@ def _is_string(node: ast.AST) -> bool:
 def _is_prose(text: str, label: bool) -> bool:
     """Words for people: several, or one that is a label or a verdict."""
     bare = re.sub(r"\{\d+\}", "", text)
-    if text in MACHINES:
+    if text in MACHINES or COMMAND.match(text):
         return False
     if not WORDS.search(bare) or re.search(r"\\[dswSb(]|\(\?|\[\^", bare):
         return False
