@@ -25,6 +25,7 @@ LIST = re.compile(r"(, and | and |, |; )")
 LEFT = re.compile(r"^$|[:;(\[\"`] ?$")  # marks that set a place apart
 RIGHT = re.compile(r"$|[.;:)\]\"`]| [A-Z\[]")
 ADDED = re.compile(r" [A-Z(\[]")  # how begins what is said behind a whole sentence
+NOTED = re.compile(r"([^()]+?)(?: \(([^()]+)\))?(\.?)", re.DOTALL)
 PROSE = frozenset(
     "a an the of is was were be been are has had have would will may can did do does no not nothing none to for from with without at by "
     "in on its it that this which what when while because so but or than as they them there only".split()
@@ -89,7 +90,7 @@ class Entry:
         if before.endswith("(") and after.startswith(")"):
             return rf"({BALANCED}){tail}"
         if before.endswith(": ") or self.letters >= MANY_LETTERS or "[" in self.text:
-            return rf"(.*?){tail}" if before[-1:].isalnum() or before[-1:] in ".)" else rf"(.+?){tail}"
+            return rf"(.*?){tail}" if before[-1:].isalnum() or before[-1:] in '.)"' else rf"(.+?){tail}"
         return rf"({SHORT if self._is_frame else NUMBER}?){tail}"
 
     def _first(self, after: str) -> str:
@@ -170,14 +171,26 @@ class Catalogue:
         return text.replace(bare, self._say(bare, depth + 1) or bare)
 
     def _one(self, text: str, depth: int) -> str | None:
-        """A single entry: as it is, with a small first letter, or without its full stop."""
+        """A single entry: as it is, with a small first letter, without its full stop, or with a note behind it."""
+        said = self._small(text, depth)
+        if said is None and text and text[-1] not in ".!?:":
+            stopped = self._exact(f"{text}.", depth)
+            said = stopped and stopped.removesuffix(".")
+        return self._noted(text, depth) if said is None else said
+
+    def _noted(self, text: str, depth: int) -> str | None:
+        """A known text with a note in brackets behind it, a full stop, or both."""
+        noted = NOTED.fullmatch(text)
+        said = self._small(noted[1], depth) if noted else None
+        if said is None or noted is None:
+            return None
+        return said + (f" ({self._part(noted[2], depth)})" if noted[2] else "") + noted[3]
+
+    def _small(self, text: str, depth: int) -> str | None:
         said = self._exact(text, depth)
         if said is None and text[:1].isupper():
             small = self._exact(text[0].lower() + text[1:], depth)
             said = small and small[0].upper() + small[1:]
-        if said is None and text and text[-1] not in ".!?:":
-            stopped = self._exact(f"{text}.", depth)
-            said = stopped and stopped.removesuffix(".")
         return said
 
     def _exact(self, text: str, depth: int) -> str | None:
