@@ -24,6 +24,7 @@ from typing import get_args
 
 from gpudx.detectors._ages import UNITS
 from gpudx.model import case, diagnosis, flake, identity, investigation
+from gpudx.report.html.pictures import words
 from gpudx.report.languages import sentences
 from gpudx.report.outline import SEVERITIES
 
@@ -111,6 +112,8 @@ def _put_together() -> Iterator[str]:
     yield from (word.upper() for word in get_args(investigation.Stop))
     yield from (f"{{0}} {name}{many}" for _, name in UNITS for many in ("", "s"))
     yield from ("PASSED", "any", "nothing", "Next:", " and ")
+    yield from words.every()
+    yield from get_args(flake.Kind)
 
 
 def _files() -> Iterator[Path]:

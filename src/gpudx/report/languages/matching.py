@@ -66,6 +66,10 @@ class Entry:
         return PLACE.split(self.text)[::2]
 
     @cached_property
+    def longest(self) -> str:
+        return max(map(str.strip, self.literals), key=len)
+
+    @cached_property
     def letters(self) -> int:
         return sum(char.isalpha() for literal in self.literals for char in literal)
 
@@ -118,7 +122,7 @@ class Entry:
         return PLACE.sub(lambda place: parts[int(place[1])], self.said).lstrip()
 
     def fits(self, text: str) -> re.Match[str] | None:
-        """Cheap tests first: most entries do not fit."""
+        """Cheap tests first."""
         if not (text.startswith(self.literals[0]) and text.endswith(self.literals[-1])):
             return None
         return self.pattern.fullmatch(text) if all(literal.strip() in text for literal in self.literals) else None
@@ -199,8 +203,9 @@ class Catalogue:
         return self._filled(text, depth) if " " in text else None
 
     def _filled(self, text: str, depth: int) -> str | None:
-        starts = [self.by_start.get(text[:size], []) for size in range(KEY + 1)]
-        for entry in sorted((one for some in starts for one in some), key=lambda one: one.rank):
+        starts = (self.by_start.get(text[:size], []) for size in range(KEY + 1))
+        near = (one for some in starts for one in some if one.longest in text)  # most do not fit
+        for entry in sorted(near, key=lambda one: one.rank):
             match = entry.fits(text)
             parts = self._parts(entry, match, depth) if match else None
             if parts is not None:
