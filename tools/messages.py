@@ -71,6 +71,8 @@ BEGUN = re.compile(r"(,| [\[(])")
 MACHINES = {
     "cd {0}", "log", "code", "%Y-%m-%d %H:%M:%S UTC", "gpudx: {0} case: {1}", "1 thr", "str | int", "at expression", "value expression",
     "(anonymous namespace)", "(anonymous namespace)::", "Function : {0}", "GGUF {0}",
+    "{0} in {1}", "{0} in {1} ({2})", "{0}+{1} in {2}", "{0} [{1}] in {2}", "{0} [{1}] in {2} ({3})", "{0} in {1} (python)",
+    "{0} at {1} ({2})",
 }  # fmt: skip
 
 KINDS = {"report": "outline", "causes": "cause"}
