@@ -16,7 +16,7 @@ import re
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -24,14 +24,17 @@ from typing import get_args
 
 from gpudx.detectors._ages import UNITS
 from gpudx.model import case, diagnosis, flake, identity, investigation
+from gpudx.report.html.pictures import words
 from gpudx.report.languages import sentences
 from gpudx.report.outline import SEVERITIES
 
 SOURCES = Path(__file__).resolve().parent.parent / "src" / "gpudx"
 PARTS = (
     "report", "causes", "detectors", "diagnose", "stated", "identity", "drawn", "facts", "lab", "evidence", "model", "pipeline.py",
-    "laboratory.py", "flaked_case.py",
+    "laboratory.py", "flaked_case.py", "backends",
 )  # fmt: skip
+# Types, options, and what `gpudx doctor` says.
+PASSED_OVER = re.compile(r"backends/(mangling|asking|\w+/(__init__|probe_\w+))\.py")
 REPORT = {
     "outline.py",
     "builds.py",
@@ -54,9 +57,23 @@ ENUMS = {
     "state": ("live", "freed", "released", "host memory"),
 }  # what stands for a word of the model is written out, but only in report/: elsewhere these names mean other things
 SILENT = {"startswith", "endswith", "split", "get", "compile", "removeprefix", "UserError", "ValueError", "Literal"}
+QUOTED = {"MARKS", "DETAILS", "FATAL", "DOUBTFUL", "TARGET", "ADVICE", "VALUED"}  # what others print, and options
+DEEDS = {"MEANINGS", "REASONS", "READ_ONLY"}
+DEED = re.compile(r"(touched|used|ran|met|wrote|could|failed|has|was|does|faulted|ended|got|is)\b.* ")
+STATUS = "_s"  # a row of statuses: number, names, what drivers print, group, and then the meaning
+MEANING = 4  # its place there
+COMMAND = re.compile(
+    r"gpudx \w+ (-[^,:]*|\{0\})$|[A-Z_]+=|nvidia-smi |cargo |for t in |set_tests_properties|\[env\]|--\w+="
+    r"|def |names = |\w+\([a-z, .]*\)$|(Tiny)?Llama \d|Qwen2 \d|[\w+ -]+ (documentation|Guide|manual)(,|$)|OpenCL ICD loader|ocl-icd"
+)  # what is typed, code, names of models and of books
 
 BEGUN = re.compile(r"(,| [\[(])")
-MACHINES = {"cd {0}", "log", "code", "%Y-%m-%d %H:%M:%S UTC", "gpudx: {0} case: {1}", "1 thr"}
+MACHINES = {
+    "cd {0}", "log", "code", "%Y-%m-%d %H:%M:%S UTC", "gpudx: {0} case: {1}", "1 thr", "str | int", "at expression", "value expression",
+    "(anonymous namespace)", "(anonymous namespace)::", "Function : {0}", "GGUF {0}",
+    "{0} in {1}", "{0} in {1} ({2})", "{0}+{1} in {2}", "{0} [{1}] in {2}", "{0} [{1}] in {2} ({3})", "{0} in {1} (python)",
+    "{0} at {1} ({2})",
+}  # fmt: skip
 
 KINDS = {"report": "outline", "causes": "cause"}
 
@@ -97,12 +114,15 @@ def _put_together() -> Iterator[str]:
     yield from (word.upper() for word in get_args(investigation.Stop))
     yield from (f"{{0}} {name}{many}" for _, name in UNITS for many in ("", "s"))
     yield from ("PASSED", "any", "nothing", "Next:", " and ")
+    yield from words.every()
+    yield from get_args(flake.Kind)
 
 
 def _files() -> Iterator[Path]:
     for part in PARTS:
         place = SOURCES / part
-        yield from [place] if place.is_file() else sorted(place.rglob("*.py"))
+        found = [place] if place.is_file() else sorted(place.rglob("*.py"))
+        yield from (one for one in found if not PASSED_OVER.match(str(one.relative_to(SOURCES))))
 
 
 def _of_file(path: Path) -> Iterator[tuple[str, str]]:
@@ -117,6 +137,14 @@ def _of_file(path: Path) -> Iterator[tuple[str, str]]:
             if looks <= (kind == SPOKEN):
                 found = (text for text in _templates(node, names, part) if _is_prose(text, label))
                 yield from ((text, "finding" if _is_message(text, kind, part) else kind) for text in found)
+    yield from ((f"{{0}} {text}", "part") for text in _deeds(tree, constants))
+
+
+def _deeds(tree: ast.Module, constants: Names) -> Iterator[str]:
+    """Of tables what is said of a name that stands right before it: "touched memory that is not there"."""
+    tables: list[ast.stmt] = [one for one in tree.body if _names(one) in DEEDS]
+    texts = (text for node, _, _ in _strings(tables, "part") for text in _templates(node, constants, ""))
+    yield from filter(DEED.match, texts)
 
 
 def _is_message(text: str, kind: str, part: str) -> bool:
@@ -168,15 +196,37 @@ def _strings(body: list[ast.stmt], kind: str) -> Iterator[Found]:
 def _below(node: ast.AST, kind: str, label: bool) -> Iterator[Found]:
     if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Compare | ast.Raise | ast.Assert):
         return
-    if isinstance(node, ast.Call) and _called(node) in SILENT:
+    if _is_silent(node):
         return
     if _is_string(node) or (kind == SPOKEN and isinstance(node, ast.Name)):
         assert isinstance(node, ast.expr)
         yield node, kind, label or kind == SPOKEN
         yield from _inside(node, kind)
         return
-    for child in ast.iter_child_nodes(node):
+    for child in _children(node):
         yield from _below(child, _kind_of(node, child, kind), kind == "outline" and _labels(node, child, label))
+
+
+def _is_silent(node: ast.AST) -> bool:
+    """Calls that take words for machines, and constants that hold them."""
+    if isinstance(node, ast.Assign):
+        return _names(node) in QUOTED and not isinstance(node.value, ast.Dict)
+    return isinstance(node, ast.Call) and _called(node) in SILENT
+
+
+def _names(node: ast.AST) -> str:
+    """What an assignment gives a value to."""
+    named = (
+        node.targets[0] if isinstance(node, ast.Assign) else node.target if isinstance(node, ast.AnnAssign) else None
+    )
+    return named.id if isinstance(named, ast.Name) else ""
+
+
+def _children(node: ast.AST) -> Iterable[ast.AST]:
+    """Of a table what its keys stand for, of a status its meaning."""
+    if isinstance(node, ast.Dict):
+        return node.values
+    return node.args[MEANING:] if isinstance(node, ast.Call) and _called(node) == STATUS else ast.iter_child_nodes(node)
 
 
 def _inside(node: ast.AST, kind: str) -> Iterator[Found]:
@@ -234,7 +284,7 @@ def _is_string(node: ast.AST) -> bool:
 def _is_prose(text: str, label: bool) -> bool:
     """Words for people: several, or one that is a label or a verdict."""
     bare = re.sub(r"\{\d+\}", "", text)
-    if text in MACHINES:
+    if text in MACHINES or COMMAND.match(text):
         return False
     if not WORDS.search(bare) or re.search(r"\\[dswSb(]|\(\?|\[\^", bare):
         return False
@@ -283,11 +333,19 @@ def _named(node: ast.expr, names: Names, part: str, depth: int) -> list[Way]:
     known = names.get(node.id) if isinstance(node, ast.Name) else None
     if known is not None and depth < 6 and _is_string(known):
         return _ways(known, names, part, depth + 1)
-    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-        table = names.get(node.value.id)
-        if isinstance(table, ast.Dict) and all(map(_is_string, table.values)):
-            return [way for one in table.values for way in _ways(one, names, part, depth + 1)]
-    return [(PLACE,)]
+    entries = _entries(node, names)
+    return [way for one in entries for way in _ways(one, names, part, depth + 1)] or [(PLACE,)]
+
+
+def _entries(node: ast.expr, names: Names) -> list[ast.expr]:
+    """What `TABLE[key]` or `TABLE.get(key, "else")` can be, each once."""
+    called = node.func if isinstance(node, ast.Call) and _called(node) == "get" else node
+    if not isinstance(called, ast.Subscript | ast.Attribute) or not isinstance(called.value, ast.Name):
+        return []
+    table = names.get(called.value.id)
+    given = node.args[1:] if isinstance(node, ast.Call) else []
+    found = [*table.values, *given] if isinstance(table, ast.Dict) else []
+    return list({ast.dump(one): one for one in found}.values()) if all(map(_is_string, found)) else []
 
 
 def _plural(node: ast.Call) -> list[Way]:

@@ -87,11 +87,11 @@ def hostile(case: Case) -> Case:
     )
 
 
-def html(case: Case) -> str:
+def html(case: Case, language: str = "en") -> str:
     """As the command makes it."""
-    return render(case, "html", Page(drawing=draw(case), files="."))
+    return render(case, "html", Page(drawing=draw(case), files=".", language=language))
 
 
-def write(case: Case, place: Path) -> Path:
-    place.write_text(html(case), encoding="utf-8", errors="backslashreplace")
+def write(case: Case, place: Path, language: str = "en") -> Path:
+    place.write_text(html(case, language), encoding="utf-8", errors="backslashreplace")
     return place

@@ -98,6 +98,16 @@ def test_it_can_be_used_by_hand_and_by_key(report: Path) -> None:
         assert quiet(page), page.seen
 
 
+def test_it_tells_calls_in_the_language_of_the_report(case: Case, tmp_path: Path) -> None:
+    with browser.opened(html_kit.write(case, tmp_path / "report.html", "ko")) as page:
+        ready(page)
+        told = page.locator("[data-kind=timeline] .told").inner_text()
+        assert "copy (launch)" in told and "원인" in told and "guilty" not in told
+        page.locator("[data-kind=memory]").get_by_text("다음").click()
+        assert "바이트" in page.locator("[data-kind=memory] .told").inner_text()
+        assert quiet(page), page.seen
+
+
 def test_a_click_names_the_call_under_it(report: Path) -> None:
     with browser.opened(report) as page:
         ready(page)

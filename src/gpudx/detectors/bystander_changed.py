@@ -106,9 +106,9 @@ def _message(facts: Facts, one: Bystander) -> str:
 
 
 def _near(facts: Facts, near: Neighbour) -> str:
-    where, side = ("begins", "after") if near.behind else ("ends", "before")
-    far = f"{plural(near.distance, 'byte')} {side}" if near.distance else f"right {side}"
-    return f"argument {near.argument} ({facts.objects.label(near.object)}) {where} {far} them"
+    far = plural(near.distance, "byte") if near.distance else "right"
+    who = f"argument {near.argument} ({facts.objects.label(near.object)})"
+    return f"{who} begins {far} after them" if near.behind else f"{who} ends {far} before them"
 
 
 def _seen(facts: Facts, one: Bystander) -> Iterator[Evidence]:

@@ -78,7 +78,8 @@ def _finding(facts: Facts, row: int, count: int) -> Finding:
     site = facts.sites.at(position, value=int(entry["address"]))
     offset = facts.memory.offset(obj, int(entry["address"]))
     past = offset + int(entry["size"]) - size
-    label, did = facts.objects.label(obj), "reads" if entry["how"] == READ else "writes"
+    label = facts.objects.label(obj)
+    did = "reads" if entry["how"] == READ else "writes"
     into = f", beginning {plural(offset, 'byte')} in" if offset else ""
     return Finding(
         id=ID,

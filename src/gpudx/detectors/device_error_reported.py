@@ -111,7 +111,9 @@ def _unknown_entries(facts: Facts) -> tuple[CallInfo, ...]:
 def _whose(count: int, own: bool) -> str:
     others = count - own
     before = "the launch before it" if others == 1 else f"one of {plural(others, 'launch', 'launches')} before it"
-    return " or ".join([*(["this launch"] if own else []), *([before] if others else [])])
+    if not own:
+        return before
+    return f"this launch or {before}" if others else "this launch"
 
 
 def _single(facts: Facts, found: Interval) -> Suspect | None:

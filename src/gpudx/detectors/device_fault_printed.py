@@ -36,6 +36,7 @@ from gpudx.words import plural
 ID = "device-fault-printed"
 OUTSIDE, FREED, NULL, UNKNOWN = "out-of-bounds-access", "use-after-free", "null-pointer", "device-exception"
 STRANGE = "wrong-device-pointer"
+NOWHERE = "in no memory that was recorded"
 SHOWN = 8
 FARTHEST = 1 << 30  # beyond this, memory nearby says nothing
 
@@ -96,7 +97,7 @@ def _place(facts: Facts, fault: Fault, position: int, suspects: list[Suspect]) -
     if inside >= 0:
         return _inside(facts, fault, position, inside)
     near = [_beside(facts, fault, row) for row in _nearby(facts, fault, position, suspects)]
-    return min(near, key=lambda pair: pair[0])[1] if near else _Place("in no memory that was recorded", UNKNOWN)
+    return min(near, key=lambda pair: pair[0])[1] if near else _Place(NOWHERE, UNKNOWN)
 
 
 def _fenced(facts: Facts, fault: Fault) -> _Place | None:
@@ -128,16 +129,13 @@ def _nearby(facts: Facts, fault: Fault, position: int, suspects: list[Suspect]) 
 
 def _beside(facts: Facts, fault: Fault, row: int) -> tuple[int, _Place]:
     first, size = (int(facts.objects.table[name][row]) for name in ("handle", "size"))
-    name = facts.memory.describe(row)
-    if fault.address < first:
-        distance, text = first - fault.address - fault.bytes, "before the start of"
-    else:
-        distance, text = fault.address - first - size, "past the end of"
-    told = f"at least {plural(distance, 'byte')} {text}" if distance > 0 else f"right {text}"
-    known = distance < FARTHEST
-    return distance, _Place(
-        f"{told} {name}" if known else "in no memory that was recorded", OUTSIDE, row if known else -1
-    )
+    before = fault.address < first
+    distance = first - fault.address - fault.bytes if before else fault.address - first - size
+    if distance >= FARTHEST:
+        return distance, _Place(NOWHERE, OUTSIDE)
+    far = f"at least {plural(distance, 'byte')}" if distance > 0 else "right"
+    side = "before the start of" if before else "past the end of"
+    return distance, _Place(f"{far} {side} {facts.memory.describe(row)}", OUTSIDE, row)
 
 
 def _of_another(facts: Facts, guilty: Suspect | None, place: _Place) -> _Place:

@@ -107,17 +107,14 @@ def _in_program(facts: Facts) -> bool:
 
 
 def _where(facts: Facts, block: Fenced, address: int) -> str:
-    """ "4 bytes past the end of"."""
-    offset = block.offset(address)
+    """ "4 bytes past the end of buffer #1"."""
+    offset, label = block.offset(address), _label(facts, block)
     if block.freed is not None and 0 <= offset < block.size:
-        return f"byte {offset:,} of"
+        return f"byte {offset:,} of {label}"
     if offset < 0:
-        return f"{plural(-offset, 'byte')} before the start of"
-    return (
-        "the first byte past the end of"
-        if offset == block.size
-        else f"{plural(offset - block.size, 'byte')} past the end of"
-    )
+        return f"{plural(-offset, 'byte')} before the start of {label}"
+    far = "the first byte" if offset == block.size else plural(offset - block.size, "byte")
+    return f"{far} past the end of {label}"
 
 
 def _label(facts: Facts, block: Fenced) -> str:
@@ -137,11 +134,8 @@ def _made(facts: Facts, block: Fenced) -> int:
 
 
 def _by_program(facts: Facts, words: LastWords, block: Fenced, who: _Who) -> Finding:
-    label = _label(facts, block)
-    message = (
-        f"The program itself {_verb(words)} at {_where(facts, block, words.address)} {label} ({plural(block.size, 'byte')})"
-        f"{_after(facts, block)}, in {who.place}."
-    )
+    deed, size = _deed(facts, words, block), plural(block.size, "byte")
+    message = f"The program itself {deed} ({size}){_after(facts, block)}, in {who.place}."
     stack = host_stack(facts.trace)
     told = Evidence(f"thread {words.tid} was in no call and in no kernel; its stack: {' < '.join(stack[:SHOWN])}")
     return _finding(facts, words, block, message, None, (), (told,), HOST, True, who)
@@ -153,12 +147,13 @@ def _by_work(facts: Facts, words: LastWords, block: Fenced, who: _Who) -> Findin
     site, others = _sites(facts, hits, running)
     certain = site is not None and bool(hits or who.kernel) and who.kind == "kernel" and not _gaps(facts)
     only = hits[0] if len(hits) == 1 else None
-    what = f"Kernel {site.kernel} (launch {site.launch}, call {site.number})" if site else _unnamed(who, others)
+    deed, size, after = _deed(facts, words, block), plural(block.size, "byte"), _after(facts, block)
     through = f"argument {only.argument}, " if only else ""
-    message = (
-        f"{what} {_verb(words)} at {_where(facts, block, words.address)} {_label(facts, block)} "
-        f"({through}{plural(block.size, 'byte')}){_after(facts, block)}."
-    )
+    if site:
+        what = f"Kernel {site.kernel} (launch {site.launch}, call {site.number})"
+        message = f"{what} {deed} ({through}{size}){after}."
+    else:
+        message = f"{_unnamed(who, others)} {deed} ({size}){after}."
     cause = FREED if block.freed is not None else OUTSIDE
     evidence = tuple(_which(facts, block, who, hits, running))
     return _finding(facts, words, block, message, site, others, evidence, cause, certain, who)
@@ -171,8 +166,8 @@ def _unnamed(who: _Who, others: tuple[Site, ...]) -> str:
     return f"One of {plural(len(others), 'launch', 'launches')} of {several(names)}"
 
 
-def _verb(words: LastWords) -> str:
-    return VERBS.get(words.access, "touched memory")
+def _deed(facts: Facts, words: LastWords, block: Fenced) -> str:
+    return f"{VERBS.get(words.access, 'touched memory')} at {_where(facts, block, words.address)}"
 
 
 def _gaps(facts: Facts) -> bool:

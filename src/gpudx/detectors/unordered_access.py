@@ -137,18 +137,23 @@ def _called(site: Site) -> str:
 
 
 def _evidence(facts: Facts, row: int, site: Site, queue: str) -> Evidence:
-    use = facts.uses.table[row]
-    label, verb = facts.objects.label(int(use["memory"])), writes(int(use["how"]))
     line = f", from {site.source}" if site.source else ""
-    where = f"{_where(facts, row, label)}, in {queue}, thread {site.tid}{line}"
-    return Evidence(f"{_who(facts, row)} {verb} {where}", (site.number,))
+    return Evidence(f"{_did(facts, row)}, in {queue}, thread {site.tid}{line}", (site.number,))
 
 
-def _who(facts: Facts, row: int) -> str:
+def _did(facts: Facts, row: int) -> str:
     use = facts.uses.table[row]
-    if not use["node"]:
-        return "the call"
-    return f"{facts.trace.info(int(use['at'])).name.removeprefix('note_graph_')} in the graph"
+    node = facts.trace.info(int(use["at"])).name.removeprefix("note_graph_")
+    who = f"{node} in the graph" if use["node"] else "the call"
+    what = _where(facts, row, facts.objects.label(int(use["memory"])))
+    ways = {
+        "writes": f"{who} writes {what}",
+        "may write": f"{who} may write {what}",
+        "reads": f"{who} reads {what}",
+        "makes": f"{who} makes {what}",
+        "uses": f"{who} uses {what}",
+    }
+    return ways[writes(int(use["how"]))]
 
 
 def _where(facts: Facts, row: int, label: str) -> str:

@@ -124,15 +124,16 @@ def _label(facts: Facts, damage: Damage) -> str:
     return facts.objects.label(block.object) if block.object >= 0 else f"the block at {block.address:#x}"
 
 
-def _where(damage: Damage) -> str:
-    end = damage.offset - damage.block.size
+def _where(facts: Facts, damage: Damage) -> str:
+    end, label = damage.offset - damage.block.size, _label(facts, damage)
     if damage.offset < 0:
-        return f"{plural(-damage.offset, 'byte')} before the start of"
-    return "right past the end of" if not end else f"{plural(end, 'byte')} past the end of"
+        return f"{plural(-damage.offset, 'byte')} before the start of {label}"
+    far = plural(end, "byte") if end else "right"
+    return f"{far} past the end of {label}"
 
 
 def _message(facts: Facts, damage: Damage, hits: list[Given], only: Given | None, certain: bool) -> str:
-    wrote = f"wrote {plural(damage.bytes, 'byte')}, {_where(damage)} {_label(facts, damage)}"
+    wrote = f"wrote {plural(damage.bytes, 'byte')}, {_where(facts, damage)}"
     size = plural(damage.block.size, "byte")
     if only is None:
         many = f"; {plural(len(hits), 'launch', 'launches')} since then were given it" if hits else ""

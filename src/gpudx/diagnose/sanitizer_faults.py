@@ -21,11 +21,10 @@ from gpudx.backends.mangling import demangle
 from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, memory_details
 from gpudx.evidence._sanitizer_records import location
 from gpudx.evidence._words import bare
-from gpudx.evidence.compute_sanitizer import TITLES, Fault, Location, Record, Report, to_findings
+from gpudx.evidence.compute_sanitizer import TITLES, Fault, Location, Record, Report, deed, to_findings
 from gpudx.facts import Facts
 from gpudx.facts.misses import Miss, explain
 from gpudx.model import Evidence, Finding, Site
-from gpudx.words import plural
 
 MOST = 20  # faults that are joined; more are listed
 MOST_COMPARED = 1000  # launches of a kernel whose arguments are looked at one by one
@@ -263,21 +262,20 @@ def _uncertain(fault: Fault, match: Match, miss: Miss | None) -> str:
 
 
 def _message(fault: Fault, plain: Finding, match: Match, site: Site, missed: tuple[Miss, int] | None) -> str:
-    if not match.uncertain:
-        who = f"Launch {site.launch} of kernel {match.kernel} (call {site.number})"
-    else:
-        who = f"A launch of kernel {match.kernel}, perhaps launch {site.launch} (call {site.number}),"
+    who = (
+        f"A launch of kernel {match.kernel}, perhaps launch {site.launch} (call {site.number}),"
+        if match.uncertain
+        else f"Launch {site.launch} of kernel {match.kernel} (call {site.number})"
+    )
     if missed is None:
         return f"{plain.message.rstrip('.')}: {who[:1].lower()}{who[1:].rstrip(',')}."
     first = fault.first
-    verb = TITLES.get(fault.kind, "reads")
-    size = f"{plural(first.size, 'byte')} " if first.size else ""
     where = f" ({first.where.source})" if first.where.source else ""
     how = {
         "uninitialised-read": ", which nothing had written",
         "misaligned-access": ", which is not a multiple of that",
     }
-    return f"{who} {verb} {size}at {missed[1]:#x}{how.get(fault.kind, '')}{where}: {missed[0].text}."
+    return f"{who} {deed(fault)} at {missed[1]:#x}{how.get(fault.kind, '')}{where}: {missed[0].text}."
 
 
 def _other_memory(fault: Fault, facts: Facts, miss: Miss | None) -> Iterator[Evidence]:

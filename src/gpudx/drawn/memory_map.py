@@ -25,6 +25,7 @@ MOST_NEAR = 8
 FAR = 1 << 32  # an address further than this from all blocks is none of this memory
 LARGEST = 1 << 47  # bytes; larger sizes are nonsense
 FAULT = "the fault address"
+GIVEN = "the value given"
 NEEDED = "the end it would need"  # of the block that is too small
 LIVE, FREED, SMALL, MEANT = range(len(BLOCKS))
 
@@ -133,7 +134,7 @@ def _stand(facts: Facts, found: _Blocks, as_of: int, accused: Accused) -> _Block
 def _wanted(blocks: _Blocks, accused: Accused) -> dict[str, int]:
     """Addresses that the diagnosis speaks of."""
     same = accused.fault == accused.value
-    wanted = {FAULT: accused.fault, "the value given": None if same else accused.value}
+    wanted = {FAULT: accused.fault, GIVEN: None if same else accused.value}
     small = np.flatnonzero(blocks.state == SMALL)
     if accused.missing and len(small):
         wanted[NEEDED] = int(blocks.end[small[0]]) + accused.missing

@@ -44,8 +44,9 @@ class Nearest:
     size: int
 
     def __str__(self) -> str:
-        away = "inside" if self.side == "inside" else f"{self.distance:,} bytes {self.side}"
-        return f"{away} the nearest allocation at {self.address:#x} of size {self.size:,} bytes"
+        far = f"{self.distance:,} bytes"
+        ways = {"inside": "inside", "before": f"{far} before", "after": f"{far} after"}
+        return f"{ways[self.side]} the nearest allocation at {self.address:#x} of size {self.size:,} bytes"
 
 
 @dataclass(frozen=True)

@@ -236,14 +236,25 @@ def _message(fault: Fault) -> str:
     if fault.kind == "leak":
         return f"{plural(fault.bytes, 'byte')} in {plural(fault.count, 'allocation')} were never released."
     where = f" at {first.where.source}" if first.where.source else ""
-    kernel = bare(first.where.function) if first.where.function else "A kernel"
+    kernel, space = _kernel(first), first.space
+    if fault.kind in TITLES and first.size:
+        return f"{kernel} {TITLES[fault.kind]} {plural(first.size, 'byte')} of {space or 'device'} memory {_how(fault)}{where}."
     if fault.kind in TITLES:
-        what = f"{plural(first.size, 'byte')} of" if first.size else "from"
-        return f"{kernel} {TITLES[fault.kind]} {what} {first.space or 'device'} memory {_how(fault)}{where}."
+        return f"{kernel} {TITLES[fault.kind]} from {space or 'device'} memory {_how(fault)}{where}."
     if fault.kind == "race":
         places = " and ".join(_place(place) for place in (first.where, first.other) if place)
-        return f"{kernel} has a race in {first.space or 'shared'} memory between {places}."
+        return f"{kernel} has a race in {space or 'shared'} memory between {places}."
     return f"{kernel}: {first.text.rstrip('.')}{where}."
+
+
+def deed(fault: Fault) -> str:
+    """ "writes 4 bytes"."""
+    size = f" {plural(fault.first.size, 'byte')}" if fault.first.size else ""
+    return f"{TITLES.get(fault.kind, 'reads')}{size}"
+
+
+def _kernel(record: Record) -> str:
+    return bare(record.where.function) if record.where.function else "A kernel"
 
 
 def _place(place: Location) -> str:

@@ -42,8 +42,9 @@ def _fault(text: str, below: list[str]) -> Event:
     )
     value = int(where[1], 16) if where else None
     name = client[1] if client else ""
-    by = "the command processor" if name in COMMAND else "a kernel" if name else "the device"
+    by = "The command processor" if name in COMMAND else "A kernel" if name else "The device"
     does = "wrote" if write and write[1] == "1" else "read" if write else "accessed"
+    said = f"{by} {does} memory that is not mapped"
     doubt = (
         "queues, packets or firmware come into question before any kernel"
         if name in COMMAND
@@ -52,8 +53,7 @@ def _fault(text: str, below: list[str]) -> Event:
     return Event(
         kind="amdgpu-page-fault",
         role="fault",
-        message=f"{by[:1].upper()}{by[1:]} {does} memory that is not mapped"
-        f"{f' (client {name})' if name else ''}{f', in process {who[2]} ({who[1]})' if who else ''}.",
+        message=f"{said}{f' (client {name})' if name else ''}{f', in process {who[2]} ({who[1]})' if who else ''}.",
         facts=(("client", name), ("does", does)),
         notes=tuple(
             filter(

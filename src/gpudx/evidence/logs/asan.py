@@ -27,7 +27,9 @@ _ACCESS = re.compile(r"^(READ|WRITE) of size (\d+)(?: in workgroup id (\([\d,]+\
 _THREAD = re.compile(r"^\s*(\d+) : (0x[0-9a-fA-F]+)")  # of an AMD device: each thread with its address
 _FRAME = re.compile(r"#0 0x[0-9a-f]+ in (.+)")
 _REGION = re.compile(r"located (\d+) bytes (before|after|inside of|to the left of|to the right of) (\d+)-byte region")
-SIDES = {"to the left of": "before", "to the right of": "behind", "after": "behind", "inside of": "inside"}
+SIDES = {
+    "before": "before", "to the left of": "before", "after": "behind", "to the right of": "behind", "inside of": "inside",
+}  # fmt: skip
 
 
 def read(near: Near) -> Iterator[Event]:
@@ -38,19 +40,12 @@ def read(near: Near) -> Iterator[Event]:
     access, frame, region = (next(filter(None, map(p.search, below)), None) for p in (_ACCESS, _FRAME, _REGION))
     where = source(frame[1]) if frame else ""
     function = frame[1].split("(")[0].split(" at ")[0].split(" /")[0] if frame else "The program"
-    size = f" of {access[2]} bytes" if access else ""
-    away = (
-        f", {int(region[1]):,} bytes {SIDES.get(region[2], region[2])} memory of {int(region[3]):,} bytes"
-        if region
-        else ""
-    )
     found = _ADDRESS.search(near.text)
     threads = [one for line in below if (one := _THREAD.match(line))] if head["device"] else []
     yield Event(
         kind=f"asan-{head['kind']}"[:60],
         role="fault",
-        message=f"{function} made a bad {access[1].lower() if access else 'access'}{size}{f' at {where}' if where else ''}"
-        f"{away} ({head['kind']}, AddressSanitizer{' on the device' if head['device'] else ''}).",
+        message=_message(head, function, access, where, region),
         facts=(("kind", head["kind"]), ("at", where or function)),
         notes=tuple(filter(None, (address(int(found[1], 16)) if found else "", _threads(access, threads)))),
         causes=("out-of-bounds-access",) if head["device"] else ("crash-outside-calls",),
@@ -66,6 +61,31 @@ def read(near: Near) -> Iterator[Event]:
         if threads
         else None,
     )
+
+
+def _deed(access: re.Match[str] | None) -> str:
+    if access is None:
+        return "access"
+    return f"read of {access[2]} bytes" if access[1] == "READ" else f"write of {access[2]} bytes"
+
+
+def _message(
+    head: re.Match[str], function: str, access: re.Match[str] | None, where: str, region: re.Match[str] | None
+) -> str:
+    at = f" at {where}" if where else ""
+    far, size = (f"{int(one):,} bytes" for one in (region[1], region[3])) if region else ("", "")
+    away = {
+        "": "",
+        "before": f", {far} before memory of {size}",
+        "behind": f", {far} behind memory of {size}",
+        "inside": f", {far} inside memory of {size}",
+    }
+    side = SIDES[region[2]] if region else ""
+    return f"{function} made a bad {_deed(access)}{at}{away[side]} ({head['kind']}, {_tool(head)})."
+
+
+def _tool(head: re.Match[str]) -> str:
+    return "AddressSanitizer on the device" if head["device"] else "AddressSanitizer"
 
 
 def _threads(access: re.Match[str] | None, threads: list[re.Match[str]]) -> str:

@@ -37,7 +37,8 @@ def read(near: Near) -> Iterator[Event]:
         what = f"{kernel} has a {race[1].lower()} race in {race[2]} memory{where}."
     else:
         assert access is not None
-        what = f"{kernel} {access[1]}s {access[2]} bytes of {access[3]} memory out of bounds{where}."
+        does = "reads" if access[1] == "read" else "writes"
+        what = f"{kernel} {does} {access[2]} bytes of {access[3]} memory out of bounds{where}."
     cause = "race-in-kernel" if race else "out-of-bounds-access"
     yield Event(
         cause,

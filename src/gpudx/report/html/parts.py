@@ -83,5 +83,4 @@ def _cell(head: str, text: str, weights: dict[str, str]) -> str:
 
 def _picture(picture: Picture, case: Case, page: Page) -> str:
     drawn: str = importlib.import_module(f"gpudx.report.html.pictures.{picture.name}").draw(case, page)
-    inner = drawn if page.language == "en" else f'<div lang="en">{drawn}</div>'  # what is drawn has English words
-    return f"<figure>{inner}<figcaption>{escape(picture.caption)}</figcaption></figure>"
+    return f"<figure>{drawn}<figcaption>{escape(picture.caption)}</figcaption></figure>"

@@ -395,7 +395,7 @@
       text: (row) => data.names[columns.name[row]],
       told: (row) => tell(data, row, begin, call),
       pins: pins.map((pin) => ({
-        ...pin, at: begin[pin.row], word: pin.role, lanes: [columns.queue[pin.row], queues.length + columns.thread[pin.row]],
+        ...pin, at: begin[pin.row], word: data.words[pin.role], lanes: [columns.queue[pin.row], queues.length + columns.thread[pin.row]],
       })),
       near: (pin) => Math.min(Math.max((end[pin.row] - begin[pin.row]) * 2, around(begin, pin.row)), last - low + 1),
       ticks: (picture) => ticks(picture, unit),
@@ -409,12 +409,12 @@
   }
 
   function tell(data, row, begin, call) {
-    const { columns } = data, states = data.states.filter((_, k) => columns.state[row] >> k & 1);
-    const roles = data.pins.filter((pin) => pin.row === row).map((pin) => pin.role);
+    const { columns, words } = data, states = data.states.filter((_, k) => columns.state[row] >> k & 1);
+    const roles = data.pins.filter((pin) => pin.row === row).map((pin) => words[pin.role]);
     return [
-      `call ${number(call[row])}: ${data.names[columns.name[row]]} (${data.kinds[columns.kind[row]]})`,
+      `${words.call} ${number(call[row])}: ${data.names[columns.name[row]]} (${data.kinds[columns.kind[row]]})`,
       data.queues[columns.queue[row]], data.threads[columns.thread[row]],
-      `at ${time(begin[row] * data.unit_ns)}`, `took ${time(columns.span[row] * data.unit_ns)}`, ...states, ...roles,
+      `${words.at} ${time(begin[row] * data.unit_ns)}`, `${words.took} ${time(columns.span[row] * data.unit_ns)}`, ...states, ...roles,
     ].join(", ");
   }
 
@@ -432,19 +432,19 @@
   const BLOCKS = ["launch", "freed", "small", "meant"];
 
   function memory(data) {
-    const { columns } = data, begin = Float64Array.from(columns.begin), end = Float64Array.from(columns.end);
+    const { columns, words } = data, begin = Float64Array.from(columns.begin), end = Float64Array.from(columns.end);
     const lane = columns.state.map((state) => state === 1 ? 1 : 0), name = (row) => `${data.kinds[columns.kind[row]]} #${columns.number[row]}`;
     return {
-      lanes: lanes(lane, 2, begin, end), labels: ["live", "freed"],
+      lanes: lanes(lane, 2, begin, end), labels: data.states.slice(0, 2),
       begin, end, low: -data.width * .01, high: data.width * 1.01 + 1,
       guard: { low: columns.low, high: columns.high },
       colour: (row) => BLOCKS[columns.state[row]],
       text: (row) => `${name(row)}, ${size(columns.size[row])}`,
       told: (row) => [
-        name(row), ...(data.by_address ? [`at 0x${columns.address[row].toString(16)}`] : []), `${number(columns.size[row])} bytes`,
-        data.states[columns.state[row]], `made by call ${number(columns.made[row])}`,
-        ...(columns.freed[row] ? [`freed by call ${number(columns.freed[row])}`] : []),
-        ...(columns.low[row] < columns.begin[row] || columns.high[row] > columns.end[row] ? ["guarded"] : []),
+        name(row), ...(data.by_address ? [`${words.at} 0x${columns.address[row].toString(16)}`] : []),
+        `${number(columns.size[row])} ${words.bytes}`, data.states[columns.state[row]], `${words.made} ${number(columns.made[row])}`,
+        ...(columns.freed[row] ? [`${words.freed} ${number(columns.freed[row])}`] : []),
+        ...(columns.low[row] < columns.begin[row] || columns.high[row] > columns.end[row] ? [words.guarded] : []),
       ].join(", "),
       pins: data.points.map((point) => ({
         role: "victim", row: -1, at: point.at, word: point.text, lanes: [], told: `${point.text}: ${point.address}`,
@@ -465,7 +465,7 @@
         if (place.picture.model.pins.some((pin) => pin.role === "guilty")) place.picture.goTo("guilty");
         place.picture.all();
       } catch (error) {
-        place.querySelector(".told").textContent = `This picture could not be drawn: ${error.message}`;
+        place.querySelector(".told").textContent = `${place.dataset.failed} ${error.message}`;
       }
     }
     requestAnimationFrame(() => requestAnimationFrame(() => {

@@ -25,9 +25,15 @@ LIST = re.compile(r"(, and | and |, |; )")
 LEFT = re.compile(r"^$|[:;(\[\"`] ?$")  # marks that set a place apart
 RIGHT = re.compile(r"$|[.;:)\]\"`]| [A-Z\[]")
 ADDED = re.compile(r" [A-Z(\[]")  # how begins what is said behind a whole sentence
+NOTED = re.compile(r"([^()]+?)(?: \(([^()]+)\))?(\.?)", re.DOTALL)
+QUOTED = re.compile(
+    r"(?P<open>^|\()(?P<where>line [\d,]+ of [^:()]+): (?P<told>.*?)(?P<more> \(and [\d,]+ more, up to line [\d,]+\))?$",
+    re.DOTALL,
+)
 PROSE = frozenset(
     "a an the of is was were be been are has had have would will may can did do does no not nothing none to for from with without at by "
-    "in on its it that this which what when while because so but or than as they them there only".split()
+    "in on its it that this which what when while because so but or than as they them there only "
+    "reads writes wrote made keeps begins ends uses failed faulted accesses updates ran met touched used answered".split()
 )
 ENGLISH_ONLY = PROSE - {"a", "no", "has"}  # words of other languages, too
 NEVER_NAMES = frozenset("no nothing none nobody neither nor not never it they that this something".split())
@@ -65,6 +71,10 @@ class Entry:
         return PLACE.split(self.text)[::2]
 
     @cached_property
+    def longest(self) -> str:
+        return max(map(str.strip, self.literals), key=len)
+
+    @cached_property
     def letters(self) -> int:
         return sum(char.isalpha() for literal in self.literals for char in literal)
 
@@ -89,7 +99,7 @@ class Entry:
         if before.endswith("(") and after.startswith(")"):
             return rf"({BALANCED}){tail}"
         if before.endswith(": ") or self.letters >= MANY_LETTERS or "[" in self.text:
-            return rf"(.*?){tail}" if before[-1:].isalnum() or before[-1:] in ".)" else rf"(.+?){tail}"
+            return rf"(.*?){tail}" if before[-1:].isalnum() or before[-1:] in '.)"' else rf"(.+?){tail}"
         return rf"({SHORT if self._is_frame else NUMBER}?){tail}"
 
     def _first(self, after: str) -> str:
@@ -117,9 +127,12 @@ class Entry:
         return PLACE.sub(lambda place: parts[int(place[1])], self.said).lstrip()
 
     def fits(self, text: str) -> re.Match[str] | None:
-        """Cheap tests first: most entries do not fit."""
+        """Cheap tests first."""
         if not (text.startswith(self.literals[0]) and text.endswith(self.literals[-1])):
             return None
+        bracket, stop = text[0] == "(" and not self.literals[0], text[-1] == "." and not self.literals[-1]
+        if bracket or (stop and not self.apart[-1]):
+            return None  # neither a text in brackets nor the end of a sentence is a part of a name
         return self.pattern.fullmatch(text) if all(literal.strip() in text for literal in self.literals) else None
 
 
@@ -146,7 +159,15 @@ class Catalogue:
 
     def say(self, text: str) -> str:
         """The text in the language, as far as it is known."""
-        return self._say(text, 0) or text
+        quoted = QUOTED.search(text)
+        return self._quoting(text[: quoted.start()], quoted) if quoted else self._say(text, 0) or text
+
+    def _quoting(self, ours: str, quoted: re.Match[str]) -> str:
+        """What is quoted from a log stays."""
+        bare, more = ours.rstrip(), quoted["more"] or ""
+        said = [self._say(one, 0) or one for one in (bare, quoted["where"], more.strip())]
+        quote = f"{quoted['open']}{said[1]}: {quoted['told']}{' ' if more else ''}{said[2]}"
+        return f"{said[0]}{ours[len(bare) :]}{quote}"
 
     def say_part(self, text: str) -> str:
         """The same of a text that may be a name: a single word is kept."""
@@ -170,14 +191,34 @@ class Catalogue:
         return text.replace(bare, self._say(bare, depth + 1) or bare)
 
     def _one(self, text: str, depth: int) -> str | None:
-        """A single entry: as it is, with a small first letter, or without its full stop."""
+        """A single entry: as it is, with a small first letter, without its full stop, or with a note behind it."""
+        said = self._small(text, depth)
+        if said is None and text and text[-1] not in ".!?:":
+            stopped = self._exact(f"{text}.", depth)
+            said = stopped and stopped.removesuffix(".")
+        return said or self._noted(text, depth) or self._colon(text, depth)
+
+    def _noted(self, text: str, depth: int) -> str | None:
+        """A known text with a note in brackets behind it, a full stop, or both."""
+        noted = NOTED.fullmatch(text)
+        said = self._small(noted[1], depth) if noted else None
+        if said is None or noted is None:
+            return None
+        return said + (f" ({self._part(noted[2], depth)})" if noted[2] else "") + noted[3]
+
+    def _colon(self, text: str, depth: int) -> str | None:
+        """Two known texts, or a name and a known text, with a colon between them."""
+        head, colon, tail = text.rpartition(": ")
+        if not colon or depth >= DEEPEST:
+            return None
+        said = [one if " " not in one else self._one(one, depth + 1) for one in (head, tail)]
+        return None if None in said or said == [head, tail] else colon.join(filter(None, said))
+
+    def _small(self, text: str, depth: int) -> str | None:
         said = self._exact(text, depth)
         if said is None and text[:1].isupper():
             small = self._exact(text[0].lower() + text[1:], depth)
             said = small and small[0].upper() + small[1:]
-        if said is None and text and text[-1] not in ".!?:":
-            stopped = self._exact(f"{text}.", depth)
-            said = stopped and stopped.removesuffix(".")
         return said
 
     def _exact(self, text: str, depth: int) -> str | None:
@@ -186,8 +227,9 @@ class Catalogue:
         return self._filled(text, depth) if " " in text else None
 
     def _filled(self, text: str, depth: int) -> str | None:
-        starts = [self.by_start.get(text[:size], []) for size in range(KEY + 1)]
-        for entry in sorted((one for some in starts for one in some), key=lambda one: one.rank):
+        starts = (self.by_start.get(text[:size], []) for size in range(KEY + 1))
+        near = (one for some in starts for one in some if one.longest in text)  # most do not fit
+        for entry in sorted(near, key=lambda one: one.rank):
             match = entry.fits(text)
             parts = self._parts(entry, match, depth) if match else None
             if parts is not None:
@@ -205,7 +247,8 @@ class Catalogue:
         found = []
         for text, apart in zip(match.groups(""), entry.apart, strict=True):
             said = self._part(text, depth)
-            if not apart and is_prose(said, PROSE if said == text else ENGLISH_ONLY):
+            kept = said == text
+            if not apart and ((kept and ": " in text) or is_prose(said, PROSE if kept else ENGLISH_ONLY)):
                 return None
             found.append(said)
         return found

@@ -6,24 +6,29 @@ from collections.abc import Sequence
 from html import escape
 
 from gpudx.report.html.packed import data
-
-BUTTONS = (
-    ("in", "Zoom in"), ("out", "Zoom out"), ("left", "Left"), ("right", "Right"), ("all", "All"),
-    ("before", "Previous"), ("after", "Next"),
-)  # fmt: skip
+from gpudx.report.html.pictures.words import BUTTONS, FAILED, NO_SCRIPT
+from gpudx.report.languages import spoken
 
 
-def canvas(kind: str, label: str, told: object, legend: Sequence[tuple[str, str]], extra: Sequence[str] = ()) -> str:
-    """`legend` has a class, which gives the colour, and a word for each; `extra` buttons go to a pin of that name."""
-    buttons = [*BUTTONS, *((f"pin:{name}", f"Show {name}") for name in extra)]
-    tools = "".join(f'<button type="button" data-do="{escape(do)}">{escape(text)}</button>' for do, text in buttons)
-    keys = "".join(f'<li><i class="{name}"></i>{escape(word)}</li>' for name, word in legend)
+def canvas(
+    kind: str, label: str, told: object, legend: Sequence[tuple[str, str]], language: str, pins: Sequence[str] = ()
+) -> str:
+    """`legend` has a class, which gives the colour, and a word for each; those of `pins` have a button that goes there."""
+    shown = {do: text for do, text in BUTTONS.items() if not do.startswith("pin:") or do[4:] in pins}
+    tools = "".join(
+        f'<button type="button" data-do="{do}">{_said(text, language)}</button>' for do, text in shown.items()
+    )
+    keys = "".join(f'<li><i class="{name}"></i>{_said(word, language)}</li>' for name, word in legend)
     return (
-        f'<div class="drawn" data-kind="{kind}">'
+        f'<div class="drawn" data-kind="{kind}" data-failed="{_said(FAILED, language)}">'
         f'<div class="tools" role="group" aria-label="{escape(label)}">{tools}</div>'
         f'<div class="scroll"><canvas tabindex="0" role="img" aria-label="{escape(label)}"></canvas></div>'
         '<p class="told" role="status"></p>'
         f'<ul class="legend">{keys}</ul>'
-        "<noscript><p>This picture needs JavaScript; all else on this page does not.</p></noscript>"
+        f"<noscript><p>{_said(NO_SCRIPT, language)}</p></noscript>"
         f"{data(told)}</div>"
     )
+
+
+def _said(text: str, language: str) -> str:
+    return escape(spoken(text, language))

@@ -12,11 +12,12 @@ from gpudx.model import Case
 from gpudx.model.flake import Cell, FlakyTest
 from gpudx.report import Page
 from gpudx.report.flaked import heads, unlisted
+from gpudx.report.html.pictures.words import HEADS, HEAT, listed
+from gpudx.report.languages import spoken
 from gpudx.report.safe import clean
 
 MOST_LABEL = 120
 STEPS = 4  # colours beside that of "never"
-LEGEND = ("never failed", "up to a quarter", "up to half", "up to three quarters", "more")
 
 
 def draw(case: Case, page: Page) -> str:
@@ -25,11 +26,14 @@ def draw(case: Case, page: Page) -> str:
     assert flake is not None
     names = [cell.condition for cell in flake.conditions]
     shown, more = heads(flake), unlisted(flake)
-    titles = "".join(f'<th role="columnheader" scope="col">{escape(one)}</th>' for one in ("test", "verdict", *names))
-    rows = "".join(_row(test, names) for test in shown)
-    label = f"Heat map: {len(shown):,} tests against {len(names)} conditions"
-    keys = "".join(f'<li><i class="h{step}"></i>{word}</li>' for step, word in enumerate(LEGEND))
-    rest = "".join(f"<li>{escape(clean(line))}</li>" for line in more)
+    columns = (*listed(HEADS, page.language), *names)
+    titles = "".join(f'<th role="columnheader" scope="col">{escape(one)}</th>' for one in columns)
+    rows = "".join(_row(test, names, page.language) for test in shown)
+    label = escape(spoken(f"Heat map: {len(shown):,} tests against {len(names)} conditions", page.language))
+    keys = "".join(
+        f'<li><i class="h{step}"></i>{escape(word)}</li>' for step, word in enumerate(listed(HEAT, page.language))
+    )
+    rest = "".join(f"<li>{escape(clean(line))}</li>" for line in listed(more, page.language))
     return (
         f'<div class="scroll" tabindex="0" role="group" aria-label="{label}"><table class="heat" role="table">'
         f'<thead role="rowgroup"><tr role="row">{titles}</tr></thead><tbody role="rowgroup">{rows}</tbody></table></div>'
@@ -37,20 +41,21 @@ def draw(case: Case, page: Page) -> str:
     )
 
 
-def _row(test: FlakyTest, names: list[str]) -> str:
+def _row(test: FlakyTest, names: list[str], language: str) -> str:
     cells = {cell.condition: cell for cell in test.cells}
-    inner = "".join(_cell(name, cells.get(name)) for name in names)
-    kind = f'<td role="cell" data-head="verdict">{escape(test.kind)}</td>'
+    inner = "".join(_cell(name, cells.get(name), language) for name in names)
+    head, verdict = (escape(spoken(text, language)) for text in (HEADS[1], test.kind))
+    kind = f'<td role="cell" data-head="{head}">{verdict}</td>'
     return (
         f'<tr role="row"><th role="rowheader" scope="row">{escape(_short(clean(test.name)))}</th>{kind}{inner}</tr>\n'
     )
 
 
-def _cell(name: str, cell: Cell | None) -> str:
+def _cell(name: str, cell: Cell | None, language: str) -> str:
     head = f'<td role="cell" data-head="{escape(name)}"'
     if cell is None or not cell.runs:
         return f"{head}></td>"
-    fits = f"rates that fit: {cell.low:.0%} to {cell.high:.0%}"
+    fits = escape(spoken(f"rates that fit: {cell.low:.0%} to {cell.high:.0%}", language))
     return f'{head} class="h{step(cell)}" title="{fits}">{cell.failures}/{cell.runs}</td>'
 
 

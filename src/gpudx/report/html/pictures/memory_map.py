@@ -8,19 +8,25 @@ from gpudx.model import Case
 from gpudx.model.drawing import BLOCKS, MemoryMap
 from gpudx.report import Page
 from gpudx.report.html.pictures.canvas import canvas
+from gpudx.report.html.pictures.words import LEGENDS, OF_BLOCKS, listed, said
+from gpudx.report.languages import spoken
 
 CLASSES = ("launch", "freed", "small", "meant")
-LEGEND = (*zip(CLASSES, BLOCKS, strict=True), ("guard", "guard"), ("victim", "address"))
+LEGEND = (*zip(CLASSES, BLOCKS, strict=True), ("guard", LEGENDS[2]), ("victim", LEGENDS[3]))
 
 
 def draw(case: Case, page: Page) -> str:
     """One canvas per process."""
     assert page.drawing is not None
-    return "".join(_one(one) for one in page.drawing.maps)
+    return "".join(_one(one, page.language) for one in page.drawing.maps)
 
 
-def _one(one: MemoryMap) -> str:
-    label = f"Memory of process {one.pid} at call {one.as_of:,}: {len(one.columns['state']):,} blocks"
-    points = [{**asdict(point), "address": f"{point.address:#x}"} for point in one.points]
+def _one(one: MemoryMap, language: str) -> str:
+    count = len(one.columns["state"])
+    label = spoken(f"Memory of process {one.pid} at call {one.as_of:,}: {count:,} blocks", language)
+    points = [
+        {"text": spoken(point.text, language), "address": f"{point.address:#x}", "at": point.at} for point in one.points
+    ]
     told = {**asdict(replace(one, columns={}, points=(), near=())), "columns": one.columns, "points": points}
-    return canvas("memory", label, {**told, "states": BLOCKS}, LEGEND, ["address"] if points else [])
+    words = {"states": listed(BLOCKS, language), "words": said(OF_BLOCKS, language)}
+    return canvas("memory", label, told | words, LEGEND, language, ["address"] if points else [])

@@ -8,29 +8,30 @@ from gpudx.model import Case
 from gpudx.model.drawing import KINDS, STATES, Timeline
 from gpudx.report import Page
 from gpudx.report.html.pictures.canvas import canvas
+from gpudx.report.html.pictures.words import LEGENDS, OF_CALLS, ROLES, listed, said
+from gpudx.report.languages import spoken
 from gpudx.report.safe import clean
 
 LEGEND = (
-    ("launch", KINDS[0]), ("copy", KINDS[1]), ("wait", KINDS[2]), ("call", KINDS[3]), ("failed", "failed or in flight"),
-    ("guilty", "guilty"), ("victim", "victim"), ("evidence", "other calls of the evidence"),
+    ("launch", KINDS[0]), ("copy", KINDS[1]), ("wait", KINDS[2]), ("call", KINDS[3]), ("failed", LEGENDS[0]),
+    ("guilty", ROLES["guilty"]), ("victim", ROLES["victim"]), ("evidence", LEGENDS[1]),
 )  # fmt: skip
 
 
 def draw(case: Case, page: Page) -> str:
     """One canvas per process."""
     assert page.drawing is not None
-    return "".join(_one(line) for line in page.drawing.timelines)
+    return "".join(_one(line, page.language) for line in page.drawing.timelines)
 
 
-def _one(line: Timeline) -> str:
-    roles = {pin.role for pin in line.pins}
-    count = len(line.columns["kind"])
-    label = f"Timeline of process {line.pid}: {count:,} calls, {len(line.queues)} queues, {len(line.threads)} threads"
-    told = {**_plain(line), "kinds": KINDS, "states": STATES}
-    return canvas("timeline", label, told, LEGEND, [role for role in ("guilty", "victim") if role in roles])
+def _one(line: Timeline, language: str) -> str:
+    calls, queues, threads = len(line.columns["kind"]), len(line.queues), len(line.threads)
+    label = spoken(f"Timeline of process {line.pid}: {calls:,} calls, {queues} queues, {threads} threads", language)
+    words = {"kinds": listed(KINDS, language), "states": listed(STATES, language), "words": said(OF_CALLS, language)}
+    return canvas("timeline", label, _plain(line, language) | words, LEGEND, language, [pin.role for pin in line.pins])
 
 
-def _plain(line: Timeline) -> dict[str, object]:
-    texts = {name: tuple(map(clean, getattr(line, name))) for name in ("names", "queues", "threads")}
+def _plain(line: Timeline, language: str) -> dict[str, object]:
+    lanes = {name: listed(map(clean, getattr(line, name)), language) for name in ("queues", "threads")}
     bare = asdict(replace(line, columns={}, names=(), queues=(), threads=(), command=clean(line.command)))
-    return {**bare, **texts, "columns": line.columns}
+    return {**bare, **lanes, "names": tuple(map(clean, line.names)), "columns": line.columns}
