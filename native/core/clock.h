@@ -51,9 +51,14 @@ static inline uint64_t gdx_ticks(void)
     return gdx_clock_ns(CLOCK_MONOTONIC);
 }
 
-static inline uint32_t gdx_clock_kind(void)
+/* Once, before any time is taken. */
+static inline void gdx_choose_clock(void)
 {
     gdx_use_ticks = gdx_constant_ticks();
+}
+
+static inline uint32_t gdx_clock_kind(void)
+{
     return gdx_use_ticks ? 1 : 2;
 }
 

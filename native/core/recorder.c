@@ -844,6 +844,7 @@ __attribute__((constructor)) static void load(void)
     if (madvise(page, PAGE, MADV_WIPEONFORK) < 0)
         pthread_atfork(NULL, NULL, wipe);  /* older kernels: children made by the bare system call are not noticed */
     pthread_key_create(&lane_key, give_back);
+    gdx_choose_clock();
     gdx_want_stacks();
     state = page;
     gdx_roll(GDX_ROLL_LOADED, NULL);

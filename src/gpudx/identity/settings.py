@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from gpudx import backends
 from gpudx.model import Setting
 
-LOADER = "ld.so(8)"  # each meaning below was held against the page that it names
+LOADER = "ld.so(8)"
 LONGEST = 300
 GENERAL = {
     "LD_PRELOAD": ("these libraries are loaded before all others and may replace functions", LOADER),

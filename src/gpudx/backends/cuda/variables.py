@@ -1,6 +1,6 @@
 """Environment variables that change what CUDA programs do: name -> (meaning, where that is said).
 
-Each meaning was held against the place that it names: NVIDIA's guide (docs.nvidia.com/cuda/cuda-programming-guide, 5.2),
+Where each meaning comes from: NVIDIA's guide (docs.nvidia.com/cuda/cuda-programming-guide, 5.2),
 NCCL's user guide ("Environment Variables"), PyTorch's pages ("CUDA Environment Variables") and, where no page has it, the
 source file that reads it.
 """

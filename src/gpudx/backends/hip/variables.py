@@ -1,6 +1,6 @@
 """Environment variables that change what HIP programs do: name -> (meaning, where that is said).
 
-Each meaning was held against the place that it names: the tables of the HIP and ROCR documentation (rocm.docs.amd.com,
+Where each meaning comes from: the tables of the HIP and ROCR documentation (rocm.docs.amd.com,
 "HIP environment variables", ROCR "Environment variables") and, where these are silent, the source file that reads it.
 """
 

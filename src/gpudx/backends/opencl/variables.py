@@ -1,6 +1,6 @@
 """Environment variables that change what OpenCL programs do: name -> (meaning, where that is said).
 
-Each meaning was held against the place that it names: the README of the Khronos loader ("Table of Debug Environment
+Where each meaning comes from: the README of the Khronos loader ("Table of Debug Environment
 Variables"), the manual page of ocl-icd, PoCL's manual, and PyOpenCL 2026.1 itself, whose documentation has none of its variables.
 """
 
