@@ -27,7 +27,7 @@ from gpudx.detectors._words import argument, capital, site_of
 from gpudx.facts import Facts
 from gpudx.facts.accesses import MAY, WRITE
 from gpudx.facts.objects import KINDS
-from gpudx.model import Evidence, Finding
+from gpudx.model import Evidence, Finding, Site
 from gpudx.words import plural
 
 ID = "read-before-write"
@@ -98,15 +98,10 @@ def _finding(facts: Facts, row: int, obj: int, count: int) -> Finding:
     label = facts.objects.label(obj)
     site = facts.sites.at(position, argument=index) if index >= 0 else site_of(facts, position)
     launch = facts.launches.at_position(position)
-    if launch is not None and access["how"] & MAY:
-        what = argument(facts, int(facts.launches.kernel_row[launch]), index)
-        how = f"was given to kernel {site.kernel} as {what}, which is read only,"
-    else:
-        how = f"was read by {site.call}"
     return Finding(
         id=ID,
         severity="warning",
-        message=f"{capital(label)} {how} before anything had written it.",
+        message=_message(facts, row, site, capital(label)),
         site=site,
         evidence=(
             Evidence(f"call {born + 1} made {label} without content", (born + 1,)),
@@ -120,6 +115,15 @@ def _finding(facts: Facts, row: int, obj: int, count: int) -> Finding:
         facts=(("call", site.call), ("kernel", site.kernel or ""), ("argument", str(index))),
         details={"allocation_size": int(facts.objects.table["size"][obj]), "state": "live"},
     )
+
+
+def _message(facts: Facts, row: int, site: Site, label: str) -> str:
+    access = facts.accesses[row]
+    launch = facts.launches.at_position(int(access["position"]))
+    if launch is None or not access["how"] & MAY:
+        return f"{label} was read by {site.call} before anything had written it."
+    what = argument(facts, int(facts.launches.kernel_row[launch]), int(access["argument"]))
+    return f"{label} was given to kernel {site.kernel} as {what}, which is read only, before anything had written it."
 
 
 def _poisoned(facts: Facts, obj: int, position: int, launch: int | None) -> Iterator[Evidence]:
