@@ -113,7 +113,7 @@ def _put_together() -> Iterator[str]:
     yield from itertools.chain.from_iterable(map(get_args, tables))
     yield from (word.upper() for word in get_args(investigation.Stop))
     yield from (f"{{0}} {name}{many}" for _, name in UNITS for many in ("", "s"))
-    yield from ("PASSED", "any", "nothing", "Next:", " and ")
+    yield from ("PASSED", "any", "nothing", "Next:", " and ", " or ")
     yield from words.every()
     yield from get_args(flake.Kind)
 

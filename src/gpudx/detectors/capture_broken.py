@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from gpudx.detectors import Run
 from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding, Site
+from gpudx.model import Evidence, Finding
 from gpudx.words import plural
 
 ID = "capture-broken"
@@ -78,11 +78,12 @@ def _finding(facts: Facts, begin: int, positions: list[int]) -> Finding:
     lost = end in positions
     site, started, *last = sites_of(facts, [positions[0], begin, *([end] if lost else [])])
     why = facts.errors.capture_error(positions[0])
+    other = f", in thread {site.tid}, which did not begin it" if site.tid != started.tid else ""
     return Finding(
         id=ID,
         severity="error" if lost else "warning",
         message=(
-            f"{site.call} (call {site.number}{_thread(site, started)}) was refused during the capture that call "
+            f"{site.call} (call {site.number}{other}) was refused during the capture that call "
             f"{started.number} began, because {why}{'; the capture was lost' if lost else ''}."
         ),
         evidence=(
@@ -97,10 +98,6 @@ def _finding(facts: Facts, begin: int, positions: list[int]) -> Finding:
         causes=(ID,) if lost else (),
         facts=(("call", site.call), ("status", site.status or "?")),
     )
-
-
-def _thread(site: Site, started: Site) -> str:
-    return f", in thread {site.tid}, which did not begin it" if site.tid != started.tid else ""
 
 
 def _more(positions: list[int]) -> Iterator[Evidence]:

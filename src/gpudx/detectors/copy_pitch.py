@@ -47,8 +47,8 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 def _finding(facts: Facts, run: Run, row: int, count: int) -> Finding:
     entry, obj = facts.ranges.table[row], int(facts.ranges.object[row])
     site = facts.sites.at(int(entry["position"]), value=int(entry["address"]))
-    did, pitch = "reads" if entry["how"] == READ else "writes", int(entry["pitch"])
-    begin, width = int(entry["first"]), int(entry["width"])
+    did = "reads" if entry["how"] == READ else "writes"
+    pitch, begin, width = int(entry["pitch"]), int(entry["first"]), int(entry["width"])
     from_ = f" from byte {begin:,} of it on" if begin else ""
     return Finding(
         id=ID,

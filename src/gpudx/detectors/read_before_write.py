@@ -35,7 +35,7 @@ from gpudx.facts import Facts
 from gpudx.facts.accesses import MAY, WRITE
 from gpudx.facts.objects import FAMILIES, KINDS
 from gpudx.facts.writers import NEAR, holds
-from gpudx.model import Evidence, Finding
+from gpudx.model import Evidence, Finding, Site
 from gpudx.words import plural
 
 ID = "read-before-write"
@@ -121,15 +121,10 @@ def _finding(facts: Facts, use: np.void, count: int) -> Finding:
     label = facts.objects.label(obj)
     site = facts.sites.at(position, argument=index) if index >= 0 else site_of(facts, position)
     launch = facts.launches.at_position(position)
-    if launch is not None and use["how"] & MAY:
-        what = argument(facts, int(facts.launches.kernel_row[launch]), index)
-        how = f"was given to kernel {site.kernel} as {what}, which is read only,"
-    else:
-        how = f"was read by {site.call}"
     return Finding(
         id=ID,
         severity="warning",
-        message=f"{capital(label)} {how} before anything had written it.",
+        message=_message(facts, use, site, capital(label)),
         site=site,
         evidence=(
             Evidence(f"call {born + 1} made {label} without content", (born + 1,)),
@@ -143,6 +138,14 @@ def _finding(facts: Facts, use: np.void, count: int) -> Finding:
         facts=(("call", site.call), ("kernel", site.kernel or ""), ("argument", str(index))),
         details={"allocation_size": int(facts.objects.table["size"][obj]), "state": "live"},
     )
+
+
+def _message(facts: Facts, use: np.void, site: Site, label: str) -> str:
+    launch = facts.launches.at_position(int(use["position"]))
+    if launch is None or not use["how"] & MAY:
+        return f"{label} was read by {site.call} before anything had written it."
+    what = argument(facts, int(facts.launches.kernel_row[launch]), int(use["argument"]))
+    return f"{label} was given to kernel {site.kernel} as {what}, which is read only, before anything had written it."
 
 
 def _poisoned(facts: Facts, obj: int, position: int, launch: int | None) -> Iterator[Evidence]:

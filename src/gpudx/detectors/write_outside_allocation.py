@@ -150,9 +150,11 @@ def _message(facts: Facts, damage: Damage, hits: list[Given], only: Given | None
 def _seen(facts: Facts, damage: Damage, label: str) -> Iterator[Evidence]:
     block = damage.block
     made = int(facts.objects.table["born"][block.object]) if block.object >= 0 else block.made
-    where = f"put {label} at {block.address:#x}, with a known pattern beside it"
-    if block.edge == RED:
-        where = f"made {label}, and the recorder put a known pattern right behind it"
+    where = (
+        f"made {label}, and the recorder put a known pattern right behind it"
+        if block.edge == RED
+        else f"put {label} at {block.address:#x}, with a known pattern beside it"
+    )
     yield Evidence(f"call {made + 1} {where}", (made + 1,))
     yield Evidence(
         f"bytes {damage.offset:,} to {damage.offset + damage.bytes - 1:,}, counted from its start, had changed between "

@@ -67,16 +67,16 @@ def _reason(facts: Facts, position: int) -> _Reason | None:
         whose = label if live else f"{label}, which had been freed"
         return _Reason("inside", f"an address {plural(offset, 'byte')} into {whose}, not its beginning", row)
     if live and facts.objects.family(row) not in info.frees:
-        return _Reason("family", f"{label}, {_made(facts, row)}", row)
+        return _Reason("family", _made(facts, row, label), row)
     return None
 
 
-def _made(facts: Facts, row: int) -> str:
+def _made(facts: Facts, row: int, label: str) -> str:
     """By which call memory was made, and which calls free it."""
     maker = facts.trace.info(int(facts.objects.table["born"][row]))
     fitting = [c.name for c in facts.trace.schema.calls if facts.objects.family(row) in c.frees and c.api == maker.api]
     by = f"; {' or '.join(fitting)} frees that" if fitting else "; no call frees that by itself"
-    return f"which {maker.name} made{by}"
+    return f"{label}, which {maker.name} made{by}"
 
 
 def _finding(facts: Facts, run: Run, position: int, reason: _Reason, count: int) -> Finding:

@@ -341,14 +341,13 @@ def _why_odd(surface: Finding) -> str:
 
 
 def _likely_summary(surface: Finding, launch: Site) -> str:
-    lead = f"most likely of launch {launch.launch} of kernel {launch.kernel}, where "
-    return _with_size(surface.message, surface, lead)
-
-
-def _with_size(sentence: str, surface: Finding, lead: str = "") -> str:
-    """The sentence with what the sizes say, where they say something."""
     short = surface.details.get("short")
-    return f"{sentence.rstrip('.')}; {lead}{short}." if short else sentence
+    lead = f"most likely of launch {launch.launch} of kernel {launch.kernel}, where {short}"
+    return _with(surface.message, lead if short else None)
+
+
+def _with(sentence: str, more: object) -> str:
+    return f"{sentence.rstrip('.')}; {more}." if more else sentence
 
 
 def _only_launch(surface: Finding, launch: Site) -> Diagnosis:
@@ -358,8 +357,9 @@ def _only_launch(surface: Finding, launch: Site) -> Diagnosis:
     return Diagnosis(
         cause=cause.id,
         status="confirmed" if surface.details.get("complete") else "likely",
-        summary=_with_size(
-            f"Launch {launch.launch} of kernel {launch.kernel} (call {launch.number}) failed: {said}.", surface
+        summary=_with(
+            f"Launch {launch.launch} of kernel {launch.kernel} (call {launch.number}) failed: {said}.",
+            surface.details.get("short"),
         ),
         guilty=_guilty(_with_stack(launch, surface), surface),
         victim=_innocent(surface),

@@ -17,15 +17,16 @@ from functools import cached_property
 
 PLACE = re.compile(r"\{(\d+)\}")
 NUMBER = r"\d\S*"
-NAME = r"\S+(?: #\d+)?"
+NAME = r"(?:\d\S* (?:other )?)?\S+(?: #\d+)?"  # or a number of something
 SHORT = r"[^;{}|]{1,300}"
 BALANCED = r"[^()]+(?:\([^()]*\)[^()]*)*"
 SENTENCE_END = re.compile(r"(?<=[^.\s][.!?]) +(?=\S)")
-LIST = re.compile(r"(, and | and |, |; )")
+LIST = re.compile(r"(, and | and | or |, |; )")
 LEFT = re.compile(r"^$|[:;(\[\"`] ?$")  # marks that set a place apart
 RIGHT = re.compile(r"$|[.;:)\]\"`]| [A-Z\[]")
 ADDED = re.compile(r" [A-Z(\[]")  # how begins what is said behind a whole sentence
 NOTED = re.compile(r"([^()]+?)(?: \(([^()]+)\))?(\.?)", re.DOTALL)
+PLACED = re.compile(r"\S+ at \S+:\d+(?: \([^()]*\))?")  # "main at app.c:18 (app)" is where some code stands
 QUOTED = re.compile(
     r"(?P<open>^|\()(?P<where>line [\d,]+ of [^:()]+): (?P<told>.*?)(?P<more> \(and [\d,]+ more, up to line [\d,]+\))?$",
     re.DOTALL,
@@ -55,6 +56,8 @@ def is_prose(text: str, words: frozenset[str]) -> bool:
     """Are these words of a sentence, and not a name, a type, a number or a list of them? A single word is a name, unless it
     would turn the sentence round: "Nothing wrote it"."""
     found = text.lower().split()
+    if PLACED.fullmatch(text):
+        return False
     return not (words if len(found) > 1 else NEVER_NAMES).isdisjoint(found) and found[0][0] not in QUOTES
 
 
@@ -196,7 +199,7 @@ class Catalogue:
         if said is None and text and text[-1] not in ".!?:":
             stopped = self._exact(f"{text}.", depth)
             said = stopped and stopped.removesuffix(".")
-        return said or self._noted(text, depth) or self._colon(text, depth)
+        return said or self._noted(text, depth) or self._two(text, ": ", depth) or self._two(text, "; ", depth)
 
     def _noted(self, text: str, depth: int) -> str | None:
         """A known text with a note in brackets behind it, a full stop, or both."""
@@ -206,13 +209,13 @@ class Catalogue:
             return None
         return said + (f" ({self._part(noted[2], depth)})" if noted[2] else "") + noted[3]
 
-    def _colon(self, text: str, depth: int) -> str | None:
-        """Two known texts, or a name and a known text, with a colon between them."""
-        head, colon, tail = text.rpartition(": ")
-        if not colon or depth >= DEEPEST:
+    def _two(self, text: str, mark: str, depth: int) -> str | None:
+        """Two known texts, or a name and a known text, with a mark between them."""
+        head, found, tail = text.rpartition(mark)
+        if not found or depth >= DEEPEST:
             return None
         said = [one if " " not in one else self._one(one, depth + 1) for one in (head, tail)]
-        return None if None in said or said == [head, tail] else colon.join(filter(None, said))
+        return None if None in said or said == [head, tail] else mark.join(filter(None, said))
 
     def _small(self, text: str, depth: int) -> str | None:
         said = self._exact(text, depth)
@@ -264,9 +267,9 @@ class Catalogue:
         return " ".join(told) if found else None
 
     def _list(self, text: str, depth: int) -> str | None:
-        """ "2 errors, 1 warning and 1 note", if every part is known."""
+        """ "2 errors, 1 warning and 1 note", if every part is known. In a place names are."""
         parts = LIST.split(text)
-        said = [self._one(part, depth + 1) for part in parts[::2]]
+        said = [part if depth and " " not in part else self._one(part, depth + 1) for part in parts[::2]]
         if len(said) < 2 or None in said:
             return None
         joints = [*(self.whole.get(joint, joint) for joint in parts[1::2]), ""]
