@@ -417,16 +417,16 @@ def main() -> None:
     parser.add_argument("--python", help="the interpreter that has torch [this one, or python3]")
     parser.add_argument("--commit", help="what is measured, where there is no git to ask")
     options = parser.parse_args()
-    rows = []
+    facts, rows = facts_now(options.commit), list[Row]()
+    RESULTS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="gpudx-bench-") as folder:
         programs = compile_all(Path(folder))
         for row in all_rows(programs, python_with_torch(options.python), QUICK if options.quick else FULL):
             say(row)
             rows.append(row)
-    text = page(rows, facts_now(options.commit))
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{date.today().isoformat()}-cuda.md").write_text(text)
-    print(text.partition("\n\nMedians")[0])
+            # Row by row: a run that is cut off leaves what it has measured.
+            (RESULTS / f"{date.today().isoformat()}-cuda.md").write_text(page(rows, facts))
+    print(page(rows, facts).partition("\n\nMedians")[0])
 
 
 if __name__ == "__main__":

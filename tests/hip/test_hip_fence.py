@@ -41,7 +41,9 @@ def test_an_access_in_the_fence_is_a_fault(kit: Kit, edge: str, more: int) -> No
     ran = run(kit, "device", str(more), edge=edge)
     (one,) = [f for f in found(ran) if f.id == "device-error-reported"]
     assert ran.returncode and "accessed memory that it may not access" in one.message
-    assert {site.kernel for site in (one.site, *one.others) if site and site.kernel} == {"store"}  # and the calls around
+    assert {site.kernel for site in (one.site, *one.others) if site and site.kernel} == {
+        "store"
+    }  # and the calls around
 
 
 def test_serialised_the_launch_is_named(kit: Kit) -> None:
