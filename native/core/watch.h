@@ -33,7 +33,9 @@ void gdx_watch_stop(const char *why);  /* something of ours failed: noted, and n
 
 /* ---- what is watched ---- */
 
+struct gdx_watch_ways;
 struct gdx_watched {
+    const struct gdx_watch_ways *ways;  /* its API's: each looks at its own */
     uint64_t handle;        /* as it is recorded */
     uint64_t address;       /* where the device has it, 0: not known; may be found in other memory */
     uint64_t bytes;
