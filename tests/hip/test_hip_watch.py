@@ -46,7 +46,9 @@ def test_a_correct_program_runs_as_before_and_is_silent(kit: Kit, each: str) -> 
     ran = watch(kit, "ok", each=each)
     assert ran.seen == plain(kit, "ok").seen and ran.returncode == 0 and found(ran) == []
     told = derive(ran.trace()).watch
-    assert told.counts["looks"] > 20 and told.counts["watched"] == 205 and not told.counts["untold"] and not told.stopped
+    assert (
+        told.counts["looks"] > 20 and told.counts["watched"] == 205 and not told.counts["untold"] and not told.stopped
+    )
     assert told.missed == {
         "managed memory, which the program can write at any time": 1,
         "memory with flags, which the host may write": 1,

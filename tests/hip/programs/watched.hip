@@ -56,7 +56,7 @@ static void print(const int *at)
 /* What looks need is made at the first one, and would lie between the two. */
 static void past(int before, int after)
 {
-    memory(64);
+    memory(BYTES);
     done();
     int *mine = memory(BYTES), *other = memory(BYTES);
     done();
