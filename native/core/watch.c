@@ -447,7 +447,7 @@ static bool any(uint64_t handle, bool dead)
         return false;
     gdx_lock(GDX_LOCK_WATCH, &calm);
     for (uint32_t i = 0; i < t->count && !found; i++)
-        found = t->all[i].handle == handle && t->all[i].dead == dead;
+        found = (!handle || t->all[i].handle == handle) && t->all[i].dead == dead;
     gdx_unlock(GDX_LOCK_WATCH, &calm);
     return found;
 }

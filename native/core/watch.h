@@ -69,7 +69,7 @@ void gdx_watch_drop(const struct gdx_watch_ways *ways, uint64_t handle);
 void gdx_watch_drop_if_gone(const struct gdx_watch_ways *ways, uint64_t handle);
 void gdx_watch_drop_owned(const struct gdx_watch_ways *ways, uint64_t owner);  /* 0: all */
 bool gdx_watch_has(uint64_t handle);
-bool gdx_watch_in_use(uint64_t handle);  /* dropped, and still read by a looker */
+bool gdx_watch_in_use(uint64_t handle);  /* dropped, and still read by a looker; 0: is any? */
 
 /* ---- looking ---- */
 

@@ -86,13 +86,14 @@ static enum gdx_answer ask(const struct gdx_busy *one)
     return found;
 }
 
-/* An event is recorded in streams of its own device only. */
+/* An event is recorded in streams of its own device only. Where an older error stands, asking would hide it. */
 static void *mark(uint64_t home, void *queue)
 {
     hipEvent_t last = NULL;
-    if (gdx_hip_driver.hipStreamQuery(queue) != hipErrorNotReady)
+    bool had = has_error(), works = had || gdx_hip_driver.hipStreamQuery(queue) == hipErrorNotReady;
+    if (!works)
         return NULL;
-    struct visit visit = go_to(home);
+    struct visit visit = had ? (struct visit){ 0 } : go_to(home);
     bool made = visit.there && gdx_hip_driver.hipEventCreateWithFlags(&last, NO_TIMING) == hipSuccess;
     if (!made || gdx_hip_driver.hipEventRecord(last, queue) != hipSuccess)
         gdx_watch_stop("a stream went while it worked, and could not be followed");
@@ -246,21 +247,36 @@ void gdx_hip_watch_look(bool patient)
 
 static void forget(uint64_t home)
 {
-    if (!gdx_watching() || !gdx_on() || !home || home > GDX_HIP_DEVICES)
-        return;
     gdx_watch_drop_owned(&ways, home);
+    gdx_watch_await(0);
     gdx_streams_forget(&streams, home);
-    gdx_hip_look_forget((int)(home - 1));
-    for (int use = 0; use < USES; use++)
-        atomic_store(&rooms[home - 1].at[use], NULL);
+    for (int device = 0; device < GDX_HIP_DEVICES; device++)
+        for (int use = 0; use < USES && (!home || home == (uint64_t)device + 1); use++)
+            atomic_store(&rooms[device].at[use], NULL);
+}
+
+static void ends(uint64_t home)
+{
+    if (!gdx_on() || !home || home > GDX_HIP_DEVICES)
+        return;
+    forget(home);
+    gdx_hip_look_forget((int)(home - 1));  /* our stream goes, too */
 }
 
 void gdx_hip_before_hipDeviceReset(void)
 {
-    forget(gdx_watching() && can_watch() ? current() : 0);
+    if (gdx_watching() && can_watch())
+        ends(current());
 }
 
 void gdx_hip_before_hipDevicePrimaryCtxReset(hipDevice_t device)
 {
-    forget((uint64_t)device + 1);
+    if (gdx_watching())
+        ends((uint64_t)device + 1);
+}
+
+void gdx_hip_watch_forget(void)
+{
+    if (gdx_watching() && gdx_on())
+        forget(0);
 }

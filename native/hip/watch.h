@@ -9,6 +9,7 @@ void gdx_hip_watch_submit(uint64_t queue);
 void gdx_hip_watch_queue_leaves(hipStream_t queue);
 void gdx_hip_watch_make(uint64_t address, size_t bytes, bool now);
 void gdx_hip_watch_drop(uint64_t address);
+void gdx_hip_watch_forget(void);  /* another runtime: all that is known was about the old one */
 void gdx_hip_watch_look(bool patient);
 
 static inline void gdx_hip_watch_submitted(hipStream_t queue, bool own_thread, hipError_t status)
@@ -34,7 +35,7 @@ static inline void gdx_hip_watch_cannot(uint64_t address, size_t bytes, const ch
 }
 static inline void gdx_hip_watch_freeing(uint64_t address)
 {
-    if (GDX_UNLIKELY(gdx_watching()))
+    if (GDX_UNLIKELY(gdx_watching()) && address)
         gdx_hip_watch_drop(address);
 }
 static inline void gdx_hip_watch_waited(hipError_t status)

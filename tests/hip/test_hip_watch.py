@@ -66,9 +66,17 @@ def test_two_devices_one_of_which_is_reset(kit: Kit, each: str, delay: str) -> N
 
 
 @EACH
+@pytest.mark.parametrize("delay", ["0", "5"])
+def test_the_threads_own_stream_is_asked_by_that_thread(kit: Kit, each: str, delay: str) -> None:
+    ran = watch(kit, "own", each=each, GPUDX_HIP_SIM_DELAY_MS=delay)
+    assert ran.seen == plain(kit, "own").seen and ran.returncode == 0 and found(ran) == []
+    assert derive(ran.trace()).watch.counts["looks"] >= 5
+
+
+@EACH
 @pytest.mark.parametrize("delay", ["0", "20"])
 def test_the_last_error_stays_as_it_was(kit: Kit, each: str, delay: str) -> None:
-    """Streams that are not ready would leave an error behind."""
+    """Streams that are not ready, and events of streams that went, would leave an error behind."""
     ran = watch(kit, "errors", each=each, GPUDX_HIP_SIM_DELAY_MS=delay)
     assert ran.seen == plain(kit, "errors").seen and "refused: peek 1, last 1" in ran.stdout
     told = derive(ran.trace()).watch

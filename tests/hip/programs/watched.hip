@@ -7,6 +7,7 @@
  *   watched follow     correct: a launch has an address from memory
  *   watched capture    correct: work that is captured and started as a graph
  *   watched devices    correct: two devices, one of which is reset
+ *   watched own        correct: the thread's own default stream
  *   watched errors     correct: what hipGetLastError tells around waits, launches, frees and streams that go */
 #include <hip/hip_runtime.h>
 
@@ -73,6 +74,8 @@ static void far_away()
 {
     int *mine = memory(BYTES), *between = memory(100000), *other = memory(BYTES);
     done();
+    for (int i = 0; i < 3; i++)
+        CHECK(hipFree(nullptr));  /* nothing goes by that */
     launch_poke(mine, other - mine, 3, stream);
     done();
     print(other);
@@ -189,6 +192,17 @@ static void devices()
     print(first);
 }
 
+static void own()
+{
+    int *mine = memory(BYTES), *other = memory(BYTES);
+    for (int i = 0; i < 5; i++) {
+        launch_poke(mine, i, i, hipStreamPerThread);
+        CHECK(hipMemcpyAsync(other + i, mine + i, 4, hipMemcpyDeviceToDevice, hipStreamPerThread));
+        CHECK(hipStreamSynchronize(hipStreamPerThread));
+    }
+    print(other + 4);
+}
+
 static void last(const char *what)
 {
     printf("%s: peek %d", what, hipPeekAtLastError());
@@ -235,6 +249,8 @@ int main(int, char **words)
         captured();
     else if (!strcmp(what, "devices"))
         devices();
+    else if (!strcmp(what, "own"))
+        own();
     else if (!strcmp(what, "errors"))
         errors();
     puts("done");
