@@ -457,9 +457,10 @@ bool gdx_watch_has(uint64_t handle)
     return any(handle, false);
 }
 
-bool gdx_watch_in_use(uint64_t handle)
+void gdx_watch_await(uint64_t handle)
 {
-    return any(handle, true);
+    for (unsigned tries = 0; tries < GDX_WATCH_PATIENCE && any(handle, true); tries++)
+        gdx_wait(tries);
 }
 
 /* ---- looking ---- */

@@ -7,8 +7,6 @@
 
 #include "core/watch.h"
 
-enum { PATIENCE = 16000 /* about two seconds */ };
-
 static uint32_t own_tid(void)
 {
     return (uint32_t)syscall(SYS_gettid);
@@ -120,7 +118,7 @@ static bool is_idle(struct gdx_streams *streams, int i, bool patient)
     if (!was.queue || was.given == was.done)
         return true;
     enum gdx_answer answer = ask(streams, &was);
-    for (unsigned tries = 0; answer == GDX_NOT_YET && patient && !streams->hasty && tries < PATIENCE; tries++) {
+    for (unsigned tries = 0; answer == GDX_NOT_YET && patient && !streams->hasty && tries < GDX_WATCH_PATIENCE; tries++) {
         gdx_wait(tries);
         answer = ask(streams, &was);
     }
@@ -138,10 +136,4 @@ bool gdx_streams_idle(struct gdx_streams *streams, bool patient)
     for (int i = 0; i < GDX_STREAMS && idle; i++)
         idle = is_idle(streams, i, patient);
     return idle;
-}
-
-void gdx_watch_await(uint64_t handle)
-{
-    for (unsigned tries = 0; tries < PATIENCE && gdx_watch_in_use(handle); tries++)
-        gdx_wait(tries);
 }

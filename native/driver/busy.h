@@ -31,5 +31,3 @@ void gdx_stream_leaves(struct gdx_streams *streams, void *queue);
 /* Is all work done? patient: waits for it, about two seconds at most. A stream that reports an error ends the looks. */
 bool gdx_streams_idle(struct gdx_streams *streams, bool patient);
 void gdx_streams_forget(struct gdx_streams *streams, uint64_t home);  /* 0: all of them */
-/* Memory may be taken away as soon as it is freed: whoever still reads what was dropped is waited for. 0: whatever it is. */
-void gdx_watch_await(uint64_t handle);
