@@ -54,6 +54,7 @@ class Api:
     default_queue: tuple[str, ...]  # endings of those that are given no queue
     words: dict[str, str]  # types that a function of ours turns into a word
     watched: bool
+    globals_watched: bool  # does the driver refuse to copy from a variable that went with its module?
     sites: bool  # experiments at named calls
 
     @classmethod

@@ -17,6 +17,7 @@ UNWATCHED = {
     "mapped": "mapped physical memory, which other processes may have too",
     "graphics": "memory of a graphics API",
 }
+FLAGGED = "memory with flags, which the host may write"
 
 
 def as_word(call: DriverCall, expression: str, base: str, depth: int) -> str:
@@ -119,44 +120,61 @@ def site_after(call: DriverCall, own_thread: bool) -> list[str]:
     return [f"gdx_cu_site_ends(site, {queue}, {int(own_thread)}, status);"] if site_before(call, own_thread) else []
 
 
+def watch(call: DriverCall, what: str, *given: str) -> str:
+    """Tells native/cuda/watch.h, or its like, something."""
+    return f"gdx_{call.driver.short}_watch_{what}({', '.join(given)});"
+
+
 def watch_before(call: DriverCall) -> list[str]:
-    """What native/cuda/watch.c is told before the driver is called."""
+    """What is told before the driver is called."""
     if not call.driver.watched:
         return []
     if call.does == "release queue":
-        return ["gdx_cu_watch_leaving(queue);"]
+        return [watch(call, "leaving", "queue")]
     freed = call.verb in ("release", "free_later") and call.object == "memory"
-    return [f"gdx_cu_watch_freeing((uint64_t){call.params[0].name});"] if freed else []
+    return [watch(call, "freeing", f"(uint64_t){call.params[0].name}")] if freed else []
 
 
 def watch_within(call: DriverCall, own_thread: bool) -> list[str]:
-    """What it is told before the end of the call is recorded."""
-    if not call.driver.watched:
+    """What is told before the end of the call is recorded."""
+    if not call.driver.watched or not submits(call):
         return []
-    return [f"gdx_cu_watch_submitted({queue_of(call) or 'NULL'}, {int(own_thread)}, status);"] if submits(call) else []
+    return [watch(call, "submitted", queue_of(call) or "NULL", str(int(own_thread)), "status")]
 
 
 def watch_after(call: DriverCall) -> list[str]:
-    """What it is told of memory, and that the program has waited."""
+    """What is told of memory, and that the program has waited."""
     if not call.driver.watched:
         return []
     if call.verb == "wait" or (call.verb == "copy" and queue_of(call) is None):
-        return ["gdx_cu_watch_waited(status);"]
+        return [watch(call, "waited", "status")]
     if call.does == "create global" and not call.name.endswith("Managed"):
-        return ["gdx_cu_watch_made(result, size ? *size : 0, true, status);"]
-    if call.does != "create memory":
-        return []
-    family = call.extra["family"]
+        return watch_global(call)
+    return watch_memory(call, call.extra["family"]) if call.does == "create memory" else []
+
+
+def watch_global(call: DriverCall) -> list[str]:
+    size = "size ? *size : 0"
+    if call.driver.globals_watched:
+        return [watch(call, "made", "result", size, "true", "status")]
+    return [watch_cannot(call, size, "a variable of a module")]
+
+
+def watch_cannot(call: DriverCall, size: str, why: str) -> str:
+    result = call.params[0]
+    assert isinstance(result, DriverParam)
+    address = "result ? (uint64_t)*result : 0" if result.how == "out" else "(uint64_t)result"
+    return watch(call, "cannot", address, size, f'"{why}"', "status")
+
+
+def watch_memory(call: DriverCall, family: str) -> list[str]:
     if family in UNWATCHED:
-        address = (
-            "result ? (uint64_t)*result : 0"
-            if "*" in call.params[0].type and family != "registered"
-            else "(uint64_t)result"
-        )
-        size = "size ? *size : 0" if family == "graphics" else "size"
-        return [f'gdx_cu_watch_cannot({address}, {size}, "{UNWATCHED[family]}", status);']
+        return [watch_cannot(call, "size ? *size : 0" if family == "graphics" else "size", UNWATCHED[family])]
     size = "pitch ? *pitch * height : 0" if family == "pitched" else "size"
-    return [f"gdx_cu_watch_made(result, {size}, {int(family != 'async')}, status);"]
+    made = watch(call, "made", "result", size, str(int(family != "async")), "status")
+    if any(p.name == "flags" for p in call.params):
+        return ["if (flags)", f"    {watch_cannot(call, size, FLAGGED)}", "else", f"    {made}"]
+    return [made]
 
 
 def next_line(call: DriverCall, name: str) -> str:

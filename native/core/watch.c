@@ -357,6 +357,7 @@ const char *gdx_watch_add(const struct gdx_watch_ways *ways, const struct gdx_wa
 {
     struct table *t = table();
     struct gdx_watched one = *fresh;
+    one.ways = ways;
     if (!t || !is_wanted(fresh->bytes)) {
         ways->let_go(fresh);
         return "not of the sizes that are looked for";
@@ -392,7 +393,7 @@ static bool take_if(const struct gdx_watch_ways *ways, uint64_t handle, uint64_t
     gdx_lock(GDX_LOCK_WATCH, &calm);
     for (uint32_t i = 0; i < t->count && !found; i++) {
         struct gdx_watched *one = &t->all[i];
-        found = !one->dead && (handle ? one->handle == handle : !owner || one->owner == owner);
+        found = !one->dead && one->ways == ways && (handle ? one->handle == handle : !owner || one->owner == owner);
         if (found && one->users)
             one->dead = true;
         else if (found)
@@ -446,7 +447,7 @@ static bool any(uint64_t handle, bool dead)
         return false;
     gdx_lock(GDX_LOCK_WATCH, &calm);
     for (uint32_t i = 0; i < t->count && !found; i++)
-        found = t->all[i].handle == handle && t->all[i].dead == dead;
+        found = (!handle || t->all[i].handle == handle) && t->all[i].dead == dead;
     gdx_unlock(GDX_LOCK_WATCH, &calm);
     return found;
 }
@@ -456,23 +457,24 @@ bool gdx_watch_has(uint64_t handle)
     return any(handle, false);
 }
 
-bool gdx_watch_in_use(uint64_t handle)
+void gdx_watch_await(uint64_t handle)
 {
-    return any(handle, true);
+    for (unsigned tries = 0; tries < GDX_WATCH_PATIENCE && any(handle, true); tries++)
+        gdx_wait(tries);
 }
 
 /* ---- looking ---- */
 
 /* The next one from `place` on that nobody uses; false: there is none. One that moves before `place` meanwhile, because
  * another died, waits for the next look. */
-static bool borrow(struct table *t, uint32_t *place, struct gdx_watched *one)
+static bool borrow(struct table *t, const struct gdx_watch_ways *ways, uint32_t *place, struct gdx_watched *one)
 {
     struct gdx_calm calm;
     bool found = false;
     gdx_lock(GDX_LOCK_WATCH, &calm);
     for (; *place < t->count && !found; ++*place) {
         struct gdx_watched *next = &t->all[*place];
-        found = !next->users;
+        found = !next->users && next->ways == ways;
         if (found) {
             next->users = 1;
             *one = *next;
@@ -494,7 +496,7 @@ static void look_at_all(const struct gdx_watch_ways *ways, struct table *t, bool
         return;
     }
     t->notes = 0;
-    while (borrow(t, &place, &one)) {
+    while (borrow(t, ways, &place, &one)) {
         struct look look = { .t = t, .one = &one, .room = room };
         bool gone = ways->is_gone(&one), read = gone || read_all(ways, &look);
         one.seen = now;

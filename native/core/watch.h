@@ -33,7 +33,9 @@ void gdx_watch_stop(const char *why);  /* something of ours failed: noted, and n
 
 /* ---- what is watched ---- */
 
+struct gdx_watch_ways;
 struct gdx_watched {
+    const struct gdx_watch_ways *ways;  /* its API's: each looks at its own */
     uint64_t handle;        /* as it is recorded */
     uint64_t address;       /* where the device has it, 0: not known; may be found in other memory */
     uint64_t bytes;
@@ -46,7 +48,7 @@ struct gdx_watched {
     bool held;              /* its address was once seen in watched memory: work may have it from there */
 };
 
-enum { GDX_WATCH_PIECE = 4 << 20 };  /* bytes that are read at a time, at most */
+enum { GDX_WATCH_PIECE = 4 << 20, GDX_WATCH_PATIENCE = 16000 };  /* bytes read at a time, at most; calls of gdx_wait, about 2 s */
 
 /* How an API gives content to a look. Memory is read, never mapped: a program's own map of it would get mixed up with
  * ours. `read` gives the bytes in `room`, or, in a look of an API that has `own_room`, in a place of its own: only one
@@ -67,7 +69,7 @@ void gdx_watch_drop(const struct gdx_watch_ways *ways, uint64_t handle);
 void gdx_watch_drop_if_gone(const struct gdx_watch_ways *ways, uint64_t handle);
 void gdx_watch_drop_owned(const struct gdx_watch_ways *ways, uint64_t owner);  /* 0: all */
 bool gdx_watch_has(uint64_t handle);
-bool gdx_watch_in_use(uint64_t handle);  /* dropped, and still read by a looker */
+void gdx_watch_await(uint64_t handle);  /* waits for who still reads what was dropped, which may go now; 0: any of it */
 
 /* ---- looking ---- */
 

@@ -1,8 +1,7 @@
 /* Watching CUDA memory: when all work is done, and how memory is read.
  *
  * Every stream that was given work is asked whether it is done (cuStreamQuery waits for nothing). As long as one is not,
- * there is no look; nor while a stream is captured, when asking would spoil the capture. Another thread's own default
- * stream cannot be asked from here: that thread's next wait settles it.
+ * there is no look; nor while a stream is captured, when asking would spoil the capture (driver/busy.h).
  *
  * A look reads into pinned memory of ours, through a stream of ours that does not synchronise with the default stream:
  * the order of the program's own work stays as it is. */
@@ -11,39 +10,13 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "cuda/fence.h"
+#include "driver/busy.h"
 
-enum { STREAMS = 256, CONTEXTS = 64, PATIENCE = 16000 /* about two seconds */ };
+enum { CONTEXTS = 64 };
 
 /* ---- the program's streams ---- */
-
-struct busy {
-    CUcontext context;
-    uint64_t queue;        /* 0 in a free place */
-    uint32_t tid;          /* of a thread's own default stream */
-    CUevent last;          /* of a stream that is gone: when its work is done */
-    uint64_t given, done;
-};
-static struct busy streams[STREAMS];  /* with the lock held; a stream is kept as its handle plus 1 */
-static bool hasty;                    /* a stream waits for the program: patience does not help */
-
-static struct busy *place_of(const struct busy *like)
-{
-    struct busy *room = NULL;
-    for (int i = 0; i < STREAMS; i++) {
-        struct busy *one = &streams[i];
-        if (one->queue == like->queue && one->context == like->context && one->tid == like->tid && !one->last)
-            return one;
-        if (!room && !one->queue)
-            room = one;
-    }
-    if (room)
-        *room = *like;
-    return room;
-}
 
 static CUcontext current(void)
 {
@@ -51,96 +24,54 @@ static CUcontext current(void)
     return gdx_cu_driver.cuCtxGetCurrent && gdx_cu_driver.cuCtxGetCurrent(&context) == CUDA_SUCCESS ? context : NULL;
 }
 
-void gdx_cu_watch_submit(uint64_t queue)
+static enum gdx_answer answer(CUresult status)
 {
-    struct gdx_calm calm;
-    struct busy like = { .context = current(), .queue = queue + 1, .tid = queue == CU_STREAM_PER_THREAD ? (uint32_t)syscall(SYS_gettid) : 0 };
-    if (!gdx_on() || !like.context)
-        return;
-    gdx_lock(GDX_LOCK_WATCH, &calm);
-    struct busy *place = place_of(&like);
-    if (place)
-        place->given++;
-    gdx_unlock(GDX_LOCK_WATCH, &calm);
-    if (!place)
-        gdx_watch_stop("the program has more streams than are followed");
+    return status == CUDA_SUCCESS ? GDX_DONE : status == CUDA_ERROR_NOT_READY ? GDX_NOT_YET : GDX_BROKEN;
 }
 
-/* What a stream that goes has still to do is known by an event. */
-void gdx_cu_watch_queue_leaves(CUstream queue)
-{
-    struct gdx_calm calm;
-    CUevent last = NULL;
-    bool works = false;
-    if (!gdx_on() || GDX_CU_WORD(queue) <= CU_STREAM_PER_THREAD || atomic_load(&gdx_cu_captures) > 0)
-        return;
-    gdx_lock(GDX_LOCK_WATCH, &calm);
-    for (int i = 0; i < STREAMS; i++)
-        works |= streams[i].queue == GDX_CU_WORD(queue) + 1 && streams[i].given != streams[i].done;
-    gdx_unlock(GDX_LOCK_WATCH, &calm);
-    if (works && gdx_cu_driver.cuStreamQuery(queue) == CUDA_ERROR_NOT_READY
-        && gdx_cu_driver.cuEventCreate(&last, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS)
-        gdx_cu_driver.cuEventRecord(last, queue);
-    gdx_lock(GDX_LOCK_WATCH, &calm);
-    for (int i = 0; i < STREAMS; i++)
-        if (streams[i].queue == GDX_CU_WORD(queue) + 1 && !streams[i].last)
-            streams[i] = last ? (struct busy){ streams[i].context, streams[i].queue, 0, last, 1, 0 } : (struct busy){ 0 };
-    gdx_unlock(GDX_LOCK_WATCH, &calm);
-}
-
-static CUresult ask(const struct busy *one)
+static enum gdx_answer ask(const struct gdx_busy *one)
 {
     if (one->last)
-        return gdx_cu_driver.cuEventQuery(one->last);
-    if (one->tid && one->tid != (uint32_t)syscall(SYS_gettid))
-        return CUDA_ERROR_NOT_READY;
-    struct gdx_cu_visit visit = gdx_cu_visit(one->context);
+        return answer(gdx_cu_driver.cuEventQuery(one->last));
+    struct gdx_cu_visit visit = gdx_cu_visit((CUcontext)(uintptr_t)one->home);
     CUresult status = visit.status == CUDA_SUCCESS ? gdx_cu_driver.cuStreamQuery((CUstream)(uintptr_t)(one->queue - 1)) : visit.status;
     gdx_cu_leave(visit);
-    return status;
+    return answer(status);
 }
 
-static void is_done(int i, const struct busy *was)
+static void *mark(uint64_t home, void *queue)
 {
-    struct gdx_calm calm;
-    gdx_lock(GDX_LOCK_WATCH, &calm);
-    if (streams[i].queue == was->queue && streams[i].last == was->last) {
-        streams[i].done = was->given;
-        if (was->last)
-            streams[i] = (struct busy){ 0 };
-    }
-    gdx_unlock(GDX_LOCK_WATCH, &calm);
-    if (was->last)
-        gdx_cu_driver.cuEventDestroy_v2(was->last);
+    CUevent last = NULL;
+    (void)home;
+    if (gdx_cu_driver.cuStreamQuery(queue) == CUDA_ERROR_NOT_READY
+        && gdx_cu_driver.cuEventCreate(&last, CU_EVENT_DISABLE_TIMING) == CUDA_SUCCESS)
+        gdx_cu_driver.cuEventRecord(last, queue);
+    return last;
 }
 
-static bool is_idle(int i, bool patient)
+static void unmark(void *last)
 {
-    struct gdx_calm calm;
-    gdx_lock(GDX_LOCK_WATCH, &calm);
-    struct busy was = streams[i];
-    gdx_unlock(GDX_LOCK_WATCH, &calm);
-    if (!was.queue || was.given == was.done)
-        return true;
-    CUresult status = ask(&was);
-    for (unsigned tries = 0; status == CUDA_ERROR_NOT_READY && patient && !hasty && tries < PATIENCE; tries++) {
-        gdx_wait(tries);
-        status = ask(&was);
-    }
-    if (status == CUDA_SUCCESS)
-        is_done(i, &was);
-    else if (status != CUDA_ERROR_NOT_READY)
-        gdx_watch_stop("a stream reported an error");
-    hasty |= patient && status == CUDA_ERROR_NOT_READY;
-    return status == CUDA_SUCCESS;
+    gdx_cu_driver.cuEventDestroy_v2(last);
+}
+
+static struct gdx_streams streams = { .ask = ask, .mark = mark, .unmark = unmark };
+
+void gdx_cu_watch_submit(uint64_t queue)
+{
+    CUcontext context = current();
+    if (gdx_on() && context)
+        gdx_stream_given(&streams, GDX_CU_WORD(context), queue);
+}
+
+void gdx_cu_watch_queue_leaves(CUstream queue)
+{
+    if (gdx_on() && GDX_CU_WORD(queue) > CU_STREAM_PER_THREAD && !atomic_load(&gdx_cu_captures))
+        gdx_stream_leaves(&streams, queue);
 }
 
 static bool all_idle(bool patient)
 {
-    bool idle = !atomic_load(&gdx_cu_captures);
-    for (int i = 0; i < STREAMS && idle; i++)
-        idle = is_idle(i, patient);
-    return idle && gdx_watching();
+    return !atomic_load(&gdx_cu_captures) && gdx_streams_idle(&streams, patient) && gdx_watching();
 }
 
 /* ---- our own streams ---- */
@@ -181,10 +112,8 @@ static void forget_own(CUcontext context)
     for (int i = 0; i < CONTEXTS; i++)
         if (!context || own[i].context == context)
             own[i] = (struct own){ 0 };
-    for (int i = 0; i < STREAMS; i++)
-        if (!context || streams[i].context == context)
-            streams[i] = (struct busy){ 0 };
     gdx_unlock(GDX_LOCK_WATCH, &calm);
+    gdx_streams_forget(&streams, GDX_CU_WORD(context));
 }
 
 /* ---- content ---- */
@@ -241,12 +170,10 @@ void gdx_cu_watch_make(CUdeviceptr address, size_t bytes, bool now)
     errno = saved;
 }
 
-/* The driver may take the memory away as soon as it is freed: whoever reads it just now is waited for. */
 void gdx_cu_watch_drop(uint64_t address)
 {
     gdx_watch_drop(&ways, address);
-    for (unsigned tries = 0; tries < PATIENCE && gdx_watch_in_use(address); tries++)
-        gdx_wait(tries);
+    gdx_watch_await(address);
 }
 
 void gdx_cu_watch_forget(CUcontext context)

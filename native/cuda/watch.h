@@ -36,7 +36,7 @@ static inline void gdx_cu_watch_cannot(uint64_t address, size_t bytes, const cha
 }
 static inline void gdx_cu_watch_freeing(uint64_t address)
 {
-    if (GDX_UNLIKELY(gdx_watching()))
+    if (GDX_UNLIKELY(gdx_watching()) && address)
         gdx_cu_watch_drop(address);
 }
 static inline void gdx_cu_watch_waited(CUresult status)

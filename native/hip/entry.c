@@ -12,6 +12,7 @@
 #include "driver/driver.h"
 #include "hip/hooks.h"
 #include "hip/red.h"
+#include "hip/watch.h"
 
 struct gdx_hip_table gdx_hip_driver, gdx_hip_next;
 
@@ -22,6 +23,7 @@ static void gone(void)
 {
     gdx_forget_functions(GDX_HIP_FUNCTION);
     gdx_hip_red_forget();
+    gdx_hip_watch_forget();
 }
 
 static void stand_in(void **functions)

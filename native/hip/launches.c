@@ -4,6 +4,7 @@
 #include "core/serialise.h"
 #include "hip/hooks.h"
 #include "hip/red.h"
+#include "hip/watch.h"
 
 static inline struct gdx_shape shape_of(dim3 grid, dim3 block, uint64_t shared_bytes)
 {
@@ -46,6 +47,7 @@ static inline void begin(struct gdx_open *open, uint32_t call, void *caller, con
     gdx_perturb();
     if (GDX_UNLIKELY(gdx_serialised()))
         wait_at(GDX_WAITS_BEFORE, kernel, queue, own_thread);
+    gdx_hip_watch_launch(false);
     const struct gdx_layout *layout = gdx_hip_layout_of(kernel);
     if (!gdx_hip_begin(open, call, caller))
         return;
@@ -58,9 +60,12 @@ static inline void begin(struct gdx_open *open, uint32_t call, void *caller, con
 static inline hipError_t end(struct gdx_open *open, const void *kernel, hipStream_t queue, bool own_thread, void **params,
                              void **extra, hipError_t status)
 {
+    gdx_hip_watch_submitted(queue, own_thread, status);
     gdx_hip_end_on(open, queue, own_thread, status);
     if (GDX_UNLIKELY(gdx_serialised()) && status == hipSuccess && wait_at(GDX_WAITS_AFTER, kernel, queue, own_thread))
         gdx_hip_red_launched(kernel, params, extra);
+    if (status == hipSuccess)
+        gdx_hip_watch_launch(true);
     return status;
 }
 
@@ -129,6 +134,8 @@ hipError_t rec_hipLaunchByPtr(const void *kernel)
         gdx_stack_of_launch(&open);
     }
     hipError_t status = gdx_hip_next.hipLaunchByPtr(kernel);
+    if (gdx_watching() && status == hipSuccess)
+        gdx_watch_stop("a launch whose stream is not known");
     gdx_hip_end(&open, status);
     return status;
 }

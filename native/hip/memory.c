@@ -1,6 +1,6 @@
 /* Memory calls that take structures: three-dimensional allocations, copies and fills, and memory of another process. */
 #define _GNU_SOURCE
-#include "hip/hooks.h"
+#include "hip/watch.h"
 
 hipError_t rec_hipMalloc3D(hipPitchedPtr *result, hipExtent extent)
 {
@@ -17,6 +17,8 @@ hipError_t rec_hipMalloc3D(hipPitchedPtr *result, hipExtent extent)
         open.slot->w[5] = result->pitch * extent.height * extent.depth;
     }
     gdx_hip_end(&open, status);
+    if (status == hipSuccess && result)
+        gdx_hip_watch_made(&result->ptr, result->pitch * extent.height * extent.depth, true, status);
     return status;
 }
 
@@ -39,6 +41,7 @@ hipError_t rec_hipIpcOpenMemHandle(void **result, hipIpcMemHandle_t handle, unsi
             open.slot->w[2] = size - (GDX_HIP_WORD(*result) - GDX_HIP_WORD(base));
     }
     gdx_hip_end(&open, status);
+    gdx_hip_watch_cannot(result ? GDX_HIP_WORD(*result) : 0, size, "memory of another process", status);
     return status;
 }
 
@@ -86,6 +89,7 @@ static void put_copy(struct gdx_open *open, uint64_t queue, const hipMemcpy3DPar
             gdx_commit(&open);                                                                          \
         }                                                                                               \
         hipError_t status = gdx_hip_next.name(__VA_ARGS__);                                             \
+        gdx_hip_watch_submitted(queue, own_thread, status);                                             \
         gdx_hip_end_on(&open, queue, own_thread, status);                                               \
         return status;                                                                                  \
     }
@@ -115,6 +119,7 @@ static void put_fill(struct gdx_open *open, uint64_t queue, const hipPitchedPtr 
             gdx_commit(&open);                                                                          \
         }                                                                                               \
         hipError_t status = gdx_hip_next.name(__VA_ARGS__);                                             \
+        gdx_hip_watch_submitted(queue, own_thread, status);                                             \
         gdx_hip_end_on(&open, queue, own_thread, status);                                               \
         return status;                                                                                  \
     }

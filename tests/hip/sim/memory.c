@@ -5,7 +5,7 @@
 
 #include "sim.h"
 
-enum { PAGE = 4096, GAP = 64 << 10, MOST = 65536 };
+enum { PAGE = 4096, MOST = 65536 };
 static const size_t range_bytes = (size_t)1 << 38;
 
 /* `granted`: of mapped memory, a bit for each device that may access it; 0: memory of hipMalloc and its like. */
@@ -22,9 +22,17 @@ static bool reserve(void)
     void *at = mmap(NULL, range_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED)
         return false;
-    next = (uintptr_t)at + GAP;
+    next = (uintptr_t)at + PAGE;
     end = (uintptr_t)at + range_bytes;
     return true;
+}
+
+/* Between two allocations. */
+static size_t gap(void)
+{
+    long bytes = 64 << 10;
+    sim_number("GPUDX_HIP_SIM_GAP", &bytes);
+    return (size_t)bytes;
 }
 
 static size_t whole_pages(size_t bytes)
@@ -37,13 +45,13 @@ void *sim_allocate(size_t bytes, int device)
     void *result = NULL;
     pthread_mutex_lock(&lock);
     size_t room = whole_pages(bytes);
-    if (reserve() && count < MOST && room + GAP < end - next && !mprotect((void *)next, room, PROT_READ | PROT_WRITE)) {
+    if (reserve() && count < MOST && room + gap() < end - next && !mprotect((void *)next, room, PROT_READ | PROT_WRITE)) {
         result = (void *)next;
         blocks[count].base = next;
         blocks[count].size = bytes;
         blocks[count].device = device;
         blocks[count++].live = true;
-        next += room + GAP;
+        next += room + gap();
     }
     pthread_mutex_unlock(&lock);
     return result;

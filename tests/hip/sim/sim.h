@@ -15,6 +15,8 @@
  *   GPUDX_HIP_SIM_DEVICES=N      how many devices there are (1)
  *   GPUDX_HIP_SIM_ARCH=TARGET    what they are (gfx90a:sramecc+:xnack-); code without an entry for that processor is refused
  *   GPUDX_HIP_SIM_DELAY_MS=N     a stream that was idle begins so much later (0)
+ *   GPUDX_HIP_SIM_GAP=N          bytes between two allocations where nothing is mapped (65536); 0: a write past the end of one
+ *                                reaches the next
  *   GPUDX_HIP_SIM_NOOP=1         launches return at once and do nothing, for measurements
  *   GPUDX_HIP_SIM_MAPPINGS=1     virtual memory management, with the version and structures of HIP 6
  *   HIP_LAUNCH_BLOCKING=1        launches wait for their end, as with the real one
