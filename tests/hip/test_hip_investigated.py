@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hip_kit import ROOT, Kit
 
 from gpudx import casefile, incidents
@@ -60,6 +61,7 @@ def test_a_launch_that_outruns_its_buffer(kit: Kit, tmp_path: Path) -> None:
     assert all(rates(case)[name][0] == rates(case)[name][1] > 0 for name in ("recorded", *RUNTIME)), said
 
 
+@pytest.mark.slow
 def test_fences_do_not_refute_what_they_cannot_name(kit: Kit, tmp_path: Path) -> None:
     """All memory lies between fences, and the device reports a fault without saying where: the truth is not refuted by that."""
     case, said = incident(kit, tmp_path, "hip-rope-misattributed", GPUDX_HIP_SIM_MAPPINGS="1")
@@ -67,6 +69,7 @@ def test_fences_do_not_refute_what_they_cannot_name(kit: Kit, tmp_path: Path) ->
     assert (best.cause, best.status) == ("out-of-bounds-access", "likely"), said
 
 
+@pytest.mark.slow
 def test_a_page_inside_live_memory_refutes_an_access_outside(kit: Kit, tmp_path: Path) -> None:
     """The runtime prints the page of the fault, as on a device, and all memory lies between fences."""
     printed = {"GPUDX_HIP_SIM_MAPPINGS": "1", "GPUDX_HIP_SIM_FAULT": "abort"}
@@ -78,6 +81,7 @@ def test_a_page_inside_live_memory_refutes_an_access_outside(kit: Kit, tmp_path:
     assert (best.guilty.kernel, best.guilty.launch, best.guilty.argument) == ("scale_f32", 2, 0), said
 
 
+@pytest.mark.slow
 def test_memory_of_another_device(kit: Kit, tmp_path: Path) -> None:
     """Threads came one after the other, and all memory was written before a launch could read it."""
     case, said = incident(kit, tmp_path, "hip-thread-device")
