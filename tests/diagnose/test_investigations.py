@@ -124,6 +124,7 @@ def test_a_twin_does_not_fail(name: str, opencl: OpenCL, tmp_path: Path) -> None
     assert "0 of 6 plain runs" in case["investigation"]["reason"] and "THE FAILURE DID NOT COME BACK" in said
 
 
+@pytest.mark.slow
 def test_a_failure_at_random_is_inconclusive_with_its_rate(opencl: OpenCL, tmp_path: Path) -> None:
     count = tmp_path / "count"
     count.write_text("0")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from order_kit import HERE
 from support.opencl import ROOT, OpenCL
 
@@ -61,6 +62,7 @@ def test_what_the_record_only_suspects_is_confirmed_too(opencl: OpenCL, tmp_path
     assert seen["held-edge"][0] == 0
 
 
+@pytest.mark.slow
 def test_a_program_that_only_prints_otherwise(opencl: OpenCL, tmp_path: Path) -> None:
     _, state, seen = investigate(opencl, tmp_path, "--perturb", "--", "/bin/sh", "-c", "{} rare judged; true")
     assert row(state).status == "confirmed" and seen["held"][0] == seen["held"][1] >= 8, (row(state), seen)
