@@ -181,6 +181,14 @@ def test_what_cannot_be_fenced_is_allocated_as_before(kit: Kit, refused: str) ->
     assert (told["fenced"] == 38) == refused.startswith("cuMemAlloc_v2")
 
 
+@pytest.mark.parametrize(
+    ("words", "blind"), [(("parts",), "2 parts of buffers had no fence of their own"), (("past", "0"), "")]
+)
+def test_what_lies_inside_an_allocation_is_not_seen(kit: Kit, words: tuple[str, ...], blind: str) -> None:
+    """A program that divides memory itself leaves its parts without meeting a fence: that refutes nothing."""
+    assert fenced_runs.instrument(Fence(), [derive(run(kit, *words).trace())]).blind == blind
+
+
 def test_freed_memory_is_kept_for_the_next_block(kit: Kit) -> None:
     """Each block has addresses of its own; what is behind them was made once, so the driver is not asked a second time."""
     ran = run(kit, "churn", "300", FAKE_CUDA_REFUSE="cuMemCreate:2:2")

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
+
 from gpudx import backends
 from gpudx.facts import Facts
 from gpudx.facts.fences import RED, Fenced
@@ -39,9 +41,18 @@ def instrument(fence: Fence, processes: Sequence[Facts]) -> Instrument:
 
 
 def _parts(processes: Sequence[Facts]) -> str:
-    """Parts of one buffer lie side by side: an access that leaves one of them meets no fence."""
-    count = sum(len(one.objects.rows_of("subbuffer")) for one in processes)
+    """Parts of one buffer lie side by side: an access that leaves one of them meets no fence. Where kernels have addresses, a part
+    begins wherever one of them points, but for the beginning."""
+    count = sum(len(one.objects.rows_of("subbuffer")) + _inner(one) for one in processes)
     return f"{plural(count, 'part')} of buffers had no fence of {'their' if count > 1 else 'its'} own" if count else ""
+
+
+def _inner(facts: Facts) -> int:
+    """Different addresses inside allocations that launches were given as arguments."""
+    pointers = facts.launches.pointers
+    rows = np.flatnonzero((pointers.object >= 0) & ~pointers.inside)
+    begin = facts.objects.table["handle"][pointers.object[rows]]
+    return len(np.unique(pointers.value[rows][pointers.value[rows] != begin]))
 
 
 def _blind(blocks: Sequence[Fenced], missed: Counter[str]) -> str:

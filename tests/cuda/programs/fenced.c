@@ -10,6 +10,7 @@
  *   fenced threads        four threads allocate, use and free
  *   fenced many N         N allocations of one byte, all live
  *   fenced churn N        N allocations, freed one after the other
+ *   fenced parts          add() over three parts of one allocation
  *   fenced fork           the child of a process with fenced memory frees what it knows of it */
 #include <pthread.h>
 #include <sys/wait.h>
@@ -56,6 +57,13 @@ static void sum(int n)
     CHECK(DO(cuMemFree_v2)(a));
     CHECK(DO(cuMemFree_v2)(b));
     CHECK(DO(cuMemFree_v2)(out));
+}
+
+static void parts(void)
+{
+    CUdeviceptr all = floats(3000);
+    launch_add(all, all + 4000, all + 8000, 1000);
+    CHECK(DO(cuMemFree_v2)(all));
 }
 
 static void ok(void)
@@ -246,6 +254,8 @@ int main(int argc, char **argv)
         many(number);
     else if (!strcmp(what, "churn"))
         churn(number);
+    else if (!strcmp(what, "parts"))
+        parts();
     else if (!strcmp(what, "fork"))
         forks();
     CHECK(DO(cuCtxDestroy_v2)(context));
