@@ -143,6 +143,7 @@ def test_a_wait_that_helps_is_a_mitigation(opencl: OpenCL, tmp_path: Path) -> No
     assert "confirmed" not in status(case).values() and "mitigates" in said
 
 
+@pytest.mark.slow
 def test_the_missing_order_of_two_calls_is_a_cause(opencl: OpenCL, tmp_path: Path) -> None:
     case, said, code = investigate(opencl, tmp_path / "case", "--", failing(opencl), "unordered")
     assert code == 0 and status(case)["unordered-access"] == "confirmed", said

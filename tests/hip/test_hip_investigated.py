@@ -46,6 +46,7 @@ def rates(case: Case) -> dict[str, tuple[int, int]]:
     return {one.experiment: (one.reproduced, one.runs) for one in case.observations}
 
 
+@pytest.mark.slow
 def test_a_launch_that_outruns_its_buffer(kit: Kit, tmp_path: Path) -> None:
     """The product is named, whichever call tells; waits, blocking and other copies change nothing."""
     case, said = incident(kit, tmp_path, "hip-rope-misattributed")
@@ -94,6 +95,7 @@ def test_memory_of_another_device(kit: Kit, tmp_path: Path) -> None:
     assert all(rates(case)[name][0] == rates(case)[name][1] > 0 for name in ("recorded", *RUNTIME)), said
 
 
+@pytest.mark.slow
 def test_waits_that_help_are_mitigations(kit: Kit, tmp_path: Path) -> None:
     """A copy and a kernel that nothing orders: each kind of wait hides it, and none of them is called the cause."""
     names = (*RUNTIME, "serialised", "fenced")
