@@ -136,6 +136,7 @@ def test_a_failure_at_random_is_inconclusive_with_its_rate(opencl: OpenCL, tmp_p
     assert "a rate of" in case["investigation"]["reason"] and "INCONCLUSIVE" in said
 
 
+@pytest.mark.slow
 def test_a_wait_that_helps_is_a_mitigation(opencl: OpenCL, tmp_path: Path) -> None:
     words = ("--without", "held-edge", "--without", "edge", "--", failing(opencl), "unordered")
     case, said, code = investigate(opencl, tmp_path / "case", *words)

@@ -161,6 +161,7 @@ def test_a_second_run_names_the_launch(kit: Kit, tmp_path: Path) -> None:
     assert first.status == "likely" and [i.name for i in case.instruments[1:]] == ["watch", "watch, second run"]
 
 
+@pytest.mark.slow
 def test_a_correct_run_is_clean_and_made_once(kit: Kit, tmp_path: Path) -> None:
     done, case = gpudx(kit, tmp_path / "case", "--watch", "--", kit.hip_program("watched").program, "ok")
     assert done.returncode == 0 and case.findings == () and case.instruments[1].state == "live"

@@ -68,6 +68,7 @@ def test_a_program_that_only_prints_otherwise(opencl: OpenCL, tmp_path: Path) ->
     assert row(state).status == "confirmed" and seen["held"][0] == seen["held"][1] >= 8, (row(state), seen)
 
 
+@pytest.mark.slow
 def test_an_outcome_that_does_not_show_it(opencl: OpenCL, tmp_path: Path) -> None:
     """The bug that does not look at its result: it ends alike whatever was computed."""
     _, state, seen = investigate(opencl, tmp_path, "--perturb", "--", "{}", "rare", "bug")
