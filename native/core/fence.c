@@ -472,12 +472,31 @@ void gdx_blocks_forget(struct gdx_fences *fences)
 {
     struct gdx_calm calm;
     struct gdx_block_table *t = table_of(fences);
+    atomic_store(&fences->slack, 0);
     if (!t)
         return;
     gdx_lock(GDX_LOCK_FENCE, &calm);
     t->count = t->dead = t->slack = t->turn = t->first = t->kept = 0;
     t->bytes = t->kept_bytes = 0;
     gdx_unlock(GDX_LOCK_FENCE, &calm);
+}
+
+/* ---- slack ---- */
+
+enum { SLACK_SHARE = 4 };
+
+bool gdx_slack_take(struct gdx_fences *fences, const struct gdx_block *block, uint64_t memory)
+{
+    uint64_t more = block->mapped - block->bytes;
+    if (atomic_fetch_add(&fences->slack, more) + more <= memory / SLACK_SHARE)
+        return true;
+    gdx_slack_return(fences, block);
+    return false;
+}
+
+void gdx_slack_return(struct gdx_fences *fences, const struct gdx_block *block)
+{
+    atomic_fetch_sub(&fences->slack, block->mapped - block->bytes);
 }
 
 /* ---- the quarantine ---- */

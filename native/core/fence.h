@@ -88,7 +88,13 @@ struct gdx_fences {
     uint64_t bytes_most;                          /* of the addresses in the quarantine */
     void (*give_back)(struct gdx_range range);    /* the oldest of these can be used again */
     struct gdx_block_table *_Atomic table;
+    _Atomic uint64_t slack;                       /* what mappings cost in device memory, in bytes */
 };
+
+/* A mapping takes whole granules. Small blocks must not take the memory that the program's next large one needs, so the slack
+ * of all together is limited to a share of the device's memory. False: there would be too much of it. */
+bool gdx_slack_take(struct gdx_fences *fences, const struct gdx_block *block, uint64_t memory);
+void gdx_slack_return(struct gdx_fences *fences, const struct gdx_block *block);
 
 bool gdx_blocks_ready(struct gdx_fences *fences);  /* false: there is no memory for a table, or recording is off */
 uint32_t gdx_blocks(struct gdx_fences *fences);

@@ -129,10 +129,21 @@ static struct gdx_watched take(struct table *t, struct gdx_watched *one)
     return taken;
 }
 
+static bool is_gone(const struct gdx_watch_ways *ways, const struct gdx_watched *one)
+{
+    return ways->is_gone && ways->is_gone(one);
+}
+
+static void let_go(const struct gdx_watch_ways *ways, const struct gdx_watched *one)
+{
+    if (ways->let_go)
+        ways->let_go(one);
+}
+
 static void bury(const struct gdx_watch_ways *ways, const struct gdx_watched *one)
 {
     munmap(one->copy, one->bytes);
-    ways->let_go(one);
+    let_go(ways, one);
 }
 
 /* ---- counts and notes ---- */
@@ -359,12 +370,12 @@ const char *gdx_watch_add(const struct gdx_watch_ways *ways, const struct gdx_wa
     struct gdx_watched one = *fresh;
     one.ways = ways;
     if (!t || !is_wanted(fresh->bytes)) {
-        ways->let_go(fresh);
+        let_go(ways, fresh);
         return "not of the sizes that are looked for";
     }
     one.copy = mmap(NULL, one.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (one.copy == MAP_FAILED) {
-        ways->let_go(fresh);
+        let_go(ways, fresh);
         return "no memory for a copy";
     }
     const char *why = enter(t, &one);
@@ -433,7 +444,7 @@ void gdx_watch_drop_if_gone(const struct gdx_watch_ways *ways, uint64_t handle)
         }
     gdx_unlock(GDX_LOCK_WATCH, &calm);
     if (one.copy) {
-        one.dead = ways->is_gone(&one);
+        one.dead = is_gone(ways, &one);
         give_back(ways, &one);
     }
 }
@@ -498,7 +509,7 @@ static void look_at_all(const struct gdx_watch_ways *ways, struct table *t, bool
     t->notes = 0;
     while (borrow(t, ways, &place, &one)) {
         struct look look = { .t = t, .one = &one, .room = room };
-        bool gone = ways->is_gone(&one), read = gone || read_all(ways, &look);
+        bool gone = is_gone(ways, &one), read = gone || read_all(ways, &look);
         one.seen = now;
         one.dead = gone || !read;
         give_back(ways, &one);

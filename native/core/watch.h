@@ -57,8 +57,8 @@ struct gdx_watch_ways {
     bool (*idle)(bool patient);  /* is all work done that the program asked for? patient: wait for it, within reason */
     const unsigned char *(*read)(const struct gdx_watched *one, uint64_t offset, size_t bytes, unsigned char *room);
     bool own_room;
-    bool (*is_gone)(const struct gdx_watched *one); /* has the program let go of it? */
-    void (*let_go)(const struct gdx_watched *one);  /* it is not watched any more */
+    bool (*is_gone)(const struct gdx_watched *one); /* has the program let go of it? NULL: its end is always told */
+    void (*let_go)(const struct gdx_watched *one);  /* it is not watched any more; NULL: nothing is held */
 };
 
 /* Watches memory that was just made, before the program has it. NULL: it is watched from now on; else why it is not,

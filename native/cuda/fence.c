@@ -13,7 +13,7 @@
 
 /* CUDA C++ Programming Guide, "Device Memory Accesses": allocations are aligned to 256 bytes, and the widest access of a
  * thread has 16. */
-enum { DEVICES = 64, SLACK_SHARE = 4, PROMISED_ALIGN = 256, LEAST_ALIGN = 16 };
+enum { DEVICES = 64, PROMISED_ALIGN = 256, LEAST_ALIGN = 16 };
 
 static void give_back_addresses(struct gdx_range range);
 
@@ -27,9 +27,6 @@ static const char managed[] = "managed memory", captured[] = "made while a strea
     no_memory[] = "not enough device memory", no_addresses[] = "no addresses",
     unsupported[] = "a device without memory pools", unknown_pool[] = "a pool or stream of somebody else's",
     refused[] = "the driver refused a part of the fence", ordered_red[] = "in the order of a stream, where only red zones are";
-
-/* What fences cost in device memory, in bytes. */
-static _Atomic uint64_t slack_in_use;
 
 /* ---- devices ---- */
 
@@ -188,22 +185,6 @@ static const char *make_block(struct gdx_block *block)
     return refused;
 }
 
-/* A block takes whole granules. Small ones must not take the memory that the program's next large one needs, so the slack
- * of all together is limited to a share of the device. */
-static bool take_slack(const struct gdx_block *block, const struct about *device)
-{
-    uint64_t more = block->mapped - block->bytes;
-    if (atomic_fetch_add(&slack_in_use, more) + more <= device->memory / SLACK_SHARE)
-        return true;
-    atomic_fetch_sub(&slack_in_use, more);
-    return false;
-}
-
-static void return_slack(const struct gdx_block *block)
-{
-    atomic_fetch_sub(&slack_in_use, block->mapped - block->bytes);
-}
-
 /* Nothing is reserved, and no slack counted: a zone is small. */
 static const char *allocate_red(CUdeviceptr *result, size_t bytes, struct gdx_block block)
 {
@@ -237,11 +218,11 @@ static const char *allocate(CUdeviceptr *result, size_t bytes, CUdevice device, 
         return allocate_red(result, bytes, block);
     if (!gdx_fence_place(&block, bytes, align, known->granule, known->granule))
         return refused;
-    if (!take_slack(&block, known))
+    if (!gdx_slack_take(&gdx_cu_fences, &block, known->memory))
         return no_memory;
     const char *why = make_block(&block);
     if (why) {
-        return_slack(&block);
+        gdx_slack_return(&gdx_cu_fences, &block);
         return why;
     }
     *result = block.address;
@@ -272,7 +253,7 @@ static CUresult unmake(const struct gdx_block *block)
     CUresult status = take_memory(block);
     if (status != CUDA_SUCCESS)
         return status;
-    return_slack(block);
+    gdx_slack_return(&gdx_cu_fences, block);
     gdx_fence_note(block, block->address, GDX_BLOCK_FREED);
     gdx_quarantine(&gdx_cu_fences, gdx_fence_range(block));
     return CUDA_SUCCESS;
@@ -527,7 +508,6 @@ void gdx_cu_fence_forget(void)
 {
     for (int i = 0; i < DEVICES; i++)
         atomic_store(&devices[i].known, 0);
-    atomic_store(&slack_in_use, 0);
     gdx_cu_canary_forget(NULL);
     gdx_cu_around_forget();
     gdx_cu_spares_forget();

@@ -11,7 +11,7 @@
 #include "hip/red.h"
 
 /* HIP promises no alignment in words; programs that were CUDA's rely on what that promises (native/cuda/fence.c). */
-enum { SLACK_SHARE = 4, PROMISED_ALIGN = 256, LEAST_ALIGN = 16 };
+enum { PROMISED_ALIGN = 256, LEAST_ALIGN = 16 };
 
 /* hip_runtime_api.h of HIP 6: hipMemAllocationProp, hipMemAccessDesc and their numbers. */
 enum { FIRST_VERSION = 60000000, PINNED = 1, DEVICE = 1, READ_AND_WRITE = 3, MINIMUM = 0,
@@ -25,7 +25,6 @@ static const char no_memory[] = "not enough device memory", no_addresses[] = "no
     refused[] = "the runtime refused a part of the fence";
 
 static struct { _Atomic uint64_t granule, memory; _Atomic int known; } devices[GDX_HIP_DEVICES];
-static _Atomic uint64_t slack_in_use;  /* what fences cost in device memory, in bytes */
 
 static struct properties properties_of(int device)
 {
@@ -74,7 +73,6 @@ void gdx_hip_map_forget(void)
         atomic_store(&devices[i].known, 0);
         atomic_store(&devices[i].granule, 0);
     }
-    atomic_store(&slack_in_use, 0);
 }
 
 /* ---- steps ---- */
@@ -119,17 +117,6 @@ static hipError_t take_memory(const struct gdx_block *block)
     return status == hipSuccess ? gdx_hip_driver.hipMemRelease(address_of(block->memory)) : status;
 }
 
-/* Small blocks must not take the memory that the program's next large one needs, so the slack of all together is limited to
- * a share of the device. */
-static bool take_slack(const struct gdx_block *block)
-{
-    uint64_t more = block->mapped - block->bytes;
-    if (atomic_fetch_add(&slack_in_use, more) + more <= atomic_load(&devices[block->device].memory) / SLACK_SHARE)
-        return true;
-    atomic_fetch_sub(&slack_in_use, more);
-    return false;
-}
-
 /* ---- making and unmaking ---- */
 
 /* A fill that has not ended may still write there: then the mapping stays, and no more are made on this device. */
@@ -164,11 +151,11 @@ const char *gdx_hip_map(void **result, size_t bytes, int device)
     uint64_t granule = atomic_load(&devices[device].granule);
     if (!gdx_fence_place(&block, bytes, gdx_fence_align(PROMISED_ALIGN, LEAST_ALIGN), granule, granule))
         return refused;
-    if (!take_slack(&block))
+    if (!gdx_slack_take(&gdx_hip_fences, &block, atomic_load(&devices[device].memory)))
         return no_memory;
     const char *why = make(&block);
     if (why) {
-        atomic_fetch_sub(&slack_in_use, block.mapped - block.bytes);
+        gdx_slack_return(&gdx_hip_fences, &block);
         return why;
     }
     *result = address_of(block.address);
@@ -181,7 +168,7 @@ hipError_t gdx_hip_unmap(const struct gdx_block *block)
     hipError_t status = take_memory(block);
     if (status != hipSuccess)
         return status;
-    atomic_fetch_sub(&slack_in_use, block->mapped - block->bytes);
+    gdx_slack_return(&gdx_hip_fences, block);
     gdx_fence_note(block, block->address, GDX_BLOCK_FREED);
     gdx_quarantine(&gdx_hip_fences, gdx_fence_range(block));
     return hipSuccess;

@@ -188,18 +188,7 @@ static const unsigned char *read_memory(const struct gdx_watched *one, uint64_t 
     return found;
 }
 
-static bool is_gone(const struct gdx_watched *one)
-{
-    (void)one;
-    return false;
-}
-
-static void let_go(const struct gdx_watched *one)
-{
-    (void)one;
-}
-
-static const struct gdx_watch_ways ways = { all_idle, read_memory, true, is_gone, let_go };
+static const struct gdx_watch_ways ways = { .idle = all_idle, .read = read_memory, .own_room = true };
 
 /* ---- what is watched ---- */
 

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def plural(number: int, one: str, many: str | None = None) -> str:
     """ "1 byte", "1,024 bytes"."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """ "a", "a and b", "a, b and c"; "" for none."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

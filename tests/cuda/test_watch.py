@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pytest
 from cuda_kit import ROOT, WAYS, Kit, Ran
+from support.bystanders import PASSED, Look, check_far, check_many, check_past
 
 from gpudx import casefile
 from gpudx.detectors import Run, detect_all
-from gpudx.diagnose import diagnose, watched_runs
+from gpudx.diagnose import watched_runs
 from gpudx.facts import derive
-from gpudx.model import Case, Finding, Outcome
-
-PASSED = Outcome("passed", "The program ended.")
+from gpudx.model import Case, Finding
 
 
 def watch(kit: Kit, *words: str, each: str = "0", **more: str) -> Ran:
@@ -28,6 +27,10 @@ def watch(kit: Kit, *words: str, each: str = "0", **more: str) -> Ran:
 
 def found(ran: Ran) -> list[Finding]:
     return [finding for trace in ran.traces() for finding in detect_all(derive(trace), Run(PASSED))]
+
+
+def looking(kit: Kit) -> Look:
+    return lambda mode, each="0": found(watch(kit, mode, each=each))
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -53,25 +56,16 @@ def test_other_programs_run_as_before(kit: Kit, program: str, more: dict[str, st
 
 @pytest.mark.parametrize("each", ["0", "1"])
 def test_a_launch_that_writes_behind_its_memory_is_named(kit: Kit, each: str) -> None:
-    (one,) = found(watch(kit, "past", each=each))
     says = "changed bytes 0 to 3 of memory #2 (4,000 bytes), which it was not given; argument 0 (memory #1) ends"
-    assert one.id == "bystander-changed" and one.severity == "error" and says in one.message
-    assert one.site is not None and (one.site.kernel, one.site.launch, one.site.argument) == ("poke", 1, 0)
-    (told,) = diagnose([one], PASSED)
-    assert (told.cause, told.status) == ("write-into-bystander", "likely")
+    check_past(looking(kit), each, says)
 
 
 def test_one_of_many_is_named_by_looking_at_each(kit: Kit) -> None:
-    (one,) = found(watch(kit, "many"))
-    assert "none of the 41 launches of that time was given them" in one.message and one.site is None
-    (one,) = found(watch(kit, "many", each="1"))
-    assert one.site is not None and one.site.launch == 21
+    check_many(looking(kit))
 
 
 def test_far_from_its_own_memory_it_is_a_warning(kit: Kit) -> None:
-    """The address may come from somewhere that is not watched."""
-    (one,) = found(watch(kit, "far"))
-    assert one.severity == "warning" and any("from elsewhere" in e.text for e in one.evidence)
+    check_far(looking(kit))
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,14 @@ an AMD device did anything.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,6 +71,24 @@ class Kit(CudaKit):
             [str(built.program), *words], env=env, capture_output=True, text=True, timeout=120, check=False
         )
         return Ran(done.returncode, done.stdout, done.stderr, folder)
+
+    def case_of(self, built: Built, folder: Path, *words: str, **environment: str) -> dict[str, Any]:
+        """The case of one run under `gpudx run`."""
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("HIP_", "LD_"))}
+        env = clean | {"GPUDX_LIB": str(self.recorder)} | built.environment | environment
+        command = [
+            sys.executable,
+            "-m",
+            "gpudx",
+            "run",
+            "--case",
+            str(folder / "case"),
+            "--",
+            str(built.program),
+            *words,
+        ]
+        subprocess.run(command, env=env, capture_output=True, check=False, timeout=120)
+        return dict(json.loads((folder / "case/case.json").read_text()))
 
 
 def simulated() -> Path:

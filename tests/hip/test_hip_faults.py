@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +13,7 @@ from gpudx.backends.hip.messages import fault
 
 
 def diagnosed(kit: Kit, folder: Path, *words: str, **environment: str) -> dict[str, Any]:
-    """The case of one run of the fault program under `gpudx run`."""
-    built = kit.hip_program("faults")
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("HIP_", "LD_"))}
-    env = clean | {"GPUDX_LIB": str(kit.recorder)} | built.environment | environment
-    command = [sys.executable, "-m", "gpudx", "run", "--case", str(folder / "case"), "--", str(built.program), *words]
-    subprocess.run(command, env=env, capture_output=True, check=False, timeout=120)
-    return dict(json.loads((folder / "case/case.json").read_text()))
+    return kit.case_of(kit.hip_program("faults"), folder, *words, **environment)
 
 
 def printed(case: dict[str, Any]) -> list[dict[str, Any]]:

@@ -3,11 +3,9 @@ its refusals are simulated."""
 
 from __future__ import annotations
 
-import json
 import os
 import struct
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -30,20 +28,12 @@ def by_dlsym(kit: Kit) -> Built:
     return Built(program, kit.hip_program("faults").environment)
 
 
-def diagnosed(kit: Kit, folder: Path, built: Built, *words: str, **environment: str) -> dict[str, Any]:
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("HIP_", "LD_"))}
-    env = clean | {"GPUDX_LIB": str(kit.recorder)} | built.environment | environment
-    command = [sys.executable, "-m", "gpudx", "run", "--case", str(folder / "case"), "--", str(built.program), *words]
-    subprocess.run(command, env=env, capture_output=True, check=False, timeout=120)
-    return dict(json.loads((folder / "case/case.json").read_text()))
-
-
 def told(case: dict[str, Any]) -> list[dict[str, Any]]:
     return [finding for finding in case["findings"] if finding["id"] == "unusable-image"]
 
 
 def test_a_program_without_code_for_the_device(kit: Kit, tmp_path: Path) -> None:
-    case = diagnosed(kit, tmp_path, kit.hip_program("faults"), "checked", GPUDX_HIP_SIM_ARCH="gfx1030")
+    case = kit.case_of(kit.hip_program("faults"), tmp_path, "checked", GPUDX_HIP_SIM_ARCH="gfx1030")
     (found,), best = told(case), case["diagnosis"][0]
     assert "the image has code for gfx90a; the device is gfx1030 (simulated AMD device 0)" in found["message"]
     assert (best["cause"], best["status"]) == (
@@ -54,13 +44,13 @@ def test_a_program_without_code_for_the_device(kit: Kit, tmp_path: Path) -> None
 
 
 def test_the_same_program_on_its_device(kit: Kit, tmp_path: Path) -> None:
-    case = diagnosed(kit, tmp_path, kit.hip_program("faults"), "good")
+    case = kit.case_of(kit.hip_program("faults"), tmp_path, "good")
     assert case["outcome"]["kind"] == "passed" and not told(case)
 
 
 def test_its_architectures_are_part_of_who_ran(kit: Kit, tmp_path: Path) -> None:
     built = kit.hip_program("faults", "--offload-arch=gfx1030")
-    case = diagnosed(kit, tmp_path, built, "good", GPUDX_HIP_SIM_ARCH="gfx1030")
+    case = kit.case_of(built, tmp_path, "good", GPUDX_HIP_SIM_ARCH="gfx1030")
     (program,) = [one for one in case["identity"]["objects"] if one["path"] == str(built.program)]
     assert sorted(program["architectures"]) == ["gfx1030", "gfx90a"]
     assert case["outcome"]["kind"] == "passed" and not told(case)
@@ -70,7 +60,7 @@ def test_a_module_for_another_device(kit: Kit, by_dlsym: Built, tmp_path: Path) 
     path = tmp_path / "tour.co"
     words = ["hipcc", "--genco", "--offload-arch=gfx90a", "-o", str(path), str(HERE / "programs/tour_kernels.hip")]
     subprocess.run(words, check=True, env=os.environ | AMD, capture_output=True)
-    case = diagnosed(kit, tmp_path, by_dlsym, str(path), GPUDX_HIP_SIM_ARCH="gfx1100")
+    case = kit.case_of(by_dlsym, tmp_path, str(path), GPUDX_HIP_SIM_ARCH="gfx1100")
     (found,) = told(case)
     assert found["message"].startswith("hipModuleLoad failed with hipErrorNoBinaryForGpu")
     assert "the image has code for gfx90a; the device is gfx1100" in found["message"]
@@ -78,7 +68,7 @@ def test_a_module_for_another_device(kit: Kit, by_dlsym: Built, tmp_path: Path) 
 
 def test_a_file_that_is_no_module(kit: Kit, by_dlsym: Built, tmp_path: Path) -> None:
     (tmp_path / "no.co").write_bytes(b"kernel void f() {}" * 100)
-    (found,) = told(diagnosed(kit, tmp_path, by_dlsym, str(tmp_path / "no.co")))
+    (found,) = told(kit.case_of(by_dlsym, tmp_path, str(tmp_path / "no.co")))
     assert "neither a code object nor a bundle of them" in found["message"]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from gpudx.facts import Facts
 from gpudx.facts.kernels import ArgInfo
 from gpudx.model import Site
-from gpudx.words import plural
+from gpudx.words import listed, plural
 
 MOST_NAMED = 3
 
@@ -33,9 +33,8 @@ def capital(text: str) -> str:
 
 def several(names: Sequence[str], most: int = MOST_NAMED) -> str:
     """ "a", "a and b", "a, b, c and 4 others"."""
-    shown, more = list(names[:most]), len(names) - most
-    tail = [plural(more, "other")] if more > 0 else [shown.pop()] if shown else []
-    return " and ".join(filter(None, [", ".join(shown), *tail]))
+    more = len(names) - most
+    return listed([*names[:most], *([plural(more, "other")] if more > 0 else [])])
 
 
 def site_of(facts: Facts, position: int) -> Site:

@@ -11,7 +11,7 @@ from gpudx.backends.mangling import function_name
 from gpudx.errors import UserError
 from gpudx.evidence._device_code import Contents, Image, Kernel
 from gpudx.model import Evidence, Finding, Severity
-from gpudx.words import plural
+from gpudx.words import listed, plural
 
 NVIDIA = re.compile(r"(sm|compute)_(\d{2,3})([af]?)")
 AMD = re.compile(r"gfx[0-9a-f]{3,4}(?::\w+[+-])*")
@@ -164,5 +164,4 @@ def _code(target: str) -> Code | None:
 def _listed(names: Iterable[str]) -> str:
     known = [name or "a target that is not told" for name in names]
     more = [f"{len(known) - SHOWN} more"] if len(known) > SHOWN else []
-    shown = known[:SHOWN] + more
-    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+    return listed(known[:SHOWN] + more)

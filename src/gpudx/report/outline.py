@@ -17,6 +17,7 @@ from gpudx.report.builds import kernels
 from gpudx.report.investigated import investigated
 from gpudx.report.languages import translated
 from gpudx.report.safe import clean, full
+from gpudx.words import listed
 
 RECORDER = "recorder"
 READ = ("log ", "code ")  # how the names of what was only read begin: logs, and files of device code
@@ -144,7 +145,7 @@ def _counted(case: Case) -> str:
         number = sum(finding.severity == severity for finding in case.findings)
         if number:
             parts.append(_number(number, one, many))
-    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]])) if parts else "no findings"
+    return listed(parts) or "no findings"
 
 
 def _capital(text: str) -> str:

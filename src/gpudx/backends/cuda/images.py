@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpudx.elf_layout import ELF64_LITTLE
+from gpudx.words import listed as and_listed
 
 FAT_MAGIC = 0xBA55ED50
 PTX, CUBIN = 1, 2  # kinds of entries; others are no code
@@ -83,14 +84,10 @@ class Image:
     def holds(self) -> str:
         """ "code for sm_75 and sm_90a, PTX for compute_90"; "" if no code is known."""
         compiled, source = ([c.target for c in self.codes if c.ptx == ptx] for ptx in (False, True))
-        parts = [f"code for {_listed(compiled)}"] if compiled else []
-        parts += [f"{'' if compiled else 'only '}PTX for {_listed(source)}"] if source else []
+        parts = [f"code for {and_listed(compiled)}"] if compiled else []
+        parts += [f"{'' if compiled else 'only '}PTX for {and_listed(source)}"] if source else []
         parts += ["and more that was not recorded"] if parts and not self.whole else []
         return ", ".join(parts)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def device_target(device: Mapping[str, int]) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpudx.backends.hip.targets import SPIRV, parse
+from gpudx.words import listed as and_listed
 
 PLAIN, PACKED = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB"
 ENTRY = struct.Struct("<QQQ")  # offset, size, length of the name
@@ -53,8 +54,7 @@ class Image:
     @property
     def holds(self) -> str:
         """ "code for gfx90a and gfx1030"; "" if no code is known."""
-        names = [code.target for code in self.codes]
-        told = f"code for {' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}" if names else ""
+        told = f"code for {and_listed([code.target for code in self.codes])}" if self.codes else ""
         return f"{told}, and more that was not recorded" if told and not self.whole else told
 
 
