@@ -34,6 +34,7 @@
  * and find little of us in the caches and the TLB when they wake up: what counts then is how many pages we touch. */
 #define GDX_HOT __attribute__((hot))
 #define GDX_COLD __attribute__((cold, noinline))
+#define GDX_INLINE static inline __attribute__((always_inline))
 #define GDX_HOT_DATA __attribute__((section(".data.hot")))
 
 /* Recorded as the status of calls that report failure by a null result alone (clSVMAlloc). */

@@ -11,6 +11,7 @@
 #include "cuda/hooks.h"
 
 struct gdx_cu_table gdx_cu_driver, gdx_cu_next;
+struct gdx_cu_launch gdx_cu_launch GDX_HOT_DATA;
 
 static const char *const tools[] = { "libcuda.so", "libcudadebugger.so", "libcupti", "libnvperf", "libsanitizer-",
                                      "libInterceptor", "libTreeLauncher", "libToolsInjection", "libnvidia-", NULL };
@@ -21,10 +22,20 @@ static void gone(void)
     gdx_cu_fence_forget();
 }
 
+/* One by one, as driver.c does: two threads may adopt the driver at once. */
+static void keep_launches(const struct gdx_cu_table *next)
+{
+    __atomic_store_n(&gdx_cu_launch.cuLaunchKernel, next->cuLaunchKernel, __ATOMIC_RELEASE);
+    __atomic_store_n(&gdx_cu_launch.cuLaunchKernel_ptsz, next->cuLaunchKernel_ptsz, __ATOMIC_RELEASE);
+    __atomic_store_n(&gdx_cu_launch.cuLaunchKernelEx, next->cuLaunchKernelEx, __ATOMIC_RELEASE);
+    __atomic_store_n(&gdx_cu_launch.cuLaunchKernelEx_ptsz, next->cuLaunchKernelEx_ptsz, __ATOMIC_RELEASE);
+}
+
 static void stand_in(void **functions)
 {
     gdx_cu_fence_table(functions);
     gdx_cu_poison_table(functions);
+    keep_launches((const struct gdx_cu_table *)functions);
 }
 
 _Static_assert((int)GDX_CU_NAMES <= GDX_NAMES_MAX, "names");

@@ -20,6 +20,12 @@ extern const struct gdx_name gdx_cu_names[GDX_CU_NAMES];
 
 struct gdx_cu_thread { uint32_t generation, context; };
 extern __thread struct gdx_cu_thread gdx_cu_thread __attribute__((tls_model("initial-exec")));
+/* Again the functions of gdx_cu_next that launch, in the page of data that each launch needs anyway. */
+struct gdx_cu_launch {
+    __typeof__(gdx_cu_next.cuLaunchKernel) cuLaunchKernel, cuLaunchKernel_ptsz;
+    __typeof__(gdx_cu_next.cuLaunchKernelEx) cuLaunchKernelEx, cuLaunchKernelEx_ptsz;
+};
+extern struct gdx_cu_launch gdx_cu_launch;
 extern _Atomic int gdx_cu_captures;  /* streams being captured in this process */
 
 void gdx_cu_learn_context(void);

@@ -35,38 +35,53 @@ GDX_COLD static void wait_at(enum gdx_waits side, CUfunction kernel, CUstream qu
         wait_for(queue, own_thread);
 }
 
-static inline unsigned begin(CUfunction kernel, CUstream queue, bool own_thread)
+/* A launch on its way. What all launches need is written once and not inlined: between two of them programs and driver use up the
+ * caches, so what counts are the pages and lines of code that are fetched again. */
+struct launching {
+    struct gdx_open open;
+    const struct gdx_layout *layout;
+    unsigned site;
+};
+
+GDX_INLINE bool begins(struct launching *at, uint32_t call, CUfunction kernel, CUstream queue, bool own_thread,
+                          void *caller)
 {
     gdx_perturb();
     if (GDX_UNLIKELY(gdx_serialised()))
         wait_at(GDX_WAITS_BEFORE, kernel, queue, own_thread);
-    return gdx_cu_launch_begins(kernel, queue, own_thread);
+    at->site = gdx_cu_launch_begins(kernel, queue, own_thread);
+    at->layout = gdx_cu_layout_of(kernel);
+    gdx_cu_watch_launch(false);
+    return gdx_cu_begin(&at->open, call, caller);
 }
 
-GDX_COLD static void end_rarely(struct gdx_open *open, unsigned site, CUstream queue, bool own_thread,
-                                const struct gdx_layout *layout, CUfunction kernel, CUresult result)
+GDX_INLINE void described(struct launching *at, void **params, void **extra)
+{
+    gdx_put_arguments(&at->open, at->layout, params, extra);
+    gdx_commit(&at->open);
+    gdx_stack_of_launch(&at->open);
+}
+
+GDX_COLD static void end_rarely(struct launching *at, CUfunction kernel, CUstream queue, bool own_thread, CUresult result)
 {
     gdx_cu_watch_submitted(queue, own_thread, result);
-    gdx_cu_end_on(open, queue, own_thread, result);
-    gdx_cu_site_ends(site, queue, own_thread, result);
-    if (!layout && result == CUDA_SUCCESS)
+    gdx_cu_end_on(&at->open, queue, own_thread, result);
+    gdx_cu_site_ends(at->site, queue, own_thread, result);
+    if (!at->layout && result == CUDA_SUCCESS)
         gdx_cu_met_by_launch(kernel);
     if (gdx_serialised() && result == CUDA_SUCCESS)
         wait_at(GDX_WAITS_AFTER, kernel, queue, own_thread);
     gdx_cu_watch_launch(true);
 }
 
-/* What most launches need, apart from the rest: between two launches programs and driver use up the caches, so what counts are
- * the pages and lines of code that are fetched again. */
-static inline void end(struct gdx_open *open, unsigned site, CUstream queue, bool own_thread, const struct gdx_layout *layout,
-                       CUfunction kernel, CUresult result)
+GDX_INLINE void ends(struct launching *at, CUfunction kernel, CUstream queue, bool own_thread, CUresult result)
 {
-    bool usual = result == CUDA_SUCCESS && layout && !site && !gdx_watching() && !gdx_serialised()
+    bool usual = result == CUDA_SUCCESS && at->layout && !at->site && !gdx_watching() && !gdx_serialised()
         && atomic_load_explicit(&gdx_cu_captures, memory_order_relaxed) <= 0;
     if (GDX_LIKELY(usual))
-        gdx_end(open, result);
+        gdx_end(&at->open, result);
     else
-        end_rarely(open, site, queue, own_thread, layout, kernel, result);
+        end_rarely(at, kernel, queue, own_thread, result);
 }
 
 #define SHAPE (struct gdx_shape){ grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes }
@@ -78,38 +93,28 @@ static inline void end(struct gdx_open *open, unsigned site, CUstream queue, boo
 #define LAUNCH_KERNEL(name, own_thread)                                                                          \
     GDX_HOT CUresult rec_##name(CUfunction kernel, SHAPE_PARAMETERS, CUstream queue, void **params, void **extra)\
     {                                                                                                            \
-        struct gdx_open open;                                                                                    \
-        unsigned site = begin(kernel, queue, own_thread);                                                        \
-        const struct gdx_layout *layout = gdx_cu_layout_of(kernel);                                           \
-        gdx_cu_watch_launch(false);                                                                              \
-        if (gdx_cu_begin(&open, GDX_CALL_cuLaunchKernel, __builtin_return_address(0))) {                         \
-            gdx_put_shape(&open, gdx_cu_queue(queue, own_thread), kernel, SHAPE);                                    \
-            gdx_put_arguments(&open, layout, params, extra);                                                  \
-            gdx_commit(&open);                                                                                   \
-            gdx_stack_of_launch(&open);                                                                          \
+        struct launching at;                                                                                     \
+        if (begins(&at, GDX_CALL_cuLaunchKernel, kernel, queue, own_thread, __builtin_return_address(0))) {      \
+            gdx_put_shape(&at.open, gdx_cu_queue(queue, own_thread), kernel, SHAPE);                             \
+            described(&at, params, extra);                                                                       \
         }                                                                                                        \
-        CUresult result = gdx_cu_next.name(kernel, SHAPE_ARGUMENTS, queue, params, extra);                       \
-        end(&open, site, queue, own_thread, layout, kernel, result);                                             \
+        CUresult result = gdx_cu_launch.name(kernel, SHAPE_ARGUMENTS, queue, params, extra);                     \
+        ends(&at, kernel, queue, own_thread, result);                                                            \
         return result;                                                                                           \
     }
 LAUNCH_KERNEL(cuLaunchKernel, false)
-LAUNCH_KERNEL(cuLaunchKernel_ptsz, true)
 
 #define LAUNCH_COOPERATIVE(name, own_thread)                                                                     \
     CUresult rec_##name(CUfunction kernel, SHAPE_PARAMETERS, CUstream queue, void **params)                      \
     {                                                                                                            \
-        struct gdx_open open;                                                                                    \
-        unsigned site = begin(kernel, queue, own_thread);                                                        \
-        const struct gdx_layout *layout = gdx_cu_layout_of(kernel);                                           \
-        gdx_cu_watch_launch(false);                                                                              \
-        if (gdx_cu_begin(&open, GDX_CALL_cuLaunchCooperativeKernel, __builtin_return_address(0))) {              \
-            gdx_put_shape(&open, gdx_cu_queue(queue, own_thread), kernel, SHAPE);                                    \
-            gdx_put_arguments(&open, layout, params, NULL);                                                   \
-            gdx_commit(&open);                                                                                   \
-            gdx_stack_of_launch(&open);                                                                          \
+        struct launching at;                                                                                     \
+        void *caller = __builtin_return_address(0);                                                              \
+        if (begins(&at, GDX_CALL_cuLaunchCooperativeKernel, kernel, queue, own_thread, caller)) {                \
+            gdx_put_shape(&at.open, gdx_cu_queue(queue, own_thread), kernel, SHAPE);                             \
+            described(&at, params, NULL);                                                                        \
         }                                                                                                        \
         CUresult result = gdx_cu_next.name(kernel, SHAPE_ARGUMENTS, queue, params);                              \
-        end(&open, site, queue, own_thread, layout, kernel, result);                                             \
+        ends(&at, kernel, queue, own_thread, result);                                                            \
         return result;                                                                                           \
     }
 LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel, false)
@@ -133,21 +138,18 @@ GDX_HOT static void put_config(struct gdx_open *open, const CUlaunchConfig *conf
 #define LAUNCH_EX(name, own_thread)                                                                              \
     GDX_HOT CUresult rec_##name(const CUlaunchConfig *config, CUfunction kernel, void **params, void **extra)    \
     {                                                                                                            \
-        struct gdx_open open;                                                                                    \
-        unsigned site = begin(kernel, config ? config->queue : NULL, own_thread);                                \
-        const struct gdx_layout *layout = gdx_cu_layout_of(kernel);                                           \
-        gdx_cu_watch_launch(false);                                                                              \
-        if (gdx_cu_begin(&open, GDX_CALL_cuLaunchKernelEx, __builtin_return_address(0))) {                       \
-            put_config(&open, config, kernel, own_thread);                                                       \
-            gdx_put_arguments(&open, layout, params, extra);                                                  \
-            gdx_commit(&open);                                                                                   \
-            gdx_stack_of_launch(&open);                                                                          \
+        struct launching at;                                                                                     \
+        CUstream queue = config ? config->queue : NULL;                                                          \
+        if (begins(&at, GDX_CALL_cuLaunchKernelEx, kernel, queue, own_thread, __builtin_return_address(0))) {    \
+            put_config(&at.open, config, kernel, own_thread);                                                    \
+            described(&at, params, extra);                                                                       \
         }                                                                                                        \
-        CUresult result = gdx_cu_next.name(config, kernel, params, extra);                                       \
-        end(&open, site, result == CUDA_SUCCESS ? config->queue : NULL, own_thread, layout, kernel, result);     \
+        CUresult result = gdx_cu_launch.name(config, kernel, params, extra);                                     \
+        ends(&at, kernel, result == CUDA_SUCCESS ? config->queue : NULL, own_thread, result);                    \
         return result;                                                                                           \
     }
 LAUNCH_EX(cuLaunchKernelEx, false)
+LAUNCH_KERNEL(cuLaunchKernel_ptsz, true)
 LAUNCH_EX(cuLaunchKernelEx_ptsz, true)
 
 /* The oldest form: block and parameters were set on the function by calls before. */

@@ -2,49 +2,51 @@
 #define _GNU_SOURCE
 #include "driver/functions.h"
 
+#include <errno.h>
+#include <stddef.h>
 #include <sys/mman.h>
 
-enum { ROWS = 1 << 16, PROBES = 64, ARENA = 64 << 20 };
+enum { ROWS = 1 << 16, PROBES = 64, ARENA = 64 << 20, HUGE = 2 << 20 };
 enum state { UNKNOWN = 0, KNOWN = 1, DEAD = 2 };
 
-static struct gdx_function *_Atomic rows GDX_HOT_DATA;
-static char *_Atomic arena;
+struct memory {
+    struct gdx_function rows[ROWS];
+    char arena[ARENA];
+};
+static struct memory *_Atomic memory GDX_HOT_DATA;
 static _Atomic size_t arena_used;
 
-static void *reserve(size_t bytes)
+/* Untouched pages cost nothing, so it can be generous. Each kernel's row is in a page of its own, and its layout in another:
+ * where the system can, the rows and the first layouts lie in huge pages, so that a launch does not wait for theirs to be found. */
+static struct memory *reserve(void)
 {
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return at == MAP_FAILED ? NULL : at;
+    const size_t more = HUGE - 1, often = (offsetof(struct memory, arena) + more) & ~more;
+    char *at = mmap(NULL, sizeof(struct memory) + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED)
+        return NULL;
+    struct memory *aligned = (struct memory *)(((uintptr_t)at + more) & ~more);
+    int saved = errno;
+    madvise(aligned, often, MADV_HUGEPAGE);  /* may be refused */
+    errno = saved;
+    return aligned;
 }
 
-/* Untouched pages cost nothing, so both areas can be generous. Two threads may reserve at once: one gives way. */
-static struct gdx_function *table(void)
+/* Two threads may reserve at once: the second's is never touched. */
+static struct memory *all_memory(void)
 {
-    struct gdx_function *now = atomic_load_explicit(&rows, memory_order_acquire);
+    struct memory *now = atomic_load_explicit(&memory, memory_order_acquire);
     if (now)
         return now;
-    struct gdx_function *fresh = reserve(ROWS * sizeof *fresh);
-    if (!fresh || atomic_compare_exchange_strong(&rows, &now, fresh))
-        return fresh;
-    munmap(fresh, ROWS * sizeof *fresh);
-    return now;
+    struct memory *fresh = reserve();
+    return !fresh || atomic_compare_exchange_strong(&memory, &now, fresh) ? fresh : now;
 }
 
 void *gdx_keep(size_t bytes)
 {
-    char *base = atomic_load(&arena);
-    if (!base) {
-        char *fresh = reserve(ARENA);
-        if (!fresh)
-            return NULL;
-        if (!atomic_compare_exchange_strong(&arena, &base, fresh))
-            munmap(fresh, ARENA);
-        else
-            base = fresh;
-    }
+    struct memory *here = all_memory();
     bytes = (bytes + 15) & ~(size_t)15;
-    size_t at = atomic_fetch_add(&arena_used, bytes);
-    return at + bytes <= ARENA ? base + at : NULL;
+    size_t at = here ? atomic_fetch_add(&arena_used, bytes) : 0;
+    return here && at + bytes <= ARENA ? here->arena + at : NULL;
 }
 
 static size_t home(uintptr_t function)
@@ -54,9 +56,10 @@ static size_t home(uintptr_t function)
 
 GDX_HOT static struct gdx_function *find(uintptr_t function)
 {
-    struct gdx_function *all = atomic_load_explicit(&rows, memory_order_acquire);
-    if (!all || !function)
+    struct memory *known = atomic_load_explicit(&memory, memory_order_acquire);
+    if (!known || !function)
         return NULL;
+    struct gdx_function *all = known->rows;
     for (size_t i = 0, at = home(function); i < PROBES; i++, at = (at + 1) % ROWS) {
         uintptr_t here = atomic_load_explicit(&all[at].function, memory_order_acquire);
         if (here == function)
@@ -69,9 +72,10 @@ GDX_HOT static struct gdx_function *find(uintptr_t function)
 
 static struct gdx_function *find_or_claim(uintptr_t function)
 {
-    struct gdx_function *all = table();
-    if (!all || !function)
+    struct memory *known = all_memory();
+    if (!known || !function)
         return NULL;
+    struct gdx_function *all = known->rows;
     for (size_t i = 0, at = home(function); i < PROBES; i++, at = (at + 1) % ROWS) {
         uintptr_t here = 0;
         if (atomic_compare_exchange_strong(&all[at].function, &here, function) || here == function)
@@ -107,18 +111,18 @@ static void kill_row(struct gdx_function *row)
 
 void gdx_forget_owner(uintptr_t owner)
 {
-    struct gdx_function *all = atomic_load(&rows);
-    for (size_t i = 0; all && owner && i < ROWS; i++)
-        if (atomic_load_explicit(&all[i].owner, memory_order_relaxed) == owner)
-            kill_row(&all[i]);
+    struct memory *known = atomic_load(&memory);
+    for (size_t i = 0; known && owner && i < ROWS; i++)
+        if (atomic_load_explicit(&known->rows[i].owner, memory_order_relaxed) == owner)
+            kill_row(&known->rows[i]);
 }
 
 void gdx_forget_functions(unsigned kinds)
 {
-    struct gdx_function *all = atomic_load(&rows);
-    for (size_t i = 0; all && i < ROWS; i++)
-        if (atomic_load_explicit(&all[i].kind, memory_order_relaxed) & kinds)
-            kill_row(&all[i]);
+    struct memory *known = atomic_load(&memory);
+    for (size_t i = 0; known && i < ROWS; i++)
+        if (atomic_load_explicit(&known->rows[i].kind, memory_order_relaxed) & kinds)
+            kill_row(&known->rows[i]);
 }
 
 /* ---- layouts ---- */
