@@ -13,6 +13,7 @@ from gpudx.diagnose import diagnose
 from gpudx.facts import derive
 from gpudx.facts.misses import explain
 from gpudx.model import Diagnosis, Finding, Outcome
+from gpudx.trace import Gap
 
 SCALE, GEMM = "_Z5scalePfi", "_Z4gemmPfPKfS1_iii"
 FAILED = Outcome("exit", "The program exited with status 1.", 1)
@@ -94,6 +95,42 @@ def test_events_and_other_queues(cuda: CudaWorld, tmp_path: Path) -> None:
     assert told[0].guilty is not None and told[0].guilty.launch == 2
 
 
+@pytest.mark.parametrize(("waited", "launches"), [("its own", 1), ("another", 2)])
+def test_a_wait_for_a_context_that_is_named_covers_that_context(
+    cuda: CudaWorld, tmp_path: Path, waited: str, launches: int
+) -> None:
+    """cudaDeviceSynchronize of CUDA 13 is cuCtxSynchronize_v2 with the context."""
+    memory, kernel = cuda.alloc(4096), cuda.kernel(SCALE, [8, 4])
+    other = cuda.create("cuCtxCreate_v2", device=1)
+    cuda.note("note_context", {"number": 2, "context": other, "device": 1})
+    cuda.launch(kernel, [memory, 1024])
+    cuda.call("cuCtxSynchronize_v2", context=cuda.context if waited == "its own" else other)
+    cuda.launch(kernel, [memory, 1024])
+    cuda.call("cuCtxSynchronize_v2", context=cuda.context, status=700)
+    found, told = judged(cuda, tmp_path)
+    assert found[0].details["launches"] == launches
+    assert (told[0].status, told[0].guilty is not None) == (
+        ("confirmed", True) if launches == 1 else ("inconclusive", False)
+    )
+
+
+@pytest.mark.parametrize(("since", "status"), [("the wait", "confirmed"), ("the launch", "likely")])
+def test_overwritten_calls_do_not_matter_where_all_was_waited_for_after_them(
+    cuda: CudaWorld, tmp_path: Path, since: str, status: str
+) -> None:
+    memory, kernel = cuda.alloc(4096), cuda.kernel(SCALE, [8, 4])
+    cuda.launch(kernel, [memory, 1024])
+    wait = cuda.call("cuCtxSynchronize")
+    launch = cuda.launch(kernel, [memory, 1024])
+    cuda.call("cuCtxSynchronize", status=700)
+    facts = derive(cuda.write(tmp_path / "1-0.gdx"))
+    begin = facts.trace.column("begin")
+    facts.trace.__dict__["whole_since"] = int(begin[wait if since == "the wait" else launch])
+    facts.trace.gaps = (Gap("overwritten", "the oldest 5 calls were overwritten", 5),)
+    told = diagnose(list(detect_all(facts, Run(FAILED))), FAILED)
+    assert told[0].status == status and told[0].guilty is not None
+
+
 def test_not_ready_is_no_failure(cuda: CudaWorld, look: Look) -> None:
     cuda.call("cuStreamQuery", queue=cuda.queue, status=600)
     assert not look(cuda, "exit")
@@ -143,3 +180,17 @@ def test_where_an_access_missed(cuda: CudaWorld, tmp_path: Path) -> None:
     assert explain(facts, row, 0x10).text == "null + 0x10 (argument 2)"
     assert "inside memory #3, which the launch was not given" in explain(facts, row, far).text
     assert not len(facts.launches.find("copy", (3, 1, 1))) and len(facts.launches.find("_Z4copyPfPKfS_")) == 1
+
+
+def test_far_from_everything_no_argument_is_named(cuda: CudaWorld, tmp_path: Path) -> None:
+    """Gigabytes away from two buffers that lie side by side, the nearer of them is not the one that was missed."""
+    out, given, kernel = cuda.alloc(4096), cuda.alloc(4096), cuda.kernel("_Z4copyPfPKfi", [8, 8, 4])
+    cuda.launch(kernel, [out, given, 1024])
+    facts = derive(cuda.write(tmp_path / "1-0.gdx"))
+    read = explain(facts, 0, given + (1 << 34))
+    assert (read.kind, read.argument, read.object) == ("past", None, -1)
+    assert "memory #1 (argument 0) is about as near" in read.text
+    written = explain(facts, 0, given + (1 << 34), writes=True)
+    assert (written.argument, written.text.partition("past")[2]) == (0, " the end of memory #1 (argument 0)")
+    near = explain(facts, 0, given + 4096 + 8)
+    assert (near.argument, near.distance) == (1, 8)

@@ -82,7 +82,7 @@ def _finding(facts: Facts, found: Interval) -> Finding:
             "single": single is not None,
             "cause": facts.errors.device_cause(found.report),
             "said": said,
-            "complete": not facts.trace.gaps and not len(facts.trace.select(_unknown_entries(facts))),
+            "complete": _complete(facts, found),
             "launches": found.count,
             "suspicious": len(found.odd),
             "short": brief(facts, short) if (short := _short(single)) else None,
@@ -101,6 +101,19 @@ def _own_wait(facts: Facts, report: int) -> bool:
     """Was it the recorder that waited, right behind the launch (gpudx run --serialise)? Its calls have no caller."""
     waits = facts.trace.info(report).does == "wait"
     return waits and int(facts.trace.column("caller", np.array([report]))[0]) == 0
+
+
+def _complete(facts: Facts, found: Interval) -> bool:
+    """Is all work of the interval in the record? Calls that were overwritten do not matter where everything was waited for
+    after them."""
+    kept = all(gap.kind == "overwritten" for gap in facts.trace.gaps) and _whole_since(facts, found.since)
+    return (kept or not facts.trace.gaps) and not len(facts.trace.select(_unknown_entries(facts)))
+
+
+def _whole_since(facts: Facts, since: int) -> bool:
+    if since < 0 or not facts.order.waited_for_all(since, facts.contexts.number(since)):
+        return False
+    return int(facts.trace.column("begin", np.array([since]))[0]) >= facts.trace.whole_since
 
 
 def _unknown_entries(facts: Facts) -> tuple[CallInfo, ...]:

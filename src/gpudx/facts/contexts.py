@@ -30,6 +30,12 @@ class Contexts:
         """The number of the context that the call at `position` was made in, 0 if not known."""
         return int(self._trace.context[position])
 
+    def named(self, handle: int, positions: I64) -> I64:
+        """The number of the context that has this handle at each position, -1 where none had it so far."""
+        noted = sorted((e[0], number) for number, entries in self._noted.items() for e in entries if e[1] == handle)
+        at, numbers = np.array([*noted, (0, -1)], np.int64).T  # the last one is for positions before the first note
+        return numbers[np.searchsorted(at[:-1], positions, "right") - 1]
+
     def device(self, number: int, position: int) -> int | None:
         """The device of a context at a position."""
         entry = self._entry(number, position)

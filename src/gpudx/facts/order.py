@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from gpudx.facts.contexts import Contexts
 from gpudx.facts.objects import Objects
 from gpudx.trace import CallInfo, Trace
 
@@ -25,8 +26,8 @@ NON_BLOCKING = 1  # flag of a queue that does not synchronise with the default q
 class Order:
     """Successful waits before a position, and what they leave open."""
 
-    def __init__(self, trace: Trace, objects: Objects) -> None:
-        self._trace, self._objects = trace, objects
+    def __init__(self, trace: Trace, objects: Objects, contexts: Contexts) -> None:
+        self._trace, self._objects, self._contexts = trace, objects, contexts
 
     def _good(self, info: CallInfo) -> I64:
         positions = self._trace.select(info)
@@ -34,9 +35,18 @@ class Order:
         return positions[done & (self._trace.column("status", positions) == 0)]
 
     @cached_property
-    def _context_waits(self) -> I64:
-        calls = [c for c in self._trace.schema.doing("wait") if not c.fields]
-        return np.sort(np.concatenate([self._good(c) for c in calls] or [np.zeros(0, np.int64)]))
+    def _context_waits(self) -> tuple[I64, I64]:
+        """Waits for contexts, and the number of each: of the one that is current, or of the one that the call names, as
+        the runtime of CUDA 13 does."""
+        schema, none = self._trace.schema, np.zeros(0, np.int64)
+        bare = np.concatenate([none, *(self._good(c) for c in schema.doing("wait") if not c.fields)])
+        position, handle = self._pairs([c for c in schema.doing("wait") if c.word("context") is not None], "context")
+        number = np.full(len(position), -1, np.int64)
+        for one in np.unique(handle).tolist():
+            number[handle == one] = self._contexts.named(one, position[handle == one])
+        position, number = np.append(bare, position), np.append(self._trace.context[bare], number).astype(np.int64)
+        order = np.argsort(position, kind="stable")
+        return position[order], number[order]
 
     @cached_property
     def _queue_waits(self) -> tuple[I64, U64]:
@@ -79,12 +89,17 @@ class Order:
 
     def covered(self, queue: int, context: int, before: int) -> int:
         """The last position up to which the work of a queue had surely ended before `before`; -1 if none."""
-        waits = self._context_waits[self._context_waits < before]
-        same = waits[np.isin(self._trace.context[waits], (context, 0))]
+        waits, of = self._context_waits
+        same = waits[(waits < before) & np.isin(of, (context, 0))]
         known = [int(same[-1])] if len(same) else []
         known += self._by_queue(queue, before)
         known += self._by_event(queue, before)
         return max(known, default=-1)
+
+    def waited_for_all(self, position: int, context: int) -> bool:
+        """Did this call wait for all work of a context, whatever the queue?"""
+        waits, of = self._context_waits
+        return bool(np.isin(of[waits == position], (context, 0)).any())
 
     def _by_queue(self, queue: int, before: int) -> list[int]:
         position, waited = self._queue_waits
