@@ -169,24 +169,24 @@ def with_turns(rows: Iterable[Row], command: list[str], names: tuple[str, ...], 
 # crash to verdict
 
 
-def crash_row(program: Path, plan: Plan) -> Row:
+def crash_row(program: Path, plan: Plan, *options: str) -> Row:
     """Seconds from the death of the crashing program to the end of `gpudx run`, which prints the verdict last."""
     times, verdict = [], ""
     try:
         for _ in range(plan.crash_rounds):
-            seconds, verdict = crash_once(program, plan.crash_launches)
+            seconds, verdict = crash_once(program, plan.crash_launches, *options)
             times.append(seconds)
         cell = f"{statistics.median(times):.2f} s, {verdict}"
     except NotMeasured as problem:
         cell = str(problem)
-    title = f"crash to verdict, {plan.crash_launches:,} launches"
+    title = ", ".join((f"crash to verdict, {plan.crash_launches:,} launches", *options))
     return Row(title, {RECORDED: cell}, f"<= {CRASH_GOAL_S:.0f} s", tuple(f"{one:.2f} s" for one in times))
 
 
-def crash_once(program: Path, launches: int) -> tuple[float, str]:
+def crash_once(program: Path, launches: int, *options: str) -> tuple[float, str]:
     mode = modes.recorded_mode()
     with modes.case_directory() as folder:
-        words = modes.recorded_words(mode, folder, [str(program), str(launches)])
+        words = modes.recorded_words(mode, folder, [str(program), str(launches)], *options)
         with modes.started(words, mode.env, subprocess.DEVNULL) as watched:
             died_at = watch_death(watched)
             watched.wait()
@@ -402,6 +402,7 @@ def all_rows(programs: Mapping[str, Path], python: str, plan: Plan) -> Iterator[
         rows = rows_of(benchmark, measure(benchmark, plan, others))
         yield from with_turns(rows, command, benchmark.names, plan.processes)
     yield crash_row(programs["million_launches"], plan)
+    yield crash_row(programs["million_launches"], plan, "--dump")
     for script in sorted(HERE.glob("*_smoke.py")):
         yield smoke_row(script, python)
 

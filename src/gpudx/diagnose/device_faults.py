@@ -21,6 +21,7 @@ from gpudx.words import plural
 ID = "device-fault"
 RUNNING = "kernel-still-running"
 BY_EXCEPTION = {"misaligned-address": "misaligned-access", "trap": "device-trap", "breakpoint": "device-trap"}
+WRITES = ("write", "atomic")  # what only goes through pointers to what may be written
 MOST = 8
 
 
@@ -121,11 +122,15 @@ def _same_parameters(facts: Facts, row: int, parameters: bytes) -> bool:
 
 
 def _miss(fault: Fault, facts: Facts, launch: int) -> tuple[Miss, int] | None:
-    """What was missed: of all addresses of the faulting warps, those at the edges are looked at, outermost first."""
-    if fault.access is None:
+    """What was missed: of the addresses of the faulting warps the highest and the lowest are looked at, and the one that
+    missed least tells whose memory it was."""
+    access = fault.access
+    if access is None:
         return None
-    edges = [(explain(facts, launch, address), address) for address in (fault.access.highest, fault.access.lowest)]
-    return next((pair for pair in edges if pair[0].kind != "inside"), edges[0])
+    writes = access.kind in WRITES
+    seen = [(explain(facts, launch, address, writes=writes), address) for address in (access.highest, access.lowest)]
+    outside = [pair for pair in seen if pair[0].kind != "inside"]
+    return min(outside or seen[:1], key=lambda pair: (pair[0].object < 0, pair[0].distance))
 
 
 def _with_launch(fault: Fault, plain: Finding, facts: Facts, match: Match) -> Finding:

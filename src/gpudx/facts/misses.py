@@ -103,23 +103,33 @@ def _inside(facts: Facts, given: list[_Given], address: int, position: int) -> M
 
 def _nearest(facts: Facts, given: list[_Given], address: int, position: int) -> Miss:
     """The argument's memory that the address is least far from."""
-    table, found = facts.objects.table, []
-    for one in given:
-        if one.object < 0:
-            continue
-        begin = int(table["handle"][one.object])
-        end = begin + int(table["size"][one.object])
-        distance = address - end if address >= end else begin - address
-        found.append((distance, address >= end, one))
+    found = sorted((_distance(facts, g, address) for g in given if g.object >= 0), key=lambda f: (f[0], f[2].inside))
     other = facts.memory.one(address, position)
-    if not found or min(f[0] for f in found) > FAR:
+    if not found or found[0][0] > FAR:
         return _elsewhere(facts, other)
-    distance, past, one = min(found, key=lambda f: (f[0], f[2].inside))
+    distance, past, one = found[0]
     label = f"{facts.objects.label(one.object)} ({one.name})"
     where = f"{_bytes(distance)} {'past the end' if past else 'before the start'} of {label}"
     where = f"right at the end of {label}" if past and not distance else where
     tail = f", inside {facts.objects.label(other)}, which the launch was not given" if other >= 0 else ""
-    return Miss("past" if past else "before", where + tail, one.argument, one.object, distance)
+    kind, rival = "past" if past else "before", _as_near(found)
+    if rival is None:
+        return Miss(kind, where + tail, one.argument, one.object, distance)
+    doubt = f"; {facts.objects.label(rival.object)} ({rival.name}) is about as near, so which of them was meant is not known"
+    return Miss(kind, where + tail + doubt, distance=distance)
+
+
+def _distance(facts: Facts, one: _Given, address: int) -> tuple[int, bool, _Given]:
+    """How far an address is from an argument's memory, and whether it lies past its end."""
+    begin = int(facts.objects.table["handle"][one.object])
+    end = begin + int(facts.objects.table["size"][one.object])
+    return (address - end, True, one) if address >= end else (begin - address, False, one)
+
+
+def _as_near(found: list[tuple[int, bool, _Given]]) -> _Given | None:
+    """Another memory that is less than twice as far away as the nearest: from far, neighbours look alike."""
+    near = found[0]
+    return next((f[2] for f in found if f[2].object != near[2].object and f[0] < 2 * near[0]), None)
 
 
 def _elsewhere(facts: Facts, other: int) -> Miss:

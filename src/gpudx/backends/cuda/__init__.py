@@ -17,6 +17,7 @@ __all__ = [
     "DEVICE_CODE",
     "DEVICE_FILES",
     "EMPTY_COUNTS",
+    "EXPERIMENTS",
     "LIBRARIES",
     "POOLS",
     "TEXT_READABLE",
@@ -58,6 +59,7 @@ PREFIXES = (
     "TF_GPU",
 )
 DEVICE_FILES = ("/dev/nvidia",)
+EXPERIMENTS = {"blocking": {"CUDA_LAUNCH_BLOCKING": "1"}}  # CUDA programming guide, "CUDA environment variables"
 TOOLKIT = ("/usr/local/cuda*/bin", "/opt/cuda/bin")
 
 

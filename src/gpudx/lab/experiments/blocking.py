@@ -1,4 +1,4 @@
-"""Each launch returns when it has ended (HIP_LAUNCH_BLOCKING=1).
+"""Each launch returns when it has ended (CUDA_LAUNCH_BLOCKING=1, HIP_LAUNCH_BLOCKING=1).
 
 A failure that goes depends on order or timing, and is only hidden. One that stays may be reported by another call than before: the
 report moved, not the fault.
