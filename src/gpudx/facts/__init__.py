@@ -111,7 +111,7 @@ class Facts:
 
     @cached_property
     def order(self) -> Order:
-        return Order(self.trace, self.objects)
+        return Order(self.trace, self.objects, self.contexts)
 
     @cached_property
     def happens(self) -> Happens:

@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from gpudx.trace import Trace
 
 I64 = NDArray[np.int64]
+U64 = NDArray[np.uint64]
+NOT_KNOWN = -1
 
 
 class Contexts:
@@ -29,6 +31,16 @@ class Contexts:
     def number(self, position: int) -> int:
         """The number of the context that the call at `position` was made in, 0 if not known."""
         return int(self._trace.context[position])
+
+    def named(self, handles: U64, positions: I64) -> I64:
+        """The numbers of contexts that calls are given by their handles, NOT_KNOWN where no call was seen in one. A null handle
+        is the context that the call is made in (CUDA driver API reference, cuCtxSynchronize_v2)."""
+        pairs = zip(handles.tolist(), positions.tolist(), strict=True)
+        found = [self._number_of(handle, at) if handle else self.number(at) for handle, at in pairs]
+        return np.array(found, np.int64)
+
+    def _number_of(self, handle: int, position: int) -> int:
+        return next((number for number in self._noted if self.handle(number, position) == handle), NOT_KNOWN)
 
     def device(self, number: int, position: int) -> int | None:
         """The device of a context at a position."""

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from gpudx.facts.contexts import Contexts
 from gpudx.facts.objects import Objects
 from gpudx.trace import CallInfo, Trace
 
@@ -25,8 +26,8 @@ NON_BLOCKING = 1  # flag of a queue that does not synchronise with the default q
 class Order:
     """Successful waits before a position, and what they leave open."""
 
-    def __init__(self, trace: Trace, objects: Objects) -> None:
-        self._trace, self._objects = trace, objects
+    def __init__(self, trace: Trace, objects: Objects, contexts: Contexts) -> None:
+        self._trace, self._objects, self._contexts = trace, objects, contexts
 
     def _good(self, info: CallInfo) -> I64:
         positions = self._trace.select(info)
@@ -34,9 +35,15 @@ class Order:
         return positions[done & (self._trace.column("status", positions) == 0)]
 
     @cached_property
-    def _context_waits(self) -> I64:
-        calls = [c for c in self._trace.schema.doing("wait") if not c.fields]
-        return np.sort(np.concatenate([self._good(c) for c in calls] or [np.zeros(0, np.int64)]))
+    def _context_waits(self) -> tuple[I64, I64]:
+        """Waits for contexts, their own or the one that they are given, and the numbers of these."""
+        waits = self._trace.schema.doing("wait")
+        bare = np.concatenate([self._good(c) for c in waits if not c.fields] or [np.zeros(0, np.int64)])
+        given, handles = self._pairs([c for c in waits if c.word("context") is not None], "context")
+        position = np.concatenate([bare, given])
+        number = np.concatenate([self._trace.context[bare], self._contexts.named(handles, given)]).astype(np.int64)
+        order = np.argsort(position, kind="stable")
+        return position[order], number[order]
 
     @cached_property
     def _queue_waits(self) -> tuple[I64, U64]:
@@ -79,8 +86,8 @@ class Order:
 
     def covered(self, queue: int, context: int, before: int) -> int:
         """The last position up to which the work of a queue had surely ended before `before`; -1 if none."""
-        waits = self._context_waits[self._context_waits < before]
-        same = waits[np.isin(self._trace.context[waits], (context, 0))]
+        position, number = self._context_waits
+        same = position[(position < before) & np.isin(number, (context, 0))]
         known = [int(same[-1])] if len(same) else []
         known += self._by_queue(queue, before)
         known += self._by_event(queue, before)
