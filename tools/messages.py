@@ -65,7 +65,8 @@ MEANING = 4  # its place there
 COMMAND = re.compile(
     r"gpudx \w+ (-[^,:]*|\{0\})$|[A-Z_]+=|nvidia-smi |cargo |for t in |set_tests_properties|\[env\]|--\w+="
     r"|def |names = |\w+\([a-z, .]*\)$|(Tiny)?Llama \d|Qwen2 \d|[\w+ -]+ (documentation|Guide|manual)(,|$)|OpenCL ICD loader|ocl-icd"
-)  # what is typed, code, names of models and of books
+    r"|[\w ]+, ([\w/]+\.(c|cpp|h|hpp|py)|README)$"
+)  # what is typed, code, names of models, of books and of source files
 
 BEGUN = re.compile(r"(,| [\[(])")
 MACHINES = {

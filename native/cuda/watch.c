@@ -4,12 +4,15 @@
  * there is no look; nor while a stream is captured, when asking would spoil the capture (driver/busy.h).
  *
  * A look reads into pinned memory of ours, through a stream of ours that does not synchronise with the default stream:
- * the order of the program's own work stays as it is. */
+ * the order of the program's own work stays as it is. Streams may share a hardware queue all the same (CUDA C++ Programming
+ * Guide, CUDA_DEVICE_MAX_CONNECTIONS), and there a copy of ours can stand behind a kernel that waits for the program. So no
+ * copy is waited for without end; a late one goes to memory that nobody reads any more. */
 #define _GNU_SOURCE
 #include "cuda/watch.h"
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include "cuda/fence.h"
 #include "driver/busy.h"
@@ -76,8 +79,11 @@ static bool all_idle(bool patient)
 
 /* ---- our own streams ---- */
 
+/* Room for what is read: one for looks, one for what was just made, of which others may be made at the same time. */
+enum use { LOOK, FRESH, USES };
 struct own { CUcontext context; CUstream stream; void *room; };
 static struct own own[CONTEXTS];  /* with the lock held */
+static _Atomic bool fresh_taken;
 
 static struct own known_own(CUcontext context, const struct own *fresh)
 {
@@ -100,7 +106,7 @@ static struct own own_of(CUcontext context)
     struct own found = known_own(context, NULL), fresh = { context, NULL, NULL };
     if (found.context || gdx_cu_driver.cuStreamCreate(&fresh.stream, CU_STREAM_NON_BLOCKING) != CUDA_SUCCESS)
         return found;
-    if (gdx_cu_driver.cuMemHostAlloc(&fresh.room, GDX_WATCH_PIECE, 0) != CUDA_SUCCESS)
+    if (gdx_cu_driver.cuMemHostAlloc(&fresh.room, (size_t)USES * GDX_WATCH_PIECE, 0) != CUDA_SUCCESS)
         return found;
     return known_own(context, &fresh);
 }
@@ -118,18 +124,37 @@ static void forget_own(CUcontext context)
 
 /* ---- content ---- */
 
+/* In its context. A copy into ordinary memory would not return before it is done ("API synchronization behavior" there). */
+static const unsigned char *fetch(const struct gdx_watched *one, uint64_t offset, size_t bytes, enum use use)
+{
+    struct own with = gdx_watching() && !atomic_load(&gdx_cu_captures) ? own_of((CUcontext)(uintptr_t)one->owner) : (struct own){ 0 };
+    unsigned char *to = with.room ? (unsigned char *)with.room + (size_t)use * GDX_WATCH_PIECE : NULL;
+    if (!to || gdx_cu_driver.cuMemcpyDtoHAsync_v2(to, one->handle + offset, bytes, with.stream) != CUDA_SUCCESS)
+        return NULL;
+    CUresult status = gdx_cu_wait_some(with.stream);
+    if (status == CUDA_ERROR_NOT_READY)
+        gdx_watch_stop("a copy of watched memory did not come to an end");
+    return status == CUDA_SUCCESS ? to : NULL;
+}
+
+static const unsigned char *fetch_fresh(const struct gdx_watched *one, uint64_t offset, size_t bytes, unsigned char *room)
+{
+    for (unsigned tries = 0; atomic_exchange(&fresh_taken, true); tries++)
+        gdx_wait(tries);
+    const unsigned char *found = fetch(one, offset, bytes, FRESH);
+    if (found)
+        memcpy(room, found, bytes);
+    atomic_store(&fresh_taken, false);
+    return found ? room : NULL;
+}
+
 static const unsigned char *read_memory(const struct gdx_watched *one, uint64_t offset, size_t bytes, unsigned char *room)
 {
-    CUcontext context = (CUcontext)(uintptr_t)one->owner;
-    struct gdx_cu_visit visit = gdx_cu_visit(context);
-    struct own with = visit.status == CUDA_SUCCESS && !atomic_load(&gdx_cu_captures) ? own_of(context) : (struct own){ 0 };
-    void *to = room ? room : with.room;
-    CUresult status = with.room ? gdx_cu_driver.cuMemcpyDtoHAsync_v2(to, one->handle + offset, bytes, with.stream)
-                                : CUDA_ERROR_INVALID_CONTEXT;
-    if (status == CUDA_SUCCESS)
-        status = gdx_cu_driver.cuStreamSynchronize(with.stream);
+    struct gdx_cu_visit visit = gdx_cu_visit((CUcontext)(uintptr_t)one->owner);
+    const unsigned char *found = visit.status != CUDA_SUCCESS ? NULL
+        : room ? fetch_fresh(one, offset, bytes, room) : fetch(one, offset, bytes, LOOK);
     gdx_cu_leave(visit);
-    return status == CUDA_SUCCESS ? to : NULL;
+    return found;
 }
 
 static const struct gdx_watch_ways ways = { .idle = all_idle, .read = read_memory, .own_room = true };
@@ -139,8 +164,8 @@ static const struct gdx_watch_ways ways = { .idle = all_idle, .read = read_memor
 static bool can_watch(void)
 {
     return gdx_cu_driver.cuStreamQuery && gdx_cu_driver.cuEventQuery && gdx_cu_driver.cuMemHostAlloc
-        && gdx_cu_driver.cuMemcpyDtoHAsync_v2 && gdx_cu_driver.cuStreamCreate && gdx_cu_driver.cuStreamSynchronize
-        && gdx_cu_driver.cuEventCreate && gdx_cu_driver.cuEventRecord && gdx_cu_driver.cuEventDestroy_v2
+        && gdx_cu_driver.cuMemcpyDtoHAsync_v2 && gdx_cu_driver.cuStreamCreate && gdx_cu_driver.cuEventCreate
+        && gdx_cu_driver.cuEventRecord && gdx_cu_driver.cuEventDestroy_v2
         && gdx_cu_driver.cuCtxPushCurrent_v2 && gdx_cu_driver.cuCtxPopCurrent_v2;
 }
 

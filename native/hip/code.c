@@ -32,6 +32,7 @@ struct entry { uint64_t offset, size, target_bytes; };
 
 struct gdx_hip_image {
     const char *binary;       /* a bundle or a code object; NULL: only `metadata` was kept */
+    const char *end;          /* NULL: not known */
     const uint8_t *metadata;
     size_t bytes;
     const char *why_not;
@@ -56,6 +57,16 @@ static uint64_t readable_bytes(const char *at, uint64_t bytes)
 static bool readable(const char *at, uint64_t bytes)
 {
     return !bytes || readable_bytes(at, bytes) == bytes;
+}
+
+/* The bytes from an offset on that the image itself names; NULL: they are not all there. What lies behind a file or an unpacked
+ * bundle is somebody else's, and can go at any time. */
+static const char *part_at(const struct gdx_hip_image *image, const char *base, uint64_t offset, uint64_t bytes)
+{
+    uintptr_t from = (uintptr_t)base + offset, to = from + bytes;
+    if (from < (uintptr_t)base || to < from || (image->end && to > (uintptr_t)image->end))
+        return NULL;
+    return readable((const char *)from, bytes) ? (const char *)from : NULL;
 }
 
 static bool find_note(struct gdx_hip_image *image, const char *at, uint64_t bytes)
@@ -83,16 +94,16 @@ static bool read_code_object(struct gdx_hip_image *image, const char *at)
 {
     Elf64_Ehdr head;
     Elf64_Phdr part;
-    if (!readable(at, sizeof head))
+    if (!part_at(image, at, 0, sizeof head))
         return false;
     memcpy(&head, at, sizeof head);
-    if (memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_machine != MACHINE_AMDGPU || head.e_phentsize != sizeof part
-        || !readable(at + head.e_phoff, (uint64_t)head.e_phnum * sizeof part))
+    const char *parts = part_at(image, at, head.e_phoff, (uint64_t)head.e_phnum * sizeof part), *notes;
+    if (memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_machine != MACHINE_AMDGPU || head.e_phentsize != sizeof part || !parts)
         return false;
     for (unsigned i = 0; i < head.e_phnum; i++) {
-        memcpy(&part, at + head.e_phoff + i * sizeof part, sizeof part);
-        if (part.p_type == PT_NOTE && readable(at + part.p_offset, part.p_filesz)
-            && find_note(image, at + part.p_offset, part.p_filesz))
+        memcpy(&part, parts + i * sizeof part, sizeof part);
+        if (part.p_type == PT_NOTE && (notes = part_at(image, at, part.p_offset, part.p_filesz))
+            && find_note(image, notes, part.p_filesz))
             return true;
     }
     return false;
@@ -131,40 +142,41 @@ static bool read_bundle(struct gdx_hip_image *image, const char *at)
 {
     uint64_t count;
     const char *next = at + strlen(bundle_magic);
-    if (!readable(next, sizeof count))
+    if (!part_at(image, next, 0, sizeof count))
         return false;
     memcpy(&count, next, sizeof count);
     next += sizeof count;
     image->cut = count > ENTRIES_MAX;
     for (uint64_t i = 0; i < count && i < ENTRIES_MAX; i++) {
         struct entry entry;
-        if (!readable(next, sizeof entry))
+        if (!part_at(image, next, 0, sizeof entry))
             break;
         memcpy(&entry, next, sizeof entry);
         next += sizeof entry;
-        if (entry.target_bytes > TARGET_MAX || !readable(next, entry.target_bytes))
+        if (entry.target_bytes > TARGET_MAX || !part_at(image, next, 0, entry.target_bytes))
             break;
         if (memmem(next, entry.target_bytes, "amdgcn", 6)) {
             keep_target(image, next, entry.target_bytes);
-            if (!image->metadata)
-                read_code_object(image, at + entry.offset);
+            const char *code = part_at(image, at, entry.offset, 0);
+            if (!image->metadata && code)
+                read_code_object(image, code);
         }
         next += entry.target_bytes;
     }
     return image->metadata;
 }
 
-static bool begins(const char *at, const char *with)
+static bool begins(const struct gdx_hip_image *image, const char *with)
 {
-    return readable(at, strlen(with)) && !memcmp(at, with, strlen(with));
+    return part_at(image, image->binary, 0, strlen(with)) && !memcmp(image->binary, with, strlen(with));
 }
 
 static void look_at_plain(struct gdx_hip_image *image)
 {
-    bool bundled = begins(image->binary, bundle_magic);
+    bool bundled = begins(image, bundle_magic);
     if (bundled ? read_bundle(image, image->binary) : read_single(image))
         return;
-    image->why_not = bundled || begins(image->binary, ELFMAG) ? "the device code has no metadata that is understood"
+    image->why_not = bundled || begins(image, ELFMAG) ? "the device code has no metadata that is understood"
                                                                : "it is no device code";
 }
 
@@ -180,9 +192,10 @@ static void look_at_packed(struct gdx_hip_image *image)
     struct gdx_hip_image found = { 0 };
     char *plain = NULL;
     size_t bytes = 0;
-    const char *why = gdx_hip_unpack(image->binary, readable_bytes, &plain, &bytes);
+    const char *why = gdx_hip_unpack(image->binary, image->end, readable_bytes, &plain, &bytes);
     if (!why) {
         found.binary = plain;
+        found.end = plain + bytes;
         look_at_plain(&found);
         found.metadata = found.metadata ? kept_pages(found.metadata, found.bytes) : NULL;
         why = found.why_not;
@@ -197,7 +210,7 @@ static void look_at_packed(struct gdx_hip_image *image)
 
 static void look(struct gdx_hip_image *image)
 {
-    if (begins(image->binary, "CCOB"))
+    if (begins(image, "CCOB"))
         look_at_packed(image);
     else
         look_at_plain(image);
@@ -216,12 +229,13 @@ static const struct gdx_hip_image *looked_at(const struct gdx_hip_image *given)
 
 /* ---- where images come from ---- */
 
-static struct gdx_hip_image *fresh(const char *binary)
+static struct gdx_hip_image *fresh(const char *binary, const char *end)
 {
     struct gdx_hip_image *image = gdx_keep(sizeof *image);
     if (image) {
         memset(image, 0, sizeof *image);
         image->binary = binary;
+        image->end = end;
     }
     return image;
 }
@@ -235,7 +249,7 @@ const struct gdx_hip_image *gdx_hip_image_of(const void *fat_binary)
     memcpy(&wrapper, fat_binary, sizeof wrapper);
     if (wrapper.magic == wrapper_magic)
         binary = wrapper.binary;
-    return fresh(binary);
+    return fresh(binary, NULL);
 }
 
 /* What the metadata says is copied: the image itself is the program's, and may be gone at the first launch. */
@@ -271,7 +285,7 @@ const struct gdx_hip_image *gdx_hip_read_image(const char *path)
     if (file >= 0)
         syscall(SYS_close, file);
     if (at != MAP_FAILED) {
-        found = gdx_hip_copy_image(at);
+        found = copied(fresh(at, (const char *)at + about.st_size));
         munmap(at, (size_t)about.st_size);
     }
 out:

@@ -99,12 +99,14 @@ static const char *by_zstd(const struct stream *stream, void *plain)
 
 /* ---- unpacking ---- */
 
-const char *gdx_hip_unpack(const char *packed, gdx_readable_bytes *readable, char **plain, size_t *bytes)
+const char *gdx_hip_unpack(const char *packed, const char *end, gdx_readable_bytes *readable, char **plain, size_t *bytes)
 {
     struct stream stream = { 0 };
-    if (readable(packed, HEAD_MOST) < HEAD_MOST || !read_head(packed, &stream))
+    uint64_t most = end ? (uint64_t)(end - packed) : UINT64_MAX;
+    if (most < HEAD_MOST || readable(packed, HEAD_MOST) < HEAD_MOST || !read_head(packed, &stream))
         return "the device code is compressed in a way that is not known";
-    stream.bytes = readable(stream.at, stream.bytes);
+    most -= (uint64_t)(stream.at - packed);
+    stream.bytes = readable(stream.at, stream.bytes < most ? stream.bytes : most);
     void *room = stream.bytes ? mmap(NULL, stream.before, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
     if (room == MAP_FAILED)
         return GDX_HIP_DAMAGED;

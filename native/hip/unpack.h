@@ -10,5 +10,5 @@
 /* How many of these bytes can be read, from the first on. */
 typedef uint64_t gdx_readable_bytes(const char *at, uint64_t bytes);
 
-/* NULL: `plain` is a mapping of `bytes` bytes that the caller unmaps; else why not. */
-const char *gdx_hip_unpack(const char *packed, gdx_readable_bytes *readable, char **plain, size_t *bytes);
+/* NULL: `plain` is a mapping of `bytes` bytes that the caller unmaps; else why not. `end` of what is packed, NULL: not known. */
+const char *gdx_hip_unpack(const char *packed, const char *end, gdx_readable_bytes *readable, char **plain, size_t *bytes);

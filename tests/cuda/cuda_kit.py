@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from support import sanitized
 
 from gpudx.trace import Trace, open_trace
 
@@ -118,10 +119,11 @@ def cc(*arguments: str | Path) -> None:
 
 
 class Kit:
-    """What the tests build from; `folder` holds the results."""
+    """What the tests build from; `folder` holds the results. `careful`: the recorder is built with sanitizers."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, careful: bool = False) -> None:
         self.folder = folder
+        self.careful = careful
         self._runs = 0
 
     @cached_property
@@ -138,7 +140,8 @@ class Kit:
         sources += [made / "gdx_schema.c", *made.glob("*_wrappers.c")]
         place = self.folder / "objects"
         place.mkdir()
-        flags = [*LIBRARY_FLAGS, "-I", str(NATIVE), "-I", str(made)]
+        more = sanitized.FLAGS if self.careful else ()
+        flags = [*LIBRARY_FLAGS, *more, "-I", str(NATIVE), "-I", str(made)]
 
         def compile_one(source: Path) -> Path:
             target = place / f"{source.parent.name}-{source.stem}.o"
@@ -147,9 +150,16 @@ class Kit:
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             objects = list(pool.map(compile_one, sources))
+        if self.careful:
+            objects.append(sanitized.with_early_dlsym(place / "driver-lookup.o"))
         target = self.folder / "libgpudx.so"
-        cc("-shared", "-Wl,-z,nodelete,-z,now", "-o", target, *objects, "-ldl", "-lpthread")
+        cc("-shared", *more, "-Wl,-z,nodelete,-z,now", "-o", target, *objects, "-ldl", "-lpthread")
         return target
+
+    def inside(self, folder: Path) -> dict[str, str]:
+        """The environment in which programs are recorded into `folder`."""
+        preload = f"{sanitized.library()} {self.recorder}" if self.careful else str(self.recorder)
+        return {"GPUDX_DIR": str(folder), "LD_PRELOAD": preload, **(sanitized.ENVIRONMENT if self.careful else {})}
 
     def library(self, source: Path, name: str, *flags: str, folder: str = "", soname: str = "") -> Path:
         """A shared library `name` in a folder of its own."""
@@ -214,7 +224,7 @@ class Kit:
         full = {name: value for name, value in os.environ.items() if name not in OURS}
         full["LD_LIBRARY_PATH"] = str(driver or self.driver)
         if recorded:
-            full |= {"GPUDX_DIR": str(place), "LD_PRELOAD": str(self.recorder)}
+            full |= self.inside(place)
         done = subprocess.run(
             [str(part) for part in command],
             env={**full, **(env or {})},

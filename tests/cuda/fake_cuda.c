@@ -14,6 +14,8 @@
  *     FAKE_CUDA_REFUSE=cuMemAlloc_v2:2:2    the second cuMemAlloc_v2 fails with 2, once
  *     FAKE_CUDA_CRASH=cuMemFree_v2:1        the first cuMemFree_v2 dies by SIGSEGV inside the driver
  *     FAKE_CUDA_BUSY=1                      no stream is ever done, if asked
+ *     FAKE_CUDA_STUCK=3                     what is put into the third stream that is made never ends: asked, it is not done,
+ *                                           and whoever waits for it waits for ever
  *     FAKE_CUDA_CATCH=1                     a kernel that touches memory it may not touch ends there, and every later call
  *                                           fails with 700; without it the program dies by SIGSEGV in the launch
  *
@@ -28,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "cu.h"
 
@@ -52,14 +55,14 @@ struct node {
     char values[32768];
 };
 struct graph { enum magic magic; int count, lost, joined; struct node *nodes[NODES]; struct stream *streams[8]; };
-struct stream { enum magic magic; struct graph *capture; };
+struct stream { enum magic magic; struct graph *capture; bool stuck; };
 struct event { enum magic magic; int polls; struct graph *capture; };
 
 static _Atomic int sticky, started;
 static _Atomic uint64_t checksum;
 static struct context primary = { CONTEXT, 0 };
 static _Thread_local struct context *current;
-static struct stream per_thread = { STREAM, NULL };
+static struct stream per_thread = { STREAM, NULL, false };
 
 /* ---- faults on demand ---- */
 
@@ -809,11 +812,18 @@ API CUresult cuMemcpyDtoD_v2(CUdeviceptr dst, CUdeviceptr src, size_t size)
     return CUDA_SUCCESS;
 }
 
+static bool stands_still(CUstream stream);
+static void wait_for_ever(void);
+
+/* Into pageable memory it returns when it is done. */
 API CUresult cuMemcpyDtoHAsync_v2(void *dst, CUdeviceptr src, size_t size, CUstream stream)
 {
     ENTER(cuMemcpyDtoHAsync_v2);
-    (void)stream;
-    return to_host(dst, src, size);
+    if (!stands_still(stream))
+        return to_host(dst, src, size);
+    if (family_of(dst) == ORDINARY)
+        wait_for_ever();
+    return CUDA_SUCCESS;
 }
 
 API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dst, const void *src, size_t size, CUstream stream)
@@ -889,12 +899,27 @@ static struct stream *stream_of(CUstream stream)
     return (uintptr_t)stream > CU_STREAM_PER_THREAD ? (struct stream *)stream : NULL;
 }
 
+static bool stands_still(CUstream stream)
+{
+    struct stream *s = stream_of(stream);
+    return s && s->stuck;
+}
+
+static void wait_for_ever(void)
+{
+    for (;;)
+        pause();
+}
+
 API CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 {
+    static _Atomic int count;
     ENTER(cuStreamCreate);
     (void)flags;
     struct stream *made = calloc(1, sizeof *made);
+    const char *stuck = getenv("FAKE_CUDA_STUCK");
     made->magic = STREAM;
+    made->stuck = ++count == (stuck ? atoi(stuck) : 0);
     *stream = (CUstream)made;
     return CUDA_SUCCESS;
 }
@@ -910,6 +935,8 @@ API CUresult cuStreamSynchronize(CUstream stream)
 {
     ENTER(cuStreamSynchronize);
     struct stream *s = stream_of(stream);
+    if (stands_still(stream))
+        wait_for_ever();
     if (s && s->capture)
         s->capture->lost = 1;
     return s && s->capture ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
@@ -918,8 +945,7 @@ API CUresult cuStreamSynchronize(CUstream stream)
 API CUresult cuStreamQuery(CUstream stream)
 {
     ENTER(cuStreamQuery);
-    (void)stream;
-    return getenv("FAKE_CUDA_BUSY") ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+    return getenv("FAKE_CUDA_BUSY") || stands_still(stream) ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
 }
 
 API CUresult cuEventCreate(CUevent *event, unsigned int flags)

@@ -87,7 +87,7 @@ def test_what_may_have_been_given_all_the_same_is_not_judged(kit: Kit, mode: str
 
 def test_an_error_of_ours_ends_the_looks_and_not_the_program(kit: Kit) -> None:
     plain = kit.run([kit.program("watched"), "past"], recorded=False)
-    ran = watch(kit, "past", FAKE_CUDA_REFUSE="cuStreamQuery:1:700")
+    ran = watch(kit, "past", FAKE_CUDA_REFUSE="cuStreamQuery:2:700")  # the first asks for our own copy
     assert ran.seen == plain.seen and found(ran) == []
     tool = watched_runs.instrument([derive(ran.trace())])
     assert tool.failed and "The looks ended early: a stream reported an error." in tool.saw
@@ -98,6 +98,26 @@ def test_memory_that_cannot_be_read_is_left_out(kit: Kit) -> None:
     ran = watch(kit, "past", FAKE_CUDA_REFUSE="cuMemHostAlloc:1:2")
     assert ran.seen == plain.seen
     assert derive(ran.trace()).watch.missed == {"it cannot be read": 1}
+
+
+@pytest.mark.parametrize("each", ["0", "1"])
+def test_a_copy_that_never_ends_does_not_hold_the_program(kit: Kit, each: str) -> None:
+    """The third stream is ours. It stands still, as behind a kernel that waits for the program in a shared hardware queue."""
+    plain = kit.run([kit.program("watched"), "still"], recorded=False)
+    ran = watch(kit, "still", each=each, FAKE_CUDA_STUCK="3")
+    assert ran.seen == plain.seen and found(ran) == []
+    facts = derive(ran.trace())
+    tool = watched_runs.instrument([facts])
+    assert tool.failed and "The looks ended early: a copy of watched memory did not come to an end." in tool.saw
+    assert facts.watch.missed == {"it cannot be read": 1}
+
+
+def test_a_stream_of_the_program_that_never_ends_is_not_waited_for(kit: Kit) -> None:
+    plain = kit.run([kit.program("watched"), "still"], recorded=False)
+    ran = watch(kit, "still", FAKE_CUDA_STUCK="2")
+    told = derive(ran.trace()).watch
+    assert ran.seen == plain.seen and found(ran) == []
+    assert told.counts["busy"] > 0 and not told.stopped and not told.missed
 
 
 # ---- as a user runs it ----

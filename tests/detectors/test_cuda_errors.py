@@ -46,6 +46,25 @@ def test_the_reporting_call_is_the_victim(cuda: CudaWorld, tmp_path: Path) -> No
     assert [s.launch for s in found[0].others] == [3, 2]
 
 
+@pytest.mark.parametrize("which", ["its own", "another", "the current one", "one that nobody saw"])
+def test_a_wait_for_a_context_that_is_given_covers_that_context(cuda: CudaWorld, tmp_path: Path, which: str) -> None:
+    memory, kernel = cuda.alloc(4096), cuda.kernel(SCALE, [8, 4])
+    known = {
+        "its own": cuda.handle(),
+        "another": cuda.handle(),
+        "the current one": 0,
+        "one that nobody saw": cuda.handle(),
+    }
+    for number, name in enumerate(("its own", "another"), start=1):
+        cuda.note("note_context", {"number": number, "context": known[name], "device": 0})
+    cuda.launch(kernel, [memory, 1024], in_context=1)
+    cuda.call("cuCtxSynchronize_v2", context=known[which], in_context=1)
+    cuda.launch(kernel, [memory, 1024], in_context=1)
+    cuda.sync(status=700, in_context=1)
+    found, _ = judged(cuda, tmp_path)
+    assert found[0].details["launches"] == (1 if which in ("its own", "the current one") else 2)
+
+
 def test_the_only_suspicious_launch_is_named(cuda: CudaWorld, tmp_path: Path) -> None:
     a, b, good, small = (cuda.alloc(4 * n) for n in (64 * 32, 32 * 96, 64 * 96, 50 * 96))
     gemm, scale = cuda.kernel(GEMM, [8, 8, 8, 4, 4, 4]), cuda.kernel(SCALE, [8, 4])
@@ -93,25 +112,6 @@ def test_events_and_other_queues(cuda: CudaWorld, tmp_path: Path) -> None:
     assert [s.launch for s in found[0].others] == [2]
     assert told[0].status == "confirmed" and told[0].cause == "out-of-bounds-access"
     assert told[0].guilty is not None and told[0].guilty.launch == 2
-
-
-@pytest.mark.parametrize(("waited", "launches"), [("its own", 1), ("another", 2)])
-def test_a_wait_for_a_context_that_is_named_covers_that_context(
-    cuda: CudaWorld, tmp_path: Path, waited: str, launches: int
-) -> None:
-    """cudaDeviceSynchronize of CUDA 13 is cuCtxSynchronize_v2 with the context."""
-    memory, kernel = cuda.alloc(4096), cuda.kernel(SCALE, [8, 4])
-    other = cuda.create("cuCtxCreate_v2", device=1)
-    cuda.note("note_context", {"number": 2, "context": other, "device": 1})
-    cuda.launch(kernel, [memory, 1024])
-    cuda.call("cuCtxSynchronize_v2", context=cuda.context if waited == "its own" else other)
-    cuda.launch(kernel, [memory, 1024])
-    cuda.call("cuCtxSynchronize_v2", context=cuda.context, status=700)
-    found, told = judged(cuda, tmp_path)
-    assert found[0].details["launches"] == launches
-    assert (told[0].status, told[0].guilty is not None) == (
-        ("confirmed", True) if launches == 1 else ("inconclusive", False)
-    )
 
 
 @pytest.mark.parametrize(("since", "status"), [("the wait", "confirmed"), ("the launch", "likely")])

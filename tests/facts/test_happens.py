@@ -302,6 +302,21 @@ def test_wait_for_a_context_leaves_others(streams: Streams, facts: Make) -> None
     assert not ordered(happens, first, after) and ordered(happens, second, after)
 
 
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_wait_for_a_context_that_is_given(streams: Streams, facts: Make, number: int) -> None:
+    """The other one's work is not waited for. One that no call was seen in may be any: nobody is accused then."""
+    world = streams.world
+    contexts = [world.handle() for _ in range(3)]
+    for one in (1, 2):
+        world.note("note_context", {"number": one, "context": contexts[one], "device": 0})
+        streams.stream[str(one)] = world.create("cuStreamCreate", flags=1, in_context=one)
+    work = {one: streams.run(str(one), in_context=one) for one in (1, 2)}
+    world.call("cuCtxSynchronize_v2", context=contexts[number], in_context=2)
+    after = streams.run("a", in_context=3)
+    happens = facts(world).happens
+    assert [ordered(happens, work[one], after) for one in (1, 2)] == [number in (0, one) for one in (1, 2)]
+
+
 def test_wait_for_the_default_stream_covers_those_that_block(streams: Streams, facts: Make) -> None:
     first, alone = streams.run("c"), streams.run("a")
     streams.world.call("cuStreamSynchronize", queue=0)

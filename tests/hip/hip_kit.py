@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,7 @@ class Kit(CudaKit):
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("GPUDX_", "HIP_", "LD_"))}
         env = clean | built.environment | {"GPUDX_HIP_SIM_DELAY_MS": "0"} | environment
         if record:
-            env |= {"LD_PRELOAD": str(self.recorder), "GPUDX_DIR": str(folder)}
+            env |= self.inside(folder)
         done = subprocess.run(
             [str(built.program), *words], env=env, capture_output=True, text=True, timeout=120, check=False
         )
@@ -89,6 +90,15 @@ class Kit(CudaKit):
         ]
         subprocess.run(command, env=env, capture_output=True, check=False, timeout=120)
         return dict(json.loads((folder / "case/case.json").read_text()))
+
+
+def spoilt(whole: bytes) -> Iterator[bytes]:
+    """Code objects with every 16th byte changed from some place on, and cut short."""
+    for number, kept in enumerate((len(whole), len(whole) // 2, 200)):
+        changed = bytearray(whole[:kept])
+        for at in range(24 + number, len(changed), 16):
+            changed[at] ^= 0xFF
+        yield bytes(changed)
 
 
 def simulated() -> Path:

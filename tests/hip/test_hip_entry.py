@@ -14,29 +14,9 @@ from pathlib import Path
 
 import pytest
 from cuda_kit import decode, of, values
-from hip_kit import HERE, ROOT, Kit
+from hip_kit import ROOT, Kit, spoilt
 
 from gpudx.lab.build import Built
-
-AMD = {"HIP_PLATFORM": "amd"}
-
-
-@pytest.fixture(scope="module")
-def by_dlsym(kit: Kit) -> Built:
-    program = kit.folder / "modules"
-    flags = ["-D__HIP_PLATFORM_AMD__", "-w", "-o", str(program), str(HERE / "programs/modules.cpp"), "-ldl"]
-    subprocess.run(["g++", *flags], check=True)
-    return Built(
-        program, kit.hip_program("tour").environment | {"GPUDX_HIP_SIM_NOOP": "1"}
-    )  # its addresses are made up
-
-
-@pytest.fixture(scope="module")
-def code_object(kit: Kit) -> Path:
-    path = kit.folder / "tour.co"
-    words = ["hipcc", "--genco", "--offload-arch=gfx90a", "-o", str(path), str(HERE / "programs/tour_kernels.hip")]
-    subprocess.run(words, check=True, env=os.environ | AMD, capture_output=True)
-    return path
 
 
 def test_a_program_that_finds_everything_by_dlsym(kit: Kit, by_dlsym: Built, code_object: Path) -> None:
@@ -121,13 +101,9 @@ def test_compressed_code_that_cannot_be_read_is_said_to_be_so(
 
 def test_damaged_code_objects_do_no_harm(kit: Kit, by_dlsym: Built, code_object: Path, tmp_path: Path) -> None:
     """Every 16th byte of the metadata and headers changed, and files cut short."""
-    whole = code_object.read_bytes()
-    for number, kept in enumerate((len(whole), len(whole) // 2, 200)):
-        spoilt = bytearray(whole[:kept])
-        for at in range(24 + number, len(spoilt), 16):
-            spoilt[at] ^= 0xFF
+    for number, data in enumerate(spoilt(code_object.read_bytes())):
         path = tmp_path / f"{number}.co"
-        path.write_bytes(bytes(spoilt))
+        path.write_bytes(data)
         assert kit.run_hip(by_dlsym, str(path)).seen == kit.run_hip(by_dlsym, str(path), record=False).seen
 
 

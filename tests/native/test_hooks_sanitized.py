@@ -11,11 +11,11 @@ from every_entry import program
 from native_kit import NATIVE, PROGRAMS, WARNINGS, Kit, cc
 from support.opencl import PROGRAMS as DETECTED
 from support.opencl import find_loader
+from support.sanitized import FLAGS
 
 from gpudx.facts import derive
 from gpudx.trace import Trace
 
-SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
 WAYS: tuple[dict[str, str], ...] = (
     {},
     {"GPUDX_FENCE": "red", "GPUDX_SERIALISE": "1"},
@@ -32,7 +32,7 @@ def hooks(kit: Kit) -> list[Path]:
     sources = [*kit.core_sources, *(NATIVE / "opencl").glob("*.c")]
     sources += [kit.generated / "cl_wrappers.c", kit.generated / "cl_exports.c"]
     for source in sources:
-        flags = ["-std=gnu11", "-O1", "-g", *WARNINGS, *SANITIZERS, "-I", NATIVE, "-I", kit.generated]
+        flags = ["-std=gnu11", "-g", *WARNINGS, *FLAGS, "-I", NATIVE, "-I", kit.generated]
         cc(*flags, "-c", "-o", place / f"{source.parent.name}-{source.stem}.o", source)
     return sorted(place.glob("*.o"))
 
@@ -40,7 +40,7 @@ def hooks(kit: Kit) -> list[Path]:
 def with_hooks(kit: Kit, hooks: list[Path], source: Path, opencl: Sequence[str] = ()) -> Path:
     """The program with the recorder linked in: its symbols come before those of the library (a fake, unless told)."""
     target = kit.folder / f"{source.stem}-sanitized{'-real' if opencl else ''}"
-    flags = ["-std=gnu11", "-O1", "-g", *WARNINGS, *SANITIZERS, "-I", kit.generated, "-I", PROGRAMS]
+    flags = ["-std=gnu11", "-g", *WARNINGS, *FLAGS, "-I", kit.generated, "-I", PROGRAMS]
     link = opencl or ["-L", str(kit.fake), f"-Wl,-rpath,{kit.fake}", "-lOpenCL"]
     cc(*flags, "-o", target, source, *hooks, *link, "-ldl", "-lpthread")
     return target

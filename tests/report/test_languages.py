@@ -172,6 +172,30 @@ def test_joined_words() -> None:
     assert "del argumento" in say("byte 4 of argument 2", "es") and "de el " not in say(FREED, "es")
 
 
+def test_factors_are_said_one_by_one() -> None:
+    assert say("argument 3 x argument 4 (64 x 512)", "es") == "el argumento 3 x el argumento 4 (64 x 512)"
+    assert say("the work-items in x x rows (8 x 2)", "es") == "los work-items en x x rows (8 x 2)"
+    assert say("rows x columns (8 x 2)", "es") == "rows x columns (8 x 2)"
+
+
+def test_names_of_parameters_stay() -> None:
+    given = "queue = 0x10 (queue #1), kernel = 0x20"
+    assert say(f"clFinish answered CL_INVALID_VALUE: {given}", "es") == f"clFinish respondió CL_INVALID_VALUE: {given}"
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_where_a_finding_was_made_is_said_behind_it(language: str) -> None:
+    for place in ("clFinish, call number 7", "clFinish, call number 7, a.c:9"):
+        for times in ("", " Seen 3 times."):
+            said = say(f"{FREED} ({place}){times} [use-after-free]", language)
+            assert "call number" not in said and "times" not in said and said.endswith("[use-after-free]"), said
+
+
+def test_an_image_that_is_neither() -> None:
+    said = say("the image is neither a cubin, nor PTX, nor a fat binary: it is empty", "es")
+    assert said == "la imagen es algo que no es ni un cubin, ni PTX, ni un fat binary: está vacío"
+
+
 def test_hostile_texts_take_no_time() -> None:
     began = time.monotonic()
     for text in (

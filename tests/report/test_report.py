@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from dataclasses import replace
 
 import pytest
@@ -11,7 +12,7 @@ from sample_cases import BLIND, DIAGNOSIS, EMPTY, FINDING, FULL, PASSED
 
 from gpudx import casefile
 from gpudx.errors import UserError
-from gpudx.model import Case, Diagnosis, Evidence, Instrument, Observation, Outcome, ProcessInfo
+from gpudx.model import Case, Diagnosis, Evidence, Instrument, Investigation, Observation, Outcome, ProcessInfo
 from gpudx.report import Page, formats, render
 from gpudx.report.blocks import Code
 from gpudx.report.markdown import escape
@@ -101,6 +102,22 @@ def test_how_to_reproduce_it() -> None:
     assert told(odd) == ["env 'N=1 2' gpudx run -- './my app' 'a'\"'\"'b'"]
     fenced = replace(plain, observations=(Observation("memcheck and fenced and serialised", "reproduced", 1, 1),))
     assert told(fenced)[-1].startswith("gpudx run --sanitize=memcheck --fence --serialise -- ")
+    long = replace(plain, command=tuple("0123456789" * 20))
+    assert shlex.split("\n".join(told(long)).replace("\\\n", "")) == ["gpudx", "run", "--", *long.command]
+    options = (
+        ("--vary", "N=1,4"),
+        ("--rebuild", "make -B"),
+        ("--probe", "ENTER a"),
+        ("--probe", "sym:f"),
+        ("--perturb", ""),
+    )
+    state = Investigation(0.99, folder="/there", command=("./app", "--layers", "{N}"), options=options)
+    assert told(replace(plain, investigation=state)) == [
+        "cd /there",
+        "gpudx run -- ./app --layers 4",
+        "gpudx investigate --vary N=1,4 --rebuild 'make -B' --probe 'ENTER a' \\",
+        "    --probe sym:f --perturb -- ./app --layers '{N}'",
+    ]
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpudx.cli.given import given, joined
 from gpudx.cli.probing import Probe, probes
 from gpudx.cli.speak import clear_line, renew, say
 from gpudx.errors import UserError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from gpudx.diagnose.observed import Observed
     from gpudx.lab.how import How
     from gpudx.laboratory import Laboratory
-    from gpudx.model import Asked, Case, Investigation
+    from gpudx.model import Asked, Case, Given, Investigation
 
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
 UNITS = {"s": 1, "m": 60, "h": 3600}
@@ -39,9 +40,11 @@ class Wanted:
     timeout: float | None
     confidence: float
     asked: Asked
+    options: Given
 
 
 def command(
+    context: typer.Context,
     program: Annotated[
         list[str],
         typer.Argument(metavar="CMD | CASE", help="The program and its arguments, after --; or a case to go on with."),
@@ -103,7 +106,7 @@ def command(
 
     asked = Asked(vary, rebuild, revision, build, wait_at, probes(probe))
     left = ((*(only or ()), *(AT_SITES if perturb else ())), tuple(without or ()))
-    wanted = Wanted(budget_seconds(budget), runs, *left, timeout, confidence / 100, asked)
+    wanted = Wanted(budget_seconds(budget), runs, *left, timeout, confidence / 100, asked, given(context))
     if (Path(program[0]) / casefile.NAME).is_file():
         if len(program) > 1:
             raise UserError(f"Options stand before the case: gpudx investigate {' '.join(program[1:])} {program[0]}")
@@ -134,7 +137,8 @@ def _begin(directory: Path, words: list[str], wanted: Wanted) -> Case:
     _put_back(words[0])
     lab = _laboratory(directory, words, How(timeout=wanted.timeout), wanted)
     programs.find(list(lab.context.command))
-    return _investigate(lab, new(lab.context.command, wanted.confidence, words, wanted.asked), wanted)
+    state = new(lab.context.command, wanted.confidence, words, wanted.asked)
+    return _investigate(lab, replace(state, options=wanted.options), wanted)
 
 
 def _laboratory(directory: Path, words: Sequence[str], how: How, wanted: Wanted) -> Laboratory:
@@ -166,6 +170,7 @@ def _go_on(directory: Path, wanted: Wanted) -> Case:
     state = taken_up(earlier, case.command) if earlier else new(case.command, wanted.confidence, words, wanted.asked)
     lab = _laboratory(directory, words, How(timeout=wanted.timeout, extra_env=case.environment), wanted)
     state = replace(state, asked=wanted.asked) if earlier else begun(case, state)
+    state = replace(state, options=joined(state.options, wanted.options))
     lab.remember(state)
     return _investigate(lab, state, wanted)
 

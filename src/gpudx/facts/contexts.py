@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from gpudx.trace import Trace
 
 I64 = NDArray[np.int64]
+U64 = NDArray[np.uint64]
+NOT_KNOWN = -1
 
 
 class Contexts:
@@ -30,11 +32,19 @@ class Contexts:
         """The number of the context that the call at `position` was made in, 0 if not known."""
         return int(self._trace.context[position])
 
-    def named(self, handle: int, positions: I64) -> I64:
-        """The number of the context that has this handle at each position, -1 where none had it so far."""
+    def named(self, handles: U64, positions: I64) -> I64:
+        """The numbers of contexts that calls are given by their handles, NOT_KNOWN where no call was seen in one. A null handle
+        is the context that the call is made in (CUDA driver API reference, cuCtxSynchronize_v2)."""
+        found = self._trace.context[positions].astype(np.int64)
+        for handle in np.unique(handles[handles != 0]).tolist():
+            found[handles == handle] = self._numbers_of(handle, positions[handles == handle])
+        return found
+
+    def _numbers_of(self, handle: int, positions: I64) -> I64:
+        """The latest that was noted with this handle; the first where a call came just before it."""
         noted = sorted((e[0], number) for number, entries in self._noted.items() for e in entries if e[1] == handle)
-        at, numbers = np.array([*noted, (0, -1)], np.int64).T  # the last one is for positions before the first note
-        return numbers[np.searchsorted(at[:-1], positions, "right") - 1]
+        at, numbers = np.array(noted or [(0, NOT_KNOWN)], np.int64).T
+        return numbers[(np.searchsorted(at, positions, "right") - 1).clip(0)]
 
     def device(self, number: int, position: int) -> int | None:
         """The device of a context at a position."""

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from gpudx.backends import named
 from gpudx.facts._backend import backend_module
+from gpudx.facts.contexts import Contexts
 from gpudx.facts.memory import Memory
 from gpudx.facts.objects import FAMILIES, HOST_FAMILIES, Objects
 from gpudx.facts.operations import KINDS, Operations, done, field_of, has_field
@@ -244,11 +245,13 @@ class Edges:
         """Waits for queues, and questions that were answered with yes; waits for contexts."""
         trace, operations = self._trace, self._operations
         bare = done(trace, trace.select(tuple(c for c in trace.schema.doing("wait") if not c.fields and not c.arrays)))
-        named_ = tuple(c for c in trace.schema.doing("wait") if c.word("context") is not None)
+        given = done(trace, trace.select(tuple(c for c in trace.schema.doing("wait") if c.word("context") is not None)))
+        number = Contexts(trace).named(field_of(trace, "context", given), given)
         return [
             self._entries(operations.waits, FOR_QUEUE, operations.waited),
             self._entries(bare, FOR_CONTEXT, trace.context[bare].astype(np.int64)),
-            self._entries(positions := done(trace, trace.select(named_)), FOR_ALL, np.zeros(len(positions), np.int64)),
+            self._entries(given[number >= 0], FOR_CONTEXT, number[number >= 0]),
+            self._entries(given[number < 0], FOR_ALL, np.zeros(int((number < 0).sum()), np.int64)),
         ]
 
     def _event_waits(self) -> list[tuple[I64, I64, I64, I64]]:

@@ -36,15 +36,12 @@ class Order:
 
     @cached_property
     def _context_waits(self) -> tuple[I64, I64]:
-        """Waits for contexts, and the number of each: of the one that is current, or of the one that the call names, as
-        the runtime of CUDA 13 does."""
-        schema, none = self._trace.schema, np.zeros(0, np.int64)
-        bare = np.concatenate([none, *(self._good(c) for c in schema.doing("wait") if not c.fields)])
-        position, handle = self._pairs([c for c in schema.doing("wait") if c.word("context") is not None], "context")
-        number = np.full(len(position), -1, np.int64)
-        for one in np.unique(handle).tolist():
-            number[handle == one] = self._contexts.named(one, position[handle == one])
-        position, number = np.append(bare, position), np.append(self._trace.context[bare], number).astype(np.int64)
+        """Waits for contexts, their own or the one that they are given (the runtime of CUDA 13), and the numbers of these."""
+        waits = self._trace.schema.doing("wait")
+        bare = np.concatenate([self._good(c) for c in waits if not c.fields] or [np.zeros(0, np.int64)])
+        given, handles = self._pairs([c for c in waits if c.word("context") is not None], "context")
+        position = np.concatenate([bare, given])
+        number = np.concatenate([self._trace.context[bare], self._contexts.named(handles, given)]).astype(np.int64)
         order = np.argsort(position, kind="stable")
         return position[order], number[order]
 
@@ -89,8 +86,8 @@ class Order:
 
     def covered(self, queue: int, context: int, before: int) -> int:
         """The last position up to which the work of a queue had surely ended before `before`; -1 if none."""
-        waits, of = self._context_waits
-        same = waits[(waits < before) & np.isin(of, (context, 0))]
+        position, number = self._context_waits
+        same = position[(position < before) & np.isin(number, (context, 0))]
         known = [int(same[-1])] if len(same) else []
         known += self._by_queue(queue, before)
         known += self._by_event(queue, before)
@@ -98,8 +95,8 @@ class Order:
 
     def waited_for_all(self, position: int, context: int) -> bool:
         """Did this call wait for all work of a context, whatever the queue?"""
-        waits, of = self._context_waits
-        return bool(np.isin(of[waits == position], (context, 0)).any())
+        waits, number = self._context_waits
+        return bool(np.isin(number[waits == position], (context, 0)).any())
 
     def _by_queue(self, queue: int, before: int) -> list[int]:
         position, waited = self._queue_waits

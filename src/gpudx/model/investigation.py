@@ -19,6 +19,7 @@ Stop = Literal[
     "interrupted",
 ]
 Weight = Literal["for", "against", "nothing"]
+Given = tuple[tuple[str, str], ...]  # options of a command line, ("--runs", "9"), ("--perturb", "")
 
 
 @dataclass(frozen=True)
@@ -121,3 +122,4 @@ class Investigation:
     command: tuple[str, ...] = field(default=(), metadata=LATER)  # as it was given, {NAME} not filled in
     asked: Asked = field(default=Asked(), metadata=LATER)
     told: tuple[str, ...] = field(default=(), metadata=LATER)  # by the experiments that were asked for
+    options: Given = field(default=(), metadata=LATER)  # that `gpudx investigate` was given

@@ -10,7 +10,19 @@ import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from gpudx.model import Case, Diagnosis, Drawing, Evidence, Finding, Guilty, Instrument, Observation, Site, fingerprint
+from gpudx.model import (
+    Case,
+    Diagnosis,
+    Drawing,
+    Evidence,
+    Finding,
+    Guilty,
+    Instrument,
+    Investigation,
+    Observation,
+    Site,
+    fingerprint,
+)
 from gpudx.report import flaked, pictured, stated
 from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, Tone
 from gpudx.report.builds import kernels
@@ -24,6 +36,7 @@ READ = ("log ", "code ")  # how the names of what was only read begin: logs, and
 PLAIN = "recorded"
 WAYS = {"fenced": "--fence", "poisoned": "--poison", "watched": "--watch", "serialised": "--serialise"}
 MOST_PER_SEVERITY = 10
+LONGEST_COMMAND = 72
 MOST_FRAMES = 12
 MOST_FULL_DIAGNOSES = 3
 MOST_OBJECTS = 6
@@ -296,10 +309,28 @@ def _reproduce(case: Case) -> tuple[Block, ...]:
     state = case.investigation
     extra = [f"{name}={value}" for name, value in sorted(case.environment.items())]
     folder = [f"cd {shlex.quote(state.folder)}"] if state and state.folder else []
-    ways = [["run", *_ways(case)], *([["investigate"]] if state else [])]
+    ways = [["run", *_ways(case), "--", *case.command]]
+    if state:
+        ways.append(["investigate", *_given(state), "--", *(state.command or case.command)])
     before = ["env", *extra] if extra else []
-    commands = [shlex.join([*before, "gpudx", *way, "--", *case.command]) for way in ways]
+    commands = [line for way in ways for line in _broken([*before, "gpudx", *way])]
     return (Code((*folder, *commands)),)
+
+
+def _broken(words: list[str]) -> Iterator[str]:
+    """A command in lines that a terminal need not break, each continued as a shell reads it."""
+    line = ""
+    for word in map(shlex.quote, words):
+        if line and len(line) + len(word) >= LONGEST_COMMAND:
+            yield f"{line} \\"
+            line = "   "
+        line += f" {word}" if line else word
+    yield line
+
+
+def _given(state: Investigation) -> list[str]:
+    """The options of `gpudx investigate`, which are not all about single runs."""
+    return [word for name, value in state.options for word in (name, value) if word]
 
 
 def _ways(case: Case) -> list[str]:

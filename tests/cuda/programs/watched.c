@@ -6,6 +6,7 @@
  *   watched far        a launch writes into other memory, far from its own
  *   watched follow     correct: a launch has an address from memory
  *   watched capture    correct: work that is captured and started as a graph
+ *   watched still      correct: a stream is given work, and not waited for
  *   watched shared     a launch writes outside of its own, into memory that other processes may write, too */
 #include <pthread.h>
 
@@ -100,6 +101,16 @@ static void captured(void)
     print(other);
 }
 
+static void still(void)
+{
+    CUdeviceptr mine = memory(BYTES), other = memory(BYTES);
+    launch(poke, second, mine, 0, 3);
+    launch(poke, stream, other, 0, 4);
+    done();
+    CHECK(DO(cuMemFree_v2)(memory(BYTES)));
+    print(other);
+}
+
 static void *work(void *number)
 {
     CHECK(DO(cuCtxSetCurrent)(context));
@@ -179,6 +190,8 @@ int main(int argc, char **argv)
         by_table();
     else if (!strcmp(what, "capture"))
         captured();
+    else if (!strcmp(what, "still"))
+        still();
     CHECK(DO(cuCtxDestroy_v2)(context));
     puts("done");
     return 0;

@@ -18,10 +18,11 @@ from functools import cached_property
 PLACE = re.compile(r"\{(\d+)\}")
 NUMBER = r"\d\S*"
 NAME = r"(?:\d\S* (?:other )?)?\S+(?: #\d+)?"  # or a number of something
-SHORT = r"[^;{}|]{1,300}"
+SHORT = r"(?!= )[^;{}|]{1,300}"  # "queue = 0x10" is the name of a parameter, and its value
 BALANCED = r"[^()]+(?:\([^()]*\)[^()]*)*"
 SENTENCE_END = re.compile(r"(?<=[^.\s][.!?]) +(?=\S)")
 LIST = re.compile(r"(, and | and | or |, |; )")
+TIMES = re.compile(r" x (?!x )")  # also behind "the work-items in x"
 LEFT = re.compile(r"^$|[:;(\[\"`] ?$")  # marks that set a place apart
 RIGHT = re.compile(r"$|[.;:)\]\"`]| [A-Z\[]")
 ADDED = re.compile(r" [A-Z(\[]")  # how begins what is said behind a whole sentence
@@ -134,7 +135,7 @@ class Entry:
         if not (text.startswith(self.literals[0]) and text.endswith(self.literals[-1])):
             return None
         bracket, stop = text[0] == "(" and not self.literals[0], text[-1] == "." and not self.literals[-1]
-        if bracket or (stop and not self.apart[-1]):
+        if (bracket and not ADDED.match(self.literals[1])) or (stop and not self.apart[-1]):
             return None  # neither a text in brackets nor the end of a sentence is a part of a name
         return self.pattern.fullmatch(text) if all(literal.strip() in text for literal in self.literals) else None
 
@@ -181,7 +182,8 @@ class Catalogue:
         if depth > DEEPEST or len(text) > LONGEST:
             return None
         if text not in self.known:
-            said = self.whole.get(text) or self._sentences(text, depth) or self._list(text, depth)
+            said = self.whole.get(text) or self._product(text, depth)
+            said = said or self._sentences(text, depth) or self._list(text, depth)
             if depth > DEEPEST // 2:  # what was not found here may be found with more room
                 return said
             self.known[text] = said
@@ -265,6 +267,15 @@ class Catalogue:
             told.append(rest[0] if said is None else said)
             found, rest = found or said is not None, rest[size:]
         return " ".join(told) if found else None
+
+    def _product(self, text: str, depth: int) -> str | None:
+        """ "argument 3 x argument 4 (64 x 512)", if every factor is known or a name."""
+        noted = NOTED.fullmatch(text)
+        factors = TIMES.split(noted[1]) if noted else []
+        said = [one if " " not in one else self._one(one, depth + 1) for one in factors]
+        if noted is None or len(said) < 2 or None in said or said == factors:
+            return None
+        return " x ".join(filter(None, said)) + text[noted.end(1) :]
 
     def _list(self, text: str, depth: int) -> str | None:
         """ "2 errors, 1 warning and 1 note", if every part is known. In a place names are."""

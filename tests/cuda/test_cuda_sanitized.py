@@ -1,0 +1,51 @@
+"""The CUDA hooks under AddressSanitizer and UndefinedBehaviorSanitizer. The driver is a fake (fake_cuda.c): no GPU was asked."""
+
+from __future__ import annotations
+
+import pytest
+from cuda_kit import Kit
+from support import sanitized
+from support.device_images import CUBIN, PTX, cubin, entry, fat
+
+IMAGE = fat([entry(CUBIN, 90, room=112), entry(PTX, 75, room=80)])
+
+
+@pytest.fixture(scope="module")
+def careful(kit: Kit) -> Kit:
+    """Recorder with sanitizers; the driver and the programs are the others'."""
+    return sanitized.like(kit)
+
+
+@pytest.mark.parametrize("way", sanitized.WAYS, ids=sanitized.named)
+@pytest.mark.parametrize("program", ["tour", "memory", "threads", "fenced", "copies", "lifetimes", "watched"])
+def test_programs_run_as_before(careful: Kit, program: str, way: dict[str, str]) -> None:
+    """Launches, copies, graphs, captures, host functions, errors, every family of memory, threads."""
+    plain, ran = careful.both([careful.program(program)], way)
+    assert ran.seen == plain.seen and ran.returncode == 0
+    assert not {gap.kind for trace in ran.traces() for gap in trace.gaps} & {"damaged", "stopped", "cut-file"}
+
+
+@pytest.mark.parametrize("way", sanitized.WAYS, ids=sanitized.named)
+@pytest.mark.parametrize(
+    "plan",
+    [
+        {"FAKE_CUDA_FAIL": "cuLaunchKernel:3:700"},
+        {"FAKE_CUDA_REFUSE": "cuMemAlloc_v2:1:2"},
+        {"FAKE_CUDA_REFUSE": "cuStreamCreate:1:2"},
+        {"FAKE_CUDA_BUSY": "1"},
+    ],
+    ids=["fault", "no memory", "no stream", "busy"],
+)
+def test_a_driver_that_refuses(careful: Kit, plan: dict[str, str], way: dict[str, str]) -> None:
+    plain, ran = careful.both([careful.program("faults")], {**plan, **way})
+    assert ran.stdout == plain.stdout or way
+    sanitized.check(ran.stderr)
+
+
+@pytest.mark.parametrize("how", ["data", "file", "library", "edge", "nowhere"])
+@pytest.mark.parametrize("image", [IMAGE, IMAGE[:50], IMAGE[:-60], cubin(90)[:70], bytes(64), b"\xff" * 300])
+def test_images_however_broken(careful: Kit, how: str, image: bytes) -> None:
+    path = careful.folder / f"image-{len(image)}"
+    path.write_bytes(image)
+    plain, ran = careful.both([careful.program("images"), how, path])
+    assert ran.seen == plain.seen

@@ -1,0 +1,52 @@
+"""The HIP hooks under AddressSanitizer and UndefinedBehaviorSanitizer. Programs are built by the real hipcc; execution is simulated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hip_kit import Kit, spoilt
+from support import sanitized
+
+from gpudx.lab.build import Built
+
+PROGRAMS = [
+    ("tour",),
+    ("graphs", "captured", "keep"),
+    ("red", "around"),
+    ("watched", "ok"),
+    ("watched", "errors"),
+    ("watched", "devices"),
+    ("configured",),
+]
+
+
+@pytest.fixture(scope="module")
+def careful(kit: Kit) -> Kit:
+    """Recorder with sanitizers; the runtime and the programs are the others'."""
+    return sanitized.like(kit)
+
+
+@pytest.mark.parametrize("way", sanitized.WAYS, ids=sanitized.named)
+@pytest.mark.parametrize("words", PROGRAMS, ids=" ".join)
+def test_programs_run_as_before(kit: Kit, careful: Kit, words: tuple[str, ...], way: dict[str, str]) -> None:
+    """Launches, copies, graphs, captures, errors, two devices, every family of memory, threads."""
+    built, two = kit.hip_program(words[0]), {"GPUDX_HIP_SIM_DEVICES": "2"}
+    ran = careful.run_hip(built, *words[1:], **two, **way)
+    assert ran.seen == kit.run_hip(built, *words[1:], record=False, **two).seen and ran.returncode == 0
+    assert not {gap.kind for trace in ran.traces() for gap in trace.gaps} & {"damaged", "stopped", "cut-file"}
+
+
+@pytest.mark.parametrize("way", sanitized.WAYS, ids=sanitized.named)
+@pytest.mark.parametrize("fault", ["past", "null", "freed", "good"])
+def test_faults(kit: Kit, careful: Kit, fault: str, way: dict[str, str]) -> None:
+    """How they end is the simulated runtime's affair."""
+    sanitized.check(careful.run_hip(kit.hip_program("faults"), fault, **way).stderr)
+
+
+def test_damaged_code_objects(careful: Kit, by_dlsym: Built, code_object: Path, tmp_path: Path) -> None:
+    for number, data in enumerate(spoilt(code_object.read_bytes())):
+        path = tmp_path / f"{number}.co"
+        path.write_bytes(data)
+        plain = careful.run_hip(by_dlsym, str(path), record=False)
+        assert careful.run_hip(by_dlsym, str(path)).seen == plain.seen
