@@ -86,6 +86,31 @@ def test_an_instrument_that_names_the_fault_confirms_it() -> None:
     assert status(run(lab))["out-of-bounds-access"] == "confirmed"
 
 
+class Serialised(FakeLab):
+    """The device reports a fault, and a wait behind each launch is told of it; a plain run names no launch."""
+
+    named: str = "confirmed"
+
+    def run(self, experiment: str, state: Investigation) -> Result:
+        self.suggested = (suggests("out-of-bounds-access", self.named),) if experiment == "serialised" else ()
+        return super().run(experiment, state)
+
+
+def test_a_fault_that_the_device_reports_behind_the_very_launch_is_shown() -> None:
+    """Fences that saw nothing do not refute what the device itself has said."""
+    state = run(Serialised({"recorded": 1.0}, shows={"serialised": "out-of-bounds-access"}, threads=1))
+    assert status(state)["out-of-bounds-access"] == "confirmed" and status(state)["order-or-timing"] == "refuted"
+    assert next(row for row in state.table if row.cause == "out-of-bounds-access").reason.startswith("Under serialised")
+
+
+def test_waits_that_name_no_certain_launch_confirm_nothing() -> None:
+    lab = Serialised({"recorded": 1.0}, shows={"serialised": "out-of-bounds-access"}, threads=1, blind="no fence")
+    lab.named = "likely"
+    assert status(run(lab))["out-of-bounds-access"] == "likely"
+    silent = run(FakeLab({"recorded": 1.0}, threads=1, blind="no fence"))
+    assert status(silent)["out-of-bounds-access"] == "inconclusive"
+
+
 def test_an_instrument_that_could_not_watch_refutes_nothing() -> None:
     state = run(FakeLab({"recorded": 1.0}, threads=1, blind="3 allocations had no fence"))
     assert status(state)["out-of-bounds-access"] == "inconclusive"

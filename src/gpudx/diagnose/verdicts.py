@@ -2,7 +2,8 @@
 
     refuted       a prediction failed: the rate, or for instruments every one of them that could have shown it
     confirmed     a prediction came true that no standing rival shares, and none failed. A prediction that the failure stays
-                  cannot do that, since whatever nobody thought of predicts it too; nor can an experiment that only mitigates.
+                  cannot do that, since whatever nobody thought of predicts it too; nor can a failure that goes in an experiment
+                  that only mitigates.
                   Where two experiments differ in one thing only, rivals that nothing suggests share nothing
     likely, inconclusive   as the record alone has it; "likely" where a mitigation helps
 
@@ -15,12 +16,12 @@ from collections.abc import Mapping, Sequence
 
 from gpudx.diagnose.observed import PLAIN, Observed, compared
 from gpudx.diagnose.suspects import Suspect
-from gpudx.diagnose.weigh import weigh
+from gpudx.diagnose.weigh import SHOWS, weigh
 from gpudx.lab.experiments import against
 from gpudx.model import Cell, Row, Status
 from gpudx.words import plural
 
-CONFIRMING = ("gone", "may go", "shown")
+CONFIRMING = ("gone", "may go", *SHOWS)
 RATED = ("stays", "gone", "rarer", "more often")
 SHARING = ("gone", "may go", "may change", "rarer")  # what a rival says that would explain a failure that went, too
 
@@ -52,6 +53,8 @@ def _is_blind(seen: Observed | None) -> bool:
 def _failed(one: Suspect, cells: Sequence[Cell], able: Sequence[str]) -> Cell | None:
     """The prediction that failed, if one did; instruments that stay silent say more than rates."""
     instruments = {name for name in able if one.expects(name) == "shown"}
+    if any(cell.weight == "for" and cell.expects in SHOWS for cell in cells):
+        instruments = set()  # one that was silent has overlooked it
     silent = [cell for cell in cells if cell.weight == "against" and cell.experiment in instruments]
     if silent and len(silent) == len(instruments):
         return silent[0]
@@ -69,7 +72,7 @@ def _verdict(
     if against is not None:
         return "refuted", f"It predicts {_said(against)}, and {against.why} ({against.observed}{_base(against, seen)})."
     came = [cell for cell in cells if cell.weight == "for" and cell.expects in CONFIRMING]
-    own = [cell for cell in came if cell.experiment not in mitigations and not _shared(cell, rivals)]
+    own = [cell for cell in came if not _is_hidden(cell, mitigations) and not _shared(cell, rivals)]
     left = _left(one, seen[PLAIN])
     if own and left:
         return "likely", f"Partial: {_came(own[0], seen)}; but {left}."
@@ -80,9 +83,14 @@ def _verdict(
     return one.prior, _untouched(one, left)
 
 
+def _is_hidden(cell: Cell, mitigations: frozenset[str]) -> bool:
+    """Has the change only hidden the failure? A fault that is named was not hidden."""
+    return cell.experiment in mitigations and cell.expects not in SHOWS
+
+
 def _shared(cell: Cell, rivals: Sequence[Suspect]) -> bool:
     """Would a rival explain it too? One that forbids nothing there would; but not that an instrument names the fault."""
-    if cell.expects == "shown":
+    if cell.expects in SHOWS:
         return False
     if (
         against(cell.experiment) != PLAIN
@@ -102,7 +110,7 @@ def _left(one: Suspect, plain: Observed) -> str:
 
 
 def _came(cell: Cell, seen: Mapping[str, Observed]) -> str:
-    how = "the instrument named it" if cell.expects == "shown" else "the failure is gone"
+    how = "the instrument named it" if cell.expects in SHOWS else "the failure is gone"
     return f"under {cell.experiment} {how} ({cell.observed}{_base(cell, seen)})"
 
 
@@ -110,7 +118,7 @@ def _only_hidden(
     cell: Cell, seen: Mapping[str, Observed], rivals: Sequence[Suspect], mitigations: frozenset[str]
 ) -> str:
     came = _capital(_came(cell, seen))
-    if cell.experiment in mitigations:
+    if _is_hidden(cell, mitigations):
         return f"{came}: order or timing matters, and this mitigates it. It is not the cause."
     others = ", ".join(rival.cause.id for rival in rivals if _shared(cell, [rival]))
     return f"{came}, but that would fit {others} too."
