@@ -23,7 +23,7 @@ cl_int gdx_cl_red_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_
 {
     cl_int status = gdx_cl_next.clEnqueueReadBuffer(queue, buffer, blocking, offset, size + beyond(buffer, offset, size), ptr,
                                                     num_waits, waits, event);
-    if (GDX_UNLIKELY(gdx_poison()) && blocking && status == CL_SUCCESS)
+    if (GDX_UNLIKELY(gdx_poisons()) && blocking && status == CL_SUCCESS)
         gdx_poison_came_back((uint64_t)(uintptr_t)buffer, offset, ptr, size);
     return status;
 }

@@ -144,7 +144,11 @@ class Laboratory:
         case = pipeline.diagnose_run(run, words, folder)
         seen = self.learn(case, folder, experiment == PLAIN)
         idle = getattr(module, "without_effect", _works)(context, seen)
-        trial = replace(trial_of(case, experiment, name, state, idle), output=at_sites.digest(folder / OUTPUT))
+        trial = replace(
+            trial_of(case, experiment, name, state, idle),
+            output=at_sites.digest(folder / OUTPUT),
+            fresh=how.poison or "",
+        )
         return case, trial if idle else at_sites.counted(trial, case, module, context, state)
 
     def _patience(self) -> float:
@@ -234,6 +238,7 @@ def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idl
         ),
         folder=folder,
         note=idle or "",
+        given=next((one.gave for one in watching if one.gave), ""),
     )
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import pytest
 from fake_lab import FakeLab, suggests
 
 from gpudx.diagnose.choice import separation
 from gpudx.diagnose.investigate import CONFIDENCE, Limits, Result, investigate
+from gpudx.lab.poisoned import UNLIKE
 from gpudx.model import Investigation
 
 SHARED = "kernel-shared-by-threads"
@@ -132,6 +134,38 @@ def test_a_blind_instrument_does_not_keep_a_cause_alive() -> None:
     names = ("initcheck", "poisoned", "serialised")
     state = run(HalfBlind({"recorded": 1.0}, experiments=names, threads=1))
     assert status(state)["read-before-write"] == "refuted"
+
+
+@dataclass
+class Patterns(FakeLab):
+    """Fresh memory holds another pattern in each poisoned run; `given` says what comes back of each."""
+
+    given: Mapping[str, str] = field(default_factory=dict)
+    blind: str = "computed with"
+
+    def run(self, experiment: str, state: Investigation) -> Result:
+        pattern = UNLIKE[self.made.count(experiment) % len(UNLIKE)]
+        result = super().run(experiment, state)
+        if experiment != "poisoned":
+            return result
+        given = self.given.get(pattern, "always the same")
+        return replace(result, trial=replace(result.trial, fresh=pattern, given=given, output="printed"))
+
+
+def test_what_comes_back_the_same_whatever_fresh_memory_holds_does_not_depend_on_it() -> None:
+    state = run(Patterns({"recorded": 1.0}, threads=1))
+    assert status(state)["read-before-write"] == "refuted"
+    assert "not a byte" in next(row for row in state.table if row.cause == "read-before-write").reason
+
+
+@pytest.mark.parametrize("given", [{"zero": "other bytes"}, {"4b": ""}], ids=["it differs", "not all was seen"])
+def test_patterns_refute_nothing_where_something_differs_or_was_not_seen(given: dict[str, str]) -> None:
+    assert status(run(Patterns({"recorded": 1.0}, threads=1, given=given)))["read-before-write"] == "inconclusive"
+
+
+def test_patterns_refute_nothing_where_the_outcome_differs() -> None:
+    state = run(Patterns({"recorded": 1.0, "poisoned": 0.7}, threads=1))
+    assert status(state)["read-before-write"] == "inconclusive"
 
 
 class HalfBlind(FakeLab):

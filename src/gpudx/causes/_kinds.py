@@ -58,7 +58,7 @@ MEMORY = Kind(
     "an access outside memory",
     _alike("shown", "the access meets the fence, in the very launch", *FENCES)
     + _alike("shown", "the tool names the access", "memcheck")
-    + _alike("may show", "where the device reports the fault, the wait behind the very launch is told of it", "serialised")
+    + _alike("may show", "where the device reports it, the wait behind the very launch is told", "serialised")
     + _alike(
         "may change",
         "what lies beside the memory, and when it is written, differs between runs",

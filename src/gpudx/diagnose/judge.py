@@ -239,14 +239,19 @@ def _before_report(finding: Finding, surface: Finding) -> tuple[Status, str]:
     if after or (finding.id == CONTRACT and same_call(finding, surface)):  # a launch that reports did not run
         return "inconclusive", "The fault is certain, but the device had faulted before this was called."
     if finding.details.get("unreachable") and _is_the_one(finding, surface):
-        return "confirmed", "This very launch faulted on the device, and all memory that it was given is out of its reach."
+        return (
+            "confirmed",
+            "This very launch faulted on the device, and all memory that it was given is out of its reach.",
+        )
     return _likely(finding, "It may have been running when the device faulted; that it is what faulted is not shown.")
 
 
 def _is_the_one(finding: Finding, surface: Finding) -> bool:
     """Is the fault's own launch the only one that can have made what the device reported?"""
     only = surface.details.get("launches") == 1 and surface.details.get("single") and surface.details.get("complete")
-    return bool(only and surface.others and finding.site) and same_call(finding, replace(surface, site=surface.others[0]))
+    return bool(only and surface.others and finding.site) and same_call(
+        finding, replace(surface, site=surface.others[0])
+    )
 
 
 def _same_call(finding: Finding, surface: Finding) -> tuple[Status, str]:

@@ -35,7 +35,7 @@ def judge(
 ) -> tuple[Row, ...]:
     """The table: a row for each suspect, in their order."""
     cells = [tuple(weigh(one, seen[n], compared(n, seen), level) for n in seen if n != PLAIN) for one in accused]
-    able = [name for name in runnable if not _is_blind(seen.get(name))]
+    able = [name for name in runnable if name not in seen or not seen[name].is_blind]
     failed = [_failed(one, own, able) for one, own in zip(accused, cells, strict=True)]
     standing = [one for one, cell in zip(accused, failed, strict=True) if cell is None]
     rows = []
@@ -43,11 +43,6 @@ def judge(
         status, reason = _verdict(one, own, cell, [s for s in standing if s is not one], seen, mitigations)
         rows.append(Row(one.cause.id, status, one.entry is not None, own, reason))
     return tuple(rows)
-
-
-def _is_blind(seen: Observed | None) -> bool:
-    """It was run, and could not have shown anything in any run."""
-    return seen is not None and bool(seen.trials) and all(trial.blind for trial in seen.trials)
 
 
 def _failed(one: Suspect, cells: Sequence[Cell], able: Sequence[str]) -> Cell | None:

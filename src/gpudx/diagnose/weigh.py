@@ -34,6 +34,8 @@ SHOWN_AT_LEAST = (
 )
 MOST_RUNS = 400  # of one experiment; a rarer failure is not settled by running
 
+UNMOVED = "it fails all the same, and not a byte that comes back depends on what fresh memory holds"
+
 compare = cache(changed)
 
 
@@ -75,7 +77,7 @@ def _shown(suspect: Suspect, seen: Observed, level: float) -> tuple[Weight, str]
     if shown:
         return ("for", "the instrument named it") if shown >= TWICE else ("nothing", "named once; once is not enough")
     if seen.unshown(suspect.shown_as) >= misses_needed(level):
-        return "against", "it fails all the same, and the instrument named nothing"
+        return "against", UNMOVED if seen.unmoved else "it fails all the same, and the instrument named nothing"
     blind = next((trial.blind for trial in seen.trials if trial.blind), "")
     return "nothing", blind or "too few failing runs under the instrument"
 
