@@ -26,31 +26,44 @@ UNFILLED = ("image", "pipe", "svm")
 
 def digest(processes: Sequence[Facts]) -> str:
     """Of all processes of a run; "" where something may have come unseen."""
-    if not processes or not all(_is_all_seen(one) for one in processes):
+    if not processes or unseen(processes):
         return ""
     return hashlib.sha256(repr(sorted(sorted(one.poison.readings) for one in processes)).encode()).hexdigest()
 
 
-def _is_all_seen(facts: Facts) -> bool:
-    return _is_whole(facts) and _is_apart(facts) and len(_to_host(facts)) == len(facts.poison.readings)
+def unseen(processes: Sequence[Facts]) -> str:
+    """Why not all that came to the program is known; "" where it is."""
+    return next((why for one in processes if (why := _of_record(one) or _of_host(one) or _of_ways(one))), "")
 
 
-def _is_whole(facts: Facts) -> bool:
-    """Is all recorded and filled, and did the host decide how it ended?"""
-    if facts.trace.gaps or facts.poison.missed or len(facts.graphs) or len(facts.errors.reports):
-        return False
-    if facts.trace.last_words is None:
-        return bool(facts.trace.ended)
-    call = fatal_call(facts)
-    return call is not None and facts.trace.info(call).does in OF_THE_HOST
+def _of_record(facts: Facts) -> str:
+    if facts.trace.gaps or len(facts.graphs):
+        return "the record does not hold all that was done"
+    return "some fresh memory had no pattern" if facts.poison.missed or _unfilled(facts) else ""
 
 
-def _is_apart(facts: Facts) -> bool:
-    """Does the program get at its devices' memory by copies only?"""
+def _unfilled(facts: Facts) -> bool:
+    return bool(len(facts.objects.rows_of(*UNFILLED)))
+
+
+def _of_host(facts: Facts) -> str:
+    """Did the host decide how it ended? A device's fault may be at an address from anywhere."""
+    if len(facts.errors.reports):
+        return "the device itself faulted, at an address that is not told"
+    words, call = facts.trace.last_words, fatal_call(facts)
+    host = facts.trace.ended if words is None else call is not None and facts.trace.info(call).does in OF_THE_HOST
+    return "" if host else "it died where work of the device may have run"
+
+
+def _of_ways(facts: Facts) -> str:
+    """Does the program get at its devices' memory by copies only, and was each of them looked at?"""
     ways = tuple(call for call in facts.trace.schema.calls if call.does in OTHER_WAYS)
-    table, unfilled = facts.objects.table, facts.objects.rows_of(*UNFILLED)
+    table = facts.objects.table
     shared = bool((table["host_ptr"] != 0).any()) or not np.isin(table["family"], APART).all()
-    return not shared and not len(unfilled) and not len(facts.trace.select(ways))
+    if shared or len(facts.trace.select(ways)):
+        return "the program sees memory of its devices without copying it"
+    looked = len(_to_host(facts)) == len(facts.poison.readings)
+    return "" if looked else "not every copy to the host was looked at"
 
 
 def _to_host(facts: Facts) -> list[int]:

@@ -135,7 +135,7 @@ def judged(state: Investigation, seen: Mapping[str, Observed], lab: Lab) -> Inve
     accused = suspects(state, lab.threads, lab.launches, lab.costs)
     if state.failure is None:
         accused = tuple(one for one in accused if one.entry is not None)
-    rows = judge(accused, seen, tuple(lab.costs), lab.mitigations, level(state, lab))
+    rows = judge(accused, seen, tuple(lab.costs), lab.mitigations, level(state, lab), lab.not_run)
     said = (*told(state.asked, seen, level(state, lab)), *told_of_order(seen))
     return replace(state, table=rows, told=said, not_run=tuple(lab.not_run.items()))
 

@@ -47,6 +47,10 @@ ABSENT, STALE, WHO_RAN = "probe-absent", "object-older-than-sources", "stale-exe
 VOID = (
     "All that was loaded was searched. What this run shows is of the program that ran, not of the one that was meant."
 )
+OLDER = (
+    "What ran seems older than its sources; whether it lacks what they have now is not known. A text that only they have settles it "
+    "(--probe TEXT), and so does a fresh build (gpudx investigate --rebuild CMD)."
+)
 
 
 def diagnose(findings: Sequence[Finding], outcome: Outcome) -> tuple[Diagnosis, ...]:
@@ -140,6 +144,8 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
     if finding.id == UNWRITTEN:
         shown = "that it failed from them is not shown: if it passes without --poison, it depends on them."
         return "likely", f"The program was given words that nobody wrote, and then failed; {shown}"
+    if finding.severity == "warning" and finding.causes[:1] == (WHO_RAN,):
+        return "inconclusive", OLDER
     if finding.severity == "warning":
         return "inconclusive", "This is unusual and came before the failure, but nothing ties the failure to it."
     if surface is None:

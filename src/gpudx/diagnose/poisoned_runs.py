@@ -40,7 +40,8 @@ def instrument(pattern: str, processes: Sequence[Facts]) -> Instrument:
         f"{f'; not filled: {without}' if without else ''}.",
         f"It came back in {plural(back, 'reading')} of the program's.",
     ]
-    blind = "" if all(_out_of_reach(one) for one in processes) else BLIND
+    why = came_back.unseen(processes)
+    blind = "" if all(_out_of_reach(one) for one in processes) else f"{BLIND}{f', and {why}' if why else ''}"
     gave = came_back.digest(processes) if filled else ""
     return Instrument(NAME, "live" if filled else "not live", " ".join(words), blind=blind, gave=gave)
 

@@ -23,6 +23,7 @@ from gpudx.words import plural
 
 CONFIRMING = ("gone", "may go", *SHOWS)
 RATED = ("stays", "gone", "rarer", "more often")
+DECIDING = ("gone", "shown", "rarer", "more often")
 SHARING = ("gone", "may go", "may change", "rarer")  # what a rival says that would explain a failure that went, too
 
 
@@ -32,8 +33,9 @@ def judge(
     runnable: Sequence[str],
     mitigations: frozenset[str],
     level: float,
+    not_run: Mapping[str, str],
 ) -> tuple[Row, ...]:
-    """The table: a row for each suspect, in their order."""
+    """The table: a row for each suspect, in their order. `not_run`: experiments that cannot be run, and why."""
     cells = [tuple(weigh(one, seen[n], compared(n, seen), level) for n in seen if n != PLAIN) for one in accused]
     able = [name for name in runnable if name not in seen or not seen[name].is_blind]
     failed = [_failed(one, own, able) for one, own in zip(accused, cells, strict=True)]
@@ -41,7 +43,7 @@ def judge(
     rows = []
     for one, own, cell in zip(accused, cells, failed, strict=True):
         status, reason = _verdict(one, own, cell, [s for s in standing if s is not one], seen, mitigations)
-        rows.append(Row(one.cause.id, status, one.entry is not None, own, reason))
+        rows.append(Row(one.cause.id, status, one.entry is not None, own, reason or _open(one, own, seen, not_run)))
     return tuple(rows)
 
 
@@ -75,7 +77,7 @@ def _verdict(
         return "confirmed", f"{_capital(_came(own[0], seen))}, which no rival that still stands predicts."
     if came:
         return _at_least_likely(one), _only_hidden(came[0], seen, rivals, mitigations)
-    return one.prior, _untouched(one, left)
+    return one.prior, _untouched(one, left, cells, seen)
 
 
 def _is_hidden(cell: Cell, mitigations: frozenset[str]) -> bool:
@@ -123,10 +125,27 @@ def _at_least_likely(one: Suspect) -> Status:
     return one.prior if one.prior == "confirmed" else "likely"
 
 
-def _untouched(one: Suspect, left: str) -> str:
+def _untouched(one: Suspect, left: str, cells: Sequence[Cell], seen: Mapping[str, Observed]) -> str:
     if one.entry is None:
-        return "Not tested far enough to be refuted; nothing suggests it."
-    return f"{one.entry.reason}{f' Partial: {left}.' if left else ''}"
+        return ""
+    notes = [(cell.experiment, _not_reached(cell, seen)) for cell in cells if cell.expects in DECIDING]
+    tried = "; ".join(f"{name}: {note}" for name, note in notes if note)
+    return f"{one.entry.reason}{f' Tried, without effect: {tried}.' if tried else ''}{f' Partial: {left}.' if left else ''}"
+
+
+def _open(one: Suspect, cells: Sequence[Cell], seen: Mapping[str, Observed], not_run: Mapping[str, str]) -> str:
+    """Why a rival that nothing suggests is not refuted either: what its experiments did not see, and what would settle it."""
+    run = [(cell.experiment, _not_reached(cell, seen) or cell.why) for cell in cells if cell.expects in DECIDING]
+    missing = [(name, why) for name, why in not_run.items() if one.expects(name) == "shown"]
+    tried = "; ".join(f"{name}: {why}" for name, why in [*run, *missing]) or "nothing that can be run tests it"
+    settled = f" It would be settled by {one.cause.settled_by}." if one.cause.settled_by else ""
+    return f"Nothing suggests it, and nothing refutes it ({tried}).{settled}"
+
+
+def _not_reached(cell: Cell, seen: Mapping[str, Observed]) -> str:
+    """Why an experiment could not be brought about."""
+    trials = seen[cell.experiment].trials
+    return "; ".join(dict.fromkeys(t.note for t in trials if t.note and t.outcome == "not reached"))
 
 
 def _said(cell: Cell) -> str:

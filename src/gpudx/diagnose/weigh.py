@@ -79,6 +79,8 @@ def _shown(suspect: Suspect, seen: Observed, level: float) -> tuple[Weight, str]
     if seen.unshown(suspect.shown_as) >= misses_needed(level):
         return "against", UNMOVED if seen.unmoved else "it fails all the same, and the instrument named nothing"
     blind = next((trial.blind for trial in seen.trials if trial.blind), "")
+    if blind and seen.rate.failures >= TWICE and len({trial.given for trial in seen.trials}) > 1:
+        blind = f"{blind}, and what came back was not the same in all runs"
     return "nothing", blind or "too few failing runs under the instrument"
 
 
