@@ -59,6 +59,7 @@ MEMORY = Kind(
     _alike("shown", "the access meets the fence, in the very launch", *FENCES)
     + _alike("shown", "the tool names the access", "memcheck")
     + _alike("may show", "where the device reports it, the wait behind the very launch is told", "serialised")
+    + _alike("may show", "an access past the end of a part meets its fence, in the very launch", "parts-fenced")
     + _alike(
         "may change",
         "what lies beside the memory, and when it is written, differs between runs",

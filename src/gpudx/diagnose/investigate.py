@@ -125,8 +125,12 @@ def _with(state: Investigation, result: Result) -> Investigation:
         if result.failure is not None:
             return replace(state, failure=result.failure, before=result.diagnosis)
         return replace(state, before=state.before or tuple(e for e in result.diagnosis if e.status == "confirmed"))
-    known = {entry.cause for entry in (*state.before, *state.found)}
-    new = [one for one in result.diagnosis if one.cause in result.trial.shown and one.cause not in known]
+    known = {(entry.cause, entry.status == "confirmed") for entry in (*state.before, *state.found)}
+    new = [
+        one
+        for one in result.diagnosis
+        if one.cause in result.trial.shown and not known & {(one.cause, one.status == "confirmed"), (one.cause, True)}
+    ]
     return replace(state, found=(*state.found, *new))
 
 

@@ -41,6 +41,7 @@ ASSERTION = "device-assertion"
 SANITIZER = "sanitizer-"
 CONTRACT = "contract-violated"
 FENCE_HIT, BESIDE, PRINTED = "fence-hit", "write-outside-allocation", "device-fault-printed"
+DIMENSIONS = "model-dimensions"
 UNWRITTEN = "unwritten-memory-read-back"
 BYSTANDER = "bystander-changed"
 ABSENT, STALE, WHO_RAN = "probe-absent", "object-older-than-sources", "stale-executable"
@@ -116,7 +117,10 @@ def _hypothesis(finding: Finding) -> Hypothesis:
 
 
 def _judge(finding: Finding, surface: Finding | None, outcome: Outcome, suspects: Iterable[Finding]) -> Verdict:
+    suspects = list(suspects)
     status, reason = _status(finding, surface, outcome)
+    if finding.id == DIMENSIONS and any(_is_stopped(finding, other) for other in suspects):
+        status, reason = "confirmed", "The launch was stopped at the fence behind this very memory."
     counted = finding.evidence
     if surface is not None and status != "inconclusive":
         counted += tuple(e for e in surface.evidence if e not in counted)
@@ -230,6 +234,13 @@ def _bystander(finding: Finding) -> tuple[Status, str]:
     if finding.details.get("single"):
         return _likely(finding, "It is the only launch between the two looks.")
     return "inconclusive", "The bytes were written; which of the launches between the two looks did it is not told."
+
+
+def _is_stopped(finding: Finding, other: Finding) -> bool:
+    """Did the very launch meet the fence behind the very memory? Its bytes are too few by exactly what is told."""
+    if other.id != FENCE_HIT or finding.allocation is None or not other.details.get("certain"):
+        return False
+    return same_call(finding, other) and finding.allocation == other.allocation and bool(finding.details.get("needed"))
 
 
 def _same_process(one: Finding, other: Finding) -> bool:

@@ -86,7 +86,7 @@ def _shown(suspect: Suspect, seen: Observed, level: float) -> tuple[Weight, str]
 
 def _may_show(suspect: Suspect, seen: Observed, level: float) -> tuple[Weight, str]:
     weight, why = _shown(suspect, seen, level)
-    if weight == "for" and not (suspect.entry and suspect.entry.status == "confirmed"):
+    if weight == "for" and not suspect.certain:
         return "nothing", "which launch the device reported is not certain"
     return ("nothing", "the device need not notice it") if weight == "against" else (weight, why)
 
