@@ -143,6 +143,10 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
         return _bystander(finding)
     if finding.id == STALE and finding.severity == "error":
         return "likely", "What ran differs from its sources for certain; that it failed because of it is not shown."
+    if finding.id == STALE and finding.details.get("lacks") and outcome.kind != "passed":
+        return _likely(
+            finding, "Its sources are newer, and it lacks a text of theirs; that it failed because of it is not shown."
+        )
     if outcome.kind == "passed":
         return "confirmed", "The fault stands in the record itself; this run did not fail from it, another may."
     if finding.id == UNWRITTEN:
