@@ -43,7 +43,9 @@ def judge(
     rows = []
     for one, own, cell in zip(accused, cells, failed, strict=True):
         status, reason = _verdict(one, own, cell, [s for s in standing if s is not one], seen, mitigations)
-        rows.append(Row(one.cause.id, status, one.entry is not None, own, reason or _open(one, own, seen, not_run)))
+        if not reason and one.entry is None:
+            reason = _open(one, own, seen, not_run)
+        rows.append(Row(one.cause.id, status, one.entry is not None, own, reason))
     return tuple(rows)
 
 
