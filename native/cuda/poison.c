@@ -170,7 +170,7 @@ static bool can_fill(void *const *functions)
 
 void gdx_cu_poison_table(void **functions)
 {
-    if (!gdx_poison() || !can_fill(functions))
+    if (!gdx_poisons() || !can_fill(functions))
         return;
     if (!gdx_fence_edge())
         gdx_cu_put(functions, gdx_cu_around);  /* our streams end with their contexts */

@@ -163,7 +163,7 @@ static bool can_fill(void *const *functions)
 
 void gdx_hip_poison_table(void **functions)
 {
-    if (!gdx_poison() || !can_fill(functions))
+    if (!gdx_poisons() || !can_fill(functions))
         return;
     if (!gdx_fence_edge())
         gdx_hip_put(functions, gdx_hip_around);  /* our streams end with their devices */

@@ -65,7 +65,7 @@ static bool is_fresh(const struct gdx_cl_request *r)
 static cl_mem make(const struct gdx_cl_request *r, cl_int *errcode)
 {
     const char *why = NULL;
-    bool filled = false, ours = (gdx_fence_edge() || gdx_poison()) && gdx_on() && is_sound(r);
+    bool filled = false, ours = (gdx_fence_edge() || gdx_poisons()) && gdx_on() && is_sound(r);
     if (GDX_LIKELY(!ours))
         return gdx_cl_ask(r, r->flags, r->size, r->host_ptr, errcode);
     int saved = errno;
@@ -74,7 +74,7 @@ static cl_mem make(const struct gdx_cl_request *r, cl_int *errcode)
     if (!made)
         made = make_plain(r, errcode, why);
     saved = errno;
-    if (made && gdx_poison() && is_fresh(r))
+    if (made && gdx_poisons() && is_fresh(r))
         made = make_poisoned(r, made, filled, errcode);
     errno = saved;
     return made;

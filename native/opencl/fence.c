@@ -262,7 +262,7 @@ cl_mem gdx_cl_fence_make(const struct gdx_cl_request *r, cl_int *errcode, const 
     void *room = (void *)block.address;
     if (r->flags & CL_MEM_COPY_HOST_PTR)
         memcpy(room, r->host_ptr, r->size);
-    else if (gdx_poison())
+    else if (gdx_poisons())
         gdx_poison_fill(room, r->size);
     cl_mem made = gdx_cl_ask(r, (r->flags & ~HOST_BITS) | CL_MEM_USE_HOST_PTR, r->size, room, errcode);
     if (made && keep(&block, made, r->flags))

@@ -35,7 +35,7 @@ static inline void gdx_cl_not_fenced(const void *object, size_t size, const char
 }
 static inline void gdx_cl_not_poisoned(const void *object, size_t size, const char *why)
 {
-    if (GDX_UNLIKELY(gdx_poison()) && object)
+    if (GDX_UNLIKELY(gdx_poisons()) && object)
         gdx_cl_poison_miss(object, size, why);
 }
 

@@ -64,7 +64,7 @@ void *gdx_cl_poison_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_
     void *made = gdx_cl_next.clSVMAlloc(context, flags, size, alignment);
     int saved = errno;
     bool spoiled = false;
-    if (GDX_LIKELY(!gdx_poison()) || !made || !gdx_on())
+    if (GDX_LIKELY(!gdx_poisons()) || !made || !gdx_on())
         return made;
     const char *why = fill_svm(context, flags, made, size, &spoiled);
     if (spoiled)

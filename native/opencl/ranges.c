@@ -2,6 +2,7 @@
  * that ends behind what the program asked for is made to end behind the zone, too, and the driver refuses it, as it would
  * have without us. */
 #define _GNU_SOURCE
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/poison.h"
@@ -23,7 +24,7 @@ cl_int gdx_cl_red_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_
 {
     cl_int status = gdx_cl_next.clEnqueueReadBuffer(queue, buffer, blocking, offset, size + beyond(buffer, offset, size), ptr,
                                                     num_waits, waits, event);
-    if (GDX_UNLIKELY(gdx_poison()) && blocking && status == CL_SUCCESS)
+    if (GDX_UNLIKELY(gdx_poisons()) && blocking && status == CL_SUCCESS)
         gdx_poison_came_back((uint64_t)(uintptr_t)buffer, offset, ptr, size);
     return status;
 }
@@ -59,15 +60,43 @@ cl_int gdx_cl_red_clEnqueueCopyBuffer(cl_command_queue queue, cl_mem src_buffer,
                                            num_waits, waits, event);
 }
 
+/* A lab's experiment (GPUDX_PARTS=1): a buffer of its own for a part, so that it has a fence of its own. The driver has judged the
+ * request by then. Only for programs that never use the whole buffer beside its parts (src/gpudx/facts/parts.py). */
+static cl_mem apart(cl_mem part, size_t size, cl_int *errcode)
+{
+    static const cl_mem_flags ACCESS = CL_MEM_READ_WRITE | CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY | CL_MEM_HOST_READ_ONLY
+        | CL_MEM_HOST_WRITE_ONLY | CL_MEM_HOST_NO_ACCESS;
+    const char *asked = getenv("GPUDX_PARTS");
+    cl_context context;
+    cl_mem_flags flags;
+    if (!part || !asked || *asked != '1' || !gdx_fence_edge() || !gdx_on()
+        || gdx_cl_next.clGetMemObjectInfo(part, CL_MEM_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS
+        || gdx_cl_next.clGetMemObjectInfo(part, CL_MEM_FLAGS, sizeof flags, &flags, NULL) != CL_SUCCESS)
+        return part;
+    cl_mem own = gdx_cl_made_clCreateBuffer(context, flags & ACCESS, size, NULL, errcode);
+    if (!own) {
+        if (errcode)
+            *errcode = CL_SUCCESS;
+        return part;
+    }
+    gdx_cl_next.clReleaseMemObject(part);
+    return own;
+}
+
+static cl_mem make_part(cl_mem buffer, cl_mem_flags flags, cl_buffer_region region, cl_int *errcode)
+{
+    size_t size = region.size;
+    region.size += beyond(buffer, region.origin, size);
+    cl_mem part = gdx_cl_next.clCreateSubBuffer(buffer, flags, CL_BUFFER_CREATE_TYPE_REGION, &region, errcode);
+    return apart(part, size, errcode);
+}
+
 cl_mem gdx_cl_red_clCreateSubBuffer(cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type create_type,
                                     const void *create_info, cl_int *errcode)
 {
-    struct gdx_block block;
-    if (!create_info || create_type != CL_BUFFER_CREATE_TYPE_REGION || !gdx_cl_red_zone(buffer, &block))
+    if (!create_info || create_type != CL_BUFFER_CREATE_TYPE_REGION || GDX_LIKELY(!gdx_fence_edge()))
         return gdx_cl_next.clCreateSubBuffer(buffer, flags, create_type, create_info, errcode);
-    cl_buffer_region region = *(const cl_buffer_region *)create_info;
-    region.size += beyond(buffer, region.origin, region.size);
-    return gdx_cl_next.clCreateSubBuffer(buffer, flags, create_type, &region, errcode);
+    return make_part(buffer, flags, *(const cl_buffer_region *)create_info, errcode);
 }
 
 /* ---- boxes ---- */

@@ -58,7 +58,7 @@ static size_t take_place(cl_event_callback notify, void *user_data)
 
 cl_int gdx_cl_serial_clSetEventCallback(cl_event event, cl_int command_type, cl_event_callback notify, void *user_data)
 {
-    bool watched = (gdx_serialised() || gdx_fence_edge() || gdx_poison()) && notify;
+    bool watched = (gdx_serialised() || gdx_fence_edge() || gdx_poisons()) && notify;
     size_t at = watched ? take_place(notify, user_data) : CALLBACKS;
     if (watched && at == CALLBACKS)
         atomic_store(&unseen, true);

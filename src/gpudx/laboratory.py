@@ -24,12 +24,14 @@ from gpudx import casefile, pipeline
 from gpudx.diagnose import fenced_runs, same_failure
 from gpudx.diagnose.investigate import OutOfTime, Result
 from gpudx.errors import UserError
+from gpudx.facts import derive
+from gpudx.facts.parts import can_be_apart
 from gpudx.lab import at_sites, trials
 from gpudx.lab.experiments import PLAIN, VARIANT, Context, NotReached, Seen, base, every, mitigations, sized
 from gpudx.lab.how import How
 from gpudx.lab.recorded import TRACES, run_recorded
 from gpudx.lab.trials import OUTPUT, RUNS, Interrupted
-from gpudx.model import Asked, Case, Investigation, Trial
+from gpudx.model import Asked, Case, Diagnosis, Investigation, Trial
 from gpudx.trace import Trace, open_case
 
 BUG = "gpudx-error.txt"
@@ -144,7 +146,11 @@ class Laboratory:
         case = pipeline.diagnose_run(run, words, folder)
         seen = self.learn(case, folder, experiment == PLAIN)
         idle = getattr(module, "without_effect", _works)(context, seen)
-        trial = replace(trial_of(case, experiment, name, state, idle), output=at_sites.digest(folder / OUTPUT))
+        trial = replace(
+            trial_of(case, experiment, name, state, idle),
+            output=at_sites.digest(folder / OUTPUT),
+            fresh=how.poison or "",
+        )
         return case, trial if idle else at_sites.counted(trial, case, module, context, state)
 
     def _patience(self) -> float:
@@ -176,6 +182,7 @@ class Laboratory:
                 threads=max(self.context.threads, threads),
                 devices=self.context.devices | devices,
                 launches=max(self.context.launches, sum(process.launches for process in case.processes)),
+                parts=self.context.parts or _has_parts(folder),
                 pair=self.context.pair or at_sites.first_pair(case),
             )
         return Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done)
@@ -220,6 +227,7 @@ def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idl
     new = [e for e in case.diagnosis if e.status in ("confirmed", "likely") and not known & set(e.findings)]
     if state.failure is None and case.outcome.kind != "passed":  # the plain runs have the fault, but do not fail of it
         new = [e for e in case.diagnosis if e.status in ("confirmed", "likely")]
+    new += [e for e in case.diagnosis if e.status == "confirmed" and _was_less(e, state)]
     itself = experiment != PLAIN and not _is_asked(every()[base(experiment)])  # another program has faults of its own
     watching = [one for one in case.instruments if one.watches and one.name != "recorder"]
     return Trial(
@@ -234,7 +242,14 @@ def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idl
         ),
         folder=folder,
         note=idle or "",
+        given=next((one.gave for one in watching if one.gave), ""),
     )
+
+
+def _was_less(entry: Diagnosis, state: Investigation) -> bool:
+    """Was it only likely by the plain runs' own record?"""
+    known = [one.status for one in state.before if one.cause == entry.cause]
+    return bool(known) and "confirmed" not in known
 
 
 def first_failing(directory: Path, state: Investigation) -> Case:
@@ -279,6 +294,12 @@ def _look(folder: Path) -> tuple[frozenset[str], int, int, frozenset[str], int]:
         note = trace.schema.by_name("note_device")
         devices.update(trace.text(int(at)) for at in (trace.select(note) if note is not None else ()))
     return frozenset(apis), threads, at_once, frozenset(devices), waits
+
+
+def _has_parts(folder: Path) -> bool:
+    """Are buffers used by parts that could be memory of their own? Each process that has parts must allow it."""
+    made = [one for one in map(derive, _traces(folder)) if len(one.objects.rows_of("subbuffer"))]
+    return bool(made) and all(can_be_apart(one) for one in made)
 
 
 def _traces(folder: Path) -> list[Trace]:

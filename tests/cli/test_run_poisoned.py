@@ -28,7 +28,7 @@ def test_the_pattern_and_the_command(gpudx_cli: Gpudx, words: list[str], given: 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--poison=zero"], "no pattern 'zero': give --poison, --poison=cb or --poison=nan"),
+        (["--poison=ff"], "no pattern 'ff': give --poison, or --poison=NAME with one of cb, nan, 4b, zero"),
         (["--poison", "--sanitize=initcheck"], "exclude each other"),
     ],
 )

@@ -96,6 +96,29 @@ def test_memory_of_another_device(cuda: CudaWorld, look: Look, peers: bool) -> N
     assert [(f.id, f.severity) for f in found] == ([] if peers else [("wrong-device-pointer", "warning")])
 
 
+@pytest.mark.parametrize(
+    ("more", "launches", "status"),
+    [([], 1, "confirmed"), (["own"], 1, "likely"), ([], 2, "likely")],
+    ids=["nothing within reach", "one that is", "another launch"],
+)
+def test_a_launch_that_faulted_with_memory_of_another_device(
+    cuda: CudaWorld, look: Look, more: list[str], launches: int, status: str
+) -> None:
+    """Confirmed only of the one launch that can have faulted, and if it could access nothing that it was given."""
+    for number in (1, 2):
+        cuda.note("note_context", {"number": number, "context": cuda.context + number, "device": number - 1})
+    cuda.note("note_device", {"device": 1, "type": 4}, "another device", "1.0", [1])
+    memory = cuda.create("cuMemAlloc_v2", result=0x7C0000000000, size=64, in_context=1)
+    own = cuda.create("cuMemAlloc_v2", result=0x7D0000000000, size=64, in_context=2)
+    kernel = cuda.kernel(COPY, [8, 8, 4])
+    for _ in range(launches):
+        cuda.launch(kernel, [memory, own if more else memory, 4], in_context=2)
+    cuda.sync(status=700, in_context=2)
+    found = look(cuda, "exit", exit_code=1)
+    (entry, *_) = diagnose(found, Outcome("exit", "", 1))
+    assert (entry.cause, entry.status) == ("wrong-device-pointer", status)
+
+
 @pytest.mark.parametrize("pageable", [0, 1])
 def test_host_memory_given_to_a_kernel(schema: str, tmp_path: Path, pageable: int) -> None:
     cuda = CudaWorld(schema, device={"pageable_access": pageable})

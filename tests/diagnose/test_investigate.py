@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import pytest
 from fake_lab import FakeLab, suggests
 
 from gpudx.diagnose.choice import separation
 from gpudx.diagnose.investigate import CONFIDENCE, Limits, Result, investigate
+from gpudx.lab.poisoned import UNLIKE
 from gpudx.model import Investigation
 
 SHARED = "kernel-shared-by-threads"
@@ -86,6 +88,31 @@ def test_an_instrument_that_names_the_fault_confirms_it() -> None:
     assert status(run(lab))["out-of-bounds-access"] == "confirmed"
 
 
+class Serialised(FakeLab):
+    """The device reports a fault, and a wait behind each launch is told of it; a plain run names no launch."""
+
+    named: str = "confirmed"
+
+    def run(self, experiment: str, state: Investigation) -> Result:
+        self.suggested = (suggests("out-of-bounds-access", self.named),) if experiment == "serialised" else ()
+        return super().run(experiment, state)
+
+
+def test_a_fault_that_the_device_reports_behind_the_very_launch_is_shown() -> None:
+    """Fences that saw nothing do not refute what the device itself has said."""
+    state = run(Serialised({"recorded": 1.0}, shows={"serialised": "out-of-bounds-access"}, threads=1))
+    assert status(state)["out-of-bounds-access"] == "confirmed" and status(state)["order-or-timing"] == "refuted"
+    assert next(row for row in state.table if row.cause == "out-of-bounds-access").reason.startswith("Under serialised")
+
+
+def test_waits_that_name_no_certain_launch_confirm_nothing() -> None:
+    lab = Serialised({"recorded": 1.0}, shows={"serialised": "out-of-bounds-access"}, threads=1, blind="no fence")
+    lab.named = "likely"
+    assert status(run(lab))["out-of-bounds-access"] == "likely"
+    silent = run(FakeLab({"recorded": 1.0}, threads=1, blind="no fence"))
+    assert status(silent)["out-of-bounds-access"] == "inconclusive"
+
+
 def test_an_instrument_that_could_not_watch_refutes_nothing() -> None:
     state = run(FakeLab({"recorded": 1.0}, threads=1, blind="3 allocations had no fence"))
     assert status(state)["out-of-bounds-access"] == "inconclusive"
@@ -107,6 +134,38 @@ def test_a_blind_instrument_does_not_keep_a_cause_alive() -> None:
     names = ("initcheck", "poisoned", "serialised")
     state = run(HalfBlind({"recorded": 1.0}, experiments=names, threads=1))
     assert status(state)["read-before-write"] == "refuted"
+
+
+@dataclass
+class Patterns(FakeLab):
+    """Fresh memory holds another pattern in each poisoned run; `given` says what comes back of each."""
+
+    given: Mapping[str, str] = field(default_factory=dict)
+    blind: str = "computed with"
+
+    def run(self, experiment: str, state: Investigation) -> Result:
+        pattern = UNLIKE[self.made.count(experiment) % len(UNLIKE)]
+        result = super().run(experiment, state)
+        if experiment != "poisoned":
+            return result
+        given = self.given.get(pattern, "always the same")
+        return replace(result, trial=replace(result.trial, fresh=pattern, given=given, output="printed"))
+
+
+def test_what_comes_back_the_same_whatever_fresh_memory_holds_does_not_depend_on_it() -> None:
+    state = run(Patterns({"recorded": 1.0}, threads=1))
+    assert status(state)["read-before-write"] == "refuted"
+    assert "not a byte" in next(row for row in state.table if row.cause == "read-before-write").reason
+
+
+@pytest.mark.parametrize("given", [{"zero": "other bytes"}, {"4b": ""}], ids=["it differs", "not all was seen"])
+def test_patterns_refute_nothing_where_something_differs_or_was_not_seen(given: dict[str, str]) -> None:
+    assert status(run(Patterns({"recorded": 1.0}, threads=1, given=given)))["read-before-write"] == "inconclusive"
+
+
+def test_patterns_refute_nothing_where_the_outcome_differs() -> None:
+    state = run(Patterns({"recorded": 1.0, "poisoned": 0.7}, threads=1))
+    assert status(state)["read-before-write"] == "inconclusive"
 
 
 class HalfBlind(FakeLab):

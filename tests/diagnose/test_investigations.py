@@ -71,7 +71,8 @@ def test_a_failure_that_is_always_there(opencl: OpenCL, tmp_path: Path) -> None:
     case, said, code = investigate(opencl, tmp_path / "case", "--", program, **environment)
     assert code == 0 and case["investigation"]["stopped"] == "settled", said
     assert (case["diagnosis"][0]["cause"], case["diagnosis"][0]["status"]) == ("value-is-not-a-handle", "confirmed")
-    assert status(case)["out-of-bounds-access"] == status(case)["order-or-timing"] == "refuted", said
+    rivals = ("out-of-bounds-access", "order-or-timing", "read-before-write")
+    assert {status(case)[name] for name in rivals} == {"refuted"}, said
     assert case["investigation"]["trials"][0]["folder"] == "runs/001-recorded"
     assert "predicted" in said and "3 of 3" in said
 
@@ -98,22 +99,46 @@ def test_a_program_that_is_not_what_its_sources_give(opencl: OpenCL, tmp_path: P
     assert [probe["state"] for probe in case["identity"]["probes"]] == ["absent"]
 
 
-def test_without_a_mark_an_old_program_is_only_considered(opencl: OpenCL, tmp_path: Path) -> None:
+def test_without_a_mark_a_text_that_the_old_program_lacks_makes_it_likely(opencl: OpenCL, tmp_path: Path) -> None:
     words, environment = script(STALE, tmp_path)
     case, said, code = investigate(opencl, tmp_path / "case", "--", *words, **environment)
     told = {entry["cause"]: entry["status"] for entry in case["diagnosis"]}
-    assert code == 1 and told == {"failed-call": "likely", "stale-executable": "inconclusive"}, said
+    assert code == 1 and told == {"stale-executable": "likely", "failed-call": "likely"}, said
+    assert case["diagnosis"][0]["cause"] == "stale-executable" and "'PROBE enter buffer_rows'" in said
 
 
 def test_a_size_from_another_model(opencl: OpenCL, tmp_path: Path) -> None:
-    """Fences cannot decide it: all buffers are parts of one. So it stays likely, and an access outside memory is not refuted."""
+    """All buffers are parts of one, whose fence the kernel never meets; with a fence behind each part it does, in the very launch."""
     program, environment = incident(DIMENSIONS, tmp_path)
     case, said, code = investigate(opencl, tmp_path / "case", "--", program, **environment)
     best, rows = case["diagnosis"][0], status(case)
-    assert code == 1 and (best["cause"], best["status"]) == ("model-dimensions", "likely"), said
+    assert code == 0 and (best["cause"], best["status"]) == ("model-dimensions", "confirmed"), said
+    assert best["reason"].startswith("Under parts-fenced"), said
     assert (best["guilty"]["kernel"], best["guilty"]["argument_name"]) == ("ffn_up", "hidden")
-    assert rows["order-or-timing"] == "refuted" and rows["out-of-bounds-access"] == "inconclusive", said
-    assert "parts of buffers had no fence of their own" in " ".join(said.split())
+    assert rows["order-or-timing"] == rows["read-before-write"] == "refuted", said
+    assert rows["out-of-bounds-access"] == "confirmed", said  # what the wrong size leads to
+
+
+def test_parts_in_memory_of_their_own_change_nothing_for_a_correct_program(opencl: OpenCL, tmp_path: Path) -> None:
+    program, environment = incident(DIMENSIONS, tmp_path, twin=True)
+    env = {**os.environ, **opencl.loader.environment, **environment, "GPUDX_PARTS": "1"}
+    env |= {"GPUDX_LIB": str(opencl.recorder), "PYTHONPATH": str(Path(gpudx.__file__).parents[1])}
+    command = [sys.executable, "-m", "gpudx", "run", "--fence", "--case", tmp_path / "case", "--", program]
+    done = subprocess.run([str(word) for word in command], env=env, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0 and "0 of 64 results are wrong" in done.stdout, done.stderr
+    case = read(tmp_path / "case")
+    fence = next(one for one in case["instruments"] if one["name"] == "fence")
+    assert "Fenced 7 of 7 allocations" in fence["saw"] and not fence["blind"] and not case["diagnosis"]
+
+
+def test_a_program_that_computes_with_fresh_memory_is_not_cleared_of_it(opencl: OpenCL, tmp_path: Path) -> None:
+    """What comes back holds no pattern, but it is another number for each of them: that refutes nothing."""
+    only = ("--only", "poisoned", "--only", "serialised")
+    case, said, _ = investigate(opencl, tmp_path / "case", *only, "--", failing(opencl), "fresh")
+    poisoned = [one for one in case["investigation"]["trials"] if one["experiment"] == "poisoned"]
+    assert {one["fresh"] for one in poisoned} == {"cb", "4b", "zero"}, said
+    assert len({one["given"] for one in poisoned}) == 3 and all(one["given"] for one in poisoned), said
+    assert status(case)["read-before-write"] == "inconclusive", said
 
 
 @pytest.mark.parametrize("name", [SET_ROWS, SHARED, DIMENSIONS])

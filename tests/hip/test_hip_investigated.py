@@ -51,7 +51,8 @@ def test_a_launch_that_outruns_its_buffer(kit: Kit, tmp_path: Path) -> None:
     """The product is named, whichever call tells; waits, blocking and other copies change nothing."""
     case, said = incident(kit, tmp_path, "hip-rope-misattributed")
     best = case.diagnosis[0]
-    assert (best.cause, best.status) == ("out-of-bounds-access", "likely") and best.guilty is not None, said
+    assert (best.cause, best.status) == ("out-of-bounds-access", "confirmed") and best.guilty is not None, said
+    assert best.reason.startswith("Under serialised"), said  # the wait behind the very launch was told of the fault
     assert (best.guilty.kernel, best.guilty.launch, best.guilty.argument) == ("gemm_f32", 2, 0), said
     assert status(case)["read-before-write"] == "inconclusive", (
         said
@@ -59,7 +60,7 @@ def test_a_launch_that_outruns_its_buffer(kit: Kit, tmp_path: Path) -> None:
     also = next(one for one in case.diagnosis if one.cause == "device-error-reported")
     assert also.guilty is not None and (also.guilty.kernel, also.guilty.launch) == ("gemm_f32", 2), said
     assert status(case)["order-or-timing"] == status(case)["copy-engines"] == "refuted", said
-    assert all(rates(case)[name][0] == rates(case)[name][1] > 0 for name in ("recorded", *RUNTIME)), said
+    assert all(rates(case)[name][0] == rates(case)[name][1] > 0 for name in ("recorded", "without-sdma")), said
 
 
 @pytest.mark.slow
@@ -67,7 +68,7 @@ def test_fences_do_not_refute_what_they_cannot_name(kit: Kit, tmp_path: Path) ->
     """All memory lies between fences, and the device reports a fault without saying where: the truth is not refuted by that."""
     case, said = incident(kit, tmp_path, "hip-rope-misattributed", GPUDX_HIP_SIM_MAPPINGS="1")
     best = case.diagnosis[0]
-    assert (best.cause, best.status) == ("out-of-bounds-access", "likely"), said
+    assert (best.cause, best.status) == ("out-of-bounds-access", "confirmed"), said
 
 
 @pytest.mark.slow
@@ -87,12 +88,11 @@ def test_memory_of_another_device(kit: Kit, tmp_path: Path) -> None:
     """Threads came one after the other, and all memory was written before a launch could read it."""
     case, said = incident(kit, tmp_path, "hip-thread-device")
     best = case.diagnosis[0]
-    assert (best.cause, best.status) == ("wrong-device-pointer", "likely") and best.guilty is not None, said
+    assert (best.cause, best.status) == ("wrong-device-pointer", "confirmed") and best.guilty is not None, said
     assert (best.guilty.kernel, best.guilty.launch, best.guilty.argument) == ("scale_f32", 2, 0), said
     rivals = ("order-or-timing", "copy-engines", "threads-collide", "read-before-write")
     assert {status(case)[name] for name in rivals} == {"refuted"}, said
-    assert "confirmed" not in status(case).values(), said
-    assert all(rates(case)[name][0] == rates(case)[name][1] > 0 for name in ("recorded", *RUNTIME)), said
+    assert status(case)["out-of-bounds-access"] == "inconclusive", said  # this runtime tells no address
 
 
 @pytest.mark.slow

@@ -58,10 +58,12 @@ MEMORY = Kind(
     "an access outside memory",
     _alike("shown", "the access meets the fence, in the very launch", *FENCES)
     + _alike("shown", "the tool names the access", "memcheck")
+    + _alike("may show", "where the device reports it, the wait behind the very launch is told", "serialised")
+    + _alike("may show", "an access past the end of a part meets its fence, in the very launch", "parts-fenced")
     + _alike(
         "may change",
         "what lies beside the memory, and when it is written, differs between runs",
-        *("serialised", "turns", "one-thread", *TIMING, *AT_SITES, "poisoned", *RUNTIME, "other-device"),
+        *("turns", "one-thread", *TIMING, *AT_SITES, "poisoned", *RUNTIME, "other-device"),
     ),
     rival="out-of-bounds-access",
 )

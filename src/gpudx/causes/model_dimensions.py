@@ -17,10 +17,10 @@ CAUSE = Cause(
         "Search for other uses of the same default: sizes of scratch memory, loops, launch geometry.",
     ),
     predicts=(("recorded", "the size or number follows exactly from the default"),),
-    settled_by="`gpudx run --fence`, where the memory is an allocation of its own",
+    settled_by="a fence behind this memory: `gpudx run --fence`, and `gpudx investigate` where it is a part of a buffer",
     kind=FIXED,
     apart=tuple(
-        Prediction(one, "may change", "memory of its own has a fence behind it, which stops the kernel")
-        for one in FENCES
+        Prediction(one, "may show", "the launch is stopped at the fence behind this very memory")
+        for one in (*FENCES, "parts-fenced")
     ),
 )

@@ -17,5 +17,6 @@ CAUSE = Cause(
         "If the size came from defaults, compute it from the same numbers that the launch uses.",
     ),
     predicts=(("recorded", "the device reports an illegal address in this launch"),),
+    settled_by="the address of the access: gpudx run --sanitize or --dump tells it, or --fence where each buffer is memory of its own",
     kind=MEMORY,
 )

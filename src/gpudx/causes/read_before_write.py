@@ -15,6 +15,9 @@ CAUSE = Cause(
         ("recorded", "no write precedes the read"),
         ("poisoned", "what is read holds the pattern; a program that ends differently then depends on it"),
     ),
-    settled_by="gpudx run --poison, and --poison=nan: ends that differ from a plain run's depend on memory that nobody wrote",
+    settled_by=(
+        "gpudx run --sanitize=initcheck, or gpudx run --poison=cb, 4b and zero: ends or results that differ between these depend on "
+        "memory that nobody wrote"
+    ),
     kind=UNINITIALISED,
 )

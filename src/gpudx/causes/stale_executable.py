@@ -12,6 +12,6 @@ CAUSE = Cause(
         "Compare its build id with `gpudx show CASE identity`; let scripts end when a build fails (set -e).",
     ),
     predicts=(("recorded", "the same old file runs in every run"),),
-    settled_by="a run of a fresh build",
+    settled_by="a run of a fresh build (gpudx investigate --rebuild CMD), or a text that only the sources have (--probe TEXT)",
     kind=PROGRAM,
 )

@@ -110,7 +110,7 @@ def command(
         typer.Option(
             POISON,
             metavar="[=PATTERN]",
-            help="Fresh memory holds a PATTERN: cb (bytes 0xCB), or nan in every type. [cb]",
+            help="Fresh memory holds a PATTERN: bytes 0xCB or 0x4B (cb, 4b), zero, or nan in every type. [cb]",
         ),
     ] = None,
     contracts: Annotated[

@@ -12,8 +12,9 @@ Mend it by building again, and look at the build id or the hash that `gpudx show
 
 Told where the debug information names sources that are here and are newer: by their checksum, where the compiler kept one (then
 it is certain), else by their time. A time alone counts only where git says that the file was changed since, or there is no
-repository: a clone, a checkout or a copy gives old files new times. What belongs to the system or to a package is not looked
-at, nor what was edited after the program had started.
+repository: a clone, a checkout or a copy gives old files new times. Where such a source has a text that nothing that ran has, and
+no condition around it explains that, it is likely that it matters. What belongs to the system or to a package is not looked at, nor
+what was edited after the program had started.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudx.detectors import Run
-from gpudx.detectors._ages import name_of, span
+from gpudx.detectors._ages import before, name_of, span
 from gpudx.detectors._words import several
-from gpudx.model import Evidence, Finding, Identity, LoadedObject, Making
+from gpudx.model import Evidence, Finding, Identity, Lack, LoadedObject, Making
 
 ID = "object-older-than-sources"
 
@@ -32,10 +33,18 @@ def examine(identity: Identity, run: Run) -> Iterator[Finding]:
     """One finding for each object."""
     for one in identity.objects:
         if one.own and one.built and one.built.stale:
-            yield _finding(one, one.built, run)
+            yield _finding(one, one.built, run, _lacks(one, identity))
 
 
-def _finding(one: LoadedObject, built: Making, run: Run) -> Finding:
+def _lacks(one: LoadedObject, identity: Identity) -> list[Lack]:
+    """Texts that it should have. One under a condition counts only if a build before it did nothing, or failed: else it may be of
+    another way to build it."""
+    steps = [step for step in identity.steps if before(step, one)]
+    idle = bool(steps) and (bool(steps[-1].status) or not steps[-1].compiled)
+    return [lack for lack in identity.lacks if lack.program == one.path and (idle or not lack.conditional)]
+
+
+def _finding(one: LoadedObject, built: Making, run: Run, lacks: list[Lack]) -> Finding:
     name = name_of(one.path)
     proven = [source for source in built.stale if source.why == "content"]
     files = several([name_of(source.path) for source in proven or built.stale])
@@ -48,12 +57,19 @@ def _finding(one: LoadedObject, built: Making, run: Run) -> Finding:
     return Finding(
         id=ID,
         severity="error" if proven and run.failed else "warning",
-        message=f"{name}, which ran, is not what its sources would give now: {because}; build it again.",
-        evidence=tuple(_evidence(one, built)),
+        message=f"{name}, which ran, is not what its sources would give now: {because}{_told(lacks)}; build it again.",
+        evidence=(
+            *_evidence(one, built),
+            *(Evidence(f"{i.place} has {i.text!r}, and nothing that ran has it") for i in lacks),
+        ),
         causes=("stale-executable",),
         facts=(("object", name), *(("source", name_of(source.path)) for source in built.stale)),
-        details={"object": one.path, "proven": bool(proven)},
+        details={"object": one.path, "proven": bool(proven), "lacks": bool(lacks)},
     )
+
+
+def _told(lacks: list[Lack]) -> str:
+    return f", and it has no {lacks[0].text!r} ({name_of(lacks[0].place)})" if lacks else ""
 
 
 def _evidence(one: LoadedObject, built: Making) -> Iterator[Evidence]:

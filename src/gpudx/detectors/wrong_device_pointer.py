@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.detectors._device_errors import OUT_OF_BOUNDS, interval, running_at
@@ -42,7 +43,8 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     faulted = _faulted(facts)
     for part in groups(rows, functions, pointers.index[rows]):
         guilty = [int(r) for r in part if int(pointers.launch[r]) in faulted]
-        yield _finding(facts, guilty[0] if guilty else int(part[0]), len(part), bool(guilty))
+        row = guilty[0] if guilty else int(part[0])
+        yield _finding(facts, row, len(part), bool(guilty), _is_all_strange(facts, row, rows))
 
 
 def _faulted(facts: Facts) -> set[int]:
@@ -55,7 +57,13 @@ def _faulted(facts: Facts) -> set[int]:
     return {one.launch for one in found.suspects}
 
 
-def _finding(facts: Facts, row: int, count: int, faulted: bool) -> Finding:
+def _is_all_strange(facts: Facts, row: int, strange: NDArray[np.int64]) -> bool:
+    """Is all memory that the launch was given of other devices? Then it can access nothing of it without a fault."""
+    pointers = facts.launches.pointers
+    return bool(np.isin(np.flatnonzero(pointers.launch == pointers.launch[row]), strange).all())
+
+
+def _finding(facts: Facts, row: int, count: int, faulted: bool, all_strange: bool) -> Finding:
     pointers = facts.launches.pointers
     launch, index, obj = int(pointers.launch[row]), int(pointers.index[row]), int(pointers.object[row])
     home, here = devices(facts, row)
@@ -75,7 +83,7 @@ def _finding(facts: Facts, row: int, count: int, faulted: bool) -> Finding:
         allocation=label,
         causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(index))),
-        details={"allocation_size": int(facts.objects.table["size"][obj])},
+        details={"allocation_size": int(facts.objects.table["size"][obj]), "unreachable": all_strange},
     )
 
 

@@ -43,8 +43,13 @@ def instrument(fence: Fence, processes: Sequence[Facts]) -> Instrument:
 def _parts(processes: Sequence[Facts]) -> str:
     """Parts of one buffer lie side by side: an access that leaves one of them meets no fence. Where kernels have addresses, a part
     begins wherever one of them points, but for the beginning."""
-    count = sum(len(one.objects.rows_of("subbuffer")) + _inner(one) for one in processes)
+    count = sum(_bare(one) + _inner(one) for one in processes)
     return f"{plural(count, 'part')} of buffers had no fence of {'their' if count > 1 else 'its'} own" if count else ""
+
+
+def _bare(facts: Facts) -> int:
+    """Parts without a fence of their own."""
+    return len(np.setdiff1d(facts.objects.rows_of("subbuffer"), [block.object for block in facts.fences.blocks]))
 
 
 def _inner(facts: Facts) -> int:

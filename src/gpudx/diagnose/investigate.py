@@ -125,8 +125,12 @@ def _with(state: Investigation, result: Result) -> Investigation:
         if result.failure is not None:
             return replace(state, failure=result.failure, before=result.diagnosis)
         return replace(state, before=state.before or tuple(e for e in result.diagnosis if e.status == "confirmed"))
-    known = {entry.cause for entry in (*state.before, *state.found)}
-    new = [one for one in result.diagnosis if one.cause in result.trial.shown and one.cause not in known]
+    known = {(entry.cause, entry.status == "confirmed") for entry in (*state.before, *state.found)}
+    new = [
+        one
+        for one in result.diagnosis
+        if one.cause in result.trial.shown and not known & {(one.cause, one.status == "confirmed"), (one.cause, True)}
+    ]
     return replace(state, found=(*state.found, *new))
 
 
@@ -135,7 +139,7 @@ def judged(state: Investigation, seen: Mapping[str, Observed], lab: Lab) -> Inve
     accused = suspects(state, lab.threads, lab.launches, lab.costs)
     if state.failure is None:
         accused = tuple(one for one in accused if one.entry is not None)
-    rows = judge(accused, seen, tuple(lab.costs), lab.mitigations, level(state, lab))
+    rows = judge(accused, seen, tuple(lab.costs), lab.mitigations, level(state, lab), lab.not_run)
     said = (*told(state.asked, seen, level(state, lab)), *told_of_order(seen))
     return replace(state, table=rows, told=said, not_run=tuple(lab.not_run.items()))
 

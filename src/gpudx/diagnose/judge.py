@@ -41,11 +41,16 @@ ASSERTION = "device-assertion"
 SANITIZER = "sanitizer-"
 CONTRACT = "contract-violated"
 FENCE_HIT, BESIDE, PRINTED = "fence-hit", "write-outside-allocation", "device-fault-printed"
+DIMENSIONS = "model-dimensions"
 UNWRITTEN = "unwritten-memory-read-back"
 BYSTANDER = "bystander-changed"
 ABSENT, STALE, WHO_RAN = "probe-absent", "object-older-than-sources", "stale-executable"
 VOID = (
     "All that was loaded was searched. What this run shows is of the program that ran, not of the one that was meant."
+)
+OLDER = (
+    "What ran seems older than its sources; whether it lacks what they have now is not known. A text that only they have settles it "
+    "(--probe TEXT), and so does a fresh build (gpudx investigate --rebuild CMD)."
 )
 
 
@@ -112,7 +117,10 @@ def _hypothesis(finding: Finding) -> Hypothesis:
 
 
 def _judge(finding: Finding, surface: Finding | None, outcome: Outcome, suspects: Iterable[Finding]) -> Verdict:
+    suspects = list(suspects)
     status, reason = _status(finding, surface, outcome)
+    if finding.id == DIMENSIONS and any(_is_stopped(finding, other) for other in suspects):
+        status, reason = "confirmed", "The launch was stopped at the fence behind this very memory."
     counted = finding.evidence
     if surface is not None and status != "inconclusive":
         counted += tuple(e for e in surface.evidence if e not in counted)
@@ -135,11 +143,17 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
         return _bystander(finding)
     if finding.id == STALE and finding.severity == "error":
         return "likely", "What ran differs from its sources for certain; that it failed because of it is not shown."
+    if finding.id == STALE and finding.details.get("lacks") and outcome.kind != "passed":
+        return _likely(
+            finding, "Its sources are newer, and it lacks a text of theirs; that it failed because of it is not shown."
+        )
     if outcome.kind == "passed":
         return "confirmed", "The fault stands in the record itself; this run did not fail from it, another may."
     if finding.id == UNWRITTEN:
         shown = "that it failed from them is not shown: if it passes without --poison, it depends on them."
         return "likely", f"The program was given words that nobody wrote, and then failed; {shown}"
+    if finding.severity == "warning" and finding.causes[:1] == (WHO_RAN,):
+        return "inconclusive", OLDER
     if finding.severity == "warning":
         return "inconclusive", "This is unusual and came before the failure, but nothing ties the failure to it."
     if surface is None:
@@ -226,6 +240,13 @@ def _bystander(finding: Finding) -> tuple[Status, str]:
     return "inconclusive", "The bytes were written; which of the launches between the two looks did it is not told."
 
 
+def _is_stopped(finding: Finding, other: Finding) -> bool:
+    """Did the very launch meet the fence behind the very memory? Its bytes are too few by exactly what is told."""
+    if other.id != FENCE_HIT or finding.allocation is None or not other.details.get("certain"):
+        return False
+    return same_call(finding, other) and finding.allocation == other.allocation and bool(finding.details.get("needed"))
+
+
 def _same_process(one: Finding, other: Finding) -> bool:
     return bool(one.site and other.site and one.site.pid == other.site.pid)
 
@@ -238,7 +259,20 @@ def _before_report(finding: Finding, surface: Finding) -> tuple[Status, str]:
     after = bool(finding.site and surface.site and finding.site.number > surface.site.number)
     if after or (finding.id == CONTRACT and same_call(finding, surface)):  # a launch that reports did not run
         return "inconclusive", "The fault is certain, but the device had faulted before this was called."
+    if finding.details.get("unreachable") and _is_the_one(finding, surface):
+        return (
+            "confirmed",
+            "This very launch faulted on the device, and all memory that it was given is out of its reach.",
+        )
     return _likely(finding, "It may have been running when the device faulted; that it is what faulted is not shown.")
+
+
+def _is_the_one(finding: Finding, surface: Finding) -> bool:
+    """Is the fault's own launch the only one that can have made what the device reported?"""
+    only = surface.details.get("launches") == 1 and surface.details.get("single") and surface.details.get("complete")
+    return bool(only and surface.others and finding.site) and same_call(
+        finding, replace(surface, site=surface.others[0])
+    )
 
 
 def _same_call(finding: Finding, surface: Finding) -> tuple[Status, str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from gpudx.lab.experiments import against
+from gpudx.lab.poisoned import UNLIKE
 from gpudx.model import Observation, Trial
 from gpudx.model.rates import Interval, Rate
 
@@ -56,8 +57,20 @@ class Observed:
 
     def unshown(self, causes: Iterable[str]) -> int:
         """In how many runs it failed the same way, all was watched, and the instrument named none of these causes."""
-        wanted = set(causes)
-        return sum(t.outcome == "reproduced" and not t.blind and not wanted & set(t.shown) for t in self.trials)
+        wanted, seeing = set(causes), [t for t in self.trials if self.unmoved or not t.blind]
+        return sum(t.outcome == "reproduced" and not wanted & set(t.shown) for t in seeing)
+
+    @cached_property
+    def unmoved(self) -> bool:
+        """Fresh memory held unlike things, and all that the program was given, printed and returned was the same."""
+        alike = {(t.outcome, t.ending, t.fingerprints, t.given, t.output) for t in self.trials}
+        known = all(t.given and t.output for t in self.trials)
+        return known and len(alike) == 1 and {t.fresh for t in self.trials} >= set(UNLIKE)
+
+    @property
+    def is_blind(self) -> bool:
+        """It was run, and could not have shown anything in any run."""
+        return bool(self.trials) and all(trial.blind for trial in self.trials) and not self.unmoved
 
     @cached_property
     def text(self) -> str:

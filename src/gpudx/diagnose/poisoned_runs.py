@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gpudx.diagnose import came_back
 from gpudx.facts import Facts
 from gpudx.facts.operations import done, field_of
 from gpudx.facts.ranges import WRITE
@@ -39,8 +40,10 @@ def instrument(pattern: str, processes: Sequence[Facts]) -> Instrument:
         f"{f'; not filled: {without}' if without else ''}.",
         f"It came back in {plural(back, 'reading')} of the program's.",
     ]
-    blind = "" if all(_out_of_reach(one) for one in processes) else BLIND
-    return Instrument(NAME, "live" if filled else "not live", " ".join(words), blind=blind)
+    why = came_back.unseen(processes)
+    blind = "" if all(_out_of_reach(one) for one in processes) else f"{BLIND}{f', and {why}' if why else ''}"
+    gave = came_back.digest(processes) if filled else ""
+    return Instrument(NAME, "live" if filled else "not live", " ".join(words), blind=blind, gave=gave)
 
 
 def _out_of_reach(facts: Facts) -> bool:

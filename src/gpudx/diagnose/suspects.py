@@ -25,6 +25,7 @@ class Suspect:
     cause: Cause
     entry: Diagnosis | None = None
     late: bool = False
+    certain: bool = False  # a run's own record confirmed it
 
     @property
     def prior(self) -> Status:
@@ -51,7 +52,8 @@ def suspects(state: Investigation, threads: int, launches: int, runnable: Collec
     for entry in (*state.before, *state.found):
         cause = every_cause().get(entry.cause)
         if cause is not None and _is_suspect(cause, entry) and cause.id not in named:
-            named[cause.id] = Suspect(cause, entry, entry not in state.before)
+            certain = any(one.cause == cause.id and one.status == "confirmed" for one in (*state.before, *state.found))
+            named[cause.id] = Suspect(cause, entry, entry not in state.before, certain)
     kinds = {suspect.cause.kind.name for suspect in named.values()}
     return (*named.values(), *_rivals(kinds, threads, launches, runnable))
 

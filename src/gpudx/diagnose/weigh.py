@@ -7,6 +7,7 @@
     rarer, more often   for or against it: the rates differ
     shown        for it: the instrument named the fault. Against it: the failure came, everything was watched, and the instrument
                  named nothing, in so many runs that one which names it in SHOWN_AT_LEAST of them would have
+    may show     for it: as "shown", by what the device itself reported. Against it: nothing, since a device need not notice
     may change   nothing, whatever happens
 
 One run is never compared with one run: nothing counts before it was seen TWICE.
@@ -26,11 +27,14 @@ from gpudx.model.rates import Difference, Rate, changed
 
 TWICE = 2
 GOES = ("gone", "may go")
+SHOWS = ("shown", "may show")
 REPEATS = 3  # of the failure, before it is said to stay
 SHOWN_AT_LEAST = (
     0.9  # of the failing runs: what an instrument that watches everything must show of a fault it is made for
 )
 MOST_RUNS = 400  # of one experiment; a rarer failure is not settled by running
+
+UNMOVED = "it fails all the same, and not a byte that comes back depends on what fresh memory holds"
 
 compare = cache(changed)
 
@@ -39,8 +43,8 @@ def weigh(suspect: Suspect, seen: Observed, other: Observed, level: float) -> Ce
     """One place of the table: an experiment against the one that it is compared with."""
     expects, base = suspect.expects(seen.experiment), other.rate
     change = compare(base, seen.rate, level) if seen.rate.runs >= TWICE and base.runs >= TWICE else "unsettled"
-    if expects == "shown":
-        weight, why = _shown(suspect, seen, level)
+    if expects in SHOWS:
+        weight, why = _shown(suspect, seen, level) if expects == "shown" else _may_show(suspect, seen, level)
     elif expects == "may change":
         weight, why = "nothing", "it forbids nothing here"
     else:
@@ -73,9 +77,18 @@ def _shown(suspect: Suspect, seen: Observed, level: float) -> tuple[Weight, str]
     if shown:
         return ("for", "the instrument named it") if shown >= TWICE else ("nothing", "named once; once is not enough")
     if seen.unshown(suspect.shown_as) >= misses_needed(level):
-        return "against", "it fails all the same, and the instrument named nothing"
+        return "against", UNMOVED if seen.unmoved else "it fails all the same, and the instrument named nothing"
     blind = next((trial.blind for trial in seen.trials if trial.blind), "")
+    if blind and seen.rate.failures >= TWICE and len({trial.given for trial in seen.trials}) > 1:
+        blind = f"{blind}, and what came back was not the same in all runs"
     return "nothing", blind or "too few failing runs under the instrument"
+
+
+def _may_show(suspect: Suspect, seen: Observed, level: float) -> tuple[Weight, str]:
+    weight, why = _shown(suspect, seen, level)
+    if weight == "for" and not suspect.certain:
+        return "nothing", "which launch the device reported is not certain"
+    return ("nothing", "the device need not notice it") if weight == "against" else (weight, why)
 
 
 def misses_needed(level: float) -> int:

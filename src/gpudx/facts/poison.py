@@ -58,6 +58,12 @@ class Poison:
         return Counter(self._trace.text(p) for p in self._notes("note_not_poisoned"))
 
     @cached_property
+    def readings(self) -> list[tuple[int, int]]:
+        """Bytes and digest of everything that the program was given by copies that were looked at."""
+        records = [self._trace.record(position) for position in self._notes("note_read_back")]
+        return [(words["bytes"], words["digest"]) for words in records]
+
+    @cached_property
     def pattern(self) -> int | None:
         """The pattern as a word of 4 bytes."""
         return next((bits * 0x10001 for bits in self.filled.values()), None)

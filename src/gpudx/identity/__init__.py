@@ -9,6 +9,7 @@ from dataclasses import replace
 from gpudx import backends
 from gpudx.facts import Facts
 from gpudx.identity import objects, packages, probes
+from gpudx.identity.lacking import lacking
 from gpudx.identity.settings import settings
 from gpudx.identity.steps import steps
 from gpudx.lab import source_tree
@@ -36,7 +37,8 @@ def identify(run: RunResult, facts: Sequence[Facts]) -> Identity:
         steps=steps(run.roll),
         unknown=_unknown(loaded, trees),
     )
-    return replace(told, probes=probes.answers(run, facts, loaded)) if run.how.probes else told
+    asked = probes.answers(run, facts, loaded) if run.how.probes else ()
+    return replace(told, probes=asked, lacks=lacking(run, facts, loaded))
 
 
 def _trees(loaded: Sequence[LoadedObject]) -> tuple[SourceTree, ...]:

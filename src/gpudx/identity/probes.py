@@ -49,6 +49,14 @@ def answers(run: RunResult, facts: Sequence[Facts], objects: Sequence[LoadedObje
     return tuple(_answer(wanted, run, facts, where) for wanted in dict.fromkeys(run.how.probes))
 
 
+def looked_for(
+    texts: Sequence[str], run: RunResult, facts: Sequence[Facts], objects: Sequence[LoadedObject]
+) -> list[Probe]:
+    """The same for texts that nobody asked about."""
+    where = _where(run, facts, objects) if texts else None
+    return [_of_text(text, run, where) for text in texts if where]
+
+
 def _where(run: RunResult, facts: Sequence[Facts], objects: Sequence[LoadedObject]) -> _Where:
     python = [one for one in facts if _is_python(one)]
     scripts = [*_scripts(run.command), *(path for one in python for path in _scripts(one.trace.argv))]

@@ -8,13 +8,16 @@ from gpudx.errors import UserError
 from gpudx.lab import unpooled
 
 POISON = "GPUDX_POISON"
-PATTERNS = ("cb", "nan")
+PATTERNS = ("cb", "nan", "4b", "zero")
+UNLIKE = ("cb", "4b", "zero")  # below, above and at zero, in every type
 
 
 def wanted(pattern: str) -> str:
     """The pattern that was asked for, if there is such a one."""
     if pattern not in PATTERNS:
-        raise UserError(f"There is no pattern {pattern!r}: give --poison, --poison=cb or --poison=nan.")
+        raise UserError(
+            f"There is no pattern {pattern!r}: give --poison, or --poison=NAME with one of {', '.join(PATTERNS)}."
+        )
     return pattern
 
 

@@ -20,6 +20,7 @@ from gpudx.model.fingerprint import fingerprint
 from gpudx.model.identity import (
     Driver,
     Identity,
+    Lack,
     LoadedObject,
     Making,
     Package,
@@ -55,6 +56,7 @@ __all__ = [
     "Instrument",
     "Investigation",
     "KernelBuild",
+    "Lack",
     "LoadedObject",
     "Making",
     "Observation",

@@ -50,6 +50,7 @@ class Instrument:
     saw: str
     version: str = ""
     blind: str = field(default="", metadata=LATER)  # what it should have looked at and could not
+    gave: str = field(default="", metadata=LATER)  # digest of all that came to the program, if known
 
     @property
     def watches(self) -> bool:

@@ -10,7 +10,7 @@ from gpudx.model.finding import Evidence, Site
 
 Status = Literal["confirmed", "likely", "refuted", "inconclusive"]
 OutcomeName = Literal["reproduced", "passed", "another failure", "timeout", "tool missing", "not reached"]
-Expectation = Literal["stays", "gone", "rarer", "more often", "shown", "may go", "may change"]
+Expectation = Literal["stays", "gone", "rarer", "more often", "shown", "may show", "may go", "may change"]
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,8 @@ class Prediction:
     """What should be seen in an experiment if a cause is the true one.
 
     "stays", "gone", "rarer" and "more often" speak of the failure's rate; "shown" says that the experiment's instrument names
-    this fault; "may go" says that the failure goes if this is all that is wrong, so it can come true and not fail; "may
-    change" forbids nothing, so it can neither come true nor fail.
+    this fault; "may show" says that it names it where the device tells enough, and "may go" that the failure goes if this is all
+    that is wrong, so these two can come true and not fail; "may change" forbids nothing, so it can neither come true nor fail.
     """
 
     experiment: str

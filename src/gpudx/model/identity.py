@@ -5,8 +5,10 @@ Times are seconds since 1970, 0 where they are not known. What could not be know
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
+
+from gpudx.model.fields import LATER
 
 ProbeKind = Literal["text", "symbol", "line"]
 ProbeState = Literal["absent", "not reached", "present", "fired", "unknown"]
@@ -133,6 +135,16 @@ class Probe:
 
 
 @dataclass(frozen=True)
+class Lack:
+    """A text that a program's sources have, and nothing that ran. `conditional`: only some builds of them need have it."""
+
+    text: str
+    place: str  # "file:line"
+    program: str
+    conditional: bool = False
+
+
+@dataclass(frozen=True)
 class Identity:
     """All of it, for one run."""
 
@@ -145,6 +157,7 @@ class Identity:
     steps: tuple[Step, ...] = ()
     probes: tuple[Probe, ...] = ()
     unknown: tuple[str, ...] = ()
+    lacks: tuple[Lack, ...] = field(default=(), metadata=LATER)
 
     def executables(self) -> tuple[LoadedObject, ...]:
         return tuple(one for one in self.objects if one.executable)

@@ -36,6 +36,8 @@ class Trial:
     folder: str = ""  # in the case directory, relative; "" is the case's own first run
     note: str = ""
     output: str = field(default="", metadata=LATER)  # sha256 of what it printed
+    fresh: str = field(default="", metadata=LATER)  # the pattern that fresh memory held
+    given: str = field(default="", metadata=LATER)  # digest of all that devices gave it, if known
 
 
 @dataclass(frozen=True)

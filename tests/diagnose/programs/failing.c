@@ -2,6 +2,7 @@
  *   random       with status 1 in half of the runs, without a pattern that anybody could see, whatever anybody changes
  *   unordered    one queue writes, another reads, and nothing makes the second wait: wrong results, unless somebody waits
  *   outside      a kernel reads past the end of its memory, and the program ends with 1
+ *   fresh        computes with memory that nothing wrote, and ends with 1; what comes back holds no pattern
  *   narrow N     an index that is kept in 8 bits: wrong results with more than 256 elements. N is also taken from the environment */
 #include "../../detectors/programs/common.h"
 
@@ -12,6 +13,7 @@ static const char slow[] =
     "    out[0] = 7 + 0 * x;\n"
     "}\n"
     "kernel void narrow(global int *out) { out[(uchar)get_global_id(0)] = (int)get_global_id(0); }\n"
+    "kernel void third(global int *in, global int *out) { out[0] = in[0] / 3 + 1; }\n"
     "kernel void pick(global const int *in, global int *out, int at) { out[0] = in[at]; }\n";
 
 static int first_of(cl_mem buffer, cl_command_queue from)
@@ -45,6 +47,17 @@ static int outside(void)
     set_mem(kernel, 0, in);
     set_mem(kernel, 1, out);
     set_int(kernel, 2, COUNT + 128);
+    launch(kernel, 1);
+    first_of(out, queue);
+    return 1;
+}
+
+static int fresh(void)
+{
+    cl_mem in = make_buffer(BYTES), out = filled_buffer(BYTES);
+    cl_kernel kernel = make_kernel("third");
+    set_mem(kernel, 0, in);
+    set_mem(kernel, 1, out);
     launch(kernel, 1);
     first_of(out, queue);
     return 1;
@@ -88,6 +101,8 @@ int main(int argc, char **argv)
         return slowly(30 * 1000 * 1000, 1);
     if (is("narrow"))
         return narrow(atoi(argc > 2 ? argv[2] : getenv("N")));
+    if (is("fresh"))
+        return fresh();
     if (is("outside"))
         return outside();
     return slowly(10, 0) || coin();

@@ -81,6 +81,7 @@ class Context:
     template: tuple[str, ...] = ()  # the command with {NAME} not filled in
     folder: Path = field(default_factory=Path)  # the case's
     shelf: Shelf = field(default_factory=Shelf)
+    parts: bool = False  # it uses buffers by parts alone, which do not overlap
     pair: tuple[str, str] | None = None  # of an order finding: what holds its first operation, and what orders the two
 
 

@@ -51,4 +51,7 @@ def command(context: Context) -> tuple[str, ...]:
 def without_effect(context: Context, seen: Seen) -> str | None:
     if seen.threads <= 1:
         return None
-    return f"{seen.threads} threads made GPU calls all the same: the program starts them itself"
+    return (
+        f"{seen.threads} threads made GPU calls all the same: the program starts them itself; if an option sets their number, "
+        "give it by --vary N=1,8"
+    )

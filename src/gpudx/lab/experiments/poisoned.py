@@ -1,7 +1,8 @@
-"""Fresh memory holds a pattern instead of what happened to be there.
+"""Fresh memory holds a pattern instead of what happened to be there, another one in each run.
 
 A pattern that comes back shows a read of memory that nothing wrote. Its absence proves nothing: what was computed from it no
-longer looks like it.
+longer looks like it. But where every byte that comes to the program is seen, and all of them and all that it prints are the same
+with numbers below, above and at zero in fresh memory, nothing that it does depends on what that memory holds.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import replace
 
 from gpudx.lab.experiments import Context, needs_gpu_calls
 from gpudx.lab.how import How
-from gpudx.lab.poisoned import PATTERNS
+from gpudx.lab.poisoned import UNLIKE
 
 ID = "poisoned"
 COST = 1.5
@@ -18,4 +19,4 @@ missing = needs_gpu_calls
 
 
 def how(context: Context) -> How:
-    return replace(context.how, poison=PATTERNS[0])
+    return replace(context.how, poison=UNLIKE[context.turn % len(UNLIKE)])

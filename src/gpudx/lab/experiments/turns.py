@@ -15,6 +15,9 @@ ID = "turns"
 COST = 2.0
 VARIABLE = "GPUDX_TURNS"  # native/opencl/turns.h
 SHARED = "kernel-shared-by-threads"
+KEPT = (
+    "threads met on a kernel object all the same: one kept its turn too long, as a lock of the program's own makes it"
+)
 
 
 def missing(context: Context) -> str | None:
@@ -28,4 +31,4 @@ def how(context: Context) -> How:
 
 
 def without_effect(context: Context, seen: Seen) -> str | None:
-    return "threads met on a kernel object all the same" if SHARED in seen.findings else None
+    return KEPT if SHARED in seen.findings else None
