@@ -9,7 +9,10 @@ from gpudx.causes._kinds import UNINITIALISED
 CAUSE = Cause(
     id="read-before-write",
     title="A buffer was read before anything wrote it",
-    refutes_if="A write, a fill, a map for writing or a launch that may write it would precede the read.",
+    refutes_if=(
+        "A write, a fill, a map for writing or a launch that may write it would precede the read, or nothing that comes back would "
+        "depend on what fresh memory holds."
+    ),
     fix=("Fill the buffer after creating it (costs one pass over it), or write it before the first read.",),
     predicts=(
         ("recorded", "no write precedes the read"),
