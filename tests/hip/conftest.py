@@ -13,6 +13,6 @@ from hip_kit import Kit, need_hipcc
 
 
 @pytest.fixture(scope="session")
-def kit(tmp_path_factory: pytest.TempPathFactory) -> Kit:
+def kit(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Kit:
     need_hipcc()
-    return Kit(tmp_path_factory.mktemp("hip"))
+    return Kit(tmp_path_factory.mktemp("hip"), shared)

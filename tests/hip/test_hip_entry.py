@@ -23,9 +23,8 @@ AMD = {"HIP_PLATFORM": "amd"}
 
 @pytest.fixture(scope="module")
 def by_dlsym(kit: Kit) -> Built:
-    program = kit.folder / "modules"
-    flags = ["-D__HIP_PLATFORM_AMD__", "-w", "-o", str(program), str(HERE / "programs/modules.cpp"), "-ldl"]
-    subprocess.run(["g++", *flags], check=True)
+    flags = ["-D__HIP_PLATFORM_AMD__", "-w", HERE / "programs/modules.cpp", "-ldl"]
+    program = kit.built("modules", "g++", *flags)
     return Built(
         program, kit.hip_program("tour").environment | {"GPUDX_HIP_SIM_NOOP": "1"}
     )  # its addresses are made up
@@ -33,10 +32,7 @@ def by_dlsym(kit: Kit) -> Built:
 
 @pytest.fixture(scope="module")
 def code_object(kit: Kit) -> Path:
-    path = kit.folder / "tour.co"
-    words = ["hipcc", "--genco", "--offload-arch=gfx90a", "-o", str(path), str(HERE / "programs/tour_kernels.hip")]
-    subprocess.run(words, check=True, env=os.environ | AMD, capture_output=True)
-    return path
+    return kit.code_object
 
 
 def test_a_program_that_finds_everything_by_dlsym(kit: Kit, by_dlsym: Built, code_object: Path) -> None:
