@@ -90,7 +90,7 @@ def _stream(case: Case, place: Path, format: str, output: Path | None, write: Ca
 
 def _page(output: Path | None, case: Path, linked: bool) -> Page:
     """What the report may fill, and where the case's files are as seen from it; without -o it is taken to lie beside them."""
-    from gpudx.cli.running import page_here
+    from gpudx.cli.page import page_here
 
     page = page_here() if output is None else Page()
     near = "." if output is None else os.path.relpath(case, output.absolute().parent)
