@@ -80,7 +80,7 @@ def test_memory_of_ours(kit: Kit, hooks: list[Path], name: str, mode: str, way: 
     if loader is None:
         pytest.skip('no OpenCL loader and device: pip install "pyopencl[pocl]"')
     built = with_hooks(kit, hooks, DETECTED / f"{name}.c", loader.link)
-    env = {**loader.environment, "POCL_CACHE_DIR": str(kit.folder), "ASAN_OPTIONS": "detect_leaks=0", **way}
+    env = {**loader.environment, "POCL_CACHE_DIR": str(kit.shared / "kernels"), "ASAN_OPTIONS": "detect_leaks=0", **way}
     ran = kit.run([built, mode], "linked", env=env, timeout=120)
     assert (ran.returncode, ran.stderr) == (0, "")
     facts = derive(ran.trace())

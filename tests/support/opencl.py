@@ -24,7 +24,7 @@ from gpudx.errors import UserError
 from gpudx.facts import Facts, derive
 from gpudx.model import Finding, Outcome
 from gpudx.trace import Trace, open_trace
-from support.builds import ROOT, Builds
+from support.builds import ROOT, Builds, once
 
 PROGRAMS = ROOT / "tests/detectors/programs"
 PATIENCE_S = 60
@@ -116,12 +116,10 @@ class OpenCL(Builds):
         """A folder with our own CL/cl.h."""
         return self.generated
 
-    @cached_property
+    @property
     def kernels(self) -> Path:
-        """The driver's cache of compiled kernels. Each process has its own: a test can see what is in it."""
-        place = self.folder / "kernels"
-        place.mkdir()
-        return place
+        """The driver's cache of compiled kernels, for all workers: to compile one takes ten times as long as a run."""
+        return once(self.shared / "kernels", Path.mkdir)
 
     def build(self, sources: Sequence[Path], *flags: str, name: str | None = None) -> Path:
         """A program from C files."""
