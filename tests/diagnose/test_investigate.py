@@ -195,7 +195,7 @@ WORLDS = {
 @pytest.mark.parametrize("world", WORLDS, ids=str)
 def test_wrong_causes_are_confirmed_in_one_of_a_hundred_at_most(world: str) -> None:
     """Sharing a kernel object is suspected and innocent in all of these worlds."""
-    cases = 350
+    cases = 200
     wrong = 0
     for seed in range(cases):
         state = run(FakeLab(WORLDS[world], (suggests(SHARED),), seed=seed), Limits())
