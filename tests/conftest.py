@@ -51,7 +51,8 @@ def schema(shared: Path) -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that take a minute and more are run where they are asked for."""
+    """Tests that take a minute and more are run where they are asked for; one long test must not be the last."""
+    items.sort(key=lambda item: item.get_closest_marker("early") is None)
     if not os.environ.get("GPUDX_SLOW"):
         for item in (item for item in items if item.get_closest_marker("slow")):
             item.add_marker(pytest.mark.skip(reason="takes a minute or more: set GPUDX_SLOW=1"))
