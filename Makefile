@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 SOURCES := $(shell find src native schema tools incidents -type f -not -name '*.pyc' 2>/dev/null) meson.build pyproject.toml
 
+# Compiled modules are kept, or every worker and every program that it starts would compile them again.
 # Tests wait for the programs that they start: one worker more than there are processors, and no more than four.
 WORKERS := $(shell n=$$(nproc 2>/dev/null || echo 1); [ $$n -lt 4 ] && echo $$((n + 1)) || echo 4)
 
@@ -18,7 +19,7 @@ demo: $(VENV)/installed
 	@$(VENV)/bin/gpudx demo opencl-set-rows-q4_0
 
 test: $(VENV)/installed
-	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal --durations 25 --durations-min 10
+	PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal --durations 25 --durations-min 10
 
 docs: $(VENV)/installed
 	PYTHONPATH=src $(VENV)/bin/python tools/docs.py

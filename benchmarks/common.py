@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 RESULTS = HERE / "results"
 T = TypeVar("T")
-sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "native")]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests"), str(ROOT / "tests" / "native")]
 
 from native_kit import Kit  # noqa: E402
 

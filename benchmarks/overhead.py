@@ -64,7 +64,7 @@ def run_noop(kit: Kit, program: Path, recorded: bool, keep: str) -> dict[str, fl
     folder = kit.folder / "traces"
     folder.mkdir(exist_ok=True)
     env = kit.environment("linked" if recorded else "plain", folder, keep)
-    command = [program, "recorded" if recorded else "plain", kit.layer, str(ROUNDS)]
+    command = [program, "recorded" if recorded else "plain", kit.recorder, str(ROUNDS)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
     shutil.rmtree(folder)
     return {name: float(value) for name, value in (line.split() for line in done.stdout.splitlines())}
@@ -106,7 +106,7 @@ def compared(title: str, pairs: list[tuple[float, float]], limit: float | None, 
 
 def small_kernels(kit: Kit) -> list[Row]:
     program = build(kit, "alternating", "-lOpenCL", "-ldl")
-    rows = [compared(loop.title, alternate(kit, program, loop, kit.layer), loop.limit, "recorded") for loop in LOOPS]
+    rows = [compared(loop.title, alternate(kit, program, loop, kit.recorder), loop.limit, "recorded") for loop in LOOPS]
     return rows + [
         compared(f"{loop.title}: only a pause", alternate(kit, program, loop, str(PAUSE_NS)), None, "with pauses")
         for loop in PAUSED

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+from support import builds
 from support import opencl as opencl_programs
 
 
@@ -31,24 +31,28 @@ os.environ.setdefault("GPUDX_CASES", "none")  # the list of cases of whoever run
 
 
 @pytest.fixture(scope="session")
-def opencl(tmp_path_factory: pytest.TempPathFactory) -> opencl_programs.OpenCL:
-    """Compiles and records small OpenCL programs; each is compiled once per session."""
-    if not shutil.which("cc"):
-        pytest.skip("no C compiler (cc)")
-    return opencl_programs.make(tmp_path_factory.mktemp("opencl"))
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where everything is built that several tests need: the workers of a test run share it."""
+    return builds.shared_folder(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
-def schema(tmp_path_factory: pytest.TempPathFactory) -> str:
+def opencl(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> opencl_programs.OpenCL:
+    """Compiles and records small OpenCL programs."""
+    if not shutil.which("cc"):
+        pytest.skip("no C compiler (cc)")
+    return opencl_programs.make(tmp_path_factory.mktemp("opencl"), shared)
+
+
+@pytest.fixture(scope="session")
+def schema(shared: Path) -> str:
     """The schema text that the recorder of this checkout writes into its traces."""
-    out = tmp_path_factory.mktemp("schema")
-    root = opencl_programs.ROOT
-    subprocess.run([sys.executable, root / "tools/generate.py", root / "schema", out], check=True)
-    return (out / "schema.json").read_text()
+    return (builds.generated(shared) / "schema.json").read_text()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that take a minute and more are run where they are asked for."""
+    """Tests that take a minute and more are run where they are asked for; one long test must not be the last."""
+    items.sort(key=lambda item: item.get_closest_marker("early") is None)
     if not os.environ.get("GPUDX_SLOW"):
         for item in (item for item in items if item.get_closest_marker("slow")):
             item.add_marker(pytest.mark.skip(reason="takes a minute or more: set GPUDX_SLOW=1"))

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 
@@ -21,6 +23,7 @@ def test_style() -> None:
     run(str(BIN / "ruff"), "check", ".")
 
 
+@pytest.mark.early
 def test_types() -> None:
     run(str(BIN / "mypy"))
 

@@ -78,8 +78,7 @@ class Repository:
             "--case",
             str(self.folder.parent / "case"),
         ]
-        cache = self._opencl.folder / "kernels"
-        cache.mkdir(exist_ok=True)
+        cache = self._opencl.kernels
         here = Path(gpudx.__file__).resolve().parents[1]  # installed, or the sources
         path = os.pathsep.join([str(here), os.environ.get("PYTHONPATH", "")])
         env = os.environ | dict(self._opencl.loader.environment) | {"POCL_CACHE_DIR": str(cache), "PYTHONPATH": path}

@@ -14,12 +14,10 @@ LINES = Path(__file__).parent / "programs/lines.c"
 @pytest.fixture(scope="module")
 def record(opencl: OpenCL, tmp_path_factory: pytest.TempPathFactory) -> Record:
     """Runs tests/compared/programs/lines.c on a real driver (PoCL) under `gpudx run`; gives the case. One name, one run."""
-    cache = opencl.folder / "kernels"
-    cache.mkdir(exist_ok=True)
     program, folder = opencl.build([LINES]), tmp_path_factory.mktemp("cases")
 
     def run(name: str, *words: str, **environment: str) -> Path:
-        own = {**opencl.loader.environment, "POCL_CACHE_DIR": str(cache), **environment}
+        own = {**opencl.loader.environment, "POCL_CACHE_DIR": str(opencl.kernels), **environment}
         if (folder / name).exists():
             return folder / name
         done = gpudx("run", "-q", "--case", folder / name, "--", program, *words, **own)

@@ -1,6 +1,6 @@
 """Builds the recorder with its CUDA hooks, the fake driver and small C programs, and runs them with and without it.
 
-Everything is built from the sources of this checkout with `cc`, once per Kit. The driver is a fake (fake_cuda.c): these
+Everything is built from the sources of this checkout with `cc`, once per test run. The driver is a fake (fake_cuda.c): these
 tests say that the hooks are right, never that a GPU did anything.
 """
 
@@ -8,24 +8,22 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from support import sanitized
+from support.builds import LIBRARY_FLAGS, ROOT, WARNINGS, Builds, cc, once
+from support.ran import Ran
 
-from gpudx.trace import Trace, open_trace
+from gpudx.trace import Trace
+
+__all__ = ["OURS", "PROGRAMS", "ROOT", "WAYS", "Call", "Kit", "Ran", "cc", "decode", "of", "values"]
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-NATIVE = ROOT / "native"
 PROGRAMS = HERE / "programs"
-WARNINGS = ["-Wall", "-Wextra", "-Werror"]
-LIBRARY_FLAGS = ["-std=gnu11", "-O2", "-g", "-fPIC", "-fvisibility=hidden", *WARNINGS]
 WAYS = ("LINKED", "BY_DLSYM", "BY_PROC_ADDRESS")
 ASKED = (
     "GPUDX_DIR",
@@ -53,29 +51,6 @@ class Call:
     done: bool
     words: dict[str, int]
     position: int
-
-
-@dataclass(frozen=True)
-class Ran:
-    """How one run ended, and where its traces are."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-    folder: Path
-
-    @property
-    def seen(self) -> tuple[int, str, str]:
-        """What the user of the program sees of it."""
-        return self.returncode, self.stdout, self.stderr
-
-    def traces(self) -> list[Trace]:
-        found = [open_trace(path) for path in sorted(self.folder.glob("*.gdx"))]
-        return sorted(found, key=lambda trace: int(trace.header["start_mono_ns"]))
-
-    def trace(self) -> Trace:
-        (only,) = self.traces()
-        return only
 
 
 def decode(trace: Trace) -> list[Call]:
@@ -112,102 +87,46 @@ def values(trace: Trace, position: int) -> list[tuple[int, int, bytes]]:
     return found
 
 
-def cc(*arguments: str | Path) -> None:
-    """Run the compiler; what it says is shown when it fails."""
-    done = subprocess.run(["cc", *map(str, arguments)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"cc {' '.join(map(str, arguments))}\n{done.stderr}"
+class Kit(Builds):
+    """What the tests build from."""
 
-
-class Kit:
-    """What the tests build from; `folder` holds the results. `careful`: the recorder is built with sanitizers."""
-
-    def __init__(self, folder: Path, careful: bool = False) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, shared: Path | None = None, careful: bool = False) -> None:
+        """`careful`: the recorder is built with sanitizers."""
+        super().__init__(folder, shared)
         self.careful = careful
         self._runs = 0
 
     @cached_property
-    def generated(self) -> Path:
-        out = self.folder / "generated"
-        subprocess.run([sys.executable, ROOT / "tools/generate.py", ROOT / "schema", out], check=True)
-        return out
-
-    @cached_property
     def recorder(self) -> Path:
-        """libgpudx.so."""
-        made = self.generated
-        sources = [s for s in NATIVE.glob("*/*.c") if s != NATIVE / "opencl/symbols.c"]
-        sources += [made / "gdx_schema.c", *made.glob("*_wrappers.c")]
-        place = self.folder / "objects"
-        place.mkdir()
-        more = sanitized.FLAGS if self.careful else ()
-        flags = [*LIBRARY_FLAGS, *more, "-I", str(NATIVE), "-I", str(made)]
-
-        def compile_one(source: Path) -> Path:
-            target = place / f"{source.parent.name}-{source.stem}.o"
-            cc(*flags, "-c", "-o", target, source)
-            return target
-
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            objects = list(pool.map(compile_one, sources))
-        if self.careful:
-            objects.append(sanitized.with_early_dlsym(place / "driver-lookup.o"))
-        target = self.folder / "libgpudx.so"
-        cc("-shared", *more, "-Wl,-z,nodelete,-z,now", "-o", target, *objects, "-ldl", "-lpthread")
-        return target
+        return sanitized.recorder(self) if self.careful else super().recorder
 
     def inside(self, folder: Path) -> dict[str, str]:
         """The environment in which programs are recorded into `folder`."""
         preload = f"{sanitized.library()} {self.recorder}" if self.careful else str(self.recorder)
         return {"GPUDX_DIR": str(folder), "LD_PRELOAD": preload, **(sanitized.ENVIRONMENT if self.careful else {})}
 
-    def library(self, source: Path, name: str, *flags: str, folder: str = "", soname: str = "") -> Path:
+    def library(self, source: Path, name: str, *flags: str) -> Path:
         """A shared library `name` in a folder of its own."""
-        place = self.folder / (folder or name)
-        place.mkdir(exist_ok=True)
-        target = place / name
-        if not target.exists():
-            link = ["-shared", f"-Wl,-soname,{soname or name}", *flags, "-ldl", "-lpthread"]
-            cc(*LIBRARY_FLAGS, "-I", str(self.generated), "-o", target, source, *link)
-        return target
+        command = ["cc", *LIBRARY_FLAGS, "-I", str(self.generated), source, "-shared", f"-Wl,-soname,{name}"]
+        return self.built(name, *command, *flags, "-ldl", "-lpthread")
 
     @cached_property
     def driver(self) -> Path:
         """The folder of the fake driver. Like NVIDIA's, it binds its own names itself (-Bsymbolic)."""
-        place = self.library(HERE / "fake_cuda.c", "libcuda.so.1", "-Wl,-Bsymbolic", folder="driver").parent
-        if not (place / "libcuda.so").exists():
-            (place / "libcuda.so").symlink_to("libcuda.so.1")
-        return place
+        place = self.library(HERE / "fake_cuda.c", "libcuda.so.1", "-Wl,-Bsymbolic").parent
+        return once(place / "libcuda.so", lambda link: link.symlink_to("libcuda.so.1")).parent
 
     @cached_property
     def loose_driver(self) -> Path:
         """The same, but its own names could be taken over by another library that defines them."""
-        return self.library(HERE / "fake_cuda.c", "libcuda.so.1", folder="loose-driver").parent
+        return self.library(HERE / "fake_cuda.c", "libcuda.so.1").parent
 
-    def program(self, source: str, *flags: str, way: str = "BY_DLSYM", name: str = "") -> Path:
+    def program(self, source: str, *flags: str, way: str = "BY_DLSYM") -> Path:
         """A program of programs/ that reaches the driver in the given way."""
-        target = self.folder / (name or f"{source}-{way}")
-        if not target.exists():
-            link = ["-L", str(self.driver), "-lcuda"] if way == "LINKED" else []
-            cc(
-                "-std=gnu11",
-                "-O1",
-                "-g",
-                *WARNINGS,
-                f"-D{way}",
-                "-I",
-                str(self.generated),
-                "-I",
-                str(PROGRAMS),
-                "-o",
-                target,
-                PROGRAMS / f"{source}.c",
-                *flags,
-                *link,
-                "-ldl",
-                "-lpthread",
-            )
-        return target
+        path = PROGRAMS / f"{source}.c"
+        common = ["-std=gnu11", "-O1", "-g", *WARNINGS, f"-D{way}", "-I", str(self.generated), "-I", str(PROGRAMS)]
+        link = ["-L", str(self.driver), "-lcuda"] if way == "LINKED" else []
+        return self.built(path.stem, "cc", *common, path, *flags, *link, "-ldl", "-lpthread")
 
     def run(
         self,

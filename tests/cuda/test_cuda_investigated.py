@@ -8,7 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cuda_kit import OURS, ROOT, Kit
+from cuda_kit import OURS, Kit
+from support.own import PYTHONPATH
 
 from gpudx import casefile
 
@@ -16,7 +17,7 @@ from gpudx import casefile
 def test_experiments_with_cuda(kit: Kit, tmp_path: Path) -> None:
     """The third launch fails in every run: waits, delays, fences and fills change nothing, and nothing is confirmed by them."""
     env = {name: value for name, value in os.environ.items() if name not in OURS} | {
-        "PYTHONPATH": str(ROOT / "src"),
+        "PYTHONPATH": PYTHONPATH,
         "GPUDX_LIB": str(kit.recorder),
         "LD_LIBRARY_PATH": str(kit.driver),
         "FAKE_CUDA_FAIL": "cuLaunchKernel:3:700",

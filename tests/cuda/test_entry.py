@@ -36,9 +36,10 @@ def test_a_driver_whose_own_names_can_be_taken_over(kit: Kit) -> None:
 
 def test_the_call_site_is_the_programs(kit: Kit) -> None:
     for way in WAYS:
-        trace = kit.run([kit.program("tour", way=way)]).trace()
+        program = kit.program("tour", way=way)
+        trace = kit.run([program]).trace()
         launches = of(decode(trace), "cuLaunchKernel")
-        (line,) = [row for row in trace.maps.splitlines() if f"tour-{way}" in row and " r-xp " in row]
+        (line,) = [row for row in trace.maps.splitlines() if str(program) in row and " r-xp " in row]
         begin, end = (int(part, 16) for part in line.split()[0].split("-"))
         callers = trace.column("caller")
         assert all(begin <= int(callers[call.position]) < end for call in launches), way
@@ -58,12 +59,9 @@ def test_asking_cu_get_proc_address(kit: Kit) -> None:
 
 
 def test_dlsym_keeps_its_meaning_for_everyone_else(kit: Kit) -> None:
-    third = kit.library(PROGRAMS / "third.c", "libthird.so", folder="scopes")
-    kit.library(PROGRAMS / "other.c", "libother.so", folder="scopes")
-    local = kit.library(PROGRAMS / "local.c", "liblocal.so", folder="scopes")
-    here = str(third.parent)
-    link = ["-rdynamic", "-Wl,--no-as-needed", "-L", here, "-lother", "-lthird", f"-Wl,-rpath,{here}"]
-    program = kit.program("scopes", *link)
+    local, other, third = (kit.library(PROGRAMS / f"{n}.c", f"lib{n}.so") for n in ("local", "other", "third"))
+    places = [f"-Wl,-rpath,{library.parent}" for library in (other, third)]
+    program = kit.program("scopes", "-rdynamic", "-Wl,--no-as-needed", str(other), str(third), *places)
     plain, recorded = kit.both([program, local])
     assert plain.returncode == 0, plain.stderr
     assert "default 1, next 2\nold default 1, next 2\nlibrary's next: 3\n" in plain.stdout
@@ -95,8 +93,7 @@ def test_variables_that_are_called_like_functions_of_the_driver(kit: Kit) -> Non
 
 @pytest.mark.parametrize("how", ["-Wl,-z,lazy", "-Wl,-z,now,-z,relro", "-Wl,-z,now,-z,norelro", "-no-pie", "-fno-plt"])
 def test_every_way_of_linking(kit: Kit, how: str) -> None:
-    name = f"table{how.replace(',', '')}"
-    plain, recorded = kit.both([kit.program("table", how, way="LINKED", name=name)])
+    plain, recorded = kit.both([kit.program("table", how, way="LINKED")])
     assert plain.stdout == "same address: 1\n" and recorded.seen == plain.seen
     told = [call.name for call in decode(recorded.trace()) if not call.name.startswith("note_")]
     assert told == ["cuInit", "cuCtxCreate_v2", "cuMemAlloc_v2", "cuMemFree_v2"]

@@ -10,7 +10,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from cuda_kit import ROOT, WAYS, Call, Kit, Ran, decode, of
+from cuda_kit import WAYS, Call, Kit, Ran, decode, of
+from support.own import PYTHONPATH
 
 from gpudx import casefile
 from gpudx.detectors import Run, detect_all
@@ -273,7 +274,7 @@ def test_serialised_runs_look_after_each_launch(kit: Kit) -> None:
 
 def gpudx(kit: Kit, case: Path, *words: str | Path) -> tuple[int, Case]:
     env = os.environ | {
-        "PYTHONPATH": str(ROOT / "src"),
+        "PYTHONPATH": PYTHONPATH,
         "GPUDX_LIB": str(kit.recorder),
         "LD_LIBRARY_PATH": str(kit.driver),
     }

@@ -9,7 +9,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from cuda_kit import ROOT, WAYS, Kit, Ran, decode, of
+from cuda_kit import WAYS, Kit, Ran, decode, of
+from support.own import PYTHONPATH
 
 from gpudx import casefile
 from gpudx.detectors import Run, detect_all
@@ -128,7 +129,7 @@ def test_the_instrument_says_what_was_filled(kit: Kit) -> None:
 
 def test_a_case_says_what_poison_saw(kit: Kit, tmp_path: Path) -> None:
     env = os.environ | {
-        "PYTHONPATH": str(ROOT / "src"),
+        "PYTHONPATH": PYTHONPATH,
         "GPUDX_LIB": str(kit.recorder),
         "LD_LIBRARY_PATH": str(kit.driver),
     }

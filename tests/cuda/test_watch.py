@@ -11,8 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from cuda_kit import ROOT, WAYS, Kit, Ran
+from cuda_kit import WAYS, Kit, Ran
 from support.bystanders import PASSED, Look, check_far, check_many, check_past
+from support.own import PYTHONPATH
 
 from gpudx import casefile
 from gpudx.detectors import Run, detect_all
@@ -125,7 +126,7 @@ def test_a_stream_of_the_program_that_never_ends_is_not_waited_for(kit: Kit) -> 
 
 def gpudx(kit: Kit, case: Path, *words: str | Path) -> tuple[subprocess.CompletedProcess[str], Case]:
     env = os.environ | {
-        "PYTHONPATH": str(ROOT / "src"),
+        "PYTHONPATH": PYTHONPATH,
         "GPUDX_LIB": str(kit.recorder),
         "LD_LIBRARY_PATH": str(kit.driver),
     }

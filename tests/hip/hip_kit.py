@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -22,14 +23,15 @@ from gpudx.backends.hip.simulated import simulator
 from gpudx.lab.build import Built, Recipe, build
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "cuda"))
+sys.path.insert(0, str(HERE.parent / "cuda"))
 
 from cuda_kit import Kit as CudaKit  # noqa: E402
 from cuda_kit import Ran  # noqa: E402
+from support.builds import once  # noqa: E402
 
 LIBRARY = Path("/usr/lib/x86_64-linux-gnu/libamdhip64.so.5")
 HEADER = Path("/usr/include/hip/hip_runtime_api.h")
+AMD = {"HIP_PLATFORM": "amd"}
 NO_HIPCC = "hipcc is not installed (apt install --no-install-recommends hipcc)"
 
 
@@ -49,13 +51,21 @@ class Kit(CudaKit):
 
     def hip_program(self, name: str, *flags: str, kernels: bool = True) -> Built:
         """A program of programs/, NAME.hip, with its kernels in NAME_kernels.hip."""
-        place = self.folder / f"{name}{''.join(flags)}"
         sources = (f"{name}.hip", *((f"{name}_kernels.hip",) if kernels else ()))
-        if not place.exists():
+        recipe = Recipe(name, sources, ("-g", "-O1", *self.FLAGS, *flags), (), "hipcc", sources[1:])
+
+        def make(place: Path) -> None:
             shutil.copytree(HERE / "programs", place)
-            recipe = Recipe(name, sources, ("-g", "-O1", *self.FLAGS, *flags), (), "hipcc", sources[1:])
-            self._built = {**getattr(self, "_built", {}), place: build(recipe, place, self._linking)}
-        return self._built[place]
+            (place / "built").write_bytes(pickle.dumps(build(recipe, place, self._linking)))
+
+        place = once(self.shared / f"hip-{name}{''.join(flags)}", make)
+        return cast(Built, pickle.loads((place / "built").read_bytes()))
+
+    @cached_property
+    def code_object(self) -> Path:
+        """The kernels of programs/tour_kernels.hip in a file of their own."""
+        words = ["hipcc", "--genco", "--offload-arch=gfx90a", HERE / "programs/tour_kernels.hip"]
+        return self.built("tour.co", *words, env=AMD)
 
     FLAGS = ("--offload-arch=gfx90a", "-Wno-unused-result", "-pthread", "-ldl")
 

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 from cuda_kit import decode, of, values
-from hip_kit import ROOT, Kit, spoilt
+from hip_kit import Kit, spoilt
+from support.own import PYTHONPATH
 
 from gpudx.lab.build import Built
 
@@ -110,7 +111,7 @@ def test_damaged_code_objects_do_no_harm(kit: Kit, by_dlsym: Built, code_object:
 def test_one_fault_reported_in_two_places_is_one_verdict(kit: Kit, tmp_path: Path) -> None:
     """The copy tells it, or with blocking launches RoPE's check: the error did not move, its report did."""
     demo = [sys.executable, "-m", "gpudx", "demo", "hip-rope-misattributed", "--case"]
-    env = os.environ | {"GPUDX_LIB": str(kit.recorder), "PYTHONPATH": str(ROOT / "src")}
+    env = os.environ | {"GPUDX_LIB": str(kit.recorder), "PYTHONPATH": PYTHONPATH}
     seen = []
     for number, blocking in enumerate(("0", "1")):
         case = tmp_path / str(number)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hip_kit import HEADER, LIBRARY, ROOT, Kit, simulated
+from hip_kit import HEADER, LIBRARY, Kit, simulated
+from support.builds import ROOT
 
 LATER = {  # not in the header of 5.2.3
     "hipDrvLaunchKernelEx",

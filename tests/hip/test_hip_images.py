@@ -3,9 +3,7 @@ its refusals are simulated."""
 
 from __future__ import annotations
 
-import os
 import struct
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +19,8 @@ MI200 = {"architecture": 0x90A, "features": 0b0110}
 
 @pytest.fixture(scope="module")
 def by_dlsym(kit: Kit) -> Built:
-    program = kit.folder / "modules"
-    words = ["hipcc", "-x", "c++", str(HERE / "programs/modules.cpp"), "-o", str(program), "-ldl"]
-    flags = ["-D__HIP_PLATFORM_AMD__", "-I/usr/include"]
-    subprocess.run([*words, *flags], check=True, env=os.environ | AMD, capture_output=True)
+    words = ["hipcc", "-x", "c++", HERE / "programs/modules.cpp", "-ldl", "-D__HIP_PLATFORM_AMD__", "-I/usr/include"]
+    program = kit.built("modules", *words, env=AMD)
     return Built(program, kit.hip_program("faults").environment)
 
 
@@ -57,10 +53,7 @@ def test_its_architectures_are_part_of_who_ran(kit: Kit, tmp_path: Path) -> None
 
 
 def test_a_module_for_another_device(kit: Kit, by_dlsym: Built, tmp_path: Path) -> None:
-    path = tmp_path / "tour.co"
-    words = ["hipcc", "--genco", "--offload-arch=gfx90a", "-o", str(path), str(HERE / "programs/tour_kernels.hip")]
-    subprocess.run(words, check=True, env=os.environ | AMD, capture_output=True)
-    case = kit.case_of(by_dlsym, tmp_path, str(path), GPUDX_HIP_SIM_ARCH="gfx1100")
+    case = kit.case_of(by_dlsym, tmp_path, str(kit.code_object), GPUDX_HIP_SIM_ARCH="gfx1100")
     (found,) = told(case)
     assert found["message"].startswith("hipModuleLoad failed with hipErrorNoBinaryForGpu")
     assert "the image has code for gfx90a; the device is gfx1100" in found["message"]

@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hip_kit import ROOT, Kit
+from hip_kit import Kit
+from support.own import PYTHONPATH
 
 from gpudx import casefile, incidents
 from gpudx.cli.demo import build_incident
@@ -28,7 +29,7 @@ def incident(kit: Kit, folder: Path, name: str, **more: str) -> tuple[Case, str]
 
 def investigated(kit: Kit, folder: Path, built: Built, *more: str) -> tuple[Case, str]:
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("GPUDX_", "HIP_", "LD_"))}
-    env = {**clean, "PYTHONPATH": str(ROOT / "src"), "GPUDX_LIB": str(kit.recorder), "NO_COLOR": "1"}
+    env = {**clean, "PYTHONPATH": PYTHONPATH, "GPUDX_LIB": str(kit.recorder), "NO_COLOR": "1"}
     env |= built.environment
     words = ["investigate", *more, "--case", folder / "case", "--", built.program]
     done = subprocess.run(

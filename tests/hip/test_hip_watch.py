@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 from cuda_kit import Ran
-from hip_kit import ROOT, Kit
+from hip_kit import Kit
 from support.bystanders import PASSED, Look, check_far, check_many, check_past
+from support.own import PYTHONPATH
 
 from gpudx import casefile
 from gpudx.detectors import Run, detect_all
@@ -141,7 +142,7 @@ def test_nothing_is_looked_at_where_nothing_was_asked_for(kit: Kit) -> None:
 
 def gpudx(kit: Kit, case: Path, *words: str | Path) -> tuple[subprocess.CompletedProcess[str], Case]:
     built = kit.hip_program("watched")
-    env = os.environ | built.environment | CLOSE | {"PYTHONPATH": str(ROOT / "src"), "GPUDX_LIB": str(kit.recorder)}
+    env = os.environ | built.environment | CLOSE | {"PYTHONPATH": PYTHONPATH, "GPUDX_LIB": str(kit.recorder)}
     command = [sys.executable, "-m", "gpudx", "run", "--case", case, "--error-exitcode", "9", *words]
     done = subprocess.run([str(word) for word in command], env=env, capture_output=True, text=True, timeout=60)
     return done, casefile.read(case)

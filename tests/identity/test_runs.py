@@ -55,7 +55,7 @@ def gpudx(opencl: OpenCL, tmp_path: Path) -> Gpudx:
         case = tmp_path / f"case-{time.monotonic_ns()}"
         asked = [word for probe in probes for word in ("--probe", probe)]
         command = [sys.executable, "-m", "gpudx", "run", *asked, "--case", str(case), "--", *map(str, words)]
-        env = {**os.environ, **opencl.loader.environment, **environment}
+        env = {**os.environ, **opencl.loader.environment, "POCL_CACHE_DIR": str(opencl.kernels), **environment}
         done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=100, check=False)
         told: Case = json.loads((case / "case.json").read_text())
         told["stderr"], told["folder"] = done.stderr, case

@@ -4,8 +4,10 @@ must show. The driver behind it is the fake one, so entries that no driver at ha
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from fake_opencl import FAKE_ERRNO, opencl_calls
+from support.builds import once
 
 from schema_model import HANDLES, Call, Param
 
@@ -101,6 +103,11 @@ def program() -> str:
     for number, call in enumerate(opencl_calls()):
         body += _lines(call, number, False) + _lines(call, number, True)
     return HEAD + "\nint main(void)\n{\n" + "\n".join([*body, "    return 0;"]) + "\n}\n"
+
+
+def every_entry(shared: Path) -> Path:
+    """The C source as a file."""
+    return once(shared / "every_entry.c", lambda place: place.write_text(program()))
 
 
 def known_words(call: Call, number: int) -> dict[str, int]:

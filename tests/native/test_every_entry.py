@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from every_entry import array_content, known_words, program
+from every_entry import array_content, every_entry, known_words
 from fake_opencl import opencl_calls
 from native_kit import Kit, Ran
 
@@ -16,9 +16,7 @@ from gpudx.trace import Trace
 
 @pytest.fixture(scope="module")
 def runs(kit: Kit) -> Iterator[tuple[Ran, Ran]]:
-    source = kit.folder / "every_entry_generated.c"
-    source.write_text(program())
-    yield kit.both([kit.program(source, "-O0")])
+    yield kit.both([kit.program(every_entry(kit.shared), "-O0")])
 
 
 def test_results_and_errno_are_the_same(runs: tuple[Ran, Ran]) -> None:

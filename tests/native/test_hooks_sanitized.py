@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from every_entry import program
-from native_kit import NATIVE, PROGRAMS, WARNINGS, Kit, cc
+from every_entry import every_entry
+from native_kit import NATIVE, PROGRAMS, WARNINGS, Kit
 from support.opencl import PROGRAMS as DETECTED
 from support.opencl import find_loader
 from support.sanitized import FLAGS
@@ -27,23 +27,16 @@ WAYS: tuple[dict[str, str], ...] = (
 @pytest.fixture(scope="session")
 def hooks(kit: Kit) -> list[Path]:
     """Object files of the recorder with its symbols, made with the sanitizers."""
-    place = kit.folder / "sanitized"
-    place.mkdir()
     sources = [*kit.core_sources, *(NATIVE / "opencl").glob("*.c")]
     sources += [kit.generated / "cl_wrappers.c", kit.generated / "cl_exports.c"]
-    for source in sources:
-        flags = ["-std=gnu11", "-g", *WARNINGS, *FLAGS, "-I", NATIVE, "-I", kit.generated]
-        cc(*flags, "-c", "-o", place / f"{source.parent.name}-{source.stem}.o", source)
-    return sorted(place.glob("*.o"))
+    return kit.objects("sanitized", sources, "-std=gnu11", "-g", *WARNINGS, *FLAGS)
 
 
 def with_hooks(kit: Kit, hooks: list[Path], source: Path, opencl: Sequence[str] = ()) -> Path:
     """The program with the recorder linked in: its symbols come before those of the library (a fake, unless told)."""
-    target = kit.folder / f"{source.stem}-sanitized{'-real' if opencl else ''}"
     flags = ["-std=gnu11", "-g", *WARNINGS, *FLAGS, "-I", kit.generated, "-I", PROGRAMS]
     link = opencl or ["-L", str(kit.fake), f"-Wl,-rpath,{kit.fake}", "-lOpenCL"]
-    cc(*flags, "-o", target, source, *hooks, *link, "-ldl", "-lpthread")
-    return target
+    return kit.built(source.stem, "cc", *flags, source, *hooks, *link, "-ldl", "-lpthread")
 
 
 def check_arguments(trace: Trace) -> None:
@@ -73,9 +66,7 @@ def test_programs(kit: Kit, hooks: list[Path], name: str) -> None:
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: " ".join(way.values()) or "recorded")
 def test_every_entry(kit: Kit, hooks: list[Path], way: dict[str, str]) -> None:
-    source = kit.folder / "every_entry_sanitized.c"
-    source.write_text(program())
-    ran = kit.run([with_hooks(kit, hooks, source)], "linked", env=way)
+    ran = kit.run([with_hooks(kit, hooks, every_entry(kit.shared))], "linked", env=way)
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
@@ -89,7 +80,7 @@ def test_memory_of_ours(kit: Kit, hooks: list[Path], name: str, mode: str, way: 
     if loader is None:
         pytest.skip('no OpenCL loader and device: pip install "pyopencl[pocl]"')
     built = with_hooks(kit, hooks, DETECTED / f"{name}.c", loader.link)
-    env = {**loader.environment, "POCL_CACHE_DIR": str(kit.folder), "ASAN_OPTIONS": "detect_leaks=0", **way}
+    env = {**loader.environment, "POCL_CACHE_DIR": str(kit.shared / "kernels"), "ASAN_OPTIONS": "detect_leaks=0", **way}
     ran = kit.run([built, mode], "linked", env=env, timeout=120)
     assert (ran.returncode, ran.stderr) == (0, "")
     facts = derive(ran.trace())

@@ -14,7 +14,7 @@ KILLS = 20
 
 @pytest.mark.parametrize("keep", ["all", str(512 << 10)])
 def test_a_killed_process_leaves_all_it_committed(kit: Kit, tmp_path: Path, keep: str) -> None:
-    driver = kit.linked("core_driver", name="core_driver-plain")
+    driver = kit.linked("core_driver")
     env = kit.environment("linked", tmp_path, keep)
     rng = random.Random(20)
     outcomes = [kill_once(driver, tmp_path / str(i), env, rng) for i in range(KILLS)]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from native_kit import PROGRAMS, Kit, Ran, cc
+from native_kit import PROGRAMS, Kit, Ran
 from records import gap
 
 from gpudx.lab.roll import RollKind
@@ -357,7 +357,7 @@ def test_libraries_that_come_and_go(kit: Kit) -> None:
 
 @pytest.mark.parametrize("sanitizer", ["address", "undefined", "thread"])
 def test_a_program_built_with_a_sanitizer(kit: Kit, sanitizer: str) -> None:
-    program = kit.program("calls", f"-fsanitize={sanitizer}", name=f"calls-{sanitizer}")
+    program = kit.program("calls", f"-fsanitize={sanitizer}")
     # AddressSanitizer wants to come first; gpudx.lab sets this too.
     ran = kit.run([program], "symbols", env={"ASAN_OPTIONS": "verify_asan_link_order=0"})
     assert ran.seen == kit.run([program], "plain").seen == (7, "done\n", "")
@@ -365,18 +365,16 @@ def test_a_program_built_with_a_sanitizer(kit: Kit, sanitizer: str) -> None:
 
 
 def test_a_library_that_asks_for_a_driver(kit: Kit) -> None:
-    library = kit.folder / "libasks.so"
-    cc("-shared", "-fPIC", "-o", library, PROGRAMS / "asks_library.c")
-    program = kit.folder / "asks"
-    cc("-o", program, PROGRAMS / "asks.c", library, f"-Wl,-rpath,{kit.folder}")
+    library = kit.built("libasks.so", "cc", "-shared", "-fPIC", PROGRAMS / "asks_library.c")
+    program = kit.built("asks", "cc", PROGRAMS / "asks.c", library, f"-Wl,-rpath,{library.parent}")
     plain = kit.run([program], "plain")
     assert plain.returncode == 3
     assert kit.run([program], "layer").seen == plain.seen
 
 
 def test_calls_before_our_constructor_and_after_main(kit: Kit) -> None:
-    kit.program("early_library", "-shared", "-fPIC", name="libearly.so")
-    link = ["-Wl,--no-as-needed", f"-L{kit.folder}", f"-Wl,-rpath,{kit.folder}", "-learly"]
+    library = kit.program("early_library", "-shared", "-fPIC", name="libearly.so")
+    link = ["-Wl,--no-as-needed", f"-L{library.parent}", f"-Wl,-rpath,{library.parent}", "-learly"]
     trace = same(kit, kit.program("early", *link)).trace()
     assert [set_arguments(trace, i) for i in range(5)] == [[1, 2]] * 5
 
@@ -388,8 +386,7 @@ def test_calls_before_the_c_library_is_ready(kit: Kit) -> None:
 
 
 def test_a_static_program_is_not_touched(kit: Kit) -> None:
-    program = kit.folder / "alone"
-    subprocess.run(["cc", "-static", "-o", program, Path(__file__).parent / "programs/alone.c"], check=True)
+    program = kit.built("alone", "cc", "-static", PROGRAMS / "alone.c")
     ran = same(kit, program)
     assert ran.seen == (6, "alone\n", "")
     assert list(ran.folder.iterdir()) == []

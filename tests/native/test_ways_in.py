@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from native_kit import PROGRAMS, ROOT, Kit, Ran, Way, cc
+from native_kit import PROGRAMS, ROOT, Kit, Ran, Way
 
 from gpudx.trace import Trace
 
@@ -77,18 +77,9 @@ def three_ways(kit: Kit, command: list[str | Path]) -> dict[Way, Ran]:
 def test_twins_of_the_incidents(kit: Kit, name: str) -> None:
     folder = ROOT / "incidents" / name
     described = tomllib.loads((folder / "incident.toml").read_text())
-    program = kit.folder / name
+    sources = [folder / source for source in described["sources"]]
     libs = [f"-l{lib}" for lib in described["libs"]]
-    cc(
-        "-std=gnu11",
-        "-O1",
-        "-w",
-        *described["twin_flags"],
-        "-o",
-        program,
-        *(folder / s for s in described["sources"]),
-        *libs,
-    )
+    program = kit.built(name, "cc", "-std=gnu11", "-O1", "-w", *described["twin_flags"], *sources, *libs)
     runs = three_ways(kit, [program])
     assert runs["plain"].returncode == 0
     seen = {way: sequences(runs[way].trace()) for way in WAYS}
@@ -100,18 +91,8 @@ def test_twins_of_the_incidents(kit: Kit, name: str) -> None:
 @needs_opencl
 @pytest.mark.skipif(not Path("/usr/include/CL/cl.h").exists(), reason="the Khronos OpenCL headers are not installed")
 def test_everything_a_real_driver_supports(kit: Kit) -> None:
-    program = kit.folder / "real_calls"
-    cc(
-        "-std=gnu11",
-        "-O1",
-        "-g",
-        "-Wall",
-        "-Wno-deprecated-declarations",
-        "-o",
-        program,
-        PROGRAMS / "real_calls.c",
-        "-lOpenCL",
-    )
+    flags = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wno-deprecated-declarations"]
+    program = kit.built("real_calls", "cc", *flags, PROGRAMS / "real_calls.c", "-lOpenCL")
     runs = three_ways(kit, [program])
     assert runs["plain"].returncode == 0
     seen = {way: sequences(runs[way].trace()) for way in WAYS}

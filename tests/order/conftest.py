@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from order_kit import Kit, Stage, make_stage
 from support.opencl import OpenCL
 
 
 @pytest.fixture(scope="session")
-def kit(opencl: OpenCL, tmp_path_factory: pytest.TempPathFactory) -> Kit:
+def kit(opencl: OpenCL, tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Kit:
     """CUDA on the fake driver."""
-    kit = Kit(tmp_path_factory.mktemp("cuda"))
+    kit = Kit(tmp_path_factory.mktemp("order"), shared)
     kit.recorder = opencl.recorder  # CUDA and OpenCL are recorded by the same library
     return kit
 

@@ -56,7 +56,7 @@ def done_at(trace: Trace) -> list[tuple[int, str]]:
 
 def play_cuda(kit: Kit, program: str, words: tuple[str, ...], recorded: bool = True, **environment: str) -> Played:
     """Once, with these variables."""
-    built = kit.program(str(HERE / "programs" / program), way="LINKED", name=program)
+    built = kit.program(str(HERE / "programs" / program), way="LINKED")
     ran = kit.run([built, *words], recorded, environment)
     return Played(ran.returncode, ran.stdout + ran.stderr, ran.trace() if recorded else None)
 

@@ -9,6 +9,7 @@ import pytest
 from order_kit import Kit, Played, Stage, asked, done_at, play_cuda
 
 from gpudx.detectors import Run, detect_all
+from gpudx.facts.nth import LEAST_MS, MOST_MS
 from gpudx.model import Finding, Outcome
 from gpudx.trace.reader import Gap
 
@@ -34,11 +35,10 @@ def work(
 
 
 def test_named_by_call_and_by_compiled_kernel(stage: Stage) -> None:
-    finding = race(stage, "cuda_streams", "no-event")
-    assert asked(finding, "hold", "edge") == {
-        "GPUDX_HOLD": "cuMemcpyHtoDAsync_v2:1:300",
-        "GPUDX_EDGE": f"cuMemcpyHtoDAsync_v2:1>{ADD}:1",
-    }
+    named = asked(race(stage, "cuda_streams", "no-event"), "hold", "edge")
+    call, _, milliseconds = named["GPUDX_HOLD"].rpartition(":")
+    assert (call, named["GPUDX_EDGE"]) == ("cuMemcpyHtoDAsync_v2:1", f"cuMemcpyHtoDAsync_v2:1>{ADD}:1")
+    assert LEAST_MS <= int(milliseconds) <= MOST_MS  # a busy machine puts time between the two calls
 
 
 def test_the_second_launch_of_a_kernel_is_the_second(stage: Stage) -> None:

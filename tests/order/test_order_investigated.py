@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 from order_kit import HERE
-from support.opencl import ROOT, OpenCL
+from support.opencl import OpenCL
+from support.own import PYTHONPATH
 
 from gpudx import casefile
 from gpudx.model import Case, Investigation, Row
@@ -27,7 +28,7 @@ def investigate(
         **os.environ,
         **opencl.loader.environment,
         "GPUDX_LIB": str(opencl.recorder),
-        "PYTHONPATH": str(ROOT / "src"),
+        "PYTHONPATH": PYTHONPATH,
     }
     command = ["investigate", "--case", str(folder / "case"), *(word.replace("{}", str(built)) for word in words)]
     done = subprocess.run(

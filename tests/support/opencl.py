@@ -10,7 +10,6 @@ import importlib.util
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,8 +24,8 @@ from gpudx.errors import UserError
 from gpudx.facts import Facts, derive
 from gpudx.model import Finding, Outcome
 from gpudx.trace import Trace, open_trace
+from support.builds import ROOT, Builds, once
 
-ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = ROOT / "tests/detectors/programs"
 PATIENCE_S = 60
 
@@ -104,31 +103,29 @@ class Recorded:
         return found[0]
 
 
-class OpenCL:
-    """Compiles programs once per session and runs them under the recorder."""
+class OpenCL(Builds):
+    """Compiles programs and runs them under the recorder."""
 
-    def __init__(self, folder: Path, loader: Loader, recorder: Path) -> None:
-        self.folder, self.loader, self.recorder = folder, loader, recorder
+    def __init__(self, folder: Path, shared: Path, loader: Loader, recorder: Path) -> None:
+        super().__init__(folder, shared)
+        self.loader, self.recorder = loader, recorder
         self._runs = 0
 
-    @cached_property
+    @property
     def include(self) -> Path:
         """A folder with our own CL/cl.h."""
-        out = self.folder / "generated"
-        subprocess.run([sys.executable, ROOT / "tools/generate.py", ROOT / "schema", out], check=True)
-        (out / "CL").mkdir(exist_ok=True)
-        (out / "CL/cl.h").write_text((out / "cl.h").read_text())
-        return out
+        return self.generated
+
+    @property
+    def kernels(self) -> Path:
+        """The driver's cache of compiled kernels, for all workers: to compile one takes ten times as long as a run."""
+        return once(self.shared / "kernels", Path.mkdir)
 
     def build(self, sources: Sequence[Path], *flags: str, name: str | None = None) -> Path:
         """A program from C files."""
-        target = self.folder / (name or sources[0].stem)
-        if not target.exists():
-            common = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", f"-I{self.include}", f"-I{PROGRAMS}"]
-            command = ["cc", *common, *flags, "-o", target, *sources, *self.loader.link, "-lpthread", "-lm"]
-            done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stderr
-        return target
+        common = ["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", f"-I{self.include}", f"-I{PROGRAMS}"]
+        link = [*self.loader.link, "-lpthread", "-lm"]
+        return self.built(name or sources[0].stem, "cc", *common, *flags, *sources, *link)
 
     def run(self, program: str, *arguments: str, timeout: float | None = None, **environment: str) -> Recorded:
         """One of tests/detectors/programs, recorded."""
@@ -155,9 +152,7 @@ class OpenCL:
         return Recorded(outcome, output, tuple(open_trace(path) for path in sorted(traces.glob("*.gdx"))))
 
     def _environment(self, traces: Path) -> dict[str, str]:
-        cache = self.folder / "kernels"
-        cache.mkdir(exist_ok=True)
-        ours = {"GPUDX_DIR": str(traces), "GPUDX_KEEP": "all", "POCL_CACHE_DIR": str(cache)}
+        ours = {"GPUDX_DIR": str(traces), "GPUDX_KEEP": "all", "POCL_CACHE_DIR": str(self.kernels)}
         loading = {"LD_PRELOAD": str(self.recorder), "OPENCL_LAYERS": str(self.recorder)}
         return {**os.environ, **self.loader.environment, **ours, **loading}
 
@@ -184,11 +179,11 @@ def _outcome(code: int, timed_out: bool, seconds: float) -> Outcome:
     return Outcome("passed", "The program ended normally.", 0, duration_s=seconds)
 
 
-def make(folder: Path) -> OpenCL:
+def make(folder: Path, shared: Path) -> OpenCL:
     """Skips the test where something is missing, and says what."""
     loader, recorder = find_loader(), find_recorder()
     if loader is None:
         pytest.skip('no OpenCL loader and device: pip install "pyopencl[pocl]"')
     if recorder is None:
         pytest.skip("the recorder is not built: install gpudx, or set GPUDX_TEST_LIB")
-    return OpenCL(folder, loader, recorder)
+    return OpenCL(folder, shared, loader, recorder)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
+from support.builds import SYMBOLS_ONLY, WARNINGS, Builds, cc, once, tell
+
 if TYPE_CHECKING:
     from cuda_kit import Kit
 
@@ -32,14 +34,26 @@ def named(way: dict[str, str]) -> str:
 
 
 def like(kit: AnyKit) -> AnyKit:
-    """One whose recorder is built so. All kits of a session have the same one."""
-    place, shared = kit.folder / "careful", kit.folder.parent / "libgpudx-careful.so"
+    """One whose recorder is built so."""
+    place = kit.folder / "careful"
     place.mkdir()
-    made = type(kit)(place, careful=True)
-    if not shared.exists():
-        shared.symlink_to(made.recorder)
-    made.recorder = shared
-    return made
+    return type(kit)(place, kit.shared, careful=True)
+
+
+def recorder(kit: Builds) -> Path:
+    """libgpudx.so. Its dlsym has another name inside: what stands before it is not looked at by sanitizers."""
+    objects = [path for path in kit.all_objects(*FLAGS, name="careful") if path.stem not in SYMBOLS_ONLY]
+    lookup = next(path for path in objects if path.stem == "driver-lookup")
+    place = once(kit.shared / "careful-dlsym", lambda place: _with_early_dlsym(lookup, place))
+    others = [path for path in objects if path != lookup]
+    return kit.joined("libgpudx.so", [*others, *sorted(place.glob("*.o"))], *FLAGS)
+
+
+def _with_early_dlsym(lookup: Path, place: Path) -> None:
+    """The recorder's object file with its dlsym renamed, and one that stands before it."""
+    place.mkdir()
+    tell("objcopy", "--redefine-sym", "dlsym=gdx_dlsym_inside", lookup, place / lookup.name)
+    cc("-O2", "-fPIC", *WARNINGS, "-c", "-o", place / "before_asan.o", EARLY)
 
 
 def library() -> Path:
@@ -49,14 +63,6 @@ def library() -> Path:
     if not found.is_absolute():
         pytest.skip("the C compiler has no AddressSanitizer library (libasan)")
     return found
-
-
-def with_early_dlsym(lookup: Path) -> Path:
-    """Renames the recorder's dlsym in its object file; one more object file, which stands before it."""
-    early = lookup.with_name("before_asan.o")
-    subprocess.run(["objcopy", "--redefine-sym", "dlsym=gdx_dlsym_inside", lookup], check=True)
-    subprocess.run(["cc", "-O2", "-fPIC", "-Wall", "-Wextra", "-Werror", "-c", "-o", early, EARLY], check=True)
-    return early
 
 
 def check(stderr: str) -> None:

@@ -17,10 +17,10 @@ Make = Callable[..., Path]
 
 
 @pytest.fixture(scope="session")
-def kit(tmp_path_factory: pytest.TempPathFactory) -> Kit:
+def kit(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Kit:
     if not shutil.which("cc"):
         pytest.skip("no C compiler (cc) here")
-    return Kit(tmp_path_factory.mktemp("traces"))
+    return Kit(tmp_path_factory.mktemp("traces"), shared)
 
 
 @pytest.fixture(scope="session")
@@ -38,5 +38,5 @@ def crashed(kit: Kit) -> Path:
 @pytest.fixture(scope="session")
 def threaded(kit: Kit) -> Path:
     """Three threads with calls, objects and notes, in a ring that wrapped."""
-    driver = kit.linked("core_driver", name="core_driver-plain")
+    driver = kit.linked("core_driver")
     return kit.run([driver, "threads", "3", "6000"], "linked", keep=str(512 << 10)).trace().path

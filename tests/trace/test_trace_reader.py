@@ -56,7 +56,7 @@ def test_the_dying_words(crashed: Path) -> None:
 
 
 def test_stacks_point_to_their_calls(kit: Kit) -> None:
-    driver = kit.linked("core_driver", name="core_driver-plain")
+    driver = kit.linked("core_driver")
     trace = kit.run([driver, "failing", "3"], "linked").trace()
     note, call = trace.schema.by_name("note_stack"), trace.schema.by_name("clSetKernelArg")
     assert note
@@ -131,6 +131,6 @@ def test_a_newer_trace_says_what_to_do(crashed: Path, tmp_path: Path) -> None:
 
 def test_reading_is_fast(kit: Kit) -> None:
     """A trace is read as arrays: half a million calls in well under a second or two."""
-    driver = kit.linked("core_driver", name="core_driver-plain")
+    driver = kit.linked("core_driver")
     trace: Trace = kit.run([driver, "ring", "500000"], "linked", keep="all").trace()
     assert len(trace) == 500_000

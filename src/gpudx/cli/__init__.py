@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+from types import ModuleType
 from typing import Annotated, NoReturn, TextIO
 
 import typer
@@ -38,8 +39,8 @@ def _top(
     """
 
 
-def make_app() -> typer.Typer:
-    """All commands; each module that defines `command` is one."""
+def make_app(asked: str = "") -> typer.Typer:
+    """All commands, or only the one that is asked for: to load them all takes longer than most of them."""
     made = typer.Typer(
         name="gpudx",
         callback=_top,
@@ -48,12 +49,18 @@ def make_app() -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
-    for found in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name):
-        module = importlib.import_module(f"{__name__}.{found.name}") if found.name != "__main__" else None
-        if module is not None and hasattr(module, "command"):
-            settings, kind = getattr(module, "SETTINGS", None), getattr(module, "Command", None)
-            made.command(found.name.rstrip("_"), cls=kind, context_settings=settings)(module.command)
+    for name, module in (_commands(asked) or _commands()).items():
+        settings, kind = getattr(module, "SETTINGS", None), getattr(module, "Command", None)
+        made.command(name, cls=kind, context_settings=settings)(module.command)
     return made
+
+
+def _commands(asked: str = "") -> dict[str, ModuleType]:
+    """The modules that define `command`, by the commands' names: all, or the one of that name."""
+    names = sorted(found.name for found in pkgutil.iter_modules(__path__) if found.name != "__main__")
+    wanted = [name for name in names if asked in ("", name.rstrip("_"))]
+    modules = {name.rstrip("_"): importlib.import_module(f"{__name__}.{name}") for name in wanted}
+    return {name: module for name, module in modules.items() if hasattr(module, "command")}
 
 
 def main() -> NoReturn:
@@ -61,7 +68,7 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         _show_anything(stream)
     try:
-        make_app()(prog_name="gpudx")
+        make_app(*sys.argv[1:2])(prog_name="gpudx")
     except UserError as error:
         complain(error)
         sys.exit(error.exit_code)

@@ -41,7 +41,7 @@ def command(
     Exit status: 0; 1 if there was no device code, or none for an --arch.
     """
     from gpudx.cli.cases import new_case, written
-    from gpudx.cli.running import page_here
+    from gpudx.cli.page import page_here
     from gpudx.evidence import code_objects
     from gpudx.report import render
 

@@ -96,7 +96,7 @@ def _outcome(done: Captured) -> Outcome:
 
 def _tell(made: Case) -> None:
     """The report where there is something to say of kernels, else one line."""
-    from gpudx.cli.running import page_of
+    from gpudx.cli.page import page_of
     from gpudx.cli.speak import say, write
     from gpudx.report import render
 

@@ -33,7 +33,7 @@ def command(
 
     Exit status: 0 if all contracts hold, 1 if one is broken, 3 if none is but not all could be checked.
     """
-    from gpudx.cli.running import page_here
+    from gpudx.cli.page import page_here
     from gpudx.cli.stating import load
     from gpudx.report import stated, terminal
     from gpudx.stated.checking import check

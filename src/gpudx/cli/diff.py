@@ -80,7 +80,7 @@ def _load(place: Path) -> Recording:
 
 def _shown(made: Comparison, form: Form) -> str:
     from gpudx import casefile
-    from gpudx.cli.running import page_here
+    from gpudx.cli.page import page_here
     from gpudx.report import markdown, terminal
     from gpudx.report.compared import comparison
 

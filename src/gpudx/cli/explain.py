@@ -44,7 +44,7 @@ def command(
     Exit status: 0 if something was recognised, 1 if nothing was.
     """
     from gpudx.cli.cases import new_case, written
-    from gpudx.cli.running import page_here
+    from gpudx.cli.page import page_here
     from gpudx.report import render
 
     made = _case([_read(name) for name in logs], logs)

@@ -198,7 +198,7 @@ def _progress(wishes: Sequence[Wish], ledger: Ledger, left: float, likely: float
 
 
 def _report(case: Case) -> None:
-    from gpudx.cli.running import page_here
+    from gpudx.cli.page import page_here
     from gpudx.report import render
 
     sys.stdout.write(render(case, "terminal", page_here(100)))

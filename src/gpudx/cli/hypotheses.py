@@ -31,7 +31,7 @@ def command(
 
     Exit status: 0 if all could be judged or said why not, 2 if the case or FILE cannot be read.
     """
-    from gpudx.cli.running import page_here
+    from gpudx.cli.page import page_here
     from gpudx.cli.stating import load
     from gpudx.report import stated, terminal
     from gpudx.stated.hypotheses import read

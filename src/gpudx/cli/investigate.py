@@ -213,7 +213,7 @@ def _progress(plan: Plan, seen: Observed, left: float) -> None:
 
 
 def _report(case: Case) -> None:
-    from gpudx.cli.running import page_here
+    from gpudx.cli.page import page_here
     from gpudx.report import render
 
     sys.stdout.write(render(case, "terminal", page_here()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -43,19 +44,22 @@ def command(
     Exit status: 0 if it was shown, 2 if there is no such case, format or language.
     """
     from gpudx import casefile
-    from gpudx.report import draws, render, streamed
+    from gpudx.report import draws, explains, render, writer
     from gpudx.report.languages import chosen
     from gpudx.report.redact import redact
-    from gpudx.rules import every
 
     spoken = chosen(language)
     read = casefile.read(case)
     place = (case if case.is_dir() else case.parent).absolute()  # it may have been moved since it was written
     told = replace(read, directory=str(place))
-    if format in streamed():
-        _stream(redact(told) if redacted else told, place, format, output)
+    if (write := writer(format)) is not None:
+        _stream(redact(told) if redacted else told, place, format, output, write)
         return
-    page = replace(_page(output, place, linked=not redacted), rules=every(), language=spoken)
+    page = replace(_page(output, place, linked=not redacted), language=spoken)
+    if explains(format):
+        from gpudx.rules import every
+
+        page = replace(page, rules=every())
     if draws(format):
         from gpudx.drawn import draw
 
@@ -69,16 +73,15 @@ def command(
         _write(output, text)
 
 
-def _stream(case: Case, place: Path, format: str, output: Path | None) -> None:
+def _stream(case: Case, place: Path, format: str, output: Path | None, write: Callable[..., None]) -> None:
     """A format that is written piece by piece, and no text."""
-    from gpudx.report import streamed
     from gpudx.timeline import timelines
 
     if output is None and sys.stdout.isatty():
         raise UserError(f"{format} is not for a terminal: give a file with -o FILE.")
     try:
         with output.open("wb") if output else contextlib.nullcontext(sys.stdout.buffer) as out:
-            streamed()[format](case, timelines(case, place), out)
+            write(case, timelines(case, place), out)
     except OSError as error:
         raise UserError(
             f"{output or 'stdout'} cannot be written ({error.strerror}): choose another with -o FILE."
@@ -87,7 +90,7 @@ def _stream(case: Case, place: Path, format: str, output: Path | None) -> None:
 
 def _page(output: Path | None, case: Path, linked: bool) -> Page:
     """What the report may fill, and where the case's files are as seen from it; without -o it is taken to lie beside them."""
-    from gpudx.cli.running import page_here
+    from gpudx.cli.page import page_here
 
     page = page_here() if output is None else Page()
     near = "." if output is None else os.path.relpath(case, output.absolute().parent)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import traceback
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +12,6 @@ from gpudx.errors import UserError
 from gpudx.lab.how import How
 from gpudx.lab.recorded import RunResult, run_recorded
 from gpudx.model import Case
-from gpudx.report import Page
 
 if TYPE_CHECKING:
     from gpudx.pipeline import Stated
@@ -97,21 +94,8 @@ def _keep_traceback(case_dir: Path) -> str:
 
 def tell(case: Case) -> None:
     """The report, or one line, on stderr: stdout belongs to the program."""
+    from gpudx.cli.page import page_of
     from gpudx.report import render
     from gpudx.report.outline import needs_report, one_line
 
     write(render(case, "terminal", page_of(2)) if needs_report(case) else one_line(case) + "\n")
-
-
-def page_here(width: int = Page.width) -> Page:
-    """What can be shown on stdout; `width` where it is no terminal."""
-    return page_of(sys.stdout.fileno()) if sys.stdout.isatty() else Page(width)
-
-
-def page_of(descriptor: int) -> Page:
-    """What can be shown on an open file: the terminal's width and colours, or 80 columns and none."""
-    try:
-        width = os.get_terminal_size(descriptor).columns or 80
-    except OSError:
-        return Page()
-    return Page(width, "NO_COLOR" not in os.environ and os.environ.get("TERM", "dumb") != "dumb")

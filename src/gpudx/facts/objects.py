@@ -453,9 +453,11 @@ def _end_with_owners(trace: Trace, table: NDArray[np.void]) -> None:
     counting = np.array([_counts_references(c.api) for c in trace.schema.calls])
     ends = np.isin(table["kind"], [KINDS.index(k) for k in ("kernel", "global")]) & (table["owner"] >= 0)
     rows = np.flatnonzero(ends & (table["born"] >= 0))
-    rows = rows[~counting[trace.call[table["born"][rows]]]]
-    table["died"][rows] = np.minimum(table["died"][rows], table["died"][table["owner"][rows]])
-    table["owner"][rows] = np.where(table["kind"][rows] == KINDS.index("kernel"), table["owner"][rows], -1)
+    born = table["born"][rows]
+    rows = rows[~counting[trace.call[born]]]
+    died, owner = table["died"], table["owner"][rows]
+    died[rows] = np.minimum(died[rows], died[owner])
+    table["owner"][rows] = np.where(table["kind"][rows] == KINDS.index("kernel"), owner, -1)
 
 
 def _fill_gone(trace: Trace, table: NDArray[np.void]) -> None:

@@ -22,6 +22,7 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 STATUS_LEVELS = {"confirmed": "error", "likely": "warning", "inconclusive": "note"}
 PLACE = re.compile(r"(?:.* at )?(?P<file>[^\s:]+):(?P<line>[1-9]\d{0,8})(?: .*)?")
+EXPLAINS = True
 MOST_RESULTS = 5000  # what GitHub takes in one upload
 
 Json = dict[str, Any]

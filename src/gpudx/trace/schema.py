@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -152,7 +153,7 @@ class TraceSchema:
     def parse(cls, text: bytes, where: str) -> TraceSchema:
         """Reads the schema text; `where` names the file in the error."""
         try:
-            return cls._parse(json.loads(text))
+            return _read(text)
         except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError) as err:
             raise UserError(
                 f"{where}: the description at the head of this trace cannot be read, so nothing in it can be trusted; "
@@ -198,3 +199,9 @@ class TraceSchema:
     def doing(self, verb: str, obj: str | None = None) -> tuple[CallInfo, ...]:
         """All calls that do `verb` (to objects of kind `obj`, if given)."""
         return tuple(c for c in self.calls if c.does == verb and (obj is None or c.object == obj))
+
+
+@lru_cache(maxsize=4)
+def _read(text: bytes) -> TraceSchema:
+    """The traces of a case have one description, which takes longer to read than a small trace."""
+    return TraceSchema._parse(json.loads(text))

@@ -115,11 +115,13 @@ def base(name: str) -> str:
     return name.partition(VARIANT)[0]
 
 
+@cache
 def against(name: str) -> str:
     """The experiment that another one's rate is compared with."""
     return str(getattr(every().get(base(name)), "AGAINST", PLAIN))
 
 
+@cache
 def mitigations() -> frozenset[str]:
     """Experiments that hide a failure when they help, and name no cause."""
     return frozenset(name for name, module in every().items() if getattr(module, "MITIGATES", False))
