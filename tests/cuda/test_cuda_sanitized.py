@@ -18,7 +18,7 @@ BROKEN = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def careful(kit: Kit) -> Kit:
     """Recorder with sanitizers; the driver and the programs are the others'."""
     return sanitized.like(kit)

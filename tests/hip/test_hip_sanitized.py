@@ -21,7 +21,7 @@ PROGRAMS = [
 ]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def careful(kit: Kit) -> Kit:
     """Recorder with sanitizers; the runtime and the programs are the others'."""
     return sanitized.like(kit)
