@@ -141,14 +141,18 @@ def done(trace: Trace, positions: I64) -> I64:
     return positions[good & ((trace.column("flags", positions) & flag) == 0)]
 
 
-def places(numbers: NDArray[np.int32]) -> I64:
+def numbered(numbers: NDArray[np.int32]) -> I64:
+    """Which come first by number, and then by place. Numbers of 16 bits are sorted several times faster."""
+    few = len(numbers) and int(numbers.max()) < 1 << 16
+    return np.argsort(numbers.astype(np.uint16) if few else numbers, kind="stable")
+
+
+def places(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
     """How often each number stood before."""
-    order = np.argsort(numbers, kind="stable")
-    ordered = numbers[order]
-    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(ordered) else np.zeros(0, np.int64)
-    counts = np.diff(np.append(starts, len(ordered)))
-    found = np.zeros(len(numbers), np.int64)
-    found[order] = np.arange(len(ordered)) - np.repeat(starts, counts)
+    order = numbered(numbers)
+    counts = np.bincount(numbers) if len(numbers) else np.zeros(0, np.int64)
+    found = np.empty(len(numbers), np.int32)
+    found[order] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
     return found
 
 
