@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +46,7 @@ class Clocks:
     @property
     def stretches(self) -> list[tuple[int, int]]:
         """Ranks from - to of operations whose clocks are at hand together."""
-        places = self._walk.cuts.places.tolist()
-        return list(zip(places[:-1], places[1:], strict=True))
+        return list(pairwise(self._walk.cuts.places.tolist()))
 
     # ---- lanes ----
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from gpudx.facts.accesses import WRITE
 from gpudx.facts.happens import Happens
+from gpudx.facts.some import Union, slices
 from gpudx.facts.uses import FROM, Uses
 
 I64 = NDArray[np.int64]
@@ -25,7 +26,6 @@ Bool = NDArray[np.bool_]
 PLACE = 40  # bits of an offset
 LANE = 32  # bits of a lane
 MOST_PLACES = 64  # of one use that are looked at
-AT_ONCE = 1 << 16  # uses
 
 
 @dataclass(frozen=True)
@@ -77,13 +77,13 @@ class Crowds:
     # ---- places ----
 
     def _parts(self) -> Iterator[I64]:
-        for begin in range(0, len(self._table), AT_ONCE):
-            yield np.arange(begin, min(begin + AT_ONCE, len(self._table)))
+        for some in slices(len(self._table)):
+            yield np.arange(some.start, some.stop)
 
     @cached_property
     def _memory(self) -> I64:
         """Objects that are used. Their numbers here take fewer bits than their rows."""
-        found = _Union()
+        found = Union()
         for rows in self._parts():
             found.add(self._table["memory"][rows])
         return found.all()
@@ -93,7 +93,7 @@ class Crowds:
 
     @cached_property
     def _places(self) -> I64:
-        found = _Union()
+        found = Union()
         for rows in self._parts():
             found.add(self._base(rows) | self._table["first"][rows])
         return found.all()
@@ -118,7 +118,7 @@ class Crowds:
     @cached_property
     def _lanes(self) -> tuple[I64, I64, I64]:
         """(code, number of the place's first lane, lanes of the place) of each place and lane, by code."""
-        found, written = _Union(), _Union()
+        found, written = Union(), Union()
         for rows in self._parts():
             code, place, use = self._codes_of(rows)
             found.add(code[code >= 0])
@@ -144,19 +144,3 @@ def _alike(numbers: I64) -> tuple[I64, I64]:
     """Of sorted numbers: where those that are the same begin, and how many they are."""
     begins = np.searchsorted(numbers, numbers)
     return begins, np.searchsorted(numbers, numbers, side="right") - begins
-
-
-class _Union:
-    """Numbers that are added some at a time: sorted, each once. What is added is joined when it is as much as is there."""
-
-    def __init__(self) -> None:
-        self._known, self._added, self._size = np.zeros(0, np.int64), list[NDArray[np.integer]](), 0
-
-    def add(self, numbers: NDArray[np.integer]) -> None:
-        self._added.append(np.unique(numbers))
-        self._size += len(self._added[-1])
-        if self._size > len(self._known) + AT_ONCE:
-            self._known, self._added, self._size = self.all(), [], 0
-
-    def all(self) -> I64:
-        return np.unique(np.concatenate([self._known, *self._added]))

@@ -6,6 +6,7 @@ A moment is an operation's place or a wait of the host, in order of time; a bloc
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ class Cuts:
         marks = np.minimum(np.arange(-(-moments // size) + 1) * size, moments)
         self.waits: I64 = np.searchsorted(host, marks)
         self.places: I64 = marks - self.waits
-        begun = [np.count_nonzero(plan.starts[a:b]) for a, b in zip(self.places[:-1], self.places[1:], strict=True)]
+        begun = [np.count_nonzero(plan.starts[a:b]) for a, b in pairwise(self.places.tolist())]
         self.epochs: I64 = np.cumsum([0, *begun])
 
     def __len__(self) -> int:

@@ -92,16 +92,23 @@ class Edges:
         marks = np.isin(trace.words8[at] & np.uint64(0xFFFFFFFF), rules.EVENT_ATTRIBUTES if rules else ())
         return positions[owner[marks]], trace.words8[at[marks] + 1]
 
+    @property
+    def _events(self) -> tuple[I64, U64]:
+        """Operations whose end an event stands for, and these events."""
+        rows = np.flatnonzero(self._operations.table["kind"] != KINDS.index("queue_wait"))
+        events = field_of(self._trace, "event", self._operations.positions[rows])
+        return rows[events != 0], events[events != 0]
+
     @cached_property
     def _made(self) -> tuple[U64, I64, I64]:
         """What makes events: (key, position, operation), by key and position."""
         table, trace = self._operations.table, self._trace
-        rows = np.flatnonzero(table["event"] != 0)
+        rows, events = self._events
         makers = done(trace, trace.select(tuple(c for c in trace.schema.doing("create", "event") if _counts(c))))
         own = np.array([self._signals.get(int(p), NOT_KNOWN) for p in makers], np.int64)
         hidden, marked = self._hidden()
         position = np.concatenate([table["position"][rows], hidden, makers])
-        event = [table["event"][rows], marked, field_of(trace, "result", makers)]
+        event = [events, marked, field_of(trace, "result", makers)]
         target = np.concatenate([rows, np.full(len(hidden), NOT_KNOWN), own])
         key = self._keys(np.concatenate(event), position)
         order = np.lexsort((position, key))
@@ -236,7 +243,9 @@ class Edges:
         order = np.lexsort((columns[3], columns[0]))
         return columns[0][order], columns[1][order], columns[2][order], columns[3][order]
 
-    def _entries(self, positions: I64, kind: int, values: I64, time: str = "end") -> tuple[I64, I64, I64, I64]:
+    def _entries(
+        self, positions: I64, kind: int, values: NDArray[np.integer], time: str = "end"
+    ) -> tuple[I64, I64, I64, I64]:
         when = self._trace.column(time, positions).astype(np.int64)
         return when, np.full(len(positions), kind), np.asarray(values, np.int64), positions
 

@@ -61,7 +61,7 @@ class Happens:
     @property
     def ops(self) -> NDArray[np.void]:
         """One row per operation, in order of recording: position, kind (a place in operations.KINDS), queue (a number of
-        `queues`), index (its place in that queue), tid, context, event (the handle that stands for its end, or 0)."""
+        `queues`), index (its place in that queue), tid."""
         return self._operations.table
 
     @property

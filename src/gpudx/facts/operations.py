@@ -40,13 +40,11 @@ KINDS = (
 )
 DTYPE = np.dtype(
     [
-        ("position", "<i8"),
-        ("kind", "u1"),
+        ("position", "<i4"),
         ("queue", "<i4"),
         ("index", "<i4"),
         ("tid", "<u4"),
-        ("context", "<u4"),
-        ("event", "<u8"),
+        ("kind", "u1"),
     ]
 )
 
@@ -69,7 +67,6 @@ class Operations:
     kind     a place in KINDS
     queue    a number of `queues`
     index    how many operations the queue was given before
-    event    the event that stands for the operation's end, 0 if none
     """
 
     def __init__(self, trace: Trace, objects: Objects) -> None:
@@ -109,7 +106,7 @@ class Operations:
         return bool(Queues(self._trace, self._objects, handles[:1], positions[:1]).in_order[0])
 
     @cached_property
-    def waited(self) -> I64:
+    def waited(self) -> NDArray[np.int32]:
         """The queue of each of `waits`."""
         return self.queues.number[len(self.positions) :]
 
@@ -121,9 +118,6 @@ class Operations:
         table["queue"] = self.queues.number[: len(self.positions)]
         table["index"] = places(table["queue"])
         table["tid"] = self._trace.column("tid", self.positions)
-        table["context"] = self._trace.context[self.positions]
-        makes = table["kind"] != KINDS.index("queue_wait")
-        table["event"] = np.where(makes, self.field("event", self.positions), 0)
         return table
 
     def at(self, positions: I64) -> I64:

@@ -72,7 +72,7 @@ def derive_plan(trace: Trace, operations: Operations, edges: Edges) -> Plan:
     when = _begins(trace, operations, edges)
     rows, rank = _by_time(when)
     host = _host(edges, when, rows)
-    queue = np.ascontiguousarray(operations.table["queue"][rows])
+    queue = operations.queues.number[: len(rows)] if rank is rows else operations.table["queue"][rows]
     before = _previous(queue)
     default, gathers = _defaults(operations, queue, before)
     special = (default >= 0) | gathers | (edges.unknown | edges.after_all)[rows]
@@ -140,9 +140,9 @@ def _host(edges: Edges, when: I64, rows: I32) -> Host:
 def _waits(edges: Edges, rank: I32) -> tuple[I32, I32]:
     owner, target = edges.waits
     keep = target >= 0
-    owner, target = rank[owner[keep]], rank[target[keep]]
-    order = np.argsort(owner, kind="stable")
-    return owner[order], target[order]
+    one, other = rank[owner[keep]], rank[target[keep]]
+    order = np.argsort(one, kind="stable")
+    return one[order], other[order]
 
 
 def _previous(queue: I32) -> I32:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.facts.declared import Declared
 from gpudx.facts.memory import Memory
+from gpudx.facts.some import slices
 from gpudx.trace import Trace
 
 I64 = NDArray[np.int64]
@@ -21,7 +23,6 @@ U64 = NDArray[np.uint64]
 Bool = NDArray[np.bool_]
 WORD = 8
 MOST_WORDS = 64  # of one structure that are looked at
-AT_ONCE = 1 << 16  # launches whose structures are looked at together
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,13 @@ class Pointers:
     live      was that alive at the launch?
     """
 
-    launch: I64
+    launch: NDArray[np.int32]
     index: NDArray[np.int32]
     word: NDArray[np.int32]
     value: U64
     inside: Bool
     declared: Bool
-    object: I64
+    object: NDArray[np.int32]
     live: Bool
 
     def __len__(self) -> int:
@@ -51,34 +52,43 @@ class Pointers:
 
     def of(self, launch: int) -> I64:
         """The rows of one launch."""
-        first, last = np.searchsorted(self.launch, [launch, launch + 1])
+        first, last = np.searchsorted(self.launch, np.array([launch, launch + 1], np.int32))
         return np.arange(first, last)
 
 
 Candidates = tuple[I64, NDArray[np.int32], NDArray[np.int32], U64, Bool, Bool]
+Columns = tuple[NDArray[Any], ...]  # of Pointers, in order
 
 
 def find_pointers(
     trace: Trace, memory: Memory, declared: Declared, positions: I64, kernel_rows: I64, rows: I64
 ) -> Pointers:
     """The pointers given to the launches (or graph nodes) at `positions[rows]`; `launch` is one of `rows`."""
-    parts = [
-        _candidates(trace, memory, declared, positions, kernel_rows, rows[at : at + AT_ONCE])
-        for at in range(0, len(rows), AT_ONCE)
-    ]
-    launch, index, word, value, inside, known = _joined(parts or [_nothing()])
+    parts = [_nothing()]
+    for some in slices(len(rows)):
+        found = _candidates(trace, memory, declared, positions, kernel_rows, rows[some])
+        parts.append(_placed(memory, positions, found))
+    columns = list(zip(*parts, strict=True))
+    del parts
+    return Pointers(
+        *(np.concatenate(columns.pop(0)) for _ in range(len(columns)))
+    )  # one column at a time is there twice
+
+
+def _placed(memory: Memory, positions: I64, candidates: Candidates) -> Columns:
+    """With the allocation that each lies in; numbers that are no pointers are left out."""
+    launch, index, word, value, inside, known = candidates
     found = memory.at(value, positions[launch])
     live = memory.live(found, positions[launch])
     keep = known | (found >= 0)
     order = np.flatnonzero(keep)[np.argsort(launch[keep], kind="stable")]  # sorted runs: cheap
-    return Pointers(
-        launch[order], index[order], word[order], value[order], inside[order], known[order], found[order], live[order]
-    )
+    narrow = launch.astype(np.int32), index, word, value, inside, known, found.astype(np.int32), live
+    return tuple(column[order] for column in narrow)
 
 
-def _nothing() -> Candidates:
+def _nothing() -> Columns:
     number, flag = np.zeros(0, np.int32), np.zeros(0, bool)
-    return np.zeros(0, np.int64), number, number, np.zeros(0, np.uint64), flag, flag
+    return number, number, number, np.zeros(0, np.uint64), flag, flag, number, flag
 
 
 def _candidates(

@@ -42,9 +42,18 @@ class State:
     bounds: I32 | None = None  # what had been asked for when the last of those had ended
 
     def copy(self) -> State:
-        changing = {"latest": self.latest[:], "count": self.count.copy(), "last": self.last.copy()}
-        kept = {name: dict(getattr(self, name)) for name in ("awaited", "all", "barrier")}
-        return replace(self, now=self.now.copy(), open=self.open[:], **changing, **kept)
+        """One that can be walked on from, while this one is kept."""
+        return replace(
+            self,
+            latest=self.latest[:],
+            now=self.now.copy(),
+            count=self.count.copy(),
+            last=self.last.copy(),
+            awaited=dict(self.awaited),
+            all=dict(self.all),
+            barrier=dict(self.barrier),
+            open=self.open[:],
+        )
 
 
 @dataclass(frozen=True)
@@ -84,7 +93,8 @@ class Walk:
 
     def begin(self) -> State:
         nothing = np.zeros(self.width, np.int32)
-        return State([nothing] * self.width, *(nothing.copy() for _ in range(3)), len(self.queues))
+        now, count, last = nothing.copy(), nothing.copy(), nothing.copy()
+        return State([nothing] * self.width, now, count, last, len(self.queues))
 
     def block(self, number: int, state: State) -> tuple[Block, State]:
         """The clocks of a block, and the state after it, from the state before it."""
