@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from gpudx.facts.launches import Arguments, Launches
 from gpudx.facts.objects import KINDS, MEMORY, Objects
-from gpudx.facts.some import slices
 from gpudx.trace import CallInfo, Trace
+from gpudx.trace.slices import slices
 
 I64 = NDArray[np.int64]
 READ, WRITE, MAY = 1, 2, 4  # MAY: a launch that was given the object; the kernel need not touch it

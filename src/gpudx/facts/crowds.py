@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from gpudx.facts.accesses import WRITE
 from gpudx.facts.happens import Happens
-from gpudx.facts.some import Union, slices
+from gpudx.facts.union import Union
 from gpudx.facts.uses import FROM, Uses
+from gpudx.trace.slices import slices
 
 I64 = NDArray[np.int64]
 Bool = NDArray[np.bool_]

@@ -15,6 +15,7 @@ from gpudx.facts._backend import backend_module
 from gpudx.facts.objects import Objects
 from gpudx.facts.queues import PER_THREAD, Queues
 from gpudx.trace import CallInfo, Trace
+from gpudx.trace.slices import slices
 
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
@@ -143,10 +144,12 @@ def numbered(numbers: NDArray[np.int32]) -> I64:
 
 def places(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
     """How often each number stood before."""
-    order = numbered(numbers)
-    counts = np.bincount(numbers) if len(numbers) else np.zeros(0, np.int64)
-    found = np.empty(len(numbers), np.int32)
-    found[order] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    found, count = np.empty(len(numbers), np.int32), np.zeros(int(numbers.max(initial=-1)) + 1, np.int64)
+    for some in slices(len(numbers)):
+        order = numbered(numbers[some])
+        mine = numbers[some][order]
+        found[some.start + order] = np.arange(len(mine)) - np.searchsorted(mine, mine) + count[mine]
+        count += np.bincount(mine, minlength=len(count))
     return found
 
 
@@ -157,9 +160,10 @@ def has_field(trace: Trace, name: str, positions: I64) -> Bool:
 def field_of(trace: Trace, name: str, positions: I64) -> U64:
     """One field of calls of any kind, 0 where a call has none of that name."""
     words = np.array([-1 if (w := c.word(name)) is None else w for c in trace.schema.calls], np.int64)
-    mine = words[trace.call[positions]]
     found = np.zeros(len(positions), np.uint64)
-    for word in np.unique(mine[mine >= 0]):
-        at = np.flatnonzero(mine == word)
-        found[at] = trace.words(positions[at], int(word))
+    for some in slices(len(positions)):
+        mine = words[trace.call[positions[some]]]
+        for word in np.unique(mine[mine >= 0]):
+            at = some.start + np.flatnonzero(mine == word)
+            found[at] = trace.words(positions[at], int(word))
     return found

@@ -17,6 +17,7 @@ from gpudx.facts.edges import FIRST_SIGNAL, FOR_OPERATION, NEVER, Edges
 from gpudx.facts.operations import KINDS, Operations, numbered, places
 from gpudx.facts.queues import DEFAULT
 from gpudx.trace import Trace
+from gpudx.trace.slices import slices
 
 I64 = NDArray[np.int64]
 I32 = NDArray[np.int32]
@@ -73,7 +74,7 @@ def derive_plan(trace: Trace, operations: Operations, edges: Edges) -> Plan:
     rows, rank = _by_time(when)
     host = _host(edges, when, rows)
     queue = operations.queues.number[: len(rows)] if rank is rows else operations.table["queue"][rows]
-    before = _previous(queue)
+    before = _previous(queue, len(operations.queues))
     default, gathers = _defaults(operations, queue, before)
     special = (default >= 0) | gathers | (edges.unknown | edges.after_all)[rows]
     special |= ~operations.queues.in_order[queue]
@@ -82,7 +83,7 @@ def derive_plan(trace: Trace, operations: Operations, edges: Edges) -> Plan:
         version = np.searchsorted(host.before, np.arange(len(rows)), side="right").astype(np.int32)
         starts |= version != version[before]
     reached = int(np.searchsorted(when[rows], NEVER))
-    epoch, waits = _epochs(queue, starts), _waits(edges, rank)
+    epoch, waits = _epochs(queue, starts, len(operations.queues)), _waits(edges, rank)
     index = operations.table["index"] if rank is rows else places(queue)
     return Plan(rows, rank, queue, index, epoch, starts, special, gathers, default, reached, waits, host)
 
@@ -145,22 +146,29 @@ def _waits(edges: Edges, rank: I32) -> tuple[I32, I32]:
     return one[order], other[order]
 
 
-def _previous(queue: I32) -> I32:
+def _previous(queue: I32, queues: int) -> I32:
     """The place of the operation before each in its queue, -1 for the first."""
-    order = numbered(queue)
-    before = np.full(len(queue), -1, np.int32)
-    same = queue[order][1:] == queue[order][:-1]
-    before[order[1:][same]] = order[:-1][same]
+    before, last = np.empty(len(queue), np.int32), np.full(queues, -1, np.int32)
+    for some in slices(len(queue)):
+        place = some.start + numbered(queue[some])
+        mine = queue[place]
+        same = np.append(False, mine[1:] == mine[:-1])
+        before[place] = np.where(same, np.append(-1, place[:-1]), last[mine])
+        last[mine] = place
     return before
 
 
-def _epochs(queue: I32, starts: Bool) -> I32:
+def _epochs(queue: I32, starts: Bool, queues: int) -> I32:
     """The epoch of each operation: that of the last beginning up to it in its queue."""
-    numbers = np.cumsum(starts, dtype=np.int32) - np.int32(1)
-    order = numbered(queue)
-    epoch = np.empty(len(order), np.int32)
-    epoch[order] = np.maximum.accumulate(np.where(starts[order], np.arange(len(order), dtype=np.int32), 0))
-    return numbers[order[epoch]]
+    epoch, last, begun = np.empty(len(queue), np.int32), np.zeros(queues, np.int32), 0
+    for some in slices(len(queue)):
+        place = some.start + numbered(queue[some])
+        mine, number = queue[place], begun + np.cumsum(starts[some])
+        at = np.maximum.accumulate(np.where(starts[place], np.arange(len(place)), -1))
+        here = at >= np.searchsorted(mine, mine)
+        epoch[place] = last[mine] = np.where(here, number[place[at] - some.start] - 1, last[mine])
+        begun = int(number[-1])
+    return epoch
 
 
 def _defaults(operations: Operations, queue: I32, before: I32) -> tuple[I32, Bool]:

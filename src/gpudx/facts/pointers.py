@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from gpudx.facts.declared import Declared
 from gpudx.facts.memory import Memory
-from gpudx.facts.some import slices
 from gpudx.trace import Trace
+from gpudx.trace.slices import slices
 
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]

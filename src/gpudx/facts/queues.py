@@ -13,8 +13,8 @@ from gpudx.backends import named
 from gpudx.facts._backend import backend_module
 from gpudx.facts.codes import mixed
 from gpudx.facts.objects import Objects
-from gpudx.facts.some import slices
 from gpudx.trace import Trace
+from gpudx.trace.slices import slices
 
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]

@@ -24,8 +24,9 @@ from gpudx.facts.operations import KINDS as OPERATIONS
 from gpudx.facts.operations import field_of
 from gpudx.facts.pointers import Pointers
 from gpudx.facts.ranges import Ranges
-from gpudx.facts.some import Union, slices
+from gpudx.facts.union import Union
 from gpudx.trace import Trace
+from gpudx.trace.slices import slices
 
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]

@@ -287,7 +287,8 @@ class _Steps:
         host, state = self.plan.host, self.state
         kind, value, place = int(host.kind[number]), int(host.value[number]), int(host.before[number])
         if kind == FOR_OPERATION:
-            self._after(state.now, int(self.plan.rank[value]))
+            if self.plan.rank[value] < place:  # what waits for a signal that never came has not begun
+                self._after(state.now, int(self.plan.rank[value]))
         elif kind == FOR_QUEUE:
             self._after_queue(value, place)
         elif kind == FOR_CONTEXT:

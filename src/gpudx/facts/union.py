@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
+from gpudx.trace.slices import AT_ONCE
+
 I64 = NDArray[np.int64]
-AT_ONCE = 1 << 16
-
-
-def slices(count: int) -> Iterator[slice]:
-    """All rows of a table, some at a time: what is made of them on the way stays small."""
-    for begin in range(0, count, AT_ONCE):
-        yield slice(begin, min(begin + AT_ONCE, count))
 
 
 class Union:
