@@ -92,25 +92,19 @@ class Edges:
         marks = np.isin(trace.words8[at] & np.uint64(0xFFFFFFFF), rules.EVENT_ATTRIBUTES if rules else ())
         return positions[owner[marks]], trace.words8[at[marks] + 1]
 
-    @property
-    def _events(self) -> tuple[I64, U64]:
-        """Operations whose end an event stands for, and these events."""
-        rows = np.flatnonzero(self._operations.table["kind"] != KINDS.index("queue_wait"))
-        events = field_of(self._trace, "event", self._operations.positions[rows])
-        return rows[events != 0], events[events != 0]
-
     @cached_property
     def _made(self) -> tuple[U64, I64, I64]:
         """What makes events: (key, position, operation), by key and position."""
         table, trace = self._operations.table, self._trace
-        rows, events = self._events
+        event = table["event"]
+        rows = np.flatnonzero(event)
         makers = done(trace, trace.select(tuple(c for c in trace.schema.doing("create", "event") if _counts(c))))
         own = np.array([self._signals.get(int(p), NOT_KNOWN) for p in makers], np.int64)
         hidden, marked = self._hidden()
         position = np.concatenate([table["position"][rows], hidden, makers])
-        event = [events, marked, field_of(trace, "result", makers)]
+        events = [event[rows], marked, field_of(trace, "result", makers)]
         target = np.concatenate([rows, np.full(len(hidden), NOT_KNOWN), own])
-        key = self._keys(np.concatenate(event), position)
+        key = self._keys(np.concatenate(events), position)
         order = np.lexsort((position, key))
         return key[order], position[order], target[order]
 
@@ -133,9 +127,9 @@ class Edges:
         table = self._objects.table
         rows = np.where(keys >= LIVES, (keys ^ LIVES).astype(np.int64), -1)
         born = np.append(table["born"], -1)[rows] if len(table) else np.full(len(rows), -1, np.int64)
-        begun = np.append(self._trace.column("begin"), 0)[born]
-        own = np.append(np.array([c.word("flags") is not None for c in self._trace.schema.calls], bool), False)
-        made_here = (born >= 0) & own[np.append(self._trace.call, len(own) - 1)[born]]
+        begun = self._trace.column("begin", born.clip(0))
+        own = np.array([c.word("flags") is not None for c in self._trace.schema.calls], bool)
+        made_here = (born >= 0) & own[self._trace.call[born.clip(0)]]
         whole = self._trace.whole_since == 0
         return np.where(made_here & (whole | (begun > self._trace.whole_since)), NOT_MADE, NOT_KNOWN)
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from gpudx.facts._backend import backend_module
 from gpudx.facts.chains import Chains, Link
 from gpudx.facts.clocks import Clocks
+from gpudx.facts.columns import Columns
 from gpudx.facts.edges import Edges
 from gpudx.facts.memory import Memory
 from gpudx.facts.objects import Objects
@@ -59,9 +60,9 @@ class Happens:
         self.edges = Edges(trace, objects, memory, ranges, self._operations)
 
     @property
-    def ops(self) -> NDArray[np.void]:
+    def ops(self) -> Columns:
         """One row per operation, in order of recording: position, kind (a place in operations.KINDS), queue (a number of
-        `queues`), index (its place in that queue), tid."""
+        `queues`), index (its place in that queue), tid, context, event (the handle that stands for its end, or 0)."""
         return self._operations.table
 
     @property

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.facts._backend import backend_module
+from gpudx.facts.columns import Columns
 from gpudx.facts.objects import Objects
 from gpudx.facts.queues import PER_THREAD, Queues
 from gpudx.trace import CallInfo, Trace
@@ -39,15 +40,6 @@ KINDS = (
     "create",  # memory that comes in the order of a queue
     "other",  # waits and signals that only the API knows
 )
-DTYPE = np.dtype(
-    [
-        ("position", "<i4"),
-        ("queue", "<i4"),
-        ("index", "<i4"),
-        ("tid", "<u4"),
-        ("kind", "u1"),
-    ]
-)
 
 
 def is_operation(info: CallInfo) -> bool:
@@ -68,6 +60,7 @@ class Operations:
     kind     a place in KINDS
     queue    a number of `queues`
     index    how many operations the queue was given before
+    event    the event that stands for the operation's end, 0 if none
     """
 
     def __init__(self, trace: Trace, objects: Objects) -> None:
@@ -112,14 +105,26 @@ class Operations:
         return self.queues.number[len(self.positions) :]
 
     @cached_property
-    def table(self) -> NDArray[np.void]:
-        table = np.zeros(len(self.positions), DTYPE)
+    def table(self) -> Columns:
         kinds = np.array([KINDS.index(c.does) if c.does in KINDS else 0 for c in self._trace.schema.calls], np.uint8)
-        table["position"], table["kind"] = self.positions, kinds[self._trace.call[self.positions]]
-        table["queue"] = self.queues.number[: len(self.positions)]
-        table["index"] = places(table["queue"])
-        table["tid"] = self._trace.column("tid", self.positions)
-        return table
+        queue = self.queues.number[: len(self)]
+        return Columns(
+            len(self),
+            {
+                "position": self.positions,
+                "kind": kinds[self._trace.call[self.positions]],
+                "queue": queue,
+                "index": places(queue),
+                "tid": lambda: self._trace.column("tid", self.positions),
+                "context": lambda: self._trace.context[self.positions],
+                "event": self._events,
+            },
+        )
+
+    def _events(self) -> U64:
+        events = self.field("event", self.positions)
+        events[self.table["kind"] == KINDS.index("queue_wait")] = 0
+        return events
 
     def at(self, positions: I64) -> I64:
         """The rows of the operations at these positions, -1 where there is none."""

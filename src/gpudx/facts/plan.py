@@ -73,7 +73,7 @@ def derive_plan(trace: Trace, operations: Operations, edges: Edges) -> Plan:
     when = _begins(trace, operations, edges)
     rows, rank = _by_time(when)
     host = _host(edges, when, rows)
-    queue = operations.queues.number[: len(rows)] if rank is rows else operations.table["queue"][rows]
+    queue = operations.table["queue"] if rank is rows else operations.table["queue"][rows]
     before = _previous(queue, len(operations.queues))
     default, gathers = _defaults(operations, queue, before)
     special = (default >= 0) | gathers | (edges.unknown | edges.after_all)[rows]

@@ -39,8 +39,8 @@ class Pointers:
     """
 
     launch: NDArray[np.int32]
-    index: NDArray[np.int32]
-    word: NDArray[np.int32]
+    index: NDArray[np.uint16]
+    word: NDArray[np.uint16]
     value: U64
     inside: Bool
     declared: Bool
@@ -56,7 +56,7 @@ class Pointers:
         return np.arange(first, last)
 
 
-Candidates = tuple[I64, NDArray[np.int32], NDArray[np.int32], U64, Bool, Bool]
+Candidates = tuple[I64, NDArray[np.uint16], NDArray[np.uint16], U64, Bool, Bool]
 Columns = tuple[NDArray[Any], ...]  # of Pointers, in order
 
 
@@ -64,15 +64,13 @@ def find_pointers(
     trace: Trace, memory: Memory, declared: Declared, positions: I64, kernel_rows: I64, rows: I64
 ) -> Pointers:
     """The pointers given to the launches (or graph nodes) at `positions[rows]`; `launch` is one of `rows`."""
-    parts = [_nothing()]
+    columns = _nothing()
     for some in slices(len(rows)):
         found = _candidates(trace, memory, declared, positions, kernel_rows, rows[some])
-        parts.append(_placed(memory, positions, found))
-    columns = list(zip(*parts, strict=True))
-    del parts
-    return Pointers(
-        *(np.concatenate(columns.pop(0)) for _ in range(len(columns)))
-    )  # one column at a time is there twice
+        for column, part in zip(columns, _placed(memory, positions, found), strict=True):
+            column.resize(len(column) + len(part), refcheck=False)  # in place: no column is ever there twice
+            column[len(column) - len(part) :] = part
+    return Pointers(*columns)
 
 
 def _placed(memory: Memory, positions: I64, candidates: Candidates) -> Columns:
@@ -87,8 +85,8 @@ def _placed(memory: Memory, positions: I64, candidates: Candidates) -> Columns:
 
 
 def _nothing() -> Columns:
-    number, flag = np.zeros(0, np.int32), np.zeros(0, bool)
-    return number, number, number, np.zeros(0, np.uint64), flag, flag, number, flag
+    kinds = (np.int32, np.uint16, np.uint16, np.uint64, bool, bool, np.int32, bool)
+    return tuple(np.zeros(0, kind) for kind in kinds)
 
 
 def _candidates(
@@ -98,12 +96,12 @@ def _candidates(
     owner, raw = trace.arguments(positions[rows])
     flags = trace.schema.argument_flags
     readable = ((raw["flags"] & flags["set"]) != 0) & ((raw["flags"] & flags["unreadable"]) == 0)
-    index = raw["index"].astype(np.int32)
+    index = raw["index"]
     cells = declared.cells(kernel_rows[rows[owner]], index)
     known, pointer = declared.at_cells("known", cells), declared.at_cells("memory", cells)
     value = np.ascontiguousarray(raw["value"])
     whole = np.flatnonzero(readable & (raw["size"] == WORD) & (pointer | (~known & memory.maybe(value))))
-    zero, no = np.zeros(len(whole), np.int32), np.zeros(len(whole), bool)
+    zero, no = np.zeros(len(whole), np.uint16), np.zeros(len(whole), bool)
     plain = (rows[owner[whole]], index[whole], zero, value[whole], no, pointer[whole])
     long = np.flatnonzero(readable & (raw["size"] > WORD) & ((raw["flags"] & flags["cut"]) == 0))
     inner = _words(trace, memory, positions, rows, owner, raw, long)
@@ -137,5 +135,5 @@ def _words(
     which, nth, values = which[keep], nth[keep], values[keep]
     source = long[which]
     yes, no = np.ones(len(source), bool), np.zeros(len(source), bool)
-    index, word = raw["index"][source].astype(np.int32), (nth * WORD).astype(np.int32)
+    index, word = raw["index"][source], (nth * WORD).astype(np.uint16)
     return rows[owner[source]], index, word, values, yes, no
