@@ -26,7 +26,7 @@ class Cuts:
 
     def __init__(self, plan: Plan, width: int) -> None:
         self._plan = plan
-        size = min(MOMENTS, max(BYTES // (4 * width), FEWEST))
+        size = min(MOMENTS, max(BYTES // (4 * max(width, 1)), FEWEST))
         host = plan.host.before + np.arange(len(plan.host.before))  # moments of the host's waits
         moments = len(plan) + len(host)
         marks = np.minimum(np.arange(-(-moments // size) + 1) * size, moments)
