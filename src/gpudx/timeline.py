@@ -90,7 +90,7 @@ def _submitted(facts: Facts, calls: Slices, positions: I64) -> tuple[list[str], 
         own, following = end[mine[:-1]], begin[mine[1:]]
         end[mine[:-1]] = np.where(own < 0, following, np.minimum(own, following))
     labels = [queues.label(number) for number in range(len(queues))]
-    return labels, Slices(queues.number, begin, end, calls.name[at], calls.number[at])
+    return labels, Slices(queues.number.astype(np.int64), begin, end, calls.name[at], calls.number[at])
 
 
 def _held(facts: Facts, offset: int) -> tuple[I64, I64]:

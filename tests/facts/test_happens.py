@@ -731,13 +731,6 @@ def test_why_by_a_barrier(queues: Queues, facts: Make) -> None:
     assert mark
 
 
-def test_clocks_in_a_file_are_the_same(streams: Streams, facts: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpudx.facts.clocks.MOST_BYTES", 0)
-    first, _, second, other = streams.run("a"), streams.record("e", "a"), streams.wait("b", "e"), streams.run("c")
-    happens = facts(streams.world).happens
-    assert ordered(happens, first, second) and not ordered(happens, first, other)
-
-
 def test_a_ring_that_wrapped_is_whole_since_its_first_call(streams: Streams, tmp_path: Path) -> None:
     trace = streams.world.write(tmp_path / "1-0.gdx")
     assert trace.whole_since == 0

@@ -40,7 +40,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     rows = np.flatnonzero(pointers.declared & (pointers.value == 0) & ~pointers.inside & ran[pointers.launch])
     functions = facts.kernels.functions(launches.kernel_row[pointers.launch[rows]])
     for part in groups(rows, functions, pointers.index[rows]):
-        chosen = _unproven(facts, pointers.launch[part])
+        chosen = _unproven(facts, pointers.launch[part].astype(np.int64))
         if len(chosen):
             yield _finding(facts, int(chosen[-1]), int(pointers.index[part[0]]), len(part))
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudx.facts.launches import Launches
+from gpudx.facts.launches import Arguments, Launches
 from gpudx.facts.objects import KINDS, MEMORY, Objects
 from gpudx.trace import CallInfo, Trace
+from gpudx.trace.slices import slices
 
 I64 = NDArray[np.int64]
 READ, WRITE, MAY = 1, 2, 4  # MAY: a launch that was given the object; the kernel need not touch it
@@ -44,8 +46,14 @@ def _of_call(trace: Trace, objects: Objects, info: CallInfo, text: str, how: int
     return _rows(positions[keep], found[keep], how, offset[keep], size[keep])
 
 
-def _of_launches(objects: Objects, launches: Launches) -> NDArray[np.void]:
-    args = launches.arguments
+def _of_launches(objects: Objects, launches: Launches) -> Iterator[NDArray[np.void]]:
+    """Launches that are given addresses are not here: those name no objects."""
+    rows = np.flatnonzero(~launches.by_address)
+    for some in slices(len(rows)):
+        yield _of_arguments(objects, launches, launches.given(rows[some]))
+
+
+def _of_arguments(objects: Objects, launches: Launches, args: Arguments) -> NDArray[np.void]:
     keep = args.object >= 0
     keep[keep] = np.isin(objects.table["kind"][args.object[keep]], [KINDS.index(k) for k in MEMORY])
     launch = args.launch[keep]
@@ -61,7 +69,7 @@ def _of_launches(objects: Objects, launches: Launches) -> NDArray[np.void]:
 
 def derive_accesses(trace: Trace, objects: Objects, launches: Launches) -> NDArray[np.void]:
     """All accesses in order of time."""
-    parts = [_of_launches(objects, launches)]
+    parts = [np.zeros(0, DTYPE), *_of_launches(objects, launches)]
     for info in trace.schema.calls:
         for text, how in ((info.reads, READ), (info.writes, WRITE), (info.maps, READ | WRITE | MAY)):
             if text:

@@ -83,10 +83,10 @@ class Chains:
 
     def _host(self, first: int, at: int) -> int:
         """The position of the host's wait that first knew of an operation's end, -1 if none did in time."""
-        clocks = self._clocks
-        after = int(np.searchsorted(clocks.times, clocks.when[at], side="right"))
-        known = clocks.hosts[: after + 1, clocks.lane[first]] > clocks.index[first]
-        return int(clocks.waits[int(np.argmax(known)) - 1]) if clocks.lane[first] >= 0 and known.any() else -1
+        waits = np.arange(self._clocks.before(at) + 1)
+        known = self._clocks.heard(np.full(len(waits), first), waits)
+        found = self._clocks.lane[first] >= 0 and known.any()
+        return int(self._clocks.waits[int(np.argmax(known)) - 1]) if found else -1
 
     def _inside(self, first: int, at: int) -> str:
         queues = [int(self._table["queue"][row]) for row in (first, at)]

@@ -97,14 +97,15 @@ class Edges:
     def _made(self) -> tuple[U64, I64, I64]:
         """What makes events: (key, position, operation), by key and position."""
         table, trace = self._operations.table, self._trace
-        rows = np.flatnonzero(table["event"] != 0)
+        event = table["event"]
+        rows = np.flatnonzero(event)
         makers = done(trace, trace.select(tuple(c for c in trace.schema.doing("create", "event") if _counts(c))))
         own = np.array([self._signals.get(int(p), NOT_KNOWN) for p in makers], np.int64)
         hidden, marked = self._hidden()
         position = np.concatenate([table["position"][rows], hidden, makers])
-        event = [table["event"][rows], marked, field_of(trace, "result", makers)]
+        events = [event[rows], marked, field_of(trace, "result", makers)]
         target = np.concatenate([rows, np.full(len(hidden), NOT_KNOWN), own])
-        key = self._keys(np.concatenate(event), position)
+        key = self._keys(np.concatenate(events), position)
         order = np.lexsort((position, key))
         return key[order], position[order], target[order]
 
@@ -127,9 +128,9 @@ class Edges:
         table = self._objects.table
         rows = np.where(keys >= LIVES, (keys ^ LIVES).astype(np.int64), -1)
         born = np.append(table["born"], -1)[rows] if len(table) else np.full(len(rows), -1, np.int64)
-        begun = np.append(self._trace.column("begin"), 0)[born]
-        own = np.append(np.array([c.word("flags") is not None for c in self._trace.schema.calls], bool), False)
-        made_here = (born >= 0) & own[np.append(self._trace.call, len(own) - 1)[born]]
+        begun = self._trace.column("begin", born.clip(0))
+        own = np.array([c.word("flags") is not None for c in self._trace.schema.calls], bool)
+        made_here = (born >= 0) & own[self._trace.call[born.clip(0)]]
         whole = self._trace.whole_since == 0
         return np.where(made_here & (whole | (begun > self._trace.whole_since)), NOT_MADE, NOT_KNOWN)
 
@@ -237,7 +238,9 @@ class Edges:
         order = np.lexsort((columns[3], columns[0]))
         return columns[0][order], columns[1][order], columns[2][order], columns[3][order]
 
-    def _entries(self, positions: I64, kind: int, values: I64, time: str = "end") -> tuple[I64, I64, I64, I64]:
+    def _entries(
+        self, positions: I64, kind: int, values: NDArray[np.integer], time: str = "end"
+    ) -> tuple[I64, I64, I64, I64]:
         when = self._trace.column(time, positions).astype(np.int64)
         return when, np.full(len(positions), kind), np.asarray(values, np.int64), positions
 

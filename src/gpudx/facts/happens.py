@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from gpudx.facts._backend import backend_module
 from gpudx.facts.chains import Chains, Link
-from gpudx.facts.clocks import Clocks, derive_clocks
+from gpudx.facts.clocks import Clocks
+from gpudx.facts.columns import Columns
 from gpudx.facts.edges import Edges
 from gpudx.facts.memory import Memory
 from gpudx.facts.objects import Objects
@@ -59,7 +60,7 @@ class Happens:
         self.edges = Edges(trace, objects, memory, ranges, self._operations)
 
     @property
-    def ops(self) -> NDArray[np.void]:
+    def ops(self) -> Columns:
         """One row per operation, in order of recording: position, kind (a place in operations.KINDS), queue (a number of
         `queues`), index (its place in that queue), tid, context, event (the handle that stands for its end, or 0)."""
         return self._operations.table
@@ -75,7 +76,7 @@ class Happens:
 
     @cached_property
     def _clocks(self) -> Clocks:
-        return derive_clocks(self._trace, self._operations, self.edges)
+        return Clocks(self._trace, self._operations, self.edges)
 
     @property
     def parallel(self) -> bool:
@@ -88,9 +89,14 @@ class Happens:
         return self._clocks.lane
 
     @property
-    def rank(self) -> I64:
+    def rank(self) -> NDArray[np.int32]:
         """The place of each operation in the order in which they can have begun."""
         return self._clocks.rank
+
+    @property
+    def stretches(self) -> list[tuple[int, int]]:
+        """Ranks from - to: questions about second operations of one stretch after the other are answered fastest."""
+        return self._clocks.stretches
 
     def ordered(self, a: I64, b: I64) -> Bool:
         """Is operation a complete before operation b begins, or is that not known? False: nothing orders a before b."""

@@ -39,22 +39,44 @@ class Arguments:
 
 
 class Launches:
-    """One row per launch, oldest first. `captured` launches went into a graph and did not run."""
+    """One row per launch, oldest first. `captured` launches went into a graph and did not run. Columns are read when first
+    asked for."""
 
     def __init__(self, trace: Trace, objects: Objects, kernels: Kernels, memory: Memory) -> None:
         self._trace, self._objects, self._kernels, self._memory = trace, objects, kernels, memory
         self.position = trace.select(trace.schema.doing("launch"))
-        self.queue = trace.words(self.position, 0)
-        self.kernel = trace.words(self.position, 1)
-        self.status = trace.column("status", self.position)
-        self.tid = trace.column("tid", self.position)
-        self.done = trace.column("end", self.position) != 0
-        self.kernel_row = objects.at(self.kernel, self.position)
-        flag = trace.schema.flags.get("captured", 0)
-        self.captured: Bool = (trace.column("flags", self.position) & flag) != 0
 
     def __len__(self) -> int:
         return len(self.position)
+
+    @cached_property
+    def queue(self) -> U64:
+        return self._trace.words(self.position, 0)
+
+    @cached_property
+    def kernel(self) -> U64:
+        return self._trace.words(self.position, 1)
+
+    @cached_property
+    def kernel_row(self) -> I64:
+        return self._objects.at(self._trace.words(self.position, 1), self.position)
+
+    @cached_property
+    def status(self) -> NDArray[np.int32]:
+        return self._trace.column("status", self.position)
+
+    @cached_property
+    def tid(self) -> NDArray[np.uint32]:
+        return self._trace.column("tid", self.position)
+
+    @cached_property
+    def done(self) -> Bool:
+        return self._trace.column("end", self.position) != 0
+
+    @cached_property
+    def captured(self) -> Bool:
+        flag = self._trace.schema.flags.get("captured", 0)
+        return (self._trace.column("flags", self.position) & flag) != 0
 
     @cached_property
     def by_address(self) -> Bool:
@@ -140,7 +162,12 @@ class Launches:
 
     @cached_property
     def arguments(self) -> Arguments:
-        owner, raw = self._trace.arguments(self.position)
+        return self.given(np.arange(len(self)))
+
+    def given(self, rows: I64) -> Arguments:
+        """The arguments of some launches."""
+        owner, raw = self._trace.arguments(self.position[rows])
+        owner = rows[owner]
         given = (raw["flags"] & 1) != 0
         if not given.all():
             owner, raw = owner[given], raw[given]

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.facts._backend import backend_module
+from gpudx.facts.columns import Columns
 from gpudx.facts.objects import Objects
 from gpudx.facts.queues import PER_THREAD, Queues
 from gpudx.trace import CallInfo, Trace
+from gpudx.trace.slices import slices
 
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
@@ -37,17 +39,6 @@ KINDS = (
     "callback",  # of those that a queue calls when it comes to them
     "create",  # memory that comes in the order of a queue
     "other",  # waits and signals that only the API knows
-)
-DTYPE = np.dtype(
-    [
-        ("position", "<i8"),
-        ("kind", "u1"),
-        ("queue", "<i4"),
-        ("index", "<i4"),
-        ("tid", "<u4"),
-        ("context", "<u4"),
-        ("event", "<u8"),
-    ]
 )
 
 
@@ -109,22 +100,31 @@ class Operations:
         return bool(Queues(self._trace, self._objects, handles[:1], positions[:1]).in_order[0])
 
     @cached_property
-    def waited(self) -> I64:
+    def waited(self) -> NDArray[np.int32]:
         """The queue of each of `waits`."""
         return self.queues.number[len(self.positions) :]
 
     @cached_property
-    def table(self) -> NDArray[np.void]:
-        table = np.zeros(len(self.positions), DTYPE)
+    def table(self) -> Columns:
         kinds = np.array([KINDS.index(c.does) if c.does in KINDS else 0 for c in self._trace.schema.calls], np.uint8)
-        table["position"], table["kind"] = self.positions, kinds[self._trace.call[self.positions]]
-        table["queue"] = self.queues.number[: len(self.positions)]
-        table["index"] = places(table["queue"])
-        table["tid"] = self._trace.column("tid", self.positions)
-        table["context"] = self._trace.context[self.positions]
-        makes = table["kind"] != KINDS.index("queue_wait")
-        table["event"] = np.where(makes, self.field("event", self.positions), 0)
-        return table
+        queue = self.queues.number[: len(self)]
+        return Columns(
+            len(self),
+            {
+                "position": self.positions,
+                "kind": kinds[self._trace.call[self.positions]],
+                "queue": queue,
+                "index": places(queue),
+                "tid": lambda: self._trace.column("tid", self.positions),
+                "context": lambda: self._trace.context[self.positions],
+                "event": self._events,
+            },
+        )
+
+    def _events(self) -> U64:
+        events = self.field("event", self.positions)
+        events[self.table["kind"] == KINDS.index("queue_wait")] = 0
+        return events
 
     def at(self, positions: I64) -> I64:
         """The rows of the operations at these positions, -1 where there is none."""
@@ -141,14 +141,20 @@ def done(trace: Trace, positions: I64) -> I64:
     return positions[good & ((trace.column("flags", positions) & flag) == 0)]
 
 
-def places(numbers: NDArray[np.int32]) -> I64:
+def numbered(numbers: NDArray[np.int32]) -> I64:
+    """Which come first by number, and then by place. Numbers of 16 bits are sorted several times faster."""
+    few = len(numbers) and int(numbers.max()) < 1 << 16
+    return np.argsort(numbers.astype(np.uint16) if few else numbers, kind="stable")
+
+
+def places(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
     """How often each number stood before."""
-    order = np.argsort(numbers, kind="stable")
-    ordered = numbers[order]
-    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(ordered) else np.zeros(0, np.int64)
-    counts = np.diff(np.append(starts, len(ordered)))
-    found = np.zeros(len(numbers), np.int64)
-    found[order] = np.arange(len(ordered)) - np.repeat(starts, counts)
+    found, count = np.empty(len(numbers), np.int32), np.zeros(int(numbers.max(initial=-1)) + 1, np.int64)
+    for some in slices(len(numbers)):
+        order = numbered(numbers[some])
+        mine = numbers[some][order]
+        found[some.start + order] = np.arange(len(mine)) - np.searchsorted(mine, mine) + count[mine]
+        count += np.bincount(mine, minlength=len(count))
     return found
 
 
@@ -159,9 +165,10 @@ def has_field(trace: Trace, name: str, positions: I64) -> Bool:
 def field_of(trace: Trace, name: str, positions: I64) -> U64:
     """One field of calls of any kind, 0 where a call has none of that name."""
     words = np.array([-1 if (w := c.word(name)) is None else w for c in trace.schema.calls], np.int64)
-    mine = words[trace.call[positions]]
     found = np.zeros(len(positions), np.uint64)
-    for word in np.unique(mine[mine >= 0]):
-        at = np.flatnonzero(mine == word)
-        found[at] = trace.words(positions[at], int(word))
+    for some in slices(len(positions)):
+        mine = words[trace.call[positions[some]]]
+        for word in np.unique(mine[mine >= 0]):
+            at = some.start + np.flatnonzero(mine == word)
+            found[at] = trace.words(positions[at], int(word))
     return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +16,13 @@ from numpy.typing import NDArray
 from gpudx.facts.declared import Declared
 from gpudx.facts.memory import Memory
 from gpudx.trace import Trace
+from gpudx.trace.slices import slices
 
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
 Bool = NDArray[np.bool_]
 WORD = 8
 MOST_WORDS = 64  # of one structure that are looked at
-AT_ONCE = 1 << 16  # launches whose structures are looked at together
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,13 @@ class Pointers:
     live      was that alive at the launch?
     """
 
-    launch: I64
-    index: NDArray[np.int32]
-    word: NDArray[np.int32]
+    launch: NDArray[np.int32]
+    index: NDArray[np.uint16]
+    word: NDArray[np.uint16]
     value: U64
     inside: Bool
     declared: Bool
-    object: I64
+    object: NDArray[np.int32]
     live: Bool
 
     def __len__(self) -> int:
@@ -51,34 +52,41 @@ class Pointers:
 
     def of(self, launch: int) -> I64:
         """The rows of one launch."""
-        first, last = np.searchsorted(self.launch, [launch, launch + 1])
+        first, last = np.searchsorted(self.launch, np.array([launch, launch + 1], np.int32))
         return np.arange(first, last)
 
 
-Candidates = tuple[I64, NDArray[np.int32], NDArray[np.int32], U64, Bool, Bool]
+Candidates = tuple[I64, NDArray[np.uint16], NDArray[np.uint16], U64, Bool, Bool]
+Columns = tuple[NDArray[Any], ...]  # of Pointers, in order
 
 
 def find_pointers(
     trace: Trace, memory: Memory, declared: Declared, positions: I64, kernel_rows: I64, rows: I64
 ) -> Pointers:
     """The pointers given to the launches (or graph nodes) at `positions[rows]`; `launch` is one of `rows`."""
-    parts = [
-        _candidates(trace, memory, declared, positions, kernel_rows, rows[at : at + AT_ONCE])
-        for at in range(0, len(rows), AT_ONCE)
-    ]
-    launch, index, word, value, inside, known = _joined(parts or [_nothing()])
+    columns = _nothing()
+    for some in slices(len(rows)):
+        found = _candidates(trace, memory, declared, positions, kernel_rows, rows[some])
+        for column, part in zip(columns, _placed(memory, positions, found), strict=True):
+            column.resize(len(column) + len(part), refcheck=False)  # in place: no column is ever there twice
+            column[len(column) - len(part) :] = part
+    return Pointers(*columns)
+
+
+def _placed(memory: Memory, positions: I64, candidates: Candidates) -> Columns:
+    """With the allocation that each lies in; numbers that are no pointers are left out."""
+    launch, index, word, value, inside, known = candidates
     found = memory.at(value, positions[launch])
     live = memory.live(found, positions[launch])
     keep = known | (found >= 0)
     order = np.flatnonzero(keep)[np.argsort(launch[keep], kind="stable")]  # sorted runs: cheap
-    return Pointers(
-        launch[order], index[order], word[order], value[order], inside[order], known[order], found[order], live[order]
-    )
+    narrow = launch.astype(np.int32), index, word, value, inside, known, found.astype(np.int32), live
+    return tuple(column[order] for column in narrow)
 
 
-def _nothing() -> Candidates:
-    number, flag = np.zeros(0, np.int32), np.zeros(0, bool)
-    return np.zeros(0, np.int64), number, number, np.zeros(0, np.uint64), flag, flag
+def _nothing() -> Columns:
+    kinds = (np.int32, np.uint16, np.uint16, np.uint64, bool, bool, np.int32, bool)
+    return tuple(np.zeros(0, kind) for kind in kinds)
 
 
 def _candidates(
@@ -88,12 +96,12 @@ def _candidates(
     owner, raw = trace.arguments(positions[rows])
     flags = trace.schema.argument_flags
     readable = ((raw["flags"] & flags["set"]) != 0) & ((raw["flags"] & flags["unreadable"]) == 0)
-    index = raw["index"].astype(np.int32)
+    index = raw["index"]
     cells = declared.cells(kernel_rows[rows[owner]], index)
     known, pointer = declared.at_cells("known", cells), declared.at_cells("memory", cells)
     value = np.ascontiguousarray(raw["value"])
     whole = np.flatnonzero(readable & (raw["size"] == WORD) & (pointer | (~known & memory.maybe(value))))
-    zero, no = np.zeros(len(whole), np.int32), np.zeros(len(whole), bool)
+    zero, no = np.zeros(len(whole), np.uint16), np.zeros(len(whole), bool)
     plain = (rows[owner[whole]], index[whole], zero, value[whole], no, pointer[whole])
     long = np.flatnonzero(readable & (raw["size"] > WORD) & ((raw["flags"] & flags["cut"]) == 0))
     inner = _words(trace, memory, positions, rows, owner, raw, long)
@@ -127,5 +135,5 @@ def _words(
     which, nth, values = which[keep], nth[keep], values[keep]
     source = long[which]
     yes, no = np.ones(len(source), bool), np.zeros(len(source), bool)
-    index, word = raw["index"][source].astype(np.int32), (nth * WORD).astype(np.int32)
+    index, word = raw["index"][source], (nth * WORD).astype(np.uint16)
     return rows[owner[source]], index, word, values, yes, no

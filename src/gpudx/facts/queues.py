@@ -14,11 +14,13 @@ from gpudx.facts._backend import backend_module
 from gpudx.facts.codes import mixed
 from gpudx.facts.objects import Objects
 from gpudx.trace import Trace
+from gpudx.trace.slices import slices
 
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
 Bool = NDArray[np.bool_]
 PER_THREAD = 2
+NONE = np.zeros(0, np.uint64)
 MADE, UNSEEN, DEFAULT, THREADS = range(4)
 
 
@@ -34,25 +36,45 @@ class Queues:
 
     def __init__(self, trace: Trace, objects: Objects, handles: U64, positions: I64) -> None:
         self._trace, self._objects = trace, objects
-        small = handles <= PER_THREAD
-        rows = np.where(small, -1, objects.at(handles, positions))
-        kind = np.where(small, np.where(handles == PER_THREAD, THREADS, DEFAULT), np.where(rows >= 0, MADE, UNSEEN))
-        context, tid = trace.context[positions].astype(np.int64), trace.column("tid", positions).astype(np.int64)
-        first = np.choose(kind, [rows, handles.astype(np.int64), context, context])
-        second = np.where(kind == THREADS, tid, 0)
-        codes = mixed(len(kind), [c.astype(np.int64).view(np.uint64) for c in (kind, first, second)])
-        _, at, numbers = np.unique(codes, return_index=True, return_inverse=True)
-        self.number: I64 = numbers.reshape(-1)  # of each call that was given
-        self.handle, self.row, self.kind = handles[at], rows[at], kind[at]
-        self.tid = tid[at]
+        self.number: NDArray[np.int32] = np.empty(len(handles), np.int32)  # of each call that was given
+        at = self._tell_apart(handles, positions)
+        self.handle = handles[at]
+        self.row, self.kind, context, self.tid = self._told(self.handle, positions[at])
         made = objects.table["context"] if len(objects) else np.zeros(1, np.uint32)
-        self.context: I64 = np.where(self.row >= 0, made[self.row].astype(np.int64), context[at])
+        self.context: I64 = np.where(self.row >= 0, made[self.row].astype(np.int64), context)
         described = [self._describe(int(n), int(positions[i])) for n, i in enumerate(at)]
         self.in_order: Bool = np.array([d[0] for d in described], bool)
         self.grouped: Bool = np.array([d[1] for d in described], bool)
 
     def __len__(self) -> int:
         return len(self.handle)
+
+    def _tell_apart(self, handles: U64, positions: I64) -> I64:
+        """Numbers the queues, by a code for what tells them apart; gives the first call of each."""
+        codes, calls = [NONE], [NONE.astype(np.int64)]
+        for some in slices(len(handles)):
+            code = self._codes(handles[some], positions[some])
+            values, first, self.number[some] = np.unique(code, return_index=True, return_inverse=True)
+            codes.append(values)
+            calls.append(some.start + first)
+        known, at = np.unique(np.concatenate(codes), return_index=True)
+        for some, values in zip(slices(len(handles)), codes[1:], strict=True):
+            self.number[some] = np.searchsorted(known, values)[self.number[some]]
+        return np.concatenate(calls)[at]
+
+    def _told(self, handles: U64, positions: I64) -> tuple[I64, I64, I64, I64]:
+        """(row, kind, context, thread) of the queues that calls name."""
+        small = handles <= PER_THREAD
+        rows = np.where(small, -1, self._objects.at(handles, positions))
+        kind = np.where(small, np.where(handles == PER_THREAD, THREADS, DEFAULT), np.where(rows >= 0, MADE, UNSEEN))
+        tid = self._trace.column("tid", positions).astype(np.int64)
+        return rows, kind, self._trace.context[positions].astype(np.int64), tid
+
+    def _codes(self, handles: U64, positions: I64) -> U64:
+        rows, kind, context, tid = self._told(handles, positions)
+        first = np.choose(kind, [rows, handles.astype(np.int64), context, context])
+        second = np.where(kind == THREADS, tid, 0)
+        return mixed(len(kind), [c.astype(np.int64).view(np.uint64) for c in (kind, first, second)])
 
     def _describe(self, number: int, position: int) -> tuple[bool, bool]:
         """(in order, grouped). Of queues whose making was not seen, what leaves less to say."""

@@ -24,7 +24,9 @@ from gpudx.facts.operations import KINDS as OPERATIONS
 from gpudx.facts.operations import field_of
 from gpudx.facts.pointers import Pointers
 from gpudx.facts.ranges import Ranges
+from gpudx.facts.union import Union
 from gpudx.trace import Trace
+from gpudx.trace.slices import slices
 
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
@@ -90,27 +92,28 @@ class Uses:
     def table(self) -> Table:
         if not self._s.happens.parallel:
             return np.zeros(0, DTYPE)
-        parts = [self._objects(), self._unmaps(), self._copies(), self._pointers(), self._made()]
-        drawn = self._graphs()
-        shared = self._shared(parts, drawn)
-        parts = [part[np.isin(part["memory"], shared)] for part in parts]
-        for launches, template in drawn:
-            template = template[np.isin(template["memory"], shared)]
-            whole = np.tile(template, len(launches))
-            whole["op"] = np.repeat(launches, len(template))
-            parts.append(whole)
-        table = np.concatenate(parts)
-        return table[np.argsort(table["op"], kind="stable")]
+        parts, drawn = [self._objects(), self._unmaps(), self._copies(), self._made()], self._graphs()
+        room = len(self._s.launches.pointers) + sum(map(len, parts))
+        table = np.zeros(room + sum(len(ops) * len(template) for ops, template in drawn), DTYPE)
+        size = self._pointers(table)  # what is not written to takes no memory
+        shared = self._shared([table[:size], *parts], drawn)
+        size = _keep(table[:size], shared)
+        for part in (*parts, *(_tiled(ops, template) for ops, template in drawn)):
+            part = part[shared[part["memory"]]]
+            table[size : size + len(part)] = part
+            size += len(part)
+        return _by_operation(table[:size] if size > room // 2 else table[:size].copy())
 
-    def _shared(self, parts: list[Table], drawn: list[tuple[I64, Table]]) -> I64:
-        """Memory that several lanes use."""
-        lanes = self._s.happens.lane
-        codes = [np.unique(_paired(p["memory"], lanes[p["op"]])) for p in parts]
+    def _shared(self, parts: list[Table], drawn: list[tuple[I64, Table]]) -> Bool:
+        """By object: memory that several lanes use."""
+        lanes, codes = self._s.happens.lane, Union()
+        for part in parts:
+            for rows in slices(len(part)):
+                codes.add(_paired(part["memory"][rows], lanes[part["op"][rows]]))
         for launches, template in drawn:
             used, lane = np.unique(template["memory"]), np.unique(lanes[launches])
-            codes.append(_paired(np.repeat(used, len(lane)), np.tile(lane, len(used))))
-        memory, count = np.unique(np.unique(np.concatenate(codes)) >> 32, return_counts=True)
-        return memory[count > 1]
+            codes.add(_paired(np.repeat(used, len(lane)), np.tile(lane, len(used))))
+        return np.bincount(codes.all() >> 32, minlength=len(self._s.objects)) > 1
 
     def _rows(self, positions: I64, objects: I64) -> tuple[Table, I64]:
         """Empty rows for calls that are operations on objects, and which of the calls they are of."""
@@ -203,22 +206,27 @@ class Uses:
         table["memory"], table["first"] = objects, offset.astype(np.int64)
         table["end"] = table["first"] + np.minimum(size, np.uint64(LARGEST)).astype(np.int64)
 
-    def _pointers(self) -> Table:
-        launches = self._s.launches
+    def _pointers(self, table: Table) -> int:
+        """Fills in the arguments of launches; gives their number."""
+        launches, size = self._s.launches, 0
         found = launches.pointers
-        positions = launches.position[found.launch]
-        table, keep = self._rows(positions, self._useful(found))
-        rows = launches.kernel_row[found.launch[keep]]
-        self._argument(table, found, keep, rows, launches.declared)
-        return table
+        for some in slices(len(found)):
+            objects = self._useful(found, some)
+            part, keep = self._rows(launches.position[found.launch[some]], objects)
+            rows = some.start + keep
+            self._argument(part, found, rows, launches.kernel_row[found.launch[rows]], launches.declared)
+            table[size : size + len(part)] = part
+            size += len(part)
+        return size
 
-    def _useful(self, found: Pointers) -> I64:
+    def _useful(self, found: Pointers, some: slice) -> I64:
         """Objects that pointers were meant for; words of structures may be anything."""
-        good = found.live & ~found.inside & self._device(found.object)
-        return np.where(good, found.object, -1)
+        objects = found.object[some].astype(np.int64)
+        return np.where(found.live[some] & ~found.inside[some] & self._device(objects), objects, -1)
 
     def _argument(self, table: Table, found: Pointers, keep: I64, rows: I64, declared: Declared) -> None:
-        self._address(table, found.object[keep], found.value[keep], np.ones(len(keep), np.uint64))
+        objects = found.object[keep].astype(np.int64)
+        self._address(table, objects, found.value[keep], np.ones(len(keep), np.uint64))
         read_only = declared.get("read_only", rows, found.index[keep])
         table["how"] = np.where(read_only, READ | MAY, READ | WRITE | MAY)
         table["reach"], table["argument"] = FROM, found.index[keep]
@@ -237,7 +245,7 @@ class Uses:
 
     def _kernels(self, version: Version) -> Table:
         found = self._s.graphs.pointers(version)
-        keep = np.flatnonzero(self._useful(found) >= 0)
+        keep = np.flatnonzero(self._useful(found, slice(None)) >= 0)
         table = np.zeros(len(keep), DTYPE)
         nodes = [version.nodes[int(n)] for n in found.launch[keep]]
         rows = np.array([n.kernel_row for n in nodes], np.int64)
@@ -266,6 +274,31 @@ class Uses:
         table["how"], table["reach"], table["argument"] = how, SOME if rows else ALL, -1
         table["at"], table["node"] = node.position, True
         return table
+
+
+def _keep(table: Table, shared: Bool) -> int:
+    """Moves the rows of shared memory to the front; gives their number."""
+    size = 0
+    for some in slices(len(table)):
+        kept = table[some][shared[table["memory"][some]]]
+        table[size : size + len(kept)] = kept
+        size += len(kept)
+    return size
+
+
+def _tiled(launches: I64, template: Table) -> Table:
+    """What a graph uses, once for each of its launches."""
+    whole = np.tile(template, len(launches))
+    whole["op"] = np.repeat(launches, len(template))
+    return whole
+
+
+def _by_operation(table: Table) -> Table:
+    if (table["op"][1:] < table["op"][:-1]).any():
+        order = np.argsort(table["op"], kind="stable")
+        for name in DTYPE.names or ():  # column by column: no second table
+            table[name] = table[name][order]
+    return table
 
 
 def _paired(memory: NDArray[np.int32], lane: NDArray[np.int32]) -> I64:
