@@ -126,7 +126,7 @@ class Kit(Builds):
         path = PROGRAMS / f"{source}.c"
         common = ["-std=gnu11", "-O1", "-g", *WARNINGS, f"-D{way}", "-I", str(self.generated), "-I", str(PROGRAMS)]
         link = ["-L", str(self.driver), "-lcuda"] if way == "LINKED" else []
-        return self.built(path.stem, "cc", *common, path, *flags, *link, "-ldl", "-lpthread")
+        return self.built(f"{path.stem}-{way}", "cc", *common, path, *flags, *link, "-ldl", "-lpthread")
 
     def run(
         self,
