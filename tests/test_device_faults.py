@@ -38,6 +38,7 @@ def facts_with(launches: dict[int, bytes]) -> Any:
     """Facts whose launches of the kernel have these parameter bytes, newest first."""
     facts = MagicMock()
     facts.launches.find.return_value = np.array(list(launches), np.int64)
+    facts.launches.within.side_effect = lambda rows, block: rows[[launches[int(row)] in block for row in rows]]
     facts.launches.values.side_effect = lambda row: [{"index": 0, "size": 8, "bytes": launches[row], "object": -1}]
     return facts
 

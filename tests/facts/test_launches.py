@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.cuda_world import CudaWorld
 from support.opencl import OpenCL
 from support.synthetic import GLOBAL, LOCAL, Arg, World
 
@@ -85,3 +86,21 @@ def test_device_of_a_queue(schema: str, tmp_path: Path) -> None:
     device = facts.kernels.device_of(process.queue, at)
     assert device is not None and (device.handle, device.name) == (process.device, "a device")
     assert facts.kernels.device_of(0x1234, at) is None
+
+
+def test_which_launches_a_block_of_parameters_can_be_of(schema: str, tmp_path: Path) -> None:
+    """Wherever in the block the values stand; long ones to their last byte, and a short one says nothing."""
+    world = CudaWorld(schema)
+    kernel, long = world.kernel("_Z4stepPfi8Settingsb", [8, 4, 24, 1]), bytes(range(100, 124))
+    for memory, number, settings in (
+        (0x7000, 5, long),
+        (0x7000, 6, long),
+        (0x7000, 5, long[:-1] + b"!"),
+        (1 << 40, 5, long),
+    ):
+        world.launch(kernel, [memory, number, settings, 1])
+    launches = derive(world.write(tmp_path / "1-0.gdx")).launches
+    block = b"the driver's own " + (0x7000).to_bytes(8, "little") + (5).to_bytes(4, "little") + bytes(4) + long
+    newest_first = np.arange(4)[::-1]
+    assert launches.within(newest_first, block).tolist() == [0]
+    assert launches.within(newest_first, block[:-1]).tolist() == [] == launches.within(newest_first, b"").tolist()

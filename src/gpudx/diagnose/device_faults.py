@@ -65,11 +65,12 @@ def match_of(grid: Grid, kernel: str, facts: Facts) -> Match | None:
 
     Grid numbers of a dump count copies and fills too, so they are not used.
     """
-    rows = facts.launches.find(kernel, grid.grid, grid.block).tolist()
+    rows = facts.launches.find(kernel, grid.grid, grid.block)
     if grid.parameters is None:
-        return Match(int(rows[0]), "kernel and shape", len(rows), alike=False) if rows else None
-    fitting = [row for row in rows if _same_parameters(facts, row, grid.parameters)]
-    return Match(int(fitting[0]), "kernel, shape and parameters", len(fitting)) if fitting else None
+        return Match(int(rows[0]), "kernel and shape", len(rows), alike=False) if len(rows) else None
+    # Where in the block is not compared: one that was read from a constant bank begins with the driver's own words.
+    fitting = facts.launches.within(rows, grid.parameters)
+    return Match(int(fitting[0]), "kernel, shape and parameters", len(fitting)) if len(fitting) else None
 
 
 def still_running(dump: Dump, facts: Facts) -> Iterator[Finding]:
@@ -111,14 +112,6 @@ def _standing(resident: Resident) -> str:
     where = (place.source or str(place)) if place else f"{resident.pc:#x}"
     who = f"thread {first.thread} of block {first.block}"
     return f"{plural(resident.warps, 'warp')} ({plural(resident.lanes, 'thread')}) stood at {where}; the first is {who}"
-
-
-def _same_parameters(facts: Facts, row: int, parameters: bytes) -> bool:
-    """Do all recorded values of the launch stand in the parameter block?
-
-    Where in it is not compared: a block that was read from a constant bank begins with the driver's own words.
-    """
-    return all(a["bytes"] in parameters for a in facts.launches.values(row) if a["size"] >= 4)
 
 
 def _miss(fault: Fault, facts: Facts, launch: int) -> tuple[Miss, int] | None:

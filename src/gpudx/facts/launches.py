@@ -22,6 +22,8 @@ I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
 Bool = NDArray[np.bool_]
 Shape = tuple[int, ...]
+WORD = 8  # bytes of a value that stand in its record
+SHORTEST = 4  # bytes of a value that is not found anywhere by chance
 
 
 @dataclass(frozen=True)
@@ -183,6 +185,25 @@ class Launches:
             object=self._named_objects(raw, index, value, owner),
         )
 
+    def within(self, rows: I64, block: bytes) -> I64:
+        """Of some launches, in their order, those whose values of 4 bytes and more all stand somewhere in a block of bytes."""
+        owner, raw = self._trace.arguments(self.position[rows])
+        width = np.where((raw["flags"] & 1) != 0, raw["size"].clip(0, WORD), 0)
+        missing = np.zeros(len(rows), bool)
+        for one in np.unique(width[width >= SHORTEST]).tolist():
+            mine = width == one
+            value = raw["value"][mine] & np.uint64((1 << 8 * one) - 1)
+            missing[owner[mine][~np.isin(value, _windows(block, one))]] = True
+        for at in np.flatnonzero((width == WORD) & (raw["size"] > WORD)).tolist():
+            missing[owner[at]] |= self._whole(int(rows[owner[at]]), raw[at]) not in block
+        return rows[~missing]
+
+    def _whole(self, row: int, given: np.void) -> bytes:
+        """The bytes of a value that is longer than a word; the first of them where the rest was not kept."""
+        tail = self._trace.argument_tail(int(self.position[row]))
+        at, size = int(given["tail"]), int(given["size"])
+        return tail[at : at + size] if at + size <= len(tail) else int(given["value"]).to_bytes(WORD, "little")
+
     def _named_objects(self, raw: NDArray[np.void], index: NDArray[np.int32], value: U64, owner: I64) -> I64:
         """The live memory object that each value names, -1 for numbers."""
         rows = self.kernel_row[owner]
@@ -222,6 +243,15 @@ class Launches:
             "object": int(args.object[row]),
             "declared": declared,
         }
+
+
+def _windows(block: bytes, width: int) -> U64:
+    """Every `width` bytes of a block, as numbers."""
+    if len(block) < width:
+        return np.zeros(0, np.uint64)
+    found = np.zeros((len(block) - width + 1, WORD), np.uint8)
+    found[:, :width] = np.lib.stride_tricks.sliding_window_view(np.frombuffer(block, np.uint8), width)
+    return np.unique(found.view("<u8"))
 
 
 class SetArgs:
