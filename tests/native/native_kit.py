@@ -60,11 +60,12 @@ class Kit(Builds):
         link = ["-L", str(self.fake), f"-Wl,-rpath,{self.fake}", "-lOpenCL", "-ldl", "-lpthread", "-lm"]
         return self.built(name or path.stem, "cc", *common, *flags, path, *link)
 
-    def linked(self, source: str, *flags: str) -> Path:
+    def linked(self, source: str, sanitizer: str = "plain", *link: str) -> Path:
         """A program of programs/ that has the recorder's core inside instead of loading it."""
-        common = ["-std=gnu11", "-O2", "-g", *WARNINGS, "-I", str(NATIVE), "-I", str(self.generated)]
-        sources = [PROGRAMS / f"{source}.c", *self.core_sources]
-        return self.built(source, "cc", *common, *flags, *sources, "-ldl", "-lpthread")
+        flags = ["-std=gnu11", "-O2", "-g", *WARNINGS, *SANITIZERS[sanitizer]]
+        core = self.objects(f"core-{sanitizer}", self.core_sources, *flags)
+        include = ["-I", NATIVE, "-I", self.generated]
+        return self.built(source, "cc", *flags, *include, PROGRAMS / f"{source}.c", *core, *link, "-ldl", "-lpthread")
 
     # ---- running ----
 

@@ -15,7 +15,7 @@ SMALL = str(512 << 10)  # two chunks
 @pytest.fixture(scope="session", params=list(SANITIZERS))
 def driver(kit: Kit, request: pytest.FixtureRequest) -> Path:
     """The core driver, as it is and with each sanitizer."""
-    return kit.linked("core_driver", *SANITIZERS[request.param])
+    return kit.linked("core_driver", request.param)
 
 
 def drive(kit: Kit, driver: Path, *arguments: object, keep: str = "") -> Ran:
@@ -184,6 +184,6 @@ def test_calls_from_signal_handlers_are_kept_or_counted(kit: Kit, driver: Path) 
 @pytest.mark.parametrize("sanitizer", list(SANITIZERS))
 def test_watched_objects_go_once(kit: Kit, sanitizer: str) -> None:
     """Two threads that see the same object gone: one lets it go, the other must not ask it any more."""
-    built = kit.linked("watch_release", *SANITIZERS[sanitizer])
+    built = kit.linked("watch_release", sanitizer)
     ran = kit.run([built], "linked", env={"GPUDX_WATCH": "1"}, timeout=60)
     assert (ran.returncode, ran.stderr, ran.stdout) == (0, "", "0\n")

@@ -22,7 +22,7 @@ STEP = tuple(PythonFrame("/home/user/train.py", line, "step") for line in (10, 1
 @pytest.fixture(scope="session", params=list(SANITIZERS))
 def python(kit: Kit, request: pytest.FixtureRequest) -> Path:
     """The fake interpreter, as it is and with each sanitizer. The recorder finds its functions by name (-rdynamic)."""
-    return kit.linked("fake_python", *SANITIZERS[request.param], "-rdynamic")
+    return kit.linked("fake_python", request.param, "-rdynamic")
 
 
 def ask(kit: Kit, python: Path, mode: str, env: dict[str, str] = ON) -> Ran:
