@@ -11,7 +11,6 @@ import pytest
 from gpudx import backends, native
 from gpudx.backends.tool import Bundled, Linking, Tool
 from gpudx.errors import UserError
-from gpudx.lab import probe
 from gpudx.lab.build import Recipe, build, compiler
 from gpudx.lab.probe import ask, look_for, self_test
 
@@ -32,9 +31,8 @@ def test_answers() -> None:
     assert ask(["sh", "-c", "printf '\\377'"]).out == "\\xff"
 
 
-def test_silence_is_ended_with_its_children(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe, "PATIENCE_S", 0.2)
-    assert "no answer" in ask(["sh", "-c", "sleep 30 & sleep 30"]).problem
+def test_silence_is_ended_with_its_children() -> None:
+    assert "no answer" in ask(["sh", "-c", "sleep 30 & sleep 30"], patience=0.2).problem
 
 
 def test_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
