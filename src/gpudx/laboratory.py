@@ -355,7 +355,7 @@ def open_laboratory(
         if name not in every():
             raise UserError(f"There is no experiment {name!r}: choose from {', '.join(every())}.")
     plain = sized.of_plain_runs(asked)
-    how = replace(how, extra_env={**how.extra_env, **sized.variable(template, plain)})
+    how = how.under(sized.variable(template, plain))
     command, environment = sized.filled(template, plain), {**os.environ, **how.extra_env}
     context = Context(command, environment, how, asked=asked, template=template, folder=folder)
     for module in every().values():

@@ -14,7 +14,7 @@ from gpudx.evidence._cubin import Place
 from gpudx.evidence._cuda_exceptions import short_name
 from gpudx.evidence.cuda_coredump import Dump, Fault, Grid, Resident, to_findings
 from gpudx.facts import Facts
-from gpudx.facts.misses import Miss, explain
+from gpudx.facts.misses import Miss, explain, least
 from gpudx.model import Evidence, Finding, Site
 from gpudx.words import plural
 
@@ -115,15 +115,13 @@ def _standing(resident: Resident) -> str:
 
 
 def _miss(fault: Fault, facts: Facts, launch: int) -> tuple[Miss, int] | None:
-    """What was missed: of the addresses of the faulting warps the highest and the lowest are looked at, and the one that
-    missed least tells whose memory it was."""
+    """What was missed: of the addresses of the faulting warps the highest and the lowest are looked at."""
     access = fault.access
     if access is None:
         return None
     writes = access.kind in WRITES
     seen = [(explain(facts, launch, address, writes=writes), address) for address in (access.highest, access.lowest)]
-    outside = [pair for pair in seen if pair[0].kind != "inside"]
-    return min(outside or seen[:1], key=lambda pair: (pair[0].object < 0, pair[0].distance))
+    return least(seen) or seen[0]
 
 
 def _with_launch(fault: Fault, plain: Finding, facts: Facts, match: Match) -> Finding:

@@ -23,7 +23,7 @@ from gpudx.evidence._sanitizer_records import location
 from gpudx.evidence._words import bare
 from gpudx.evidence.compute_sanitizer import TITLES, Fault, Location, Record, Report, deed, to_findings
 from gpudx.facts import Facts
-from gpudx.facts.misses import Miss, explain
+from gpudx.facts.misses import Miss, explain, least
 from gpudx.model import Evidence, Finding, Site
 
 MOST = 20  # faults that are joined; more are listed
@@ -246,9 +246,8 @@ def _miss(fault: Fault, facts: Facts, launch: int) -> tuple[Miss, int] | None:
     starts = sorted({first.address, *((fault.addresses.low, fault.addresses.high) if fault.addresses else ())})
     for more in (0, (first.size or 1) - 1):  # where accesses begin, else where they end
         seen = [(explain(facts, launch, address + more, writes=writes), address) for address in starts]
-        outside = [pair for pair in seen if pair[0].kind != "inside"]
-        if outside:
-            return min(outside, key=lambda pair: (pair[0].object < 0, pair[0].distance))
+        if missed := least(seen):
+            return missed
     return explain(facts, launch, first.address), first.address
 
 

@@ -115,7 +115,7 @@ class Facts:
 
     @cached_property
     def happens(self) -> Happens:
-        return Happens(self.trace, self.objects, self.memory, self.ranges)
+        return Happens(self.trace, self.objects, self.memory, self.ranges, self.contexts)
 
     @cached_property
     def uses(self) -> Uses:

@@ -50,9 +50,17 @@ LISTS = ("waits", "events")  # names of lists of events
 class Edges:
     """Pairs of operations (rows of Operations) by events, and the waits of the host."""
 
-    def __init__(self, trace: Trace, objects: Objects, memory: Memory, ranges: Ranges, operations: Operations) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        objects: Objects,
+        memory: Memory,
+        ranges: Ranges,
+        operations: Operations,
+        contexts: Contexts,
+    ) -> None:
         self._trace, self._objects, self._memory, self._ranges = trace, objects, memory, ranges
-        self._operations = operations
+        self._operations, self._contexts = operations, contexts
 
     @cached_property
     def blind(self) -> bool:
@@ -249,7 +257,7 @@ class Edges:
         trace, operations = self._trace, self._operations
         bare = done(trace, trace.select(tuple(c for c in trace.schema.doing("wait") if not c.fields and not c.arrays)))
         given = done(trace, trace.select(tuple(c for c in trace.schema.doing("wait") if c.word("context") is not None)))
-        number = Contexts(trace).named(field_of(trace, "context", given), given)
+        number = self._contexts.named(field_of(trace, "context", given), given)
         return [
             self._entries(operations.waits, FOR_QUEUE, operations.waited),
             self._entries(bare, FOR_CONTEXT, trace.context[bare].astype(np.int64)),

@@ -21,6 +21,7 @@ from gpudx.facts._backend import backend_module
 from gpudx.facts.chains import Chains, Link
 from gpudx.facts.clocks import Clocks
 from gpudx.facts.columns import Columns
+from gpudx.facts.contexts import Contexts
 from gpudx.facts.edges import Edges
 from gpudx.facts.memory import Memory
 from gpudx.facts.objects import Objects
@@ -54,10 +55,10 @@ class MissingEdge:
 class Happens:
     """Questions about operations (rows of `ops`) and calls of the host (positions)."""
 
-    def __init__(self, trace: Trace, objects: Objects, memory: Memory, ranges: Ranges) -> None:
+    def __init__(self, trace: Trace, objects: Objects, memory: Memory, ranges: Ranges, contexts: Contexts) -> None:
         self._trace, self._objects = trace, objects
         self._operations = Operations(trace, objects)
-        self.edges = Edges(trace, objects, memory, ranges, self._operations)
+        self.edges = Edges(trace, objects, memory, ranges, self._operations, contexts)
 
     @property
     def ops(self) -> Columns:

@@ -195,14 +195,9 @@ class Launches:
             value = raw["value"][mine] & np.uint64((1 << 8 * one) - 1)
             missing[owner[mine][~np.isin(value, _windows(block, one))]] = True
         for at in np.flatnonzero((width == WORD) & (raw["size"] > WORD)).tolist():
-            missing[owner[at]] |= self._whole(int(rows[owner[at]]), raw[at]) not in block
+            tail = self._trace.argument_tail(int(self.position[rows[owner[at]]]))
+            missing[owner[at]] |= _whole(raw["value"][at], raw["size"][at], raw["tail"][at], tail) not in block
         return rows[~missing]
-
-    def _whole(self, row: int, given: np.void) -> bytes:
-        """The bytes of a value that is longer than a word; the first of them where the rest was not kept."""
-        tail = self._trace.argument_tail(int(self.position[row]))
-        at, size = int(given["tail"]), int(given["size"])
-        return tail[at : at + size] if at + size <= len(tail) else int(given["value"]).to_bytes(WORD, "little")
 
     def _named_objects(self, raw: NDArray[np.void], index: NDArray[np.int32], value: U64, owner: I64) -> I64:
         """The live memory object that each value names, -1 for numbers."""
@@ -230,19 +225,22 @@ class Launches:
     def _value(self, row: int, tail: bytes, info: KernelInfo | None) -> dict[str, Any]:
         args = self.arguments
         size, index = int(args.size[row]), int(args.index[row])
-        data = int(args.value[row]).to_bytes(8, "little")[:size]
-        if size > 8:
-            at = int(args.tail[row])
-            data = tail[at : at + size] if at + size <= len(tail) else data
         declared = info.args.get(index) if info else None
         return {
             "index": index,
             "size": size,
-            "bytes": data,
+            "bytes": _whole(args.value[row], size, args.tail[row], tail),
             "flags": int(args.flags[row]),
             "object": int(args.object[row]),
             "declared": declared,
         }
+
+
+def _whole(value: Any, size: int, at: int, tail: bytes) -> bytes:
+    """The bytes of a value; of one that is longer than a word the first of them, where the rest was not kept."""
+    if size > WORD and int(at) + int(size) <= len(tail):
+        return tail[int(at) : int(at) + int(size)]
+    return int(value).to_bytes(WORD, "little")[:size]
 
 
 def _windows(block: bytes, width: int) -> U64:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,6 +52,13 @@ def explain(facts: Facts, launch: int, address: int, *, writes: bool = False) ->
         or _inside(facts, given, address, position)
         or _nearest(facts, given, address, position)
     )
+
+
+def least(seen: Sequence[tuple[Miss, int]]) -> tuple[Miss, int] | None:
+    """Of several accesses (what each missed, its address) the one that missed least: it tells whose memory it was. None: no
+    access missed what the launch was given."""
+    outside = [pair for pair in seen if pair[0].kind != "inside"]
+    return min(outside, key=lambda pair: (pair[0].object < 0, pair[0].distance), default=None)
 
 
 def _given(facts: Facts, launch: int, writes: bool) -> list[_Given]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gpudx.lab import fenced, poisoned, watched
@@ -31,6 +31,10 @@ class How:
     extra_env: Mapping[str, str] = field(default_factory=dict)  # the program's own
     probes: tuple[str, ...] = ()  # marks to look for in the program and in what it writes
     output: Path | None = None  # the file for what it writes, and no input; None: it has what gpudx has
+
+    def under(self, more: Mapping[str, str]) -> How:
+        """The same with more variables of the program's own."""
+        return replace(self, extra_env={**self.extra_env, **more})
 
     def variables(self, base: Mapping[str, str]) -> dict[str, str]:
         """What the recorder is asked for; `base` is the environment without it."""

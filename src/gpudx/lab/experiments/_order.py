@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gpudx.lab.experiments import Context, Seen
 from gpudx.lab.how import How
 
@@ -17,7 +15,7 @@ def why_missing(context: Context) -> str | None:
 
 def under(context: Context, *names: str) -> How:
     asked = dict(zip((HOLD, EDGE), context.pair or (), strict=False))
-    return replace(context.how, extra_env={**context.how.extra_env, **{name: asked[name] for name in names}})
+    return context.how.under({name: asked[name] for name in names})
 
 
 def not_done(seen: Seen, wanted: int) -> str | None:

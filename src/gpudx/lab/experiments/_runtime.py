@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gpudx import backends
 from gpudx.lab.experiments import Context
 from gpudx.lab.how import How
@@ -22,4 +20,4 @@ def why_missing(context: Context, experiment: str) -> str | None:
 
 def under(context: Context, experiment: str) -> How:
     more = backends.experiment(experiment, context.apis)
-    return replace(context.how, extra_env={**context.how.extra_env, **more})
+    return context.how.under(more)

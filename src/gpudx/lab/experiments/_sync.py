@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gpudx.lab.experiments import Context, Seen
 from gpudx.lab.how import SERIALISE, How
 
@@ -19,7 +17,7 @@ def launches_named(context: Context) -> tuple[str, ...]:
 
 
 def with_waits(context: Context, side: str) -> How:
-    return replace(context.how, extra_env={**context.how.extra_env, SERIALISE: f"{side}:{context.variant}"})
+    return context.how.under({SERIALISE: f"{side}:{context.variant}"})
 
 
 def no_wait(context: Context, seen: Seen) -> str | None:

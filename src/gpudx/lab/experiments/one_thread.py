@@ -7,7 +7,6 @@ variables. Threads that come one after the other are as good as one.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from gpudx.lab.experiments import Context, Seen
@@ -35,7 +34,7 @@ def missing(context: Context) -> str | None:
 
 
 def how(context: Context) -> How:
-    return replace(context.how, extra_env={**context.how.extra_env, **dict.fromkeys(VARIABLES, "1")})
+    return context.how.under(dict.fromkeys(VARIABLES, "1"))
 
 
 def command(context: Context) -> tuple[str, ...]:

@@ -6,8 +6,6 @@ in how memory lies.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gpudx import backends
 from gpudx.lab.experiments import Context, Seen
 from gpudx.lab.how import How
@@ -21,7 +19,7 @@ def missing(context: Context) -> str | None:
 
 
 def how(context: Context) -> How:
-    return replace(context.how, extra_env={**context.how.extra_env, **_variables(context)})
+    return context.how.under(_variables(context))
 
 
 def _variables(context: Context) -> dict[str, str]:

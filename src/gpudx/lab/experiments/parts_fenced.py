@@ -23,4 +23,4 @@ def missing(context: Context) -> str | None:
 
 
 def how(context: Context) -> How:
-    return replace(context.how, fence=Fence("high"), extra_env={**context.how.extra_env, VARIABLE: "1"})
+    return replace(context.how.under({VARIABLE: "1"}), fence=Fence("high"))

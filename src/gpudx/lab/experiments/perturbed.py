@@ -5,8 +5,6 @@ A rate that changes says that timing matters. One that stays does not say that i
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gpudx.lab.experiments import Context
 from gpudx.lab.how import How
 
@@ -20,4 +18,4 @@ def missing(context: Context) -> str | None:
 
 
 def how(context: Context) -> How:
-    return replace(context.how, extra_env={**context.how.extra_env, VARIABLE: str(context.turn + 1)})
+    return context.how.under({VARIABLE: str(context.turn + 1)})

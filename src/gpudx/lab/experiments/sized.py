@@ -6,8 +6,6 @@ at which it fails, and at which it does not, say how large it must be, not why. 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gpudx.errors import UserError
 from gpudx.lab.experiments import Context
 from gpudx.lab.how import How
@@ -36,7 +34,7 @@ def variants(context: Context) -> tuple[str, ...]:
 
 
 def how(context: Context) -> How:
-    return replace(context.how, extra_env={**context.how.extra_env, **variable(context.template, context.variant)})
+    return context.how.under(variable(context.template, context.variant))
 
 
 def command(context: Context) -> tuple[str, ...]:

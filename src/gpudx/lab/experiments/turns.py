@@ -6,8 +6,6 @@ that the turns change; one that stays does not come from it. A run in which valu
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gpudx.lab.experiments import Context, Seen
 from gpudx.lab.how import How
 
@@ -27,7 +25,7 @@ def missing(context: Context) -> str | None:
 
 
 def how(context: Context) -> How:
-    return replace(context.how, extra_env={**context.how.extra_env, VARIABLE: "1"})
+    return context.how.under({VARIABLE: "1"})
 
 
 def without_effect(context: Context, seen: Seen) -> str | None:
