@@ -9,6 +9,7 @@ from gpudx.errors import UserError
 
 VARIABLE = "GPUDX_LIB"
 PACKAGED = Path(__file__).resolve().parent / "_native"
+IN_SOURCE_TREE = Path(__file__).resolve().parents[2] / "build/native"  # tools/test builds there
 
 
 def library() -> Path:
@@ -18,7 +19,7 @@ def library() -> Path:
     splits that variable at spaces and colons and knows no way to quote them.
     """
     named = os.environ.get(VARIABLE)
-    path = Path(named).absolute() if named else PACKAGED / "libgpudx.so"
+    path = Path(named).absolute() if named else _folder() / "libgpudx.so"
     if not path.is_file():
         raise UserError(_missing(path, bool(named)), exit_code=2)
     if any(char in str(path) for char in " :\t\n"):
@@ -28,8 +29,13 @@ def library() -> Path:
 
 def data(name: str) -> Path | None:
     """A generated file or folder of the package ("schema.json", "include"), or None where it is not installed."""
-    path = PACKAGED / name
+    path = _folder() / name
     return path if path.exists() else None
+
+
+def _folder() -> Path:
+    """The package's own, or the build of the source tree that this module is in."""
+    return PACKAGED if PACKAGED.is_dir() or not IN_SOURCE_TREE.is_dir() else IN_SOURCE_TREE
 
 
 def _missing(path: Path, named: bool) -> str:
