@@ -29,7 +29,7 @@ MOST_BYTES = 3e9
 
 CHILD = f"""{PEAK_MEMORY}
 import json, sys, time
-from gpudx.compared import Recording, compare
+from gpudx.diff import Recording, compare
 from gpudx.facts import derive
 from gpudx.model import Case, Outcome
 from gpudx.trace import open_trace

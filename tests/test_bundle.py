@@ -17,7 +17,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent / "casefile"))
 from sample_cases import FULL
 
-from gpudx import bundle, casefile
+from gpudx import casefile
+from gpudx.cases import bundle
 from gpudx.errors import UserError
 
 

@@ -19,7 +19,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent / "casefile"))
 from sample_cases import DIAGNOSIS, FULL, PASSED
 
-from gpudx import caselist
+from gpudx.cases import index
 from gpudx.errors import UserError
 from gpudx.model import Case, fingerprint
 
@@ -64,7 +64,7 @@ def postgres() -> Iterator[str]:
 def _wait(url: str) -> None:
     for _ in range(100):
         try:
-            with caselist.opened(url):
+            with index.opened(url):
                 return
         except UserError:
             time.sleep(0.1)
@@ -76,7 +76,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "deep/er/cases.db")
     found: str = request.getfixturevalue("postgres")
-    with caselist.opened(found) as store:
+    with index.opened(found) as store:
         store._connection.execute("drop table if exists gpudx_cases")
     return found
 
@@ -84,8 +84,8 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def test_groups_have_counts_and_the_words_of_the_last(url: str) -> None:
     later = replace(FULL, diagnosis=(replace(DIAGNOSIS, status="likely", summary="Newer words."),))
     for case in (at(FULL, 3), at(FULL, 1), at(later, 5), at(PASSED, 4), at(PASSED, 4)):
-        assert caselist.remember(case, url) is None
-    with caselist.opened(url) as store:
+        assert index.remember(case, url) is None
+    with index.opened(url) as store:
         first, second = store.groups()
         cases = store.entries(fingerprint(FULL)[:6])
         assert store.entries("1:zzz") == []
@@ -96,14 +96,14 @@ def test_groups_have_counts_and_the_words_of_the_last(url: str) -> None:
 
 
 def test_hostile_words(url: str) -> None:
-    assert caselist.remember(replace(FULL, command=(HOSTILE,), directory="/c/" + HOSTILE[-300:]), url) is None
-    with caselist.opened(url) as store:
+    assert index.remember(replace(FULL, command=(HOSTILE,), directory="/c/" + HOSTILE[-300:]), url) is None
+    with index.opened(url) as store:
         (one,) = store.entries()
     assert "\x1b" not in one.command and len(one.command) < 5000
 
 
 def test_what_cannot_be_written_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caselist, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(index, "PATIENCE_S", 0.1)
     (tmp_path / "file").write_text("no database at all, and long enough to be looked at")
     (tmp_path / "folder").mkdir()
     held = sqlite3.connect(tmp_path / "held.db", isolation_level=None)
@@ -111,17 +111,17 @@ def test_what_cannot_be_written_is_a_sentence(tmp_path: Path, monkeypatch: pytes
     held.execute("begin exclusive")
     wrong = ["file", "file/below", "folder", "held.db"]
     for name in [*wrong]:
-        said = caselist.remember(FULL, str(tmp_path / name))
+        said = index.remember(FULL, str(tmp_path / name))
         assert said and "not added to the list of cases" in said and "\n" not in said, name
     held.close()
-    said = caselist.remember(FULL, f"postgresql://u:secret@/x?host={tmp_path}")
+    said = index.remember(FULL, f"postgresql://u:secret@/x?host={tmp_path}")
     assert said and "secret" not in said
 
 
 def test_where_it_is() -> None:
-    assert caselist.default({"XDG_DATA_HOME": "/d"}) == "/d/gpudx/cases.db"
-    assert caselist.default({"GPUDX_CASES": "none", "XDG_DATA_HOME": "/d"}) == "none"
-    assert caselist.default({}).endswith("/.local/share/gpudx/cases.db")
-    assert caselist.remember(FULL, "none") is None
-    with pytest.raises(UserError, match="no list of cases"), caselist.opened("/nowhere/at/all"):
+    assert index.default({"XDG_DATA_HOME": "/d"}) == "/d/gpudx/cases.db"
+    assert index.default({"GPUDX_CASES": "none", "XDG_DATA_HOME": "/d"}) == "none"
+    assert index.default({}).endswith("/.local/share/gpudx/cases.db")
+    assert index.remember(FULL, "none") is None
+    with pytest.raises(UserError, match="no list of cases"), index.opened("/nowhere/at/all"):
         pass

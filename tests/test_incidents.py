@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudx.incidents import every
+from gpudx.demos.incidents import every
 
 NO_HIPCC = pytest.mark.skipif(shutil.which("hipcc") is None, reason="hipcc is not installed")
 MARKS = {"opencl": (), "hip": (NO_HIPCC,)}

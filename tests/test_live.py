@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from support.cuda_world import CudaWorld
 
-from gpudx.live import Told, look
 from gpudx.pytest_plugin import _sentence, _where
+from gpudx.pytest_plugin.live import Told, look
 
 SCALE = "_Z5scalePfi"
 

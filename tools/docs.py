@@ -53,10 +53,10 @@ def _page(title: str, lead: str, modules: list[tuple[str, ModuleType]]) -> str:
 
 def contracts() -> str:
     """docs/contracts.md: its tables from the language's own lists, between marks; the text around them stays."""
-    from gpudx.stated import contracts as of_contracts
-    from gpudx.stated import hypotheses as of_hypotheses
-    from gpudx.stated import language
-    from gpudx.stated.launches import TYPES
+    from gpudx.contracts import contracts as of_contracts
+    from gpudx.contracts import hypotheses as of_hypotheses
+    from gpudx.contracts import language
+    from gpudx.contracts.launches import TYPES
 
     made: dict[str, Mapping[str, str]] = {
         "keys of a contract": of_contracts.KEYS,

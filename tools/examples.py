@@ -195,8 +195,8 @@ def prepare() -> None:
 
 
 def _build(incident: str, folder: Path, twin: bool) -> None:
-    from gpudx import incidents
     from gpudx.cli.demo import build_incident
+    from gpudx.demos import incidents
 
     build_incident(incidents.every()[incident], folder, twin)
 

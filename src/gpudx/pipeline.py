@@ -11,6 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gpudx import __version__, casefile, native
+from gpudx.contracts.checking import check
+from gpudx.contracts.contracts import Contract
+from gpudx.contracts.hypotheses import Claim
+from gpudx.contracts.judging import judge
 from gpudx.detectors import Run, detect_all, examine_all
 from gpudx.diagnose import (
     device_faults,
@@ -36,10 +40,6 @@ from gpudx.lab.outcome import outcome as outcome_of
 from gpudx.lab.recorded import RunResult
 from gpudx.model import Case, Diagnosis, Finding, Instrument, Observation, Outcome, ProcessInfo
 from gpudx.model.diagnosis import OutcomeName
-from gpudx.stated.checking import check
-from gpudx.stated.contracts import Contract
-from gpudx.stated.hypotheses import Claim
-from gpudx.stated.judging import judge
 from gpudx.trace import Trace, open_trace
 
 NOT_CHECKED = ("What kernels did inside their memory: recording sees calls, not accesses.",)

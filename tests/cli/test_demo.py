@@ -9,7 +9,7 @@ import pytest
 from cli_kit import Gpudx
 from sample_cases import DIAGNOSIS, FULL, PASSED
 
-from gpudx import incidents
+from gpudx.demos import incidents
 from gpudx.errors import UserError
 from gpudx.model import Outcome
 
@@ -53,7 +53,7 @@ def folder(tmp_path: Path) -> Path:
 def demo(gpudx_cli: Gpudx, folder: Path, tmp_path: Path) -> Gpudx:
     """gpudx demo over the folder above: sitecustomize points the package there."""
     (tmp_path / "site").mkdir()
-    text = f"import gpudx.incidents, pathlib\ngpudx.incidents.PACKAGED = pathlib.Path({str(folder)!r})\n"
+    text = f"import gpudx.demos.incidents, pathlib\ngpudx.incidents.PACKAGED = pathlib.Path({str(folder)!r})\n"
     (tmp_path / "site/sitecustomize.py").write_text(text)
     import gpudx
 
@@ -73,7 +73,7 @@ def test_as_expected(demo: Gpudx, tmp_path: Path) -> None:
 
 def test_the_default_runs_everywhere() -> None:
     from gpudx.cli.demo import DEFAULT
-    from gpudx.incidents import every
+    from gpudx.demos.incidents import every
 
     assert every()[DEFAULT].backend == "opencl"
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gpudx.incidents import every
+from gpudx.demos.incidents import every
 
 HERE = Path(__file__).resolve().parent / "gpu"
 TOOLKIT = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/cuda/bin"])

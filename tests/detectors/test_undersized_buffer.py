@@ -16,7 +16,7 @@ from gpudx.detectors import Run, detect_all
 from gpudx.detectors._undersized import shortages
 from gpudx.diagnose import diagnose
 from gpudx.facts import derive
-from gpudx.facts.rooms import rooms_of
+from gpudx.facts.pointer_extent import rooms_of
 from gpudx.model import Diagnosis, Finding, Outcome
 
 FAILED = Outcome("exit", "The program exited with status 1.", 1)

@@ -6,8 +6,8 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gpudx.diagnose.investigate import Result
-from gpudx.diagnose.observed import PLAIN
+from gpudx.investigate.loop import Result
+from gpudx.investigate.observed import PLAIN
 from gpudx.lab.experiments import every, mitigations
 from gpudx.lab.trials import Interrupted
 from gpudx.model import Diagnosis, Evidence, Failure, Investigation, Trial

@@ -16,9 +16,9 @@ from fake_lab import FakeLab, suggests
 from support.opencl import OpenCL
 from test_investigations import failing, investigate, read, start
 
-from gpudx.diagnose.investigate import CONFIDENCE, Limits
-from gpudx.diagnose.investigate import investigate as investigate_in
 from gpudx.errors import UserError
+from gpudx.investigate.loop import CONFIDENCE, Limits
+from gpudx.investigate.loop import investigate as investigate_in
 from gpudx.lab.experiments import NotReached
 from gpudx.lab.kept_aside import kept_aside, put_back
 from gpudx.model import Asked, Investigation

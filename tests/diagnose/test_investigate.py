@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 from fake_lab import FakeLab, suggests
 
-from gpudx.diagnose.choice import separation
-from gpudx.diagnose.investigate import CONFIDENCE, Limits, Result, investigate
+from gpudx.investigate.choice import separation
+from gpudx.investigate.loop import CONFIDENCE, Limits, Result, investigate
 from gpudx.lab.poisoned import UNLIKE
 from gpudx.model import Investigation
 

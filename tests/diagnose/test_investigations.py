@@ -16,8 +16,8 @@ import pytest
 from support.opencl import OpenCL
 
 import gpudx
-from gpudx import incidents
 from gpudx.cli.demo import build_incident
+from gpudx.demos import incidents
 
 FAILING = Path(__file__).resolve().parent / "programs/failing.c"
 SET_ROWS, SHARED = "opencl-set-rows-q4_0", "opencl-shared-kernel"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudx.diagnose import same_failure
+from gpudx.investigate import same_failure
 from gpudx.model import Case, Evidence, Finding, Instrument, Outcome, Site
 
 ILLEGAL, FAILED = "CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_ERROR_LAUNCH_FAILED"

@@ -14,7 +14,7 @@ from support.cuda_world import CudaWorld
 from support.synthetic import World
 
 from gpudx.facts import Facts, derive
-from gpudx.facts.clocks import Clocks
+from gpudx.facts.order.clocks import Clocks
 from gpudx.trace import open_trace
 
 STEPS = 80

@@ -14,7 +14,7 @@ from support.cuda_world import CudaWorld
 from support.synthetic import World
 
 from gpudx.facts import Facts, derive
-from gpudx.facts.happens import Happens
+from gpudx.facts.order.happens import Happens
 from gpudx.trace import open_trace
 
 SCALE = "_Z5scalePfi"

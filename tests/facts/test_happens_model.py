@@ -41,7 +41,7 @@ OPENCL_STEP = st.tuples(
 
 @pytest.fixture(params=["one block", "blocks of seven"])
 def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpudx.facts.conflicts.MOST_KEPT", 10_000)
+    monkeypatch.setattr("gpudx.facts.order.conflicts.MOST_KEPT", 10_000)
     if request.param != "one block":
         for name, value in (("cuts.MOMENTS", 7), ("blocks.MOST_RECENT", 1), ("blocks.MOST_STATES", 2)):
             monkeypatch.setattr(f"gpudx.facts.{name}", value)

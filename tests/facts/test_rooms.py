@@ -10,7 +10,7 @@ from support.synthetic import GLOBAL, LOCAL, Arg, World
 
 from gpudx.facts import derive
 from gpudx.facts.kernels import ArgInfo, KernelInfo
-from gpudx.facts.rooms import UNKNOWN, parameters_of, rooms_of
+from gpudx.facts.pointer_extent import UNKNOWN, parameters_of, rooms_of
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gpudx.flaking import Flaker, Limits
-from gpudx.lab.suites import Asked
+from gpudx.flake.loop import Flaker, Limits
+from gpudx.flake.suites import Asked
 from gpudx.model.flake import (
     ALONE,
     BUSY,

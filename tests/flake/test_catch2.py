@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudx.lab.runners import Selection, catch2, runner_of
+from gpudx.flake.runners import Selection, catch2, runner_of
 
 SOURCE = r"""
 #include <catch2/catch.hpp>

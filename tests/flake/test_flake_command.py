@@ -15,7 +15,7 @@ import pytest
 
 import gpudx
 from gpudx import native
-from gpudx.incidents import every
+from gpudx.demos.incidents import every
 
 BUILT = Path(__file__).resolve().parents[2] / "build/native/libgpudx.so"
 INCIDENT = "opencl-kernel-cache-flake"

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from flake_kit import World, play, rate, suite, told
 
-from gpudx.diagnose.flaky.asking import Missing, Records
-from gpudx.diagnose.flaky.ledger import Ledger
-from gpudx.diagnose.flaky.study import Study, study
-from gpudx.flaking import JOURNAL, Flaker, Limits, take_up
+from gpudx.flake.asking import Missing, Records
+from gpudx.flake.ledger import Ledger
+from gpudx.flake.loop import JOURNAL, Flaker, Limits, take_up
+from gpudx.flake.study import Study, study
+from gpudx.flake.suites import Asked, Lost
 from gpudx.lab import trials
-from gpudx.lab.suites import Asked, Lost
 from gpudx.model.flake import Batch
 
 RULES = {1: lambda now: 8 in now.before, 4: lambda now: True, 6: lambda now: bool(now.beside)}

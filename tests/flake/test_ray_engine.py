@@ -24,7 +24,8 @@ import pytest
 import gpudx
 from gpudx import native
 from gpudx.errors import UserError
-from gpudx.lab import ray_engine, strangers
+from gpudx.flake import ray_engine
+from gpudx.lab import strangers
 
 BUILT = Path(__file__).resolve().parents[2] / "build/native/libgpudx.so"
 # 127.0.0.2, because Ray takes 127.0.0.1 for "the address that others see". It listens on all addresses all the same, and runs

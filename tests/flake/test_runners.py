@@ -12,9 +12,9 @@ from types import ModuleType
 import pytest
 
 from gpudx.errors import UserError
-from gpudx.lab.runners import Selection, cargo, command, ctest, every, gtest, runner_of
-from gpudx.lab.runners import pytest as runner_pytest
-from gpudx.lab.runners._junit import read as read_junit
+from gpudx.flake.runners import Selection, cargo, command, ctest, every, gtest, runner_of
+from gpudx.flake.runners import pytest as runner_pytest
+from gpudx.flake.runners._junit import read as read_junit
 
 PYTEST = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
 SUITE = """

@@ -9,9 +9,9 @@ import time
 import pytest
 from flake_kit import Moment, Rule, World, play, rate, suite, told
 
-from gpudx.diagnose.flaky.asking import Missing, Records
-from gpudx.diagnose.flaky.ledger import Ledger
-from gpudx.diagnose.flaky.study import Study, study
+from gpudx.flake.asking import Missing, Records
+from gpudx.flake.ledger import Ledger
+from gpudx.flake.study import Study, study
 from gpudx.model.flake import Batch
 
 TESTS, ALWAYS, FLAKY = 1000, 50, 250

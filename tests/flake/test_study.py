@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from flake_kit import WAYS, World, play, rate, suite, told
 
-from gpudx.diagnose.flaky.minimise import smallest
-from gpudx.flaking import Flaker, Limits
+from gpudx.flake.loop import Flaker, Limits
+from gpudx.flake.minimise import smallest
 from gpudx.model.flake import Accused, Look
 
 

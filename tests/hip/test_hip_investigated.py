@@ -13,8 +13,9 @@ import pytest
 from hip_kit import Kit
 from support.own import PYTHONPATH
 
-from gpudx import casefile, incidents
+from gpudx import casefile
 from gpudx.cli.demo import build_incident
+from gpudx.demos import incidents
 from gpudx.lab.build import Built
 from gpudx.model import Case
 

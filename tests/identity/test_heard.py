@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudx.lab.heard import Mark, _Scanner, parse
+from gpudx.lab.probe_output import Mark, _Scanner, parse
 
 RUN = """
 import json, sys
@@ -101,7 +101,7 @@ def test_megabytes_go_through(tmp_path: Path) -> None:
 
 
 def test_without_probes_nothing_is_between(tmp_path: Path) -> None:
-    from gpudx.lab.heard import Listener
+    from gpudx.lab.probe_output import Listener
 
     assert Listener(()).actions == [] and Listener(("sym:main",)).actions == []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpudx.diagnose import diagnose
-from gpudx.diagnose.same_failure import faults
+from gpudx.investigate.same_failure import faults
 from gpudx.model import Case, Evidence, Finding, Identity, Outcome, Probe, Site
 from gpudx.report.outline import needs_report, outline
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gpudx import laboratory
 from gpudx.causes import every as every_cause
+from gpudx.investigate import laboratory
 from gpudx.lab.experiments import (
     PLAIN,
     Context,

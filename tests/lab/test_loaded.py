@@ -14,7 +14,7 @@ from lab_kit import Build
 
 from gpudx.lab import run_recorded
 from gpudx.lab.loaded import Presence, inconclusive, instruments, judge
-from gpudx.lab.looks import Look
+from gpudx.lab.proc_watch import Look
 from gpudx.lab.program import Program, inspect, interpreter
 from gpudx.lab.recorded import RunResult
 from gpudx.lab.roll import RollEntry

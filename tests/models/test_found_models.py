@@ -10,7 +10,7 @@ from pathlib import Path
 from support.gguf import llama, write
 
 from gpudx.lab import opened
-from gpudx.lab.looks import open_models
+from gpudx.lab.proc_watch import open_models
 from gpudx.lab.recorded import RunResult
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from sample_cases import DIAGNOSIS, FINDING, FULL
 from support.cuda_world import CudaWorld
 
-from gpudx.drawn import draw
+from gpudx.figures import draw
 from gpudx.model import Case, Evidence, Instrument, ProcessInfo
 from gpudx.report import Page, render
 

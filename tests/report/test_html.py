@@ -15,7 +15,7 @@ import html_kit
 import pytest
 from sample_cases import EMPTY, FULL, PASSED
 
-from gpudx.drawn import draw
+from gpudx.figures import draw
 from gpudx.model import Case
 from gpudx.report import Page, render
 from gpudx.report.blocks import Bullets, Code, Paragraph, Picture, Rows, Table

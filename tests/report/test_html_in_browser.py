@@ -9,8 +9,8 @@ import html_kit
 import pytest
 from support import browser
 
-from gpudx.diagnose.conclude import conclude
-from gpudx.diagnose.investigate import CONFIDENCE, Limits, investigate
+from gpudx.investigate.conclude import conclude
+from gpudx.investigate.loop import CONFIDENCE, Limits, investigate
 from gpudx.model import Case, Investigation
 
 pytestmark = pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))

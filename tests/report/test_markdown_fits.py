@@ -10,7 +10,7 @@ import html_kit
 import pytest
 from sample_cases import FULL
 
-from gpudx.drawn import draw
+from gpudx.figures import draw
 from gpudx.model import Case, ProcessInfo
 from gpudx.report import Page, render
 from gpudx.report.markdown import CUT, MOST_BYTES

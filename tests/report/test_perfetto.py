@@ -23,9 +23,9 @@ import pytest
 from sample_cases import FULL
 from support.synthetic import GLOBAL, Arg, World
 
+from gpudx.figures.tracks import timelines
 from gpudx.model import Evidence, Finding, Site
 from gpudx.report.perfetto import Mark, Slices, Timeline, write
-from gpudx.timeline import timelines
 
 pb = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2", reason="pip install perfetto")
 unknown_fields = pytest.importorskip("google.protobuf.unknown_fields", reason="pip install perfetto")

@@ -11,7 +11,7 @@ import pytest
 from sample_cases import DIAGNOSIS, FINDING, FULL
 
 from gpudx import casefile
-from gpudx.drawn import draw
+from gpudx.figures import draw
 from gpudx.model import Case, Evidence
 from gpudx.report import Page, formats, render
 from gpudx.report.redact import GONE, redact, text

@@ -14,8 +14,8 @@ from sample_cases import FULL
 
 import gpudx
 from gpudx import casefile
-from gpudx.diagnose.conclude import conclude
-from gpudx.diagnose.investigate import CONFIDENCE, Limits, investigate
+from gpudx.investigate.conclude import conclude
+from gpudx.investigate.loop import CONFIDENCE, Limits, investigate
 from gpudx.model import Case, Investigation
 from gpudx.report import render
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from gpudx.diagnose.verified import Tally, answer
-from gpudx.diagnose.verified_words import judgement, plan
 from gpudx.lab.trials import order
 from gpudx.model.verification import Condition, Question, Trial
+from gpudx.verify.sentences import judgement, plan
+from gpudx.verify.tally import Tally, answer
 
 NAMES: tuple[Condition, ...] = ("before", "after", "revert")
 ONE, TWO = "1:aaaa", "1:bbbb"

@@ -22,7 +22,7 @@ import pytest
 
 import gpudx
 from gpudx import native
-from gpudx.incidents import every
+from gpudx.demos.incidents import every
 
 FLAKY = r"""
 #include <signal.h>

@@ -49,7 +49,7 @@ def command(
 
     Exit status: 0 the revision was found, 1 only revisions are left that could not be judged, 2 it cannot be done.
     """
-    from gpudx.bisection import Asked, Bisector
+    from gpudx.bisect.search import Asked, Bisector
     from gpudx.cli.cases import new_case
     from gpudx.cli.running import analyse
     from gpudx.lab.trials import Interrupted

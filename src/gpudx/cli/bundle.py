@@ -29,7 +29,7 @@ def command(
 
     Exit status: 0 if it was written, 2 if not.
     """
-    from gpudx import bundle
+    from gpudx.cases import bundle
     from gpudx.report.safe import clean
 
     if not case.is_dir():

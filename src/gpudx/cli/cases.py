@@ -42,9 +42,9 @@ def command(
 
     Exit status: 0 if there are cases, 1 if there are none.
     """
-    from gpudx import caselist
+    from gpudx.cases import index
 
-    with caselist.opened(db or caselist.default()) as store:
+    with index.opened(db or index.default()) as store:
         found = store.entries(fingerprint) if fingerprint else store.groups()
     if as_json:
         typer.echo(json.dumps([asdict(one) for one in found], indent=1))

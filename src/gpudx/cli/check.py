@@ -35,9 +35,10 @@ def command(
     """
     from gpudx.cli.page import page_here
     from gpudx.cli.stating import load
-    from gpudx.report import stated, terminal
-    from gpudx.stated.checking import check
-    from gpudx.stated.contracts import read
+    from gpudx.contracts.checking import check
+    from gpudx.contracts.contracts import read
+    from gpudx.report import contracts as stated
+    from gpudx.report import terminal
 
     wanted = read(contracts)
     whole, processes = load(case)

@@ -11,8 +11,8 @@ from typing import Annotated, NoReturn
 import typer
 
 from gpudx.cli.speak import say
+from gpudx.demos.incidents import Incident
 from gpudx.errors import UserError
-from gpudx.incidents import Incident
 from gpudx.lab.build import Built
 from gpudx.model import Case
 
@@ -36,7 +36,7 @@ def command(
 
     Exit status: 0 if the diagnosis is the expected one, else 1.
     """
-    from gpudx import incidents
+    from gpudx.demos import incidents
 
     known = incidents.every()
     if list_them:
@@ -74,7 +74,7 @@ def _command(incident: Incident, built: Built, twin: bool) -> list[str]:
 
 def _judge(incident: Incident, case: Case | None, twin: bool, directory: Path) -> NoReturn:
     """Say whether the case is the expected one, and end."""
-    from gpudx.incidents import differences
+    from gpudx.demos.incidents import differences
 
     if case is None:
         say(f"the analysis could not be done; case: {directory}")

@@ -15,7 +15,7 @@ from gpudx.errors import UserError
 from gpudx.model.comparison import ASPECTS, Comparison
 
 if TYPE_CHECKING:
-    from gpudx.compared import Recording
+    from gpudx.diff import Recording
 
 DIFFERENT, CANNOT = 1, 2
 
@@ -50,7 +50,7 @@ def command(
 
     Exit status: 0 no difference, 1 different, 2 cannot be compared.
     """
-    from gpudx.compared import compare
+    from gpudx.diff import compare
 
     _check(ignore or [])
     try:
@@ -72,7 +72,7 @@ def _check(ignore: list[str]) -> None:
 
 def _load(place: Path) -> Recording:
     from gpudx.cli.stating import load
-    from gpudx.compared import Recording
+    from gpudx.diff import Recording
 
     case, facts = load(place)
     return Recording(str(place), case, facts)
@@ -82,7 +82,7 @@ def _shown(made: Comparison, form: Form) -> str:
     from gpudx import casefile
     from gpudx.cli.page import page_here
     from gpudx.report import markdown, terminal
-    from gpudx.report.compared import comparison
+    from gpudx.report.diff import comparison
 
     if form == Form.json:
         return json.dumps(casefile.encode(made), indent=1) + "\n"

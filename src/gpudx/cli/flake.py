@@ -17,10 +17,10 @@ from gpudx.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gpudx.diagnose.flaky.asking import Wish
-    from gpudx.diagnose.flaky.ledger import Ledger
-    from gpudx.flaking import Limits, Runs
-    from gpudx.lab.ray_engine import Share
+    from gpudx.flake.asking import Wish
+    from gpudx.flake.ledger import Ledger
+    from gpudx.flake.loop import Limits, Runs
+    from gpudx.flake.ray_engine import Share
     from gpudx.model import Case
     from gpudx.model.flake import Batch, Suite
 
@@ -91,7 +91,7 @@ def command(
     """
     from gpudx.cli.cases import new_case
     from gpudx.cli.investigate import budget_seconds
-    from gpudx.flaking import Limits, take_up
+    from gpudx.flake.loop import Limits, take_up
 
     limits = Limits(budget_seconds(budget), runs, timeout)
     share = _share(engine, address, per_trial_gpus, per_trial_cpus)
@@ -110,7 +110,7 @@ def command(
 
 def _share(engine: Engine, address: str | None, gpus: float | None, cpus: float | None) -> Share | None:
     """What a run gets of a cluster; None: runs are made here."""
-    from gpudx.lab.ray_engine import Share
+    from gpudx.flake.ray_engine import Share
 
     if engine == "ray":
         return Share(address or "auto", gpus, 1.0 if cpus is None else cpus)
@@ -121,9 +121,9 @@ def _share(engine: Engine, address: str | None, gpus: float | None, cpus: float 
 
 def _suite(words: list[str], option: str, threads: int, confidence: float) -> Suite:
     """The tests of a command, and how they can be run."""
+    from gpudx.flake.runners import runner_of
+    from gpudx.flake.suites import NUMBER, describe
     from gpudx.lab import program, trials
-    from gpudx.lab.runners import runner_of
-    from gpudx.lab.suites import NUMBER, describe
     from gpudx.model.flake import Suite
 
     if option and NUMBER not in option:
@@ -156,9 +156,9 @@ def _suite(words: list[str], option: str, threads: int, confidence: float) -> Su
 @contextlib.contextmanager
 def _lab(place: Path, suite: Suite, limits: Limits, share: Share | None) -> Iterator[Runs]:
     """What makes the runs."""
-    from gpudx.lab.ray_engine import connected
-    from gpudx.lab.suites import SuiteLab
-    from gpudx.looking import look_at
+    from gpudx.flake.ray_engine import connected
+    from gpudx.flake.record import look_at
+    from gpudx.flake.suites import SuiteLab
 
     local = SuiteLab(suite, place, look_at)
     if share is None:
@@ -169,8 +169,8 @@ def _lab(place: Path, suite: Suite, limits: Limits, share: Share | None) -> Iter
 
 
 def _study(place: Path, suite: Suite, batches: list[Batch], limits: Limits, share: Share | None) -> Case:
-    from gpudx.flaked_case import write_case
-    from gpudx.flaking import JOURNAL, Flaker
+    from gpudx.flake.case import write_case
+    from gpudx.flake.loop import JOURNAL, Flaker
 
     with _lab(place, suite, limits, share) as lab:
         where = f", {lab.places} runs at a time" if lab.places > 1 else ""

@@ -33,11 +33,11 @@ def command(
     """
     from gpudx.cli.page import page_here
     from gpudx.cli.stating import load
-    from gpudx.report import stated, terminal
-    from gpudx.stated.hypotheses import read
-    from gpudx.stated.judging import judge
+    from gpudx.contracts.hypotheses import read
+    from gpudx.contracts.judging import judge
+    from gpudx.report import contracts, terminal
 
     wanted = read(file)
     whole, processes = load(case)
     told = replace(whole, hypotheses=judge(wanted, whole, processes))
-    sys.stdout.write(terminal.show(stated.hypotheses(told), page_here()))
+    sys.stdout.write(terminal.show(contracts.hypotheses(told), page_here()))

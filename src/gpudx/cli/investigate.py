@@ -17,10 +17,10 @@ from gpudx.cli.speak import clear_line, renew, say
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
-    from gpudx.diagnose.choice import Plan
-    from gpudx.diagnose.observed import Observed
+    from gpudx.investigate.choice import Plan
+    from gpudx.investigate.laboratory import Laboratory
+    from gpudx.investigate.observed import Observed
     from gpudx.lab.how import How
-    from gpudx.laboratory import Laboratory
     from gpudx.model import Asked, Case, Given, Investigation
 
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
@@ -130,9 +130,9 @@ def budget_seconds(text: str) -> float:
 
 
 def _begin(directory: Path, words: list[str], wanted: Wanted) -> Case:
+    from gpudx.investigate.laboratory import new
     from gpudx.lab import program as programs
     from gpudx.lab.how import How
-    from gpudx.laboratory import new
 
     _put_back(words[0])
     lab = _laboratory(directory, words, How(timeout=wanted.timeout), wanted)
@@ -142,7 +142,7 @@ def _begin(directory: Path, words: list[str], wanted: Wanted) -> Case:
 
 
 def _laboratory(directory: Path, words: Sequence[str], how: How, wanted: Wanted) -> Laboratory:
-    from gpudx.laboratory import open_laboratory
+    from gpudx.investigate.laboratory import open_laboratory
 
     return open_laboratory(directory, tuple(words), how, wanted.budget_s, wanted.only, wanted.without, wanted.asked)
 
@@ -158,8 +158,8 @@ def _put_back(name: str) -> None:
 def _go_on(directory: Path, wanted: Wanted) -> Case:
     """The case of `gpudx run` counts as the first run; that of an investigation has all of its runs."""
     from gpudx import casefile
+    from gpudx.investigate.laboratory import begun, new, taken_up
     from gpudx.lab.how import How
-    from gpudx.laboratory import begun, new, taken_up
 
     case = casefile.read(directory)
     earlier, words = case.investigation, case.command
@@ -186,9 +186,9 @@ def _as_before(earlier: Investigation, asked: Asked) -> Asked:
 
 def _investigate(lab: Laboratory, state: Investigation, wanted: Wanted) -> Case:
     from gpudx import casefile
-    from gpudx.diagnose.conclude import conclude
-    from gpudx.diagnose.investigate import Limits, investigate
-    from gpudx.laboratory import first_failing
+    from gpudx.investigate.conclude import conclude
+    from gpudx.investigate.laboratory import first_failing
+    from gpudx.investigate.loop import Limits, investigate
 
     def keep(state: Investigation) -> None:
         casefile.write(conclude(first_failing(lab.folder, state), state), lab.folder)

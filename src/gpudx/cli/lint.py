@@ -67,7 +67,7 @@ def command(
 def _case(files: list[Path], found: tuple[Finding, ...]) -> Case:
     from gpudx import casefile
     from gpudx.model import Case, Instrument, Outcome
-    from gpudx.words import plural
+    from gpudx.text import plural
 
     read = f"{plural(len(files), 'file')} of sources, {plural(len(found), 'warning')}."
     return Case(

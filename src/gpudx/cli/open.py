@@ -27,7 +27,7 @@ def command(
 
     Exit status: 0 if it was unpacked, 2 if it was refused.
     """
-    from gpudx.bundle import unpack
+    from gpudx.cases.bundle import unpack
     from gpudx.cli.cases import new_case
     from gpudx.lab.environment import size_of
     from gpudx.report.safe import full

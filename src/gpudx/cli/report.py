@@ -57,11 +57,11 @@ def command(
         return
     page = replace(_page(output, place, linked=not redacted), language=spoken)
     if explains(format):
-        from gpudx.rules import every
+        from gpudx.detectors.pages import every
 
         page = replace(page, rules=every())
     if draws(format):
-        from gpudx.drawn import draw
+        from gpudx.figures import draw
 
         page = replace(page, drawing=draw(told))
     if redacted:
@@ -75,7 +75,7 @@ def command(
 
 def _stream(case: Case, place: Path, format: str, output: Path | None, write: Callable[..., None]) -> None:
     """A format that is written piece by piece, and no text."""
-    from gpudx.timeline import timelines
+    from gpudx.figures.tracks import timelines
 
     if output is None and sys.stdout.isatty():
         raise UserError(f"{format} is not for a terminal: give a file with -o FILE.")

@@ -186,10 +186,10 @@ def command(
 
 def remember(case: Case | None, quiet: bool) -> None:
     """Add the case to the list of cases; that this could not be done is one line, and no failure."""
-    from gpudx import caselist
+    from gpudx.cases import index
     from gpudx.cli.speak import complain
 
-    problem = caselist.remember(case) if case else None
+    problem = index.remember(case) if case else None
     if problem and not quiet:
         complain(UserError(problem))
 
@@ -198,10 +198,10 @@ def _stated(contracts: Path | None, hypotheses: Path | None, models: list[Path])
     """What the user states, read before anything is run."""
     if contracts is None and hypotheses is None and not models:
         return None
+    from gpudx.contracts.contracts import read as read_contracts
+    from gpudx.contracts.hypotheses import read as read_hypotheses
     from gpudx.evidence.models import read as read_model
     from gpudx.pipeline import Stated
-    from gpudx.stated.contracts import read as read_contracts
-    from gpudx.stated.hypotheses import read as read_hypotheses
 
     return Stated(
         read_contracts(contracts) if contracts else (),

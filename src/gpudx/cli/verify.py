@@ -19,9 +19,9 @@ from gpudx.cli.speak import complain, say, write
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
-    from gpudx.diagnose.verified import Tally
     from gpudx.model.verification import Condition, Judgement, Question, Trial, Verification
-    from gpudx.verification import Limits
+    from gpudx.verify.rounds import Limits
+    from gpudx.verify.tally import Tally
 
 EXIT = {"a fix": 0, "another failure": 2, "cannot be told": 2}  # everything else: 1
 CANNOT_BE_TOLD = 2
@@ -62,7 +62,7 @@ def command(
     """
     from gpudx.cli.cases import new_case
     from gpudx.model.verification import Verification
-    from gpudx.verification import Limits, take_up
+    from gpudx.verify.rounds import Limits, take_up
 
     try:
         limits = Limits(runs, budget)
@@ -103,7 +103,7 @@ def _question(texts: dict[Condition, str | None], confidence: float, at_least: i
 
 
 def _check_room(asked: Question, runs: int) -> None:
-    from gpudx.diagnose.verified import Tally
+    from gpudx.verify.tally import Tally
 
     needed = max(Tally(asked, ()).wins_needed, asked.at_least)
     if runs < needed:
@@ -115,10 +115,10 @@ def _check_room(asked: Question, runs: int) -> None:
 def _verify(state: Verification, place: Path, limits: Limits, as_json: bool) -> int:
     """Run, tell, and give the exit status."""
     from gpudx.cli.running import analyse
-    from gpudx.diagnose.verified import Tally
-    from gpudx.diagnose.verified_words import plan
     from gpudx.lab.trials import Interrupted
-    from gpudx.verification import Verifier, Watcher
+    from gpudx.verify.rounds import Verifier, Watcher
+    from gpudx.verify.sentences import plan
+    from gpudx.verify.tally import Tally
 
     for line in [*plan(Tally(state.question, state.trials)), *_same_file(state.question)]:
         say(line)
@@ -224,7 +224,7 @@ def _paragraph(text: str, mark: str = "") -> None:
 
 def _table(seen: Tally) -> None:
     from gpudx.cli.show import write_table
-    from gpudx.diagnose.verified_words import span
+    from gpudx.verify.sentences import span
 
     counts = [seen.count(condition) for condition in seen.question.commands]
     rows = [(c.condition, f"{c.old} of {c.runs}", f"{c.other} of {c.runs}", span(c)) for c in counts]

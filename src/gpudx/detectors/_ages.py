@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gpudx.model import LoadedObject, Step
-from gpudx.words import plural
+from gpudx.text import plural
 
 UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 

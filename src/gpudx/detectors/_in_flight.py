@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.facts import Facts
-from gpudx.facts.order import DEFAULT_QUEUES
+from gpudx.facts.order.waits import DEFAULT_QUEUES
 from gpudx.trace import CallInfo
 
 I64 = NDArray[np.int64]

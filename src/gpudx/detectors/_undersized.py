@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.facts import Facts
-from gpudx.facts.rooms import UNKNOWN, Rooms, rooms_of
+from gpudx.facts.pointer_extent import UNKNOWN, Rooms, rooms_of
 
 I64 = NDArray[np.int64]
 F64 = NDArray[np.float64]

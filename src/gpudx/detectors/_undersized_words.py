@@ -9,8 +9,8 @@ from math import prod
 from gpudx.detectors._undersized import AXES, MOST_FACTORS, MOST_NUMBERS, Factors, Short, object_of
 from gpudx.detectors._words import argument, declared
 from gpudx.facts import Facts
-from gpudx.facts.rooms import rooms_of
-from gpudx.words import plural
+from gpudx.facts.pointer_extent import rooms_of
+from gpudx.text import plural
 
 
 def told(facts: Facts, short: Short) -> str:

@@ -13,7 +13,7 @@ from gpudx.detectors._words import several
 from gpudx.facts import Facts
 from gpudx.facts.objects import MEMORY
 from gpudx.model import Evidence
-from gpudx.words import plural
+from gpudx.text import plural
 
 SMALL = 1 << 12  # below this nothing is ever mapped, and equality with a recorded size says nothing
 RECENT = 256  # settings looked at for an object that the value may belong to

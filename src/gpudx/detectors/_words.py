@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from gpudx.facts import Facts
 from gpudx.facts.kernels import ArgInfo
 from gpudx.model import Site
-from gpudx.words import listed, plural
+from gpudx.text import listed, plural
 
 MOST_NAMED = 3
 

@@ -28,7 +28,7 @@ from gpudx.detectors._words import argument, declared, site_of
 from gpudx.facts import Facts
 from gpudx.facts.kernels import ArgInfo
 from gpudx.model import Evidence, Finding
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = "argument-size"
 FLOATS = {2: "half", 4: "float", 8: "double"}

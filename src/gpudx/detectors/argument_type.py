@@ -27,7 +27,7 @@ from gpudx.detectors._groups import groups
 from gpudx.detectors._words import argument, capital, several, site_of
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = "argument-type"
 I64 = NDArray[np.int64]

@@ -29,7 +29,7 @@ from gpudx.detectors._words import capital
 from gpudx.facts import Facts
 from gpudx.facts.bystanders import Bystander, Neighbour
 from gpudx.model import Evidence, Finding, Severity
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = "bystander-changed"
 SHOWN = 8

@@ -30,7 +30,7 @@ from gpudx.detectors import Run
 from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = "capture-broken"
 I64 = NDArray[np.int64]

@@ -25,7 +25,7 @@ from gpudx.detectors._groups import groups
 from gpudx.detectors._rejected import rejected
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = "copy-overlap"
 I64 = NDArray[np.int64]

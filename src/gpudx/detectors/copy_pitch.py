@@ -26,8 +26,8 @@ from gpudx.detectors._rejected import answer, rejected
 from gpudx.facts import Facts
 from gpudx.facts.ranges import READ
 from gpudx.model import Evidence, Finding
+from gpudx.text import plural
 from gpudx.trace.saturating import plus
-from gpudx.words import plural
 
 ID = "copy-pitch"
 

@@ -28,7 +28,7 @@ from gpudx.facts import Facts
 from gpudx.facts.objects import FAMILIES
 from gpudx.facts.ranges import READ
 from gpudx.model import Evidence, Finding, Site
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = "copy-range"
 I64 = NDArray[np.int64]

@@ -27,8 +27,8 @@ from gpudx.detectors._words import several, signal_name, sites_of
 from gpudx.facts import Facts
 from gpudx.facts.unwind import host_stack
 from gpudx.model import Evidence, Finding
+from gpudx.text import plural
 from gpudx.trace.reader import LastWords
-from gpudx.words import plural
 
 ID = "crash-outside-calls"
 SHOWN = 5

@@ -25,7 +25,7 @@ from gpudx.detectors._device_errors import interval
 from gpudx.detectors._words import site_of
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding, Site
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = "device-assertion"
 

@@ -33,8 +33,8 @@ from gpudx.detectors._undersized_words import brief, fits
 from gpudx.detectors._words import argument, several, site_of
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding, Site
+from gpudx.text import plural
 from gpudx.trace import CallInfo
-from gpudx.words import plural
 
 ID = "device-error-reported"
 SHOWN = 8

@@ -31,7 +31,7 @@ from gpudx.detectors._undersized import shortages
 from gpudx.detectors._words import argument, capital
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding, Site
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = "device-fault-printed"
 OUTSIDE, FREED, NULL, UNKNOWN = "out-of-bounds-access", "use-after-free", "null-pointer", "device-exception"

@@ -34,8 +34,8 @@ from gpudx.facts._backend import backend_module
 from gpudx.facts.fences import Fenced
 from gpudx.facts.unwind import host_stack
 from gpudx.model import Evidence, Finding, Site
+from gpudx.text import plural
 from gpudx.trace.reader import LastWords
-from gpudx.words import plural
 
 ID = "fence-hit"
 FAULTS = (signal.SIGSEGV, signal.SIGBUS)

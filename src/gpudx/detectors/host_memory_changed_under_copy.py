@@ -42,7 +42,7 @@ from gpudx.facts import Facts
 from gpudx.facts.objects import NEVER
 from gpudx.facts.ranges import WRITE
 from gpudx.model import Evidence, Finding, Severity, Site
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = "host-memory-changed-under-copy"
 I64 = NDArray[np.int64]

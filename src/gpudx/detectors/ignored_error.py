@@ -25,7 +25,7 @@ from gpudx.detectors._failures import Failure, Failures
 from gpudx.detectors._words import several, site_of, sites_of
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = "ignored-error"
 SHOWN = 5

@@ -32,7 +32,7 @@ from gpudx.detectors._words import several
 from gpudx.facts import Facts
 from gpudx.facts.kernels import ArgInfo, KernelInfo
 from gpudx.model import Evidence, Finding, Severity
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = "index-overflow"
 LARGE = 1 << 31

@@ -31,7 +31,7 @@ from gpudx.detectors._groups import MOST
 from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = "kernel-shared-by-threads"
 SHOWN = 3

@@ -29,7 +29,7 @@ from gpudx.detectors._words import site_of
 from gpudx.facts import Facts
 from gpudx.facts.kernels import Device, DeviceLimits
 from gpudx.model import Evidence, Finding
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = "launch-refused"
 Sizes = tuple[int, ...]

@@ -24,7 +24,7 @@ from gpudx.detectors._device_errors import interval, while_running
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = "misaligned-pointer"
 WIDEST = 16

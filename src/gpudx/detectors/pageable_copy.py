@@ -25,10 +25,10 @@ from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.detectors._ordinary import ordinary, out_of_reach
 from gpudx.facts import Facts
-from gpudx.facts.order import is_queued
+from gpudx.facts.order.waits import is_queued
 from gpudx.facts.ranges import READ
 from gpudx.model import Evidence, Finding
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = "pageable-copy"
 SHORT = 64 << 10

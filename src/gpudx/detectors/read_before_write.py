@@ -36,7 +36,7 @@ from gpudx.facts.accesses import MAY, WRITE
 from gpudx.facts.objects import FAMILIES, KINDS
 from gpudx.facts.writers import NEAR, holds
 from gpudx.model import Evidence, Finding, Site
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = "read-before-write"
 I64 = NDArray[np.int64]

@@ -33,7 +33,7 @@ from gpudx.detectors._undersized_words import told
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = "undersized-buffer"
 CRASHES = ("SIGSEGV", "SIGBUS")

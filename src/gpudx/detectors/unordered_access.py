@@ -35,11 +35,11 @@ from gpudx.detectors._groups import MOST
 from gpudx.detectors._overlaps import Overlap, overlap, writes
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts
-from gpudx.facts.conflicts import Conflict
-from gpudx.facts.happens import MissingEdge
+from gpudx.facts.order.conflicts import Conflict
+from gpudx.facts.order.happens import MissingEdge
 from gpudx.facts.uses import ALL
 from gpudx.model import Evidence, Finding, Severity, Site
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = "unordered-access"
 

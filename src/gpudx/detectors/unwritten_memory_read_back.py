@@ -28,7 +28,7 @@ from gpudx.detectors._words import argument, site_of
 from gpudx.facts import Facts
 from gpudx.facts.poison import CameBack
 from gpudx.model import Evidence, Finding
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = "unwritten-memory-read-back"
 SHOWN = 4

@@ -31,7 +31,7 @@ from gpudx.detectors._values import Decoder, Origin
 from gpudx.detectors._words import argument, declared, site_of
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding, Severity
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = "value-is-not-a-handle"
 NAMES = {"buffer": "a memory object"}

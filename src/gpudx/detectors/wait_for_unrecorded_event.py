@@ -32,8 +32,8 @@ from gpudx.detectors._groups import MOST
 from gpudx.detectors._meetings import Meeting, meetings
 from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
-from gpudx.facts.edges import NOT_MADE
 from gpudx.facts.operations import done, field_of
+from gpudx.facts.order.edges import NOT_MADE
 from gpudx.model import Evidence, Finding
 
 ID = "wait-for-unrecorded-event"

@@ -28,7 +28,7 @@ from gpudx.detectors._words import argument
 from gpudx.facts import Facts
 from gpudx.facts.fences import RED, Damage
 from gpudx.model import Evidence, Finding
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = "write-outside-allocation"
 SHOWN = 8

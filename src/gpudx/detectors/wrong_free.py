@@ -28,7 +28,7 @@ from gpudx.detectors._ordinary import ordinary
 from gpudx.detectors._rejected import answer, rejected
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = "wrong-free"
 LOOKED_AT = 16  # calls made at one place

@@ -16,7 +16,7 @@ from gpudx.evidence.cuda_coredump import Dump, Fault, Grid, Resident, to_finding
 from gpudx.facts import Facts
 from gpudx.facts.misses import Miss, explain, least
 from gpudx.model import Evidence, Finding, Site
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = "device-fault"
 RUNNING = "kernel-still-running"

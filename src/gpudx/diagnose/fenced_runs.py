@@ -16,7 +16,7 @@ from gpudx.facts.fences import RED, Fenced
 from gpudx.lab.fenced import Fence
 from gpudx.lab.unpooled import from_inside
 from gpudx.model import Instrument
-from gpudx.words import plural
+from gpudx.text import plural
 
 NAME = "fence"
 SHARED = (

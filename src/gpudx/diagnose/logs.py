@@ -23,7 +23,7 @@ from gpudx.evidence.sources import _tile_builds as tile_builds
 from gpudx.evidence.sources._compiled import bare, built, kernel_lines
 from gpudx.evidence.sources._functions import Source
 from gpudx.model import Built, Diagnosis, Evidence, Finding, Instrument, Outcome, Severity, Victim
-from gpudx.words import plural
+from gpudx.text import plural
 
 LOG = "log"  # the instrument's name
 SELDOM_WHY = ("test-failed", "test-flaky", "host-abort", "gpu-reset")  # endings that say nothing of a cause

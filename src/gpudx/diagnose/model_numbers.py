@@ -30,9 +30,9 @@ import numpy as np
 from gpudx.evidence.models import ModelFile, Tensor
 from gpudx.evidence.models import _file as names
 from gpudx.facts import Facts
-from gpudx.facts.rooms import Rooms, rooms_of
+from gpudx.facts.pointer_extent import Rooms, rooms_of
 from gpudx.model import Evidence, Finding, Instrument
-from gpudx.words import plural
+from gpudx.text import plural
 
 ID = CAUSE = "model-dimensions"
 INSTRUMENT = "model"

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpudx.diagnose import came_back
 from gpudx.facts import Facts
 from gpudx.facts.operations import done, field_of
 from gpudx.facts.ranges import WRITE
+from gpudx.investigate import readback
 from gpudx.model import Instrument
-from gpudx.words import plural
+from gpudx.text import plural
 
 NAME = "poison"
 NOT_CHECKED = (
@@ -40,9 +40,9 @@ def instrument(pattern: str, processes: Sequence[Facts]) -> Instrument:
         f"{f'; not filled: {without}' if without else ''}.",
         f"It came back in {plural(back, 'reading')} of the program's.",
     ]
-    why = came_back.unseen(processes)
+    why = readback.unseen(processes)
     blind = "" if all(_out_of_reach(one) for one in processes) else f"{BLIND}{f', and {why}' if why else ''}"
-    gave = came_back.digest(processes) if filled else ""
+    gave = readback.digest(processes) if filled else ""
     return Instrument(NAME, "live" if filled else "not live", " ".join(words), blind=blind, gave=gave)
 
 

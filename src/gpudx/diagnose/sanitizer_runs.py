@@ -18,7 +18,7 @@ from gpudx.facts import Facts
 from gpudx.lab.sanitized import FOLDER, Sanitized, Sanitizer
 from gpudx.lab.signals import name as signal_name
 from gpudx.model import Evidence, Finding, Instrument
-from gpudx.words import plural
+from gpudx.text import plural
 
 NARROWED = "sanitizer-narrowed"
 MOST_SAID = 3

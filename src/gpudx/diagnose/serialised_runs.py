@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from gpudx.facts import Facts
-from gpudx.words import plural
+from gpudx.text import plural
 
 
 def not_checked(processes: Sequence[Facts]) -> tuple[str, ...]:

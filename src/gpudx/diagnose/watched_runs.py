@@ -12,7 +12,7 @@ from dataclasses import replace
 from gpudx.diagnose.judge import diagnose
 from gpudx.facts import Facts
 from gpudx.model import Case, Evidence, Finding, Instrument
-from gpudx.words import plural
+from gpudx.text import plural
 
 NAME = "watch"
 ID = "bystander-changed"

@@ -15,7 +15,7 @@ import numpy as np
 from gpudx.backends.hip.targets import parse
 from gpudx.backends.hip.types import signature
 from gpudx.backends.mangling import demangle
-from gpudx.elf_layout import SYM
+from gpudx.elf.layout import SYM
 from gpudx.evidence._amd_isa import begins_with_trap
 from gpudx.evidence._compressed import Unreadable
 from gpudx.evidence._device_code import Image, Kernel, Parameter

@@ -11,7 +11,7 @@ from gpudx.backends.mangling import function_name
 from gpudx.errors import UserError
 from gpudx.evidence._device_code import Contents, Image, Kernel
 from gpudx.model import Evidence, Finding, Severity
-from gpudx.words import listed, plural
+from gpudx.text import listed, plural
 
 NVIDIA = re.compile(r"(sm|compute)_(\d{2,3})([af]?)")
 AMD = re.compile(r"gfx[0-9a-f]{3,4}(?::\w+[+-])*")

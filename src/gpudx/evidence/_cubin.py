@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from gpudx.backends.mangling import demangle, function_name
-from gpudx.elf_layout import SYM
+from gpudx.elf.layout import SYM
 from gpudx.evidence._dwarf_line import source_line
 from gpudx.evidence._elf import SYMTAB, Elf, Ints, Table, text_at
 

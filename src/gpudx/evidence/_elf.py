@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from gpudx.elf_layout import SHDR
+from gpudx.elf.layout import SHDR
 
 Table = npt.NDArray[np.void]
 Ints = npt.NDArray[np.int64]

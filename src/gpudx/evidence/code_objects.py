@@ -24,7 +24,7 @@ from gpudx.evidence._device_code import Contents, Image
 from gpudx.evidence._elf import BadElf, Elf
 from gpudx.evidence._head import Source, head_of
 from gpudx.model import Finding
-from gpudx.words import plural
+from gpudx.text import plural
 
 FORMAT = "device code"
 FAT = struct.pack("<I", FAT_MAGIC)

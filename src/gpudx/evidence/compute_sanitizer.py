@@ -34,7 +34,7 @@ from gpudx.evidence._sanitizer_text import BANNERS, MARK, Parser, Totals
 from gpudx.evidence._sanitizer_xml import ROOT, XmlParser
 from gpudx.evidence._words import bare, sourced
 from gpudx.model import Evidence, Finding, Severity
-from gpudx.words import plural
+from gpudx.text import plural
 
 __all__ = [
     "FORMAT",

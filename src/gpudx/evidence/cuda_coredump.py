@@ -25,7 +25,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpudx.elf_layout import SHDR
+from gpudx.elf.layout import SHDR
 from gpudx.errors import UserError
 from gpudx.evidence import _cuda_exceptions as exceptions
 from gpudx.evidence._cuda_dump import (
@@ -45,7 +45,7 @@ from gpudx.evidence._elf import HEADER, BadElf, Elf, ident
 from gpudx.evidence._head import Source, head_of
 from gpudx.evidence._words import sourced
 from gpudx.model import Evidence, Finding
-from gpudx.words import plural
+from gpudx.text import plural
 
 __all__ = [
     "FORMAT",

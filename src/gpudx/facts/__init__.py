@@ -9,12 +9,10 @@ from numpy.typing import NDArray
 
 from gpudx.facts.accesses import derive_accesses
 from gpudx.facts.bystanders import Bystanders
-from gpudx.facts.conflicts import Conflicts
 from gpudx.facts.contexts import Contexts
 from gpudx.facts.errors import Errors
 from gpudx.facts.fences import Fences
 from gpudx.facts.graphs import Graphs
-from gpudx.facts.happens import Happens
 from gpudx.facts.host_copies import HostCopies
 from gpudx.facts.images import Images
 from gpudx.facts.kernels import Kernels
@@ -24,7 +22,9 @@ from gpudx.facts.memory import Memory
 from gpudx.facts.messages import Messages
 from gpudx.facts.nth import Nth
 from gpudx.facts.objects import Objects, derive_objects
-from gpudx.facts.order import Order
+from gpudx.facts.order.conflicts import Conflicts
+from gpudx.facts.order.happens import Happens
+from gpudx.facts.order.waits import Order
 from gpudx.facts.poison import Poison
 from gpudx.facts.ranges import Ranges
 from gpudx.facts.shared import Shared, shared_objects

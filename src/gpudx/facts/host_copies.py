@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.facts.objects import FAMILIES, HOST_FAMILIES, Objects
-from gpudx.facts.order import is_queued
+from gpudx.facts.order.waits import is_queued
 from gpudx.facts.ranges import READ, WRITE, Ranges
 from gpudx.trace import CallInfo, Trace
 

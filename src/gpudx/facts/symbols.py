@@ -34,7 +34,7 @@ from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFI
 from elftools.dwarf.ranges import BaseAddressEntry
 from numpy.typing import NDArray
 
-from gpudx.elf_layout import EHDR, ELF64_LITTLE, PHDR, SHDR, SYM
+from gpudx.elf.layout import EHDR, ELF64_LITTLE, PHDR, SHDR, SYM
 from gpudx.facts.abbreviations import LeanInfo
 
 DEBUG_ROOT = Path("/usr/lib/debug")

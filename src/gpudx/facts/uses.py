@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from gpudx.facts.accesses import MAY, READ, WRITE
 from gpudx.facts.declared import Declared
 from gpudx.facts.graphs import Graphs, Node, Version
-from gpudx.facts.happens import Happens
 from gpudx.facts.launches import Launches
 from gpudx.facts.memory import Memory
 from gpudx.facts.objects import FAMILIES, HOST_FAMILIES, KINDS, Objects
 from gpudx.facts.operations import KINDS as OPERATIONS
 from gpudx.facts.operations import field_of
+from gpudx.facts.order.happens import Happens
 from gpudx.facts.pointers import Pointers
 from gpudx.facts.ranges import Ranges
 from gpudx.facts.union import Union

@@ -9,7 +9,7 @@ from typing import Any
 from gpudx.errors import UserError
 from gpudx.gates._judged import Judged, missing, whole_number
 from gpudx.model import Built, Case, KernelBuild
-from gpudx.words import plural
+from gpudx.text import plural
 
 MOST_NAMED = 3
 HOW = "make a case with `gpudx build --ask -- make -B`"

@@ -15,7 +15,7 @@ from typing import Any
 from gpudx.errors import UserError
 from gpudx.gates._judged import Judged, missing
 from gpudx.model import Case, Finding
-from gpudx.words import plural
+from gpudx.text import plural
 
 KEY = "new-findings"
 EXAMPLE = '"gpudx-baseline.json"'

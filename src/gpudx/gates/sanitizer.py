@@ -12,7 +12,7 @@ from typing import Any
 
 from gpudx.gates._judged import Judged, missing, whole_number
 from gpudx.model import Case, Finding
-from gpudx.words import plural
+from gpudx.text import plural
 
 KEY = "sanitizer-errors"
 EXAMPLE = "0"

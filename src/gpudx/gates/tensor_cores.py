@@ -14,7 +14,7 @@ from gpudx.errors import UserError
 from gpudx.gates._judged import Judged, missing, whole_number
 from gpudx.gates._kernels import fits, unread
 from gpudx.model import Case, Finding
-from gpudx.words import plural
+from gpudx.text import plural
 
 KEY = "tensor-cores"
 EXAMPLE = '[{ kernel = "score_*", least = 1 }]'

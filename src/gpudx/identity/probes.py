@@ -20,7 +20,7 @@ from gpudx.identity import packages, search
 from gpudx.identity.built import source_files, texts_with
 from gpudx.identity.places import is_package
 from gpudx.identity.search import Answer
-from gpudx.lab.heard import parse
+from gpudx.lab.probe_output import parse
 from gpudx.lab.recorded import RunResult
 from gpudx.model import LoadedObject, Probe
 from gpudx.model.identity import ProbeKind

@@ -20,9 +20,9 @@ from gpudx import backends, native
 from gpudx.errors import UserError
 from gpudx.lab import hang, program, sanitized, signals
 from gpudx.lab.environment import DUMPS, recorded_environment
-from gpudx.lab.heard import Listener, Mark
 from gpudx.lab.how import How
-from gpudx.lab.looks import Look, Looker
+from gpudx.lab.probe_output import Listener, Mark
+from gpudx.lab.proc_watch import Look, Looker
 from gpudx.lab.roll import NAME as ROLL
 from gpudx.lab.roll import RollEntry
 from gpudx.lab.roll import read as read_roll

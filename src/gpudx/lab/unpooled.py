@@ -1,4 +1,4 @@
-"""Memory pools of frameworks, made to take each block from the driver: by their variables, and from inside (gpudx/inside)."""
+"""Memory pools of frameworks, made to take each block from the driver: by their variables, and from inside (gpudx/preload_python)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from gpudx import backends
 from gpudx.lab.environment import prepend
 
-INSIDE = Path(__file__).resolve().parents[1] / "inside"
+INSIDE = Path(__file__).resolve().parents[1] / "preload_python"
 SUFFIX = ".unpooled"
 
 

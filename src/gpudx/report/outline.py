@@ -23,13 +23,13 @@ from gpudx.model import (
     Site,
     fingerprint,
 )
-from gpudx.report import flaked, pictured, stated
+from gpudx.report import contracts, figures, flake
 from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, Tone
 from gpudx.report.builds import kernels
-from gpudx.report.investigated import investigated
+from gpudx.report.investigation import investigated
 from gpudx.report.languages import translated
 from gpudx.report.safe import clean, full
-from gpudx.words import listed
+from gpudx.text import listed
 
 RECORDER = "recorder"
 READ = ("log ", "code ")  # how the names of what was only read begin: logs, and files of device code
@@ -53,7 +53,7 @@ SEVERITIES = (("error", "error", "errors"), ("warning", "warning", "warnings"), 
 
 def outline(case: Case, drawing: Drawing | None = None, language: str = "en") -> Outline:
     """The report of a case; with what its traces give, where a format wants that. Made in English, then translated."""
-    sections = [_probes(case), *flaked.first(case), *_story(case, drawing), *_rest(case, drawing)]
+    sections = [_probes(case), *flake.first(case), *_story(case, drawing), *_rest(case, drawing)]
     verdict, tone, headline = _verdict(case)
     made = Outline(verdict, tone, headline, tuple(section for section in sections if section.blocks))
     return translated(made, language)
@@ -77,7 +77,7 @@ def _eventful(case: Case) -> bool:
 
 def _verdict(case: Case) -> tuple[str, Tone, str]:
     if case.flake:
-        return flaked.verdict(case.flake)
+        return flake.verdict(case.flake)
     dead = next((one for one in case.instruments if one.failed and one.name != RECORDER), None)
     if case.diagnosis:
         best = case.diagnosis[0]
@@ -202,7 +202,7 @@ def _steps(entry: Diagnosis, advised: Diagnosis | None) -> list[str]:
 def _diagnosis(entry: Diagnosis, steps: list[str], drawing: Drawing | None) -> Iterator[Section]:
     where: tuple[Block, ...] = _where(entry.guilty) if entry.guilty else ()
     yield Section("Where it went wrong", where)
-    yield from pictured.guilty(drawing)
+    yield from figures.guilty(drawing)
     yield Section("How we know", _evidence(entry.evidence) + _paragraph(entry.reason))
     yield Section("What would have proved this wrong", _paragraph(entry.refutes_if))
     yield Section("What to do next", _bullets(steps, numbered=len(steps) > 1))
@@ -280,10 +280,10 @@ def _stack(frames: tuple[str, ...], of: str = "") -> tuple[Block, ...]:
 
 
 def _rest(case: Case, drawing: Drawing | None) -> Iterator[Section]:
-    yield from pictured.pictures(drawing)
-    yield stated.section(case)
+    yield from figures.pictures(drawing)
+    yield contracts.section(case)
     yield from investigated(case)
-    yield from flaked.rest(case)
+    yield from flake.rest(case)
     yield Section("How to reproduce it", _reproduce(case))
     yield Section(f"Findings: {_counted(case)}", _findings(case) if case.findings else ())
     yield kernels(case)
@@ -297,7 +297,7 @@ def _rest(case: Case, drawing: Drawing | None) -> Iterator[Section]:
     yield Section("Not checked", _bullets(list(case.not_checked)))
     yield Section(
         "Case",
-        _paragraph(case.directory) + _rows([("fingerprint", fingerprint(case))]) + pictured.files(drawing),
+        _paragraph(case.directory) + _rows([("fingerprint", fingerprint(case))]) + figures.files(drawing),
         aside=True,
     )
 

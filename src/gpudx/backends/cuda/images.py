@@ -21,8 +21,8 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from gpudx.elf_layout import ELF64_LITTLE
-from gpudx.words import listed as and_listed
+from gpudx.elf.layout import ELF64_LITTLE
+from gpudx.text import listed as and_listed
 
 FAT_MAGIC = 0xBA55ED50
 PTX, CUBIN = 1, 2  # kinds of entries; others are no code

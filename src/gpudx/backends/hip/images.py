@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpudx.backends.hip.targets import SPIRV, parse
-from gpudx.words import listed as and_listed
+from gpudx.text import listed as and_listed
 
 PLAIN, PACKED = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB"
 ENTRY = struct.Struct("<QQQ")  # offset, size, length of the name

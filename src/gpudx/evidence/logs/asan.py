@@ -15,7 +15,7 @@ from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._numbers import address
 from gpudx.evidence.logs._places import source
 from gpudx.model import DeviceFault
-from gpudx.words import plural
+from gpudx.text import plural
 
 FORMAT = "asan"
 MARKS = ("ERROR: AddressSanitizer",)

@@ -14,7 +14,7 @@ from gpudx.backends.mangling import demangle
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 from gpudx.model import Evidence, Finding
-from gpudx.words import plural
+from gpudx.text import plural
 
 FORMAT = "sass"
 MARKS = ("\t\tFunction : ", ".section\t.text.", "code for sm_", "MMA.")

@@ -16,7 +16,7 @@ from gpudx.evidence.sources._compiled import bare
 from gpudx.evidence.sources._functions import Source
 from gpudx.evidence.sources._tiles import LOAD, SIZES, STORE, Site, arrays, sites
 from gpudx.model import Guilty, KernelBuild
-from gpudx.words import plural
+from gpudx.text import plural
 
 KIND = "tile-in-local-memory"
 CALLS = {"load": (LOAD,), "store": (STORE,), "load or store": (LOAD, STORE)}

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from gpudx.model import Case
 from gpudx.report import Page
 from gpudx.report.blocks import Block, Bullets, Code, Paragraph, Picture, Rows, Table
-from gpudx.report.investigated import SAYS
+from gpudx.report.investigation import SAYS
 from gpudx.report.languages import spoken
 
 

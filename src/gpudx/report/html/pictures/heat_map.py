@@ -11,7 +11,7 @@ from html import escape
 from gpudx.model import Case
 from gpudx.model.flake import Cell, FlakyTest
 from gpudx.report import Page
-from gpudx.report.flaked import heads, unlisted
+from gpudx.report.flake import heads, unlisted
 from gpudx.report.html.pictures.words import HEADS, HEAT, listed
 from gpudx.report.languages import spoken
 from gpudx.report.safe import clean

@@ -1,0 +1,72 @@
+"""The case of an investigation: the failing run's own, with what the experiments say about its causes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpudx.causes import every as every_cause
+from gpudx.causes._kinds import WHERE
+from gpudx.diagnose.judge import ORDER
+from gpudx.investigate.observed import observation, observed
+from gpudx.model import Case, Diagnosis, Evidence, Investigation, Row
+
+
+def conclude(case: Case, state: Investigation) -> Case:
+    """`case` is the first run that failed, or the first run if none did."""
+    seen = observed(state.trials)
+    return replace(
+        case,
+        diagnosis=_diagnosis(state) if state.failure or state.table else case.diagnosis,
+        observations=tuple(observation(one) for one in seen.values()),
+        investigation=state,
+    )
+
+
+def _diagnosis(state: Investigation) -> tuple[Diagnosis, ...]:
+    entries = {entry.cause: entry for entry in (*state.before, *state.found)}
+    told = [*_judged(state, entries), *_untested(state, entries)]
+    return tuple(sorted(told, key=lambda entry: (ORDER[entry.status], _only_where(entry))))
+
+
+def _only_where(entry: Diagnosis) -> bool:
+    """Of equals, a cause comes before what only says where it surfaced."""
+    cause = every_cause().get(entry.cause)
+    return cause is not None and cause.kind is WHERE
+
+
+def _judged(state: Investigation, entries: dict[str, Diagnosis]) -> Iterator[Diagnosis]:
+    """Suspects as they stand; a rival that nothing speaks for stands in the table only."""
+    for row in state.table:
+        entry = entries.get(row.cause)
+        if entry is not None or row.status != "inconclusive":
+            yield _entry(row, entry or _rival(row))
+
+
+def _entry(row: Row, entry: Diagnosis) -> Diagnosis:
+    for_, against = (tuple(_evidence(row, weight)) for weight in ("for", "against"))
+    counted, not_counted = (against, for_) if row.status == "refuted" else (for_, against)
+    return replace(
+        entry,
+        status=row.status,
+        reason=row.reason,
+        evidence=(*counted, *entry.evidence),
+        not_counted=(*entry.not_counted, *not_counted),
+    )
+
+
+def _evidence(row: Row, weight: str) -> Iterator[Evidence]:
+    for cell in row.cells:
+        if cell.weight == weight:
+            yield Evidence(f'{cell.experiment}: "{cell.expects}" was predicted; {cell.observed}: {cell.why}')
+
+
+def _rival(row: Row) -> Diagnosis:
+    cause = every_cause()[row.cause]
+    return Diagnosis(cause.id, row.status, f"{cause.title}.", None, None, (), cause.refutes_if, cause.fix)
+
+
+def _untested(state: Investigation, entries: dict[str, Diagnosis]) -> Iterator[Diagnosis]:
+    """Entries that say where it surfaced, or that no experiment can touch."""
+    tested = {row.cause for row in state.table}
+    yield from (entry for cause, entry in entries.items() if cause not in tested)

@@ -1,0 +1,364 @@
+"""The lab of an investigation: runs an experiment on the program, has the run diagnosed, and says what it means.
+
+Every run is a small case of its own below the investigation's (`runs/007-fenced`): gpudx report shows it. Traces of runs that
+ended like an earlier one of the same experiment are not kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import shutil
+import time
+import traceback
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx import casefile, pipeline
+from gpudx.diagnose import fenced_runs
+from gpudx.errors import UserError
+from gpudx.facts import derive
+from gpudx.facts.parts import can_be_apart
+from gpudx.investigate import same_failure
+from gpudx.investigate.loop import OutOfTime, Result
+from gpudx.lab import at_sites, trials
+from gpudx.lab.experiments import PLAIN, VARIANT, Context, NotReached, Seen, base, every, mitigations, sized
+from gpudx.lab.how import How
+from gpudx.lab.recorded import TRACES, run_recorded
+from gpudx.lab.trials import OUTPUT, RUNS, Interrupted
+from gpudx.model import Asked, Case, Diagnosis, Investigation, Trial
+from gpudx.trace import Trace, open_case
+
+BUG = "gpudx-error.txt"
+PATIENCE = 10  # times the longest run so far: then a run hangs
+LEAST_PATIENCE_S = 10.0
+SHORTEST_S = 0.001
+
+
+@dataclass
+class Laboratory:
+    """Experiments on one program, in one case directory."""
+
+    folder: Path
+    context: Context
+    budget_s: float
+    only: Collection[str] = ()
+    without: Collection[str] = ()
+    began: float = field(default_factory=time.monotonic)
+    longest: float = 0.0
+
+    @property
+    def threads(self) -> int:
+        return self.context.threads
+
+    @property
+    def launches(self) -> int:
+        return self.context.launches
+
+    def __enter__(self) -> Laboratory:
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        """What experiments made for their runs is taken away."""
+        self.context.shelf.close()
+
+    @property
+    def costs(self) -> Mapping[str, float]:
+        missing = {*self.not_run, PLAIN}
+        return {n: float(module.COST) for n, module in every().items() if n not in missing and not _is_asked(module)}
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Experiments that the user's words make possible, each variant by itself."""
+        missing = self.not_run
+        modules = {name: module for name, module in every().items() if _is_asked(module) and name not in missing}
+        return tuple(one for name, module in modules.items() for one in _variants(name, module, self.context))
+
+    @property
+    def mitigations(self) -> frozenset[str]:
+        return mitigations()
+
+    @property
+    def not_run(self) -> Mapping[str, str]:
+        """Experiments that cannot be run here, and why."""
+        whys = {name: self._why_not(name, module) for name, module in every().items() if name != PLAIN}
+        return {name: why for name, why in whys.items() if why}
+
+    def _why_not(self, name: str, module: ModuleType) -> str | None:
+        if (self.only and name not in self.only) or name in self.without:
+            return "left out on the command line"
+        why: str | None = module.missing(self.context)
+        return why
+
+    def elapsed(self) -> float:
+        return time.monotonic() - self.began
+
+    def run(self, experiment: str, state: Investigation) -> Result:
+        """One run. What goes wrong in it is told in its trial, and costs only this run."""
+        number = len(state.trials) + 1
+        name = f"{RUNS}/{number:03d}-{base(experiment)}"  # the value of a variant may be no name for a folder
+        shutil.rmtree(self.folder / name, ignore_errors=True)  # left by a run that was cut off
+        began = time.monotonic()
+        try:
+            case, trial = self._run(experiment, state, name)
+        except (OutOfTime, Interrupted):
+            raise
+        except NotReached as error:
+            return Result(
+                Trial(
+                    experiment, "not reached", "", time.monotonic() - began, folder=name, note=f"not reached: {error}"
+                )
+            )
+        except Exception as error:
+            if number == 1:
+                raise
+            note = _why_lost(error, self.folder / name)
+            return Result(Trial(experiment, "tool missing", "", time.monotonic() - began, folder=name, note=note))
+        if any((t.experiment, t.outcome) == (experiment, trial.outcome) for t in state.trials):
+            shutil.rmtree(self.folder / name / TRACES, ignore_errors=True)
+        if case.outcome.kind != "timeout":
+            self.longest = max(self.longest, case.outcome.duration_s)
+        trial = replace(trial, seconds=time.monotonic() - began)
+        return Result(trial, case.diagnosis, same_failure.failure(case))
+
+    def _run(self, experiment: str, state: Investigation, name: str) -> tuple[Case, Trial]:
+        module, folder = every()[base(experiment)], self.folder / name
+        context = replace(
+            self.context,
+            turn=sum(t.experiment == experiment for t in state.trials),
+            variant=experiment.partition(VARIANT)[2],
+        )
+        folder.mkdir(parents=True)
+        with getattr(module, "around", _around)(context):
+            words = list(getattr(module, "command", _command)(context))
+            marks = self.context.asked.probes if experiment == PLAIN else ()
+            how: How = replace(module.how(context), output=folder / OUTPUT, timeout=self._timeout(), probes=marks)
+            run = run_recorded(words, folder, how)
+        if run.interrupted:
+            raise Interrupted
+        if run.timed_out and how.timeout != self._patience():
+            raise OutOfTime
+        case = pipeline.diagnose_run(run, words, folder)
+        seen = self.learn(case, folder, experiment == PLAIN)
+        idle = getattr(module, "without_effect", _works)(context, seen)
+        trial = replace(
+            trial_of(case, experiment, name, state, idle),
+            output=at_sites.digest(folder / OUTPUT),
+            fresh=how.poison or "",
+        )
+        return case, trial if idle else at_sites.counted(trial, case, module, context, state)
+
+    def _patience(self) -> float:
+        """After so many seconds a run hangs. Before a run has ended by itself, only the user can say."""
+        given = self.context.how.timeout
+        return given or (max(LEAST_PATIENCE_S, PATIENCE * self.longest) if self.longest else math.inf)
+
+    def _timeout(self) -> float:
+        """A run that only the budget ends is neither a pass nor a failure."""
+        return min(self._patience(), max(SHORTEST_S, self.budget_s - self.elapsed()))
+
+    def remember(self, state: Investigation) -> None:
+        """Learn again from the plain runs of an earlier call."""
+        for trial in state.trials:
+            if trial.experiment == PLAIN and trial.outcome in ("reproduced", "passed"):
+                case = casefile.read(self.folder / trial.folder)
+                if case.outcome.kind != "timeout":
+                    self.longest = max(self.longest, case.outcome.duration_s)
+                self.learn(case, self.folder / trial.folder, True)
+
+    def learn(self, case: Case, folder: Path, plain: bool) -> Seen:
+        """What a run's record says of the program; plain runs tell what experiments can be made."""
+        apis, threads, at_once, devices, waits = _look(folder)
+        done, not_done = at_sites.look(_traces(folder))
+        if plain:
+            self.context = replace(
+                self.context,
+                apis=self.context.apis | apis,
+                threads=max(self.context.threads, threads),
+                devices=self.context.devices | devices,
+                launches=max(self.context.launches, sum(process.launches for process in case.processes)),
+                parts=self.context.parts or _has_parts(folder),
+                pair=self.context.pair or at_sites.first_pair(case),
+            )
+        return Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done)
+
+
+def new(command: Sequence[str], confidence: float, template: Sequence[str], asked: Asked) -> Investigation:
+    """An investigation without runs."""
+    program = trials.identity(command)
+    return Investigation(confidence, folder=os.getcwd(), program=program, command=tuple(template), asked=asked)
+
+
+def taken_up(state: Investigation, command: Sequence[str]) -> Investigation:
+    """An investigation that goes on: in the same place, and with the same program, or not at all."""
+    try:
+        os.chdir(state.folder)
+    except OSError as error:
+        raise UserError(f"{state.folder}, where the program is run, is not there ({error.strerror}).") from None
+    if trials.identity(command) != state.program:
+        raise UserError("The program was changed since, so its runs do not belong together: investigate it anew.")
+    return state
+
+
+def begun(case: Case, state: Investigation) -> Investigation:
+    """An investigation that goes on with a case of `gpudx run`: its run counts, if it was a plain one."""
+    if [seen.experiment for seen in case.observations] != [PLAIN] or state.asked.vary:
+        return state
+    trial = trial_of(case, PLAIN, "", state)
+    return replace(state, trials=(trial,), failure=same_failure.failure(case), before=case.diagnosis)
+
+
+def _unattributed(case: Case) -> list[str]:
+    """Fences make the device fault. A report of that names no address, so it may have met a fence, or something else: it shows
+    an access where it is known to be of one launch, but its showing none says nothing."""
+    fenced = any(one.name == fenced_runs.NAME for one in case.instruments)
+    reported = any(f.id == same_failure.DEVICE_ERROR for f in case.findings)
+    return ["the device reported a fault, but not of which launch"] if fenced and reported else []
+
+
+def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idle: str | None = None) -> Trial:
+    """What a run means. `idle`: why the experiment had no effect, so that it means nothing."""
+    known = {mark for trial in state.trials if trial.experiment == PLAIN for mark in trial.fingerprints}
+    new = [e for e in case.diagnosis if e.status in ("confirmed", "likely") and not known & set(e.findings)]
+    if state.failure is None and case.outcome.kind != "passed":  # the plain runs have the fault, but do not fail of it
+        new = [e for e in case.diagnosis if e.status in ("confirmed", "likely")]
+    new += [e for e in case.diagnosis if e.status == "confirmed" and _was_less(e, state)]
+    itself = experiment != PLAIN and not _is_asked(every()[base(experiment)])  # another program has faults of its own
+    watching = [one for one in case.instruments if one.watches and one.name != "recorder"]
+    return Trial(
+        experiment=experiment,
+        outcome="not reached" if idle else same_failure.outcome(case, state.failure),
+        ending=case.outcome.word,
+        seconds=case.outcome.duration_s,
+        fingerprints=tuple(dict.fromkeys(finding.fingerprint for finding in case.findings)),
+        shown=tuple(dict.fromkeys(entry.cause for entry in new)) if itself else (),
+        blind="; ".join(
+            [*(one.blind or one.saw for one in watching if one.blind or one.state != "live"), *_unattributed(case)]
+        ),
+        folder=folder,
+        note=idle or "",
+        given=next((one.gave for one in watching if one.gave), ""),
+    )
+
+
+def _was_less(entry: Diagnosis, state: Investigation) -> bool:
+    """Was it only likely by the plain runs' own record?"""
+    known = [one.status for one in state.before if one.cause == entry.cause]
+    return bool(known) and "confirmed" not in known
+
+
+def first_failing(directory: Path, state: Investigation) -> Case:
+    """The case that a report is made of: the first plain run that failed, else the first run."""
+    plain = [trial for trial in state.trials if trial.experiment == PLAIN]
+    chosen = next((trial for trial in plain if trial.outcome == "reproduced"), plain[0])
+    case = casefile.read(directory / chosen.folder)
+    prefix = f"{chosen.folder}/" if chosen.folder else ""
+    processes = tuple(replace(process, trace=f"{prefix}{process.trace}") for process in case.processes)
+    return replace(case, directory=str(directory), processes=processes)
+
+
+def _at_once(trace: Trace, calls: NDArray[np.bool_]) -> int:
+    """How many threads were between their first and last call at the same time; all of them where calls were not kept."""
+    begin, end = (trace.column(name)[calls].astype(np.uint64) for name in ("begin", "end"))
+    end[end == 0] = np.iinfo(np.uint64).max  # has not returned
+    _, which = np.unique(trace.column("tid")[calls], return_inverse=True)
+    first, last = (
+        np.full(which.max(initial=-1) + 1, np.iinfo(np.uint64).max),
+        np.zeros(which.max(initial=-1) + 1, np.uint64),
+    )
+    np.minimum.at(first, which, begin)
+    np.maximum.at(last, which, end)
+    if trace.gaps:
+        return len(first)
+    return max((int(((first <= start) & (start <= last)).sum()) for start in first), default=0)
+
+
+def _look(folder: Path) -> tuple[frozenset[str], int, int, frozenset[str], int]:
+    """APIs, most threads of one process that made calls, and that did at once, devices, and waits that have no caller: the
+    recorder's own."""
+    apis: set[str] = set()
+    devices: set[str] = set()
+    threads = at_once = waits = 0
+    for trace in _traces(folder):
+        every_api = np.array([call.api for call in trace.schema.calls])
+        calls = every_api[trace.call] != "note"
+        apis.update(np.unique(every_api[trace.call[calls]]).tolist())
+        threads = max(threads, len(np.unique(trace.column("tid")[calls])))
+        at_once = max(at_once, _at_once(trace, calls))
+        waits += int((trace.column("caller", trace.select(trace.schema.doing("wait"))) == 0).sum())
+        note = trace.schema.by_name("note_device")
+        devices.update(trace.text(int(at)) for at in (trace.select(note) if note is not None else ()))
+    return frozenset(apis), threads, at_once, frozenset(devices), waits
+
+
+def _has_parts(folder: Path) -> bool:
+    """Are buffers used by parts that could be memory of their own? Each process that has parts must allow it."""
+    made = [one for one in map(derive, _traces(folder)) if len(one.objects.rows_of("subbuffer"))]
+    return bool(made) and all(can_be_apart(one) for one in made)
+
+
+def _traces(folder: Path) -> list[Trace]:
+    with contextlib.suppress(UserError, OSError):
+        return open_case(folder)
+    return []
+
+
+def _why_lost(error: Exception, folder: Path) -> str:
+    """Why a run says nothing; a bug of ours is kept for a report."""
+    if isinstance(error, UserError):
+        return str(error).rstrip(".")
+    with contextlib.suppress(OSError):
+        (folder / BUG).write_text(traceback.format_exc())
+    return f"the analysis failed, which is a bug in gpudx: please report {folder / BUG}"
+
+
+def _is_asked(module: ModuleType) -> bool:
+    return bool(getattr(module, "ASKED", False))
+
+
+def _variants(name: str, module: ModuleType, context: Context) -> list[str]:
+    """The names under which its runs are counted."""
+    if not hasattr(module, "variants"):
+        return [name]
+    return [f"{name}{VARIANT}{variant}" for variant in module.variants(context)]
+
+
+def _command(context: Context) -> tuple[str, ...]:
+    return context.command
+
+
+@contextlib.contextmanager
+def _around(context: Context) -> Iterator[None]:
+    yield
+
+
+def _works(context: Context, seen: Seen) -> str | None:
+    return None
+
+
+def open_laboratory(
+    folder: Path,
+    template: tuple[str, ...],
+    how: How,
+    budget_s: float,
+    only: Collection[str],
+    without: Collection[str],
+    asked: Asked,
+) -> Laboratory:
+    """A laboratory for a command; names of experiments that do not exist, and words that make no sense, are refused."""
+    for name in (*only, *without):
+        if name not in every():
+            raise UserError(f"There is no experiment {name!r}: choose from {', '.join(every())}.")
+    plain = sized.of_plain_runs(asked)
+    how = how.under(sized.variable(template, plain))
+    command, environment = sized.filled(template, plain), {**os.environ, **how.extra_env}
+    context = Context(command, environment, how, asked=asked, template=template, folder=folder)
+    for module in every().values():
+        getattr(module, "check", _command)(context)
+    return Laboratory(folder, context, budget_s, only, without)

@@ -1,0 +1,258 @@
+"""Rival causes, the experiment that separates them best, runs, judgement, and again, until something stops it.
+
+Everything follows from the trials: after an interruption or a crash the next call goes on where this one was. The lab is
+whoever runs experiments; tests have one with known probabilities and no processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from gpudx.investigate.choice import (
+    ENOUGH_FAILURES,
+    MOST_PLAIN,
+    PARTLY,
+    Plan,
+    can_flip,
+    next_asked,
+    next_experiment,
+    next_flip,
+    next_to_show,
+    plain_runs,
+    recheck,
+)
+from gpudx.investigate.observed import PLAIN, Observed, observed
+from gpudx.investigate.order_experiments import told_of_order
+from gpudx.investigate.prediction import TWICE
+from gpudx.investigate.suspects import Suspect, suspects
+from gpudx.investigate.user_experiments import told
+from gpudx.investigate.verdicts import CONFIRMING, judge
+from gpudx.lab.trials import Interrupted
+from gpudx.model import Diagnosis, Failure, Investigation, Row, Stop, Trial
+from gpudx.text import plural
+
+CONFIDENCE = 0.99
+PLAIN_SHARE = 0.5  # of the budget that may go into plain runs, once it has failed twice
+
+
+class OutOfTime(Exception):
+    """Only the budget ended a run; it does not count."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop, whatever is known by then. Both are for one call."""
+
+    budget_s: float = 120.0
+    runs: int | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """A trial and what its own diagnosis says; `failure` is what it failed of."""
+
+    trial: Trial
+    diagnosis: tuple[Diagnosis, ...] = ()
+    failure: Failure | None = None
+
+
+class Lab(Protocol):
+    """Runs experiments on one program."""
+
+    @property
+    def threads(self) -> int:
+        """Threads that make GPU calls; known after the first run, as are the others."""
+
+    @property
+    def launches(self) -> int: ...
+
+    @property
+    def costs(self) -> Mapping[str, float]:
+        """The experiments that can be run, and how much longer than a plain run they take."""
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Those that the user asked for: run whatever they separate, and not among the others."""
+
+    @property
+    def mitigations(self) -> frozenset[str]: ...
+
+    @property
+    def not_run(self) -> Mapping[str, str]:
+        """The others, and why they cannot be run."""
+
+    def run(self, experiment: str, state: Investigation) -> Result:
+        """One run. Interrupted when the user ended it, OutOfTime when the budget did."""
+
+    def elapsed(self) -> float:
+        """Seconds since this call began."""
+
+
+Progress = Callable[[Plan, Observed, float], None]  # what is run next, what it showed so far, seconds left
+Keep = Callable[[Investigation], None]
+
+
+def investigate(
+    state: Investigation, lab: Lab, limits: Limits, keep: Keep = lambda state: None, tell: Progress = lambda *_: None
+) -> Investigation:
+    """The state with its verdicts and the reason why it stopped. `keep` gets it after every run."""
+    made = 0
+    while True:
+        seen = observed(state.trials)
+        state = judged(state, seen, lab)
+        plan = next_plan(state, seen, lab, limits)
+        stopped = _stop(state, seen, lab, limits, plan, made)
+        if stopped:
+            return _ended(state, stopped)
+        assert plan is not None
+        tell(plan, seen.get(plan.experiment, Observed(plan.experiment)), limits.budget_s - lab.elapsed())
+        try:
+            state = _with(state, lab.run(plan.experiment, state))
+        except (Interrupted, KeyboardInterrupt):  # in the program, or in the analysis of its run
+            return _ended(state, "interrupted")
+        except OutOfTime:
+            return _ended(state, "budget used up")
+        made += 1
+        keep(state)
+
+
+def _with(state: Investigation, result: Result) -> Investigation:
+    """The state with one more run. The first plain run that failed says what is looked for; until then, the record does."""
+    state = replace(state, trials=(*state.trials, result.trial), stopped="", reason="")
+    if state.failure is None and result.trial.experiment == PLAIN:
+        if result.failure is not None:
+            return replace(state, failure=result.failure, before=result.diagnosis)
+        return replace(state, before=state.before or tuple(e for e in result.diagnosis if e.status == "confirmed"))
+    known = {(entry.cause, entry.status == "confirmed") for entry in (*state.before, *state.found)}
+    new = [
+        one
+        for one in result.diagnosis
+        if one.cause in result.trial.shown and not known & {(one.cause, one.status == "confirmed"), (one.cause, True)}
+    ]
+    return replace(state, found=(*state.found, *new))
+
+
+def judged(state: Investigation, seen: Mapping[str, Observed], lab: Lab) -> Investigation:
+    """The state with its table. Before there is a failure, only what stands in the record is put to the test."""
+    accused = suspects(state, lab.threads, lab.launches, lab.costs)
+    if state.failure is None:
+        accused = tuple(one for one in accused if one.entry is not None)
+    rows = judge(accused, seen, tuple(lab.costs), lab.mitigations, level(state, lab), lab.not_run)
+    said = (*told(state.asked, seen, level(state, lab)), *told_of_order(seen))
+    return replace(state, table=rows, told=said, not_run=tuple(lab.not_run.items()))
+
+
+def level(state: Investigation, lab: Lab) -> float:
+    """What may go wrong is shared out among the experiments, so that many of them are not many chances to be wrong."""
+    return (1 - state.confidence) / max(1, len(lab.costs) + len(lab.asked))
+
+
+def next_plan(state: Investigation, seen: Mapping[str, Observed], lab: Lab, limits: Limits) -> Plan | None:
+    """Plain runs first, until the rate is known; then what the user asked for, and what separates best."""
+    on_record = state.failure is None and (bool(state.table) or can_flip(lab.costs))
+    wanted = ENOUGH_FAILURES if on_record else plain_runs(seen[PLAIN])
+    if wanted > len(seen[PLAIN].trials) and not _rate_must_do(seen[PLAIN], lab, limits):
+        return Plan(PLAIN, wanted)
+    if on_record:
+        named = [one for one in _standing(state, lab) if one.entry]
+        again = recheck(seen, level(state, lab)) or next_flip(seen, lab.costs, level(state, lab))
+        return again or next_to_show(named, seen, lab.costs)
+    if state.failure is None or seen[PLAIN].rate.failures < TWICE:
+        return None
+    again = recheck(seen, level(state, lab))
+    asked = next_asked(lab.asked, seen, level(state, lab))
+    flip = next_flip(seen, lab.costs, level(state, lab))
+    if again or asked or flip:
+        return again or asked or flip
+    least = PARTLY / 2 if any(row.status == "confirmed" for row in state.table) else 0.0
+    return next_experiment(_standing(state, lab), seen, lab.costs, level(state, lab), least)
+
+
+def _rate_must_do(plain: Observed, lab: Lab, limits: Limits) -> bool:
+    """A slow program must leave time for experiments."""
+    return plain.rate.failures >= TWICE and lab.elapsed() > PLAIN_SHARE * limits.budget_s
+
+
+def _standing(state: Investigation, lab: Lab) -> list[Suspect]:
+    refuted = {row.cause for row in state.table if row.status == "refuted"}
+    return [one for one in suspects(state, lab.threads, lab.launches, lab.costs) if one.cause.id not in refuted]
+
+
+def _stop(
+    state: Investigation, seen: Mapping[str, Observed], lab: Lab, limits: Limits, plan: Plan | None, made: int
+) -> Stop:
+    """The named reason to stop now; "" to go on."""
+    plain = seen[PLAIN]
+    quiet = plain.rate.failures < TWICE
+    if state.failure and _settled(state.table) and (plan is None or plan.experiment not in lab.asked):
+        return "settled"
+    if plan is None and not lab.launches and not lab.threads and plain.trials and not (lab.asked and not quiet):
+        return "nothing to investigate"
+    if plan is None and quiet:
+        return "settled" if _was_shown(state.table) else "the failure did not come back"
+    if plan is None:
+        return "settled" if _confirmed(state.table) else "nothing left that separates them"
+    if limits.runs is not None and made >= limits.runs:
+        return "the failure did not come back" if quiet else "runs used up"
+    if lab.elapsed() + _expected(seen, lab, plan) > limits.budget_s and made:
+        return "the failure did not come back" if quiet and plain.rate.runs >= TWICE else "budget used up"
+    return ""
+
+
+def _expected(seen: Mapping[str, Observed], lab: Lab, plan: Plan) -> float:
+    """Seconds that the next run will take."""
+    alike = seen.get(plan.experiment)
+    factor = 1.0 if alike else lab.costs.get(plan.experiment, 1.0)
+    times = [trial.seconds for trial in (alike or seen[PLAIN]).trials]
+    return factor * sum(times) / len(times) if times else 0.0
+
+
+def _confirmed(table: tuple[Row, ...]) -> list[str]:
+    return [row.cause for row in table if row.status == "confirmed"]
+
+
+def _was_shown(table: tuple[Row, ...]) -> bool:
+    return any(cell.expects in CONFIRMING and cell.weight == "for" for row in table for cell in row.cells)
+
+
+def _settled(table: tuple[Row, ...]) -> bool:
+    """One is confirmed by experiments or the record, and all others are refuted."""
+    return bool(_confirmed(table)) and all(row.status in ("confirmed", "refuted") for row in table)
+
+
+def _ended(state: Investigation, stopped: Stop) -> Investigation:
+    return replace(state, stopped=stopped, reason=_reason(state, stopped))
+
+
+def _reason(state: Investigation, stopped: Stop) -> str:
+    plain = observed(state.trials)[PLAIN]
+    rate = f"It failed in {plain.rate.failures} of {plural(plain.rate.runs, 'plain run')}"
+    fits = f" (a rate of {plain.range} fits that)" if plain.rate.runs else ""
+    if stopped == "the failure did not come back":
+        more = "" if plain.rate.failures else "; nothing can be compared with a failure that does not come"
+        return f"{rate}{fits}{more}."
+    if stopped == "nothing to investigate":
+        return f"{rate}, and no GPU API call was seen in them: no experiment here touches what the program does."
+    return f"{rate}{fits}. {_standings(state.table)}{_advice(stopped, plain)}"
+
+
+def _standings(table: tuple[Row, ...]) -> str:
+    """Who is left, in one sentence."""
+    named = {word: [row.cause for row in table if row.status == word] for word in ("confirmed", "likely", "refuted")}
+    parts = [f"{word}: {', '.join(causes)}" for word, causes in named.items() if causes]
+    left = [row.cause for row in table if row.status == "inconclusive"]
+    parts += [f"neither shown nor refuted: {', '.join(left)}"] if left else []
+    return _sentence("; ".join(parts))
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _advice(stopped: Stop, plain: Observed) -> str:
+    if stopped in ("budget used up", "runs used up", "interrupted"):
+        return " Go on with: gpudx investigate CASE."
+    rare = stopped != "settled" and plain.rate.runs >= MOST_PLAIN
+    return " It is so rare that runs tell little; look for a smaller program that fails more often." if rare else ""
