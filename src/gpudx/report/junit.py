@@ -10,7 +10,6 @@ import xml.etree.ElementTree as ET
 
 from gpudx.model import Case, Finding
 from gpudx.report import Page
-from gpudx.report.languages import spoken
 from gpudx.report.outline import outline
 from gpudx.report.safe import clean
 from gpudx.report.terminal import show
@@ -24,8 +23,8 @@ def render(case: Case, page: Page) -> str:
     suite = ET.Element("testsuite", name=clean(f"gpudx {' '.join(case.command)}"))
     _program(suite, case, page)
     for finding in errors:
-        _fault(suite, finding, page)
-    _instruments(suite, case, page)
+        _fault(suite, finding)
+    _instruments(suite, case)
     for count in ("failure", "error"):
         suite.set(f"{count}s", str(len(suite.findall(f"./testcase/{count}"))))
     suite.set("tests", str(len(suite.findall("./testcase"))))
@@ -51,20 +50,19 @@ def _program(suite: ET.Element, case: Case, page: Page) -> None:
         ET.SubElement(test, "system-out").text = text
 
 
-def _fault(suite: ET.Element, finding: Finding, page: Page) -> None:
+def _fault(suite: ET.Element, finding: Finding) -> None:
     name = clean(f"{finding.id} {finding.fingerprint}")
     test = ET.SubElement(suite, "testcase", classname="gpudx.faults", name=name, time="0.000")
     source = finding.site.source if finding.site else None
     if source and source.rpartition(":")[2].isdecimal():
         test.set("file", clean(source.rpartition(":")[0]))
         test.set("line", source.rpartition(":")[2])
-    seen = "\n".join(f"- {spoken(clean(evidence.text), page.language)}" for evidence in finding.evidence)
-    message = spoken(clean(finding.message), page.language)
-    ET.SubElement(test, "failure", type=clean(finding.id), message=message).text = seen
+    seen = "\n".join(f"- {clean(evidence.text)}" for evidence in finding.evidence)
+    ET.SubElement(test, "failure", type=clean(finding.id), message=clean(finding.message)).text = seen
 
 
-def _instruments(suite: ET.Element, case: Case, page: Page) -> None:
+def _instruments(suite: ET.Element, case: Case) -> None:
     for one in case.instruments:
         if one.failed:
             test = ET.SubElement(suite, "testcase", classname="gpudx.instruments", name=clean(one.name), time="0.000")
-            ET.SubElement(test, "error", type="not watched", message=spoken(clean(one.saw), page.language))
+            ET.SubElement(test, "error", type="not watched", message=clean(one.saw))

@@ -47,7 +47,7 @@ def show(made: Outline, language: str = "en") -> str:
             left_out.append(section.heading)
     if left_out:
         names = shorten("; ".join(left_out), ROOM_TO_SAY // 4)
-        parts.append(escape(spoken(f"Left out, to fit into an issue: {names}.", language)))
+        parts.append(escape(f"Left out, to fit into an issue: {names}."))
     return "\n\n".join(parts) + "\n"
 
 

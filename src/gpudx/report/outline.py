@@ -49,6 +49,7 @@ VERDICTS = {
     "refuted": "REFUTED",
 }
 SEVERITIES = (("error", "error", "errors"), ("warning", "warning", "warnings"), ("info", "note", "notes"))
+LEADS = {"error": "Errors:", "warning": "Warnings:", "info": "Notes:"}
 
 
 def outline(case: Case, drawing: Drawing | None = None, language: str = "en") -> Outline:
@@ -341,12 +342,12 @@ def _ways(case: Case) -> list[str]:
 
 def _findings(case: Case) -> tuple[Block, ...]:
     blocks: list[Block] = []
-    for severity, _, many in SEVERITIES:
+    for severity, lead in LEADS.items():
         chosen = [finding for finding in case.findings if finding.severity == severity]
         if chosen:
             more = len(chosen) - MOST_PER_SEVERITY
             tail = [f"and {more:,} more; case.json has them all"] if more > 0 else []
-            blocks += [Paragraph(f"{_capital(many)}:"), *_bullets([*map(_finding, chosen[:MOST_PER_SEVERITY]), *tail])]
+            blocks += [Paragraph(lead), *_bullets([*map(_finding, chosen[:MOST_PER_SEVERITY]), *tail])]
     return tuple(blocks)
 
 

@@ -39,7 +39,7 @@ def render(case: Case, page: Page) -> str:
     }
     run = {
         "tool": {"driver": driver},
-        "invocations": [_invocation(case, page)],
+        "invocations": [_invocation(case)],
         "results": results,
         "properties": {"fingerprint": fingerprint(case)},
     }
@@ -69,11 +69,15 @@ def _findings(case: Case, page: Page) -> Iterator[Json]:
 
 def _told(finding: Finding, entry: Diagnosis | None, page: Page) -> str:
     language = page.language
-    verdict = [f"{spoken(f'{VERDICTS[entry.status]} {entry.cause}', language)}:"] if entry else []
-    seen = [f"{spoken(evidence.text.rstrip('.'), language)}." for evidence in finding.evidence[:5]]
+    verdict = [f"{_verdict(entry, language)}:"] if entry else []
+    seen = [f"{evidence.text.rstrip('.')}." for evidence in finding.evidence[:5]]
     fix = entry.fix if entry else ()
     advice = [spoken("What to do:", language), *(spoken(step, language) for step in fix)] if fix else []
-    return " ".join([*verdict, spoken(finding.message, language), spoken("How we know:", language), *seen, *advice])
+    return " ".join([*verdict, finding.message, spoken("How we know:", language), *seen, *advice])
+
+
+def _verdict(entry: Diagnosis, language: str) -> str:
+    return f"{spoken(VERDICTS[entry.status], language)} {entry.cause}"
 
 
 def _diagnoses(case: Case, page: Page) -> Iterator[Json]:
@@ -81,12 +85,10 @@ def _diagnoses(case: Case, page: Page) -> Iterator[Json]:
     for entry in case.diagnosis:
         if entry.status == "refuted" or known & set(entry.findings):
             continue
-        words = (f"{entry.summary} {entry.reason}".rstrip(), f"{VERDICTS[entry.status]} {entry.cause}")
-        said, verdict = (spoken(text, page.language) for text in words)
         yield {
             "ruleId": clean(entry.cause),
             "level": STATUS_LEVELS[entry.status],
-            "message": _message(f"{verdict}: {said}"),
+            "message": _message(f"{_verdict(entry, page.language)}: {entry.summary} {entry.reason}".rstrip()),
             "partialFingerprints": {"gpudxCase/v1": fingerprint(case)},
             **_where(entry.guilty, ()),
         }
@@ -139,18 +141,17 @@ def _physical(text: str) -> Json | None:
 # ---- the run ----
 
 
-def _invocation(case: Case, page: Page) -> Json:
+def _invocation(case: Case) -> Json:
     blind = [f"{one.name} did not work. {one.saw}" for one in case.instruments if one.failed]
     notes = [*blind, *case.not_checked, *(gap for process in case.processes for gap in process.gaps)]
     outcome = case.outcome
     ended = {"exitCode": outcome.exit_code, "exitSignalName": outcome.signal}
     return {
         "executionSuccessful": not blind,
-        "exitCodeDescription": clean(spoken(outcome.summary, page.language)),
+        "exitCodeDescription": clean(outcome.summary),
         "arguments": [clean(word) for word in case.command[1:]],
         **{name: value for name, value in ended.items() if value is not None},
         "toolExecutionNotifications": [
-            {"level": "warning" if note in blind else "note", "message": _message(spoken(note, page.language))}
-            for note in notes
+            {"level": "warning" if note in blind else "note", "message": _message(note)} for note in notes
         ],
     }

@@ -33,15 +33,15 @@ def whole(made: Outline, case: Case, page: Page) -> str:
         '<main id="report">',
         *(_section(one, name, case, page) for one, name in zip(made.sections, ids, strict=True)),
         "</main>",
-        f"<footer><p>gpudx {escape(clean(case.version))}, {escape(_made(case, page))}</p></footer>",
+        f"<footer><p>gpudx {escape(clean(case.version))}, {escape(_made(case))}</p></footer>",
         f"<script>{_file('report.js')}</script>",
         "</body></html>",
     ]
     return "\n".join(parts) + "\n"
 
 
-def _made(case: Case, page: Page) -> str:
-    return spoken(f"run of {clean(case.created)}", page.language)
+def _made(case: Case) -> str:
+    return f"run of {clean(case.created)}"
 
 
 def _head(made: Outline) -> str:

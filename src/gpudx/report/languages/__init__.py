@@ -1,25 +1,21 @@
-"""Reports in other languages than English: an outline in, the same outline in another language out.
+"""The skeleton of a report in other languages: headings, statuses, titles of causes and what to do about them.
 
-A language is a file here, `ko.toml`: sentences as the sources make them, with numbered places, and what they are in it. Adding a
-file adds a language. Sentences are made in English everywhere else; what no entry fits stays as it is. Names, numbers, paths, code
-and the words of the program are places, never entries. Why it is done here and not where sentences are made:
-docs/decisions/014-languages.md.
+A language is one file here, `ko.toml`, whose keys are texts of the sources, word for word. Adding a file adds a language. Sentences
+with names and numbers in them stay English, and so does any text without an entry: a new detector needs no translation.
 """
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
 from gpudx.errors import UserError
 from gpudx.report.blocks import Block, Bullets, Outline, Paragraph, Picture, Rows, Section, Table
-from gpudx.report.languages.matching import Catalogue, sentences
-
-__all__ = ["chosen", "languages", "sentences", "spoken", "translated"]
 
 ENGLISH = "en"
-# What stands beside these names, and below these heads, is the program's, not ours.
+# Values beside these names and below these heads belong to the program: a kernel may be called "launch".
 THEIRS = {
     "kernel",
     "value",
@@ -55,50 +51,62 @@ def chosen(asked: str) -> str:
 
 
 @cache
-def _catalogue(language: str) -> Catalogue:
-    return Catalogue.read(files(__package__).joinpath(f"{language}.toml").read_text(encoding="utf-8"))
+def entries(language: str) -> dict[str, str]:
+    """English text -> text in a language."""
+    if language == ENGLISH:
+        return {}
+    tables = tomllib.loads(files(__package__).joinpath(f"{language}.toml").read_text(encoding="utf-8"))
+    return {text: said for table in tables.values() for text, said in table.items()}
 
 
 def spoken(text: str, language: str) -> str:
-    """One text of ours in a language."""
-    return text if language == ENGLISH else _catalogue(language).say(text)
+    """A text in a language, or the text itself where the language has no entry for it."""
+    known = entries(language)
+    if text.isupper():
+        return known.get(text) or known.get(text.lower(), text).upper()
+    return known.get(text, text)
+
+
+def spoken_head(text: str, mark: str, language: str) -> str:
+    """The same for a text of ours with a detail behind the mark: "CONFIRMED hang", "Findings: 2 errors"."""
+    whole = spoken(text, language)
+    if whole != text:
+        return whole
+    head, found, detail = text.partition(mark)
+    return spoken(head, language) + found + detail
 
 
 def translated(made: Outline, language: str) -> Outline:
     """The same report in a language."""
     if language == ENGLISH:
         return made
-    words = _catalogue(language)
-    sections = tuple(_section(one, words) for one in made.sections)
-    return replace(made, verdict=words.say(made.verdict), headline=words.say(made.headline), sections=sections)
+    sections = tuple(_section(one, language) for one in made.sections)
+    verdict = spoken_head(made.verdict, " ", language)
+    return replace(made, verdict=verdict, headline=spoken(made.headline, language), sections=sections)
 
 
-def _section(section: Section, words: Catalogue) -> Section:
-    return replace(section, heading=words.say(section.heading), blocks=tuple(_block(b, words) for b in section.blocks))
+def _section(section: Section, language: str) -> Section:
+    blocks = tuple(_block(one, language) for one in section.blocks)
+    return replace(section, heading=spoken_head(section.heading, ": ", language), blocks=blocks)
 
 
-def _block(block: Block, words: Catalogue) -> Block:
+def _block(block: Block, language: str) -> Block:
     if isinstance(block, Paragraph):
-        return replace(block, text=words.say(block.text))
+        return replace(block, text=spoken(block.text, language))
     if isinstance(block, Bullets):
-        return replace(block, items=tuple(map(words.say, block.items)))
+        return replace(block, items=tuple(spoken(one, language) for one in block.items))
     if isinstance(block, Rows):
-        return replace(block, rows=tuple((words.say(key), _value(key, value, words)) for key, value in block.rows))
+        return replace(block, rows=tuple((spoken(name, language), value) for name, value in block.rows))
     if isinstance(block, Table):
-        return _table(block, words)
-    return replace(block, caption=words.say(block.caption)) if isinstance(block, Picture) else block
+        return _table(block, language)
+    return replace(block, caption=spoken(block.caption, language)) if isinstance(block, Picture) else block
 
 
-def _value(name: str, text: str, words: Catalogue) -> str:
-    return text if name in THEIRS else words.say_part(text)
+def _table(table: Table, language: str) -> Table:
+    heads = table.columns
+    rows = (tuple(_cell(head, cell, language) for head, cell in zip(heads, row, strict=False)) for row in table.rows)
+    return Table(tuple(spoken(one, language) for one in heads), tuple(rows))
 
 
-def _table(table: Table, words: Catalogue) -> Table:
-    rows = (
-        tuple(_cell(head, cell, words) for head, cell in zip(table.columns, row, strict=False)) for row in table.rows
-    )
-    return Table(tuple(map(words.say, table.columns)), tuple(rows))
-
-
-def _cell(head: str, text: str, words: Catalogue) -> str:
-    return text if head in THEIRS else words.say(text)
+def _cell(head: str, text: str, language: str) -> str:
+    return text if head in THEIRS else spoken(text, language)

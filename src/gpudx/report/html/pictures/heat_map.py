@@ -29,7 +29,7 @@ def draw(case: Case, page: Page) -> str:
     columns = (*listed(HEADS, page.language), *names)
     titles = "".join(f'<th role="columnheader" scope="col">{escape(one)}</th>' for one in columns)
     rows = "".join(_row(test, names, page.language) for test in shown)
-    label = escape(spoken(f"Heat map: {len(shown):,} tests against {len(names)} conditions", page.language))
+    label = escape(f"Heat map: {len(shown):,} tests against {len(names)} conditions")
     keys = "".join(
         f'<li><i class="h{step}"></i>{escape(word)}</li>' for step, word in enumerate(listed(HEAT, page.language))
     )
@@ -43,7 +43,7 @@ def draw(case: Case, page: Page) -> str:
 
 def _row(test: FlakyTest, names: list[str], language: str) -> str:
     cells = {cell.condition: cell for cell in test.cells}
-    inner = "".join(_cell(name, cells.get(name), language) for name in names)
+    inner = "".join(_cell(name, cells.get(name)) for name in names)
     head, verdict = (escape(spoken(text, language)) for text in (HEADS[1], test.kind))
     kind = f'<td role="cell" data-head="{head}">{verdict}</td>'
     return (
@@ -51,11 +51,11 @@ def _row(test: FlakyTest, names: list[str], language: str) -> str:
     )
 
 
-def _cell(name: str, cell: Cell | None, language: str) -> str:
+def _cell(name: str, cell: Cell | None) -> str:
     head = f'<td role="cell" data-head="{escape(name)}"'
     if cell is None or not cell.runs:
         return f"{head}></td>"
-    fits = escape(spoken(f"rates that fit: {cell.low:.0%} to {cell.high:.0%}", language))
+    fits = escape(f"rates that fit: {cell.low:.0%} to {cell.high:.0%}")
     return f'{head} class="h{step(cell)}" title="{fits}">{cell.failures}/{cell.runs}</td>'
 
 

@@ -23,7 +23,7 @@ def draw(case: Case, page: Page) -> str:
 
 def _one(one: MemoryMap, language: str) -> str:
     count = len(one.columns["state"])
-    label = spoken(f"Memory of process {one.pid} at call {one.as_of:,}: {count:,} blocks", language)
+    label = f"Memory of process {one.pid} at call {one.as_of:,}: {count:,} blocks"
     points = [
         {"text": spoken(point.text, language), "address": f"{point.address:#x}", "at": point.at} for point in one.points
     ]

@@ -6,7 +6,6 @@ from html import escape
 
 from gpudx.model import Case, Observation
 from gpudx.report import Page
-from gpudx.report.languages import spoken
 from gpudx.report.safe import clean
 
 WIDTH, HEIGHT, LABEL = 620, 24, 170
@@ -19,7 +18,7 @@ def draw(case: Case, page: Page) -> str:
     seen = [one for one in case.observations if one.runs]
     height = HEIGHT * (len(seen) + 1)
     lines = "".join(_line(one, HEIGHT * number) for number, one in enumerate(seen))
-    title = spoken(f"Rates of failure in {len(seen)} experiments; the table has the numbers", page.language)
+    title = f"Rates of failure in {len(seen)} experiments; the table has the numbers"
     return (
         f'<svg class="rates" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(title)}">'
         f"{lines}{_axis(height)}</svg>"

@@ -9,7 +9,6 @@ from gpudx.model.drawing import KINDS, STATES, Timeline
 from gpudx.report import Page
 from gpudx.report.html.pictures.canvas import canvas
 from gpudx.report.html.pictures.words import LEGENDS, OF_CALLS, ROLES, listed, said
-from gpudx.report.languages import spoken
 from gpudx.report.safe import clean
 
 LEGEND = (
@@ -26,7 +25,7 @@ def draw(case: Case, page: Page) -> str:
 
 def _one(line: Timeline, language: str) -> str:
     calls, queues, threads = len(line.columns["kind"]), len(line.queues), len(line.threads)
-    label = spoken(f"Timeline of process {line.pid}: {calls:,} calls, {queues} queues, {threads} threads", language)
+    label = f"Timeline of process {line.pid}: {calls:,} calls, {queues} queues, {threads} threads"
     words = {"kinds": listed(KINDS, language), "states": listed(STATES, language), "words": said(OF_CALLS, language)}
     return canvas("timeline", label, _plain(line, language) | words, LEGEND, language, [pin.role for pin in line.pins])
 
