@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -11,36 +12,76 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md")), *sorted((ROOT / "incidents").glob("*/README.md"))]
+READ_AS_FILES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "incidents").glob("*/README.md"))]
+MADE = "<!-- Made by tools/docs.py. -->"
 CODE = re.compile(r"^```.*?^```$|^    .*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 
 
-def test_links_lead_somewhere() -> None:
-    """Every relative link of the README and of docs/ names a file or folder that is there."""
+def links(page: Path) -> list[str]:
+    """Relative links of a page, outside of code."""
+    found = LINK.findall(CODE.sub("", page.read_text(encoding="utf-8")))
+    return [link.partition("#")[0] for link in found if not link.startswith(("http:", "https:", "#"))]
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All pages, written and made."""
+    place = tmp_path_factory.mktemp("docs")
+    environment = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'tools'}"}
+    subprocess.run([sys.executable, "tools/docs.py", str(place)], cwd=ROOT, env=environment, check=True)
+    return place
+
+
+def test_links_of_the_repository_lead_to_files() -> None:
+    """The README and the like are read where nothing has been built."""
+    broken = [f"{page}: {link}" for page in READ_AS_FILES for link in links(page) if not (page.parent / link).exists()]
+    assert not broken
+
+
+def test_links_of_the_pages_lead_to_pages_or_files(pages: Path) -> None:
     broken = [
-        f"{page.relative_to(ROOT)}: {link}"
-        for page in PAGES
-        for link in LINK.findall(CODE.sub("", page.read_text(encoding="utf-8")))
-        if not link.startswith(("http:", "https:", "#")) and not (page.parent / link.partition("#")[0]).exists()
+        f"{page.relative_to(pages)}: {link}"
+        for page in pages.rglob("*.md")
+        for link in links(page)
+        if not (page.parent / link).exists() and not (DOCS / page.relative_to(pages).parent / link).exists()
     ]
     assert not broken
 
 
+def test_every_id_has_a_page(pages: Path) -> None:
+    from gpudx.rules import CAUSE, DETECTOR, EXPERIMENT, FORMAT, entries
+
+    folders = {DETECTOR: "detectors", CAUSE: "causes", EXPERIMENT: "experiments", FORMAT: "formats"}
+    wanted = [pages / folders[one.kind] / f"{one.name}.md" for one in entries() if one.kind in folders]
+    assert len(wanted) > 100 and not [page for page in wanted if not page.is_file()]
+
+
+def test_no_page_that_is_made_is_in_the_repository(pages: Path) -> None:
+    filled_in = {"contracts.md"}
+    made = {str(page.relative_to(pages)) for page in pages.rglob("*.md") if MADE in page.read_text(encoding="utf-8")}
+    assert made and not [name for name in made - filled_in if (DOCS / name).exists()]
+
+
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(pages: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built without a warning."""
     pytest.importorskip("mkdocs", reason="mkdocs is not installed")
     place = tmp_path_factory.mktemp("site")
+    settings = (ROOT / "mkdocs.yml").read_text().replace("docs_dir: build/docs", f"docs_dir: {pages}")
+    settings = settings.replace("tools/mkdocs_hook.py", str(ROOT / "tools" / "mkdocs_hook.py"))
+    (place.parent / "mkdocs.yml").write_text(settings)
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(place)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*command, "--config-file", str(place.parent / "mkdocs.yml")], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0 and "WARNING" not in done.stderr, done.stderr
     return place
 
 
-def test_every_page_is_on_the_site(site: Path) -> None:
-    pages = [page.relative_to(DOCS).with_suffix(".html") for page in DOCS.rglob("*.md")]
-    assert not [page for page in pages if not (site / page).is_file()]
+def test_every_page_is_on_the_site(site: Path, pages: Path) -> None:
+    wanted = [page.relative_to(pages).with_suffix(".html") for page in pages.rglob("*.md")]
+    assert not [page for page in wanted if not (site / page).is_file()]
 
 
 def test_site_needs_no_network(site: Path) -> None:

@@ -43,8 +43,12 @@ def page(name: str, command: Any) -> str:
     usage = " ".join(["gpudx", name, *(["[OPTIONS]"] if options else []), *map(_word, arguments)])
     rows = [f"| `{_cell(_word(one))}` | {_meaning(one)} |" for one in (*arguments, *options)]
     table = ["| argument or option | meaning |\n| --- | --- |", *rows, ""]
-    example = (EXAMPLES / f"{name}.txt").read_text(encoding="utf-8")
-    return "\n".join([f"# gpudx {name}\n", f"    {usage}\n", _prose(command), "", *table, "## Example\n", example])
+    return "\n".join([f"# gpudx {name}\n", f"    {usage}\n", _prose(command), "", *table, *_example(name)])
+
+
+def _example(name: str) -> list[str]:
+    kept = EXAMPLES / f"{name}.txt"
+    return ["## Example\n", kept.read_text(encoding="utf-8")] if kept.is_file() else []
 
 
 def exit_codes(commands: dict[str, Any]) -> str:

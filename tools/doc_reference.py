@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpudx.causes import Cause
     from gpudx.model import Prediction
 
-MADE = "<!-- Made by tools/docs.py. Edit the files it describes. -->\n\n"
+MADE = "<!-- Made by tools/docs.py. -->\n\n"
 SILENT = "may change"  # a prediction that says nothing is left out
 
 
@@ -41,10 +41,10 @@ def detectors() -> dict[str, str]:
 
 
 def causes() -> dict[str, str]:
-    """docs/causes/: what would refute each, how it is mended, who suggests it, what it predicts."""
+    """docs/causes/: what would refute each, how to fix it, who suggests it, what it predicts."""
     from gpudx.causes import every
 
-    lead = "What a finding can mean, what would refute it, how it is mended, and what it predicts for each experiment."
+    lead = "What a finding can mean, what would refute it, how to fix it, and what it predicts for each experiment."
     made = {name: _cause(cause) for name, cause in every().items()}
     return _folder("causes", "Causes", lead, {name: cause.title + "." for name, cause in every().items()}, made)
 
@@ -59,7 +59,7 @@ def _cause(cause: Cause) -> list[str]:
         _text(module),
         "",
         f"**Refuted if:** {cause.refutes_if}",
-        "\n## Mend it\n",
+        "\n## Fix\n",
         *(f"- {fix}" for fix in cause.fix),
     ]
     parts += [f"\n**Settled by:** {cause.settled_by}"] if cause.settled_by else []

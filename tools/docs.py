@@ -1,10 +1,12 @@
-"""Makes the reference pages in docs/ from the files they describe. A test checks that they are current.
+"""Builds the pages of the site into build/docs: those of docs/, and the reference pages made from the code they describe.
 
-usage: PYTHONPATH=src python tools/docs.py
+usage: PYTHONPATH=src python tools/docs.py [FOLDER]
 """
 
 from __future__ import annotations
 
+import shutil
+import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +19,7 @@ from doc_reference import MADE
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
+BUILT = ROOT / "build" / "docs"
 
 
 def trace_format() -> str:
@@ -120,11 +123,8 @@ def decisions() -> str:
     return "\n".join([MADE + "# Decisions\n", "Why things are as they are, and what was left out.\n", *rows]) + "\n"
 
 
-FOLDERS = ("detectors", "causes", "experiments", "formats", "commands")  # all files in them are made
-
-
 def pages() -> dict[str, str]:
-    """Every page that is made, by its path below docs/."""
+    """Every page that is made, by its path below the folder."""
     single = {
         "trace-format.md": trace_format(),
         "contracts.md": contracts(),
@@ -135,20 +135,14 @@ def pages() -> dict[str, str]:
     return {**single, **doc_reference.pages(), **doc_commands.pages()}
 
 
-def stale(made: Mapping[str, str]) -> list[str]:
-    """Pages of things that no longer exist."""
-    there = {str(path.relative_to(DOCS)) for folder in FOLDERS for path in (DOCS / folder).glob("*.md")}
-    return sorted(there - made.keys())
-
-
-def main() -> None:
-    made = pages()
-    for name, text in made.items():
-        (DOCS / name).parent.mkdir(exist_ok=True)
-        (DOCS / name).write_text(text, encoding="utf-8")
-    for name in stale(made):
-        (DOCS / name).unlink()
+def build(folder: Path) -> None:
+    """Writes all pages into a folder, which is emptied first."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(DOCS, folder)
+    for name, text in pages().items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    build(Path(sys.argv[1]) if len(sys.argv) > 1 else BUILT)

@@ -43,6 +43,7 @@ def test_bash(tmp_path: Path) -> None:
     assert "--timeout" not in bash_completes(tmp_path, "gpudx", "run", "--", "--time")
     assert "mycase" in bash_completes(tmp_path, "gpudx", "run", "--", "myc")
     assert bash_completes(tmp_path, "gpudx", "nonsense", "-") == set()
+    assert bash_completes(tmp_path, "gpudx", "rule", "use-after") == {"use-after-free"}
 
 
 def test_zsh(tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ import pytest
 from sample_cases import BLIND, DIAGNOSIS, EMPTY, FINDING, FULL, PASSED
 from test_report import poisoned
 
-from gpudx.rules import every
 from gpudx.model import Case, Outcome, fingerprint
 from gpudx.report import Page, render
+from gpudx.rules import every
 
 TITLE = b'"title": "Static Analysis Results Format (SARIF) Version 2.1.0 JSON Schema"'
 

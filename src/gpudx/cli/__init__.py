@@ -49,13 +49,13 @@ def make_app(asked: str = "") -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
-    for name, module in (_commands(asked) or _commands()).items():
+    for name, module in (commands(asked) or commands()).items():
         settings, kind = getattr(module, "SETTINGS", None), getattr(module, "Command", None)
         made.command(name, cls=kind, context_settings=settings)(module.command)
     return made
 
 
-def _commands(asked: str = "") -> dict[str, ModuleType]:
+def commands(asked: str = "") -> dict[str, ModuleType]:
     """The modules that define `command`, by the commands' names: all, or the one of that name."""
     names = sorted(found.name for found in pkgutil.iter_modules(__path__) if found.name != "__main__")
     wanted = [name for name in names if asked in ("", name.rstrip("_"))]

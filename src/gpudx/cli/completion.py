@@ -37,6 +37,7 @@ class Word:
     name: str
     help: str
     options: tuple[Option, ...]
+    values: tuple[str, ...] = ()  # what its argument can be, where that is a fixed list
 
 
 def command(shell: Annotated[Shell, typer.Argument(help="The shell.")]) -> None:
@@ -54,21 +55,27 @@ def command(shell: Annotated[Shell, typer.Argument(help="The shell.")]) -> None:
 
 def words() -> Iterator[Word]:
     """All commands."""
-    from gpudx.cli import make_app
+    from gpudx.cli import commands, make_app
 
+    modules = commands()
     top = typer.main.get_command(make_app())
     for name, one in sorted(getattr(top, "commands", {}).items()):
         found = [p for p in one.params if p.param_type_name == "option"]
         options = (Option(tuple(p.opts), p.help or "", bool(p.is_flag)) for p in found)
         text = (one.help or "").split("\n\n")[0]
-        yield Word(name, " ".join(text.split()), (*options, Option(("--help",), "Show this help.", True)))
+        values = getattr(modules[name], "values", tuple)()
+        yield Word(
+            name, " ".join(text.split()), (*options, Option(("--help",), "Show this help.", True)), tuple(values)
+        )
 
 
 def bash(commands: list[Word]) -> str:
     """After "--" everything is the program's: files and commands."""
-    cases = "\n".join(f"        {one.name}) options='{' '.join(_names(one))}' ;;" for one in commands)
+    cases = "\n".join(
+        f"        {one.name}) options='{' '.join(_names(one))}' values='{' '.join(one.values)}' ;;" for one in commands
+    )
     return f"""_gpudx() {{
-    local current=${{COMP_WORDS[COMP_CWORD]}} options= word
+    local current=${{COMP_WORDS[COMP_CWORD]}} options= values= word
     if [ "$COMP_CWORD" -eq 1 ]; then
         mapfile -t COMPREPLY < <(compgen -W '{" ".join(one.name for one in commands)} --help --version' -- "$current")
         return
@@ -84,7 +91,12 @@ def bash(commands: list[Word]) -> str:
     esac
     case $current in
         -*) mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current") ;;
-        *) mapfile -t COMPREPLY < <(compgen -A file -- "$current") ;;
+        *)
+            if [ -n "$values" ]; then
+                mapfile -t COMPREPLY < <(compgen -W "$values" -- "$current")
+            else
+                mapfile -t COMPREPLY < <(compgen -A file -- "$current")
+            fi ;;
     esac
 }}
 complete -o filenames -F _gpudx gpudx"""
@@ -92,10 +104,12 @@ complete -o filenames -F _gpudx gpudx"""
 
 def zsh(commands: list[Word]) -> str:
     listed = "\n".join(f"        {_quoted(f'{one.name}:{_line(one.help)}')}" for one in commands)
-    cases = "\n".join(f"        {one.name}) options=({' '.join(_names(one))}) ;;" for one in commands)
+    cases = "\n".join(
+        f"        {one.name}) options=({' '.join(_names(one))}) values=({' '.join(one.values)}) ;;" for one in commands
+    )
     return f"""#compdef gpudx
 _gpudx() {{
-    local -a commands options
+    local -a commands options values
     commands=(
 {listed}
     )
@@ -113,6 +127,8 @@ _gpudx() {{
     esac
     if [[ ${{words[CURRENT]}} == -* ]]; then
         compadd -- $options
+    elif (( $#values )); then
+        compadd -- $values
     else
         _files
     fi
@@ -125,6 +141,8 @@ def fish(commands: list[Word]) -> str:
     for one in commands:
         lines.append(f"complete -c gpudx -f -n __fish_use_subcommand -a {one.name} -d {_fish_quoted(_line(one.help))}")
         seen = _fish_quoted(f"__fish_seen_subcommand_from {one.name}")
+        if one.values:
+            lines.append(f"complete -c gpudx -f -n {seen} -a {_fish_quoted(' '.join(one.values))}")
         for option in one.options:
             names = " ".join(f"-l {n[2:]}" if n.startswith("--") else f"-s {n[1:]}" for n in option.names)
             value = "" if option.flag else " -r"

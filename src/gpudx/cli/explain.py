@@ -39,7 +39,7 @@ def command(
         gpudx explain ci.log --case explained && gpudx report explained -f markdown
 
     A build log (ptxas -v, hipcc -Rpass-analysis=kernel-resource-usage) gives a table of kernels; source files that it names
-    are read where they are there. Known formats: docs/formats. An asynchronous error is never blamed on the line that printed it.
+    are read where they are there. `gpudx rule` lists the known formats. An asynchronous error is never blamed on the line that printed it.
 
     Exit status: 0 if something was recognised, 1 if nothing was.
     """

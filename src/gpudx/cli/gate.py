@@ -40,7 +40,7 @@ def command(
         gpudx gate built checked --write-baseline     # once
         gpudx gate built checked
 
-    All gates: docs/gates.md. Exit status: 0 if every gate has passed, else 1.
+    `gpudx rule` lists all gates. Exit status: 0 if every gate has passed, else 1.
     """
     from gpudx import casefile, gates
     from gpudx.gates import new_findings

@@ -2,7 +2,7 @@
 
 A gate is a module here with
 
-    a docstring       what it demands, and which evidence it needs (docs/gates.md is made from it)
+    a docstring       what it demands, and which evidence it needs (its page, and `gpudx rule KEY`)
     KEY               its name in the table [gate] of gpudx.toml
     EXAMPLE           a value, as it is written there
     judge(limit, cases, place) -> Judged
@@ -50,11 +50,11 @@ def read(path: Path) -> Mapping[str, Any]:
     try:
         limits = tomllib.loads(path.read_text(encoding="utf-8")).get(TABLE)
     except OSError as error:
-        raise UserError(f"{path} cannot be read ({error.strerror}): write one, as docs/gates.md says.") from None
+        raise UserError(f"{path} cannot be read ({error.strerror}): write one with a table [gate]; `gpudx rule` lists the gates.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path} is not valid TOML: {error}.") from None
     if not isinstance(limits, dict) or not limits:
-        raise UserError(f"{path} has no limits: write a table [{TABLE}], as docs/gates.md says.")
+        raise UserError(f"{path} has no limits: write a table [{TABLE}]; `gpudx rule` lists the gates.")
     unknown = [key for key in limits if key not in every()]
     if unknown:
         raise UserError(f"{path} has a gate that gpudx does not know, {unknown[0]}: choose of {', '.join(every())}.")

@@ -34,7 +34,7 @@ def judge(limit: Any, cases: Sequence[Case], place: Path) -> Judged:
 def _one(pattern: str, least: int, listed: list[Finding]) -> Judged:
     own = [one for one in listed if fits(str(one.details["kernel"]), pattern)]
     if not own:
-        return missing(KEY, f"no listing of the code of {pattern}: add one, as docs/gates.md says.")
+        return missing(KEY, f"no listing of the code of {pattern}: add one, as `gpudx rule {KEY}` says.")
     few = [one for one in own if _count(one) < least]
     if few:
         return Judged(KEY, False, f"{few[0].details['kernel']} has {_count(few[0])}, at least {least} are wanted.")

@@ -1,27 +1,92 @@
-"""What the ids in a case mean: a title and a text for each detector and each cause, from their own files."""
+"""What every id of gpudx means: detectors, causes, experiments, log formats, gates and rules for sources, from their own files."""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 
 from gpudx import causes, detectors
 from gpudx.report import Rule
 
+DETECTOR, CAUSE, EXPERIMENT, FORMAT, GATE, LINT = "detector", "cause", "experiment", "log format", "gate", "lint rule"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One id, what kind of thing it names, and its text."""
+
+    name: str
+    kind: str
+    text: str
+
+    @property
+    def title(self) -> str:
+        """The first sentence or line."""
+        return self.text.partition("\n\n")[0].replace("\n", " ")
+
 
 @cache
 def every() -> dict[str, Rule]:
-    """By id. A detector that has the name of its cause tells what both say."""
-    found = {name: _cause(name) for name in causes.every()}
+    """Title and text of detectors and causes by id. A detector that is named like its cause carries the texts of both."""
+    found = {name: Rule(cause.title, _cause_text(name)) for name, cause in causes.every().items()}
     for module in detectors.every():
-        title, _, rest = (module.__doc__ or module.ID).strip().partition("\n")
-        mend = found[module.ID].text if module.ID in found else ""
-        found[module.ID] = Rule(title, "\n\n".join(filter(None, [f"{title}\n{rest}".strip(), mend])))
+        text = _text(module)
+        both = [text, found[module.ID].text] if module.ID in found else [text]
+        found[module.ID] = Rule(text.partition("\n")[0] or module.ID, "\n\n".join(both))
     return found
 
 
-def _cause(name: str) -> Rule:
+@cache
+def entries() -> tuple[Entry, ...]:
+    """Everything that has an id. A name may stand for several kinds: a detector and its cause."""
+    return (*_detectors(), *_causes(), *_experiments(), *_formats(), *_gates(), *_lint())
+
+
+def _detectors() -> Iterator[Entry]:
+    yield from (Entry(module.ID, DETECTOR, _text(module)) for module in detectors.every())
+
+
+def _causes() -> Iterator[Entry]:
+    yield from (Entry(name, CAUSE, _cause_text(name)) for name in causes.every())
+
+
+def _cause_text(name: str) -> str:
     cause = causes.every()[name]
-    doc = (importlib.import_module(f"gpudx.causes.{name.replace('-', '_')}").__doc__ or "").strip()
-    mend = "\n".join(f"- {step}" for step in cause.fix)
-    return Rule(cause.title, "\n\n".join(filter(None, [doc, f"Refuted if: {cause.refutes_if}", f"Mend:\n{mend}"])))
+    doc = _text(importlib.import_module(f"gpudx.causes.{name.replace('-', '_')}"))
+    fix = "\n".join(f"- {step}" for step in cause.fix)
+    return "\n\n".join(filter(None, [doc, f"Refuted if: {cause.refutes_if}", f"Fix:\n{fix}"]))
+
+
+def _experiments() -> Iterator[Entry]:
+    from gpudx.lab.experiments import every as every_experiment
+
+    for name, module in every_experiment().items():
+        yield Entry(name, EXPERIMENT, _text(module))
+
+
+def _formats() -> Iterator[Entry]:
+    from gpudx.evidence.logs import every as every_format
+
+    for module in every_format():
+        marks = "\n".join(f"    {mark}" for mark in module.MARKS)
+        yield Entry(module.FORMAT, FORMAT, f"{_text(module)}\n\nIts lines contain one of:\n\n{marks}")
+
+
+def _gates() -> Iterator[Entry]:
+    from gpudx.gates import every as every_gate
+
+    for key, gate in every_gate().items():
+        yield Entry(key, GATE, f"{_text(gate)}\n\nIn the table [gate] of gpudx.toml:\n\n    {key} = {gate.EXAMPLE}")
+
+
+def _lint() -> Iterator[Entry]:
+    from gpudx.evidence.sources import every as every_rule
+
+    for name, rule in every_rule().items():
+        yield Entry(f"lint-{name}", LINT, _text(rule))
+
+
+def _text(module: object) -> str:
+    return (module.__doc__ or "").strip()

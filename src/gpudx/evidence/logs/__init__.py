@@ -2,7 +2,7 @@
 
 A format is a module here with
 
-    a docstring    what writes it, what is read, and what it does not prove (docs/formats is made from it)
+    a docstring    what writes it, what is read, and what it does not prove (its page, and `gpudx rule FORMAT`)
     FORMAT         its stable name
     MARKS          its lines are known by these: each line that begins an event has one of them, as it is written
     read(near)     the events that begin at this line (`gpudx.evidence.logs._near`): usually one, or none after all

@@ -1,6 +1,6 @@
 """Listings of NVIDIA device code (cuobjdump -sass, nvdisasm): how many tensor-core instructions each kernel has.
 
-No failure, and nothing to explain: for gates on kernels that must use the tensor cores (docs/gates.md). Counted are the instructions
+No failure, and nothing to explain: for gates on kernels that must use the tensor cores. Counted are the instructions
 of matrix multiplication, by name: HMMA, IMMA, DMMA, BMMA, QMMA, OMMA and the group-wide HGMMA, IGMMA, QGMMA, BGMMA, and UTC*MMA.
 """
 

@@ -2,7 +2,7 @@
 
 A rule is a module here with
 
-    a docstring              what is wrong and why, with an example of both (docs/lint.md is made from it)
+    a docstring              what is wrong and why, with an example of both (its page, and `gpudx rule lint-RULE`)
     RULE                     its stable name
     check(source, project)   `Seen` for each place; `project` has all files that were given, for rules that compare them
 

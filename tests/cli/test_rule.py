@@ -1,0 +1,41 @@
+"""gpudx rule: the text of an id, and near names for one that is not known."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+from gpudx import causes, detectors
+from gpudx.cli import make_app
+from gpudx.cli.rule import values
+from gpudx.errors import UserError
+
+
+def printed(*words: str) -> str:
+    done = CliRunner().invoke(make_app("rule"), ["rule", *words], catch_exceptions=False)
+    assert done.exit_code == 0
+    return done.stdout
+
+
+def test_a_detector_and_its_cause_are_both_explained() -> None:
+    text = printed("hang")
+    assert "hang (detector)" in text and "hang (cause)" in text
+    assert causes.every()["hang"].fix[0] in text
+
+
+@pytest.mark.parametrize("name", ["memcheck", "xid", "spills"])
+def test_experiments_formats_and_gates_have_texts(name: str) -> None:
+    assert len(printed(name).splitlines()) > 2
+
+
+def test_every_id_is_listed() -> None:
+    text = printed()
+    ids = {*causes.every(), *(one.ID for one in detectors.every())}
+    assert ids <= set(values()) and not [name for name in values() if f"  {name} " not in text]
+
+
+def test_an_unknown_name_lists_near_ones() -> None:
+    with pytest.raises(UserError, match="did you mean use-after-free"):
+        printed("use-after-fre")
+    with pytest.raises(UserError, match="`gpudx rule` lists all"):
+        printed("xyzzy")
