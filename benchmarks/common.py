@@ -209,6 +209,6 @@ def finish(result: Result, options: argparse.Namespace) -> int:
         print("\n".join(result.remarks))
     if options.save:
         RESULTS.mkdir(exist_ok=True)
-        stem = RESULTS / f"{datetime.now(UTC):%Y-%m-%d}-{result.name}"
+        stem = RESULTS / result.name
         stem.with_suffix(".md").write_text(_markdown(result, where))
     return 0 if result.met else 1

@@ -21,7 +21,7 @@ workers=$(python3 -c 'import xdist; print("-n 8 --dist load")' 2>/dev/null)
 timeout 560 python3 -m pytest $workers -m gpu -p no:cacheprovider -q --tb=short --junit-xml="$work/tests.xml" tests/cuda tests/order > "$work/tests.txt" 2>&1
 tail -150 "$work/tests.txt"
 device=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -1)
-table=$results/$(date +%Y-%m-%d)-cuda-tests.md
+table=$results/cuda-tests.md
 python3 - "$work/tests.xml" "$(date +%Y-%m-%d), $device, commit $commit" > "$table" << 'END'
 import sys
 from xml.etree import ElementTree

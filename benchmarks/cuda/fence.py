@@ -6,7 +6,7 @@ Costs: kernels, allocations and a model's forward pass, in interleaved rounds, a
 is one run of tests/cuda/gpu/fence_past.cu: a read or a write one element behind the end, one page behind it, one element before
 the start, or after the free. It is found if the run ended with an illegal address, or the slack was seen to have changed. One
 kind of miss has an explanation: a read of the slack that alignment leaves behind the end. The twins touch the last element.
-The table goes to stdout and to benchmarks/results/DATE-cuda-fence.md.
+The table goes to stdout and to benchmarks/results/cuda-fence.md.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from datetime import date
 from functools import partial
 from pathlib import Path
 
@@ -240,7 +239,7 @@ def main() -> None:
             print(*row, sep="; ", file=sys.stderr, flush=True)
             rows.append(row)
     text = page(rows, facts_now(options.commit))
-    (RESULTS / f"{date.today().isoformat()}-cuda-fence.md").write_text(text)
+    (RESULTS / "cuda-fence.md").write_text(text)
     print(text)
 
 

@@ -4,7 +4,7 @@
 
 Plain and recorded work takes turns inside one process (launch_turns.cu, torch_forward.py --turns): from one process to the next
 the same loop differs by more than the recorder costs. The other modes are interleaved with plain runs, round by round, and
-compared by their medians. The table goes to stdout and to benchmarks/results/DATE-cuda.md. GPUDX_OLD_NUMPY may name a folder
+compared by their medians. The table goes to stdout and to benchmarks/results/cuda.md. GPUDX_OLD_NUMPY may name a folder
 with a numpy that the installed numba works with.
 """
 
@@ -426,7 +426,7 @@ def main() -> None:
             say(row)
             rows.append(row)
             # Row by row: a run that is cut off leaves what it has measured.
-            (RESULTS / f"{date.today().isoformat()}-cuda.md").write_text(page(rows, facts))
+            (RESULTS / "cuda.md").write_text(page(rows, facts))
     print(page(rows, facts).partition("\n\nMedians")[0])
 
 
