@@ -1,6 +1,6 @@
 """Builds the recorder with its CUDA hooks, the fake driver and small C programs, and runs them with and without it.
 
-Everything is built from the sources of this checkout with `cc`, once per test run. The driver is a fake (fake_cuda.c): these
+Everything is built from the sources of this checkout with `cc`, once per test run. The driver is a fake (fake/): these
 tests say that the hooks are right, never that a GPU did anything.
 """
 
@@ -20,10 +20,11 @@ from support.ran import Ran
 
 from gpudx.trace import Trace
 
-__all__ = ["OURS", "PROGRAMS", "ROOT", "WAYS", "Call", "Kit", "Ran", "cc", "decode", "of", "values"]
+__all__ = ["FAKE", "OURS", "PROGRAMS", "ROOT", "WAYS", "Call", "Kit", "Ran", "cc", "decode", "of", "values"]
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE / "programs"
+FAKE = HERE / "fake"
 WAYS = ("LINKED", "BY_DLSYM", "BY_PROC_ADDRESS")
 ASKED = (
     "GPUDX_DIR",
@@ -106,20 +107,21 @@ class Kit(Builds):
         return {"GPUDX_DIR": str(folder), "LD_PRELOAD": preload, **(sanitized.ENVIRONMENT if self.careful else {})}
 
     def library(self, source: Path, name: str, *flags: str) -> Path:
-        """A shared library `name` in a folder of its own."""
-        command = ["cc", *LIBRARY_FLAGS, "-I", str(self.generated), source, "-shared", f"-Wl,-soname,{name}"]
+        """A shared library `name` in a folder of its own, from one source or from all in a folder."""
+        sources = sorted(source.glob("*.c")) if source.is_dir() else [source]
+        command = ["cc", *LIBRARY_FLAGS, "-I", str(self.generated), *sources, "-shared", f"-Wl,-soname,{name}"]
         return self.built(name, *command, *flags, "-ldl", "-lpthread")
 
     @cached_property
     def driver(self) -> Path:
         """The folder of the fake driver. Like NVIDIA's, it binds its own names itself (-Bsymbolic)."""
-        place = self.library(HERE / "fake_cuda.c", "libcuda.so.1", "-Wl,-Bsymbolic").parent
+        place = self.library(FAKE, "libcuda.so.1", "-Wl,-Bsymbolic").parent
         return once(place / "libcuda.so", lambda link: link.symlink_to("libcuda.so.1")).parent
 
     @cached_property
     def loose_driver(self) -> Path:
         """The same, but its own names could be taken over by another library that defines them."""
-        return self.library(HERE / "fake_cuda.c", "libcuda.so.1").parent
+        return self.library(FAKE, "libcuda.so.1").parent
 
     def program(self, source: str, *flags: str, way: str = "BY_DLSYM") -> Path:
         """A program of programs/ that reaches the driver in the given way."""

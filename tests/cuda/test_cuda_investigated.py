@@ -1,4 +1,4 @@
-"""gpudx investigate on a CUDA program. The driver is a fake (fake_cuda.c): this says which experiments are made and how they
+"""gpudx investigate on a CUDA program. The driver is a fake (fake/): this says which experiments are made and how they
 are told apart, never that a GPU did anything."""
 
 from __future__ import annotations

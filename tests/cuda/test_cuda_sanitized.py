@@ -1,4 +1,4 @@
-"""The CUDA hooks under AddressSanitizer and UndefinedBehaviorSanitizer. The driver is a fake (fake_cuda.c): no GPU was asked."""
+"""The CUDA hooks under AddressSanitizer and UndefinedBehaviorSanitizer. The driver is a fake (fake/): no GPU was asked."""
 
 from __future__ import annotations
 

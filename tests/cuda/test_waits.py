@@ -1,4 +1,4 @@
-"""Waits of the recorder at some launches only. The driver is a fake (fake_cuda.c): this says where waits stand, never that a GPU
+"""Waits of the recorder at some launches only. The driver is a fake (fake/): this says where waits stand, never that a GPU
 did anything."""
 
 from __future__ import annotations
