@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gpudx.causes import Cause
+    from gpudx.lab.experiments import Experiment
     from gpudx.model import Prediction
+
+    Described = ModuleType | Experiment
 
 MADE = "<!-- Made by tools/docs.py. -->\n\n"
 SILENT = "may change"  # a prediction that says nothing is left out
@@ -144,16 +147,16 @@ def _expected(word: str, folder: str, told: list[tuple[str, Prediction]]) -> lis
     return [f"\n## {title}\n", head, *rows] if rows else []
 
 
-def _text(module: ModuleType) -> str:
+def _text(module: Described) -> str:
     return (module.__doc__ or "").strip()
 
 
-def _title(module: ModuleType) -> str:
+def _title(module: Described) -> str:
     """The docstring's first sentence or line."""
     return _text(module).partition("\n\n")[0].replace("\n", " ")
 
 
-def _source(module: ModuleType) -> str:
+def _source(module: Described) -> str:
     return f"\nIts file: `src/{module.__name__.replace('.', '/')}.py`"
 
 

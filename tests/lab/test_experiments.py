@@ -18,6 +18,7 @@ from gpudx.lab.experiments import (
     PLAIN,
     Context,
     NotReached,
+    Row,
     Seen,
     Shelf,
     every,
@@ -35,7 +36,8 @@ OPENCL = Context(("./app",), {}, apis=frozenset({"opencl"}), threads=8, launches
 @pytest.mark.parametrize("name", sorted(every()))
 def test_the_contract(name: str) -> None:
     module = every()[name]
-    assert name == module.__name__.rpartition(".")[2].replace("_", "-")
+    file = module.__name__.rpartition(".")[2].replace("_", "-")
+    assert name == module.ID and (isinstance(module, Row) or name == file)
     assert len((module.__doc__ or "").split("\n\n")) >= 2, "what it changes, then what that says and does not say"
     assert module.COST > 0
     why = module.missing(OPENCL)

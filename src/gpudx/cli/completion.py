@@ -63,7 +63,7 @@ def words() -> Iterator[Word]:
         found = [p for p in one.params if p.param_type_name == "option"]
         options = (Option(tuple(p.opts), p.help or "", bool(p.is_flag)) for p in found)
         text = (one.help or "").split("\n\n")[0]
-        values = getattr(modules[name], "values", tuple)()
+        values: list[str] = getattr(modules[name], "values", list)()
         yield Word(
             name, " ".join(text.split()), (*options, Option(("--help",), "Show this help.", True)), tuple(values)
         )

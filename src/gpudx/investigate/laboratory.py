@@ -15,7 +15,6 @@ import traceback
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +27,18 @@ from gpudx.facts.parts import can_be_apart
 from gpudx.investigate import same_failure
 from gpudx.investigate.loop import OutOfTime, Result
 from gpudx.lab import at_sites, trials
-from gpudx.lab.experiments import PLAIN, VARIANT, Context, NotReached, Seen, base, every, mitigations, sized
+from gpudx.lab.experiments import (
+    PLAIN,
+    VARIANT,
+    Context,
+    Experiment,
+    NotReached,
+    Seen,
+    base,
+    every,
+    mitigations,
+    sized,
+)
 from gpudx.lab.how import How
 from gpudx.lab.recorded import TRACES, run_recorded
 from gpudx.lab.trials import OUTPUT, RUNS, Interrupted
@@ -90,7 +100,7 @@ class Laboratory:
         whys = {name: self._why_not(name, module) for name, module in every().items() if name != PLAIN}
         return {name: why for name, why in whys.items() if why}
 
-    def _why_not(self, name: str, module: ModuleType) -> str | None:
+    def _why_not(self, name: str, module: Experiment) -> str | None:
         if (self.only and name not in self.only) or name in self.without:
             return "left out on the command line"
         why: str | None = module.missing(self.context)
@@ -318,11 +328,11 @@ def _why_lost(error: Exception, folder: Path) -> str:
     return f"the analysis failed, which is a bug in gpudx: please report {folder / BUG}"
 
 
-def _is_asked(module: ModuleType) -> bool:
+def _is_asked(module: Experiment) -> bool:
     return bool(getattr(module, "ASKED", False))
 
 
-def _variants(name: str, module: ModuleType, context: Context) -> list[str]:
+def _variants(name: str, module: Experiment, context: Context) -> list[str]:
     """The names under which its runs are counted."""
     if not hasattr(module, "variants"):
         return [name]

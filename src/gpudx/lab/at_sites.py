@@ -9,9 +9,8 @@ from dataclasses import replace
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from types import ModuleType
 
-from gpudx.lab.experiments import PLAIN, Context
+from gpudx.lab.experiments import PLAIN, Context, Experiment
 from gpudx.model import Case, Investigation, Trial
 from gpudx.trace import Trace
 
@@ -41,7 +40,7 @@ def digest(output: Path) -> str:
     return ""
 
 
-def counted(trial: Trial, case: Case, module: ModuleType, context: Context, state: Investigation) -> Trial:
+def counted(trial: Trial, case: Case, module: Experiment, context: Context, state: Investigation) -> Trial:
     """With what was done. In a program that never fails by itself, printing what no plain run prints is a failure, and any
     failure names the pair, also where the record only warns of it."""
     if not hasattr(module, "did"):

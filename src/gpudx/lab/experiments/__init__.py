@@ -1,6 +1,6 @@
-"""One file per experiment: a way of running the program that tells causes apart. Adding a file adds an experiment.
+"""Experiments: ways of running the program that tell causes apart. Adding a file, or a row to one, adds an experiment.
 
-An experiment is a module here with
+An experiment is a module here, or a Row in the table ROWS of a module whose experiments differ by a flag, with
 
     a docstring         what it changes in the run, what a changed outcome says, and what it does not say
     ID                  its name
@@ -20,6 +20,8 @@ and, where it needs them:
     AGAINST             the experiment that its rate is compared with, where that is not the plain runs
     OUTPUT_COUNTS       in a program that never fails, a run that prints something else than all plain runs counts as a failure
     did(context)        what it does to this program, for people
+
+Runs of experiments that change nothing but a setting belong into one file with ROWS: sanitizers, runtimes, fences, waits, order.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
+from typing import Any, Protocol
 
 from gpudx.lab.how import How
 from gpudx.model import Asked
@@ -97,17 +100,38 @@ class Seen:
     not_done: tuple[str, ...] = ()  # why it was not, at others
 
 
+class Experiment(Protocol):
+    """What every experiment has; what it may have is listed above."""
+
+    __name__: str
+    __doc__: str | None
+    ID: str
+    COST: float
+
+    def missing(self, context: Context) -> str | None: ...
+
+    def how(self, context: Context) -> How: ...
+
+
+class Row(SimpleNamespace):
+    """An experiment in the table of a module: the same attributes that a module of its own would define."""
+
+    def __init__(self, module: str, name: str, cost: float, text: str, **more: Any) -> None:
+        super().__init__(__name__=module, __doc__=text, ID=name, COST=cost, **more)
+
+
 def needs_gpu_calls(context: Context) -> str | None:
     """`missing` of experiments that do something to the memory of GPU APIs."""
     return None if context.apis else "the program makes no GPU calls"
 
 
 @cache
-def every() -> dict[str, ModuleType]:
+def every() -> dict[str, Experiment]:
     """All experiments by name."""
-    names = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
+    names = [m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_")]
     modules = [importlib.import_module(f"{__name__}.{name}") for name in names]
-    return {module.ID: module for module in modules}
+    found = [one for module in modules for one in getattr(module, "ROWS", (module,))]
+    return {one.ID: one for one in sorted(found, key=lambda one: str(one.ID))}
 
 
 def base(name: str) -> str:

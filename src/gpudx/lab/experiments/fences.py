@@ -1,0 +1,66 @@
+"""Memory against one of two fences: an access that crosses it is a fault at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpudx.lab.experiments import Context, Row, needs_gpu_calls
+from gpudx.lab.fenced import Fence
+from gpudx.lab.how import How
+
+COST = 1.5
+PARTS = "GPUDX_PARTS"  # native/opencl/ranges.c
+SHOWN = """A fault of this kind is shown, with kernel, argument and distance. A failure that stays with every allocation fenced, and
+shows nothing, does not come from such an access; accesses inside an allocation are not seen."""
+
+
+def above(context: Context) -> How:
+    return replace(context.how, fence=Fence("high"))
+
+
+def below(context: Context) -> How:
+    return replace(context.how, fence=Fence("low"))
+
+
+def by_parts(context: Context) -> How:
+    return replace(context.how.under({PARTS: "1"}), fence=Fence("high"))
+
+
+def no_parts(context: Context) -> str | None:
+    return None if context.parts else "no buffer is used by parts alone, which do not overlap"
+
+
+ROWS = (
+    Row(
+        __name__,
+        "fenced",
+        COST,
+        f"""Memory against the upper of two fences: an access past its end, or after its free, is a fault at once.
+
+{SHOWN}""",
+        missing=needs_gpu_calls,
+        how=above,
+    ),
+    Row(
+        __name__,
+        "low-fenced",
+        COST,
+        f"""Memory against the lower of two fences: an access before its start, or after its free, is a fault at once.
+
+{SHOWN}""",
+        missing=needs_gpu_calls,
+        how=below,
+    ),
+    Row(
+        __name__,
+        "parts-fenced",
+        COST,
+        """Each part of a buffer is memory of its own, against the upper of two fences.
+
+Fences stand around whole buffers, so an access that leaves one part and lands in the next meets none. Here it does, and is shown with
+kernel, argument and distance. Made only where a plain run used such buffers by their parts alone, and these do not overlap: then
+nothing else changes. That it shows nothing refutes nothing: accesses before the start of a part are not looked for.""",
+        missing=no_parts,
+        how=by_parts,
+    ),
+)

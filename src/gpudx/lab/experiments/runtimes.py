@@ -1,0 +1,58 @@
+"""The program under a setting of its API's own runtime (EXPERIMENTS of a backend). Each only hides a failure when it helps."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from gpudx import backends
+from gpudx.lab.experiments import Context, Row
+from gpudx.lab.how import How
+
+
+def why_missing(context: Context, experiment: str) -> str | None:
+    """A program that runs like that already would only be run once more."""
+    wanted = backends.experiment(experiment, context.apis)
+    if not wanted:
+        return "no runtime that the program uses has such a setting"
+    plain = {**context.environment, **context.how.extra_env}
+    if all(plain.get(name) == value for name, value in wanted.items()):
+        return "the program is run like that already"
+    return None if context.launches else "the program makes no launch"
+
+
+def under(context: Context, experiment: str) -> How:
+    more = backends.experiment(experiment, context.apis)
+    return context.how.under(more)
+
+
+def _row(name: str, cost: float, text: str) -> Row:
+    missing, how = partial(why_missing, experiment=name), partial(under, experiment=name)
+    return Row(__name__, name, cost, text, missing=missing, how=how, MITIGATES=True)
+
+
+ROWS = (
+    _row(
+        "blocking",
+        1.5,
+        """Each launch returns when it has ended (CUDA_LAUNCH_BLOCKING=1, HIP_LAUNCH_BLOCKING=1).
+
+A failure that goes depends on order or timing, and is only hidden. One that stays may be reported by another call than before: the
+report moved, not the fault.""",
+    ),
+    _row(
+        "amd-serialised",
+        1.5,
+        """The HIP runtime itself waits before and after each launch and each copy (AMD_SERIALIZE_KERNEL=3, AMD_SERIALIZE_COPY=3).
+
+Copies wait too, unlike under `serialised`. A failure that goes depends on the order or timing of launches or copies; that it
+goes names no cause, and hides what it does not fix. Work of other host threads may still overlap.""",
+    ),
+    _row(
+        "without-sdma",
+        2.0,
+        """Copies are made by kernels instead of the device's copy engines (HSA_ENABLE_SDMA=0).
+
+A failure that goes depends on how copies by the engines are ordered with other work. It names no cause: which copy must wait, and
+for what, is not said, and copies take another time. One that stays does not come from the engines; copies may still race.""",
+    ),
+)

@@ -1,0 +1,62 @@
+"""The program under one of the checks of compute-sanitizer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from gpudx.errors import UserError
+from gpudx.lab import sanitized
+from gpudx.lab.experiments import Context, Row
+from gpudx.lab.how import How
+
+
+def why_missing(context: Context, check: str) -> str | None:
+    """Not this API, or not this tool: never "clean"."""
+    if "cuda" not in context.apis:
+        return "the program makes no CUDA calls"
+    try:
+        sanitized.find(check)
+    except UserError as error:
+        return str(error)
+    return None
+
+
+def under(context: Context, check: str) -> How:
+    return replace(context.how, sanitizer=sanitized.find(check))
+
+
+def _row(check: str, cost: float, text: str) -> Row:
+    return Row(__name__, check, cost, text, missing=partial(why_missing, check=check), how=partial(under, check=check))
+
+
+ROWS = (
+    _row(
+        "memcheck",
+        20.0,
+        """Under compute-sanitizer's memcheck: every access of a kernel is checked.
+
+What it names is there. A clean report does not speak of accesses that stray into another live allocation.""",
+    ),
+    _row(
+        "initcheck",
+        30.0,
+        """Under compute-sanitizer's initcheck: reads of global memory that nothing wrote are named.
+
+What it names is there. A clean report speaks of this run's data only.""",
+    ),
+    _row(
+        "racecheck",
+        50.0,
+        """Under compute-sanitizer's racecheck: accesses of shared memory are checked for hazards.
+
+What it names is there. A clean report does not speak of races in global memory.""",
+    ),
+    _row(
+        "synccheck",
+        20.0,
+        """Under compute-sanitizer's synccheck: barriers that not all threads reach are named.
+
+What it names is there. A clean report speaks of this run's data only.""",
+    ),
+)
