@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.device_images import CUBIN, entry, fat
 
+from gpudx.elf.sections import Elf
 from gpudx.errors import UserError
 from gpudx.evidence import _amd_isa, _compressed, code_objects, recognise
 from gpudx.evidence._amd_code import read as read_amd
 from gpudx.evidence._device_code import Contents, Image, Kernel
-from gpudx.evidence._elf import Elf
 from gpudx.evidence._msgpack import BadMessage, unpack
 
 TARGETS = ("gfx906:sramecc+:xnack-", "gfx90a", "gfx1030")

@@ -11,7 +11,7 @@ import typer
 from gpudx import __version__
 
 if TYPE_CHECKING:
-    from gpudx.evidence._device_code import Contents
+    from gpudx.evidence.reading import Contents
     from gpudx.model import Case
 
 NOTHING = 1

@@ -60,9 +60,7 @@ def command(
 def _case(done: Captured, build: list[str], folder: Path) -> Case:
     from gpudx import casefile
     from gpudx.diagnose.logs import explain
-    from gpudx.evidence._lines import chunks
-    from gpudx.evidence.logs._fold import read_log
-    from gpudx.evidence.sources._compiled import read_sources
+    from gpudx.evidence.reading import chunks, read_log, read_sources
     from gpudx.model import Case
 
     log = read_log(LOG, chunks(done.log))

@@ -13,7 +13,7 @@ from gpudx import __version__
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
-    from gpudx.evidence.logs._fold import Log
+    from gpudx.evidence.reading import Log
     from gpudx.model import Case
 
 STDIN = "-"
@@ -57,9 +57,7 @@ def command(
 
 
 def _read(name: str) -> Log:
-    from gpudx.evidence._lines import chunks
-    from gpudx.evidence.logs._fold import read_log
-    from gpudx.evidence.logs._whole import read_whole
+    from gpudx.evidence.reading import chunks, read_log, read_whole
 
     if name == STDIN:
         return read_log("standard input", _stdin())
@@ -76,7 +74,7 @@ def _stdin() -> Iterator[bytes]:
 def _case(logs: list[Log], names: list[str]) -> Case:
     from gpudx import casefile
     from gpudx.diagnose.logs import explain
-    from gpudx.evidence.sources._compiled import read_sources
+    from gpudx.evidence.reading import read_sources
     from gpudx.model import Case
 
     folders = [Path(), *(Path(name).parent for name in names if name != STDIN)]

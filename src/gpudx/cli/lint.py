@@ -41,8 +41,8 @@ def command(
     Exit status: 0 if nothing was found, else 1.
     """
     from gpudx.cli.cases import new_case, written
+    from gpudx.evidence.reading import read_source
     from gpudx.evidence.sources import lint
-    from gpudx.evidence.sources._compiled import read_source
     from gpudx.report.safe import clean
 
     options = [*(f"-D{one}" for one in define or ()), *(option or ())]

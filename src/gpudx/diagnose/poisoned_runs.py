@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gpudx.diagnose import readback
 from gpudx.facts import Facts
 from gpudx.facts.operations import done, field_of
 from gpudx.facts.ranges import WRITE
-from gpudx.investigate import readback
 from gpudx.model import Instrument
 from gpudx.text import plural
 

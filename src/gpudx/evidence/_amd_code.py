@@ -16,10 +16,10 @@ from gpudx.backends.hip.targets import parse
 from gpudx.backends.hip.types import signature
 from gpudx.backends.mangling import demangle
 from gpudx.elf.layout import SYM
+from gpudx.elf.sections import SYMTAB, BadElf, Elf, text_at
 from gpudx.evidence._amd_isa import begins_with_trap
 from gpudx.evidence._compressed import Unreadable
 from gpudx.evidence._device_code import Image, Kernel, Parameter
-from gpudx.evidence._elf import SYMTAB, BadElf, Elf, text_at
 from gpudx.evidence._msgpack import BadMessage, Value, unpack
 from gpudx.model.kernel_builds import KernelBuild
 

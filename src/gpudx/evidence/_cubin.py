@@ -14,8 +14,8 @@ import numpy as np
 
 from gpudx.backends.mangling import demangle, function_name
 from gpudx.elf.layout import SYM
+from gpudx.elf.sections import SYMTAB, Elf, Ints, Table, text_at
 from gpudx.evidence._dwarf_line import source_line
-from gpudx.evidence._elf import SYMTAB, Elf, Ints, Table, text_at
 
 EXECUTABLE = 4  # SHF_EXECINSTR
 FUNCTION = 2  # STT_FUNC

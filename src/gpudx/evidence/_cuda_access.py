@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from gpudx.elf.sections import Ints, Table
 from gpudx.evidence import _cuda_exceptions as exceptions
 from gpudx.evidence import _sass as sass
 from gpudx.evidence._cuda_dump import Access, Addresses
 from gpudx.evidence._cuda_tables import Tables
-from gpudx.evidence._elf import Ints, Table
 
 ALL = (1 << 64) - 1
 Mask = npt.NDArray[np.bool_]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from gpudx.elf.sections import Ints, Table
 from gpudx.evidence._cubin import Place
-from gpudx.evidence._elf import Ints, Table
 from gpudx.evidence._sass import Kind, Space
 
 TRAP, BREAKPOINT = "trap", "breakpoint"  # exceptions that have no number

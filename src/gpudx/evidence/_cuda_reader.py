@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from gpudx.elf.sections import BadElf, Elf, Ints
 from gpudx.evidence import _cuda_exceptions as exceptions
 from gpudx.evidence import _sass as sass
 from gpudx.evidence._cubin import Image, Place
@@ -29,7 +30,6 @@ from gpudx.evidence._cuda_dump import (
     Thread,
 )
 from gpudx.evidence._cuda_tables import Kind, Tables
-from gpudx.evidence._elf import BadElf, Elf, Ints
 
 FLAGS = (
     "skip_nonrelocated_elf_images", "skip_global_memory", "skip_shared_memory", "skip_local_memory", "skip_abort",

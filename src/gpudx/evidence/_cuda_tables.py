@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from gpudx.evidence._elf import STRTAB, Elf, Ints, Table, text_at
+from gpudx.elf.sections import STRTAB, Elf, Ints, Table, text_at
 
 
 class Kind(IntEnum):

@@ -16,10 +16,10 @@ from gpudx.backends.cuda.images import read as read_head
 from gpudx.backends.cuda.types import signature
 from gpudx.backends.mangling import demangle
 from gpudx.elf.layout import SYM
+from gpudx.elf.sections import SYMTAB, BadElf, Elf, text_at
 from gpudx.evidence import _sass as sass
 from gpudx.evidence._compressed import Unreadable
 from gpudx.evidence._device_code import Image, Kernel, Parameter
-from gpudx.evidence._elf import SYMTAB, BadElf, Elf, text_at
 from gpudx.model.kernel_builds import KernelBuild
 
 MAX_THREADS, STACK, PARAMETER, PARAMETER_BYTES, REGISTERS, BARRIERS = 0x05, 0x12, 0x17, 0x19, 0x2F, 0x4C

@@ -16,12 +16,12 @@ from pathlib import Path
 
 from gpudx.backends.cuda.images import CUBIN, EM_CUDA, ENTRY, EXACT, FAMILY, FAT_MAGIC, PTX, Code
 from gpudx.backends.cuda.images import read as read_ptx
+from gpudx.elf.sections import BadElf, Elf
 from gpudx.errors import UserError
 from gpudx.evidence import _amd_code, _bundles, _nvidia_code
 from gpudx.evidence._code_faults import faults
 from gpudx.evidence._compressed import Method, Unreadable, unpack
 from gpudx.evidence._device_code import Contents, Image
-from gpudx.evidence._elf import BadElf, Elf
 from gpudx.evidence._head import Source, head_of
 from gpudx.model import Finding
 from gpudx.text import plural

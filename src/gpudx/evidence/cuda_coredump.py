@@ -21,11 +21,10 @@ from __future__ import annotations
 
 import mmap
 import os
-import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpudx.elf.layout import SHDR
+from gpudx.elf.sections import HEADER, BadElf, Elf, ident, is_complete
 from gpudx.errors import UserError
 from gpudx.evidence import _cuda_exceptions as exceptions
 from gpudx.evidence._cuda_dump import (
@@ -41,7 +40,6 @@ from gpudx.evidence._cuda_dump import (
     Thread,
 )
 from gpudx.evidence._cuda_reader import Reader
-from gpudx.evidence._elf import HEADER, BadElf, Elf, ident
 from gpudx.evidence._head import Source, head_of
 from gpudx.evidence._words import sourced
 from gpudx.model import Evidence, Finding
@@ -75,26 +73,6 @@ def sniff(source: Source) -> float:
     except BadElf:
         return 0.0
     return 1.0 if (head.type, head.machine) == (CORE, CUDA_MACHINE) else 0.0
-
-
-def is_complete(path: Path | str) -> bool:
-    """Whether the driver has written the dump to its end, as the module's text says. False for what is no dump."""
-    try:
-        with open(path, "rb") as file:
-            return _complete(file.fileno())
-    except (OSError, BadElf, struct.error, OverflowError):
-        return False
-
-
-def _complete(descriptor: int) -> bool:
-    head = ident(os.pread(descriptor, HEADER, 0))
-    if not head.table or head.entry != SHDR.itemsize:
-        return False
-    count = head.count or struct.unpack("<Q", os.pread(descriptor, 8, head.table + 32))[0]
-    end = head.table + count * SHDR.itemsize
-    if not count or end > os.fstat(descriptor).st_size:
-        return False
-    return any(os.pread(descriptor, SHDR.itemsize, end - SHDR.itemsize))
 
 
 def read(path: Path | str) -> Dump:

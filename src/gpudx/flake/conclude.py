@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gpudx.evidence import _magnitudes
+from gpudx.evidence.reading import error_size
 from gpudx.flake.asking import Records
 from gpudx.flake.kinds import kinds, strangers
 from gpudx.flake.ledger import WRONG
@@ -168,7 +168,7 @@ class _Teller:
             cells=tuple(self._cells(test)),
             partners=_names(self._records, partners),
             because=tuple(self._because(test, kind, company)),
-            error=_magnitudes.told(texts),
+            error=error_size(texts),
             said=_first_line(texts[0]) if texts else "",
             cause=cause,
             next_step="" if cause else self._next(test, kind, partners),

@@ -12,6 +12,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from gpudx.elf.sections import is_complete
+
 ENABLE = "CUDA_ENABLE_COREDUMP_ON_EXCEPTION"
 FOLDER = "GPUDX_DUMPS"  # native/cuda/dump.c waits for dumps in this folder only
 SUFFIX = ".nvcudmp"
@@ -52,9 +54,3 @@ def _trigger(pipe: Path) -> bool:
         finally:
             os.close(descriptor)
     return False
-
-
-def is_complete(path: Path) -> bool:
-    from gpudx.evidence.cuda_coredump import is_complete as whole
-
-    return whole(path)

@@ -6,9 +6,11 @@ size of section 0, and the index of the name table in its link; GPU core dumps o
 
 from __future__ import annotations
 
+import os
 import struct
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +52,26 @@ def ident(head: bytes | memoryview) -> Ident:
     (table,) = struct.unpack_from("<Q", head, 40)
     entry, count, names = struct.unpack_from("<HHH", head, 58)
     return Ident(head[7], kind, machine, table, entry, count, names)
+
+
+def is_complete(path: Path | str) -> bool:
+    """Whether a file whose section table is written last has been written to its end. False for what is no ELF file."""
+    try:
+        with open(path, "rb") as file:
+            return _complete(file.fileno())
+    except (OSError, BadElf, struct.error, OverflowError):
+        return False
+
+
+def _complete(descriptor: int) -> bool:
+    head = ident(os.pread(descriptor, HEADER, 0))
+    if not head.table or head.entry != SHDR.itemsize:
+        return False
+    count = head.count or struct.unpack("<Q", os.pread(descriptor, 8, head.table + 32))[0]
+    end = head.table + count * SHDR.itemsize
+    if not count or end > os.fstat(descriptor).st_size:
+        return False
+    return any(os.pread(descriptor, SHDR.itemsize, end - SHDR.itemsize))
 
 
 class Elf:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from support.cuda_world import CudaWorld
 
+from gpudx.diagnose.readback import digest, unseen
 from gpudx.facts import Facts, derive
-from gpudx.investigate.readback import digest, unseen
 
 HOST, SIZE = 0x5000, 4096
 
