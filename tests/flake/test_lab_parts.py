@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from gpudx import backends
-from gpudx.flake.load import busy
+from gpudx.lab.load import busy
 from gpudx.lab.strangers import strangers
 
 COPY = (

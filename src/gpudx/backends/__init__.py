@@ -1,4 +1,4 @@
-"""One package per GPU API. All vendor words live below this one.
+"""One package per GPU API: environment, error names and tools. All vendor words live below this one.
 
 A backend is a package here. It may define, and everything is optional:
 

@@ -1,1 +1,1 @@
-"""TODO bisect"""
+"""Finds the revision that brought a failure in, by what the diagnosis says of each build."""

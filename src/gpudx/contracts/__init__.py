@@ -1,4 +1,4 @@
-"""What users state about their own program, held against what was recorded: contracts of kernels, and hypotheses.
+"""Checks what users state about their program against the record: contracts of kernels, and hypotheses.
 
 language     what an expression may say; parsed once, never executed
 columns      exact arithmetic over all rows at once, with rows whose value is not known

@@ -1,1 +1,1 @@
-"""TODO demos"""
+"""The real failures that come with gpudx, for `gpudx demo` and the tests."""

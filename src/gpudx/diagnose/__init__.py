@@ -1,4 +1,4 @@
-"""From findings to a diagnosis: hypotheses, judgement, order."""
+"""Turns findings into a diagnosis: which cause, how sure, and where the failure only surfaced."""
 
 from gpudx.diagnose.judge import diagnose
 

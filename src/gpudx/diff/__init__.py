@@ -1,4 +1,4 @@
-"""Two recorded runs held against each other, launch by launch.
+"""Compares two recorded runs, launch by launch.
 
 What is noise in every run is never compared: addresses, times, process and thread numbers. Memory is known by which allocation it
 is (see `allocations`), and where in it a pointer points.

@@ -1,4 +1,4 @@
-"""One file per foreign format: what other tools wrote, read into records and findings.
+"""Reads what other tools wrote, one file per format: dumps, sanitizer output, logs, build output.
 
 A format is a module here with
 

@@ -1,4 +1,4 @@
-"""Facts: tables derived once from a trace, without opinions. Detectors read these and nothing else."""
+"""Derives tables from a trace, once and without opinions: launches, objects, errors, order. Detectors read these and nothing else."""
 
 from __future__ import annotations
 

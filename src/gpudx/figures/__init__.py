@@ -1,4 +1,4 @@
-"""What can be drawn of a case: its traces, as far as they are there and can be read, become a Drawing.
+"""Turns the traces of a case into drawings: the timeline, the map of memory.
 
 A trace that is missing or damaged is a remark, never the end of a report.
 """

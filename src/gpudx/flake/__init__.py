@@ -1,1 +1,1 @@
-"""Flaky tests: what to run next, and what the runs say. Nothing here runs anything: all follows from the journal."""
+"""Finds out which tests are flaky and what decides it: runs a suite under conditions, and judges by counts alone."""

@@ -16,7 +16,6 @@ import os
 import pickle
 import shutil
 import socket
-import subprocess
 import sys
 import tarfile
 import tempfile
@@ -29,6 +28,7 @@ from typing import Any
 from gpudx import __version__, backends
 from gpudx.errors import UserError
 from gpudx.flake.suites import Asked, CannotStart, Lost, SuiteLab
+from gpudx.lab.detached import run_detached
 from gpudx.lab.trials import RUNS
 from gpudx.model.flake import Batch, Suite
 
@@ -205,12 +205,9 @@ def work(version: str, job: bytes, environment: dict[str, str], chosen: bool) ->
         place = Path(name)
         (place / JOB).write_bytes(job)
         command = [sys.executable, "-m", ONE_RUN, name, str(os.getpid())]
-        done = subprocess.run(
-            command, env=_environment(environment, chosen), stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            errors="replace", start_new_session=True, check=False,
-        )  # fmt: skip
+        said = run_detached(command, _environment(environment, chosen))
         if not (place / RESULT).is_file():
-            return Outcome(lost=f"its process on {here} died ({_last(done.stderr)})"), b""
+            return Outcome(lost=f"its process on {here} died ({_last(said)})"), b""
         return pickle.loads((place / RESULT).read_bytes()), _packed(place)
 
 

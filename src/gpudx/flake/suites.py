@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
-from gpudx.flake import load
 from gpudx.flake.runners import BLACK_BOX, LONGEST_TEXT, Results, Selection, every
+from gpudx.lab import load
 from gpudx.lab.experiments.one_thread import VARIABLES
 from gpudx.lab.experiments.perturbed import VARIABLE as PERTURB
 from gpudx.lab.how import How

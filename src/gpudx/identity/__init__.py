@@ -1,4 +1,4 @@
-"""Who ran, with what: read once after a run, before anything is said about why it failed."""
+"""Identifies what ran: binaries, builds, sources and libraries, read once after a run."""
 
 from __future__ import annotations
 

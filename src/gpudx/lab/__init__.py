@@ -1,4 +1,4 @@
-"""The only place that starts processes."""
+"""Starts processes: the program under test, builds and tools. Nothing else in gpudx does."""
 
 from gpudx.lab.recorded import RunResult, run_recorded
 

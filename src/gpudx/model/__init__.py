@@ -1,4 +1,4 @@
-"""What flows through gpudx: frozen dataclasses over the standard library, and nothing else."""
+"""The types that flow through gpudx: frozen dataclasses over the standard library, and nothing else."""
 
 from gpudx.model.case import SCHEMA, Case, Instrument, Outcome, ProcessInfo
 from gpudx.model.device_fault import DeviceFault

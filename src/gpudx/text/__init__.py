@@ -1,4 +1,4 @@
-"""Words that every part of the house writes alike."""
+"""Formats numbers, lists and plurals alike in every sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes to tables: the only place that knows how a trace file is laid out."""
+"""Reads a trace file into tables; the only place that knows its layout."""
 
 from gpudx.trace.reader import Gap, Trace, open_case, open_trace
 from gpudx.trace.schema import CallInfo, TraceSchema

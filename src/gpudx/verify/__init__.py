@@ -1,1 +1,1 @@
-"""TODO verify"""
+"""Decides whether a fix is a fix, from runs before it, after it, and with it reverted."""

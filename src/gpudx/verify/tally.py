@@ -1,4 +1,4 @@
-"""Is a fix a fix? What the runs so far say. The words for it are in `verified_words`.
+"""Is a fix a fix? What the runs so far say. The words for it are in `sentences`.
 
 A round is one run of each command, in an order drawn by lot. Of a round only the difference counts, so a machine that
 drifts changes both sides alike. The tests are those of `gpudx.model.bets`: they may be looked at after every round.
