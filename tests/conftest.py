@@ -31,9 +31,9 @@ os.environ.setdefault("GPUDX_CASES", "none")  # the list of cases of whoever run
 
 
 @pytest.fixture(scope="session")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where everything is built that several tests need: the workers of a test run share it."""
-    return builds.shared_folder(tmp_path_factory)
+def shared() -> Path:
+    """Where everything is built that several tests need; kept for later runs."""
+    return builds.shared_folder()
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,8 @@
-"""What the tests compile, made once per test run.
+"""What the tests compile, made once and kept for later runs.
 
-The workers of a run share one folder. Who comes first makes a thing there under a lock, and the others wait for it; what cannot be
-made fails every test that wants it with the same words. A run in one process does the same in its own folder.
+Everything goes into one folder of build/cache, which is named after the hash of all sources that things are compiled from. The workers of
+a run, and runs at the same time, share it: who comes first makes a thing under a lock, and the others wait for it. What cannot be
+made fails every test of this run that wants it with the same words; the next run tries again.
 """
 
 from __future__ import annotations
@@ -12,15 +13,13 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # benchmarks build with this too, where there may be no pytest
-    import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NATIVE = ROOT / "native"
@@ -31,26 +30,71 @@ SYMBOLS_ONLY = ("opencl-symbols", "generated-cl_exports")  # what libgpudx-openc
 Word = str | Path
 
 
-def shared_folder(factory: pytest.TempPathFactory) -> Path:
-    """The folder that all workers of this test run have in common."""
-    own = factory.getbasetemp()
-    place = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared"
-    place.mkdir(exist_ok=True)
+CACHE = ROOT / "build" / "cache"
+# What is compiled, and what says how. Workers and programs of tests inherit the name of the run.
+COMPILED_FROM = ("native", "schema", "tools", "tests", "src/gpudx/lab/build.py", "src/gpudx/backends/hip")
+SUFFIXES = {".c", ".h", ".cu", ".cuh", ".hip", ".cpp", ".hpp", ".map", ".toml", ".S"}
+PYTHON = ("tools/", "tests/support/", "src/")  # generators and recipes; tests themselves do not count
+RUN = os.environ.setdefault("GPUDX_TEST_RUN", os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid.uuid4().hex)
+GENERATORS = ("every_entry", "fake_opencl")  # of C sources, below tests/native
+KEPT, KEPT_S = 3, 86_400  # folders of other sources are kept as long, or as many
+
+
+@cache
+def shared_folder() -> Path:
+    """The folder for things made from the sources as they are now."""
+    place = CACHE / _sources_hash()
+    place.mkdir(parents=True, exist_ok=True)
+    os.utime(place)
+    others = sorted(CACHE.iterdir(), key=lambda one: one.stat().st_mtime, reverse=True)[KEPT:]
+    for old in (one for one in others if time.time() - one.stat().st_mtime > KEPT_S):
+        shutil.rmtree(old, ignore_errors=True)
     return place
+
+
+def _sources_hash() -> str:
+    """Of all files that builds depend on, of where they are (debug information has paths), and of the compilers."""
+    made = hashlib.sha256(str(ROOT).encode())
+    for path in sorted(_sources()):
+        made.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
+    for compiler in ("cc", "hipcc"):
+        told = (
+            subprocess.run([compiler, "--version"], capture_output=True, check=False)
+            if shutil.which(compiler)
+            else None
+        )
+        made.update(told.stdout if told else b"none")
+    return made.hexdigest()[:16]
+
+
+def _sources() -> Iterator[Path]:
+    for name in COMPILED_FROM:
+        for path in [ROOT / name] if (ROOT / name).is_file() else (ROOT / name).rglob("*"):
+            recipe = path.suffix == ".py" and (
+                str(path.relative_to(ROOT)).startswith(PYTHON) or path.stem.endswith("_kit") or path.stem in GENERATORS
+            )
+            if (path.suffix in SUFFIXES or recipe) and path.is_file():
+                yield path
 
 
 def once(place: Path, make: Callable[[Path], object]) -> Path:
     """`place`, a file or folder that `make(place)` makes, once for all processes that ask."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    made = place.with_name(f".{place.name}.made")  # empty, or why it could not be made
-    if not made.exists():
+    made = place.with_name(f".{place.name}.made")  # empty; or the run that could not make it, and why
+    if not _is_settled(made):
         with open(place.with_name(f".{place.name}.lock"), "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if not made.exists():
-                _stamp(made, _attempt(place, make))
-    complaint = made.read_text()
+            if not _is_settled(made):
+                complaint = _attempt(place, make)
+                _stamp(made, f"{RUN}\n{complaint}" if complaint else "")
+    complaint = made.read_text().partition("\n")[2]
     assert not complaint, complaint
     return place
+
+
+def _is_settled(made: Path) -> bool:
+    """Was it made, or found in this run that it cannot be?"""
+    return made.exists() and made.read_text().partition("\n")[0] in ("", RUN)
 
 
 def _attempt(place: Path, make: Callable[[Path], object]) -> str:
@@ -111,7 +155,9 @@ class Builds:
         """A file that a compiler makes, whose words these are. The same words for the same name are run once."""
         words = [name, *map(str, command), *(f"{k}={v}" for k, v in (env or {}).items())]
         key = hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
-        return once(self.shared / "built" / key / name, lambda target: tell(*command, "-o", target, env=env))
+        own = any(str(self.folder.parent) in word for word in words)  # from sources of this run: no other run has them
+        place = (self.folder if own else self.shared) / "built" / key / name
+        return once(place, lambda target: tell(*command, "-o", target, env=env))
 
     @property
     def core_sources(self) -> list[Path]:
