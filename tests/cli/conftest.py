@@ -1,4 +1,4 @@
-"""Runs the command line as a process of its own, with the analysis replaced, so that only the commands are tested."""
+"""Runs the command line, with the analysis replaced where a program is run, so that only the commands are tested."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from cli_kit import HERE, Gpudx
+from cli_kit import HERE, IN_PROCESS, Gpudx, in_process
 
 import gpudx
 
@@ -30,10 +30,14 @@ def environment(recorder: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def gpudx_cli(tmp_path: Path, environment: dict[str, str]) -> Gpudx:
-    """gpudx_cli("run", "--", "true", finds="error") -> the finished process. `finds`: what the analysis finds."""
+def gpudx_cli(tmp_path: Path, request: pytest.FixtureRequest) -> Gpudx:
+    """gpudx_cli("run", "--", "true", finds="error") -> how it ended. `finds`: what the analysis finds. `process=True`: in a process
+    of its own, also where that is not needed."""
 
-    def call(*words: str, finds: str = "", **more: str) -> subprocess.CompletedProcess[str]:
+    def call(*words: str, finds: str = "", process: bool = False, **more: str) -> subprocess.CompletedProcess[str]:
+        if words and words[0] in IN_PROCESS and not (finds or process):
+            return in_process(words, tmp_path, {**os.environ, **more})
+        environment = request.getfixturevalue("environment")
         command = [sys.executable, str(HERE / "stand_in.py"), *words]
         env = {**environment, "STAND_IN": finds, **more}
         return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120)

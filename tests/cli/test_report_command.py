@@ -84,7 +84,7 @@ def test_no_case(gpudx_cli: Gpudx, tmp_path: Path, content: str | None, says: st
 
 def test_a_terminal_that_knows_only_ascii(gpudx_cli: Gpudx, case: Path) -> None:
     casefile.write(replace(FULL, not_checked=("naïve 名前",)), case)
-    done = gpudx_cli("report", "case", PYTHONIOENCODING="ascii", PYTHONUTF8="0", LC_ALL="C")
+    done = gpudx_cli("report", "case", process=True, PYTHONIOENCODING="ascii", PYTHONUTF8="0", LC_ALL="C")
     assert done.returncode == 0
     assert "na\\xefve" in done.stdout
 
