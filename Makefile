@@ -1,32 +1,41 @@
-# Two commands: `make demo` and `make test`. Both build and install into .venv first.
+# make check: style, types, import contracts and the tests that need no build.  make test: that, and all other tests.
 PYTHON ?= python3
 VENV := .venv
 SOURCES := $(shell find src native schema tools incidents -type f -not -name '*.pyc' 2>/dev/null) meson.build pyproject.toml
+PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 
-# Compiled modules are kept, or every worker and every program that it starts would compile them again.
 # Tests wait for the programs that they start: one worker more than there are processors, and no more than four.
 WORKERS := $(shell n=$$(nproc 2>/dev/null || echo 1); [ $$n -lt 4 ] && echo $$((n + 1)) || echo 4)
 
-.PHONY: demo test bench docs clean
+.PHONY: check test demo docs bench clean
 
-$(VENV)/installed: $(SOURCES)
+# The environment for development: everything that tests need. Tests run on src/, so a change needs no new install.
+$(VENV)/ready: pyproject.toml
 	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
-	@echo "building and installing gpudx into $(VENV)"
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check '.[test]'
+	@echo "installing gpudx and what its tests need into $(VENV)"
+	@$(PIP) '.[test]'
+	@touch $(VENV)/installed $@
+
+# The package itself as users get it.
+$(VENV)/installed: $(VENV)/ready $(SOURCES)
+	@$(PIP) .
 	@touch $@
+
+check: $(VENV)/ready
+	@tools/check
+
+test: check
+	@tools/test tests -m builds -n $(WORKERS) --dist worksteal --durations 25 --durations-min 10
 
 demo: $(VENV)/installed
 	@$(VENV)/bin/gpudx demo opencl-set-rows-q4_0
 
-test: $(VENV)/installed
-	PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal --durations 25 --durations-min 10
-
-docs: $(VENV)/installed
-	PYTHONPATH=src $(VENV)/bin/python tools/docs.py
+docs: $(VENV)/ready
+	PYTHONPATH=src:tools $(VENV)/bin/python tools/docs.py
 	$(VENV)/bin/mkdocs build --strict --quiet
 
 bench: $(VENV)/installed
 	$(VENV)/bin/python benchmarks/run_all.py
 
 clean:
-	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -1,16 +1,11 @@
-"""The house is in order: style, types, the direction of dependencies, and who may know what."""
+"""Who may start processes, import what, and know vendors. tools/check has style, types and the import contracts."""
 
 from __future__ import annotations
 
 import ast
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "gpudx"
@@ -49,26 +44,6 @@ investigate/suspects.py: gpudx.causes._kinds.RIVALS
 investigate/suspects.py: gpudx.causes._kinds.WHERE
     """.strip().splitlines()
 )
-BIN = Path(sys.executable).parent
-
-
-def run(*command: str) -> None:
-    environment = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'tools'}"}
-    result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-2000:]
-
-
-def test_style() -> None:
-    run(str(BIN / "ruff"), "check", ".")
-
-
-@pytest.mark.early
-def test_types() -> None:
-    run(str(BIN / "mypy"))
-
-
-def test_direction_of_dependencies() -> None:
-    run(str(BIN / "lint-imports"))
 
 
 def test_only_the_lab_starts_processes() -> None:

@@ -8,12 +8,14 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.simulated import times
 
 from gpudx.model.bets import NOT_HALVED, RARER, Game
 
 LEVEL = 0.01
 RATES = [0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999]
 ROUNDS = 200
+MANY = times(1000)
 
 
 def ever(game: Game, moves: list[tuple[float, float]], rounds: int) -> float:
@@ -61,18 +63,18 @@ def test_what_is_halved_is_seldom_found_not_halved(p: float) -> None:
 
 @pytest.mark.parametrize("p", RATES)
 def test_stopping_when_one_likes_it(p: float) -> None:
-    """Simulated with a fixed seed: 1,000 changes that do nothing, each looked at after every one of 200 rounds."""
+    """Simulated with a fixed seed: many changes that do nothing, each looked at after every one of 200 rounds."""
     dice = random.Random(p)
-    found = sum(RARER.fortune(difference(dice, lambda turn: p)) >= 1 / LEVEL for _ in range(1000))
-    assert found <= 1000 * LEVEL + 3 * (1000 * LEVEL) ** 0.5
+    found = sum(RARER.fortune(difference(dice, lambda turn: p)) >= 1 / LEVEL for _ in range(MANY))
+    assert found <= MANY * LEVEL + 3 * (MANY * LEVEL) ** 0.5
 
 
 def test_a_machine_that_drifts_does_not_decide() -> None:
     """The failure goes away by itself half way: both sides of a round lose it at once."""
     dice = random.Random(7)
     drift: Callable[[int], float] = lambda turn: 0.9 if turn < 30 else 0.02  # noqa: E731
-    found = sum(RARER.fortune(difference(dice, drift)) >= 1 / LEVEL for _ in range(1000))
-    assert found <= 1000 * LEVEL + 3 * (1000 * LEVEL) ** 0.5
+    found = sum(RARER.fortune(difference(dice, drift)) >= 1 / LEVEL for _ in range(MANY))
+    assert found <= MANY * LEVEL + 3 * (MANY * LEVEL) ** 0.5
 
 
 def difference(dice: random.Random, rate: Callable[[int], float]) -> list[float]:
