@@ -50,9 +50,35 @@ def schema(shared: Path) -> str:
     return (builds.generated(shared) / "schema.json").read_text()
 
 
+# What compiles or runs a program, by fixture, folder and file: `make check` leaves it out.
+COMPILING = {"careful", "fake_recorder", "gpu", "kit", "on_gpu", "opencl", "recorder"}
+FOLDERS = {"bisect", "cuda", "hip", "lab", "native", "pytest_plugin"}
+FILES = {
+    "cli/test_build.py", "cli/test_cases.py", "cli/test_demo.py", "cli/test_doctor.py", "cli/test_run.py", "cli/test_run_fenced.py",
+    "cli/test_run_poisoned.py", "cli/test_run_sanitized.py", "cli/test_run_watched.py", "diagnose/test_asked.py",
+    "evidence/test_builds.py", "facts/test_symbols.py", "facts/test_unwind.py", "flake/test_catch2.py", "flake/test_lab_parts.py",
+    "flake/test_ray_engine.py", "flake/test_runners.py", "identity/test_around.py", "identity/test_built.py", "identity/test_heard.py",
+    "models/test_found_models.py", "report/test_html_in_browser.py", "report/test_perfetto.py", "test_ci_examples.py",
+    "test_incidents.py", "test_shared_builds.py",
+}  # fmt: skip
+NO_PROGRAM = {"lab/test_experiments.py", "lab/test_roll.py"}
+
+
+def _builds(item: pytest.Item) -> bool:
+    place = item.path.relative_to(Path(__file__).resolve().parent)
+    if str(place) in NO_PROGRAM:
+        return False
+    return (
+        place.parts[0] in FOLDERS or str(place) in FILES or not COMPILING.isdisjoint(getattr(item, "fixturenames", ()))
+    )
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that take a minute and more are run where they are asked for; one long test must not be the last."""
     items.sort(key=lambda item: item.get_closest_marker("early") is None)
+    for item in filter(_builds, items):
+        item.add_marker("builds")
     if not os.environ.get("GPUDX_SLOW"):
         for item in (item for item in items if item.get_closest_marker("slow")):
             item.add_marker(pytest.mark.skip(reason="takes a minute or more: set GPUDX_SLOW=1"))

@@ -53,7 +53,7 @@ def folder(tmp_path: Path) -> Path:
 def demo(gpudx_cli: Gpudx, folder: Path, tmp_path: Path) -> Gpudx:
     """gpudx demo over the folder above: sitecustomize points the package there."""
     (tmp_path / "site").mkdir()
-    text = f"import gpudx.demos.incidents, pathlib\ngpudx.incidents.PACKAGED = pathlib.Path({str(folder)!r})\n"
+    text = f"import gpudx.demos.incidents, pathlib\ngpudx.demos.incidents.PACKAGED = pathlib.Path({str(folder)!r})\n"
     (tmp_path / "site/sitecustomize.py").write_text(text)
     import gpudx
 
