@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gpudx.model.fields import LATER
-from gpudx.model.finding import Evidence, Site
+from gpudx.model.finding import Allocation, Evidence, Site
 
 Status = Literal["confirmed", "likely", "refuted", "inconclusive"]
 OutcomeName = Literal["reproduced", "passed", "another failure", "timeout", "tool missing", "not reached"]
@@ -71,15 +71,6 @@ class Verdict:
     counted: tuple[Evidence, ...]
     not_counted: tuple[Evidence, ...]
     reason: str
-
-
-@dataclass(frozen=True)
-class Allocation:
-    """The memory concerned. `state` is live, released, never created, ..."""
-
-    id: str
-    size: int | None
-    state: str
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,15 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gpudx.model.fields import LATER
+
 Severity = Literal["error", "warning", "info"]
+# What a finding is about: why it went wrong, where that became visible, what only came after it, or something beside the failure.
+Scope = Literal["fault", "symptom", "follower", "note"]
+# How it is known: an instrument saw the act itself; the record shows a value or an order that is wrong; it follows from numbers.
+Certainty = Literal["observed", "recorded", "inferred"]
+# Whose act it was, as far as that is known.
+Attribution = Literal["this", "kernel", "probable", "one of", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,68 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class Allocation:
+    """The memory concerned: `id` is its name in reports ("buffer #7"), `state` is live, released, freed, never created, ..."""
+
+    id: str
+    size: int | None = None
+    state: str = "live"
+    address: int | None = None
+    made: Site | None = None
+    freed: Site | None = None
+
+
+@dataclass(frozen=True)
+class Access:
+    """One access that went wrong, whoever saw it: a dump, a sanitizer, a fence, a signal, or a check inside the kernel."""
+
+    address: int | None = None
+    kind: Literal["read", "write", ""] = ""  # "": not known
+    width: int | None = None  # bytes
+    offset: int | None = None  # from the start of the allocation; negative before it
+    block: tuple[int, int, int] | None = None
+    thread: tuple[int, int, int] | None = None
+    pc: int | None = None
+    source: str | None = None  # "file:line" in the kernel: the user's line, not that of a header it was inlined from
+    seen_by: str = ""  # "dump", "memcheck", "fence", "signal", "kernel check"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The launches that can have made a fault which the device reported later."""
+
+    launches: int  # how many there are
+    ended_before: int  # calls up to this number had surely ended
+    single: bool = False  # one launch stands out, or is alone
+    complete: bool = False  # all work of the interval is in the record
+    suspicious: int = 0  # launches with something wrong in their arguments
+    own_wait: bool = False  # the recorder waited right behind the launch (--serialise)
+    said: str = ""  # what the status says, in words
+    cause: str = ""  # the cause that the status alone names, if it does
+    short: str = ""  # which memory of the launch is too small for it, in words
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """Where a failure became visible."""
+
+    kind: Literal["crash in call", "device error", "crash", "hang", "failed call"]
+    decoded: str = ""  # the value from which the fault address follows
+    thread_known: bool = True
+    interval: Interval | None = None  # of a device error
+
+
+@dataclass(frozen=True)
+class OrderPair:
+    """Two operations that nothing orders, as an experiment can find them again (native/core/sites.h)."""
+
+    hold: str = ""
+    edge: str = ""
+    missing: str = ""  # the line of code that would order them
+    queues: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True)
 class Finding:
     """What a detector saw. No evidence, no finding.
 
@@ -55,11 +125,19 @@ class Finding:
     evidence: tuple[Evidence, ...]
     site: Site | None = None
     others: tuple[Site, ...] = ()  # second sites: the other thread, the release, the followers
-    allocation: str | None = None  # "buffer #7" style name of the allocation concerned
+    allocation: Allocation | None = None  # the memory concerned
     causes: tuple[str, ...] = ()  # cause ids it suggests, most likely first
     facts: tuple[tuple[str, str], ...] = ()
-    details: dict[str, str | int | float | bool | None] = field(default_factory=dict)
     count: int = 1  # how often the same fault was seen; sites after the first are folded
+    scope: Scope = field(default="fault", metadata=LATER)
+    certainty: Certainty = field(default="recorded", metadata=LATER)
+    attribution: Attribution = field(default="this", metadata=LATER)
+    because: str = field(default="", metadata=LATER)  # why it is known, or what is not: the reason that a verdict gives
+    access: Access | None = field(default=None, metadata=LATER)
+    symptom: Symptom | None = field(default=None, metadata=LATER)
+    pair: OrderPair | None = field(default=None, metadata=LATER)
+    ties: tuple[str, ...] = field(default=(), metadata=LATER)  # "kernel 0x55..": equal ties, the same object
+    pid: int = field(default=0, metadata=LATER)  # the process; 0 for what is of the whole run
 
     def __post_init__(self) -> None:
         if not self.evidence:
