@@ -20,7 +20,7 @@ from common import Result, Row, arguments, finish, median
 
 from gpudx.identity import objects, packages
 from gpudx.identity.contents import content
-from gpudx.lab.how import How
+from gpudx.model.how import How
 from gpudx.lab.recorded import RunResult
 from gpudx.lab.roll import RollEntry, RollKind
 

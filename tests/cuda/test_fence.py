@@ -17,8 +17,8 @@ from gpudx import casefile
 from gpudx.detectors import Run, detect_all
 from gpudx.diagnose import diagnose, fenced_runs
 from gpudx.facts import derive
-from gpudx.lab.fenced import Fence
 from gpudx.model import Case, Finding, Outcome
+from gpudx.model.how import Fence
 
 EDGES = ("high", "low")
 SEGV = -signal.SIGSEGV

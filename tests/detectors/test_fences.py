@@ -10,8 +10,8 @@ from test_endings import OUTSIDE as CRASHED
 
 from gpudx.diagnose import diagnose
 from gpudx.diagnose.fenced_runs import instrument
-from gpudx.lab.fenced import Fence
 from gpudx.model import Finding
+from gpudx.model.how import Fence
 
 HIT, WROTE = "fence-hit", "write-outside-allocation"
 

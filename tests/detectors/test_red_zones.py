@@ -13,8 +13,8 @@ from support.opencl import PROGRAMS, OpenCL, Recorded
 from test_correct_programs import INCIDENTS
 
 from gpudx.diagnose import diagnose, fenced_runs, poisoned_runs, serialised_runs
-from gpudx.lab.fenced import Fence
 from gpudx.model import Finding
+from gpudx.model.how import Fence
 
 WROTE, UNREAD, BACK = "write-outside-allocation", "read-before-write", "unwritten-memory-read-back"
 RED = {"GPUDX_FENCE": "red"}

@@ -13,8 +13,8 @@ from hip_kit import Kit
 from gpudx.detectors import Run, detect_all
 from gpudx.diagnose import fenced_runs
 from gpudx.facts import derive
-from gpudx.lab.fenced import Fence
 from gpudx.model import Finding, Outcome
+from gpudx.model.how import Fence
 
 MAPPINGS = {"GPUDX_HIP_SIM_MAPPINGS": "1"}
 SLACK = (512 - 400) // 4  # values between the end of 400 bytes and the next multiple of 256

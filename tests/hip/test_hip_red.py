@@ -12,8 +12,8 @@ from hip_kit import Kit
 from gpudx.detectors import Run, detect_all
 from gpudx.diagnose import diagnose, fenced_runs
 from gpudx.facts import derive
-from gpudx.lab.fenced import Fence
 from gpudx.model import Finding, Outcome
+from gpudx.model.how import Fence
 
 WAITS = ("device", "stream", "event", "copy", "free")
 EDGES = ("high", "low", "red")

@@ -74,7 +74,6 @@ def _finding(facts: Facts, row: int, known: ArgInfo, size: int, count: int) -> F
             ("given", str(given)),
             ("declared", str(size)),
         ),
-        details={"given": given, "declared": size, "type": known.type},
     )
 
 

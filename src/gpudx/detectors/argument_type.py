@@ -117,5 +117,4 @@ def _finding(facts: Facts, part: I64, looks_like: str, values: U64) -> Finding:
         causes=(ID,),
         evidence=(Evidence(f"{plural(len(part), 'setting')} of {what}, all of this kind: {shown}", (site.number,)),),
         facts=(("kernel", site.kernel or "?"), ("argument", str(site.argument)), ("looks like", looks_like)),
-        details={"bits": f"{bits:#010x}"},
     )

@@ -77,5 +77,4 @@ def _finding(facts: Facts, run: Run, position: int, sides: list[str], count: int
         count=count,
         causes=(ID,),
         facts=(("call", site.call), ("sides", " ".join("device" if "is device" in s else "host" for s in sides))),
-        details={"both": len(sides) == 2},
     )

@@ -24,6 +24,7 @@ from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.detectors._rejected import rejected
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.model import Evidence, Finding
 from gpudx.text import plural
 
@@ -81,8 +82,7 @@ def _finding(facts: Facts, run: Run, read: int, write: int, count: int) -> Findi
         ),
         site=site,
         count=count,
-        allocation=facts.objects.label(obj) if obj >= 0 else None,
+        allocation=allocation_of(facts, obj),
         causes=(ID,),
         facts=(("call", site.call), ("away", str(away)), ("width", str(int(source["width"])))),
-        details={"state": "live", "allocation_size": int(facts.objects.table["size"][obj]) if obj >= 0 else None},
     )

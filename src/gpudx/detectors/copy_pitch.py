@@ -24,6 +24,7 @@ from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.detectors._rejected import answer, rejected
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.ranges import READ
 from gpudx.model import Evidence, Finding
 from gpudx.text import plural
@@ -62,8 +63,7 @@ def _finding(facts: Facts, run: Run, row: int, count: int) -> Finding:
         ),
         site=site,
         count=count,
-        allocation=facts.objects.label(obj) if obj >= 0 else None,
+        allocation=allocation_of(facts, obj),
         causes=(ID,),
         facts=(("call", site.call), ("side", did), ("width", str(width)), ("pitch", str(pitch))),
-        details={"allocation_size": int(facts.objects.table["size"][obj]) if obj >= 0 else None},
     )

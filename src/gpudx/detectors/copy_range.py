@@ -25,9 +25,10 @@ from numpy.typing import NDArray
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.objects import FAMILIES
 from gpudx.facts.ranges import READ
-from gpudx.model import Evidence, Finding, Site
+from gpudx.model import Access, Evidence, Finding, Site
 from gpudx.text import plural
 
 ID = "copy-range"
@@ -92,8 +93,14 @@ def _finding(facts: Facts, row: int, count: int) -> Finding:
         ),
         site=site,
         count=count,
-        allocation=label,
+        allocation=allocation_of(facts, obj),
         causes=(ID,),
         facts=(("call", site.call), ("side", did), ("past", str(past))),
-        details={"state": "live", "allocation_size": size, "past": past},
+        access=Access(
+            address=int(entry["address"]),
+            kind="read" if entry["how"] == READ else "write",
+            width=int(entry["size"]),
+            offset=offset,
+            seen_by="record",
+        ),
     )

@@ -21,7 +21,7 @@ from gpudx.detectors._failures import Failure, Failures
 from gpudx.detectors._parameters import told, values_of
 from gpudx.detectors._words import site_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding
+from gpudx.model import Evidence, Finding, Symptom
 
 ID = "failed-call"
 LOG_LINES = 12
@@ -53,6 +53,8 @@ def _finding(facts: Facts, run: Run, failure: Failure) -> Finding:
         evidence=tuple(evidence),
         site=site,
         causes=(ID,),
+        scope="symptom",
+        symptom=Symptom("failed call"),
         facts=(("call", site.call), ("status", site.status or "?"), ("kernel", site.kernel or "")),
     )
 

@@ -38,6 +38,7 @@ from gpudx.detectors._given_memory import uses
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import argument, capital, sites_of
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.objects import FAMILIES, HOST_FAMILIES, KINDS, NEVER
 from gpudx.model import Evidence, Finding, Site
 
@@ -111,14 +112,10 @@ def _finding(facts: Facts, row: int, count: int) -> Finding:
         site=free,
         others=(site,),
         count=count,
-        allocation=label,
+        allocation=allocation_of(facts, obj),
         causes=(ID,),
         facts=(("free", free.call), ("use", site.call), ("kernel", site.kernel or "")),
-        details={
-            "state": "live",
-            "allocation_size": int(table["size"][obj]) or None,
-            **(facts.nth.held(int(use["position"]), died) if later else {}),
-        },
+        pair=facts.nth.pair(int(use["position"]), died) if later else None,
     )
 
 

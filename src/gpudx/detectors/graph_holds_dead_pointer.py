@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from gpudx.detectors import Run
 from gpudx.detectors._words import capital, sites_of
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.graphs import Node
 from gpudx.model import Evidence, Finding
 
@@ -75,8 +76,7 @@ def _finding(facts: Facts, node: Node, place: str, address: int, row: int, posit
         site=site,
         others=others,
         count=len(positions),
-        allocation=label,
+        allocation=allocation_of(facts, row, "freed"),
         causes=(ID,),
         facts=(("node", name), ("place", place)),
-        details={"state": "freed", "allocation_size": int(facts.objects.table["size"][row]) or None},
     )

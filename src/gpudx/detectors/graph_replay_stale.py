@@ -30,6 +30,7 @@ from gpudx.detectors import Run
 from gpudx.detectors._groups import MOST
 from gpudx.detectors._words import capital, sites_of
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.graphs import Node
 from gpudx.model import Evidence, Finding
 
@@ -85,8 +86,7 @@ def _finding(facts: Facts, node: Node, place: str, address: int, row: int, now: 
         site=site,
         others=others,
         count=len(positions),
-        allocation=label,
+        allocation=allocation_of(facts, row, "freed"),
         causes=(ID,),
         facts=(("node", name), ("place", place)),
-        details={"state": "freed", "allocation_size": int(facts.objects.table["size"][row]) or None},
     )

@@ -24,7 +24,7 @@ from gpudx.detectors import Run
 from gpudx.detectors._in_flight import events_of, maker_of, open_calls, open_launches, pending
 from gpudx.detectors._words import several, site_of, sites_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding
+from gpudx.model import Evidence, Finding, Symptom
 
 ID = "hang"
 SHOWN = 8
@@ -56,7 +56,8 @@ def _stuck(facts: Facts, run: Run, calls: list[int]) -> Finding:
         message=f"The program hung in {site.call} (call {site.number}){behind}.",
         others=sites_of(facts, [p for p in calls if p != main][:SHOWN]),
         facts=(("call", site.call), ("kernels", _kernels(facts, main))),
-        details={"in_flight": len(calls), "waited_at_most_s": round(_waited(facts, run, main), 3)},
+        scope="symptom",
+        symptom=Symptom("hang"),
     )
 
 
@@ -151,7 +152,8 @@ def _elsewhere(facts: Facts, run: Run) -> Finding:
         severity="error",
         causes=(ID,),
         facts=(("call", ""),),
-        details={"in_flight": 0},
+        scope="symptom",
+        symptom=Symptom("hang"),
         message="The program hung outside of all recorded calls: it was busy, or waiting, in its own code.",
         evidence=tuple(evidence) or (Evidence("no call had been recorded"),),
     )

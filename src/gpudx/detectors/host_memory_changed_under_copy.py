@@ -39,6 +39,7 @@ from gpudx.detectors._host_pairs import unordered_pairs
 from gpudx.detectors._left_frames import left
 from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.objects import NEVER
 from gpudx.facts.ranges import WRITE
 from gpudx.model import Evidence, Finding, Severity, Site
@@ -151,7 +152,7 @@ def _finding(
         site=copy,
         others=(other,),
         count=count,
-        allocation=facts.objects.label(int(entry["object"])) if entry["object"] >= 0 else None,
+        allocation=allocation_of(facts, int(entry["object"])),
         causes=(ID,),
         facts=(("call", copy.call), ("later", other.call)),
     )

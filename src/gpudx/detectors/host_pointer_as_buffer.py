@@ -27,6 +27,7 @@ from gpudx.detectors._groups import groups
 from gpudx.detectors._memory_arguments import Suspect, handle_as_pointer, suspects
 from gpudx.detectors._words import argument, site_of
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.model import Evidence, Finding
 
 ID = "host-pointer-as-buffer"
@@ -63,7 +64,6 @@ def _host(facts: Facts, suspect: Suspect) -> Finding:
         count=suspect.count,
         causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(site.argument)), ("origin", origin.kind)),
-        details={"value": site.value, "origin": origin.kind},
     )
 
 
@@ -84,11 +84,10 @@ def _handle_itself(facts: Facts, row: int, count: int) -> Finding:
         site=site,
         others=failed_launch(facts, row),
         count=count,
-        allocation=label,
+        allocation=allocation_of(facts, obj),
         causes=(ID,),
         evidence=(
             Evidence(f"the pointer {pointer:#x} that the call was given is the handle of {label}", (site.number,)),
         ),
         facts=(("kernel", site.kernel or "?"), ("argument", str(site.argument)), ("origin", "handle")),
-        details={"value": site.value, "origin": "handle"},
     )

@@ -73,5 +73,4 @@ def _finding(facts: Facts, row: int, count: int, severity: Severity) -> Finding:
         count=count,
         causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(index))),
-        details={"state": "host memory"},
     )

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 
 from gpudx.detectors import Run
 from gpudx.detectors._failures import Failure, Failures
+from gpudx.detectors._related import null_tie
 from gpudx.detectors._words import several, site_of, sites_of
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
@@ -62,5 +63,7 @@ def _finding(facts: Facts, run: Run, failure: Failure, how: str) -> Finding:
         evidence=tuple(evidence),
         others=sites_of(facts, [f.position for f in followers[:SHOWN]]),
         facts=(("call", site.call), ("status", site.status or "?"), ("kernel", site.kernel or "")),
-        details={"followers": later, "null_handle": next((f.makes for f in (failure, *followers) if f.makes), None)},
+        attribution="probable",  # the program may have failed from what it did afterwards
+        because="It is the first call that failed; what failed later came after it.",
+        ties=tuple(null_tie(f.makes) for f in (failure, *followers) if f.makes)[:1],
     )

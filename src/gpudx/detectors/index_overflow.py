@@ -30,6 +30,7 @@ from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import several
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.kernels import ArgInfo, KernelInfo
 from gpudx.model import Evidence, Finding, Severity
 from gpudx.text import plural
@@ -122,9 +123,8 @@ def _finding(facts: Facts, run: Run, found: _Overflow, count: int) -> Finding:
         evidence=tuple(evidence),
         site=site,
         count=count,
-        allocation=label,
+        allocation=allocation_of(facts, found.object),
         causes=(ID,),
-        details={"product": found.product, "allocation_size": size},
         facts=(("kernel", site.kernel or "?"), ("factors", " x ".join(_name(arg) for arg, _ in found.factors))),
     )
 

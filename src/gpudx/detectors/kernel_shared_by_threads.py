@@ -170,12 +170,7 @@ def _finding(facts: Facts, uses: _Uses, row: int, overlaps: I64, overwritten: I6
         evidence=(*_replaced(uses, overwritten), *_at_once(uses, overlaps)),
         count=len(overlaps) + len(overwritten),
         facts=(("kernel", name),),
-        details={
-            "kernel_object": label,
-            "threads": threads,
-            "overlaps": len(overlaps),
-            "overwritten": len(overwritten),
-        },
+        ties=(label,),
     )
 
 

@@ -168,5 +168,4 @@ def _finding(facts: Facts, run: Run, row: int, count: int) -> Finding | None:
         count=count,
         causes=(ID,) if found else (),
         facts=(("kernel", site.kernel or "?"), ("status", site.status or "?"), ("limits", what)),
-        details={"limits_broken": len(found)},
     )

@@ -63,5 +63,4 @@ def _finding(facts: Facts, launch: int, index: int, value: int, report: int) -> 
         site=site,
         causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(index))),
-        details={"number": value},
     )

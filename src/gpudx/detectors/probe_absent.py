@@ -43,7 +43,12 @@ def _finding(identity: Identity, probe: Probe) -> Finding:
         evidence=(Evidence(probe.said), *_evidence(identity, probe, programs)),
         causes=("stale-executable" if probe.sources else ID,),
         facts=(("probe", probe.text),),
-        details={"probe": probe.text, "object": programs[0].path if programs else None},
+        scope="program",
+        certainty="observed",
+        because=(
+            "Everything that was loaded was searched. This run shows what the program that ran does, not what the one that was "
+            "meant would do."
+        ),
     )
 
 

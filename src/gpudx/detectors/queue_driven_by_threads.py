@@ -28,6 +28,7 @@ from gpudx.detectors._given_memory import conflict, surely, uses, work
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.model import Evidence, Finding
 
 ID = "queue-driven-by-threads"
@@ -117,7 +118,7 @@ def _finding(facts: Facts, pair: I64, count: int) -> Finding:
         site=second,
         others=(first,),
         count=count,
-        allocation=label,
+        allocation=allocation_of(facts, int(rows["object"][0])),
         causes=(ID,),
         facts=tuple((str(n), name) for n, name in enumerate(sorted(names))),
     )

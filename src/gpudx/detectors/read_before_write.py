@@ -33,6 +33,7 @@ from gpudx.detectors._groups import groups
 from gpudx.detectors._words import argument, capital, site_of
 from gpudx.facts import Facts
 from gpudx.facts.accesses import MAY, WRITE
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.objects import FAMILIES, KINDS
 from gpudx.facts.writers import NEAR, holds
 from gpudx.model import Evidence, Finding, Site
@@ -132,11 +133,10 @@ def _finding(facts: Facts, use: np.void, count: int) -> Finding:
             *_poisoned(facts, obj, position, launch),
         ),
         others=(site_of(facts, born),),
-        allocation=label,
+        allocation=allocation_of(facts, obj),
         count=count,
         causes=(ID,),
         facts=(("call", site.call), ("kernel", site.kernel or ""), ("argument", str(index))),
-        details={"allocation_size": int(facts.objects.table["size"][obj]), "state": "live"},
     )
 
 

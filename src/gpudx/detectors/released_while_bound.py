@@ -27,6 +27,7 @@ from gpudx.detectors._groups import groups
 from gpudx.detectors._memory_arguments import is_memory
 from gpudx.detectors._words import argument, site_of
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.model import Evidence, Finding
 
 ID = "released-while-bound"
@@ -124,9 +125,8 @@ def _finding(facts: Facts, bound: _Bound, at: int, count: int) -> Finding:
         evidence=tuple(evidence),
         site=site,
         count=count,
-        allocation=label,
+        allocation=allocation_of(facts, obj, "released"),
         others=(release, *((site_of(facts, set_at),) if set_at >= 0 else ())),
         causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(index))),
-        details={"state": "released", "allocation_size": int(objects.table["size"][obj]) or None, "value": site.value},
     )

@@ -172,5 +172,4 @@ def _finding(
             ("holds", " ".join(c.target for c in case.codes)),
             ("device", case.target),
         ),
-        details={"device": case.target, "holds": " ".join(c.target for c in case.codes) or None},
     )

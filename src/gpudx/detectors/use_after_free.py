@@ -28,7 +28,8 @@ from gpudx.detectors._device_errors import interval
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import argument, capital, sites_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding, Severity, Site
+from gpudx.facts.allocated import allocation_of
+from gpudx.model import Access, Evidence, Finding, Severity, Site
 
 ID = "use-after-free"
 I64 = NDArray[np.int64]
@@ -104,8 +105,8 @@ def _finding(facts: Facts, site: Site, row: int, value: int, said: str, severity
         site=site,
         others=others,
         count=count,
-        allocation=label,
+        allocation=allocation_of(facts, row, "freed"),
         causes=(ID,),
         facts=(("call", site.call), ("kernel", site.kernel or ""), ("argument", str(site.argument))),
-        details={"state": "freed", "allocation_size": int(objects.table["size"][row]) or None, "offset": offset},
+        access=Access(address=value, offset=offset, seen_by="record"),
     )

@@ -27,6 +27,7 @@ from gpudx.detectors._given_memory import uses, work
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import capital, sites_of
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.objects import FAMILIES
 from gpudx.model import Evidence, Finding
 
@@ -75,7 +76,7 @@ def _finding(facts: Facts, row: int, count: int) -> Finding:
         site=site,
         others=(made,),
         count=count,
-        allocation=label,
+        allocation=allocation_of(facts, obj),
         causes=(ID,),
         facts=(("made", made.call), ("use", site.call), ("kernel", site.kernel or "")),
     )

@@ -26,6 +26,7 @@ from gpudx.detectors._groups import groups
 from gpudx.detectors._handles import Misused, misused
 from gpudx.detectors._words import capital, sites_of
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.model import Evidence, Finding
 
 ID = "use-of-released-object"
@@ -65,7 +66,7 @@ def _finding(facts: Facts, found: Misused, part: np.typing.NDArray[np.int64]) ->
         site=site,
         others=others,
         count=len(part),
-        allocation=label,
+        allocation=allocation_of(facts, row, "released"),
         causes=(ID,),
         facts=(
             ("call", site.call),
@@ -73,5 +74,4 @@ def _finding(facts: Facts, found: Misused, part: np.typing.NDArray[np.int64]) ->
             ("kind", objects.kind(row)),
             ("kernel", site.kernel or ""),
         ),
-        details={"value": site.value, "state": "released", "allocation_size": int(objects.table["size"][row]) or None},
     )

@@ -80,12 +80,7 @@ def _of_argument(facts: Facts, suspect: Suspect, severity: Severity) -> Finding:
         allocation=origin.allocation,
         causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(index)), ("origin", origin.kind)),
-        details=_details(site.value, origin),
     )
-
-
-def _details(value: str | None, origin: Origin) -> dict[str, str | int | float | bool | None]:
-    return {"value": value, "origin": origin.kind, "allocation_size": origin.size, "state": origin.state}
 
 
 def _of_parameter(facts: Facts, found: Misused, run: Run) -> Iterator[Finding]:
@@ -116,5 +111,4 @@ def _parameter(facts: Facts, found: Misused, row: int, origin: Origin, count: in
         allocation=origin.allocation,
         causes=(ID,),
         facts=(("call", site.call), ("parameter", found.field), ("origin", origin.kind)),
-        details=_details(site.value, origin),
     )

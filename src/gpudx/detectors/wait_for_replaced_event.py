@@ -32,6 +32,7 @@ from gpudx.detectors._meetings import Meeting, meetings
 from gpudx.detectors._once import once
 from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.operations import KINDS, field_of
 from gpudx.model import Evidence, Finding
 
@@ -105,8 +106,8 @@ def _finding(facts: Facts, met: Meeting, found: _Replaced) -> Finding:
         ),
         site=wait,
         others=(meant, instead, *met.sites(facts)),
-        allocation=facts.objects.label(met.memory),
+        allocation=allocation_of(facts, met.memory),
         causes=(ID,),
         facts=(("call", wait.call), ("record", instead.call)),
-        details={**met.held(facts)},
+        pair=met.pair(facts),
     )

@@ -32,6 +32,7 @@ from gpudx.detectors._groups import MOST
 from gpudx.detectors._meetings import Meeting, meetings
 from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.operations import done, field_of
 from gpudx.facts.order.edges import NOT_MADE
 from gpudx.model import Evidence, Finding
@@ -152,10 +153,10 @@ def _finding(facts: Facts, wait: _Wait, meeting: Meeting | None) -> Finding:
         site=site,
         others=tuple(record),
         count=wait.count,
-        allocation=facts.objects.label(meeting.memory) if meeting else None,
+        allocation=allocation_of(facts, meeting.memory) if meeting else None,
         causes=(ID,) if meeting else (),
         facts=(("call", site.call), ("recorded", str(bool(record)))),
-        details={**(meeting.held(facts) if meeting else {})},
+        pair=meeting.pair(facts) if meeting else None,
     )
 
 

@@ -28,6 +28,7 @@ from gpudx.detectors._groups import groups
 from gpudx.detectors._other_device import devices, strangers
 from gpudx.detectors._words import argument, capital
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.model import Evidence, Finding
 
 ID = "wrong-device-pointer"
@@ -80,10 +81,11 @@ def _finding(facts: Facts, row: int, count: int, faulted: bool, all_strange: boo
         ),
         site=site,
         count=count,
-        allocation=label,
+        allocation=allocation_of(facts, obj),
         causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(index))),
-        details={"allocation_size": int(facts.objects.table["size"][obj]), "unreachable": all_strange},
+        inevitable=all_strange,
+        because="All memory that this launch was given is out of its reach." if all_strange else "",
     )
 
 

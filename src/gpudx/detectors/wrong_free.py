@@ -27,6 +27,7 @@ from gpudx.detectors._groups import groups
 from gpudx.detectors._ordinary import ordinary
 from gpudx.detectors._rejected import answer, rejected
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.model import Evidence, Finding
 from gpudx.text import plural
 
@@ -90,12 +91,7 @@ def _finding(facts: Facts, run: Run, position: int, reason: _Reason, count: int)
         evidence=(answer(site), Evidence(f"{site.value} is {reason.text}", (*made, site.number))),
         site=site,
         count=count,
-        allocation=facts.objects.label(row) if row >= 0 else None,
+        allocation=allocation_of(facts, row, facts.objects.state(row, position) if row >= 0 else ""),
         causes=(ID,),
         facts=(("call", site.call), ("reason", reason.kind)),
-        details={
-            "reason": reason.kind,
-            "state": facts.objects.state(row, position) if row >= 0 else "host memory",
-            "allocation_size": int(facts.objects.table["size"][row]) if row >= 0 else None,
-        },
     )

@@ -7,6 +7,7 @@ from typing import Literal
 
 from gpudx.model.fields import LATER
 from gpudx.model.finding import Allocation, Evidence, Site
+from gpudx.model.how import Ways
 
 Status = Literal["confirmed", "likely", "refuted", "inconclusive"]
 OutcomeName = Literal["reproduced", "passed", "another failure", "timeout", "tool missing", "not reached"]
@@ -48,6 +49,7 @@ class Observation:
     )  # runs that say nothing of the rate, by what they were
     shown: tuple[str, ...] = field(default=(), metadata=LATER)  # causes that the experiment's instrument named
     fingerprints: tuple[str, ...] = field(default=(), metadata=LATER)  # of what failed
+    ways: Ways = field(default=Ways(), metadata=LATER)  # of a run of `gpudx run`
 
 
 @dataclass(frozen=True)
@@ -113,3 +115,4 @@ class Diagnosis:
     reason: str = ""
     findings: tuple[str, ...] = ()  # fingerprints
     not_counted: tuple[Evidence, ...] = ()
+    processes: tuple[int, ...] = field(default=(), metadata=LATER)  # that have it; empty: not of a process

@@ -9,8 +9,9 @@ from typing import Literal
 from gpudx.model.fields import LATER
 
 Severity = Literal["error", "warning", "info"]
-# What a finding is about: why it went wrong, where that became visible, what only came after it, or something beside the failure.
-Scope = Literal["fault", "symptom", "follower", "note"]
+# What a finding is about: why it went wrong; where that became visible; what only came after it; which program ran, whatever
+# it did; a rule that the user stated; or something beside the failure.
+Scope = Literal["fault", "symptom", "follower", "program", "stated", "note"]
 # How it is known: an instrument saw the act itself; the record shows a value or an order that is wrong; it follows from numbers.
 Certainty = Literal["observed", "recorded", "inferred"]
 # Whose act it was, as far as that is known.
@@ -59,6 +60,13 @@ class Allocation:
     address: int | None = None
     made: Site | None = None
     freed: Site | None = None
+    needed: int | None = None  # bytes that the call needs of it, where these are more than it has
+    whole: int | None = None  # size of the allocation that it is a part of
+
+    @property
+    def missing(self) -> int | None:
+        """Bytes that it is too small by."""
+        return None if self.needed is None or self.size is None else self.needed - self.size
 
 
 @dataclass(frozen=True)
@@ -67,6 +75,8 @@ class Access:
 
     address: int | None = None
     kind: Literal["read", "write", ""] = ""  # "": not known
+    by: Literal["kernel", "host", "driver", ""] = ""  # whose code made it
+    kernel: str = ""
     width: int | None = None  # bytes
     offset: int | None = None  # from the start of the allocation; negative before it
     block: tuple[int, int, int] | None = None
@@ -86,6 +96,7 @@ class Interval:
     complete: bool = False  # all work of the interval is in the record
     suspicious: int = 0  # launches with something wrong in their arguments
     own_wait: bool = False  # the recorder waited right behind the launch (--serialise)
+    followers: int = 0  # calls that failed after the report, because of it
     said: str = ""  # what the status says, in words
     cause: str = ""  # the cause that the status alone names, if it does
     short: str = ""  # which memory of the launch is too small for it, in words
@@ -97,7 +108,7 @@ class Symptom:
 
     kind: Literal["crash in call", "device error", "crash", "hang", "failed call"]
     decoded: str = ""  # the value from which the fault address follows
-    thread_known: bool = True
+    thread_known: bool = True  # is it known which thread died?
     interval: Interval | None = None  # of a device error
 
 
@@ -109,6 +120,27 @@ class OrderPair:
     edge: str = ""
     missing: str = ""  # the line of code that would order them
     queues: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True)
+class Written:
+    """Where a fault is written: a line of a source file, or of a log. `follows` is the line (of that log) that it comes after."""
+
+    file: str
+    line: int
+    last: int = 0
+    format: str = ""  # of a log
+    role: str = ""  # of a line of a log: fault, report, refusal, ending
+    follows: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class DeviceCode:
+    """What a listing of device code has of one kernel."""
+
+    kernel: str
+    arch: str = ""
+    tensor_instructions: int = 0
 
 
 @dataclass(frozen=True)
@@ -136,7 +168,11 @@ class Finding:
     access: Access | None = field(default=None, metadata=LATER)
     symptom: Symptom | None = field(default=None, metadata=LATER)
     pair: OrderPair | None = field(default=None, metadata=LATER)
-    ties: tuple[str, ...] = field(default=(), metadata=LATER)  # "kernel 0x55..": equal ties, the same object
+    ties: tuple[str, ...] = field(default=(), metadata=LATER)  # objects that it is about: equal ties, the same object
+    inevitable: bool = field(default=False, metadata=LATER)  # the call cannot succeed with it, whatever else is right
+    written: Written | None = field(default=None, metadata=LATER)
+    code: DeviceCode | None = field(default=None, metadata=LATER)
+    part: str = field(default="", metadata=LATER)  # of the program that it was made in: a test
     pid: int = field(default=0, metadata=LATER)  # the process; 0 for what is of the whole run
 
     def __post_init__(self) -> None:
