@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from stating import facts_of, held
 from support.cuda_world import CudaWorld
 from support.synthetic import GLOBAL, LOCAL, Arg, World
+from support.typed import size
 
 from gpudx.contracts.checking import BROKEN, NOT_CHECKED, Checked
 from gpudx.contracts.evaluate import answer
 from gpudx.contracts.language import LAUNCHES, parse
 from gpudx.contracts.launches import Argument, launches_like
 from gpudx.diagnose import diagnose
+from gpudx.diagnose.findings import merge
 from gpudx.model import Evidence, Finding, Outcome
-from gpudx.pipeline import merge
 
 NAMES = "names = { x = 0, rows = 1, heads = 2, head_dim = 3, base = 4 }"
 ROPE = "_Z8rope_f32Pfiiif"
@@ -81,7 +82,7 @@ def test_the_buffer_that_is_too_small_is_named(schema: str, tmp_path: Path) -> N
     world, _ = rope(schema, (64, 4, 16, 1e4))
     found = broken(held(tmp_path, facts_of(world, tmp_path), "rope_f32", "bytes(x) >= rows * 256", more=NAMES))
     assert found.site is not None and found.site.argument == 0
-    assert (found.allocation, found.details["allocation_size"]) == ("memory #1", 4096)
+    assert (found.allocation, size(found)) == ("memory #1", 4096)
     assert "(4,096 is not >= 16,384)" in found.message
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 
 import pytest
 from support.opencl import PROGRAMS, OpenCL, Recorded
+from support.typed import label
 from test_correct_programs import INCIDENTS
 
 from gpudx.diagnose import diagnose, fenced_runs, poisoned_runs, serialised_runs
@@ -145,7 +146,7 @@ def test_what_nobody_wrote_comes_back(opencl: OpenCL, pattern: str, word: str, f
     env = {"GPUDX_POISON": pattern, **({"GPUDX_FENCE": fence} if fence else {})}
     recorded = opencl.run("unwritten", "argument", **env)
     early, back = recorded.only(UNREAD), recorded.only(BACK)
-    assert early.allocation == "buffer #1" and back.allocation == "buffer #2"
+    assert label(early) == "buffer #1" and label(back) == "buffer #2"
     texts = [e.text for e in early.evidence]
     assert f"the recorder had filled it with {word}, so that is what was read" in texts
     assert "512 words of the pattern came back from buffer #2, which the same launch was given" in texts
