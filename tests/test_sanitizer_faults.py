@@ -256,7 +256,7 @@ def test_races_and_barriers(cuda: CudaWorld, tmp_path: Path) -> None:
     assert raced.site and raced.site.launch == 1 and "scale has a race in shared memory" in raced.message
     (told,) = judged([raced], facts)
     assert told.status == "confirmed" and told.reason.startswith("compute-sanitizer saw the race itself")
-    assert told.reason.endswith("That the program failed from it is not shown.")
+    assert told.reason.endswith("That the program failed because of it is not shown.")
     (waited,) = joined(report(barrier(SCALE)), facts)
     assert waited.causes == ("barrier-misuse",) and waited.site and waited.site.source == "scale.cu:40"
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from gpudx.errors import UserError
-from gpudx.model import SCHEMA, Case, Finding, Observation, fingerprint
+from gpudx.model import SCHEMA, Allocation, Case, Finding, Observation, fingerprint
 from gpudx.model.finding import as_written
 
 NAME = "case.json"
@@ -175,8 +175,8 @@ def _encode_dataclass(value: object) -> dict[str, JsonValue]:
 
 
 def _is_written(value: object, field: dataclasses.Field[Any]) -> bool:
-    """What most findings do not have is left out of them: a case may have many."""
-    spare = isinstance(value, Finding) and bool(field.metadata) and field.name not in ALWAYS
+    """What most findings do not have is left out: a case may have many of them."""
+    spare = isinstance(value, Finding | Allocation) and bool(field.metadata) and field.name not in ALWAYS
     return not spare or getattr(value, field.name) != field.default
 
 

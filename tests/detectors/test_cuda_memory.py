@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.cuda_world import CudaWorld
 from support.detecting import Look
-from support.typed import access, label, past
+from support.typed import access, beyond, label
 
 from gpudx.detectors import Run, host_pointer_on_device
 from gpudx.diagnose import diagnose
@@ -186,7 +186,7 @@ def test_copy_past_the_end(cuda: CudaWorld, look: Look, size: int, past: int) ->
     memory = cuda.alloc(64)
     cuda.call("cuMemcpyHtoD_v2", dst=memory, src=0x5000, size=size)
     found = look(cuda)
-    assert [past(f) for f in found] == ([past] if past else [])
+    assert [beyond(f) for f in found] == ([past] if past else [])
     if past:
         assert "36 bytes past the end of memory #1, which has 64 bytes" in found[0].message
 
@@ -196,7 +196,7 @@ def test_fill_of_rows_past_the_end(cuda: CudaWorld, look: Look) -> None:
     cuda.call("cuMemsetD2D32_v2", dst=memory, pitch=256, value=0, width=64, height=4)
     assert not look(cuda)
     cuda.call("cuMemsetD2D32_v2", dst=memory, pitch=256, value=0, width=64, height=5)
-    assert past(only(look(cuda), "copy-range")) == 256
+    assert beyond(only(look(cuda), "copy-range")) == 256
 
 
 def test_mappings_side_by_side_are_one(cuda: CudaWorld, look: Look) -> None:

@@ -169,7 +169,10 @@ def test_a_run_that_fails_with_the_pattern(opencl: OpenCL) -> None:
     recorded = opencl.run("edges", "unwritten", GPUDX_POISON="nan")
     assert recorded.outcome.kind == "exit" and "nan is not 0" in recorded.output
     told = diagnose(recorded.findings, recorded.outcome)[0]
-    assert (told.cause, told.status) == (UNREAD, "likely") and "that it failed from them is not shown" in told.reason
+    assert (told.cause, told.status) == (
+        UNREAD,
+        "likely",
+    ) and "that it failed because of them is not shown" in told.reason
 
 
 def test_what_was_not_filled_is_said(opencl: OpenCL) -> None:

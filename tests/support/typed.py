@@ -43,7 +43,7 @@ def fact(finding: Finding, name: str) -> str:
     return dict(finding.facts)[name]
 
 
-def past(finding: Finding) -> int:
+def beyond(finding: Finding) -> int:
     """Bytes beyond the end of the memory."""
     one = access(finding)
     return (one.offset or 0) + (one.width or 0) - (size(finding) or 0)

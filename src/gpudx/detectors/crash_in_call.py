@@ -27,9 +27,22 @@ from gpudx.detectors._parameters import Value, label_of, nearest, told, values_o
 from gpudx.detectors._related import null_tie
 from gpudx.detectors._words import signal_name, site_of
 from gpudx.facts import Facts
-from gpudx.model import Access, Evidence, Finding, Site, Symptom
+from gpudx.model import Access, Cause, Evidence, Finding, Site, Symptom
 
 ID = "crash-in-call"
+CAUSE = Cause(
+    id=ID,
+    title="The driver crashed inside a call of the program",
+    refutes_if="The faulting thread would not have been inside this call.",
+    fix=(
+        (
+            "Check each value of the call shown; a value close to the fault address is what the driver used as a "
+            "pointer."
+        ),
+    ),
+    predicts=(("recorded", "the call is in flight when the signal arrives"),),
+    settled_by="a run on another driver",
+)
 FAULTS = (signal.SIGSEGV, signal.SIGBUS)
 
 

@@ -26,11 +26,23 @@ from gpudx.detectors._parameters import nearest, values_of
 from gpudx.detectors._words import several, signal_name, sites_of
 from gpudx.facts import Facts
 from gpudx.facts.unwind import host_stack
-from gpudx.model import Access, Evidence, Finding, Symptom
+from gpudx.model import Access, Cause, Evidence, Finding, Symptom
 from gpudx.text import plural
 from gpudx.trace.reader import LastWords
 
 ID = "crash-outside-calls"
+CAUSE = Cause(
+    id=ID,
+    title="The program crashed outside any recorded GPU call",
+    refutes_if="A recorded call of the same thread would have been in flight.",
+    fix=(
+        (
+            "Read the stack shown. If it is a driver thread or a kernel on a CPU device, look at the last "
+            "launches and their arguments."
+        ),
+    ),
+    predicts=(("recorded", "no call of the crashing thread is in flight"),),
+)
 SHOWN = 5
 LOOKED_AT = 64  # commands whose values are compared with the fault address
 FRAMES = 16

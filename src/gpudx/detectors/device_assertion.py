@@ -24,10 +24,23 @@ from gpudx.detectors import Run
 from gpudx.detectors._device_errors import interval
 from gpudx.detectors._words import site_of
 from gpudx.facts import Facts
-from gpudx.model import Access, Evidence, Finding, Site
+from gpudx.model import Access, Cause, Evidence, Finding, Site
+from gpudx.model.cause_kinds import FIXED
 from gpudx.text import plural
 
 ID = "device-assertion"
+CAUSE = Cause(
+    id=ID,
+    title="An assertion in a kernel did not hold",
+    refutes_if="The driver would have printed no assertion, or one of another kernel.",
+    fix=(
+        "Look at the named line: compare the condition with the arguments of the launch and the contents of its buffers.",
+        "In PyTorch an index outside of a table is the usual reason: check indices against the table's size on the host.",
+    ),
+    predicts=(("recorded", "the driver prints the assertion and the next wait fails"),),
+    settled_by="the values that the condition compares, printed before the launch",
+    kind=FIXED,
+)
 ONLY = ", and only this launch can have met it"
 WHICH = "; which launch met it first is not known"
 

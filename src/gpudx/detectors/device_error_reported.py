@@ -34,11 +34,20 @@ from gpudx.detectors._undersized_words import brief, fits
 from gpudx.detectors._words import argument, several, site_of
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
-from gpudx.model import Allocation, Evidence, Finding, Site, Symptom
+from gpudx.model import Allocation, Cause, Evidence, Finding, Site, Symptom
 from gpudx.text import plural
 from gpudx.trace import CallInfo
 
 ID = "device-error-reported"
+CAUSE = Cause(
+    id=ID,
+    title="Work on the device failed, and a later call reported it",
+    refutes_if="The reporting call would fail alone, without any work before it.",
+    fix=(
+        "Look at the launches listed, the most suspicious first; a wait after each launch, or a device dump, names the one that faults.",
+    ),
+    predicts=(("recorded", "the launches of the interval ran, and a later call reports the fault"),),
+)
 SHOWN = 8
 I64 = NDArray[np.int64]
 

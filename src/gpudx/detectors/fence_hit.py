@@ -35,11 +35,28 @@ from gpudx.facts._backend import backend_module
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.fences import Fenced
 from gpudx.facts.unwind import host_stack
-from gpudx.model import Access, Allocation, Evidence, Finding, Site
+from gpudx.model import Access, Allocation, Cause, Evidence, Finding, Site
+from gpudx.model.cause_kinds import MEMORY
 from gpudx.text import plural
 from gpudx.trace.reader import LastWords
 
 ID = "fence-hit"
+CAUSE = Cause(
+    id="host-access-outside-buffer",
+    title="The program's own code accessed memory outside a buffer",
+    refutes_if="The thread that faulted would have been in a kernel or in a call.",
+    fix=(
+        "Keep to the range that was mapped: compare the loop at the line shown with the size given to the mapping call.",
+        "Do not use the pointer after unmapping or releasing the buffer.",
+    ),
+    predicts=(("fenced", "a thread of the program faults in the pages beside a buffer"),),
+    kind=MEMORY,
+    about="""The program's own code accessed memory beside a buffer, or a buffer that it had released.
+
+It got a pointer by mapping the buffer, and used it beyond the mapped range or after the buffer was gone. No kernel and no
+driver was involved.
+""",
+)
 FAULTS = (signal.SIGSEGV, signal.SIGBUS)
 VERBS = {1: "read", 2: "wrote"}
 KINDS: dict[int, Literal["read", "write"]] = {1: "read", 2: "write"}

@@ -26,9 +26,18 @@ from gpudx.detectors._words import capital, sites_of
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.graphs import Node
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import MEMORY
 
 ID = "graph-holds-dead-pointer"
+CAUSE = Cause(
+    id=ID,
+    title="A graph was launched whose nodes hold freed memory",
+    refutes_if="The nodes would have been updated, or the memory freed after the last launch of the graph.",
+    fix=("Keep the memory for as long as the graph is launched, or update the nodes when it moves.",),
+    predicts=(("recorded", "a node's address lies in memory that was freed before the graph's launch"),),
+    kind=MEMORY,
+)
 MOST = 20
 I64 = NDArray[np.int64]
 

@@ -32,9 +32,18 @@ from gpudx.detectors._words import capital, sites_of
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.graphs import Node
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import LIFETIME
 
 ID = "graph-replay-stale"
+CAUSE = Cause(
+    id=ID,
+    title="A graph works on memory that belongs to another allocation by now",
+    refutes_if="The nodes would have been updated, or the memory kept until after the last launch of the graph.",
+    fix=("Keep the memory for as long as the graph is launched, or update the nodes when it moves.",),
+    predicts=(("recorded", "a node's address lies in another allocation at the launch than when the graph was made"),),
+    kind=LIFETIME,
+)
 OWN = ("device", "pitched", "managed", "host", "async")  # families whose every allocation is new memory
 I64 = NDArray[np.int64]
 

@@ -24,9 +24,24 @@ from gpudx.detectors import Run
 from gpudx.detectors._in_flight import events_of, maker_of, open_calls, open_launches, pending
 from gpudx.detectors._words import several, site_of, sites_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding, Symptom
+from gpudx.model import Cause, Evidence, Finding, Symptom
 
 ID = "hang"
+CAUSE = Cause(
+    id=ID,
+    title="The program waited for work that did not finish",
+    refutes_if="The call in flight would have returned on its own with more time.",
+    fix=(
+        (
+            "Look at the launch that was queued last before the wait: does its loop end for these arguments, do "
+            "all work-items reach its barriers?"
+        ),
+        "Run again with a larger --timeout to tell slow from stuck.",
+        "With CUDA, run again with --dump and --timeout to see which kernel is on the device, and at which line.",
+    ),
+    predicts=(("recorded", "a wait is in flight at the timeout"),),
+    settled_by="a run with ten times the time",
+)
 SHOWN = 8
 
 

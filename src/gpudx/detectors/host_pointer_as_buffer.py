@@ -28,9 +28,24 @@ from gpudx.detectors._memory_arguments import Suspect, handle_as_pointer, suspec
 from gpudx.detectors._words import argument, site_of
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import FIXED
 
 ID = "host-pointer-as-buffer"
+CAUSE = Cause(
+    id=ID,
+    title="A host address was given where the kernel wants a memory object",
+    refutes_if="The value would name a live memory object.",
+    fix=(
+        (
+            "Create a buffer (with the host pointer as its source if the data is there) and pass its handle: "
+            "clSetKernelArg(k, i, sizeof(cl_mem), &buffer)."
+        ),
+        "For shared virtual memory use the call made for it instead of clSetKernelArg.",
+    ),
+    predicts=(("recorded", "the call is refused or the launch crashes"),),
+    kind=FIXED,
+)
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:

@@ -25,10 +25,18 @@ from gpudx.detectors._failures import Failure, Failures
 from gpudx.detectors._related import null_tie
 from gpudx.detectors._words import several, site_of, sites_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
 from gpudx.text import plural
 
 ID = "ignored-error"
+CAUSE = Cause(
+    id=ID,
+    title="An earlier call failed and the program went on",
+    refutes_if="The later failures would also occur in a run in which this call succeeds.",
+    fix=("Check the status of this call and stop there; then find out why it fails.",),
+    predicts=(("recorded", "later calls fail on the same objects"),),
+    settled_by="a run in which the first call succeeds",
+)
 SHOWN = 5
 
 

@@ -22,9 +22,20 @@ from collections.abc import Iterator
 from gpudx.detectors import Run
 from gpudx.detectors._ages import before, name_of, span
 from gpudx.detectors._words import several
-from gpudx.model import Evidence, Finding, Identity, LoadedObject, Probe
+from gpudx.model import Cause, Evidence, Finding, Identity, LoadedObject, Probe
 
 ID = "probe-absent"
+CAUSE = Cause(
+    id=ID,
+    title="The mark that was asked about is not in what ran",
+    refutes_if="The text, symbol or line would be found in one of the files that were loaded.",
+    fix=(
+        "See which files ran with `gpudx show CASE identity`, and build or choose the one that has the mark.",
+        "Check the spelling of the mark, and whether the compiler removed the code around it.",
+    ),
+    predicts=(("recorded", "the mark fires in no run"),),
+    settled_by="a run of a program that has the mark",
+)
 
 
 def examine(identity: Identity, run: Run) -> Iterator[Finding]:

@@ -28,9 +28,26 @@ from gpudx.detectors._memory_arguments import is_memory
 from gpudx.detectors._words import argument, site_of
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import LIFETIME
 
 ID = "released-while-bound"
+CAUSE = Cause(
+    id=ID,
+    title="A buffer was released while a kernel still held it, and the kernel was launched",
+    refutes_if=(
+        "The argument would have been set again between the release and the launch, or a reference would have"
+        " been left."
+    ),
+    fix=(
+        (
+            "Release the buffer after the last launch that uses it has completed, or set the argument to another "
+            "buffer before launching."
+        ),
+    ),
+    predicts=(("recorded", "a launch follows the release without a new setting of the argument"),),
+    kind=LIFETIME,
+)
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
 PLACE = np.uint64(36)  # bits of a position; native/opencl/arguments.c keeps fewer than 64 arguments

@@ -40,10 +40,29 @@ from gpudx.facts.allocated import allocation_of
 from gpudx.facts.order.conflicts import Conflict
 from gpudx.facts.order.happens import MissingEdge
 from gpudx.facts.uses import ALL
-from gpudx.model import Access, Evidence, Finding, OrderPair, Severity, Site
+from gpudx.model import Access, Cause, Evidence, Finding, OrderPair, Severity, Site
+from gpudx.model.cause_kinds import UNORDERED
 from gpudx.text import plural
 
 ID = "unordered-access"
+CAUSE = Cause(
+    id=ID,
+    title="Two operations race for one buffer",
+    refutes_if="With an event between the two calls named, or with both in one queue, the failure would stay.",
+    fix=(
+        "Record an event after the first call in its queue, and let the second call's queue wait for it.",
+        "Or put both into one queue, if they need not run beside each other.",
+    ),
+    predicts=(
+        (
+            "recorded",
+            "two operations use the same bytes, one writes, and no event, barrier or wait stands between them",
+        ),
+        ("serialised", "the failure is gone or rarer; this alone says only that time or order matters"),
+    ),
+    settled_by="gpudx investigate --perturb: runs with the first call's work held back, and with the missing order as well",
+    kind=UNORDERED,
+)
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:

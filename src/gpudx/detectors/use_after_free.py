@@ -29,9 +29,20 @@ from gpudx.detectors._groups import groups
 from gpudx.detectors._words import argument, capital, sites_of
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
-from gpudx.model import Access, Evidence, Finding, Severity, Site
+from gpudx.model import Access, Cause, Evidence, Finding, Severity, Site
+from gpudx.model.cause_kinds import MEMORY
 
 ID = "use-after-free"
+CAUSE = Cause(
+    id=ID,
+    title="Device memory was used after it was freed",
+    refutes_if="The allocation would still be live, or have been made again, when the work that uses it ran.",
+    fix=(
+        "Free the memory after the last launch or copy that uses it has finished, in stream order (free) or after a sync (the host waits).",
+    ),
+    predicts=(("recorded", "an argument or a copy points into memory that an earlier call freed"),),
+    kind=MEMORY,
+)
 I64 = NDArray[np.int64]
 
 

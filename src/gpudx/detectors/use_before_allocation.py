@@ -29,9 +29,21 @@ from gpudx.detectors._words import capital, sites_of
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.objects import FAMILIES
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import LIFETIME
 
 ID = "use-before-allocation"
+CAUSE = Cause(
+    id=ID,
+    title="Work used memory of a queue's pool that the queue might not have allocated yet",
+    refutes_if="The data would still be wrong with a wait for the allocating queue right after the allocation.",
+    fix=(
+        "Let the using queue wait for an event that is recorded after the allocation.",
+        "Allocate in the queue that uses the memory.",
+    ),
+    predicts=(("recorded", "nothing orders the allocation before the first use"),),
+    kind=LIFETIME,
+)
 I64 = NDArray[np.int64]
 POOLED = FAMILIES.index("async")
 

@@ -34,9 +34,18 @@ from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.operations import KINDS, field_of
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import UNORDERED
 
 ID = "wait-for-replaced-event"
+CAUSE = Cause(
+    id=ID,
+    title="A queue waited for an event that had been recorded again elsewhere",
+    refutes_if="The data would still be wrong with an event of its own for each of the two records.",
+    fix=("Use an event of its own for each thing that is waited for, or wait before it is recorded again.",),
+    predicts=(("recorded", "between the record that was meant and the wait, the event was recorded in another queue"),),
+    kind=UNORDERED,
+)
 I64 = NDArray[np.int64]
 MARKER, WAIT = KINDS.index("marker"), KINDS.index("queue_wait")
 

@@ -29,10 +29,23 @@ from gpudx.detectors._words import argument
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.fences import RED, Damage
-from gpudx.model import Access, Evidence, Finding
+from gpudx.model import Access, Cause, Evidence, Finding
+from gpudx.model.cause_kinds import MEMORY
 from gpudx.text import plural
 
 ID = "write-outside-allocation"
+CAUSE = Cause(
+    id=ID,
+    title="Something wrote right outside an allocation",
+    refutes_if="The pattern would stay whole in a fenced run in which the named launch is left out.",
+    fix=(
+        "Compare the size of the allocation with what the launch's grid and size arguments can reach; correct the smaller.",
+        "Where several launches are named: gpudx run --fence --serialise looks after each of them.",
+    ),
+    predicts=(("fenced", "with a smaller --fence-align, or the other edge, the same launch meets the fence"),),
+    settled_by="gpudx run --fence --fence-align 16, where the same access may meet the fence, or gpudx run --sanitize",
+    kind=MEMORY,
+)
 SHOWN = 8
 CERTAIN = "The written bytes were found, and no other launch can have written them."
 PROBABLE = "The bytes were whole before this launch, and no other launch was given this allocation since."

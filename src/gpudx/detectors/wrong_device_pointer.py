@@ -29,9 +29,21 @@ from gpudx.detectors._other_device import devices, strangers
 from gpudx.detectors._words import argument, capital
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import FIXED
 
 ID = "wrong-device-pointer"
+CAUSE = Cause(
+    id=ID,
+    title="A kernel was given memory of another device",
+    refutes_if="The devices would have access to each other's memory.",
+    fix=(
+        "Set the device at the beginning of each thread, before its first call: a new thread is on device 0.",
+        "Allocate on the device that launches, or enable peer access.",
+    ),
+    predicts=(("recorded", "the memory's device is not that of the launch"),),
+    kind=FIXED,
+)
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:

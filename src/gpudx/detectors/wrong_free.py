@@ -28,10 +28,19 @@ from gpudx.detectors._ordinary import ordinary
 from gpudx.detectors._rejected import answer, rejected
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import FIXED
 from gpudx.text import plural
 
 ID = "wrong-free"
+CAUSE = Cause(
+    id=ID,
+    title="Memory was freed by an address or with a call that does not fit it",
+    refutes_if="The address would be the one that an allocation of this call's kind gave, and be freed for the first time.",
+    fix=("Keep the address and the kind of each allocation, and free it once with the call for that kind.",),
+    predicts=(("recorded", "the driver refuses the free, and the memory stays allocated"),),
+    kind=FIXED,
+)
 LOOKED_AT = 16  # calls made at one place
 
 

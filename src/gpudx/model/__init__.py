@@ -1,6 +1,7 @@
 """What flows through gpudx: frozen dataclasses over the standard library, and nothing else."""
 
 from gpudx.model.case import SCHEMA, Case, Instrument, Outcome, ProcessInfo
+from gpudx.model.cause import Cause
 from gpudx.model.device_fault import DeviceFault
 from gpudx.model.diagnosis import (
     Diagnosis,
@@ -56,6 +57,7 @@ __all__ = [
     "Attribution",
     "Built",
     "Case",
+    "Cause",
     "Cell",
     "Certainty",
     "DeviceCode",

@@ -57,11 +57,11 @@ class Allocation:
     id: str
     size: int | None = None
     state: str = "live"
-    address: int | None = None
-    made: Site | None = None
-    freed: Site | None = None
-    needed: int | None = None  # bytes that the call needs of it, where these are more than it has
-    whole: int | None = None  # size of the allocation that it is a part of
+    address: int | None = field(default=None, metadata=LATER)
+    made: Site | None = field(default=None, metadata=LATER)
+    freed: Site | None = field(default=None, metadata=LATER)
+    needed: int | None = field(default=None, metadata=LATER)  # bytes that the call needs of it, if more than it has
+    whole: int | None = field(default=None, metadata=LATER)  # size of the allocation that it is a part of
 
     @property
     def missing(self) -> int | None:
