@@ -19,11 +19,14 @@ from sample_cases import BLIND, EMPTY, FINDING, FULL, PASSED
 
 import gpudx
 from gpudx import casefile
+from gpudx.diagnose import diagnose
 from gpudx.errors import UserError
-from gpudx.model import Case
+from gpudx.model import Allocation, Case, Outcome
 from gpudx.model.fields import LATER
+from gpudx.model.how import Ways
 
 PACKAGE = Path(gpudx.__file__).parent
+MEMORY = Allocation("buffer #7", 4096, "freed", 0x7F0000000000, FINDING.site, FINDING.site)
 TOOL = Path(__file__).resolve().parents[2] / "tools/case_schema.py"
 
 
@@ -189,3 +192,35 @@ def test_no_room_for_real(tmp_path: Path) -> None:
 def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="--case DIR"):
         casefile.write(FULL, tmp_path / "gone")
+
+
+# ---- cases of earlier versions, and large ones ----
+
+
+def test_cases_with_free_details_are_still_read(tmp_path: Path) -> None:
+    """Findings once had the label of an allocation, and a free object of details; runs, a phrase for how they were made."""
+    data: Any = casefile.to_json(FULL)
+    for finding in data["findings"]:
+        for name in ("scope", "certainty", "attribution", "symptom", "access"):
+            finding.pop(name, None)
+    data["findings"][0] |= {"allocation": "buffer #7", "details": {"allocation_size": 4096, "state": "freed", "x": 1}}
+    data["observations"] = [
+        {"experiment": "memcheck and serialised", "outcome": "passed", "reproduced": 0, "runs": 1, "note": ""}
+    ]
+    jsonschema.validate(data, schema(), cls=jsonschema.Draft202012Validator)
+    (tmp_path / "case.json").write_text(json.dumps(data))
+    back = casefile.read(tmp_path)
+    assert back.findings[0].allocation == Allocation("buffer #7", 4096, "freed")
+    assert back.findings[0].fingerprint == FULL.findings[0].fingerprint
+    assert back.observations[0].ways == Ways(check="memcheck", serialise=True)
+
+
+@pytest.mark.parametrize("outcome", [Outcome("passed", "It ended.", 0), Outcome("exit", "It failed.", 1)])
+def test_a_case_grows_with_its_findings_and_no_faster(outcome: Outcome) -> None:
+    def written(count: int) -> int:
+        found = [replace(FINDING, facts=(("number", str(n)),), allocation=MEMORY) for n in range(count)]
+        case = replace(FULL, outcome=outcome, findings=tuple(found), diagnosis=diagnose(found, outcome))
+        return len(casefile.to_text(case))
+
+    assert written(800) < 3 << 20
+    assert written(800) - written(600) < 1.2 * (written(600) - written(400))

@@ -26,7 +26,7 @@ from gpudx.lab.trials import OUTPUT, Analyse, Interrupted
 from gpudx.lab.worktrees import same_place
 from gpudx.model import Case
 from gpudx.model.bisection import Bisection, Tried, Verdict
-from gpudx.model.fingerprint import fingerprint
+from gpudx.model.fingerprint import fingerprint, is_same
 from gpudx.model.how import How
 from gpudx.model.rates import Rate
 
@@ -114,7 +114,7 @@ class Bisector:
         """One run with the failure is enough; a pass is believed after all runs."""
         for number in range(self._asked.runs):
             case = self._run(tree, revision, number)
-            if _fails(case) and fingerprint(case) in self.state.fingerprints:
+            if _fails(case) and any(is_same(case, one) for one in self.state.fingerprints):
                 return self._note(revision, "bad", _told(case), number + 1, 1)
             if any(one.failed and one.name == "recorder" for one in case.instruments):
                 return self._note(revision, "skip", "the recorder was not in the program", number + 1)

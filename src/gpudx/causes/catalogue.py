@@ -158,7 +158,7 @@ less than the launch needs (sizes from another place than the launch's own).
         refutes_if="A barrier that both threads pass, or an atomic operation, would stand between the two accesses.",
         fix=(
             "Put __syncthreads() between the two accesses named, where all threads of the block reach it.",
-            "Between threads of one warp use __syncwarp(); where several threads write one word use an atomic operation (slow when many do).",
+            "Between threads of one warp use __syncwarp(); where several threads write one word use an atomic operation.",
         ),
         predicts=(("recorded", "results differ between runs although no call fails"),),
         kind=IN_KERNEL,
@@ -181,7 +181,7 @@ the code relies on the threads of a warp running in step.
         predicts=(("recorded", "the same old file runs in every run"),),
         settled_by="a run of a fresh build (gpudx investigate --rebuild CMD), or a text that only the sources have (--probe TEXT)",
         kind=PROGRAM,
-        about="""The file that ran is not the one that its sources would give: an old build, a committed copy, or a build that went elsewhere.
+        about="""The file that ran is not what its sources would give: an old build, a committed copy, or a build elsewhere.
 """,
     ),
     Cause(

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudx.detectors import Run
-from gpudx.detectors._ages import before, name_of, span
+from gpudx.detectors._ages import OLDER, before, name_of, span
 from gpudx.model import Evidence, Finding, Identity, LoadedObject, Step
 
 ID = "build-left-old-program"
@@ -57,4 +57,5 @@ def _finding(one: LoadedObject, step: Step) -> Finding:
         facts=(("tool", tool), ("program", name), ("status", str(step.status))),
         scope="program",
         certainty="inferred",
+        because=OLDER,
     )

@@ -22,11 +22,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudx.detectors import Run
-from gpudx.detectors._ages import before, name_of, span
+from gpudx.detectors._ages import OLDER, before, name_of, span
 from gpudx.detectors._words import several
 from gpudx.model import Evidence, Finding, Identity, Lack, LoadedObject, Making
 
 ID = "object-older-than-sources"
+PROVEN = "What ran differs from its sources for certain; that it failed because of that is not shown."
+LACKS = "Its sources are newer, and it lacks a text of theirs; that it failed because of that is not shown."
 
 
 def examine(identity: Identity, run: Run) -> Iterator[Finding]:
@@ -42,14 +44,6 @@ def _lacks(one: LoadedObject, identity: Identity) -> list[Lack]:
     steps = [step for step in identity.steps if before(step, one)]
     idle = bool(steps) and (bool(steps[-1].status) or not steps[-1].compiled)
     return [lack for lack in identity.lacks if lack.program == one.path and (idle or not lack.conditional)]
-
-
-PROVEN = "What ran differs from its sources for certain; that it failed because of that is not shown."
-LACKS = "Its sources are newer, and it lacks a text of theirs; that it failed because of that is not shown."
-OLDER = (
-    "What ran seems older than its sources; whether it lacks what they have now is not known. A text that only they have settles it "
-    "(--probe TEXT), and so does a fresh build (gpudx investigate --rebuild CMD)."
-)
 
 
 def _finding(one: LoadedObject, built: Making, run: Run, lacks: list[Lack]) -> Finding:

@@ -43,20 +43,17 @@ def _which(entry: Diagnosis, processes: Sequence[ProcessInfo]) -> Evidence:
 
 
 def _followers(entry: Diagnosis, processes: Sequence[ProcessInfo]) -> list[Evidence]:
-    """Processes that failed after the first of these, and are in no diagnosis of their own."""
+    """Processes that failed after the first of these, or were killed, and do not have its fault."""
     ends = [one.ended_at for one in processes if one.pid in entry.processes and one.ended_at is not None]
-    later = [
-        one
-        for one in _by_end(processes)
-        if one.failed
-        and one.pid not in entry.processes
-        and ends
-        and one.ended_at is not None
-        and one.ended_at > min(ends)
-    ]
-    if not later:
-        return []
-    return [Evidence(f"{plural(len(later), 'process', 'processes')} failed after it: {_named(later)}")]
+    others = [one for one in processes if one.failed and one.pid not in entry.processes]
+    later = [one for one in _by_end(others) if ends and (one.ended_at or 0.0) > min(ends)]
+    killed = [one for one in others if one.ended_at is None]
+    said = [f"{plural(len(later), 'process', 'processes')} failed after it: {_named(later)}"] if later else []
+    if killed:
+        names = listed([str(one.pid) for one in killed[:MOST_NAMED]])
+        many = plural(len(killed), "process was", "processes were")
+        said.append(f"{many} killed, as launchers do when another one fails: {names}")
+    return [Evidence(text) for text in said]
 
 
 def _by_end(processes: Iterable[ProcessInfo]) -> list[ProcessInfo]:
