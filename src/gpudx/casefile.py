@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from gpudx.errors import UserError
-from gpudx.model import SCHEMA, Allocation, Case, Finding, Observation, fingerprint
+from gpudx.model import SCHEMA, Allocation, Case, Finding, Interval, Observation, fingerprint
 from gpudx.model.finding import as_written
 
 NAME = "case.json"
@@ -194,13 +194,27 @@ def _has_surrogate(text: str) -> bool:
 
 def _older_finding(value: dict[str, Any]) -> dict[str, Any]:
     """Findings had a free `details` object, and only the label of an allocation."""
-    memory, details = value.get("allocation"), value.get("details")
-    if not isinstance(memory, str):
+    details = value.get("details")
+    if not isinstance(details, dict):
         return value
-    details = details if isinstance(details, dict) else {}
-    size, state = details.get("allocation_size"), details.get("state")
-    known = {"id": memory, "size": size if isinstance(size, int) else None, "state": str(state or "live")}
-    return {**value, "allocation": known}
+    found = {**value, **_older_symptom(value.get("id"), details)}
+    if isinstance(memory := value.get("allocation"), str):
+        size, state = details.get("allocation_size"), details.get("state")
+        size = size if isinstance(size, int) else None
+        found["allocation"] = {"id": memory, "size": size, "state": str(state or "live")}
+    if details.get("hold"):
+        found["pair"] = {"hold": details["hold"], "edge": details.get("edge", "")}
+    return found
+
+
+def _older_symptom(name: object, details: dict[str, Any]) -> dict[str, Any]:
+    if name not in SYMPTOMS:
+        return {}
+    symptom: dict[str, Any] = {"kind": SYMPTOMS[name], "decoded": details.get("decoded") or ""}
+    if "ended_before" in details:
+        known = {field.name: details.get(field.name) for field in dataclasses.fields(Interval)}
+        symptom["interval"] = {key: item for key, item in known.items() if item is not None}
+    return {"scope": "symptom", "symptom": symptom}
 
 
 def _older_observation(value: dict[str, Any]) -> dict[str, Any]:
@@ -220,6 +234,13 @@ def _older_observation(value: dict[str, Any]) -> dict[str, Any]:
     return {**value, "ways": ways}
 
 
+SYMPTOMS: dict[object, str] = {
+    "crash-in-call": "crash in call",
+    "device-error-reported": "device error",
+    "crash-outside-calls": "crash",
+    "hang": "hang",
+    "failed-call": "failed call",
+}
 CHECKS = ("memcheck", "racecheck", "initcheck", "synccheck")
 OLDER: dict[type, Callable[[dict[str, Any]], dict[str, Any]]] = {
     Finding: _older_finding,

@@ -21,7 +21,7 @@ import gpudx
 from gpudx import casefile
 from gpudx.diagnose import diagnose
 from gpudx.errors import UserError
-from gpudx.model import Allocation, Case, Outcome
+from gpudx.model import Allocation, Case, Interval, Outcome, Symptom
 from gpudx.model.fields import LATER
 from gpudx.model.how import Ways
 
@@ -204,6 +204,16 @@ def test_cases_with_free_details_are_still_read(tmp_path: Path) -> None:
         for name in ("scope", "certainty", "attribution", "symptom", "access"):
             finding.pop(name, None)
     data["findings"][0] |= {"allocation": "buffer #7", "details": {"allocation_size": 4096, "state": "freed", "x": 1}}
+    told = {
+        "ended_before": 4,
+        "launches": 2,
+        "single": True,
+        "cause": "x",
+        "short": None,
+        "missing": None,
+        "followers": 3,
+    }
+    data["findings"][1] |= {"id": "device-error-reported", "details": told}
     data["observations"] = [
         {"experiment": "memcheck and serialised", "outcome": "passed", "reproduced": 0, "runs": 1, "note": ""}
     ]
@@ -211,6 +221,9 @@ def test_cases_with_free_details_are_still_read(tmp_path: Path) -> None:
     (tmp_path / "case.json").write_text(json.dumps(data))
     back = casefile.read(tmp_path)
     assert back.findings[0].allocation == Allocation("buffer #7", 4096, "freed")
+    assert back.findings[1].scope == "symptom" and back.findings[1].symptom == Symptom(
+        "device error", interval=Interval(2, 4, single=True, followers=3, cause="x")
+    )
     assert back.findings[0].fingerprint == FULL.findings[0].fingerprint
     assert back.observations[0].ways == Ways(check="memcheck", serialise=True)
 

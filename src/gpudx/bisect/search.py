@@ -118,7 +118,7 @@ class Bisector:
                 return self._note(revision, "bad", _told(case), number + 1, 1)
             if any(one.failed and one.name == "recorder" for one in case.instruments):
                 return self._note(revision, "skip", "the recorder was not in the program", number + 1)
-            if case.outcome.kind != "passed":
+            if not case.outcome.passed:
                 return self._note(revision, "skip", f"fails otherwise: {_told(case)}", number + 1)
         return self._note(revision, "good", "passed", self._asked.runs)
 
@@ -205,7 +205,7 @@ def _told(case: Case) -> str:
 
 def _fails(case: Case) -> bool:
     """Did it end badly, or is there a fault in its record?"""
-    return case.outcome.kind != "passed" or any(entry.status in ("confirmed", "likely") for entry in case.diagnosis)
+    return not case.outcome.passed or any(entry.status in ("confirmed", "likely") for entry in case.diagnosis)
 
 
 @contextlib.contextmanager

@@ -33,7 +33,7 @@ class Fault:
 
 def fault_of(case: Case) -> Fault | None:
     """The launch of the best diagnosis, if that is confirmed or likely and names one."""
-    if case.outcome.kind == "passed":
+    if case.outcome.passed:
         return None
     for entry in case.diagnosis[:1]:
         guilty = entry.guilty

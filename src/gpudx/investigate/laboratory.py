@@ -219,7 +219,7 @@ def _unattributed(case: Case) -> list[str]:
     """Fences make the device fault. A report of that names no address, so it may have met a fence, or something else: it shows
     an access where it is known to be of one launch, but its showing none says nothing."""
     fenced = any(one.name == fenced_runs.NAME for one in case.instruments)
-    reported = any(f.id == same_failure.DEVICE_ERROR for f in case.findings)
+    reported = any(f.reports_device_error for f in case.findings)
     return ["the device reported a fault, but not of which launch"] if fenced and reported else []
 
 

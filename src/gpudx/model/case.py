@@ -39,11 +39,15 @@ class Outcome:
         return self.kind in ("exit", "signal", "timeout")
 
     @property
+    def passed(self) -> bool:
+        return self.kind == "passed"
+
+    @property
     def observed(self) -> OutcomeName:
         """The same as the outcome of an experiment."""
         if self.kind == "timeout":
             return "timeout"
-        return "reproduced" if self.failed else "passed" if self.kind == "passed" else "not reached"
+        return "reproduced" if self.failed else "passed" if self.passed else "not reached"
 
     @property
     def word(self) -> str:

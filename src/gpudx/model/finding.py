@@ -180,6 +180,11 @@ class Finding:
             raise ValueError(f"finding {self.id} without evidence")
 
     @property
+    def reports_device_error(self) -> bool:
+        """Is it the report of a fault that earlier work made on the device?"""
+        return self.symptom is not None and self.symptom.kind == "device error"
+
+    @property
     def fingerprint(self) -> str:
         """Equal for equal faults across runs, addresses and machines. Algorithm "1"."""
         text = "\n".join([self.id, *(f"{k}={v}" for k, v in sorted(self.facts))])

@@ -71,7 +71,7 @@ def needs_report(case: Case) -> bool:
 def _eventful(case: Case) -> bool:
     faults = any(finding.severity != "info" for finding in case.findings)
     causes = any(entry.status in ("confirmed", "likely") for entry in case.diagnosis)
-    return case.outcome.kind != "passed" or faults or causes
+    return not case.outcome.passed or faults or causes
 
 
 def _verdict(case: Case) -> tuple[str, Tone, str]:
@@ -94,7 +94,7 @@ def _verdict(case: Case) -> tuple[str, Tone, str]:
         return "NOT CHECKED", "unsure", f"{case.outcome.summary} {_capital(dead.name)} did not work. {dead.saw}"
     if any(finding.severity == "error" for finding in case.findings):
         return "FAULTS SEEN", "unsure", f"{_counted(case)} and no single cause that explains the outcome."
-    if case.outcome.kind == "passed":
+    if case.outcome.passed:
         return "PASSED", "unsure", f"The program passed; {_counted(case)} may deserve a look."
     return "NO CAUSE FOUND", "unsure", f"{case.outcome.summary} {_capital(_watched(case))}"
 
