@@ -19,11 +19,14 @@ from sample_cases import BLIND, EMPTY, FINDING, FULL, PASSED
 
 import gpudx
 from gpudx import casefile
+from gpudx.diagnose import diagnose
 from gpudx.errors import UserError
-from gpudx.model import Case
+from gpudx.model import Allocation, Case, Interval, Outcome, Symptom
 from gpudx.model.fields import LATER
+from gpudx.model.how import Ways
 
 PACKAGE = Path(gpudx.__file__).parent
+MEMORY = Allocation("buffer #7", 4096, "freed", 0x7F0000000000, FINDING.site, FINDING.site)
 TOOL = Path(__file__).resolve().parents[2] / "tools/case_schema.py"
 
 
@@ -69,17 +72,12 @@ def test_findings_carry_their_fingerprint() -> None:
 
 
 def test_odd_values_become_valid_json(tmp_path: Path) -> None:
-    odd: dict[str, Any] = {
-        "int": np.int64(7),
-        "float": np.float32(0.5),
-        "nan": float("nan"),
-        "inf": float("inf"),
-        "flag": True,
-    }
-    case = replace(FULL, findings=(replace(FINDING, details=odd),), command=("caf\udce9", "\x1b[31m"))
+    outcome = replace(FULL.outcome, exit_code=np.int64(7), duration_s=np.float32(0.5))  # type: ignore[arg-type]
+    case = replace(FULL, outcome=outcome, command=("caf\udce9", "\x1b[31m"))
     casefile.write(case, tmp_path)
     back = casefile.read(tmp_path)
-    assert back.findings[0].details == {"int": 7, "float": 0.5, "nan": "nan", "inf": "inf", "flag": True}
+    assert (back.outcome.exit_code, back.outcome.duration_s) == (7, 0.5)
+    assert casefile.encode({"nan": float("nan"), "inf": float("inf")}) == {"nan": "nan", "inf": "inf"}
     assert back.command == ("caf\\xe9", "\x1b[31m")
 
 
@@ -194,3 +192,48 @@ def test_no_room_for_real(tmp_path: Path) -> None:
 def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="--case DIR"):
         casefile.write(FULL, tmp_path / "gone")
+
+
+# ---- cases of earlier versions, and large ones ----
+
+
+def test_cases_with_free_details_are_still_read(tmp_path: Path) -> None:
+    """Findings once had the label of an allocation, and a free object of details; runs, a phrase for how they were made."""
+    data: Any = casefile.to_json(FULL)
+    for finding in data["findings"]:
+        for name in ("scope", "certainty", "attribution", "symptom", "access"):
+            finding.pop(name, None)
+    data["findings"][0] |= {"allocation": "buffer #7", "details": {"allocation_size": 4096, "state": "freed", "x": 1}}
+    told = {
+        "ended_before": 4,
+        "launches": 2,
+        "single": True,
+        "cause": "x",
+        "short": None,
+        "missing": None,
+        "followers": 3,
+    }
+    data["findings"][1] |= {"id": "device-error-reported", "details": told}
+    data["observations"] = [
+        {"experiment": "memcheck and serialised", "outcome": "passed", "reproduced": 0, "runs": 1, "note": ""}
+    ]
+    jsonschema.validate(data, schema(), cls=jsonschema.Draft202012Validator)
+    (tmp_path / "case.json").write_text(json.dumps(data))
+    back = casefile.read(tmp_path)
+    assert back.findings[0].allocation == Allocation("buffer #7", 4096, "freed")
+    assert back.findings[1].scope == "symptom" and back.findings[1].symptom == Symptom(
+        "device error", interval=Interval(2, 4, single=True, followers=3, cause="x")
+    )
+    assert back.findings[0].fingerprint == FULL.findings[0].fingerprint
+    assert back.observations[0].ways == Ways(check="memcheck", serialise=True)
+
+
+@pytest.mark.parametrize("outcome", [Outcome("passed", "It ended.", 0), Outcome("exit", "It failed.", 1)])
+def test_a_case_grows_with_its_findings_and_no_faster(outcome: Outcome) -> None:
+    def written(count: int) -> int:
+        found = [replace(FINDING, facts=(("number", str(n)),), allocation=MEMORY) for n in range(count)]
+        case = replace(FULL, outcome=outcome, findings=tuple(found), diagnosis=diagnose(found, outcome))
+        return len(casefile.to_text(case))
+
+    assert written(800) < 3 << 20
+    assert written(800) - written(600) < 1.2 * (written(600) - written(400))

@@ -134,7 +134,7 @@ def test_a_committed_library_is_silent() -> None:
     assert not look(of(replace(APP, committed=True, executable=False)))
 
 
-# ---- mixed-library-versions ----
+# ---- environment-note: mixed libraries ----
 
 
 def copies(*names: str, pids: tuple[int, ...] = (7, 7)) -> Identity:
@@ -150,7 +150,7 @@ def copies(*names: str, pids: tuple[int, ...] = (7, 7)) -> Identity:
     ],
 )
 def test_two_copies(names: tuple[str, str]) -> None:
-    assert "2 different copies" in only(copies(*names), "mixed-library-versions", "warning").message
+    assert "2 different copies" in only(copies(*names), "environment-note", "warning").message
 
 
 @pytest.mark.parametrize(
@@ -166,19 +166,19 @@ def test_copies_that_do_no_harm(names: tuple[str, str], pids: tuple[int, int]) -
     assert not look(copies(*names, pids=pids))
 
 
-# ---- driver-not-there, settings-around ----
+# ---- environment-note: drivers, settings ----
 
 
 def test_a_driver_that_is_not_there() -> None:
     missing = Driver("opencl", "/gone/libx.so", "", "/etc/x.icd names the driver /gone/libx.so, which is not there")
-    only(of(drivers=(missing,)), "driver-not-there", "warning", FAILED)
-    only(of(drivers=(missing,)), "driver-not-there", "info", PASSED)
+    only(of(drivers=(missing,)), "environment-note", "warning", FAILED)
+    only(of(drivers=(missing,)), "environment-note", "info", PASSED)
     assert not look(of(drivers=(Driver("opencl", "cpu", "PoCL"),)))
 
 
 def test_settings_are_a_note() -> None:
     one = Setting("CUDA_LAUNCH_BLOCKING", "1", "each launch waits", "a guide")
-    found = only(of(settings=(one,)), "settings-around", "info")
+    found = only(of(settings=(one,)), "environment-note", "info")
     assert found.message.startswith("CUDA_LAUNCH_BLOCKING was set") and "each launch waits" in found.evidence[0].text
 
 
@@ -222,7 +222,7 @@ def driven(schema: str, tmp_path: Path) -> Callable[..., list[str]]:
     def run(library: str) -> list[str]:
         trace = CudaWorld(schema, device=HOPPER).write(tmp_path / "1-0.gdx")
         trace.__dict__["maps"] = MAPS.format(library)
-        return [f.message for f in detect_all(derive(trace), PASSED) if f.id == "driver-older-than-runtime"]
+        return [f.message for f in detect_all(derive(trace), PASSED) if f.id == "environment-note"]
 
     return run
 

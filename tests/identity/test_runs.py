@@ -107,7 +107,7 @@ def test_a_correct_program(gpudx: Gpudx, app: Path) -> None:
 
 def test_without_probes_a_correct_program_is_only_noted(gpudx: Gpudx, app: Path) -> None:
     case = gpudx(app)
-    assert not case["diagnosis"] and ids(case) <= {"settings-around"}
+    assert not case["diagnosis"] and ids(case) <= {"environment-note"}
 
 
 def test_in_the_program_but_not_reached(gpudx: Gpudx, app: Path) -> None:

@@ -20,14 +20,14 @@ from gpudx.errors import UserError
 from gpudx.lab import bisecting
 from gpudx.lab.bisecting import Bisecting
 from gpudx.lab.experiments import NotReached
-from gpudx.lab.how import How
 from gpudx.lab.recorded import run_recorded
 from gpudx.lab.shell_build import build
 from gpudx.lab.trials import OUTPUT, Analyse, Interrupted
 from gpudx.lab.worktrees import same_place
 from gpudx.model import Case
 from gpudx.model.bisection import Bisection, Tried, Verdict
-from gpudx.model.fingerprint import fingerprint
+from gpudx.model.fingerprint import fingerprint, is_same
+from gpudx.model.how import How
 from gpudx.model.rates import Rate
 
 STATE, BUILD_SAID = "bisect.json", "build.txt"
@@ -114,11 +114,11 @@ class Bisector:
         """One run with the failure is enough; a pass is believed after all runs."""
         for number in range(self._asked.runs):
             case = self._run(tree, revision, number)
-            if _fails(case) and fingerprint(case) in self.state.fingerprints:
+            if _fails(case) and any(is_same(case, one) for one in self.state.fingerprints):
                 return self._note(revision, "bad", _told(case), number + 1, 1)
             if any(one.failed and one.name == "recorder" for one in case.instruments):
                 return self._note(revision, "skip", "the recorder was not in the program", number + 1)
-            if case.outcome.kind != "passed":
+            if not case.outcome.passed:
                 return self._note(revision, "skip", f"fails otherwise: {_told(case)}", number + 1)
         return self._note(revision, "good", "passed", self._asked.runs)
 
@@ -205,7 +205,7 @@ def _told(case: Case) -> str:
 
 def _fails(case: Case) -> bool:
     """Did it end badly, or is there a fault in its record?"""
-    return case.outcome.kind != "passed" or any(entry.status in ("confirmed", "likely") for entry in case.diagnosis)
+    return not case.outcome.passed or any(entry.status in ("confirmed", "likely") for entry in case.diagnosis)
 
 
 @contextlib.contextmanager

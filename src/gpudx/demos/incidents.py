@@ -85,7 +85,7 @@ def differences(incident: Incident, case: Case, twin: bool) -> list[str]:
 def _twin_differences(case: Case) -> list[str]:
     accused = [entry for entry in case.diagnosis if entry.status in ("confirmed", "likely")]
     found = [f"expected no cause, found {entry.cause}" for entry in accused]
-    return found + ([] if case.outcome.kind == "passed" else [f"expected a pass: {case.outcome.summary}"])
+    return found + ([] if case.outcome.passed else [f"expected a pass: {case.outcome.summary}"])
 
 
 def _fault_differences(expect: dict[str, Any], case: Case) -> list[str]:

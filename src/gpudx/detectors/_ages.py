@@ -7,6 +7,10 @@ import os
 from gpudx.model import LoadedObject, Step
 from gpudx.text import plural
 
+OLDER = (
+    "What ran seems older than its sources; whether it lacks what they have now is not known. A text that only they have settles it "
+    "(--probe TEXT), and so does a fresh build (gpudx investigate --rebuild CMD)."
+)
 UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 

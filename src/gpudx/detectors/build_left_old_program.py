@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudx.detectors import Run
-from gpudx.detectors._ages import before, name_of, span
+from gpudx.detectors._ages import OLDER, before, name_of, span
 from gpudx.model import Evidence, Finding, Identity, LoadedObject, Step
 
 ID = "build-left-old-program"
@@ -55,5 +55,7 @@ def _finding(one: LoadedObject, step: Step) -> Finding:
         ),
         causes=("stale-executable",),
         facts=(("tool", tool), ("program", name), ("status", str(step.status))),
-        details={"object": one.path, "status": step.status},
+        scope="program",
+        certainty="inferred",
+        because=OLDER,
     )

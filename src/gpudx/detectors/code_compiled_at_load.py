@@ -51,6 +51,7 @@ def _finding(facts: Facts, position: int, image: Any, target: str) -> Finding:
     return Finding(
         id=ID,
         severity="info",
+        scope="note",
         message=f"The driver had to compile what {site.call} loaded ({took:.1f} ms): it has {image.holds}, the device is {target}.",
         evidence=(Evidence(f"the image has {image.holds}; the device is {target}", (site.number,)),),
         site=site,

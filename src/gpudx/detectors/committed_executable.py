@@ -33,6 +33,7 @@ def examine(identity: Identity, run: Run) -> Iterator[Finding]:
             yield Finding(
                 id=ID,
                 severity="warning",
+                scope="note",
                 message=f"{name}, which ran, is a committed file of {one.tree}: a new build elsewhere does not change it.",
                 evidence=(Evidence(f"git lists {one.path} as a file of {one.tree}"),),
                 facts=(("program", name),),

@@ -22,11 +22,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudx.detectors import Run
-from gpudx.detectors._ages import before, name_of, span
+from gpudx.detectors._ages import OLDER, before, name_of, span
 from gpudx.detectors._words import several
 from gpudx.model import Evidence, Finding, Identity, Lack, LoadedObject, Making
 
 ID = "object-older-than-sources"
+PROVEN = "What ran differs from its sources for certain; that it failed because of that is not shown."
+LACKS = "Its sources are newer, and it lacks a text of theirs; that it failed because of that is not shown."
 
 
 def examine(identity: Identity, run: Run) -> Iterator[Finding]:
@@ -64,7 +66,9 @@ def _finding(one: LoadedObject, built: Making, run: Run, lacks: list[Lack]) -> F
         ),
         causes=("stale-executable",),
         facts=(("object", name), *(("source", name_of(source.path)) for source in built.stale)),
-        details={"object": one.path, "proven": bool(proven), "lacks": bool(lacks)},
+        scope="program",
+        certainty="recorded" if run.failed and (proven or lacks) else "inferred",
+        because=PROVEN if proven else LACKS if lacks else OLDER,
     )
 
 

@@ -62,6 +62,7 @@ def _finding(facts: Facts, row: int, count: int) -> Finding:
     return Finding(
         id=ID,
         severity="info",
+        scope="note",
         message=f"{site.call} has ordinary host memory as its {side} ({where}, {size}), so the host may wait for it.",
         evidence=(
             Evidence(

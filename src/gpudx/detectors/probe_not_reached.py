@@ -31,6 +31,7 @@ def examine(identity: Identity, run: Run) -> Iterator[Finding]:
             yield Finding(
                 id=ID,
                 severity="info",
+                scope="note",
                 message=probe.said,
                 evidence=(Evidence(f"it is in {', '.join(probe.places[:3])}.{BUFFERED if killed else ''}"),),
                 facts=(("probe", probe.text),),

@@ -6,8 +6,6 @@ from gpudx.backends.cuda.sanitizer import NAME as SANITIZER
 from gpudx.model import Case, Failure
 from gpudx.model.diagnosis import OutcomeName
 
-FAILED = ("exit", "signal", "timeout")
-DEVICE_ERROR = "device-error-reported"
 WHO_RAN = ("probe-absent", "stale-executable")  # they say what ran, not how it failed
 
 
@@ -19,13 +17,13 @@ def faults(case: Case) -> tuple[str, ...]:
 
 def device_error(case: Case) -> str:
     """The status by which a fault of the device's work was reported; "" if none was."""
-    reports = [finding.site for finding in case.findings if finding.id == DEVICE_ERROR and finding.site]
+    reports = [finding.site for finding in case.findings if finding.reports_device_error and finding.site]
     return reports[0].status or "" if reports else ""
 
 
 def failure(case: Case) -> Failure | None:
     """What a run failed of; None when it passed."""
-    if case.outcome.kind not in FAILED:
+    if not case.outcome.failed:
         return None
     return Failure(case.outcome.word, case.outcome.summary, faults(case), device_error(case))
 
@@ -40,7 +38,7 @@ def outcome(case: Case, wanted: Failure | None) -> OutcomeName:
         return "tool missing"
     if case.outcome.kind == "not started":
         return "not reached"
-    if case.outcome.kind == "passed":
+    if case.outcome.passed:
         return "passed"
     if wanted is None or _same(case, wanted):
         return "reproduced"

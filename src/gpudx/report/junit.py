@@ -44,7 +44,7 @@ def _program(suite: ET.Element, case: Case, page: Page) -> None:
     test = ET.SubElement(
         suite, "testcase", classname="gpudx", name="the program", time=f"{case.outcome.duration_s:.3f}"
     )
-    if case.outcome.kind != "passed":
+    if not case.outcome.passed:
         ET.SubElement(test, "failure", type=made.verdict, message=made.headline).text = text
     else:
         ET.SubElement(test, "system-out").text = text

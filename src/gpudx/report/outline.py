@@ -34,7 +34,6 @@ from gpudx.text import listed
 RECORDER = "recorder"
 READ = ("log ", "code ")  # how the names of what was only read begin: logs, and files of device code
 PLAIN = "recorded"
-WAYS = {"fenced": "--fence", "poisoned": "--poison", "watched": "--watch", "serialised": "--serialise"}
 MOST_PER_SEVERITY = 10
 LONGEST_COMMAND = 72
 MOST_FRAMES = 12
@@ -73,7 +72,7 @@ def needs_report(case: Case) -> bool:
 def _eventful(case: Case) -> bool:
     faults = any(finding.severity != "info" for finding in case.findings)
     causes = any(entry.status in ("confirmed", "likely") for entry in case.diagnosis)
-    return case.outcome.kind != "passed" or faults or causes
+    return not case.outcome.passed or faults or causes
 
 
 def _verdict(case: Case) -> tuple[str, Tone, str]:
@@ -96,7 +95,7 @@ def _verdict(case: Case) -> tuple[str, Tone, str]:
         return "NOT CHECKED", "unsure", f"{case.outcome.summary} {_capital(dead.name)} did not work. {dead.saw}"
     if any(finding.severity == "error" for finding in case.findings):
         return "FAULTS SEEN", "unsure", f"{_counted(case)} and no single cause that explains the outcome."
-    if case.outcome.kind == "passed":
+    if case.outcome.passed:
         return "PASSED", "unsure", f"The program passed; {_counted(case)} may deserve a look."
     return "NO CAUSE FOUND", "unsure", f"{case.outcome.summary} {_capital(_watched(case))}"
 
@@ -336,8 +335,7 @@ def _given(state: Investigation) -> list[str]:
 
 def _ways(case: Case) -> list[str]:
     """The options of `gpudx run` that made this run what it was."""
-    first = case.observations[0].experiment if case.observations and not case.investigation else ""
-    return [WAYS.get(way, f"--sanitize={way}") for way in first.split(" and ") if way not in ("", PLAIN)]
+    return list(case.observations[0].ways.options) if case.observations and not case.investigation else []
 
 
 def _findings(case: Case) -> tuple[Block, ...]:

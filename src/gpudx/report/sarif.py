@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gpudx.model import Case, Diagnosis, Finding, Guilty, Site, fingerprint
+from gpudx.model.fingerprint import ALGORITHM
 from gpudx.report import Page
 from gpudx.report.languages import spoken
 from gpudx.report.outline import VERDICTS
@@ -62,7 +63,10 @@ def _findings(case: Case, page: Page) -> Iterator[Json]:
             "level": LEVELS[finding.severity],
             "message": _message(_told(finding, entry, page)),
             "occurrenceCount": max(finding.count, 1),
-            "partialFingerprints": {"gpudxFinding/v1": finding.fingerprint, "gpudxCase/v1": fingerprint(case)},
+            "partialFingerprints": {
+                "gpudxFinding/v1": finding.fingerprint,
+                f"gpudxCase/v{ALGORITHM}": fingerprint(case),
+            },
             **_where(finding.site, finding.others),
         }
 
@@ -89,7 +93,7 @@ def _diagnoses(case: Case, page: Page) -> Iterator[Json]:
             "ruleId": clean(entry.cause),
             "level": STATUS_LEVELS[entry.status],
             "message": _message(f"{_verdict(entry, page.language)}: {entry.summary} {entry.reason}".rstrip()),
-            "partialFingerprints": {"gpudxCase/v1": fingerprint(case)},
+            "partialFingerprints": {f"gpudxCase/v{ALGORITHM}": fingerprint(case)},
             **_where(entry.guilty, ()),
         }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -54,9 +53,8 @@ def _causes() -> Iterator[Entry]:
 
 def _cause_text(name: str) -> str:
     cause = causes.every()[name]
-    doc = _text(importlib.import_module(f"gpudx.causes.{name.replace('-', '_')}"))
     fix = "\n".join(f"- {step}" for step in cause.fix)
-    return "\n\n".join(filter(None, [doc, f"Refuted if: {cause.refutes_if}", f"Fix:\n{fix}"]))
+    return "\n\n".join(filter(None, [cause.about.strip(), f"Refuted if: {cause.refutes_if}", f"Fix:\n{fix}"]))
 
 
 def _experiments() -> Iterator[Entry]:

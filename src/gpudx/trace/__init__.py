@@ -1,6 +1,6 @@
 """Reads a trace file into tables; the only place that knows its layout."""
 
-from gpudx.trace.reader import Gap, Trace, open_case, open_trace
+from gpudx.trace.reader import Gap, Trace, open_case, open_trace, open_traces
 from gpudx.trace.schema import CallInfo, TraceSchema
 
-__all__ = ["CallInfo", "Gap", "Trace", "TraceSchema", "open_case", "open_trace"]
+__all__ = ["CallInfo", "Gap", "Trace", "TraceSchema", "open_case", "open_trace", "open_traces"]

@@ -36,8 +36,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol
 
-from gpudx.lab.how import How
 from gpudx.model import Asked
+from gpudx.model.how import How
 
 PLAIN = "recorded"
 VARIANT = ":"  # between an experiment and its variant

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpudx.lab.experiments import Context, Row, needs_gpu_calls
-from gpudx.lab.fenced import Fence
-from gpudx.lab.how import How
+from gpudx.model.how import Fence, How
 
 COST = 1.5
 PARTS = "GPUDX_PARTS"  # native/opencl/ranges.c

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from gpudx.lab.experiments import Context, Row, Seen
-from gpudx.lab.how import How
+from gpudx.model.how import How
 
 HOLD, EDGE = "GPUDX_HOLD", "GPUDX_EDGE"  # native/core/sites.h
 HELD, FIRST, SECOND = 1, 2, 4  # bits of a note_at_site

@@ -6,7 +6,7 @@ from functools import partial
 
 from gpudx import backends
 from gpudx.lab.experiments import Context, Row
-from gpudx.lab.how import How
+from gpudx.model.how import How
 
 
 def why_missing(context: Context, experiment: str) -> str | None:

@@ -8,7 +8,7 @@ from functools import partial
 from gpudx.errors import UserError
 from gpudx.lab import sanitized
 from gpudx.lab.experiments import Context, Row
-from gpudx.lab.how import How
+from gpudx.model.how import How
 
 
 def why_missing(context: Context, check: str) -> str | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from gpudx.lab.experiments import Context, Row, Seen
-from gpudx.lab.how import SERIALISE, How
+from gpudx.lab.how import SERIALISE
+from gpudx.model.how import How
 
 
 def why_missing(context: Context) -> str | None:
