@@ -44,6 +44,7 @@ FENCE_HIT, BESIDE, PRINTED = "fence-hit", "write-outside-allocation", "device-fa
 DIMENSIONS = "model-dimensions"
 UNWRITTEN = "unwritten-memory-read-back"
 BYSTANDER = "bystander-changed"
+OBSERVED = (device_faults.ID, ASSERTION, FENCE_HIT, BESIDE, PRINTED, BYSTANDER)
 ABSENT, STALE, WHO_RAN = "probe-absent", "object-older-than-sources", "stale-executable"
 VOID = (
     "All that was loaded was searched. What this run shows is of the program that ran, not of the one that was meant."
@@ -315,6 +316,7 @@ def _tell(finding: Finding, verdict: Verdict, surface: Finding | None) -> Diagno
         reason=verdict.reason,
         findings=(finding.fingerprint,),
         not_counted=verdict.not_counted,
+        observed=finding.id in OBSERVED or finding.id.startswith(SANITIZER),
     )
 
 

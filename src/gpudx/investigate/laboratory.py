@@ -25,7 +25,7 @@ from gpudx.diagnose import fenced_runs
 from gpudx.errors import UserError
 from gpudx.facts import derive
 from gpudx.facts.parts import can_be_apart
-from gpudx.investigate import same_failure
+from gpudx.investigate import decisive, same_failure, uninitialized
 from gpudx.investigate.loop import OutOfTime, Result
 from gpudx.lab import at_sites, trials
 from gpudx.lab.experiments import PLAIN, VARIANT, Context, NotReached, Seen, base, every, mitigations, sized
@@ -38,6 +38,8 @@ from gpudx.trace import Trace, open_case
 BUG = "gpudx-error.txt"
 PATIENCE = 10  # times the longest run so far: then a run hangs
 LEAST_PATIENCE_S = 10.0
+FIRST_PATIENCE = 0.4  # of the budget: a first run that has not ended by then, and does nothing any more, hangs
+STILL_WORKING_S = 2.0  # a program that made a call so recently is slow, not stuck
 SHORTEST_S = 0.001
 
 
@@ -122,10 +124,13 @@ class Laboratory:
             return Result(Trial(experiment, "tool missing", "", time.monotonic() - began, folder=name, note=note))
         if any((t.experiment, t.outcome) == (experiment, trial.outcome) for t in state.trials):
             shutil.rmtree(self.folder / name / TRACES, ignore_errors=True)
-        if case.outcome.kind != "timeout":
-            self.longest = max(self.longest, case.outcome.duration_s)
         trial = replace(trial, seconds=time.monotonic() - began)
-        return Result(trial, case.diagnosis, same_failure.failure(case))
+        return Result(trial, case.diagnosis, same_failure.failure(case), decisive.symptom(case))
+
+    def _learn_patience(self, seconds: float, quiet: float = 0.0) -> None:
+        """How long a run takes; of one that hung, until it made its last call."""
+        busy = max(SHORTEST_S, seconds - quiet) if math.isfinite(quiet) else SHORTEST_S
+        self.longest = max(self.longest, seconds if not quiet else min(busy, seconds))
 
     def _run(self, experiment: str, state: Investigation, name: str) -> tuple[Case, Trial]:
         module, folder = every()[base(experiment)], self.folder / name
@@ -142,8 +147,10 @@ class Laboratory:
             run = run_recorded(words, folder, how)
         if run.interrupted:
             raise Interrupted
-        if run.timed_out and how.timeout != self._patience():
+        quiet = _quiet_for(folder) if run.timed_out else 0.0
+        if run.timed_out and (how.timeout != self._patience() or (self._is_guess and quiet < STILL_WORKING_S)):
             raise OutOfTime
+        self._learn_patience(run.duration_s, quiet)
         case = pipeline.diagnose_run(run, words, folder)
         seen = self.learn(case, folder, experiment == PLAIN)
         idle = getattr(module, "without_effect", _works)(context, seen)
@@ -152,12 +159,22 @@ class Laboratory:
             output=at_sites.digest(folder / OUTPUT),
             fresh=how.poison or "",
         )
+        if how.poison:
+            case, trial = _with_dependence(case, trial, state, folder)
         return case, trial if idle else at_sites.counted(trial, case, module, context, state)
 
     def _patience(self) -> float:
         """After so many seconds a run hangs. Before a run has ended by itself, only the user can say."""
         given = self.context.how.timeout
-        return given or (max(LEAST_PATIENCE_S, PATIENCE * self.longest) if self.longest else math.inf)
+        if given:
+            return given
+        first = max(LEAST_PATIENCE_S, FIRST_PATIENCE * self.budget_s)
+        return max(LEAST_PATIENCE_S, PATIENCE * self.longest) if self.longest else first
+
+    @property
+    def _is_guess(self) -> bool:
+        """Nobody has said how long the program takes, and no run has ended: one that still makes calls is slow, not stuck."""
+        return self.context.how.timeout is None and not self.longest
 
     def _timeout(self) -> float:
         """A run that only the budget ends is neither a pass nor a failure."""
@@ -169,7 +186,7 @@ class Laboratory:
             if trial.experiment == PLAIN and trial.outcome in ("reproduced", "passed"):
                 case = casefile.read(self.folder / trial.folder)
                 if case.outcome.kind != "timeout":
-                    self.longest = max(self.longest, case.outcome.duration_s)
+                    self._learn_patience(case.outcome.duration_s)
                 self.learn(case, self.folder / trial.folder, True)
 
     def learn(self, case: Case, folder: Path, plain: bool) -> Seen:
@@ -187,6 +204,17 @@ class Laboratory:
                 pair=self.context.pair or at_sites.first_pair(case),
             )
         return Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done)
+
+
+def _with_dependence(case: Case, trial: Trial, state: Investigation, folder: Path) -> tuple[Case, Trial]:
+    """Once the runs with different patterns show that the outcome depends on them: the case that says so."""
+    every_run = (*state.trials, trial)
+    if not uninitialized.depends(every_run):
+        return case, trial
+    entry = uninitialized.entry(every_run, [derive(trace) for trace in _traces(folder)])
+    if entry is None:
+        return case, trial
+    return replace(case, diagnosis=(entry, *case.diagnosis)), replace(trial, shown=(*trial.shown, entry.cause))
 
 
 def new(command: Sequence[str], confidence: float, template: Sequence[str], asked: Asked) -> Investigation:
@@ -211,7 +239,13 @@ def begun(case: Case, state: Investigation) -> Investigation:
     if [seen.experiment for seen in case.observations] != [PLAIN] or state.asked.vary:
         return state
     trial = trial_of(case, PLAIN, "", state)
-    return replace(state, trials=(trial,), failure=same_failure.failure(case), before=case.diagnosis)
+    return replace(
+        state,
+        trials=(trial,),
+        failure=same_failure.failure(case),
+        before=case.diagnosis,
+        symptom=decisive.symptom(case),
+    )
 
 
 def _unattributed(case: Case) -> list[str]:
@@ -307,6 +341,18 @@ def _traces(folder: Path) -> list[Trace]:
     with contextlib.suppress(UserError, OSError):
         return open_case(folder)
     return []
+
+
+def _quiet_for(folder: Path) -> float:
+    """Seconds from the last call that any process began until now; infinite without calls. A process's clock starts at its
+    first call, so this is read right after the run."""
+    quiet = math.inf
+    for trace in _traces(folder):
+        begun = trace.column("begin")
+        if len(begun):
+            started = int(trace.header["start_mono_ns"]) / 1e9 + float(trace.seconds(begun.max(keepdims=True))[0])
+            quiet = min(quiet, time.monotonic() - started)
+    return quiet
 
 
 def _why_lost(error: Exception, folder: Path) -> str:

@@ -122,3 +122,4 @@ class Diagnosis:
     reason: str = ""
     findings: tuple[str, ...] = ()  # fingerprints
     not_counted: tuple[Evidence, ...] = ()
+    observed: bool = field(default=False, metadata=LATER)  # an instrument saw the act itself

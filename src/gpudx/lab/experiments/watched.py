@@ -13,7 +13,7 @@ from gpudx.lab.how import How
 from gpudx.lab.watched import Watch
 
 ID = "watched"
-COST = 20.0
+COST = 4.0
 missing = needs_gpu_calls
 
 
