@@ -22,7 +22,7 @@ CHILD = f"""{PEAK_MEMORY}
 import json, sys, time
 from gpudx.facts import derive
 from gpudx.model import Outcome
-from gpudx.pipeline import find
+from gpudx.diagnose.findings import find
 from gpudx.trace import open_trace
 
 begin = time.perf_counter()

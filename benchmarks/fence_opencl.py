@@ -157,9 +157,15 @@ def is_right(plant: Plant, finding: Finding) -> bool:
     """Kernel, buffer and place. A wide element is accessed in parts: any of its bytes will do."""
     kernel = "follow" if plant.how == "released" else "plant"
     begin, width = plant.at * TYPES[plant.type], TYPES[plant.type]
-    offset = finding.details["offset"]
+    offset = finding.access.offset if finding.access else None
     there = isinstance(offset, int) and begin <= offset < begin + width
-    return there and finding.allocation == "buffer #1" and finding.site is not None and finding.site.kernel == kernel
+    return (
+        there
+        and finding.allocation is not None
+        and finding.allocation.id == "buffer #1"
+        and finding.site is not None
+        and finding.site.kernel == kernel
+    )
 
 
 def sweep(kit: Kit, program: Path) -> Iterator[Row]:

@@ -20,9 +20,9 @@ from common import Result, Row, arguments, finish, median
 
 from gpudx.identity import objects, packages
 from gpudx.identity.contents import content
-from gpudx.lab.how import How
 from gpudx.lab.recorded import RunResult
 from gpudx.lab.roll import RollEntry, RollKind
+from gpudx.model.how import How
 
 OBJECTS = 400
 OWN = 20  # one in so many is the user's own

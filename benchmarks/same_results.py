@@ -50,9 +50,9 @@ class Recorded:
 
     def add(self, traces: Path, returncode: int) -> None:
         """Reads the traces of one process and its children, and removes them."""
+        from gpudx.diagnose.findings import find
         from gpudx.facts import derive
         from gpudx.model import Outcome
-        from gpudx.pipeline import find
         from gpudx.trace import open_trace
 
         facts = [derive(open_trace(path)) for path in sorted(traces.glob("*.gdx"))]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from support.cuda_world import CudaWorld
 from support.sanitizer import BANNER, api_error, barrier, invalid, marked, race, report, uninitialised
+from support.typed import label, size
 
 from gpudx.causes import every as every_cause
 from gpudx.detectors import Run, detect_all
@@ -15,8 +16,9 @@ from gpudx.diagnose import diagnose, sanitizer_faults, sanitizer_runs
 from gpudx.diagnose.sanitizer_faults import join
 from gpudx.evidence.compute_sanitizer import parse
 from gpudx.facts import Facts, derive
-from gpudx.lab.sanitized import Sanitized, Sanitizer
+from gpudx.lab.sanitized import Sanitized
 from gpudx.model import Diagnosis, Finding, Outcome
+from gpudx.model.how import Sanitizer
 
 SCALE = "_Z5scalePfi"
 FAILED = Outcome("exit", "The program exited with status 1.", 1)
@@ -52,9 +54,9 @@ def test_the_arguments_buffer_counts_not_the_nearest_allocation(cuda: CudaWorld,
     (found,) = joined(report(invalid(SCALE, address, nearest=nearest)), facts := facts_of(cuda, tmp_path))
     assert found.id == "sanitizer-invalid-write" and found.causes == ("out-of-bounds-access",)
     assert found.site and (found.site.launch, found.site.argument, found.site.source) == (1, 0, "scale.cu:12")
-    assert found.details["allocation_size"] == 1 << 20 and found.details["state"] == "live"
+    assert size(found) == 1 << 20 and found.allocation is not None and found.allocation.state == "live"
     away = address - big - (1 << 20)
-    assert f"{away:,} bytes past the end of {found.allocation} (argument 0)" in found.message
+    assert f"{away:,} bytes past the end of {label(found)} (argument 0)" in found.message
     assert found.message.startswith("Launch 1 of kernel scale (call ") and "16,384" not in found.message
     said = [e.text for e in found.evidence]
     assert said[0] == "launch 1 is the only recorded launch of scale"
@@ -72,7 +74,7 @@ def test_an_access_that_begins_inside_and_ends_outside(cuda: CudaWorld, tmp_path
     cuda.launch(cuda.kernel(SCALE, [8, 4]), [memory, 5])
     (found,) = joined(report(invalid(SCALE, memory + 1020)), facts_of(cuda, tmp_path))
     assert "1 byte past the end of" in found.message and f"{memory + 1020:#x}" in found.message
-    assert not found.details["uncertain"]
+    assert found.attribution == "this"
 
 
 def test_freed_memory(cuda: CudaWorld, tmp_path: Path) -> None:
@@ -80,7 +82,7 @@ def test_freed_memory(cuda: CudaWorld, tmp_path: Path) -> None:
     cuda.free(memory)
     cuda.launch(cuda.kernel(SCALE, [8, 4]), [memory, 5])
     (found,) = joined(report(invalid(SCALE, memory + 64, verb="read")), facts_of(cuda, tmp_path))
-    assert found.causes == ("use-after-free",) and found.details["state"] == "freed"
+    assert found.causes == ("use-after-free",) and found.allocation is not None and found.allocation.state == "freed"
     assert found.site and found.site.argument == 0 and "inside freed" in found.message
 
 
@@ -120,7 +122,7 @@ def test_a_launch_that_was_waited_for_is_not_the_one(cuda: CudaWorld, tmp_path: 
     cuda.launch(kernel, [bad, 5])
     cuda.sync(status=719)
     (found,) = joined(report(invalid(SCALE, bad + 64)), facts_of(cuda, tmp_path))
-    assert found.site and found.site.launch == 2 and not found.details["uncertain"]
+    assert found.site and found.site.launch == 2 and found.attribution == "this"
     assert found.evidence[0].text.endswith("the only recorded launch of scale that was not waited for with success")
     assert "right at the end of" in found.message
 
@@ -163,7 +165,7 @@ def test_a_kernel_whose_launches_all_ended_well(cuda: CudaWorld, tmp_path: Path)
     cuda.launch(cuda.kernel(SCALE, [8, 4]), [memory := cuda.alloc(64), 5])
     cuda.sync()
     (found,) = joined(report(invalid(SCALE, memory + 64)), facts_of(cuda, tmp_path))
-    assert "waited for with success" in str(found.details["uncertain"])
+    assert "waited for with success" in found.because
 
 
 def test_launches_with_the_same_arguments_need_not_be_told_apart(cuda: CudaWorld, tmp_path: Path) -> None:
@@ -171,7 +173,7 @@ def test_launches_with_the_same_arguments_need_not_be_told_apart(cuda: CudaWorld
     for _ in range(3):
         cuda.launch(kernel, [memory, 5])
     (found,) = joined(report(invalid(SCALE, memory + 64)), facts_of(cuda, tmp_path))
-    assert not found.details["uncertain"]
+    assert found.attribution == "this"
     assert found.evidence[0].text.endswith("the last of 3 recorded launches of scale, all with the same arguments")
 
 
@@ -181,7 +183,7 @@ def test_a_launch_without_the_faulting_block_is_not_the_one(cuda: CudaWorld, tmp
     cuda.launch(kernel, [memory, 6], grid=(8, 1, 1))
     cuda.launch(kernel, [memory, 7], grid=(9, 1, 1), block=(4, 1, 1))
     (found,) = joined(report(invalid(SCALE, memory + 64, block=8, thread=4)), facts_of(cuda, tmp_path))
-    assert found.site and found.site.launch == 1 and not found.details["uncertain"]
+    assert found.site and found.site.launch == 1 and found.attribution == "this"
 
 
 def test_a_function_that_the_kernel_calls(cuda: CudaWorld, tmp_path: Path) -> None:
@@ -213,7 +215,7 @@ def test_a_kernel_that_graphs_launch_too(cuda: CudaWorld, tmp_path: Path) -> Non
     cuda.launch(kernel, [memory, 5])
     cuda.call("cuGraphLaunch", graph_exec=cuda.graph(kernel, [memory, 9]), queue=cuda.queue)
     (found,) = joined(report(invalid(SCALE, memory + 64)), facts_of(cuda, tmp_path))
-    assert found.details["uncertain"] == "graphs launch it too"
+    assert "graphs launch it too" in found.because
 
 
 def test_the_process_that_failed_is_the_one(schema: str, tmp_path: Path) -> None:
@@ -225,9 +227,9 @@ def test_the_process_that_failed_is_the_one(schema: str, tmp_path: Path) -> None
         world.sync(status=719 if number == 0 else 0)
     both = [facts_of(world, tmp_path, f"{n}.gdx") for n, world in enumerate(worlds)]
     (found,) = joined(report(invalid(SCALE, memory + 64)), *both)
-    assert found.site and found.site.pid == both[0].trace.pid and not found.details["uncertain"]
+    assert found.site and found.site.pid == both[0].trace.pid and found.attribution == "this"
     (found,) = joined(report(invalid(SCALE, memory + 64)), both[0], both[0])
-    assert found.details["uncertain"] == "2 processes launched it"
+    assert "2 processes launched it" in found.because
 
 
 # ---- other checks ----
@@ -241,7 +243,7 @@ def test_memory_that_nothing_wrote(cuda: CudaWorld, tmp_path: Path) -> None:
     (found,) = joined(report(uninitialised(SCALE, first + 128)), facts := facts_of(cuda, tmp_path))
     assert found.id == "sanitizer-uninitialised-read" and found.causes == ("read-before-write",)
     assert found.site and found.site.launch == 1 and found.evidence[0].text.endswith("that was given this memory")
-    assert "which nothing had written" in found.message and found.details["allocation_size"] == 4096
+    assert "which nothing had written" in found.message and size(found) == 4096
     (told,) = judged([found], facts, PASSED)
     assert told.status == "confirmed" and told.victim is None
 
@@ -254,7 +256,7 @@ def test_races_and_barriers(cuda: CudaWorld, tmp_path: Path) -> None:
     assert raced.site and raced.site.launch == 1 and "scale has a race in shared memory" in raced.message
     (told,) = judged([raced], facts)
     assert told.status == "confirmed" and told.reason.startswith("compute-sanitizer saw the race itself")
-    assert told.reason.endswith("That the program failed from it is not shown.")
+    assert told.reason.endswith("That the program failed because of it is not shown.")
     (waited,) = joined(report(barrier(SCALE)), facts)
     assert waited.causes == ("barrier-misuse",) and waited.site and waited.site.source == "scale.cu:40"
 

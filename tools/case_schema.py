@@ -91,6 +91,7 @@ def _object(cls: type, definitions: dict[str, Schema]) -> Schema:
     if cls is Finding:
         properties["fingerprint"] = {"type": "string", "pattern": "^[0-9]+:[0-9a-f]+$"}
         properties["evidence"]["minItems"] = 1
+        properties["allocation"]["anyOf"].append({"type": "string"})  # the label alone, in cases of earlier versions
     late = {field.name for field in dataclasses.fields(cls) if field.metadata == LATER}
     if cls is Case:
         properties["fingerprint"] = {"type": "string", "pattern": "^[0-9]+:[0-9a-f]+$"}

@@ -52,11 +52,11 @@ def causes() -> dict[str, str]:
 def _cause(cause: Cause) -> list[str]:
     from gpudx.detectors import every
 
-    module = importlib.import_module("gpudx.causes." + cause.id.replace("-", "_"))
+    own = next((one for one in every() if cause.id == one.ID), None)
     by = {one.ID: _title(one) for one in every() if cause.id in suggested(one)}
     told = [(one.experiment, one) for one in cause.predictions.values() if one.expects != SILENT]
     parts = [
-        _text(module),
+        _text(own) if own else cause.about.strip(),
         "",
         f"**Refuted if:** {cause.refutes_if}",
         "\n## Mend it\n",
@@ -67,7 +67,7 @@ def _cause(cause: Cause) -> list[str]:
         *parts,
         *_links("Detectors that suggest it", "detectors", by),
         *_expected("experiment", "experiments", told),
-        _source(module),
+        *([_source(own)] if own else []),
     ]
 
 

@@ -17,17 +17,18 @@ import numbers
 import os
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from gpudx.errors import UserError
-from gpudx.model import SCHEMA, Case, Finding, fingerprint
+from gpudx.model import SCHEMA, Allocation, Case, Finding, Observation, fingerprint
 from gpudx.model.finding import as_written
 
 NAME = "case.json"
 FAMILY, NUMBER = SCHEMA.split("/")
+ALWAYS = ("scope", "certainty", "attribution")  # fields of every finding, though they came later
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
@@ -161,12 +162,22 @@ def encode(value: object) -> JsonValue:
 def _encode_dataclass(value: object) -> dict[str, JsonValue]:
     if not dataclasses.is_dataclass(value) or isinstance(value, type):
         raise TypeError(f"{type(value).__name__} has no place in a case")
-    fields = {field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    fields = {
+        field.name: encode(getattr(value, field.name))
+        for field in dataclasses.fields(value)
+        if _is_written(value, field)
+    }
     if isinstance(value, Finding):
         fields["fingerprint"] = value.fingerprint
     if isinstance(value, Case):
         fields["fingerprint"] = fingerprint(value)
     return fields
+
+
+def _is_written(value: object, field: dataclasses.Field[Any]) -> bool:
+    """What most findings do not have is left out: a case may have many of them."""
+    spare = isinstance(value, Finding | Allocation) and bool(field.metadata) and field.name not in ALWAYS
+    return not spare or getattr(value, field.name) != field.default
 
 
 def _valid_text(text: str) -> str:
@@ -176,6 +187,44 @@ def _valid_text(text: str) -> str:
 
 def _has_surrogate(text: str) -> bool:
     return any("\ud800" <= char <= "\udfff" for char in text)
+
+
+# ---- cases of earlier versions ----
+
+
+def _older_finding(value: dict[str, Any]) -> dict[str, Any]:
+    """Findings had a free `details` object, and only the label of an allocation."""
+    memory, details = value.get("allocation"), value.get("details")
+    if not isinstance(memory, str):
+        return value
+    details = details if isinstance(details, dict) else {}
+    size, state = details.get("allocation_size"), details.get("state")
+    known = {"id": memory, "size": size if isinstance(size, int) else None, "state": str(state or "live")}
+    return {**value, "allocation": known}
+
+
+def _older_observation(value: dict[str, Any]) -> dict[str, Any]:
+    """How a run was made was a phrase: "memcheck and fenced"."""
+    name = value.get("experiment")
+    if "ways" in value or not isinstance(name, str):
+        return value
+    words = {*name.split(" and ")}
+    check = next((word for word in CHECKS if word in words), "")
+    ways = {
+        "check": check,
+        "fence": "high" if "fenced" in words else "",
+        "poison": "cb" if "poisoned" in words else "",
+        "watch": "watched" in words,
+        "serialise": "serialised" in words,
+    }
+    return {**value, "ways": ways}
+
+
+CHECKS = ("memcheck", "racecheck", "initcheck", "synccheck")
+OLDER: dict[type, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    Finding: _older_finding,
+    Observation: _older_observation,
+}
 
 
 @cache
@@ -203,7 +252,7 @@ def decode(kind: Any, value: object, where: str) -> Any:
 def _decode_dataclass(cls: type, value: object, where: str) -> object:
     if not isinstance(value, dict):
         raise DamagedCase(f"{where} should be an object")
-    hints = field_types(cls)
+    hints, value = field_types(cls), OLDER.get(cls, dict)(value)
     present = {
         field.name: decode(hints[field.name], value[field.name], f"{where}.{field.name}")
         for field in dataclasses.fields(cls)

@@ -1,12 +1,12 @@
 """The walk: bytes become a report, in one direction. Read this first.
 
-run (lab) -> traces -> facts -> findings (detectors) -> diagnosis -> case -> report (elsewhere)
+run (lab) -> traces -> facts -> findings (detectors, evidence) -> diagnosis -> case -> report (elsewhere)
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,22 +15,14 @@ from gpudx.contracts.checking import check
 from gpudx.contracts.contracts import Contract
 from gpudx.contracts.hypotheses import Claim
 from gpudx.contracts.judging import judge
-from gpudx.detectors import Run, detect_all, examine_all
-from gpudx.diagnose import (
-    device_faults,
-    diagnose,
-    fenced_runs,
-    model_numbers,
-    poisoned_runs,
-    sanitizer_runs,
-    serialised_runs,
-    watched_runs,
-)
-from gpudx.diagnose.judge import unexplained
+from gpudx.detectors import Run, examine_all
+from gpudx.diagnose import diagnose, instruments, model_numbers, watched_runs
+from gpudx.diagnose.entries import unexplained
+from gpudx.diagnose.findings import across, find, merge, of_dumps
 from gpudx.diagnose.parts import Parts
+from gpudx.diagnose.recorded_processes import processes_of
 from gpudx.errors import UserError
-from gpudx.evidence import cuda_coredump, models
-from gpudx.evidence.cuda_coredump import Dump
+from gpudx.evidence import models
 from gpudx.evidence.models import ModelFile
 from gpudx.facts import Facts, derive
 from gpudx.identity import identify
@@ -38,12 +30,8 @@ from gpudx.lab import loaded, opened, program
 from gpudx.lab.environment import DUMPS, surroundings
 from gpudx.lab.outcome import outcome as outcome_of
 from gpudx.lab.recorded import RunResult
-from gpudx.model import Case, Diagnosis, Finding, Instrument, Observation, Outcome, ProcessInfo
-from gpudx.model.diagnosis import OutcomeName
-from gpudx.trace import Trace, open_trace
-
-NOT_CHECKED = ("What kernels did inside their memory: recording sees calls, not accesses.",)
-FAILED_OUTCOMES = ("exit", "signal", "timeout")
+from gpudx.model import Case, Diagnosis, Finding, Observation, Outcome, ProcessInfo
+from gpudx.trace import Trace, open_traces
 
 
 @dataclass(frozen=True)
@@ -55,34 +43,41 @@ class Stated:
     models: tuple[ModelFile, ...] = ()  # none: those that the program opened
 
 
+@dataclass(frozen=True)
+class Analysis:
+    """A case, and the facts that it was made from: nothing derives them a second time."""
+
+    case: Case
+    facts: tuple[Facts, ...]
+
+
 NOTHING_STATED = Stated()
 
 
-def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated: Stated = NOTHING_STATED) -> Case:
-    """The case of one recorded run, written to `case_dir`; what the user stated is held against it."""
+def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated: Stated = NOTHING_STATED) -> Analysis:
+    """The case of one recorded run, written to `case_dir`; what the user stated is checked against it."""
     traces, unreadable = open_traces(run.trace_dir)
-    facts = [derive(trace) for trace in traces]
+    facts = tuple(derive(trace) for trace in traces)
     outcome = outcome_of(run, _fault_address(traces, run.pid))
-    presence = loaded.judge(run, lambda path: program.inspect(path, native.library()), _ended(traces))
-    dumps, unread = _dumps(case_dir / DUMPS)
-    checked, sanitized, unchecked = _checked(run, facts, command, case_dir)
-    poisoned, unseen = _poisoned(run, facts)
-    contracts = [check(stated.contracts, facts)] if stated.contracts else []
-    known, unread_models = _models(run, traces, stated)
-    kept = [finding for one in contracts for finding in one.findings]
+    presence = loaded.judge(
+        run, lambda path: program.inspect(path, native.library()), {t.pid for t in traces if t.ended}
+    )
+    processes = processes_of(run, facts, case_dir)
     identity = identify(run, facts)
+    checked = instruments.look(run, facts, command, case_dir)
+    contracts = [check(stated.contracts, facts)] if stated.contracts else []
+    dumped, unread_dumps = of_dumps(case_dir / DUMPS, facts, outcome)
+    known, unread_models = _models(run, traces, stated)
     found = merge(
         [
             *find(facts, outcome),
-            *_device_faults(dumps, facts, outcome),
-            *sanitized,
-            *kept,
+            *dumped,
+            *checked.findings,
+            *(finding for one in contracts for finding in one.findings),
             *examine_all(identity, Run(outcome)),
             *model_numbers.find(known, facts),
         ]
     )
-    findings = Parts(facts).noted(found)
-    unreadable += [*unread, *unread_models]
     calls, launches = sum(map(len, traces)), sum(len(f.launches) for f in facts)
     case = Case(
         command=tuple(command),
@@ -92,21 +87,20 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
         outcome=outcome,
         instruments=(
             *loaded.instruments(presence, calls, launches),
-            *checked,
-            *poisoned,
+            *checked.instruments,
             *(one.instrument for one in contracts),
             *([model_numbers.instrument(known, facts)] if known else []),
         ),
-        processes=tuple(_process(f, case_dir) for f in facts),
-        findings=findings,
-        diagnosis=_diagnosis(findings, outcome, presence, calls),
+        processes=processes,
+        findings=across(Parts(facts).noted(found)),
+        diagnosis=_diagnosis(found, outcome, processes, presence, facts),
         observations=(_observation(run, outcome),),
         not_checked=(
             *unreadable,
+            *unread_dumps,
+            *unread_models,
             *presence.blind,
-            *unchecked,
-            *unseen,
-            *serialised_runs.not_checked(facts),
+            *checked.unchecked,
             *identity.unknown,
         ),
         environment=dict(run.how.extra_env),
@@ -115,80 +109,14 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
     )
     case = replace(case, hypotheses=judge(stated.hypotheses, case, facts))
     casefile.write(case, case_dir)
-    return case
+    return Analysis(case, facts)
 
 
 def join(first: Case, second: Case) -> Case:
-    """The case of the first of two watched runs with what the second one told, written in its place."""
+    """The case of the first of two watched runs with what the second one found out, written in its place."""
     case = watched_runs.joined(first, second)
     casefile.write(case, Path(case.directory))
     return case
-
-
-def find(facts: Iterable[Facts], outcome: Outcome) -> tuple[Finding, ...]:
-    """What the detectors find in all processes."""
-    return merge(finding for one in facts for finding in detect_all(one, Run(outcome)))
-
-
-def _dumps(folder: Path) -> tuple[dict[int, Dump], list[str]]:
-    """The device's own records by process, and a sentence for each that cannot be read."""
-    found, unreadable = {}, []
-    for path in sorted(folder.glob("*.nvcudmp")):
-        try:
-            found[int(path.stem)] = cuda_coredump.read(path)
-        except (UserError, ValueError) as error:
-            unreadable.append(str(error))
-    return found, unreadable
-
-
-def _device_faults(dumps: dict[int, Dump], facts: Iterable[Facts], outcome: Outcome) -> Iterator[Finding]:
-    """Faults that the device recorded itself, joined to the launches that made them; after a hang, what was running."""
-    for one in facts:
-        dump = dumps.get(one.trace.pid)
-        if dump is not None:
-            yield from device_faults.join(dump, one)
-            if outcome.kind == "timeout" and not dump.faults:
-                yield from device_faults.still_running(dump, one)
-
-
-def _checked(
-    run: RunResult, facts: Sequence[Facts], command: Sequence[str], case_dir: Path
-) -> tuple[tuple[Instrument, ...], tuple[Finding, ...], tuple[str, ...]]:
-    """Of all that was asked to check the run: the instruments, what they found, and what was not checked."""
-    tools, found, unchecked = _fenced(run, facts) if run.how.fence else _sanitized(run, facts, command, case_dir)
-    if run.how.watch is None:
-        return tools, found, unchecked
-    tool = watched_runs.instrument(facts)
-    rest = () if unchecked == NOT_CHECKED else unchecked
-    return (*tools, tool), found, (*rest, *watched_runs.not_checked(tool))
-
-
-def _sanitized(
-    run: RunResult, facts: Sequence[Facts], command: Sequence[str], case_dir: Path
-) -> tuple[tuple[Instrument, ...], tuple[Finding, ...], tuple[str, ...]]:
-    """Of a run under a sanitizer: the tool as an instrument, what it found, and what was not checked."""
-    if run.sanitized is None:
-        return (), (), NOT_CHECKED
-    reports = sanitizer_runs.read(case_dir)
-    tool = sanitizer_runs.instrument(run.sanitized, reports, len(facts))
-    found = tuple(sanitizer_runs.findings(run.sanitized, reports, facts, command))
-    return (tool,), found, sanitizer_runs.not_checked(run.sanitized, tool.state == "live")
-
-
-def _fenced(
-    run: RunResult, facts: Sequence[Facts]
-) -> tuple[tuple[Instrument, ...], tuple[Finding, ...], tuple[str, ...]]:
-    """The same of a fenced run; what fences found is in the record, and found there by detectors."""
-    assert run.how.fence is not None
-    tool = fenced_runs.instrument(run.how.fence, facts)
-    return (tool,), (), fenced_runs.not_checked(run.how.fence, facts)
-
-
-def _poisoned(run: RunResult, facts: Sequence[Facts]) -> tuple[tuple[Instrument, ...], tuple[str, ...]]:
-    """Of a run in which fresh memory held a pattern: the pattern as an instrument, and what it cannot show."""
-    if run.how.poison is None:
-        return (), ()
-    return (poisoned_runs.instrument(run.how.poison, facts),), poisoned_runs.NOT_CHECKED
 
 
 def _models(run: RunResult, traces: Iterable[Trace], stated: Stated) -> tuple[Sequence[ModelFile], list[str]]:
@@ -205,37 +133,21 @@ def _models(run: RunResult, traces: Iterable[Trace], stated: Stated) -> tuple[Se
     return found, unreadable
 
 
-def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The same fault is told once, with its count; errors first."""
-    merged: dict[str, Finding] = {}
-    for finding in findings:
-        earlier = merged.get(finding.fingerprint)
-        merged[finding.fingerprint] = replace(earlier, count=earlier.count + finding.count) if earlier else finding
-    severity = {"error": 0, "warning": 1, "info": 2}
-    return tuple(sorted(merged.values(), key=lambda f: severity[f.severity]))
-
-
 def _diagnosis(
-    findings: Sequence[Finding], outcome: Outcome, presence: loaded.Presence, calls: int
+    found: Sequence[Finding],
+    outcome: Outcome,
+    processes: Sequence[ProcessInfo],
+    presence: loaded.Presence,
+    facts: Sequence[Facts],
 ) -> tuple[Diagnosis, ...]:
-    told = diagnose(findings, outcome)
-    failed = outcome.kind in FAILED_OUTCOMES
-    if told or not failed:
-        return told
+    named = diagnose(found, outcome, processes)
+    if named or not outcome.failed:
+        return named
     if not presence.loaded:
         return (loaded.inconclusive(presence),)
-    return (unexplained(outcome, calls),) if calls else ()
-
-
-def open_traces(folder: Path, pattern: str = "*.gdx") -> tuple[list[Trace], list[str]]:
-    """The readable traces, oldest process first, and a sentence for each that is not."""
-    traces, unreadable = [], []
-    for path in sorted(folder.glob(pattern)):
-        try:
-            traces.append(open_trace(path))
-        except UserError as error:
-            unreadable.append(str(error))
-    return sorted(traces, key=lambda t: int(t.header["start_mono_ns"])), unreadable
+    calls = sum(len(one.trace) for one in facts)
+    failed, busy = sum(len(one.errors) for one in facts), sum(len(one.in_flight) for one in facts)
+    return (unexplained(outcome, calls, failed, busy),) if calls else ()
 
 
 def _fault_address(traces: Iterable[Trace], pid: int) -> str | None:
@@ -244,41 +156,6 @@ def _fault_address(traces: Iterable[Trace], pid: int) -> str | None:
     return f"{words[-1].address:#x}" if words else None
 
 
-def _ended(traces: Iterable[Trace]) -> set[int]:
-    return {t.pid for t in traces if t.ended}
-
-
-def _process(facts: Facts, case_dir: Path) -> ProcessInfo:
-    trace = facts.trace
-    words = trace.last_words
-    ended = (
-        f"signal {words.signal}"
-        if words
-        else "reached its exit handlers"
-        if trace.ended
-        else "ended without exit handlers"
-    )
-    return ProcessInfo(
-        pid=trace.pid,
-        ppid=trace.ppid,
-        command=" ".join(trace.argv) or trace.exe,
-        trace=str(trace.path.relative_to(case_dir)) if trace.path.is_relative_to(case_dir) else str(trace.path),
-        calls=len(trace),
-        launches=len(facts.launches),
-        gaps=tuple(g.text for g in trace.gaps),
-        ended=ended,
-    )
-
-
 def _observation(run: RunResult, outcome: Outcome) -> Observation:
-    failed = outcome.kind in FAILED_OUTCOMES
-    ended: OutcomeName = "passed" if outcome.kind == "passed" else "not reached"
-    name: OutcomeName = "timeout" if outcome.kind == "timeout" else "reproduced" if failed else ended
-    ways = [
-        *([run.sanitized.sanitizer.check] if run.sanitized else []),
-        *(["fenced"] if run.how.fence else []),
-        *(["poisoned"] if run.how.poison else []),
-        *(["watched"] if run.how.watch else []),
-        *(["serialised"] if run.how.serialise else []),
-    ]
-    return Observation(" and ".join(ways) or "recorded", name, int(failed), 1, outcome.summary)
+    ways = run.how.ways
+    return Observation(ways.name, outcome.observed, int(outcome.failed), 1, outcome.summary, ways=ways)

@@ -44,7 +44,6 @@ FINDING = Finding(
     site=SITE,
     causes=("value-is-not-a-handle",),
     facts=(("kernel", "restore_q4_0"), ("argument", "1")),
-    details={"size": 8, "ratio": 0.5, "exact": True, "none": None, "text": "x"},
     count=3,
 )
 DIAGNOSIS = Diagnosis(

@@ -69,17 +69,12 @@ def test_findings_carry_their_fingerprint() -> None:
 
 
 def test_odd_values_become_valid_json(tmp_path: Path) -> None:
-    odd: dict[str, Any] = {
-        "int": np.int64(7),
-        "float": np.float32(0.5),
-        "nan": float("nan"),
-        "inf": float("inf"),
-        "flag": True,
-    }
-    case = replace(FULL, findings=(replace(FINDING, details=odd),), command=("caf\udce9", "\x1b[31m"))
+    outcome = replace(FULL.outcome, exit_code=np.int64(7), duration_s=np.float32(0.5))  # type: ignore[arg-type]
+    case = replace(FULL, outcome=outcome, command=("caf\udce9", "\x1b[31m"))
     casefile.write(case, tmp_path)
     back = casefile.read(tmp_path)
-    assert back.findings[0].details == {"int": 7, "float": 0.5, "nan": "nan", "inf": "inf", "flag": True}
+    assert (back.outcome.exit_code, back.outcome.duration_s) == (7, 0.5)
+    assert casefile.encode({"nan": float("nan"), "inf": float("inf")}) == {"nan": "nan", "inf": "inf"}
     assert back.command == ("caf\\xe9", "\x1b[31m")
 
 

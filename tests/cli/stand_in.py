@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 from gpudx import __version__, casefile, native
 from gpudx.errors import UserError
@@ -19,7 +19,7 @@ from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, ProcessInfo
 PROOF = (Evidence("It was seen."),)
 
 
-def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated: object = None) -> Case:
+def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated: object = None) -> SimpleNamespace:
     finds = os.environ["STAND_IN"].split()
     if "bug" in finds:
         raise ZeroDivisionError("a bug")
@@ -45,7 +45,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
         ),
     )
     casefile.write(case, case_dir)
-    return case
+    return SimpleNamespace(case=case, facts=())
 
 
 stand_in = ModuleType("gpudx.pipeline")

@@ -10,9 +10,9 @@ from cli_kit import Gpudx
 
 from gpudx import casefile
 from gpudx.gates import every, judge
-from gpudx.model import Built, Case, Evidence, Finding, Instrument, KernelBuild, Outcome
+from gpudx.model import Built, Case, DeviceCode, Evidence, Finding, Instrument, KernelBuild, Outcome
 
-CODE = {"kernel": "fold<4>(float*)", "tensor_instructions": 8}
+CODE = DeviceCode("fold<4>(float*)", tensor_instructions=8)
 
 
 def case(*findings: Finding, build: KernelBuild | None = None, instruments: tuple[Instrument, ...] = ()) -> Case:
@@ -29,7 +29,7 @@ BUILD = KernelBuild(
     "void fold<4>(float*)", arch="sm_90", registers=40, spill_stores=0, stack_bytes=16, static_shared_bytes=0
 )
 LIVE = Instrument("compute-sanitizer memcheck", "live", "saw")
-GOOD = case(replace(finding("device-code", "info"), details=CODE), build=BUILD, instruments=(LIVE,))
+GOOD = case(replace(finding("device-code", "info"), code=CODE), build=BUILD, instruments=(LIVE,))
 
 # key: limit, a case that passes, one that fails, one that is no evidence
 GATES = {
@@ -42,7 +42,7 @@ GATES = {
     "tensor-cores": (
         [{"kernel": "fold", "least": 8}],
         GOOD,
-        case(replace(finding("device-code", "info"), details={**CODE, "tensor_instructions": 0})),
+        case(replace(finding("device-code", "info"), code=replace(CODE, tensor_instructions=0))),
         case(),
     ),
 }  # fmt: skip

@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from stating import facts_of, held
 from support.cuda_world import CudaWorld
 from support.synthetic import GLOBAL, LOCAL, Arg, World
+from support.typed import label, size
 
 from gpudx.contracts.checking import BROKEN, NOT_CHECKED, Checked
 from gpudx.contracts.evaluate import answer
 from gpudx.contracts.language import LAUNCHES, parse
 from gpudx.contracts.launches import Argument, launches_like
 from gpudx.diagnose import diagnose
-from gpudx.model import Evidence, Finding, Outcome
-from gpudx.pipeline import merge
+from gpudx.diagnose.findings import merge
+from gpudx.model import Evidence, Finding, Outcome, Symptom
 
 NAMES = "names = { x = 0, rows = 1, heads = 2, head_dim = 3, base = 4 }"
 ROPE = "_Z8rope_f32Pfiiif"
@@ -81,7 +82,7 @@ def test_the_buffer_that_is_too_small_is_named(schema: str, tmp_path: Path) -> N
     world, _ = rope(schema, (64, 4, 16, 1e4))
     found = broken(held(tmp_path, facts_of(world, tmp_path), "rope_f32", "bytes(x) >= rows * 256", more=NAMES))
     assert found.site is not None and found.site.argument == 0
-    assert (found.allocation, found.details["allocation_size"]) == ("memory #1", 4096)
+    assert (label(found), size(found)) == ("memory #1", 4096)
     assert "(4,096 is not >= 16,384)" in found.message
 
 
@@ -419,7 +420,8 @@ def test_a_contract_hides_nothing_that_was_found_without_it(schema: str, tmp_pat
     world, _ = rope(schema, (8, 4, 15, 1.0))
     checked = held(tmp_path, facts_of(world, tmp_path), "rope_*", "arg3 % 2 == 0")
     proof = (Evidence("It was seen."),)
-    crash = Finding("crash-in-call", "error", "It crashed.", proof, causes=("crash-in-call",))
+    crash = Finding("crash-in-call", "error", "It crashed.", proof, causes=("crash-in-call",), scope="symptom",
+                    symptom=Symptom("crash in call"))  # fmt: skip
     odd = Finding("undersized-buffer", "warning", "It is small.", proof, causes=("out-of-bounds-access",))
     outcome = Outcome("signal", "The program was killed by SIGSEGV.", signal="SIGSEGV")
     told = diagnose([crash, *checked.findings], outcome)

@@ -17,6 +17,8 @@ from gpudx.detectors import Run, detect_all
 from gpudx.diagnose import diagnose
 from gpudx.facts import Facts
 from gpudx.model import Case, Diagnosis, Guilty, Instrument, Observation, Outcome, Verdict
+from gpudx.model.diagnosis import OutcomeName
+from gpudx.model.how import Ways
 
 PASSED = Outcome("passed", "The program ended.")
 FAILED = Outcome("exit", "The program exited with status 1.", 1)
@@ -24,7 +26,11 @@ LIVE = Instrument("recorder", "live", "Loaded.")
 
 
 def case_of(outcome: Outcome = PASSED, experiment: str = "recorded", **more: Any) -> Case:
-    seen = Observation(experiment, "passed" if outcome is PASSED else "reproduced", int(outcome is FAILED), 1)
+    ended: OutcomeName = "passed" if outcome is PASSED else "reproduced"
+    words = experiment.split(" and ")
+    check = next((word for word in words if word.endswith("check")), "")
+    ways = Ways(check, fence="high" * ("fenced" in words), serialise="serialised" in words)
+    seen = Observation(experiment, ended, int(outcome is FAILED), 1, ways=ways)
     return Case(("app",), "/case", "2026-01-01T00:00:00Z", "0", outcome, (LIVE,), observations=(seen,), **more)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from cuda_kit import Kit, Ran
+from support.typed import interval
 
 from gpudx.backends.cuda.messages import last_name
 from gpudx.detectors import Run, detect_all
@@ -64,7 +65,7 @@ def test_a_fault_of_the_device_is_not_blamed_on_the_call_that_reports_it(kit: Ki
     (told,) = diagnose(found, outcome(ran))
     assert [f.id for f in found] == ["device-error-reported"]
     assert told.victim is not None and told.victim.site is not None and told.victim.site.call == "cuStreamSynchronize"
-    assert told.status == "inconclusive" and found[0].details["launches"] == 2 and found[0].details["followers"] == 1
+    assert told.status == "inconclusive" and interval(found[0]).launches == 2 and interval(found[0]).followers == 1
 
 
 def test_an_assertion_is_told_with_its_text_line_and_launch(kit: Kit) -> None:

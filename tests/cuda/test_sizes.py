@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 from cuda_kit import Kit, Ran
+from support.typed import interval
 
 from gpudx.detectors import Run, detect_all
 from gpudx.diagnose import diagnose
@@ -65,8 +66,8 @@ def test_the_only_launch_and_the_argument_that_does_not_fit(kit: Kit, how: str) 
 def test_it_is_ranked_first_in_the_interval(kit: Kit, report_after: int) -> None:
     """From launch 11 on a second one is too large for the same memory; the first of them is named."""
     (found,), (told,) = judged(kit, fault_after(report_after))
-    assert found.details["launches"] == report_after - 5
-    assert found.details["suspicious"] == (1 if report_after < 11 else 2)
+    assert interval(found).launches == report_after - 5
+    assert interval(found).suspicious == (1 if report_after < 11 else 2)
     assert (told.status, told.cause) == ("likely", "device-error-reported")
     assert names_hidden(told)
     ranked = [e.text for e in told.evidence if e.text.startswith("launch ")]
@@ -78,7 +79,7 @@ def test_it_is_ranked_first_in_the_interval(kit: Kit, report_after: int) -> None
 @pytest.mark.parametrize("more", [{}, SERIALISED], ids=["", "serialised"])
 def test_the_twin_is_never_accused_of_its_sizes(kit: Kit, launch: int, more: dict[str, str]) -> None:
     (found,), (told,) = judged(kit, fault_after(launch) | more, "twin")
-    assert found.details["suspicious"] == 0 and found.details["short"] is None
+    assert interval(found).suspicious == 0 and not interval(found).short
     assert told.guilty is None or told.guilty.argument is None
     assert told.guilty is None or told.guilty.allocation is None
 
@@ -86,14 +87,14 @@ def test_the_twin_is_never_accused_of_its_sizes(kit: Kit, launch: int, more: dic
 def test_faults_that_sizes_cannot_make(kit: Kit) -> None:
     env = {"FAKE_CUDA_FAIL": f"cuLaunchKernel:{GUILTY}:716"} | SERIALISED
     (found,), (told,) = judged(kit, env)
-    assert found.details["suspicious"] == 0 and told.cause == "misaligned-access"
+    assert interval(found).suspicious == 0 and told.cause == "misaligned-access"
     assert told.guilty is not None and told.guilty.argument is None
 
 
 def test_launches_that_ended_well_speak_for_it(kit: Kit) -> None:
     """Launch 21 is like launch 9, which ended well here: whatever faulted, it is not shown to be this."""
     (found,), _ = judged(kit, fault_after(21) | SERIALISED)
-    assert found.details["suspicious"] == 0 and found.details["single"]
+    assert interval(found).suspicious == 0 and interval(found).single
 
 
 def test_nothing_is_said_of_a_run_that_passed(kit: Kit) -> None:

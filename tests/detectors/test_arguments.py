@@ -6,6 +6,7 @@ import pytest
 from support.detecting import Look, Make
 from support.opencl import OpenCL
 from support.synthetic import GLOBAL, Arg
+from support.typed import fact, label
 
 SIZE, TYPE, NEVER, BOUND = "argument-size", "argument-type", "argument-never-set", "released-while-bound"
 
@@ -24,7 +25,7 @@ SIZE, TYPE, NEVER, BOUND = "argument-size", "argument-type", "argument-never-set
 def test_size(opencl: OpenCL, mode: str, given: int, declared: int, reason: str) -> None:
     finding = opencl.run("argument_sizes", mode).only(SIZE)
     assert finding.severity == "error"
-    assert (finding.details["given"], finding.details["declared"]) == (given, declared)
+    assert (fact(finding, "given"), fact(finding, "declared")) == (str(given), str(declared))
     assert reason in finding.message
 
 
@@ -135,7 +136,7 @@ def test_all_arguments_set_is_silent(opencl: OpenCL) -> None:
 def test_released_while_bound(opencl: OpenCL) -> None:
     finding = opencl.run("bound", "wrong").only(BOUND)
     assert finding.severity == "error"
-    assert finding.allocation == "buffer #1"
+    assert label(finding) == "buffer #1"
     assert finding.site is not None and finding.site.call == "clEnqueueNDRangeKernel"
     assert [site.call for site in finding.others] == ["clReleaseMemObject", "clSetKernelArg"]
 
@@ -156,7 +157,7 @@ def test_released_while_bound_and_address_reused(world: Make, look: Look) -> Non
     process.buffer(4096, result=first)
     process.launch(kernel, (64,))
     (finding,) = [f for f in look(process) if f.id == BOUND]
-    assert finding.allocation == "buffer #1"
+    assert label(finding) == "buffer #1"
 
 
 def test_reused_address_that_was_set_again_is_silent(world: Make, look: Look) -> None:

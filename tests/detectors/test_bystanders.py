@@ -66,7 +66,7 @@ def test_of_many_launches_none_is_accused(opencl: OpenCL) -> None:
 def test_a_look_at_each_launch_names_it(opencl: OpenCL, mode: str, launch: int) -> None:
     recorded = watch(opencl, mode, GPUDX_SERIALISE="1")
     finding = only(recorded)
-    assert finding.site is not None and finding.site.launch == launch and finding.details["certain"]
+    assert finding.site is not None and finding.site.launch == launch and finding.attribution == "this"
     (told,) = diagnose(recorded.findings, recorded.outcome)
     assert (told.cause, told.status) == ("write-into-bystander", "confirmed")
 

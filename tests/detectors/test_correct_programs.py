@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.opencl import PROGRAMS, ROOT, OpenCL
+from support.typed import size
 
 INCIDENTS = sorted(path.parent for path in (ROOT / "incidents").glob("opencl-*/incident.toml"))
 
@@ -33,5 +34,5 @@ def test_incident_set_rows(opencl: OpenCL) -> None:
     assert run.outcome.signal == "SIGSEGV"
     assert finding.site is not None
     assert (finding.site.kernel, finding.site.argument, finding.site.value) == ("restore_q4_0", 1, "0x48000")
-    assert finding.details["allocation_size"] == 0x48000
+    assert size(finding) == 0x48000
     assert "the byte size of buffer" in finding.message

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from support.cuda_world import CudaWorld
 from support.detecting import Look
+from support.typed import beyond, fact, label
 
 from gpudx.detectors import Run, detect_all
 from gpudx.diagnose import diagnose
@@ -58,7 +59,7 @@ def test_a_copy_the_wrong_way(cuda: CudaWorld, tmp_path: Path, call: str) -> Non
     memory = cuda.alloc(4096)
     cuda.call(call, dst=HEAP, src=memory, size=4096, status=1)
     (one,) = of(heaped(cuda, tmp_path), "copy-direction")
-    assert one.details["both"] and one.severity == "error"
+    assert len(fact(one, "sides").split()) == 2 and one.severity == "error"
     assert "an address on the program's heap as its destination, which must be device memory" in one.message
     assert "memory #1, which is device memory, as its source, which must be host memory" in one.message
 
@@ -120,7 +121,7 @@ def test_rows_longer_than_the_pitch(cuda: CudaWorld, look: Look, pitch: int, x: 
     if loud:
         from_ = " from byte 48 of it on" if x else ""
         said = f"cuMemcpy2D_v2 writes 64 bytes of each row{from_}, but a row has only {pitch} (its pitch)."
-        assert found[0].message == said and found[0].severity == "error" and found[0].allocation == "memory #2"
+        assert found[0].message == said and found[0].severity == "error" and label(found[0]) == "memory #2"
 
 
 def test_one_row_needs_no_pitch(cuda: CudaWorld, look: Look) -> None:
@@ -146,7 +147,7 @@ def test_the_last_layer_runs_outside(cuda: CudaWorld, look: Look, rows: int, pas
     a, b = cuda.alloc(1 << 20), cuda.alloc(128 * 7)
     words = box2(a, b, width=128, height=3, depth=2)
     cuda.call("cuMemcpy3D_v2", arrays={"copy": structure3(3, rows)}, **words)
-    assert [f.details["past"] for f in of(look(cuda), "copy-range")] == ([past] if past else [])
+    assert [beyond(f) for f in of(look(cuda), "copy-range")] == ([past] if past else [])
 
 
 def test_a_structure_that_could_not_be_kept(cuda: CudaWorld, look: Look) -> None:
@@ -155,7 +156,7 @@ def test_a_structure_that_could_not_be_kept(cuda: CudaWorld, look: Look) -> None
     cuda.call("cuMemcpy3D_v2", **box2(a, b, width=128, height=3, depth=2))
     assert not look(cuda)
     cuda.call("cuMemcpy3D_v2", arrays={"copy": b"short"}, **box2(a, b, width=128, height=3, depth=3))
-    assert [f.details["past"] for f in look(cuda)] == [128 * 3]
+    assert [beyond(f) for f in look(cuda)] == [128 * 3]
 
 
 def test_a_negative_size_is_read_as_one(cuda: CudaWorld, look: Look) -> None:
@@ -164,7 +165,7 @@ def test_a_negative_size_is_read_as_one(cuda: CudaWorld, look: Look) -> None:
     cuda.call("cuMemsetD32_v2", dst=memory, value=0, count=1 << 62, status=1)
     copy, fill = of(look(cuda, "exit"), "copy-range")
     assert "18,446,744,073,709,551,608 is -8 as a signed number" in [e.text for e in copy.evidence]
-    assert fill.details["past"] == (1 << 64) - 1 - 4096
+    assert beyond(fill) == (1 << 64) - 1 - 4096
 
 
 @pytest.mark.parametrize(("size", "past"), [(4096, 0), (4100, 4)])
@@ -173,7 +174,7 @@ def test_host_memory_that_the_driver_allocated_has_an_end(cuda: CudaWorld, look:
     part = cuda.create("cuMemHostRegister_v2", result=HEAP + (1 << 20), size=64)
     cuda.call("cuMemcpyDtoH_v2", dst=pinned, src=memory, size=size)
     cuda.call("cuMemcpyDtoH_v2", dst=part, src=memory, size=size)
-    assert [f.details["past"] for f in look(cuda)] == ([past] if past else [])
+    assert [beyond(f) for f in look(cuda)] == ([past] if past else [])
 
 
 def test_host_memory_that_was_freed_may_be_the_programs_again(cuda: CudaWorld, look: Look) -> None:
@@ -240,7 +241,7 @@ def test_a_free_inside_an_allocation(cuda: CudaWorld, look: Look) -> None:
     memory = cuda.alloc(4096)
     cuda.call("cuMemFree_v2", mem=memory + 256, status=1)
     (one,) = look(cuda, "exit")
-    assert (one.id, one.details["reason"], one.allocation) == ("wrong-free", "inside", "memory #1")
+    assert (one.id, fact(one, "reason"), label(one)) == ("wrong-free", "inside", "memory #1")
     assert one.message == "cuMemFree_v2 was given an address 256 bytes into memory #1, not its beginning."
     (told,) = diagnose([one], FAILED)
     assert told.status == "likely" and told.reason.startswith("The driver refused this very call")

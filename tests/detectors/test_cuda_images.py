@@ -8,6 +8,7 @@ import pytest
 from support.cuda_world import CudaWorld
 from support.detecting import Look
 from support.device_images import CUBIN, PTX, entry, fat, headers, ptx
+from support.typed import fact
 
 from gpudx.backends.cuda.images import Code
 from gpudx.model import Finding
@@ -42,7 +43,7 @@ def test_the_first_kernel_of_a_library(cuda: CudaWorld, look: Look) -> None:
     cuda.call("cuLibraryGetKernel", program=library, texts={"name": "scale"}, status=209)
     one = only(look(cuda, "exit"))
     assert "the image has code for sm_75 and sm_120; the device is sm_90 (a device)" in one.message
-    assert one.details["holds"] == "sm_75 sm_120" and one.details["device"] == "sm_90"
+    assert fact(one, "holds") == "sm_75 sm_120" and fact(one, "device") == "sm_90"
 
 
 def test_the_module_of_a_library(cuda: CudaWorld, look: Look) -> None:

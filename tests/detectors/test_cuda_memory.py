@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from support.cuda_world import CudaWorld
 from support.detecting import Look
+from support.typed import access, beyond, label
 
 from gpudx.detectors import Run, host_pointer_on_device
 from gpudx.diagnose import diagnose
@@ -50,9 +51,9 @@ def test_use_after_free_is_told_although_the_run_passed(cuda: CudaWorld, look: L
     cuda.launch(kernel, [memory + 16, 1024])
     cuda.launch(kernel, [memory + 16, 1024])
     one = only(look(cuda), "use-after-free")
-    assert one.severity == "error" and one.count == 2 and one.allocation == "memory #1"
+    assert one.severity == "error" and one.count == 2 and label(one) == "memory #1"
     assert one.site is not None and one.site.launch == 2 and one.site.argument == 0 and one.site.kernel == "scale"
-    assert "argument 0 (float*)" in one.message and one.details["offset"] == 16
+    assert "argument 0 (float*)" in one.message and access(one).offset == 16
 
 
 def test_address_that_was_allocated_again_is_silent(cuda: CudaWorld, look: Look) -> None:
@@ -185,7 +186,7 @@ def test_copy_past_the_end(cuda: CudaWorld, look: Look, size: int, past: int) ->
     memory = cuda.alloc(64)
     cuda.call("cuMemcpyHtoD_v2", dst=memory, src=0x5000, size=size)
     found = look(cuda)
-    assert [f.details["past"] for f in found] == ([past] if past else [])
+    assert [beyond(f) for f in found] == ([past] if past else [])
     if past:
         assert "36 bytes past the end of memory #1, which has 64 bytes" in found[0].message
 
@@ -195,7 +196,7 @@ def test_fill_of_rows_past_the_end(cuda: CudaWorld, look: Look) -> None:
     cuda.call("cuMemsetD2D32_v2", dst=memory, pitch=256, value=0, width=64, height=4)
     assert not look(cuda)
     cuda.call("cuMemsetD2D32_v2", dst=memory, pitch=256, value=0, width=64, height=5)
-    assert only(look(cuda), "copy-range").details["past"] == 256
+    assert beyond(only(look(cuda), "copy-range")) == 256
 
 
 def test_mappings_side_by_side_are_one(cuda: CudaWorld, look: Look) -> None:
@@ -239,7 +240,7 @@ def test_a_write_outside_an_allocation_is_of_the_launch_that_was_given_it(cuda: 
     damaged(cuda, memory, 252, since)
     one = only(look(cuda), "write-outside-allocation")
     assert "8 bytes, 4 bytes past the end of memory #1 (252 bytes)" in one.message
-    assert one.site is not None and one.site.launch == 3 and one.details["single"]
+    assert one.site is not None and one.site.launch == 3 and one.attribution in ("this", "probable")
     assert any("1 other launch in that time" in e.text for e in one.evidence)
 
 
@@ -252,5 +253,5 @@ def test_of_several_launches_that_were_given_it_none_is_named(cuda: CudaWorld, l
     damaged(cuda, memory, 252, since)
     found = look(cuda)
     one = only(found, "write-outside-allocation")
-    assert one.site is None and one.details["launches"] == 3 and len(one.others) == 3
+    assert one.site is None and len(one.others) == 3
     assert diagnose(found, Outcome("passed", ""))[0].status == "inconclusive"

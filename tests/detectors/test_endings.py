@@ -6,6 +6,7 @@ import pytest
 from support.detecting import Look, Make
 from support.opencl import OpenCL
 from support.synthetic import GLOBAL, Arg
+from support.typed import decoded as decoded_in
 
 from gpudx.diagnose import diagnose
 from gpudx.model import Outcome
@@ -50,7 +51,7 @@ def test_crash_in_a_kernel_is_not_blamed_on_a_call(opencl: OpenCL) -> None:
 def test_host_pointer_of_a_copy_is_found_in_the_fault_address(opencl: OpenCL) -> None:
     run = opencl.run("crashing", "call")
     (finding,) = (*run.of(OUTSIDE), *run.of(IN_CALL))
-    assert "ptr 0x123456789000 + " in str(finding.details["decoded"])
+    assert "ptr 0x123456789000 + " in decoded_in(finding)
 
 
 def test_crash_in_the_program_itself(opencl: OpenCL) -> None:
@@ -76,7 +77,7 @@ def test_fault_address_of_a_launch(world: Make, look: Look, address: int, decode
     process.launch(kernel, (64,), open_=True)
     process.header.update(signal=11, signal_code=1, signal_tid=1, signal_address=address, ended=0)
     (finding,) = [f for f in look(process, "signal", signal="SIGSEGV") if f.id == IN_CALL]
-    assert bool(finding.details["decoded"]) == decoded
+    assert bool(decoded_in(finding)) == decoded
     if decoded:
         assert "argument 0 (float* data) 0x123456000 (buffer #1) + 0x8" in finding.message
 

@@ -6,12 +6,13 @@ import sys
 
 import pytest
 from support.opencl import PROGRAMS, OpenCL, Recorded
+from support.typed import access, label, size
 from test_endings import OUTSIDE as CRASHED
 
 from gpudx.diagnose import diagnose
 from gpudx.diagnose.fenced_runs import instrument
-from gpudx.lab.fenced import Fence
 from gpudx.model import Finding
+from gpudx.model.how import Fence
 
 HIT, WROTE = "fence-hit", "write-outside-allocation"
 
@@ -50,8 +51,8 @@ def test_access_of_a_kernel(opencl: OpenCL, mode: str, side: str, says: str, dev
     recorded = run(opencl, mode, side, **({"POCL_DEVICES": device} if device else {}))
     finding = hit(recorded)
     assert finding.site is not None and says.format(finding.site.number) in finding.message
-    assert finding.allocation == "buffer #1" and finding.details["allocation_size"] == 4096
-    assert finding.details["certain"] and finding.details["by"] == "kernel"
+    assert label(finding) == "buffer #1" and size(finding) == 4096
+    assert finding.attribution == "this" and access(finding).by == "kernel"
     cause = "use-after-free" if mode == "released" else "out-of-bounds-access"
     first = diagnose(recorded.findings, recorded.outcome)[0]
     assert (first.cause, first.status) == (cause, "confirmed")
@@ -71,7 +72,7 @@ def test_sub_buffer_is_named(opencl: OpenCL) -> None:
 def test_of_two_launches_none_is_accused(opencl: OpenCL) -> None:
     recorded = run(opencl, "two")
     finding = hit(recorded)
-    assert finding.site is None and not finding.details["certain"]
+    assert finding.site is None and finding.attribution != "this"
     if len(finding.others) == 2:  # unless the first was fast enough to crash before the second
         assert "One of 2 launches of kernel write_at" in finding.message
     assert diagnose(recorded.findings, recorded.outcome)[0].status == "likely"
@@ -82,7 +83,7 @@ def test_access_of_the_program_itself(opencl: OpenCL, mode: str, says: str) -> N
     recorded = run(opencl, mode)
     finding = hit(recorded)
     assert finding.message.startswith("The program itself wrote at") and says in finding.message
-    assert finding.site is None and finding.details["by"] == "host"
+    assert finding.site is None and access(finding).by == "host"
     first = diagnose(recorded.findings, recorded.outcome)[0]
     assert (first.cause, first.status) == ("host-access-outside-buffer", "confirmed")
 
@@ -98,7 +99,7 @@ def test_write_between_block_and_fence(opencl: OpenCL, mode: str, offset: int, s
         f"Kernel write_byte (launch 1, call {finding.site.number if finding.site else 0}) wrote 1 byte"
         in finding.message
     )
-    assert f"{says}" in finding.message and finding.details["offset"] == offset
+    assert f"{says}" in finding.message and access(finding).offset == offset
     (damage,) = recorded.facts.fences.damages
     waited = [p for p in range(damage.position) if recorded.facts.trace.info(p).name == "clFinish"]
     assert waited, "it is noticed when the program has waited"

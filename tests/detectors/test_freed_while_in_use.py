@@ -6,6 +6,7 @@ import pytest
 from support.cuda_world import CudaWorld
 from support.detecting import Look, Make
 from support.synthetic import GLOBAL, Arg
+from support.typed import label
 
 from gpudx.model import Finding
 
@@ -45,7 +46,7 @@ def test_a_free_in_a_stream_that_does_not_know_of_the_use(cuda: CudaWorld, look:
     (one,) = of(look(cuda))
     assert one.severity == "error" and one.site is not None and one.site.number == free + 1
     assert one.others[0].number == use + 1 and "kernel scale" in one.message and "record an event in" in one.message
-    assert one.allocation == "memory #1"
+    assert label(one) == "memory #1"
 
 
 def test_a_free_behind_an_event_is_silent(cuda: CudaWorld, look: Look) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from support.cuda_world import CudaWorld
 from support.detecting import Look
+from support.typed import label
 
 from gpudx.model import Finding
 
@@ -35,7 +36,7 @@ def test_a_node_whose_address_another_allocation_has(cuda: CudaWorld, look: Look
     launched(cuda, graph)
     (one,) = look(cuda)
     assert one.id == "graph-replay-stale" and one.severity == "error" and one.count == 2
-    assert one.site is not None and one.site.number == at + 1 and one.allocation == "memory #1"
+    assert one.site is not None and one.site.number == at + 1 and label(one) == "memory #1"
     assert "so the node now works on memory #2" in one.message and "argument 0" in one.message
 
 

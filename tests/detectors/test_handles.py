@@ -6,6 +6,7 @@ import pytest
 from support.detecting import Look, Make
 from support.opencl import OpenCL
 from support.synthetic import GLOBAL, Arg
+from support.typed import decoded, fact
 
 VALUE, RELEASED, HOST = "value-is-not-a-handle", "use-of-released-object", "host-pointer-as-buffer"
 
@@ -24,7 +25,7 @@ VALUE, RELEASED, HOST = "value-is-not-a-handle", "use-of-released-object", "host
 def test_value_is_decoded(opencl: OpenCL, mode: str, origin: str, text: str) -> None:
     finding = opencl.run("not_a_handle", mode).only(VALUE)
     assert finding.severity == "error"
-    assert finding.details["origin"] == origin
+    assert fact(finding, "origin") == origin
     assert text in finding.message
     assert finding.site is not None
     assert (finding.site.call, finding.site.kernel, finding.site.argument) == ("clSetKernelArg", "scale", 0)
@@ -42,7 +43,7 @@ def test_crash_and_value_name_the_same_site(opencl: OpenCL) -> None:
     assert run.outcome.signal == "SIGSEGV"
     assert crash.site == value.site
     assert crash.causes[0] == VALUE
-    assert str(crash.details["decoded"]).startswith("value 0x48000 + 0x")
+    assert decoded(crash).startswith("value 0x48000 + 0x")
 
 
 def test_launch_that_fails_with_the_value_is_named(opencl: OpenCL) -> None:
@@ -132,7 +133,7 @@ def test_offset_of_a_copy_is_decoded(world: Make, look: Look) -> None:
     kernel = process.kernel("scale", [Arg("float*", "data", GLOBAL)])
     process.set_arg(kernel, 0, 0x8010)
     (finding,) = [f for f in look(process) if f.id == VALUE]
-    assert finding.details["origin"] == "offset"
+    assert fact(finding, "origin") == "offset"
     assert "the offset that clEnqueueWriteBuffer was given before" in finding.message
 
 

@@ -9,6 +9,7 @@ from support.cuda_world import CudaWorld
 from support.detecting import Look, Make
 from support.opencl import OpenCL
 from support.synthetic import World
+from support.typed import label
 
 from gpudx.model import Finding
 
@@ -151,7 +152,7 @@ def test_pinned_memory_that_is_filled_again_too_early(cuda: CudaWorld, look: Loo
         cuda.call("cuMemcpyDtoHAsync_v2", dst=target, src=memory + 4096, size=4096, queue=queue)
     found = of(look(cuda))
     assert len(found) == (how in ("another stream", "at once"))
-    assert all(f.severity == "error" and f.allocation == "memory #2" for f in found)
+    assert all(f.severity == "error" and label(f) == "memory #2" for f in found)
 
 
 def test_ordinary_memory_is_staged(cuda: CudaWorld, look: Look) -> None:

@@ -6,6 +6,7 @@ import pytest
 from support.cuda_world import CudaWorld
 from support.detecting import Look, Make
 from support.synthetic import GLOBAL, Arg
+from support.typed import label
 
 from gpudx.model import Finding
 
@@ -27,7 +28,7 @@ def test_two_threads_at_once(cuda: CudaWorld, look: Look) -> None:
     cuda.launch(kernel, [memory, 4], tid=4, begin=100000, ticks=500)
     cuda.call("cuMemsetD8Async", dst=memory, value=0, count=64, queue=cuda.queue, tid=7, begin=100200)
     (one,) = of(look(cuda))
-    assert one.severity == "warning" and one.allocation == "memory #1"
+    assert one.severity == "warning" and label(one) == "memory #1"
     assert "Threads 4 and 7 gave queue #1 work on memory #1 at the same time, kernel scale" in one.message
 
 

@@ -10,11 +10,12 @@ from collections import Counter
 
 import pytest
 from support.opencl import PROGRAMS, OpenCL, Recorded
+from support.typed import label
 from test_correct_programs import INCIDENTS
 
 from gpudx.diagnose import diagnose, fenced_runs, poisoned_runs, serialised_runs
-from gpudx.lab.fenced import Fence
 from gpudx.model import Finding
+from gpudx.model.how import Fence
 
 WROTE, UNREAD, BACK = "write-outside-allocation", "read-before-write", "unwritten-memory-read-back"
 RED = {"GPUDX_FENCE": "red"}
@@ -145,7 +146,7 @@ def test_what_nobody_wrote_comes_back(opencl: OpenCL, pattern: str, word: str, f
     env = {"GPUDX_POISON": pattern, **({"GPUDX_FENCE": fence} if fence else {})}
     recorded = opencl.run("unwritten", "argument", **env)
     early, back = recorded.only(UNREAD), recorded.only(BACK)
-    assert early.allocation == "buffer #1" and back.allocation == "buffer #2"
+    assert label(early) == "buffer #1" and label(back) == "buffer #2"
     texts = [e.text for e in early.evidence]
     assert f"the recorder had filled it with {word}, so that is what was read" in texts
     assert "512 words of the pattern came back from buffer #2, which the same launch was given" in texts
@@ -168,7 +169,10 @@ def test_a_run_that_fails_with_the_pattern(opencl: OpenCL) -> None:
     recorded = opencl.run("edges", "unwritten", GPUDX_POISON="nan")
     assert recorded.outcome.kind == "exit" and "nan is not 0" in recorded.output
     told = diagnose(recorded.findings, recorded.outcome)[0]
-    assert (told.cause, told.status) == (UNREAD, "likely") and "that it failed from them is not shown" in told.reason
+    assert (told.cause, told.status) == (
+        UNREAD,
+        "likely",
+    ) and "that it failed because of them is not shown" in told.reason
 
 
 def test_what_was_not_filled_is_said(opencl: OpenCL) -> None:

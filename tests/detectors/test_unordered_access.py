@@ -9,6 +9,7 @@ import pytest
 from support.cuda_world import CudaWorld
 from support.detecting import Look, Make
 from support.synthetic import GLOBAL, Arg, World
+from support.typed import access, label, pair
 
 from gpudx.model import Finding
 
@@ -74,7 +75,7 @@ def test_copy_and_kernel(cuda: Cuda, look: Look, edge: bool) -> None:
         assert not found
         return
     (one,) = found
-    assert one.severity == "error" and one.allocation == "memory #2" and one.details["bytes"] == SIZE
+    assert one.severity == "error" and label(one) == "memory #2" and access(one).width == SIZE
     assert (
         one.site is not None and one.site.number == second + 1 and one.site.kernel == "scale" and one.site.argument == 0
     )
@@ -82,7 +83,7 @@ def test_copy_and_kernel(cuda: Cuda, look: Look, edge: bool) -> None:
     assert "queue #3 uses memory #2 while cuMemcpyHtoDAsync_v2" in one.message and one.message.endswith(
         f"event of call {first + 1}."
     )
-    assert "cudaEventRecord(e, queue #2) after" in str(one.details["missing_edge"])
+    assert "cudaEventRecord(e, queue #2) after" in pair(one).missing
     assert [e.calls for e in one.evidence[:3]] == [(first + 1,), (second + 1,), (first + 1, second + 1)]
 
 
@@ -141,7 +142,7 @@ def test_copies_by_their_bytes(cuda: Cuda, look: Look, offset: int, loud: bool) 
     found = told(look(cuda))
     assert bool(found) is loud
     if loud:
-        assert found[0].severity == "error" and found[0].details["bytes"] == (SIZE // 4 if offset == 0 else 1)
+        assert found[0].severity == "error" and access(found[0]).width == (SIZE // 4 if offset == 0 else 1)
 
 
 @pytest.mark.parametrize(("column", "loud"), [(0, True), (64, False), (63, True)])
@@ -247,7 +248,7 @@ def test_pinned_memory_between_copies(cuda: Cuda, look: Look, edge: bool) -> Non
     if edge:
         cuda.edge(cuda.a, cuda.b)
     cuda.down(two, cuda.b, dst=PINNED)
-    assert [(f.severity, f.allocation) for f in told(look(cuda))] == [("error", "memory #1")] * (not edge)
+    assert [(f.severity, label(f)) for f in told(look(cuda))] == [("error", "memory #1")] * (not edge)
 
 
 def test_pinned_memory_of_kernels_is_not_judged(cuda: Cuda, look: Look) -> None:
@@ -318,7 +319,7 @@ def test_fill_and_kernel_in_two_queues(cl: OpenCL, look: Look, edge: bool) -> No
     assert bool(found) is not edge
     if found:
         assert found[0].severity == "error"
-        assert "pass the event of clEnqueueFillBuffer" in str(found[0].details["missing_edge"])
+        assert "pass the event of clEnqueueFillBuffer" in pair(found[0]).missing
 
 
 def test_arguments_that_another_thread_put_there_are_silent(cl: OpenCL, look: Look) -> None:
@@ -352,7 +353,7 @@ def test_fills_of_sub_buffers(cl: OpenCL, look: Look) -> None:
     cl.fill(cl.b, buffer=cl.part(1024, 1024), size=1024)
     assert not told(look(cl.world))
     cl.fill(cl.b, offset=1000, size=100)
-    assert only(look(cl.world)).details["bytes"] == 24
+    assert access(only(look(cl.world))).width == 24
 
 
 @pytest.mark.parametrize(("flags", "loud"), [(1, False), (2, True), (4, True)])

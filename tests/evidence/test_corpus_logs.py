@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 import pytest
+from support.typed import written
 
 from gpudx.diagnose.logs import Explained, explain
 from gpudx.evidence._lines import chunks
@@ -94,14 +95,14 @@ def test_first_event(path: Path) -> None:
     marked = [entry.findings[0] for entry in told.diagnosis]
     standing = [one for one in told.findings if one.severity != "info" and not one.id.endswith("cut-off")]
     first = next((one for one in standing if one.fingerprint in marked), standing[0])
-    assert (first.details["format"], first.details["line"]) == known(path)
+    assert (written(first).format, written(first).line) == known(path)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_no_line_or_kernel_is_blamed_for_an_asynchronous_error(path: Path) -> None:
     told = read(path)
     for one in told.findings:
-        if one.severity == "error" and one.details["asynchronous"]:
+        if one.severity == "error" and written(one).role == "report":
             assert not PLACE.search(one.message) and "the kernel " not in one.message.lower()
     for entry in told.diagnosis:
         assert entry.guilty is None

@@ -109,7 +109,7 @@ def test_findings_do_not_depend_on_addresses(tmp_path: Path) -> None:
     two = to_findings(read(fault_at(1, 3, LOADING, two_lanes(0x9000, 0x8000)).write(tmp_path / "b")))
     assert [f.id for f in one] == ["gpu-exception-illegal-address"]
     assert one[0].fingerprint == two[0].fingerprint and one[0].message == two[0].message
-    assert one[0].details["address_low"] == "0x90" and two[0].details["address_low"] == "0x8010"
+    assert [found.access and found.access.address for found in (*one, *two)] == [0x90, 0x8010]
     assert any("accessed 0x90 to 0x94" in e.text for e in one[0].evidence)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dump_kit import CODE, EXIT, Block, Dump, Lane, Sm, Warp, code, image, ldg, mov, with_address
+from support.typed import written
 
 from gpudx.diagnose.logs import Explained, explain
 from gpudx.evidence.logs._fold import read_log
@@ -54,7 +55,7 @@ def test_the_order_of_the_files_does_not_matter() -> None:
 
 def test_several_formats_in_one_file() -> None:
     (error,) = errors(joined(all=REPORT + "[12.5] " + XID + SANITIZER))
-    assert error.details["format"] == "compute-sanitizer"
+    assert written(error).format == "compute-sanitizer"
 
 
 def test_kernels_that_differ_are_two_faults() -> None:
@@ -143,7 +144,7 @@ def test_an_error_of_another_kind_in_another_log_stands_for_itself() -> None:
     told = joined(
         check=SANITIZER, app="CUDA error: misaligned address at a.cu:3\nCUDA error: invalid argument at a.cu:4\n"
     )
-    assert [(one.severity, one.details["follows_log"]) for one in told.findings] == [
+    assert [(one.severity, (written(one).follows or (None,))[0]) for one in told.findings] == [
         ("error", None),
         ("error", None),
         ("info", "app.log"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.typed import leader, written
 
 from gpudx.causes import every as every_cause
 from gpudx.diagnose.logs import Explained, explain
@@ -244,7 +245,7 @@ def test_every_format_has_an_example() -> None:
 @pytest.mark.parametrize("name", LOUD)
 def test_loud(name: str) -> None:
     text, message = LOUD[name]
-    (found,) = [one for one in findings(f"before\n{text}\nafter\n") if one.details["format"] == name][:1]
+    (found,) = [one for one in findings(f"before\n{text}\nafter\n") if written(one).format == name][:1]
     assert message in found.message
     assert found.message.count(". ") == 0, "one sentence"
     assert all(cause in every_cause() for cause in found.causes)
@@ -288,7 +289,7 @@ def test_followers() -> None:
         "CUDA error: device-side assert triggered at a.cu:1\nCUDA error: invalid argument at b.cu:2\nAborted (core dumped)\n"
     )
     told = explained(text)
-    assert [(one.severity, one.details["line"], one.details["follows_line"]) for one in told.findings] == [
+    assert [(one.severity, written(one).line, leader(one)) for one in told.findings] == [
         ("error", 1, None),
         ("info", 3, 1),
         ("info", 4, 1),
@@ -315,7 +316,7 @@ def test_another_process_is_another_story() -> None:
 
 def test_an_ending_does_not_follow_what_comes_later() -> None:
     text = "Segmentation fault (core dumped)\nCUDA error: an illegal memory access was encountered at a.cu:1\n"
-    assert [one.details["follows_line"] for one in findings(text)] == [None, None]
+    assert [leader(one) for one in findings(text)] == [None, None]
 
 
 def test_geometry_and_addresses_are_decoded() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.typed import written
 from test_logs import LOUD, SILENT
 
 from gpudx.diagnose.logs import explain
@@ -83,7 +84,7 @@ def test_no_input_breaks_it(pieces: list[bytes], between: bytes, step: int) -> N
     data = between.join(pieces)
     log = read_log("x", (data[at : at + step] for at in range(0, len(data), step)))
     told = explain([log])
-    assert all(1 <= int(found.details["line"] or 0) <= max(1, log.lines) + 1 for found in told.findings)
+    assert all(1 <= int(written(found).line or 0) <= max(1, log.lines) + 1 for found in told.findings)
 
 
 @settings(max_examples=200, deadline=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.typed import written
 
 from gpudx.diagnose.logs import explain
 from gpudx.evidence.logs._faults import faults_in
@@ -71,7 +72,7 @@ def test_queues_that_were_shut_down(status: str, code: str, cause: str, does: st
     runtime = f"Queue at 0x7f4e03654000 inactivated due to async error:\n\tHSA_STATUS_ERROR_{status}: Text."
     for text in (new, old, runtime, f"Queue error (HSA_STATUS_ERROR_{status}: Text.)"):
         (found,) = findings(text)
-        assert does in found.message and found.causes[0] == cause and found.details["format"] == "rocm-queue"
+        assert does in found.message and found.causes[0] == cause and written(found).format == "rocm-queue"
         assert "not proved: which kernel" in found.evidence[-1].text
     assert f"HSA_STATUS_ERROR_{status}, {code})" in findings(new)[0].message
     assert "the queue is 0x7ef7" in findings(new)[0].evidence[1].text
@@ -87,7 +88,7 @@ def test_a_wave_without_line_information_and_many_alike() -> None:
 
 def test_a_wave_whose_function_never_comes() -> None:
     (found,) = findings("wave_0: pc=0x7f10 (stopped, reason: ILLEGAL_INSTRUCTION)\n")
-    assert found.message.startswith("A kernel met an instruction") and found.details["line"] == 1
+    assert found.message.startswith("A kernel met an instruction") and written(found).line == 1
     first, second = findings(
         "wave_0: pc=0x7f10 (stopped, reason: ECC_ERROR)\nwave_1: pc=0x7f10 (stopped, reason: MEMORY_VIOLATION|TRAP)\n"
     )

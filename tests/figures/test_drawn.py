@@ -28,9 +28,8 @@ def numbers(column: Column) -> list[int]:
 def case_of(folder: Path, number: int, *, pid: int = 100, **more: object) -> Case:
     """A case that accuses one call of the trace traces/1.gdx."""
     site = Site("call", number, pid, 1, "api")
-    finding = Finding(
-        "planted", "error", "It is.", (Evidence("seen", (number, number + 1)),), site, details={"missing": 64}
-    )
+    memory = Allocation("memory #1", 4096, needed=4160)
+    finding = Finding("planted", "error", "It is.", (Evidence("seen", (number, number + 1)),), site, allocation=memory)
     guilty = replace(Guilty("api", "call", number), **more)  # type: ignore[arg-type]
     best = Diagnosis(
         "planted", "confirmed", "It is.", guilty, None, finding.evidence, "", (), findings=(finding.fingerprint,)

@@ -9,12 +9,13 @@ from collections import Counter
 import pytest
 from cuda_kit import Ran
 from hip_kit import Kit
+from support.typed import interval
 
 from gpudx.detectors import Run, detect_all
 from gpudx.diagnose import fenced_runs
 from gpudx.facts import derive
-from gpudx.lab.fenced import Fence
 from gpudx.model import Finding, Outcome
+from gpudx.model.how import Fence
 
 MAPPINGS = {"GPUDX_HIP_SIM_MAPPINGS": "1"}
 SLACK = (512 - 400) // 4  # values between the end of 400 bytes and the next multiple of 256
@@ -49,7 +50,7 @@ def test_serialised_the_launch_is_named(kit: Kit) -> None:
         f for f in found(run(kit, "device", str(SLACK + 1), GPUDX_SERIALISE="1")) if f.id == "device-error-reported"
     ]
     named = {(site.kernel, site.launch) for site in (one.site, *one.others) if site and site.launch}
-    assert named == {("store", 2)} and one.details["launches"] == 1  # whether the launch or our wait is told of it
+    assert named == {("store", 2)} and interval(one).launches == 1  # whether the launch or our wait is told of it
 
 
 def test_the_printed_page_tells_the_block(kit: Kit) -> None:

@@ -8,12 +8,13 @@ from collections import Counter
 import pytest
 from cuda_kit import Ran
 from hip_kit import Kit
+from support.typed import size
 
 from gpudx.detectors import Run, detect_all
 from gpudx.diagnose import diagnose, fenced_runs
 from gpudx.facts import derive
-from gpudx.lab.fenced import Fence
 from gpudx.model import Finding, Outcome
+from gpudx.model.how import Fence
 
 WAITS = ("device", "stream", "event", "copy", "free")
 EDGES = ("high", "low", "red")
@@ -41,7 +42,7 @@ def test_a_write_past_the_end_is_seen_at_each_kind_of_wait(kit: Kit, wait: str, 
     (one,) = found(ran)
     assert ran.returncode == 0 and one.id == "write-outside-allocation" and one.severity == "error"
     assert one.site is not None and (one.site.kernel, one.site.launch, one.site.argument) == ("store", 2, 0)
-    assert one.details["allocation_size"] == 400
+    assert size(one) == 400
 
 
 @pytest.mark.parametrize("wait", WAITS)
@@ -55,10 +56,10 @@ def test_the_correct_twin_is_silent(kit: Kit, wait: str) -> None:
 def test_serialised_every_launch_is_looked_at(kit: Kit) -> None:
     """Two launches of the same memory: only with a look in between is the one that wrote told from the one after it."""
     (unclear,) = found(run(kit, "free", "28", "same"))
-    assert not unclear.details["single"]
+    assert unclear.attribution == "unknown"
     ran = run(kit, "free", "28", "same", GPUDX_SERIALISE="1")
     (one,) = found(ran)
-    assert one.site is not None and one.site.launch == 2 and one.details["single"]
+    assert one.site is not None and one.site.launch == 2 and one.attribution in ("this", "probable")
     (best, *_) = diagnose([one], Outcome("passed", "The program ended.", 0))
     assert (best.cause, best.status) == ("write-outside-allocation", "likely")
     assert counts(ran)["checks"] >= 3

@@ -14,7 +14,7 @@ from gpudx.lab.probe_output import Mark, _Scanner, parse
 RUN = """
 import json, sys
 from pathlib import Path
-from gpudx.lab.how import How
+from gpudx.model.how import How
 from gpudx.lab.recorded import run_recorded
 run = run_recorded(sys.argv[2:], Path(sys.argv[1]), How(probes=("MARK",)))
 heard = {text: [mark.count, mark.places] for text, mark in run.heard.items()}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from gpudx.lab.how import How
 from gpudx.lab.recorded import end_like, run_recorded
+from gpudx.model.how import How
 
 place, timeout, *command = sys.argv[1:]
 run = run_recorded(command, Path(place), How(timeout=float(timeout) or None))

@@ -17,9 +17,9 @@ import gpudx
 from gpudx.errors import UserError
 from gpudx.lab import run_recorded
 from gpudx.lab.environment import keep_bytes, prepend, recorded_environment
-from gpudx.lab.how import How
 from gpudx.lab.outcome import duration, outcome
 from gpudx.lab.roll import RollKind
+from gpudx.model.how import How
 
 DRIVER = Path(__file__).resolve().parent / "driver.py"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support.gguf import Value, llama, weights, write
 from support.synthetic import GLOBAL, Arg, World
+from support.typed import label
 
 from gpudx.diagnose import model_numbers
 from gpudx.evidence.models import ModelFile, read
@@ -40,7 +41,7 @@ def launched(
 
 def test_a_buffer_for_the_default(schema: str, tmp_path: Path, model: ModelFile) -> None:
     (found,) = launched(schema, tmp_path, model, hidden=ROWS * W * 4)
-    assert found.severity == "error" and found.allocation == "buffer #1"
+    assert found.severity == "error" and label(found) == "buffer #1"
     assert found.message == (
         "Kernel ffn_up was given buffer #1 as argument 0 (hidden), whose 176,128 bytes are sized for "
         "llama.feed_forward_length = 11,008, but m.gguf says 14,336, which needs 229,376 bytes."
@@ -71,7 +72,7 @@ def test_a_number_beside_memory_for_another(schema: str, tmp_path: Path, model: 
 def test_weights_for_the_default(schema: str, tmp_path: Path, model: ModelFile) -> None:
     """Nothing in the run has the file's number: the memory would just be the file's tensor if it had it."""
     (found,) = launched(schema, tmp_path, model, hidden=ROWS * W * 4, up=E * W * 4, n_ff=W)
-    assert found.allocation == "buffer #2" and "needs 3,670,016 bytes" in found.message
+    assert label(found) == "buffer #2" and "needs 3,670,016 bytes" in found.message
 
 
 # ---- silent ----

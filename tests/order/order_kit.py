@@ -9,6 +9,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from support.opencl import OpenCL
+from support.typed import pair
 
 from gpudx.detectors import Run, detect_all
 from gpudx.facts import Facts, derive
@@ -44,7 +45,7 @@ Stage = Callable[..., Played]
 
 def asked(finding: Finding, *which: str) -> dict[str, str]:
     """The variables that hold the first call of a finding ("hold"), and put its two calls in order ("edge")."""
-    return {f"GPUDX_{name.upper()}": str(finding.details[name]) for name in which}
+    return {f"GPUDX_{name.upper()}": getattr(pair(finding), name) for name in which}
 
 
 def done_at(trace: Trace) -> list[tuple[int, str]]:

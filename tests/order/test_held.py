@@ -11,6 +11,7 @@ from collections.abc import Callable
 import pytest
 from order_kit import HERE, Played, Stage, asked, done_at
 from support.opencl import OpenCL
+from support.typed import pair
 
 from gpudx.model import Finding
 
@@ -71,7 +72,7 @@ def test_race_of_one_run_in_300_is_named_from_one_that_passes_and_shown_in_each_
     passes = run("rare", "judged", LOT="1")
     (finding,) = [f for f in passes.findings if f.id == "unordered-access"]
     assert run("rare", "judged", LOT="0").output == "wrong\n", "the one run in 300"
-    assert finding.details["hold"].startswith("clEnqueueCopyBuffer:1:")  # type: ignore[union-attr]
+    assert pair(finding).hold.startswith("clEnqueueCopyBuffer:1:")  # type: ignore[union-attr]
     for _ in range(5):
         assert run("rare", "judged", LOT="1", **asked(finding, "hold")).output == "wrong\n"
         assert run("rare", "judged", LOT="1", **asked(finding, "hold", "edge")).output == "right\n"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from order_kit import Kit, Played, Stage, asked, done_at, play_cuda
+from support.typed import pair
 
 from gpudx.detectors import Run, detect_all
 from gpudx.facts.nth import LEAST_MS, MOST_MS
@@ -43,7 +44,7 @@ def test_named_by_call_and_by_compiled_kernel(stage: Stage) -> None:
 
 def test_the_second_launch_of_a_kernel_is_the_second(stage: Stage) -> None:
     finding = race(stage, "cuda_streams", "half-join")
-    assert finding.details["edge"] == f"{ADD}:2>{ADD}:3"
+    assert pair(finding).edge == f"{ADD}:2>{ADD}:3"
 
 
 def test_calls_that_the_record_lost_leave_nothing_to_count(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,9 +56,9 @@ def test_calls_that_the_record_lost_leave_nothing_to_count(stage: Stage, monkeyp
 
 
 def test_an_event_that_was_never_recorded_names_the_same_pair(stage: Stage) -> None:
-    told = [f for f in stage("cuda_streams", "recorded-after-wait", "bug").findings if "edge" in f.details]
+    told = [f for f in stage("cuda_streams", "recorded-after-wait", "bug").findings if f.pair and f.pair.edge]
     assert {f.id for f in told} == {"unordered-access", "wait-for-unrecorded-event"}
-    assert len({f.details["edge"] for f in told}) == 1
+    assert len({pair(f).edge for f in told}) == 1
 
 
 @pytest.mark.parametrize(
@@ -85,13 +86,13 @@ def test_none_of_it_is_recorded_as_a_call(stage: Stage, kit: Kit, tmp_path: Path
     finding = race(stage, "cuda_streams", "no-event")
     played, _ = work(kit, tmp_path, "no-event", **asked(finding, "hold", "edge"))
     (again,) = [f for f in played.findings if f.id == finding.id]
-    assert (again.fingerprint, again.details["edge"]) == (finding.fingerprint, finding.details["edge"])
+    assert (again.fingerprint, pair(again).edge) == (finding.fingerprint, pair(finding).edge)
 
 
 def test_a_free_waits_for_the_last_use(stage: Stage, kit: Kit, tmp_path: Path) -> None:
     mode = "free-on-other-stream"
     finding = race(stage, "cuda_memory", mode, "freed-while-in-use")
-    assert finding.details["edge"] == f"{ADD}:2>cuMemFreeAsync:1"
+    assert pair(finding).edge == f"{ADD}:2>cuMemFreeAsync:1"
     _, plain = work(kit, tmp_path, mode, "cuda_memory")
     played, given = work(kit, tmp_path, mode, "cuda_memory", **asked(finding, "edge"))
     assert len(given) == len(plain) + 2 and played.trace is not None
@@ -100,7 +101,7 @@ def test_a_free_waits_for_the_last_use(stage: Stage, kit: Kit, tmp_path: Path) -
 
 def test_a_graph_is_one_operation(stage: Stage, kit: Kit, tmp_path: Path) -> None:
     finding = race(stage, "cuda_graphs", "output-read")
-    assert finding.details["edge"] == "cuGraphLaunch:1>cuMemcpyDtoHAsync_v2:1"
+    assert pair(finding).edge == "cuGraphLaunch:1>cuMemcpyDtoHAsync_v2:1"
     played, given = work(kit, tmp_path, "output-read", "cuda_graphs", **asked(finding, "hold", "edge"))
     assert given[-3:] == ["function a", "event a", "wait b"] and played.trace is not None
     assert sum(at for at, _ in done_at(played.trace)) == ALL

@@ -28,7 +28,9 @@ def test_held_it_shows_and_the_missing_order_mends_it(kit: Kit, mode: str) -> No
 
 
 def test_twin_stays_right(kit: Kit) -> None:
-    finding = next(one for one in play_cuda(kit, "cuda_streams", ("no-event", "bug")).findings if "hold" in one.details)
+    finding = next(
+        one for one in play_cuda(kit, "cuda_streams", ("no-event", "bug")).findings if one.pair and one.pair.hold
+    )
     for which in (("hold",), ("edge",), ("hold", "edge")):
         played = play_cuda(kit, "cuda_streams", ("no-event", "twin"), **asked(finding, *which))
         assert (played.code, played.output) == (0, "right\n")

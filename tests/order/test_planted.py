@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from cases import CASES, CORRECT, JUDGED, Case
 from order_kit import Played, Stage
+from support.typed import label
 
 from gpudx import detectors
 from gpudx.model import Finding
@@ -40,7 +41,7 @@ def sites(finding: Finding) -> set[int]:
 def size(played: Played, finding: Finding) -> int | None:
     """Of the allocation that a finding names."""
     objects = played.facts.objects
-    rows = [row for row in range(len(objects.table)) if objects.label(row) == finding.allocation]
+    rows = [row for row in range(len(objects.table)) if objects.label(row) == label(finding)]
     return int(objects.table["size"][rows[0]]) if len(rows) == 1 else None
 
 
@@ -51,8 +52,7 @@ def matters(findings: tuple[Finding, ...]) -> list[Finding]:
 
 def spoken(findings: list[Finding]) -> str:
     return (
-        "\n".join(f"{f.severity} {f.id} {sorted(sites(f))}: {f.message} {f.details}" for f in findings)
-        or "nothing told"
+        "\n".join(f"{f.severity} {f.id} {sorted(sites(f))}: {f.message} {f.pair}" for f in findings) or "nothing told"
     )
 
 

@@ -93,9 +93,7 @@ def test_the_test_that_made_it_is_named(tests: Path) -> None:
     assert "\ntest_gpu.py::test_makes_it: LIKELY unordered-access\n" in done.stdout
     assert f"gpudx: case: {tests}/case" in done.stdout
     case = json.loads((tests / "case/case.json").read_text())
-    assert [f["details"]["part"] for f in case["findings"] if f["severity"] == "error"] == [
-        "test_gpu.py::test_makes_it"
-    ]
+    assert [f["part"] for f in case["findings"] if f["severity"] == "error"] == ["test_gpu.py::test_makes_it"]
 
 
 def test_correct_tests_and_other_failures_are_left_alone(tests: Path) -> None:

@@ -9,7 +9,7 @@ from sample_cases import DIAGNOSIS, FINDING, FULL
 from support.cuda_world import CudaWorld
 
 from gpudx.figures import draw
-from gpudx.model import Case, Evidence, Instrument, ProcessInfo
+from gpudx.model import Allocation, Case, Evidence, Instrument, ProcessInfo
 from gpudx.report import Page, render
 
 # Each would do something if it were taken for more than text.
@@ -51,7 +51,7 @@ def _name(name: str) -> str:
 def accuse(case: Case, guilty: int, victim: int, value: int) -> Case:
     assert FINDING.site and DIAGNOSIS.guilty and DIAGNOSIS.victim
     site = replace(FINDING.site, number=guilty)
-    finding = replace(FINDING, site=site, details={"missing": 64})
+    finding = replace(FINDING, site=site, allocation=Allocation("buffer #1", 4096, needed=4160))
     best = replace(
         DIAGNOSIS,
         guilty=replace(DIAGNOSIS.guilty, number=guilty, value=f"{value:#x}"),

@@ -75,7 +75,7 @@ def test_what_is_no_secret_stays(plain: str) -> None:
 def secretive() -> Case:
     """Secrets and a home folder in every kind of place."""
     secret, home = SECRETS[1], "/home/jane/work"
-    finding = replace(FINDING, message=f"{secret} in {home}", facts=(("path", home),), details={"x": secret})
+    finding = replace(FINDING, message=f"{secret} in {home}", facts=(("path", home),), because=secret)
     assert DIAGNOSIS.guilty
     best = replace(
         DIAGNOSIS,

@@ -15,7 +15,7 @@ import pytest
 from sample_cases import BLIND, DIAGNOSIS, EMPTY, FINDING, FULL, PASSED
 from test_report import poisoned
 
-from gpudx.detectors.pages import every
+from gpudx.causes.pages import every
 from gpudx.model import Case, Outcome, fingerprint
 from gpudx.report import Page, render
 

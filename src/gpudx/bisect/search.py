@@ -20,7 +20,6 @@ from gpudx.errors import UserError
 from gpudx.lab import bisecting
 from gpudx.lab.bisecting import Bisecting
 from gpudx.lab.experiments import NotReached
-from gpudx.lab.how import How
 from gpudx.lab.recorded import run_recorded
 from gpudx.lab.shell_build import build
 from gpudx.lab.trials import OUTPUT, Analyse, Interrupted
@@ -28,6 +27,7 @@ from gpudx.lab.worktrees import same_place
 from gpudx.model import Case
 from gpudx.model.bisection import Bisection, Tried, Verdict
 from gpudx.model.fingerprint import fingerprint
+from gpudx.model.how import How
 from gpudx.model.rates import Rate
 
 STATE, BUILD_SAID = "bisect.json", "build.txt"

@@ -51,7 +51,7 @@ def command(
 def _play(incident: Incident, wanted: Path | None, twin: bool) -> None:
     from gpudx.cli.cases import new_case
     from gpudx.cli.running import run_and_tell
-    from gpudx.lab.how import How
+    from gpudx.model.how import How
 
     say(f"{incident.name}: {incident.title}{' (twin: without the fault)' if twin else ''}")
     say(incident.story.partition(". ")[0].rstrip(".") + ".")

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from gpudx.investigate.choice import Plan
     from gpudx.investigate.laboratory import Laboratory
     from gpudx.investigate.observed import Observed
-    from gpudx.lab.how import How
     from gpudx.model import Asked, Case, Given, Investigation
+    from gpudx.model.how import How
 
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
 UNITS = {"s": 1, "m": 60, "h": 3600}
@@ -132,7 +132,7 @@ def budget_seconds(text: str) -> float:
 def _begin(directory: Path, words: list[str], wanted: Wanted) -> Case:
     from gpudx.investigate.laboratory import new
     from gpudx.lab import program as programs
-    from gpudx.lab.how import How
+    from gpudx.model.how import How
 
     _put_back(words[0])
     lab = _laboratory(directory, words, How(timeout=wanted.timeout), wanted)
@@ -159,7 +159,7 @@ def _go_on(directory: Path, wanted: Wanted) -> Case:
     """The case of `gpudx run` counts as the first run; that of an investigation has all of its runs."""
     from gpudx import casefile
     from gpudx.investigate.laboratory import begun, new, taken_up
-    from gpudx.lab.how import How
+    from gpudx.model.how import How
 
     case = casefile.read(directory)
     earlier, words = case.investigation, case.command

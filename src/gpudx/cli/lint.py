@@ -55,11 +55,8 @@ def command(
         with new_case(case, "lint") as folder:
             written(_case(files, found), folder)
     for one in found:
-        typer.echo(
-            clean(
-                f"{one.details['path']}:{one.details['line']}: warning: {one.message} [{one.id.removeprefix('lint-')}]"
-            )
-        )
+        place = f"{one.written.file}:{one.written.line}: " if one.written else ""
+        typer.echo(clean(f"{place}warning: {one.message} [{one.id.removeprefix('lint-')}]"))
     if found:
         raise typer.Exit(FOUND)
 

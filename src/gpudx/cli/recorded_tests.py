@@ -17,8 +17,8 @@ def main() -> NoReturn:
     from gpudx.cli.running import run_and_tell, tell
     from gpudx.cli.speak import complain
     from gpudx.errors import UserError
-    from gpudx.lab.how import How
     from gpudx.lab.recorded import end_like
+    from gpudx.model.how import How
 
     case, *words = sys.argv[1:]
     try:

@@ -57,7 +57,7 @@ def command(
         return
     page = replace(_page(output, place, linked=not redacted), language=spoken)
     if explains(format):
-        from gpudx.detectors.pages import every
+        from gpudx.causes.pages import every
 
         page = replace(page, rules=every())
     if draws(format):

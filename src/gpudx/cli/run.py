@@ -13,9 +13,7 @@ from gpudx.errors import UserError
 from gpudx.model import Case
 
 if TYPE_CHECKING:
-    from gpudx.lab.fenced import Fence
-    from gpudx.lab.sanitized import Sanitizer
-    from gpudx.lab.watched import Watch
+    from gpudx.model.how import Fence, Sanitizer, Watch
     from gpudx.pipeline import Stated
 
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
@@ -159,8 +157,8 @@ def command(
     from gpudx.cli.cases import new_case
     from gpudx.cli.running import run_and_tell
     from gpudx.lab import program as programs
-    from gpudx.lab.how import How
     from gpudx.lab.recorded import end_like
+    from gpudx.model.how import How
 
     earlier = _earlier(like, sanitize, watch)
     words = program or list(earlier.command if earlier else ())
@@ -277,8 +275,8 @@ def _watch(how: str | None, limit: str | None, sanitize: str | None, earlier: Ca
 
 def _sizes(earlier: Case) -> tuple[int, ...]:
     """Of the memory that changed in an earlier run under work that was not given it."""
-    found = {finding.details.get("watch_size") for finding in earlier.findings}
-    sizes = tuple(sorted(int(size) for size in found if size))
+    memory = (finding.allocation for finding in earlier.findings)
+    sizes = tuple(sorted({one.whole for one in memory if one and one.whole}))
     if not sizes:
         raise UserError(f"The case {earlier.directory} names no memory that changed so: leave --like out.")
     return sizes

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from gpudx.cli.speak import complain, say, write
 from gpudx.errors import UserError
-from gpudx.lab.how import How
 from gpudx.lab.recorded import RunResult, run_recorded
 from gpudx.model import Case
+from gpudx.model.how import How
 
 if TYPE_CHECKING:
     from gpudx.pipeline import Stated
@@ -53,7 +53,8 @@ def analyse(run: RunResult, command: list[str], case_dir: Path, stated: Stated |
     try:
         from gpudx.pipeline import diagnose_run
 
-        return diagnose_run(run, command, case_dir, stated) if stated else diagnose_run(run, command, case_dir)
+        made = diagnose_run(run, command, case_dir, stated) if stated else diagnose_run(run, command, case_dir)
+        return made.case
     except UserError as error:
         complain(error)
     except Exception:

@@ -17,6 +17,7 @@ from gpudx.contracts.language import closest
 from gpudx.contracts.launches import Argument, Launches, launches_like
 from gpudx.contracts.telling import arguments, numbered, sides
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.model import Evidence, Finding, Instrument
 from gpudx.text import plural
 
@@ -115,13 +116,10 @@ def _violation(held: Held) -> Finding:
             Evidence(f"the contract stands in {contract.place}"),
         ),
         site=site,
-        allocation=table.facts.objects.label(memory) if memory >= 0 else None,
+        allocation=allocation_of(table.facts, memory),
         causes=(BROKEN,),
         facts=_same(held),
-        details={
-            "launches": len(table),
-            "allocation_size": int(table.facts.objects.table["size"][memory]) if memory >= 0 else None,
-        },
+        scope="stated",
         count=int(held.broken.sum()),
     )
 

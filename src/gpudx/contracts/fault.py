@@ -58,5 +58,5 @@ def _pid(case: Case, entry: Diagnosis) -> int | None:
 
 
 def _ended(case: Case) -> int | None:
-    told = [finding.details.get("ended_before") for finding in case.findings]
-    return next((call for call in told if isinstance(call, int)), None)
+    symptoms = [finding.symptom for finding in case.findings if finding.symptom]
+    return next((one.interval.ended_before for one in symptoms if one.interval), None)

@@ -78,9 +78,10 @@ def _hypothesis(claim: Claim) -> Hypothesis:
 
 def _no_experiment(claim: Claim, case: Case) -> str:
     """Why this case cannot decide it, "" if it can. A tool that did not work is no experiment."""
-    runs = {part for seen in case.observations for part in seen.experiment.split(" and ")}
-    tools = runs - set(EXPERIMENTS)
-    held = {"recorded": bool(runs), "sanitized": bool(tools)}.get(claim.experiment, claim.experiment in runs)
+    runs = [seen.ways for seen in case.observations]
+    kinds_made = {kind for ways in runs for kind in ways.kinds} | {seen.experiment for seen in case.observations}
+    known = {"recorded": bool(runs), "sanitized": any(ways.check for ways in runs)}
+    held = known.get(claim.experiment, claim.experiment in kinds_made)
     if not held:
         return f"The case holds no {claim.experiment} run ({EXPERIMENTS[claim.experiment]}), so this was not put to the test."
     kinds = {"recorded": ("recorder",), "serialised": ("recorder",), "fenced": ("recorder", "fence")}

@@ -32,7 +32,7 @@ class Run:
 
     @property
     def failed(self) -> bool:
-        return self.outcome.kind not in ("passed",)
+        return self.outcome.failed
 
 
 def every() -> tuple[ModuleType, ...]:

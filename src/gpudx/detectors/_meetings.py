@@ -8,7 +8,7 @@ from gpudx.detectors._once import once
 from gpudx.detectors._overlaps import overlap
 from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
-from gpudx.model import Site
+from gpudx.model import OrderPair, Site
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,10 @@ class Meeting:
         first, second = sites_of(facts, (int(facts.happens.ops["position"][op]) for op in (self.first, self.second)))
         return first, second
 
-    def held(self, facts: Facts) -> dict[str, str]:
+    def pair(self, facts: Facts) -> OrderPair | None:
         """What shows it in another run (facts.nth)."""
         first, second = sorted(int(facts.happens.ops["position"][op]) for op in (self.first, self.second))
-        return facts.nth.held(first, second)
+        return facts.nth.pair(first, second)
 
     def told(self, facts: Facts) -> str:
         """ "kernel scale (call 3) and cuMemcpyHtoDAsync_v2 (call 7), which share memory #1"."""

@@ -7,14 +7,22 @@ from dataclasses import replace
 
 from gpudx.model import Finding
 
-SHARED = ("kernel_object", "null_handle")  # details that tie findings together
-CRASHES = ("crash-in-call", "crash-outside-calls")
+CRASHES = ("crash in call", "crash")
+
+
+def null_tie(kind: str) -> str:
+    """The tie of a null handle: the call that should have made it failed, and another one was given it."""
+    return f"null {kind}"
 
 
 def with_causes(findings: Sequence[Finding]) -> list[Finding]:
     """The findings, crashes with the causes that fit them before their own."""
-    errors = [f for f in findings if f.severity == "error" and f.id not in CRASHES]
-    return [replace(f, causes=_causes(f, errors)) if f.id in CRASHES else f for f in findings]
+    errors = [f for f in findings if f.severity == "error" and not _is_crash(f)]
+    return [replace(f, causes=_causes(f, errors)) if _is_crash(f) else f for f in findings]
+
+
+def _is_crash(finding: Finding) -> bool:
+    return finding.symptom is not None and finding.symptom.kind in CRASHES
 
 
 def _causes(crash: Finding, errors: Sequence[Finding]) -> tuple[str, ...]:
@@ -25,7 +33,4 @@ def _causes(crash: Finding, errors: Sequence[Finding]) -> tuple[str, ...]:
 def _about_same(crash: Finding, other: Finding) -> bool:
     calls = {s.number for s in ((crash.site,) if crash.site else crash.others)}
     theirs = {s.number for s in (other.site, *other.others) if s}
-    same = (
-        crash.details.get(name) not in (None, "") and crash.details[name] == other.details.get(name) for name in SHARED
-    )
-    return bool(calls & theirs) or any(same)
+    return bool(calls & theirs) or bool({*crash.ties} & {*other.ties})

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from gpudx.detectors._host import HostRanges, host_ranges
 from gpudx.detectors._words import several
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.objects import MEMORY
-from gpudx.model import Evidence
+from gpudx.model import Allocation, Evidence
 from gpudx.text import plural
 
 SMALL = 1 << 12  # below this nothing is ever mapped, and equality with a recorded size says nothing
@@ -28,9 +29,7 @@ class Origin:
     kind: str  # live, dead, foreign, size, offset, number, small, host, heap, unmapped
     text: str
     evidence: tuple[Evidence, ...]
-    allocation: str | None = None
-    size: int | None = None
-    state: str | None = None
+    allocation: Allocation | None = None
 
     @property
     def certain(self) -> bool:
@@ -64,10 +63,10 @@ class Decoder:
         label, size = objects.label(row), int(objects.table["size"][row]) or None
         if int(objects.table["gone"][row]) >= position:
             if objects.kind(row) in self._kinds:
-                return Origin("live", label, (Evidence(f"{value:#x} is {label}"),), label, size, "live")
+                return Origin("live", label, (Evidence(f"{value:#x} is {label}"),), allocation_of(self._facts, row))
             shared = objects.kind(row) == "svm"
             text = f"{label}, shared virtual memory set with the wrong call" if shared else f"the handle of {label}"
-            return Origin("foreign", text, (Evidence(f"{value:#x} is {label}"),), label, size, "live")
+            return Origin("foreign", text, (Evidence(f"{value:#x} is {label}"),), allocation_of(self._facts, row))
         # The address of an object of another kind that is gone may belong to something new that was not recorded.
         return self._dead(value, position, row, label, size) if objects.kind(row) in self._kinds else None
 
@@ -77,9 +76,8 @@ class Decoder:
         if host and host.position > died:
             return None  # the driver gave the memory back and the program has it now
         evidence = Evidence(f"{label} was released by call {died + 1}", (died + 1,))
-        return Origin(
-            "dead", f"the handle of {label}, released by call {died + 1}", (evidence,), label, size, "released"
-        )
+        text = f"the handle of {label}, released by call {died + 1}"
+        return Origin("dead", text, (evidence,), allocation_of(self._facts, row, "released"))
 
     # ---- numbers ----
 
@@ -96,7 +94,8 @@ class Decoder:
         also = f" (also of {several(others)})" if others else ""
         alive = "live" if int(table["died"][row]) >= position else "released"
         text = f"{value:#x} = {value} is exactly the size that call {born + 1} gave {label}{also}"
-        return Origin("size", f"the byte size of {label}", (Evidence(text, (born + 1,)),), label, value, alive)
+        memory = allocation_of(self._facts, row, alive)
+        return Origin("size", f"the byte size of {label}", (Evidence(text, (born + 1,)),), memory)
 
     def _most_related(self, rows: I64, position: int) -> int:
         """Of equal sizes, the object that the same kernel already holds or that the last launches touched."""

@@ -22,9 +22,23 @@ from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import argument, several, site_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import FIXED
 
 ID = "argument-never-set"
+CAUSE = Cause(
+    id=ID,
+    title="A kernel was launched with an argument that was never set",
+    refutes_if="A call that sets this argument on this kernel object would precede the launch.",
+    fix=(
+        (
+            "Set every argument on this very kernel object before its first launch; arguments belong to the "
+            "object, not to the name."
+        ),
+    ),
+    predicts=(("recorded", "the launch is refused or works on garbage"),),
+    kind=FIXED,
+)
 LOOKED_AT = 8  # launches of one function, for one whose arguments are known to be missing
 ASKED = 10_000  # questions for extension functions that are looked at
 KEPT = 256  # native/opencl/arguments.c: a launch is recorded with so many arguments at most

@@ -27,10 +27,24 @@ from gpudx.detectors._groups import groups
 from gpudx.detectors._words import argument, declared, site_of
 from gpudx.facts import Facts
 from gpudx.facts.kernels import ArgInfo
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import FIXED
 from gpudx.text import plural
 
 ID = "argument-size"
+CAUSE = Cause(
+    id=ID,
+    title="An argument was given with another size than the kernel declares",
+    refutes_if="The declared type would have the size that was passed on this device.",
+    fix=(
+        (
+            "Pass sizeof of a host type with the same size and layout as the declared one; mind 3-component "
+            "vectors (4 wide), tail padding and packed structures."
+        ),
+    ),
+    predicts=(("recorded", "the call is refused or the kernel reads bytes that were not set"),),
+    kind=FIXED,
+)
 FLOATS = {2: "half", 4: "float", 8: "double"}
 INTEGERS = {1: "char", 2: "short", 4: "int", 8: "long, size_t or pointer"}
 
@@ -74,7 +88,6 @@ def _finding(facts: Facts, row: int, known: ArgInfo, size: int, count: int) -> F
             ("given", str(given)),
             ("declared", str(size)),
         ),
-        details={"given": given, "declared": size, "type": known.type},
     )
 
 

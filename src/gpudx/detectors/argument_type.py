@@ -26,10 +26,20 @@ from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import argument, capital, several, site_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import FIXED
 from gpudx.text import plural
 
 ID = "argument-type"
+CAUSE = Cause(
+    id=ID,
+    title="An argument seems to hold another type than the kernel declares",
+    refutes_if="The value would make sense as the declared type.",
+    fix=("Convert the value to the declared type on the host before passing it.",),
+    predicts=(("recorded", "results are wrong although no call fails"),),
+    settled_by="a run in which the value is converted first",
+    kind=FIXED,
+)
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
 ENOUGH = 4  # unrelated values in the range of ordinary floats are no coincidence any more: (1/17)^4
@@ -117,5 +127,4 @@ def _finding(facts: Facts, part: I64, looks_like: str, values: U64) -> Finding:
         causes=(ID,),
         evidence=(Evidence(f"{plural(len(part), 'setting')} of {what}, all of this kind: {shown}", (site.number,)),),
         facts=(("kernel", site.kernel or "?"), ("argument", str(site.argument)), ("looks like", looks_like)),
-        details={"bits": f"{bits:#010x}"},
     )

@@ -55,5 +55,6 @@ def _finding(one: LoadedObject, step: Step) -> Finding:
         ),
         causes=("stale-executable",),
         facts=(("tool", tool), ("program", name), ("status", str(step.status))),
-        details={"object": one.path, "status": step.status},
+        scope="program",
+        certainty="inferred",
     )

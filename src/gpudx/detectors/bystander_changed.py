@@ -27,11 +27,29 @@ from collections.abc import Iterator
 from gpudx.detectors import Run
 from gpudx.detectors._words import capital
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.bystanders import Bystander, Neighbour
-from gpudx.model import Evidence, Finding, Severity
+from gpudx.model import Access, Attribution, Cause, Evidence, Finding, Severity
 from gpudx.text import plural
 
 ID = "bystander-changed"
+CAUSE = Cause(
+    id="write-into-bystander",
+    title="A launch wrote into memory that it was not given",
+    refutes_if="The bytes would stay as they were in a run in which the named launch is left out.",
+    fix=(
+        "Compare the size of the launch's own memory with what its grid and size arguments can reach; correct the smaller.",
+        "Where several launches are named: gpudx run --watch --serialise looks before and after each of them.",
+    ),
+    predicts=(("watched", "the same bytes change again, and a look after each launch names the launch"),),
+    settled_by="gpudx run --watch --serialise, which looks right before and right after each launch",
+    about="""A launch wrote into memory that it was not given.
+
+Both pieces of memory are the program's, so nothing faults: the launch runs past the end of what it was given, or indexes with a
+wrong number, and another allocation, or another part of the same one, holds wrong values from then on. What shows is a wrong
+result somewhere else, later, which changes when sizes or the order of allocations change.
+""",
+)
 SHOWN = 8
 
 
@@ -52,24 +70,17 @@ def _finding(facts: Facts, one: Bystander) -> Finding:
         evidence=(*_seen(facts, one), *_suspects(facts, one), *_doubts(one)),
         site=site,
         others=() if site else tuple(facts.sites.at(p) for p in one.suspects[:SHOWN]),
-        allocation=facts.objects.label(one.part),
+        allocation=allocation_of(facts, one.part, whole=int(sizes[one.root])),
         causes=("write-into-bystander",),
         facts=(
             ("kernel", site.kernel or "?" if site else ""),
             ("first", str(one.first)),
             ("size", str(sizes[one.root])),
         ),
-        details={
-            "certain": one.only is not None and one.change.each and not one.by_address,
-            "single": one.only is not None,
-            "each": one.change.each,
-            "launches": len(one.suspects),
-            "offset": one.first,
-            "bytes": one.last - one.first + 1,
-            "watch_size": int(sizes[one.root]),
-            "allocation_size": int(sizes[one.part]),
-            "state": "live",
-        },
+        certainty="observed" if _severity(one) == "error" else "inferred",
+        attribution=_attribution(one),
+        because=_because(one) if _severity(one) == "error" else "",
+        access=Access(kind="write", width=one.last - one.first + 1, offset=one.first - one.begin, seen_by="watch"),
     )
 
 
@@ -79,6 +90,22 @@ def _severity(one: Bystander) -> Severity:
         return "info"
     elsewhere = one.by_address and (one.read_only or not one.beside)
     return "warning" if elsewhere else "error"
+
+
+def _attribution(one: Bystander) -> Attribution:
+    if one.only is None:
+        return "unknown"
+    return "this" if one.change.each and not one.by_address else "probable"
+
+
+def _because(one: Bystander) -> str:
+    if one.only is None:
+        return "The bytes were written; which of the launches between the two looks did it is not known."
+    if not one.change.each:
+        return "It is the only launch between the two looks."
+    if one.by_address:
+        return "The bytes changed during this very launch; that it had no address of them from elsewhere is not shown."
+    return "The bytes changed during this very launch, and nothing else ran."
 
 
 # ---- words ----

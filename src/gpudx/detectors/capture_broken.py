@@ -29,10 +29,20 @@ from numpy.typing import NDArray
 from gpudx.detectors import Run
 from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
 from gpudx.text import plural
 
 ID = "capture-broken"
+CAUSE = Cause(
+    id=ID,
+    title="A capture was lost because of a call that cannot be made during one",
+    refutes_if="The capture would have been lost without this call too.",
+    fix=(
+        "Move the call before or behind the capture.",
+        "Where another thread made it, begin the capture in the thread-local mode.",
+    ),
+    predicts=(("recorded", "the first refused call lies between the beginning of the capture and its end"),),
+)
 I64 = NDArray[np.int64]
 
 

@@ -27,9 +27,18 @@ from gpudx.detectors._rejected import answer, rejected
 from gpudx.facts import Facts
 from gpudx.facts.objects import FAMILIES
 from gpudx.facts.ranges import READ
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import FIXED
 
 ID = "copy-direction"
+CAUSE = Cause(
+    id=ID,
+    title="A copy was given host memory for device memory, or the reverse",
+    refutes_if="Each side of the copy would be memory of the kind that the call takes there.",
+    fix=("Give the destination first and the source second, with the direction that fits the two.",),
+    predicts=(("recorded", "the driver refuses the copy, or dies in it"),),
+    kind=FIXED,
+)
 DEVICE_ONLY = [FAMILIES.index(name) for name in ("device", "pitched", "async")]
 LOOKED_AT = 16  # calls made at one place
 
@@ -77,5 +86,4 @@ def _finding(facts: Facts, run: Run, position: int, sides: list[str], count: int
         count=count,
         causes=(ID,),
         facts=(("call", site.call), ("sides", " ".join("device" if "is device" in s else "host" for s in sides))),
-        details={"both": len(sides) == 2},
     )

@@ -24,10 +24,23 @@ from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.detectors._rejected import rejected
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding
+from gpudx.facts.allocated import allocation_of
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import FIXED
 from gpudx.text import plural
 
 ID = "copy-overlap"
+CAUSE = Cause(
+    id=ID,
+    title="Source and destination of one copy overlap",
+    refutes_if="No byte would be both read and written by the copy.",
+    fix=(
+        "Copy through a second buffer (costs its memory and a second copy), or move the data with a kernel that is written for it.",
+    ),
+    predicts=(("recorded", "the two sides of one copy share bytes"),),
+    settled_by="a run with a second buffer between the two",
+    kind=FIXED,
+)
 I64 = NDArray[np.int64]
 LARGEST = np.uint64(1 << 62)  # addresses and sizes above this are judged elsewhere, if at all
 
@@ -81,8 +94,7 @@ def _finding(facts: Facts, run: Run, read: int, write: int, count: int) -> Findi
         ),
         site=site,
         count=count,
-        allocation=facts.objects.label(obj) if obj >= 0 else None,
+        allocation=allocation_of(facts, obj),
         causes=(ID,),
         facts=(("call", site.call), ("away", str(away)), ("width", str(int(source["width"])))),
-        details={"state": "live", "allocation_size": int(facts.objects.table["size"][obj]) if obj >= 0 else None},
     )

@@ -24,12 +24,24 @@ from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.detectors._rejected import answer, rejected
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.ranges import READ
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import FIXED
 from gpudx.text import plural
 from gpudx.trace.saturating import plus
 
 ID = "copy-pitch"
+CAUSE = Cause(
+    id=ID,
+    title="The rows of a pitched copy are longer than its pitch",
+    refutes_if="The width, and what stands before it in the row, would fit into the pitch.",
+    fix=(
+        "Give widths and pitches in bytes: the pitch that the allocation gave for the device, the row's bytes for the host.",
+    ),
+    predicts=(("recorded", "the driver refuses the copy, or the rows overwrite each other"),),
+    kind=FIXED,
+)
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
@@ -62,8 +74,7 @@ def _finding(facts: Facts, run: Run, row: int, count: int) -> Finding:
         ),
         site=site,
         count=count,
-        allocation=facts.objects.label(obj) if obj >= 0 else None,
+        allocation=allocation_of(facts, obj),
         causes=(ID,),
         facts=(("call", site.call), ("side", did), ("width", str(width)), ("pitch", str(pitch))),
-        details={"allocation_size": int(facts.objects.table["size"][obj]) if obj >= 0 else None},
     )

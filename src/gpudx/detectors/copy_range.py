@@ -25,12 +25,22 @@ from numpy.typing import NDArray
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.objects import FAMILIES
 from gpudx.facts.ranges import READ
-from gpudx.model import Evidence, Finding, Site
+from gpudx.model import Access, Cause, Evidence, Finding, Site
+from gpudx.model.cause_kinds import MEMORY
 from gpudx.text import plural
 
 ID = "copy-range"
+CAUSE = Cause(
+    id=ID,
+    title="A copy or fill reaches past the end of its memory",
+    refutes_if="The memory would be at least as large as the stretch that the call was given.",
+    fix=("Compute the size of the copy and of the allocation from the same number.",),
+    predicts=(("recorded", "the stretch ends behind the allocation"),),
+    kind=MEMORY,
+)
 I64 = NDArray[np.int64]
 NEIGHBOURS = 4096  # mappings in a row that are followed
 
@@ -92,8 +102,14 @@ def _finding(facts: Facts, row: int, count: int) -> Finding:
         ),
         site=site,
         count=count,
-        allocation=label,
+        allocation=allocation_of(facts, obj),
         causes=(ID,),
         facts=(("call", site.call), ("side", did), ("past", str(past))),
-        details={"state": "live", "allocation_size": size, "past": past},
+        access=Access(
+            address=int(entry["address"]),
+            kind="read" if entry["how"] == READ else "write",
+            width=int(entry["size"]),
+            offset=offset,
+            seen_by="record",
+        ),
     )

@@ -24,11 +24,25 @@ from collections.abc import Iterator
 from gpudx.detectors import Run
 from gpudx.detectors._in_flight import died_unheard, fatal_call, open_calls
 from gpudx.detectors._parameters import Value, label_of, nearest, told, values_of
+from gpudx.detectors._related import null_tie
 from gpudx.detectors._words import signal_name, site_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding, Site
+from gpudx.model import Access, Cause, Evidence, Finding, Site, Symptom
 
 ID = "crash-in-call"
+CAUSE = Cause(
+    id=ID,
+    title="The driver crashed inside a call of the program",
+    refutes_if="The faulting thread would not have been inside this call.",
+    fix=(
+        (
+            "Check each value of the call shown; a value close to the fault address is what the driver used as a "
+            "pointer."
+        ),
+    ),
+    predicts=(("recorded", "the call is in flight when the signal arrives"),),
+    settled_by="a run on another driver",
+)
 FAULTS = (signal.SIGSEGV, signal.SIGBUS)
 
 
@@ -63,12 +77,10 @@ def _finding(facts: Facts, position: int, name: str, address: int | None) -> Fin
             ("signal", name),
             ("decoded", near.name if near else ""),
         ),
-        details={
-            "decoded": decoded,
-            "address": None if address is None else f"{address:#x}",
-            "kernel_object": _kernel_object(facts, position),
-            "null_handle": _null(facts, position),
-        },
+        scope="symptom",
+        symptom=Symptom("crash in call", decoded=decoded or ""),
+        access=None if address is None else Access(address=address, by="driver", seen_by="signal"),
+        ties=_ties(facts, position),
     )
 
 
@@ -88,11 +100,9 @@ def _unheard(facts: Facts, position: int, name: str) -> Finding:
         site=site,
         causes=(ID,),
         facts=(("call", site.call), ("kernel", site.kernel or ""), ("signal", name), ("decoded", "")),
-        details={
-            "kernel_object": _kernel_object(facts, position),
-            "null_handle": _null(facts, position),
-            "thread_known": False,
-        },
+        scope="symptom",
+        symptom=Symptom("crash in call", thread_known=False),
+        ties=_ties(facts, position),
     )
 
 
@@ -105,6 +115,12 @@ def _evidence(
         yield Evidence(f"fault address {address:#x} = {decoded}", (site.number,))
     elif address is not None:
         yield Evidence(f"the fault address {address:#x} lies near none of these values", (site.number,))
+
+
+def _ties(facts: Facts, position: int) -> tuple[str, ...]:
+    """What ties it to other findings: the kernel object, and the kind of a handle that was null."""
+    null = _null(facts, position)
+    return tuple(filter(None, (_kernel_object(facts, position), null_tie(null) if null else None)))
 
 
 def _kernel_object(facts: Facts, position: int) -> str | None:

@@ -26,11 +26,23 @@ from gpudx.detectors._parameters import nearest, values_of
 from gpudx.detectors._words import several, signal_name, sites_of
 from gpudx.facts import Facts
 from gpudx.facts.unwind import host_stack
-from gpudx.model import Evidence, Finding
+from gpudx.model import Access, Cause, Evidence, Finding, Symptom
 from gpudx.text import plural
 from gpudx.trace.reader import LastWords
 
 ID = "crash-outside-calls"
+CAUSE = Cause(
+    id=ID,
+    title="The program crashed outside any recorded GPU call",
+    refutes_if="A recorded call of the same thread would have been in flight.",
+    fix=(
+        (
+            "Read the stack shown. If it is a driver thread or a kernel on a CPU device, look at the last "
+            "launches and their arguments."
+        ),
+    ),
+    predicts=(("recorded", "no call of the crashing thread is in flight"),),
+)
 SHOWN = 5
 LOOKED_AT = 64  # commands whose values are compared with the fault address
 FRAMES = 16
@@ -59,7 +71,9 @@ def _finding(facts: Facts, words: LastWords) -> Finding:
         evidence=tuple(_evidence(facts, words, name, place, commands)),
         others=sites_of(facts, shown),
         facts=(("signal", name), ("place", place.partition(" (")[0].partition("+")[0])),
-        details={"place": place, "address": f"{words.address:#x}", "decoded": decoded[1] if decoded else None},
+        scope="symptom",
+        symptom=Symptom("crash", decoded=decoded[1] if decoded else ""),
+        access=Access(address=words.address, pc=words.pc, seen_by="signal") if words.code > 0 else None,
     )
 
 
@@ -120,7 +134,8 @@ def _unheard(facts: Facts, name: str) -> Finding:
         severity="info",
         causes=(ID,),
         facts=(("signal", name), ("place", "")),
-        details={"place": None},
+        scope="symptom",
+        symptom=Symptom("crash", thread_known=False),
         message=f"The process died of {name} while no recorded call was in flight.",
         evidence=(
             Evidence(f"another handler took {name}, so thread and place are not known"),

@@ -24,10 +24,25 @@ from gpudx.detectors import Run
 from gpudx.detectors._device_errors import interval
 from gpudx.detectors._words import site_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding, Site
+from gpudx.model import Access, Cause, Evidence, Finding, Site
+from gpudx.model.cause_kinds import FIXED
 from gpudx.text import plural
 
 ID = "device-assertion"
+CAUSE = Cause(
+    id=ID,
+    title="An assertion in a kernel did not hold",
+    refutes_if="The driver would have printed no assertion, or one of another kernel.",
+    fix=(
+        "Look at the named line: compare the condition with the arguments of the launch and the contents of its buffers.",
+        "In PyTorch an index outside of a table is the usual reason: check indices against the table's size on the host.",
+    ),
+    predicts=(("recorded", "the driver prints the assertion and the next wait fails"),),
+    settled_by="the values that the condition compares, printed before the launch",
+    kind=FIXED,
+)
+ONLY = ", and only this launch can have met it"
+WHICH = "; which launch met it first is not known"
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
@@ -54,8 +69,23 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
         others=others,
         causes=(ID,),
         facts=(("condition", first.condition), ("source", first.source.rpartition("/")[2])),
-        details={"certain": len(launches) == 1, "source": first.source, "condition": first.condition},
+        certainty="observed",
+        attribution="this" if len(launches) == 1 else "kernel",
+        because=f"The driver printed the assertion itself{WHICH if len(launches) != 1 else ONLY}.",
+        access=Access(
+            block=_three(first.block),
+            thread=_three(first.thread),
+            source=first.source,
+            by="kernel",
+            seen_by="assertion",
+        ),
     )
+
+
+def _three(text: str) -> tuple[int, int, int] | None:
+    """ "31,0,0" as numbers."""
+    parts = [part.strip() for part in text.split(",")]
+    return (int(parts[0]), int(parts[1]), int(parts[2])) if len(parts) == 3 and all(map(str.isdecimal, parts)) else None
 
 
 def _launches(facts: Facts, function: str) -> list[int]:

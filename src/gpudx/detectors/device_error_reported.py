@@ -26,17 +26,28 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from gpudx import model
 from gpudx.detectors import Run
 from gpudx.detectors._device_errors import OUT_OF_BOUNDS, Interval, Suspect, interval
 from gpudx.detectors._undersized import Short
 from gpudx.detectors._undersized_words import brief, fits
 from gpudx.detectors._words import argument, several, site_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding, Site
+from gpudx.facts.allocated import allocation_of
+from gpudx.model import Allocation, Cause, Evidence, Finding, Site, Symptom
 from gpudx.text import plural
 from gpudx.trace import CallInfo
 
 ID = "device-error-reported"
+CAUSE = Cause(
+    id=ID,
+    title="Work on the device failed, and a later call reported it",
+    refutes_if="The reporting call would fail alone, without any work before it.",
+    fix=(
+        "Look at the launches listed, the most suspicious first; a wait after each launch, or a device dump, names the one that faults.",
+    ),
+    predicts=(("recorded", "the launches of the interval ran, and a later call reports the fault"),),
+)
 SHOWN = 8
 I64 = NDArray[np.int64]
 
@@ -54,6 +65,7 @@ def _finding(facts: Facts, found: Interval) -> Finding:
     count = found.count + len(found.graphs)
     followers = int((facts.errors.position > found.report).sum())
     single = _single(facts, found)
+    short = _short(single)
     own = found.report in (*found.graphs, *(int(facts.launches.position[s.launch]) for s in found.suspects))
     whose = "nothing that was recorded ran before it" if not count else f"the fault is of {_whose(count, own)}"
     return Finding(
@@ -76,25 +88,32 @@ def _finding(facts: Facts, found: Interval) -> Finding:
         site=site,
         others=tuple(_site(facts, s) for s in found.suspects[:SHOWN]),
         causes=(ID,),
-        allocation=facts.objects.label(single.object) if single and single.object >= 0 else None,
+        allocation=_allocation(facts, single, short),
         facts=(("call", site.call), ("status", site.status or "?"), ("kernel", _kernel(facts, single))),
-        details={
-            "single": single is not None,
-            "cause": facts.errors.device_cause(found.report),
-            "said": said,
-            "complete": _complete(facts, found),
-            "launches": found.count,
-            "suspicious": len(found.odd),
-            "short": brief(facts, short) if (short := _short(single)) else None,
-            "missing": short.missing if short else None,
-            "ended_before": _ended_before(facts, found) + 1,
-            "followers": followers,
-            "own_wait": _own_wait(facts, found.report),
-            "allocation_size": int(facts.objects.table["size"][single.object])
-            if single and single.object >= 0
-            else None,
-        },
+        scope="symptom",
+        symptom=Symptom(
+            "device error",
+            interval=model.Interval(
+                launches=found.count,
+                ended_before=_ended_before(facts, found) + 1,
+                single=single is not None,
+                complete=_complete(facts, found),
+                suspicious=len(found.odd),
+                own_wait=_own_wait(facts, found.report),
+                followers=followers,
+                said=said or "",
+                cause=facts.errors.device_cause(found.report),
+                short=brief(facts, short) if short else "",
+            ),
+        ),
     )
+
+
+def _allocation(facts: Facts, single: Suspect | None, short: Short | None) -> Allocation | None:
+    """The memory that is odd about the one launch."""
+    row = single.object if single else -1
+    needed = int(facts.objects.table["size"][row]) + short.missing if short and row >= 0 else None
+    return allocation_of(facts, row, needed=needed)
 
 
 def _own_wait(facts: Facts, report: int) -> bool:

@@ -30,7 +30,8 @@ from gpudx.detectors._other_device import devices, strangers
 from gpudx.detectors._undersized import shortages
 from gpudx.detectors._words import argument, capital
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding, Site
+from gpudx.facts.allocated import allocation_of
+from gpudx.model import Access, Evidence, Finding, Site
 from gpudx.text import plural
 
 ID = "device-fault-printed"
@@ -38,6 +39,9 @@ OUTSIDE, FREED, NULL, UNKNOWN = "out-of-bounds-access", "use-after-free", "null-
 STRANGE = "wrong-device-pointer"
 NOWHERE = "in no memory that was recorded"
 SHOWN = 8
+CERTAIN = "The driver printed the address of the fault, and no other launch was running."
+PROBABLE = "The driver printed the address of the fault; that this launch made it is not shown."
+ONE_OF = "The driver printed the address of the fault; which of the running launches made it is not known."
 FARTHEST = 1 << 30  # beyond this, memory nearby says nothing
 
 
@@ -65,7 +69,7 @@ def _finding(facts: Facts, position: int, fault: Fault) -> Finding:
     guilty = _guilty(given, place)
     place = _of_another(facts, guilty, place)
     site = _site(facts, guilty, place) if guilty else None
-    label = facts.objects.label(place.object) if place.object >= 0 else None
+    certain = len(suspects) == 1 and site is not None
     return Finding(
         id=ID,
         severity="error",
@@ -74,13 +78,12 @@ def _finding(facts: Facts, position: int, fault: Fault) -> Finding:
         site=site,
         others=tuple(_site(facts, s, place) for s in (given or suspects[::-1])[:SHOWN] if s is not guilty),
         causes=(place.cause,),
-        allocation=label,
+        allocation=allocation_of(facts, place.object, "freed" if place.cause == FREED else "live"),
         facts=(("cause", place.cause), ("kernel", site.kernel or "?" if site else "?")),
-        details={
-            "certain": len(suspects) == 1 and site is not None,
-            "allocation_size": int(facts.objects.table["size"][place.object]) if label else None,
-            "state": "freed" if place.cause == FREED else "live",
-        },
+        certainty="observed",
+        attribution="this" if certain else "probable" if site else "one of",
+        because=CERTAIN if certain else PROBABLE if site else ONE_OF,
+        access=Access(address=fault.address, by="kernel", seen_by="driver"),
     )
 
 

@@ -21,9 +21,16 @@ from gpudx.detectors._failures import Failure, Failures
 from gpudx.detectors._parameters import told, values_of
 from gpudx.detectors._words import site_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding, Symptom
 
 ID = "failed-call"
+CAUSE = Cause(
+    id=ID,
+    title="A call failed and the program ended because of it",
+    refutes_if="The program would have ended the same way although this call succeeded.",
+    fix=("Read the status in the words of the specification for this call, and check the values it was given.",),
+    predicts=(("recorded", "the program ends right after the failing call"),),
+)
 LOG_LINES = 12
 
 
@@ -53,6 +60,8 @@ def _finding(facts: Facts, run: Run, failure: Failure) -> Finding:
         evidence=tuple(evidence),
         site=site,
         causes=(ID,),
+        scope="symptom",
+        symptom=Symptom("failed call"),
         facts=(("call", site.call), ("status", site.status or "?"), ("kernel", site.kernel or "")),
     )
 

@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -31,15 +32,34 @@ from gpudx.detectors._in_flight import all_pending, fatal_call, open_calls
 from gpudx.detectors._words import argument, several, signal_name, sites_of
 from gpudx.facts import Facts
 from gpudx.facts._backend import backend_module
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.fences import Fenced
 from gpudx.facts.unwind import host_stack
-from gpudx.model import Evidence, Finding, Site
+from gpudx.model import Access, Allocation, Cause, Evidence, Finding, Site
+from gpudx.model.cause_kinds import MEMORY
 from gpudx.text import plural
 from gpudx.trace.reader import LastWords
 
 ID = "fence-hit"
+CAUSE = Cause(
+    id="host-access-outside-buffer",
+    title="The program's own code accessed memory outside a buffer",
+    refutes_if="The thread that faulted would have been in a kernel or in a call.",
+    fix=(
+        "Keep to the range that was mapped: compare the loop at the line shown with the size given to the mapping call.",
+        "Do not use the pointer after unmapping or releasing the buffer.",
+    ),
+    predicts=(("fenced", "a thread of the program faults in the pages beside a buffer"),),
+    kind=MEMORY,
+    about="""The program's own code accessed memory beside a buffer, or a buffer that it had released.
+
+It got a pointer by mapping the buffer, and used it beyond the mapped range or after the buffer was gone. No kernel and no
+driver was involved.
+""",
+)
 FAULTS = (signal.SIGSEGV, signal.SIGBUS)
 VERBS = {1: "read", 2: "wrote"}
+KINDS: dict[int, Literal["read", "write"]] = {1: "read", 2: "write"}
 SHOWN = 8
 OUTSIDE, FREED, HOST = "out-of-bounds-access", "use-after-free", "host-access-outside-buffer"
 
@@ -48,7 +68,7 @@ OUTSIDE, FREED, HOST = "out-of-bounds-access", "use-after-free", "host-access-ou
 class _Who:
     """Who made the access: "kernel" (the code is a kernel's), "host" (the program itself), "driver" (not known better)."""
 
-    kind: str
+    kind: Literal["kernel", "host", "driver"]
     kernel: str | None
     place: str
 
@@ -211,6 +231,22 @@ def _which(facts: Facts, block: Fenced, who: _Who, hits: list[Given], running: l
         yield Evidence(f"{argument(facts, row, one.argument)} is {part}", (one.position + 1,))
 
 
+def _allocation(facts: Facts, block: Fenced, label: str) -> Allocation:
+    """The block as it was asked for; the driver's own object may be larger."""
+    state = "freed" if block.freed is not None else "live"
+    known = allocation_of(facts, block.object, state) or Allocation(label, state=state)
+    return replace(known, size=block.size, address=block.address)
+
+
+def _because(who: _Who, certain: bool, site: Site | None) -> str:
+    if who.kind == "host":
+        return "The access itself was stopped, in the program's own code."
+    if certain:
+        return "The access itself was stopped, and no other launch can have made it."
+    which = "that this launch made it" if site else "which of the running work made it"
+    return f"The access itself was stopped; {which} is not shown."
+
+
 def _finding(
     facts: Facts,
     words: LastWords,
@@ -242,20 +278,23 @@ def _finding(
         ),
         site=site,
         others=others,
-        allocation=label,
+        allocation=_allocation(facts, block, label),
         causes=(cause,),
         facts=(
             ("by", who.kind if site is None else site.kernel or "?"),
             ("argument", "" if site is None or site.argument is None else str(site.argument)),
             ("kind", kind),
         ),
-        details={
-            "certain": certain,
-            "by": who.kind,
-            "address": f"{words.address:#x}",
-            "offset": block.offset(words.address),
-            "access": VERBS.get(words.access, ""),
-            "allocation_size": block.size,
-            "state": "freed" if block.freed is not None else "live",
-        },
+        certainty="observed",
+        attribution="this" if certain else "probable" if site else "one of",
+        because=_because(who, certain, site),
+        access=Access(
+            address=words.address,
+            kind=KINDS.get(words.access, ""),
+            by=who.kind,
+            kernel=who.kernel or "",
+            offset=block.offset(words.address),
+            pc=words.pc,
+            seen_by="fence",
+        ),
     )

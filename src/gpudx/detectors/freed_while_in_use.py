@@ -38,10 +38,24 @@ from gpudx.detectors._given_memory import uses
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import argument, capital, sites_of
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.objects import FAMILIES, HOST_FAMILIES, KINDS, NEVER
-from gpudx.model import Evidence, Finding, Site
+from gpudx.model import Cause, Evidence, Finding, Site
+from gpudx.model.cause_kinds import LIFETIME, MENDED
 
 ID = "freed-while-in-use"
+CAUSE = Cause(
+    id=ID,
+    title="Memory was freed while work that uses it might still have been running",
+    refutes_if="The fault would still be there with a wait for the whole device right before the free.",
+    fix=(
+        "Free in the queue of the last use, or let the freeing queue wait for an event behind that use.",
+        "Where memory is freed at once, wait for the work first.",
+    ),
+    predicts=(("recorded", "nothing orders the last use of the memory before its free"),),
+    kind=LIFETIME,
+    apart=MENDED,
+)
 I64 = NDArray[np.int64]
 POOLED = FAMILIES.index("async")
 HOST = [FAMILIES.index(family) for family in HOST_FAMILIES]
@@ -111,14 +125,10 @@ def _finding(facts: Facts, row: int, count: int) -> Finding:
         site=free,
         others=(site,),
         count=count,
-        allocation=label,
+        allocation=allocation_of(facts, obj),
         causes=(ID,),
         facts=(("free", free.call), ("use", site.call), ("kernel", site.kernel or "")),
-        details={
-            "state": "live",
-            "allocation_size": int(table["size"][obj]) or None,
-            **(facts.nth.held(int(use["position"]), died) if later else {}),
-        },
+        pair=facts.nth.pair(int(use["position"]), died) if later else None,
     )
 
 

@@ -24,10 +24,20 @@ from numpy.typing import NDArray
 from gpudx.detectors import Run
 from gpudx.detectors._words import capital, sites_of
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.graphs import Node
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import MEMORY
 
 ID = "graph-holds-dead-pointer"
+CAUSE = Cause(
+    id=ID,
+    title="A graph was launched whose nodes hold freed memory",
+    refutes_if="The nodes would have been updated, or the memory freed after the last launch of the graph.",
+    fix=("Keep the memory for as long as the graph is launched, or update the nodes when it moves.",),
+    predicts=(("recorded", "a node's address lies in memory that was freed before the graph's launch"),),
+    kind=MEMORY,
+)
 MOST = 20
 I64 = NDArray[np.int64]
 
@@ -75,8 +85,7 @@ def _finding(facts: Facts, node: Node, place: str, address: int, row: int, posit
         site=site,
         others=others,
         count=len(positions),
-        allocation=label,
+        allocation=allocation_of(facts, row, "freed"),
         causes=(ID,),
         facts=(("node", name), ("place", place)),
-        details={"state": "freed", "allocation_size": int(facts.objects.table["size"][row]) or None},
     )

@@ -30,10 +30,20 @@ from gpudx.detectors import Run
 from gpudx.detectors._groups import MOST
 from gpudx.detectors._words import capital, sites_of
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.graphs import Node
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import LIFETIME
 
 ID = "graph-replay-stale"
+CAUSE = Cause(
+    id=ID,
+    title="A graph works on memory that belongs to another allocation by now",
+    refutes_if="The nodes would have been updated, or the memory kept until after the last launch of the graph.",
+    fix=("Keep the memory for as long as the graph is launched, or update the nodes when it moves.",),
+    predicts=(("recorded", "a node's address lies in another allocation at the launch than when the graph was made"),),
+    kind=LIFETIME,
+)
 OWN = ("device", "pitched", "managed", "host", "async")  # families whose every allocation is new memory
 I64 = NDArray[np.int64]
 
@@ -85,8 +95,7 @@ def _finding(facts: Facts, node: Node, place: str, address: int, row: int, now: 
         site=site,
         others=others,
         count=len(positions),
-        allocation=label,
+        allocation=allocation_of(facts, row, "freed"),
         causes=(ID,),
         facts=(("node", name), ("place", place)),
-        details={"state": "freed", "allocation_size": int(facts.objects.table["size"][row]) or None},
     )

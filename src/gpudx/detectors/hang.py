@@ -24,9 +24,24 @@ from gpudx.detectors import Run
 from gpudx.detectors._in_flight import events_of, maker_of, open_calls, open_launches, pending
 from gpudx.detectors._words import several, site_of, sites_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding, Symptom
 
 ID = "hang"
+CAUSE = Cause(
+    id=ID,
+    title="The program waited for work that did not finish",
+    refutes_if="The call in flight would have returned on its own with more time.",
+    fix=(
+        (
+            "Look at the launch that was queued last before the wait: does its loop end for these arguments, do "
+            "all work-items reach its barriers?"
+        ),
+        "Run again with a larger --timeout to tell slow from stuck.",
+        "With CUDA, run again with --dump and --timeout to see which kernel is on the device, and at which line.",
+    ),
+    predicts=(("recorded", "a wait is in flight at the timeout"),),
+    settled_by="a run with ten times the time",
+)
 SHOWN = 8
 
 
@@ -56,7 +71,8 @@ def _stuck(facts: Facts, run: Run, calls: list[int]) -> Finding:
         message=f"The program hung in {site.call} (call {site.number}){behind}.",
         others=sites_of(facts, [p for p in calls if p != main][:SHOWN]),
         facts=(("call", site.call), ("kernels", _kernels(facts, main))),
-        details={"in_flight": len(calls), "waited_at_most_s": round(_waited(facts, run, main), 3)},
+        scope="symptom",
+        symptom=Symptom("hang"),
     )
 
 
@@ -151,7 +167,8 @@ def _elsewhere(facts: Facts, run: Run) -> Finding:
         severity="error",
         causes=(ID,),
         facts=(("call", ""),),
-        details={"in_flight": 0},
+        scope="symptom",
+        symptom=Symptom("hang"),
         message="The program hung outside of all recorded calls: it was busy, or waiting, in its own code.",
         evidence=tuple(evidence) or (Evidence("no call had been recorded"),),
     )

@@ -39,12 +39,25 @@ from gpudx.detectors._host_pairs import unordered_pairs
 from gpudx.detectors._left_frames import left
 from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.objects import NEVER
 from gpudx.facts.ranges import WRITE
-from gpudx.model import Evidence, Finding, Severity, Site
+from gpudx.model import Cause, Evidence, Finding, Severity, Site
+from gpudx.model.cause_kinds import LIFETIME
 from gpudx.text import plural
 
 ID = "host-memory-changed-under-copy"
+CAUSE = Cause(
+    id=ID,
+    title="Host memory was given up or written to while a copy might still be working on it",
+    refutes_if="The data would still be wrong with a wait right after the copy.",
+    fix=(
+        "Wait for the copy before its host memory goes or is used again, or make the copy block.",
+        "Give each copy host memory of its own until it is done.",
+    ),
+    predicts=(("recorded", "the memory goes, or is written, before any wait covers the copy"),),
+    kind=LIFETIME,
+)
 I64 = NDArray[np.int64]
 Make = Callable[[Facts, int, int, int], Finding]
 
@@ -151,7 +164,7 @@ def _finding(
         site=copy,
         others=(other,),
         count=count,
-        allocation=facts.objects.label(int(entry["object"])) if entry["object"] >= 0 else None,
+        allocation=allocation_of(facts, int(entry["object"])),
         causes=(ID,),
         facts=(("call", copy.call), ("later", other.call)),
     )

@@ -27,9 +27,25 @@ from gpudx.detectors._groups import groups
 from gpudx.detectors._memory_arguments import Suspect, handle_as_pointer, suspects
 from gpudx.detectors._words import argument, site_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding
+from gpudx.facts.allocated import allocation_of
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import FIXED
 
 ID = "host-pointer-as-buffer"
+CAUSE = Cause(
+    id=ID,
+    title="A host address was given where the kernel wants a memory object",
+    refutes_if="The value would name a live memory object.",
+    fix=(
+        (
+            "Create a buffer (with the host pointer as its source if the data is there) and pass its handle: "
+            "clSetKernelArg(k, i, sizeof(cl_mem), &buffer)."
+        ),
+        "For shared virtual memory use the call made for it instead of clSetKernelArg.",
+    ),
+    predicts=(("recorded", "the call is refused or the launch crashes"),),
+    kind=FIXED,
+)
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
@@ -63,7 +79,6 @@ def _host(facts: Facts, suspect: Suspect) -> Finding:
         count=suspect.count,
         causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(site.argument)), ("origin", origin.kind)),
-        details={"value": site.value, "origin": origin.kind},
     )
 
 
@@ -84,11 +99,10 @@ def _handle_itself(facts: Facts, row: int, count: int) -> Finding:
         site=site,
         others=failed_launch(facts, row),
         count=count,
-        allocation=label,
+        allocation=allocation_of(facts, obj),
         causes=(ID,),
         evidence=(
             Evidence(f"the pointer {pointer:#x} that the call was given is the handle of {label}", (site.number,)),
         ),
         facts=(("kernel", site.kernel or "?"), ("argument", str(site.argument)), ("origin", "handle")),
-        details={"value": site.value, "origin": "handle"},
     )

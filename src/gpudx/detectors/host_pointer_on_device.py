@@ -25,9 +25,20 @@ from gpudx.detectors._device_errors import first_report
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding, Severity
+from gpudx.model import Cause, Evidence, Finding, Severity
+from gpudx.model.cause_kinds import FIXED
 
 ID = "host-pointer-on-device"
+CAUSE = Cause(
+    id=ID,
+    title="A kernel was given the address of host memory",
+    refutes_if="The device would be able to access pageable memory, or the address be registered.",
+    fix=(
+        "Copy the data to the device and pass that address, or allocate it as managed or pinned memory (slower accesses).",
+    ),
+    predicts=(("recorded", "a pointer parameter lies on the host's heap or stack"),),
+    kind=FIXED,
+)
 HOST = {"heap": "on the program's heap", "stack": "on the program's stack"}
 LOOKED_AT = 8  # different values of one argument
 
@@ -73,5 +84,4 @@ def _finding(facts: Facts, row: int, count: int, severity: Severity) -> Finding:
         count=count,
         causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(index))),
-        details={"state": "host memory"},
     )

@@ -22,12 +22,21 @@ from collections.abc import Iterator
 
 from gpudx.detectors import Run
 from gpudx.detectors._failures import Failure, Failures
+from gpudx.detectors._related import null_tie
 from gpudx.detectors._words import several, site_of, sites_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
 from gpudx.text import plural
 
 ID = "ignored-error"
+CAUSE = Cause(
+    id=ID,
+    title="An earlier call failed and the program went on",
+    refutes_if="The later failures would also occur in a run in which this call succeeds.",
+    fix=("Check the status of this call and stop there; then find out why it fails.",),
+    predicts=(("recorded", "later calls fail on the same objects"),),
+    settled_by="a run in which the first call succeeds",
+)
 SHOWN = 5
 
 
@@ -62,5 +71,7 @@ def _finding(facts: Facts, run: Run, failure: Failure, how: str) -> Finding:
         evidence=tuple(evidence),
         others=sites_of(facts, [f.position for f in followers[:SHOWN]]),
         facts=(("call", site.call), ("status", site.status or "?"), ("kernel", site.kernel or "")),
-        details={"followers": later, "null_handle": next((f.makes for f in (failure, *followers) if f.makes), None)},
+        attribution="probable",  # the program may have failed from what it did afterwards
+        because="It is the first call that failed; what failed later came after it.",
+        ties=tuple(null_tie(f.makes) for f in (failure, *followers) if f.makes)[:1],
     )

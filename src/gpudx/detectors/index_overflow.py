@@ -30,11 +30,28 @@ from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import several
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.kernels import ArgInfo, KernelInfo
-from gpudx.model import Evidence, Finding, Severity
+from gpudx.model import Cause, Evidence, Finding, Severity
+from gpudx.model.cause_kinds import FIXED
 from gpudx.text import plural
 
 ID = "index-overflow"
+CAUSE = Cause(
+    id=ID,
+    title="An index computed in 32 bits passes 2^31",
+    refutes_if="The kernel would compute the index in 64 bits, or never form this product.",
+    fix=(
+        "Compute the index in 64 bits inside the kernel: (size_t)row * stride + column. Costs a register or two.",
+        "Or split the launch so that no product reaches 2^31. Costs more launches.",
+    ),
+    predicts=(
+        ("recorded", "sizes of the launch multiply past 2^31"),
+        ("sized", "it fails from the size on at which the product passes 2^31"),
+    ),
+    settled_by="a run with sizes just below 2^31 / element size",
+    kind=FIXED,
+)
 LARGE = 1 << 31
 ELEMENTS = (1, 2, 4, 8, 16)
 LOOKED_AT = 16  # launches of one kernel function
@@ -122,9 +139,8 @@ def _finding(facts: Facts, run: Run, found: _Overflow, count: int) -> Finding:
         evidence=tuple(evidence),
         site=site,
         count=count,
-        allocation=label,
+        allocation=allocation_of(facts, found.object),
         causes=(ID,),
-        details={"product": found.product, "allocation_size": size},
         facts=(("kernel", site.kernel or "?"), ("factors", " x ".join(_name(arg) for arg, _ in found.factors))),
     )
 

@@ -30,10 +30,27 @@ from gpudx.detectors import Run
 from gpudx.detectors._groups import MOST
 from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding, Prediction
+from gpudx.model.cause_kinds import THREADS
 from gpudx.text import plural
 
 ID = "kernel-shared-by-threads"
+CAUSE = Cause(
+    id=ID,
+    title="Two threads drove one kernel object at the same time",
+    refutes_if="With one kernel object per thread, or with one host thread, the failure would stay.",
+    fix=(
+        "Give each thread its own kernel object (clCreateKernel or clCloneKernel per thread). Costs a little memory each.",
+        (
+            "Or hold one lock from the first clSetKernelArg to the end of the launch call. This serialises "
+            "launches of that kernel."
+        ),
+    ),
+    predicts=(("recorded", "calls of two threads on one kernel object interleave or overlap"),),
+    settled_by="gpudx investigate: runs in which threads take turns on a kernel object, or with one host thread",
+    kind=THREADS,
+    apart=(Prediction("turns", "gone", "no launch takes what another thread set"),),
+)
 SHOWN = 3
 I64 = NDArray[np.int64]
 PLACE = 36  # bits of a position
@@ -170,12 +187,7 @@ def _finding(facts: Facts, uses: _Uses, row: int, overlaps: I64, overwritten: I6
         evidence=(*_replaced(uses, overwritten), *_at_once(uses, overlaps)),
         count=len(overlaps) + len(overwritten),
         facts=(("kernel", name),),
-        details={
-            "kernel_object": label,
-            "threads": threads,
-            "overlaps": len(overlaps),
-            "overwritten": len(overwritten),
-        },
+        ties=(label,),
     )
 
 

@@ -28,10 +28,24 @@ from gpudx.detectors._refusals import limits_broken
 from gpudx.detectors._words import site_of
 from gpudx.facts import Facts
 from gpudx.facts.kernels import Device, DeviceLimits
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import FIXED
 from gpudx.text import plural
 
 ID = "launch-refused"
+CAUSE = Cause(
+    id=ID,
+    title="A launch asked for more than the device or the kernel allows",
+    refutes_if="The sizes would be within every limit that the device reports.",
+    fix=(
+        (
+            "Choose sizes within the limits shown; ask for the kernel's own limit (clGetKernelWorkGroupInfo) "
+            "instead of the device's."
+        ),
+    ),
+    predicts=(("recorded", "the launch call fails"),),
+    kind=FIXED,
+)
 Sizes = tuple[int, ...]
 
 
@@ -168,5 +182,4 @@ def _finding(facts: Facts, run: Run, row: int, count: int) -> Finding | None:
         count=count,
         causes=(ID,) if found else (),
         facts=(("kernel", site.kernel or "?"), ("status", site.status or "?"), ("limits", what)),
-        details={"limits_broken": len(found)},
     )

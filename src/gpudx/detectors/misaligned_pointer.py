@@ -23,6 +23,7 @@ from gpudx.detectors import Run
 from gpudx.detectors._device_errors import interval, while_running
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.model import Evidence, Finding
 from gpudx.text import plural
 
@@ -67,7 +68,7 @@ def _finding(facts: Facts, row: int, element: int, report: int) -> Finding:
             while_running(report),
         ),
         site=site,
-        allocation=facts.objects.label(obj) if obj >= 0 else None,
+        allocation=allocation_of(facts, obj),
         causes=("misaligned-access",),
         facts=(("kernel", site.kernel or "?"), ("argument", str(index))),
     )

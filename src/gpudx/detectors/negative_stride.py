@@ -21,9 +21,18 @@ from gpudx.detectors import Run
 from gpudx.detectors._device_errors import interval, while_running
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import FIXED
 
 ID = "negative-stride"
+CAUSE = Cause(
+    id=ID,
+    title="A kernel was given a negative size or stride",
+    refutes_if="The kernel would be made for negative values there.",
+    fix=("Compute sizes in 64 bits, and check them before the launch.",),
+    predicts=(("recorded", "a number is negative where the others are sizes"),),
+    kind=FIXED,
+)
 LOWEST = {4: -(1 << 31), 8: -(1 << 63)}
 MOST = 5
 
@@ -63,5 +72,4 @@ def _finding(facts: Facts, launch: int, index: int, value: int, report: int) -> 
         site=site,
         causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(index))),
-        details={"number": value},
     )

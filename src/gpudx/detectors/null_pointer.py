@@ -27,9 +27,18 @@ from gpudx.detectors._device_errors import first_report, interval, while_running
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import FIXED
 
 ID = "null-pointer"
+CAUSE = Cause(
+    id=ID,
+    title="A kernel was launched with a null pointer",
+    refutes_if="The kernel would test the pointer, or the same launch would end well with null there.",
+    fix=("Allocate the memory before the launch, or let the kernel test the pointer.",),
+    predicts=(("recorded", "a pointer parameter is null"),),
+    kind=FIXED,
+)
 I64 = NDArray[np.int64]
 
 

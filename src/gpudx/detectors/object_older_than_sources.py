@@ -44,6 +44,14 @@ def _lacks(one: LoadedObject, identity: Identity) -> list[Lack]:
     return [lack for lack in identity.lacks if lack.program == one.path and (idle or not lack.conditional)]
 
 
+PROVEN = "What ran differs from its sources for certain; that it failed because of that is not shown."
+LACKS = "Its sources are newer, and it lacks a text of theirs; that it failed because of that is not shown."
+OLDER = (
+    "What ran seems older than its sources; whether it lacks what they have now is not known. A text that only they have settles it "
+    "(--probe TEXT), and so does a fresh build (gpudx investigate --rebuild CMD)."
+)
+
+
 def _finding(one: LoadedObject, built: Making, run: Run, lacks: list[Lack]) -> Finding:
     name = name_of(one.path)
     proven = [source for source in built.stale if source.why == "content"]
@@ -64,7 +72,9 @@ def _finding(one: LoadedObject, built: Making, run: Run, lacks: list[Lack]) -> F
         ),
         causes=("stale-executable",),
         facts=(("object", name), *(("source", name_of(source.path)) for source in built.stale)),
-        details={"object": one.path, "proven": bool(proven), "lacks": bool(lacks)},
+        scope="program",
+        certainty="recorded" if run.failed and (proven or lacks) else "inferred",
+        because=PROVEN if proven else LACKS if lacks else OLDER,
     )
 
 

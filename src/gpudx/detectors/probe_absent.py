@@ -22,9 +22,20 @@ from collections.abc import Iterator
 from gpudx.detectors import Run
 from gpudx.detectors._ages import before, name_of, span
 from gpudx.detectors._words import several
-from gpudx.model import Evidence, Finding, Identity, LoadedObject, Probe
+from gpudx.model import Cause, Evidence, Finding, Identity, LoadedObject, Probe
 
 ID = "probe-absent"
+CAUSE = Cause(
+    id=ID,
+    title="The mark that was asked about is not in what ran",
+    refutes_if="The text, symbol or line would be found in one of the files that were loaded.",
+    fix=(
+        "See which files ran with `gpudx show CASE identity`, and build or choose the one that has the mark.",
+        "Check the spelling of the mark, and whether the compiler removed the code around it.",
+    ),
+    predicts=(("recorded", "the mark fires in no run"),),
+    settled_by="a run of a program that has the mark",
+)
 
 
 def examine(identity: Identity, run: Run) -> Iterator[Finding]:
@@ -43,7 +54,12 @@ def _finding(identity: Identity, probe: Probe) -> Finding:
         evidence=(Evidence(probe.said), *_evidence(identity, probe, programs)),
         causes=("stale-executable" if probe.sources else ID,),
         facts=(("probe", probe.text),),
-        details={"probe": probe.text, "object": programs[0].path if programs else None},
+        scope="program",
+        certainty="observed",
+        because=(
+            "Everything that was loaded was searched. This run shows what the program that ran does, not what the one that was "
+            "meant would do."
+        ),
     )
 
 

@@ -28,9 +28,22 @@ from gpudx.detectors._given_memory import conflict, surely, uses, work
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding
+from gpudx.facts.allocated import allocation_of
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import UNORDERED
 
 ID = "queue-driven-by-threads"
+CAUSE = Cause(
+    id=ID,
+    title="Two threads gave one queue work on the same memory at the same time",
+    refutes_if="The result would still change from run to run with one thread, or with a lock around both calls.",
+    fix=(
+        "Order the threads: the second makes its call only when the first one's has returned.",
+        "Give each thread a queue of its own, with events where one needs the other's results.",
+    ),
+    predicts=(("recorded", "calls of two threads overlap in time and give one queue work on the same memory"),),
+    kind=UNORDERED,
+)
 NEXT = 4  # so many later uses of the same memory are compared with each
 I64 = NDArray[np.int64]
 
@@ -117,7 +130,7 @@ def _finding(facts: Facts, pair: I64, count: int) -> Finding:
         site=second,
         others=(first,),
         count=count,
-        allocation=label,
+        allocation=allocation_of(facts, int(rows["object"][0])),
         causes=(ID,),
         facts=tuple((str(n), name) for n, name in enumerate(sorted(names))),
     )

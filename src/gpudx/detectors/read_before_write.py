@@ -33,12 +33,32 @@ from gpudx.detectors._groups import groups
 from gpudx.detectors._words import argument, capital, site_of
 from gpudx.facts import Facts
 from gpudx.facts.accesses import MAY, WRITE
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.objects import FAMILIES, KINDS
 from gpudx.facts.writers import NEAR, holds
-from gpudx.model import Evidence, Finding, Site
+from gpudx.model import Cause, Evidence, Finding, Site
+from gpudx.model.cause_kinds import UNINITIALISED
 from gpudx.text import plural
 
 ID = "read-before-write"
+CAUSE = Cause(
+    id=ID,
+    title="A buffer was read before anything wrote it",
+    refutes_if=(
+        "A write, a fill, a map for writing or a launch that may write it would precede the read, or nothing that comes back would "
+        "depend on what fresh memory holds."
+    ),
+    fix=("Fill the buffer after creating it (costs one pass over it), or write it before the first read.",),
+    predicts=(
+        ("recorded", "no write precedes the read"),
+        ("poisoned", "what is read holds the pattern; a program that ends differently then depends on it"),
+    ),
+    settled_by=(
+        "gpudx run --sanitize=initcheck, or gpudx run --poison=cb, 4b and zero: ends or results that differ between these depend on "
+        "memory that nobody wrote"
+    ),
+    kind=UNINITIALISED,
+)
 I64 = NDArray[np.int64]
 LATE = np.int64(1) << np.int64(62)
 OUTSIDE = ("native_kernel", "acquire")  # writers that name their memory in a list
@@ -132,11 +152,10 @@ def _finding(facts: Facts, use: np.void, count: int) -> Finding:
             *_poisoned(facts, obj, position, launch),
         ),
         others=(site_of(facts, born),),
-        allocation=label,
+        allocation=allocation_of(facts, obj),
         count=count,
         causes=(ID,),
         facts=(("call", site.call), ("kernel", site.kernel or ""), ("argument", str(index))),
-        details={"allocation_size": int(facts.objects.table["size"][obj]), "state": "live"},
     )
 
 

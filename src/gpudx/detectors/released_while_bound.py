@@ -27,9 +27,27 @@ from gpudx.detectors._groups import groups
 from gpudx.detectors._memory_arguments import is_memory
 from gpudx.detectors._words import argument, site_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding
+from gpudx.facts.allocated import allocation_of
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import LIFETIME
 
 ID = "released-while-bound"
+CAUSE = Cause(
+    id=ID,
+    title="A buffer was released while a kernel still held it, and the kernel was launched",
+    refutes_if=(
+        "The argument would have been set again between the release and the launch, or a reference would have"
+        " been left."
+    ),
+    fix=(
+        (
+            "Release the buffer after the last launch that uses it has completed, or set the argument to another "
+            "buffer before launching."
+        ),
+    ),
+    predicts=(("recorded", "a launch follows the release without a new setting of the argument"),),
+    kind=LIFETIME,
+)
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
 PLACE = np.uint64(36)  # bits of a position; native/opencl/arguments.c keeps fewer than 64 arguments
@@ -124,9 +142,8 @@ def _finding(facts: Facts, bound: _Bound, at: int, count: int) -> Finding:
         evidence=tuple(evidence),
         site=site,
         count=count,
-        allocation=label,
+        allocation=allocation_of(facts, obj, "released"),
         others=(release, *((site_of(facts, set_at),) if set_at >= 0 else ())),
         causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(index))),
-        details={"state": "released", "allocation_size": int(objects.table["size"][obj]) or None, "value": site.value},
     )

@@ -32,6 +32,7 @@ from gpudx.detectors._undersized import Short, object_of, shortages
 from gpudx.detectors._undersized_words import told
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.model import Evidence, Finding
 from gpudx.text import plural
 
@@ -71,8 +72,13 @@ def _finding(facts: Facts, one: Short) -> Finding:
             Evidence("no wait had shown that this launch was done when the process crashed", (site.number,)),
         ),
         site=site,
-        allocation=label,
+        allocation=allocation_of(facts, memory, needed=_needed(facts, memory, one)),
+        certainty="inferred",
         causes=(OUT_OF_BOUNDS,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(one.argument))),
-        details={"allocation_size": int(facts.objects.table["size"][memory]), "missing": one.missing},
     )
+
+
+def _needed(facts: Facts, memory: int, one: Short) -> int:
+    """Bytes that the allocation would need: `room` counts from where the argument points."""
+    return int(facts.objects.table["size"][memory]) + one.missing

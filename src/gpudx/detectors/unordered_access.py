@@ -27,6 +27,7 @@ seen: values in memory, semaphores, host functions and callbacks, calls that the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -35,13 +36,33 @@ from gpudx.detectors._groups import MOST
 from gpudx.detectors._overlaps import Overlap, overlap, writes
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.order.conflicts import Conflict
 from gpudx.facts.order.happens import MissingEdge
 from gpudx.facts.uses import ALL
-from gpudx.model import Evidence, Finding, Severity, Site
+from gpudx.model import Access, Cause, Evidence, Finding, OrderPair, Severity, Site
+from gpudx.model.cause_kinds import UNORDERED
 from gpudx.text import plural
 
 ID = "unordered-access"
+CAUSE = Cause(
+    id=ID,
+    title="Two operations race for one buffer",
+    refutes_if="With an event between the two calls named, or with both in one queue, the failure would stay.",
+    fix=(
+        "Record an event after the first call in its queue, and let the second call's queue wait for it.",
+        "Or put both into one queue, if they need not run beside each other.",
+    ),
+    predicts=(
+        (
+            "recorded",
+            "two operations use the same bytes, one writes, and no event, barrier or wait stands between them",
+        ),
+        ("serialised", "the failure is gone or rarer; this alone says only that time or order matters"),
+    ),
+    settled_by="gpudx investigate --perturb: runs with the first call's work held back, and with the missing order as well",
+    kind=UNORDERED,
+)
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
@@ -90,10 +111,11 @@ def _finding(facts: Facts, run: Run, conflict: Conflict, first: int, second: int
         site=sites[1],
         others=(sites[0],),
         count=conflict.count,
-        allocation=label,
+        allocation=allocation_of(facts, conflict.memory),
         causes=(ID,),
         facts=tuple((f"{name}{n}", str(value)) for n, s in enumerate(sites) for name, value in _lasting(s)),
-        details=_details(facts, conflict, met, queues, edge),
+        access=Access(width=met.bytes or None, seen_by="record") if met.bytes else None,
+        pair=_pair(facts, queues, edge),
     )
 
 
@@ -101,19 +123,9 @@ def _lasting(site: Site) -> list[tuple[str, str | int | None]]:
     return [("call", site.call), ("kernel", site.kernel), ("argument", site.argument)]
 
 
-def _details(
-    facts: Facts, conflict: Conflict, met: Overlap, queues: list[str], edge: MissingEdge
-) -> dict[str, str | int | float | bool | None]:
-    return {
-        "bytes": met.bytes or None,
-        "certain": met.certain,
-        "first_queue": queues[0],
-        "second_queue": queues[1],
-        "missing_edge": edge.line,
-        "state": "live",
-        "allocation_size": int(facts.objects.table["size"][conflict.memory]),
-        **facts.nth.held(edge.first, edge.second),
-    }
+def _pair(facts: Facts, queues: list[str], edge: MissingEdge) -> OrderPair:
+    found = facts.nth.pair(edge.first, edge.second) or OrderPair()
+    return replace(found, missing=edge.line, queues=(queues[0], queues[1]))
 
 
 def _site(facts: Facts, row: int) -> Site:

@@ -33,9 +33,52 @@ from gpudx.detectors._groups import groups
 from gpudx.detectors._words import several, site_of
 from gpudx.facts import Facts
 from gpudx.facts._backend import backend_module
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import FIXED
 
 ID = "unusable-image"
+CAUSES = (
+    Cause(
+        id="device-code-too-new",
+        title="The device code was made by a newer toolkit than the driver knows",
+        refutes_if="The driver would be of the toolkit's version or newer.",
+        fix=(
+            "Update the driver to one that is not older than the toolkit that made the code.",
+            "Or build machine code for the device, which needs no compiler in the driver, or build with an older toolkit.",
+        ),
+        predicts=(("recorded", "loading the code fails with this driver, on every device"),),
+        kind=FIXED,
+        about="""The device code was made by a newer toolkit than the driver knows.
+""",
+    ),
+    Cause(
+        id="not-device-code",
+        title="What was given as device code is something else",
+        refutes_if="The image would begin as a cubin, as PTX or as a fat binary.",
+        fix=(
+            "Look at what the image is read from: a file that is missing, cut short, compressed or a pointer to another.",
+        ),
+        predicts=(("recorded", "loading the image fails, on every device"),),
+        kind=FIXED,
+        about="""What was given as device code is something else.
+""",
+    ),
+    Cause(
+        id="wrong-architecture",
+        title="The program has no device code that this device can run",
+        refutes_if="The image would hold code for the device's architecture, or PTX of one that is not newer.",
+        fix=(
+            "Build for the device named: with nvcc -gencode arch=compute_XY,code=sm_XY, with CMake CMAKE_CUDA_ARCHITECTURES.",
+            "For AMD devices: with hipcc --offload-arch=gfxNNN, with CMake CMAKE_HIP_ARCHITECTURES; `gpudx audit` shows what a file has.",
+            "Keep PTX for devices to come: -gencode arch=compute_XY,code=compute_XY.",
+        ),
+        predicts=(("recorded", "loading the code, or its first kernel, fails on this device"),),
+        settled_by="a run of a build for the device's architecture",
+        kind=FIXED,
+        about="""The program has no device code that this device can run.
+""",
+    ),
+)
 I64 = NDArray[np.int64]
 ARCHITECTURE, TOO_NEW, NOT_CODE = "wrong-architecture", "device-code-too-new", "not-device-code"
 
@@ -172,5 +215,4 @@ def _finding(
             ("holds", " ".join(c.target for c in case.codes)),
             ("device", case.target),
         ),
-        details={"device": case.target, "holds": " ".join(c.target for c in case.codes) or None},
     )

@@ -26,8 +26,9 @@ import numpy as np
 from gpudx.detectors import Run
 from gpudx.detectors._words import argument, site_of
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.poison import CameBack
-from gpudx.model import Evidence, Finding
+from gpudx.model import Access, Evidence, Finding
 from gpudx.text import plural
 
 ID = "unwritten-memory-read-back"
@@ -54,17 +55,17 @@ def _finding(facts: Facts, back: CameBack, count: int) -> Finding:
         site=site,
         evidence=(*_seen(facts, back, label), *_given(facts, back, launches, label)),
         others=tuple(facts.sites.at(position, argument=index) for position, index in launches[-SHOWN:]),
-        allocation=label,
+        allocation=allocation_of(facts, back.row),
+        certainty="observed",
+        attribution="probable",
+        because=(
+            "The program read words that nothing wrote, and failed afterwards; that it failed because of them is not shown: if it "
+            "passes without --poison, it depends on them."
+        ),
+        access=Access(kind="read", width=back.bytes, offset=back.first, seen_by="poison"),
         count=count,
         causes=("read-before-write",),
         facts=(("call", site.call), ("size", str(int(facts.objects.table["size"][back.row])))),
-        details={
-            "words": back.words,
-            "bytes": back.bytes,
-            "first": back.first,
-            "allocation_size": int(facts.objects.table["size"][back.row]),
-            "state": "live",
-        },
     )
 
 

@@ -28,9 +28,21 @@ from gpudx.detectors._device_errors import interval
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import argument, capital, sites_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding, Severity, Site
+from gpudx.facts.allocated import allocation_of
+from gpudx.model import Access, Cause, Evidence, Finding, Severity, Site
+from gpudx.model.cause_kinds import MEMORY
 
 ID = "use-after-free"
+CAUSE = Cause(
+    id=ID,
+    title="Device memory was used after it was freed",
+    refutes_if="The allocation would still be live, or have been made again, when the work that uses it ran.",
+    fix=(
+        "Free the memory after the last launch or copy that uses it has finished, in stream order (free) or after a sync (the host waits).",
+    ),
+    predicts=(("recorded", "an argument or a copy points into memory that an earlier call freed"),),
+    kind=MEMORY,
+)
 I64 = NDArray[np.int64]
 
 
@@ -104,8 +116,8 @@ def _finding(facts: Facts, site: Site, row: int, value: int, said: str, severity
         site=site,
         others=others,
         count=count,
-        allocation=label,
+        allocation=allocation_of(facts, row, "freed"),
         causes=(ID,),
         facts=(("call", site.call), ("kernel", site.kernel or ""), ("argument", str(site.argument))),
-        details={"state": "freed", "allocation_size": int(objects.table["size"][row]) or None, "offset": offset},
+        access=Access(address=value, offset=offset, seen_by="record"),
     )

@@ -27,10 +27,23 @@ from gpudx.detectors._given_memory import uses, work
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import capital, sites_of
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.objects import FAMILIES
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import LIFETIME
 
 ID = "use-before-allocation"
+CAUSE = Cause(
+    id=ID,
+    title="Work used memory of a queue's pool that the queue might not have allocated yet",
+    refutes_if="The data would still be wrong with a wait for the allocating queue right after the allocation.",
+    fix=(
+        "Let the using queue wait for an event that is recorded after the allocation.",
+        "Allocate in the queue that uses the memory.",
+    ),
+    predicts=(("recorded", "nothing orders the allocation before the first use"),),
+    kind=LIFETIME,
+)
 I64 = NDArray[np.int64]
 POOLED = FAMILIES.index("async")
 
@@ -75,7 +88,7 @@ def _finding(facts: Facts, row: int, count: int) -> Finding:
         site=site,
         others=(made,),
         count=count,
-        allocation=label,
+        allocation=allocation_of(facts, obj),
         causes=(ID,),
         facts=(("made", made.call), ("use", site.call), ("kernel", site.kernel or "")),
     )

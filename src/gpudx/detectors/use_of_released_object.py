@@ -26,9 +26,19 @@ from gpudx.detectors._groups import groups
 from gpudx.detectors._handles import Misused, misused
 from gpudx.detectors._words import capital, sites_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding
+from gpudx.facts.allocated import allocation_of
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import LIFETIME
 
 ID = "use-of-released-object"
+CAUSE = Cause(
+    id=ID,
+    title="An object was used after the program released it",
+    refutes_if="Another reference would have been held at the time of use (a retain, or a release that came later).",
+    fix=("Release the object after its last use, or retain it for as long as the other user needs it.",),
+    predicts=(("recorded", "the handle is used after its last release"),),
+    kind=LIFETIME,
+)
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
@@ -65,7 +75,7 @@ def _finding(facts: Facts, found: Misused, part: np.typing.NDArray[np.int64]) ->
         site=site,
         others=others,
         count=len(part),
-        allocation=label,
+        allocation=allocation_of(facts, row, "released"),
         causes=(ID,),
         facts=(
             ("call", site.call),
@@ -73,5 +83,4 @@ def _finding(facts: Facts, found: Misused, part: np.typing.NDArray[np.int64]) ->
             ("kind", objects.kind(row)),
             ("kernel", site.kernel or ""),
         ),
-        details={"value": site.value, "state": "released", "allocation_size": int(objects.table["size"][row]) or None},
     )

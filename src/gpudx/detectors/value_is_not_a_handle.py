@@ -30,10 +30,31 @@ from gpudx.detectors._memory_arguments import Suspect, suspects
 from gpudx.detectors._values import Decoder, Origin
 from gpudx.detectors._words import argument, declared, site_of
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding, Severity
+from gpudx.model import Cause, Evidence, Finding, Severity
+from gpudx.model.cause_kinds import FIXED
 from gpudx.text import plural
 
 ID = "value-is-not-a-handle"
+CAUSE = Cause(
+    id=ID,
+    title="A value that is not a memory object was given as one",
+    refutes_if=(
+        "The value would be the handle of a live memory object at the time of the call, or the crash address "
+        "would have no relation to it."
+    ),
+    fix=(
+        (
+            "Look at the expression in the named line: print what it points to and compare it with the handle "
+            "that the buffer was created with."
+        ),
+        (
+            "If one pointer can lead to two structures, decide by what was stored there, not by the type of the "
+            "data it describes."
+        ),
+    ),
+    predicts=(("recorded", "the call is refused, crashes, or a launch that uses the argument does"),),
+    kind=FIXED,
+)
 NAMES = {"buffer": "a memory object"}
 
 
@@ -80,12 +101,7 @@ def _of_argument(facts: Facts, suspect: Suspect, severity: Severity) -> Finding:
         allocation=origin.allocation,
         causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(index)), ("origin", origin.kind)),
-        details=_details(site.value, origin),
     )
-
-
-def _details(value: str | None, origin: Origin) -> dict[str, str | int | float | bool | None]:
-    return {"value": value, "origin": origin.kind, "allocation_size": origin.size, "state": origin.state}
 
 
 def _of_parameter(facts: Facts, found: Misused, run: Run) -> Iterator[Finding]:
@@ -116,5 +132,4 @@ def _parameter(facts: Facts, found: Misused, row: int, origin: Origin, count: in
         allocation=origin.allocation,
         causes=(ID,),
         facts=(("call", site.call), ("parameter", found.field), ("origin", origin.kind)),
-        details=_details(site.value, origin),
     )

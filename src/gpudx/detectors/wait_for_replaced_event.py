@@ -32,10 +32,20 @@ from gpudx.detectors._meetings import Meeting, meetings
 from gpudx.detectors._once import once
 from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.operations import KINDS, field_of
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import UNORDERED
 
 ID = "wait-for-replaced-event"
+CAUSE = Cause(
+    id=ID,
+    title="A queue waited for an event that had been recorded again elsewhere",
+    refutes_if="The data would still be wrong with an event of its own for each of the two records.",
+    fix=("Use an event of its own for each thing that is waited for, or wait before it is recorded again.",),
+    predicts=(("recorded", "between the record that was meant and the wait, the event was recorded in another queue"),),
+    kind=UNORDERED,
+)
 I64 = NDArray[np.int64]
 MARKER, WAIT = KINDS.index("marker"), KINDS.index("queue_wait")
 
@@ -105,8 +115,8 @@ def _finding(facts: Facts, met: Meeting, found: _Replaced) -> Finding:
         ),
         site=wait,
         others=(meant, instead, *met.sites(facts)),
-        allocation=facts.objects.label(met.memory),
+        allocation=allocation_of(facts, met.memory),
         causes=(ID,),
         facts=(("call", wait.call), ("record", instead.call)),
-        details={**met.held(facts)},
+        pair=met.pair(facts),
     )

@@ -32,11 +32,21 @@ from gpudx.detectors._groups import MOST
 from gpudx.detectors._meetings import Meeting, meetings
 from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.operations import done, field_of
 from gpudx.facts.order.edges import NOT_MADE
-from gpudx.model import Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import UNORDERED
 
 ID = "wait-for-unrecorded-event"
+CAUSE = Cause(
+    id=ID,
+    title="A wait was made for an event that had not been recorded",
+    refutes_if="The data would still be wrong with the event recorded before the wait.",
+    fix=("Record the event, behind the work that is meant, before the call that waits for it is made.",),
+    predicts=(("recorded", "no record of the event precedes the wait, and the work on both sides shares memory"),),
+    kind=UNORDERED,
+)
 I64 = NDArray[np.int64]
 PLACE = 40  # bits of a position
 ORDINARY = ("release", "marker", "wait", "poll", "queue_wait", "query")  # what a program of its own does to events
@@ -152,10 +162,10 @@ def _finding(facts: Facts, wait: _Wait, meeting: Meeting | None) -> Finding:
         site=site,
         others=tuple(record),
         count=wait.count,
-        allocation=facts.objects.label(meeting.memory) if meeting else None,
+        allocation=allocation_of(facts, meeting.memory) if meeting else None,
         causes=(ID,) if meeting else (),
         facts=(("call", site.call), ("recorded", str(bool(record)))),
-        details={**(meeting.held(facts) if meeting else {})},
+        pair=meeting.pair(facts) if meeting else None,
     )
 
 

@@ -19,6 +19,7 @@ Mend it in the kernel's index or guard, or where the host computes the size.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpudx.detectors import Run
 from gpudx.detectors._device_errors import suspect
@@ -26,12 +27,29 @@ from gpudx.detectors._given import Given, given
 from gpudx.detectors._in_flight import may_have_run
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.fences import RED, Damage
-from gpudx.model import Evidence, Finding
+from gpudx.model import Access, Cause, Evidence, Finding
+from gpudx.model.cause_kinds import MEMORY
 from gpudx.text import plural
 
 ID = "write-outside-allocation"
+CAUSE = Cause(
+    id=ID,
+    title="Something wrote right outside an allocation",
+    refutes_if="The pattern would stay whole in a fenced run in which the named launch is left out.",
+    fix=(
+        "Compare the size of the allocation with what the launch's grid and size arguments can reach; correct the smaller.",
+        "Where several launches are named: gpudx run --fence --serialise looks after each of them.",
+    ),
+    predicts=(("fenced", "with a smaller --fence-align, or the other edge, the same launch meets the fence"),),
+    settled_by="gpudx run --fence --fence-align 16, where the same access may meet the fence, or gpudx run --sanitize",
+    kind=MEMORY,
+)
 SHOWN = 8
+CERTAIN = "The written bytes were found, and no other launch can have written them."
+PROBABLE = "The bytes were whole before this launch, and no other launch was given this allocation since."
+UNKNOWN = "The bytes were written; which of the launches since they were last whole did it is not known."
 MOST_ASKED = 4000  # launches that are looked at one by one, the newest
 
 
@@ -60,7 +78,7 @@ def _finding(facts: Facts, damage: Damage) -> Finding:
         ),
         site=site,
         others=() if only else tuple(facts.sites.at(one.position, argument=one.argument) for one in hits[:SHOWN]),
-        allocation=facts.objects.label(block.object) if block.object >= 0 else None,
+        allocation=replace(known, size=block.size) if (known := allocation_of(facts, block.object)) else None,
         causes=(ID,),
         facts=(
             ("kernel", site.kernel or "?" if site else ""),
@@ -68,16 +86,16 @@ def _finding(facts: Facts, damage: Damage) -> Finding:
             ("side", "before" if damage.offset < 0 else "past"),
             ("size", str(block.size)),
         ),
-        details={
-            "certain": certain,
-            "single": only is not None,
-            "launches": len(hits),
-            "offset": damage.offset,
-            "distance": damage.distance,
-            "bytes": damage.bytes,
-            "allocation_size": block.size,
-            "state": "live",
-        },
+        certainty="observed",
+        attribution="this" if certain else "probable" if only else "unknown",
+        because=CERTAIN if certain else PROBABLE if only else UNKNOWN,
+        access=Access(
+            address=block.address + damage.offset if block.address else None,
+            kind="write",
+            width=damage.bytes,
+            offset=damage.offset,
+            seen_by="fence",
+        ),
     )
 
 

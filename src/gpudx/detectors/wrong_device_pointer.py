@@ -28,9 +28,22 @@ from gpudx.detectors._groups import groups
 from gpudx.detectors._other_device import devices, strangers
 from gpudx.detectors._words import argument, capital
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding
+from gpudx.facts.allocated import allocation_of
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import FIXED
 
 ID = "wrong-device-pointer"
+CAUSE = Cause(
+    id=ID,
+    title="A kernel was given memory of another device",
+    refutes_if="The devices would have access to each other's memory.",
+    fix=(
+        "Set the device at the beginning of each thread, before its first call: a new thread is on device 0.",
+        "Allocate on the device that launches, or enable peer access.",
+    ),
+    predicts=(("recorded", "the memory's device is not that of the launch"),),
+    kind=FIXED,
+)
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
@@ -80,10 +93,11 @@ def _finding(facts: Facts, row: int, count: int, faulted: bool, all_strange: boo
         ),
         site=site,
         count=count,
-        allocation=label,
+        allocation=allocation_of(facts, obj),
         causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(index))),
-        details={"allocation_size": int(facts.objects.table["size"][obj]), "unreachable": all_strange},
+        inevitable=all_strange,
+        because="All memory that this launch was given is out of its reach." if all_strange else "",
     )
 
 

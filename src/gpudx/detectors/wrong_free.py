@@ -27,10 +27,20 @@ from gpudx.detectors._groups import groups
 from gpudx.detectors._ordinary import ordinary
 from gpudx.detectors._rejected import answer, rejected
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Finding
+from gpudx.facts.allocated import allocation_of
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import FIXED
 from gpudx.text import plural
 
 ID = "wrong-free"
+CAUSE = Cause(
+    id=ID,
+    title="Memory was freed by an address or with a call that does not fit it",
+    refutes_if="The address would be the one that an allocation of this call's kind gave, and be freed for the first time.",
+    fix=("Keep the address and the kind of each allocation, and free it once with the call for that kind.",),
+    predicts=(("recorded", "the driver refuses the free, and the memory stays allocated"),),
+    kind=FIXED,
+)
 LOOKED_AT = 16  # calls made at one place
 
 
@@ -90,12 +100,7 @@ def _finding(facts: Facts, run: Run, position: int, reason: _Reason, count: int)
         evidence=(answer(site), Evidence(f"{site.value} is {reason.text}", (*made, site.number))),
         site=site,
         count=count,
-        allocation=facts.objects.label(row) if row >= 0 else None,
+        allocation=allocation_of(facts, row, facts.objects.state(row, position) if row >= 0 else ""),
         causes=(ID,),
         facts=(("call", site.call), ("reason", reason.kind)),
-        details={
-            "reason": reason.kind,
-            "state": facts.objects.state(row, position) if row >= 0 else "host memory",
-            "allocation_size": int(facts.objects.table["size"][row]) if row >= 0 else None,
-        },
     )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.misses import Miss
-from gpudx.model import Evidence
+from gpudx.model import Access, Allocation, Evidence
 
 CAUSES = {"null": "out-of-bounds-access", "past": "out-of-bounds-access", "before": "out-of-bounds-access",
           "wild": "out-of-bounds-access", "other": "out-of-bounds-access", "freed": "use-after-free"}  # fmt: skip
@@ -25,11 +27,18 @@ def argument_value(facts: Facts, launch: int, miss: Miss | None) -> int | None:
     return int.from_bytes(found[0], "little") if found else None
 
 
-def memory_details(facts: Facts, miss: Miss | None) -> dict[str, str | int | None]:
-    """Size and state of the memory that was missed, as findings carry them."""
-    known = miss is not None and miss.object >= 0
-    size = int(facts.objects.table["size"][miss.object]) if miss and known else None
-    return {"allocation_size": size, "state": "freed" if miss and miss.kind == "freed" else "live"}
+def missed_memory(facts: Facts, miss: Miss | None) -> Allocation | None:
+    """The memory that was missed."""
+    return allocation_of(facts, miss.object, "freed" if miss.kind == "freed" else "live") if miss else None
+
+
+def missed_by(facts: Facts, access: Access | None, missed: tuple[Miss, int] | None) -> Access | None:
+    """The access at the address that tells what was missed, with its offset from there."""
+    if access is None or missed is None:
+        return access
+    miss, address = missed
+    offset = facts.memory.offset(miss.object, address) if miss.object >= 0 else None
+    return replace(access, address=address, offset=offset)
 
 
 def given(facts: Facts, launch: int, number: int) -> Iterator[Evidence]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, memory_details
+from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, missed_by, missed_memory
 from gpudx.evidence._cubin import Place
 from gpudx.evidence._cuda_exceptions import short_name
 from gpudx.evidence.cuda_coredump import Dump, Fault, Grid, Resident, to_findings
@@ -23,6 +23,9 @@ RUNNING = "kernel-still-running"
 BY_EXCEPTION = {"misaligned-address": "misaligned-access", "trap": "device-trap", "breakpoint": "device-trap"}
 WRITES = ("write", "atomic")  # what only goes through pointers to what may be written
 MOST = 8
+KERNEL = "The device's own record names the kernel; which launch of it is not known."
+CERTAIN = "The device's own record fits this launch and no other that had other arguments."
+PROBABLE = "The device's own record fits this launch, and others whose arguments it does not tell apart."
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,12 @@ def join(dump: Dump, facts: Facts) -> Iterator[Finding]:
     """One finding per fault of the dump, most frequent first; with its launch where one fits."""
     for fault, plain in list(zip(dump.faults, to_findings(dump), strict=True))[:MOST]:
         match = launch_of(fault, facts)
-        yield _with_launch(fault, plain, facts, match) if match else replace(plain, id=ID, causes=_causes(fault, None))
+        yield _with_launch(fault, plain, facts, match) if match else _without_launch(fault, plain)
+
+
+def _without_launch(fault: Fault, plain: Finding) -> Finding:
+    causes = _causes(fault, None)
+    return replace(plain, id=ID, causes=causes, certainty="observed", attribution="kernel", because=KERNEL)
 
 
 def launch_of(fault: Fault, facts: Facts) -> Match | None:
@@ -103,7 +111,9 @@ def _running(residents: list[Resident], facts: Facts) -> Finding:
         site=replace(site, source=line or site.source) if site else None,
         causes=("hang",),
         facts=(("kernel", name), ("line", line or "")),
-        details={"certain": bool(match and match.certain)},
+        certainty="observed",
+        attribution="probable",
+        because="It was on the device when the time was up; a larger --timeout tells slow from stuck.",
     )
 
 
@@ -137,9 +147,12 @@ def _with_launch(fault: Fault, plain: Finding, facts: Facts, match: Match) -> Fi
         message=_message(fault, site, missed),
         evidence=(*_launch_evidence(facts, match, site), *plain.evidence),
         site=replace(site, source=_line(fault) or site.source),
-        allocation=facts.objects.label(miss.object) if miss and miss.object >= 0 else None,
+        allocation=missed_memory(facts, miss),
+        access=missed_by(facts, plain.access, missed),
         causes=_causes(fault, miss),
-        details={**plain.details, **memory_details(facts, miss), "certain": match.certain},
+        certainty="observed",
+        attribution="this" if match.certain else "probable",
+        because=CERTAIN if match.certain else PROBABLE,
     )
 
 

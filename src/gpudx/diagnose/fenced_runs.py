@@ -13,9 +13,9 @@ import numpy as np
 from gpudx import backends
 from gpudx.facts import Facts
 from gpudx.facts.fences import RED, Fenced
-from gpudx.lab.fenced import Fence
 from gpudx.lab.unpooled import from_inside
 from gpudx.model import Instrument
+from gpudx.model.how import Fence
 from gpudx.text import plural
 
 NAME = "fence"

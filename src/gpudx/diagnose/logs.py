@@ -22,7 +22,7 @@ from gpudx.evidence.logs._fold import Log
 from gpudx.evidence.sources import _tile_builds as tile_builds
 from gpudx.evidence.sources._compiled import bare, built, kernel_lines
 from gpudx.evidence.sources._functions import Source
-from gpudx.model import Built, Diagnosis, Evidence, Finding, Instrument, Outcome, Severity, Victim
+from gpudx.model import Built, Diagnosis, Evidence, Finding, Instrument, Outcome, Severity, Victim, Written
 from gpudx.text import plural
 
 LOG = "log"  # the instrument's name
@@ -169,24 +169,17 @@ def _finding(one: Judged) -> Finding:
         evidence=(Evidence(_quoted(one)), *(Evidence(note) for note in event.notes), *(made.evidence if made else ())),
         causes=event.causes,
         facts=made.facts if made else event.facts,
-        details={**(made.details if made else {}), **_details(one)},
+        access=made.access if made else None,
+        code=made.code if made else None,
+        written=_written(one),
         count=made.count if made else one.told.count,
     )
 
 
-def _details(one: Judged) -> dict[str, str | int | float | bool | None]:
-    event = one.told.event
-    return {
-        "format": event.format,
-        "log": one.log,
-        "line": event.line,
-        "last_line": one.told.last,
-        "role": event.role,
-        "asynchronous": event.role == "report",
-        "follows_line": one.follows.event.line if one.follows else None,
-        "follows_log": one.follows_log or None,
-        "next": event.next or None,
-    }
+def _written(one: Judged) -> Written:
+    event, follows = one.told.event, one.follows
+    leader = (one.follows_log, follows.event.line) if follows else None
+    return Written(one.log, event.line, one.told.last, event.format, event.role, leader)
 
 
 def _message(one: Judged) -> str:

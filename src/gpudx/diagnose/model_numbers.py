@@ -30,6 +30,7 @@ import numpy as np
 from gpudx.evidence.models import ModelFile, Tensor
 from gpudx.evidence.models import _file as names
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.pointer_extent import Rooms, rooms_of
 from gpudx.model import Evidence, Finding, Instrument
 from gpudx.text import plural
@@ -242,13 +243,12 @@ def _finding(facts: Facts, one: Mismatch) -> Finding:
         evidence=tuple(_evidence(facts, one, site.number)),
         site=site,
         others=(facts.sites.at(born),) if born >= 0 else (),
-        allocation=label,
+        allocation=allocation_of(facts, one.memory, needed=one.need if short else None),
         causes=(CAUSE,),
         facts=(
             ("kernel", site.kernel or "?"), ("argument", str(one.argument)), ("field", one.field),
             ("used", str(one.used)), ("told", str(one.told)),
         ),
-        details={"allocation_size": one.room or None, "needed": one.need if short else None},
     )  # fmt: skip
 
 

@@ -38,4 +38,4 @@ class Parts:
         if not name or finding.site is None:
             return finding
         seen = Evidence(f"this call was made in {name}", (finding.site.number,))
-        return replace(finding, evidence=(*finding.evidence, seen), details={**finding.details, "part": name})
+        return replace(finding, evidence=(*finding.evidence, seen), part=name)

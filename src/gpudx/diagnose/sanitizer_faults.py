@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.backends.mangling import demangle
-from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, memory_details
+from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, missed_by, missed_memory
 from gpudx.evidence._sanitizer_records import location
 from gpudx.evidence._words import bare
 from gpudx.evidence.compute_sanitizer import TITLES, Fault, Location, Record, Report, deed, to_findings
@@ -91,8 +91,18 @@ def _joined(fault: Fault, plain: Finding, processes: Sequence[Facts]) -> Finding
     match = launch_of(fault, processes)
     if match:
         return _with_launch(fault, plain, match)
-    known = {"saw": SEEN.get(fault.kind, "the fault"), "uncertain": "no recorded launch is known to have made it"}
-    return replace(plain, causes=_causes(fault, None), details={**plain.details, **known})
+    return _seen(replace(plain, causes=_causes(fault, None)), fault, "no recorded launch is known to have made it")
+
+
+def _seen(finding: Finding, fault: Fault, uncertain: str) -> Finding:
+    """The tool looked at every access: that the fault is there is not in doubt, only in which launch."""
+    if finding.severity != "error":
+        return replace(finding, certainty="inferred")
+    saw = f"compute-sanitizer saw {SEEN.get(fault.kind, 'the fault')} itself"
+    if uncertain:
+        return replace(finding, certainty="observed", attribution="probable", because=f"{saw}; {uncertain}.")
+    because = f"{saw}, and no other launch can have made it."
+    return replace(finding, certainty="observed", attribution="this", because=because)
 
 
 # ---- names ----
@@ -219,20 +229,16 @@ def _with_launch(fault: Fault, plain: Finding, match: Match) -> Finding:
     value = argument_value(facts, launch, miss)
     site = facts.sites.at(position, argument=miss.argument if miss else None, value=value)
     told = (Evidence(f"launch {site.launch} is {match.text}", (site.number,)), *given(facts, launch, site.number))
-    return replace(
+    joined = replace(
         plain,
         message=_message(fault, plain, match, site, missed),
         evidence=(*told, *plain.evidence, *_other_memory(fault, facts, miss)),
         site=replace(site, source=fault.first.where.source or site.source),
-        allocation=facts.objects.label(miss.object) if miss and miss.object >= 0 else None,
+        allocation=missed_memory(facts, miss),
+        access=missed_by(facts, plain.access, missed),
         causes=_causes(fault, miss),
-        details={
-            **plain.details,
-            **memory_details(facts, miss),
-            "saw": SEEN.get(fault.kind, "the fault"),
-            "uncertain": _uncertain(fault, match, miss),
-        },
     )
+    return _seen(joined, fault, _uncertain(fault, match, miss))
 
 
 def _miss(fault: Fault, facts: Facts, launch: int) -> tuple[Miss, int] | None:

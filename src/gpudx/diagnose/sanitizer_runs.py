@@ -15,9 +15,10 @@ from gpudx.diagnose.sanitizer_faults import join, kernel_of
 from gpudx.evidence.compute_sanitizer import Report, parse
 from gpudx.evidence.compute_sanitizer import read as read_report
 from gpudx.facts import Facts
-from gpudx.lab.sanitized import FOLDER, Sanitized, Sanitizer
+from gpudx.lab.sanitized import FOLDER, Sanitized
 from gpudx.lab.signals import name as signal_name
 from gpudx.model import Evidence, Finding, Instrument
+from gpudx.model.how import Sanitizer
 from gpudx.text import plural
 
 NARROWED = "sanitizer-narrowed"

@@ -172,13 +172,13 @@ def may_be_same(first: Event, second: Event) -> bool:
 
 def kernels_of(event: Event) -> set[str]:
     """The bare name of the kernel that an event names, or of those that it can be."""
-    details = event.finding.details if event.finding else {}
-    name = str(details.get("kernel") or dict(event.facts).get("kernel") or "")
+    access, code = (event.finding.access, event.finding.code) if event.finding else (None, None)
+    name = (access and access.kernel) or (code and code.kernel) or dict(event.facts).get("kernel") or ""
     bare = re.sub(r"<.*", "", name.split("(")[0]).removeprefix("void ").split("::")[-1].strip()
     return {bare} if bare else set(event.kernels)
 
 
 def _says(event: Event) -> int:
     """How much a record says: what was built wrong says most, a kernel counts two, a line one."""
-    details = event.finding.details if event.finding else {}
-    return 4 * (event.kind == BUILT_WRONG) + 2 * bool(kernels_of(event)) + bool(details.get("source"))
+    access = event.finding.access if event.finding else None
+    return 4 * (event.kind == BUILT_WRONG) + 2 * bool(kernels_of(event)) + bool(access and access.source)

@@ -70,10 +70,13 @@ def not_checked(tool: Instrument) -> tuple[str, ...]:
 
 def unnamed(case: Case) -> tuple[int, ...]:
     """The sizes of memory that changed under work that was not given it, where the launch is not certain."""
-    found = [
-        f.details["watch_size"] for f in _bystanders(case) if f.severity != "info" and not f.details.get("certain")
-    ]
-    return tuple(sorted({int(size) for size in found if size}))
+    found = [_watched(f) for f in _bystanders(case) if f.severity != "info" and f.attribution != "this"]
+    return tuple(sorted({size for size in found if size}))
+
+
+def _watched(finding: Finding) -> int | None:
+    """The size of the whole allocation: what a second run can look at again."""
+    return finding.allocation.whole if finding.allocation else None
 
 
 def _bystanders(case: Case) -> list[Finding]:
@@ -82,9 +85,9 @@ def _bystanders(case: Case) -> list[Finding]:
 
 def joined(first: Case, second: Case) -> Case:
     """The first run's case with what the second one found out. Its launches replace the guesses of the first."""
-    named = [_from_second(f) for f in _bystanders(second) if f.details.get("single")]
-    known = {f.details["watch_size"] for f in named}
-    kept = [f for f in first.findings if f.id != ID or f.details["watch_size"] not in known]
+    named = [_from_second(f) for f in _bystanders(second) if f.attribution in ("this", "probable")]
+    known = {_watched(f) for f in named}
+    kept = [f for f in first.findings if f.id != ID or _watched(f) not in known]
     findings = tuple(sorted([*kept, *named], key=lambda f: ("error", "warning", "info").index(f.severity)))
     looked = [replace(one, name=f"{NAME}, second run") for one in second.instruments if one.name == NAME]
     return replace(

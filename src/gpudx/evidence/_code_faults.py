@@ -10,7 +10,7 @@ from gpudx.backends.hip.targets import parse
 from gpudx.backends.mangling import function_name
 from gpudx.errors import UserError
 from gpudx.evidence._device_code import Contents, Image, Kernel
-from gpudx.model import Evidence, Finding, Severity
+from gpudx.model import DeviceCode, Evidence, Finding, Severity
 from gpudx.text import listed, plural
 
 NVIDIA = re.compile(r"(sm|compute)_(\d{2,3})([af]?)")
@@ -90,7 +90,7 @@ def _told(
         ),
         causes=causes,
         facts=(("kernel", symbol), ("file", file)),
-        details={"kernel": found[0][1].build.kernel, "targets": ", ".join(targets)},
+        code=DeviceCode(found[0][1].build.kernel, ", ".join(targets)),
     )
 
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 from gpudx.evidence._head import Source, head_of
 from gpudx.evidence._sanitizer_groups import Groups
@@ -33,7 +34,7 @@ from gpudx.evidence._sanitizer_records import (
 from gpudx.evidence._sanitizer_text import BANNERS, MARK, Parser, Totals
 from gpudx.evidence._sanitizer_xml import ROOT, XmlParser
 from gpudx.evidence._words import bare, sourced
-from gpudx.model import Evidence, Finding, Severity
+from gpudx.model import Access, Evidence, Finding, Severity
 from gpudx.text import plural
 
 __all__ = [
@@ -62,6 +63,9 @@ TOOLS = {
     "uninitialised-copy": "initcheck", "barrier": "synccheck", "invalid-read": "memcheck", "invalid-write": "memcheck",
     "invalid-atomic": "memcheck", "invalid-access": "memcheck", "misaligned-access": "memcheck", "leak": "memcheck",
     "device-heap": "memcheck",
+}  # fmt: skip
+KINDS: dict[str, Literal["read", "write"]] = {
+    "invalid-read": "read", "invalid-write": "write", "invalid-atomic": "write", "uninitialised-read": "read",
 }  # fmt: skip
 TITLES = {
     "invalid-read": "reads", "invalid-write": "writes", "invalid-atomic": "updates atomically",
@@ -185,20 +189,20 @@ def _finding(report: Report, fault: Fault) -> Finding:
         count=fault.count,
         evidence=tuple(Evidence(text) for text in _sentences(report, fault)),
         facts=tuple(_facts(fault)),
-        details={
-            "kernel": first.where.function,
-            "source": first.where.source,
-            "size": first.size,
-            "space": first.space,
-            "pc": f"{first.where.pc:#x}" if first.where.pc is not None else None,
-            "address_low": f"{fault.addresses.low:#x}" if fault.addresses else None,
-            "address_high": f"{fault.addresses.high:#x}" if fault.addresses else None,
-            "api": first.api,
-            "error": first.error,
-            "code": first.code,
-            "doubt": fault.doubt,
-            "follows": fault.follows,
-        },
+        access=Access(
+            address=first.address,
+            kind=KINDS.get(fault.kind, ""),
+            by="kernel" if first.where.function else "",
+            kernel=first.where.function or "",
+            width=first.size,
+            block=first.block,
+            thread=first.thread,
+            pc=first.where.pc,
+            source=first.where.source,
+            seen_by=TOOLS.get(fault.kind, "compute-sanitizer"),
+        )
+        if first.where.function or first.address is not None
+        else None,
     )
 
 

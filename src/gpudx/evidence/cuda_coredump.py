@@ -25,6 +25,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
+from gpudx import model
 from gpudx.elf.layout import SHDR
 from gpudx.errors import UserError
 from gpudx.evidence import _cuda_exceptions as exceptions
@@ -136,7 +137,7 @@ def _finding(dump: Dump, fault: Fault) -> Finding:
         evidence=tuple(Evidence(text) for text in _sentences(dump, fault)),
         count=max(fault.warps, 1),
         facts=(("kernel", fault.kernel), ("exception", name), ("offset", offset)),
-        details=_details(fault),
+        access=_access(fault),
     )
 
 
@@ -174,18 +175,17 @@ def _dim(dim: Dim) -> str:
     return f"({dim[0]},{dim[1]},{dim[2]})"
 
 
-def _details(fault: Fault) -> dict[str, str | int | float | bool | None]:
-    access, place = fault.access, fault.place
-    return {
-        "exception": fault.exception,
-        "kernel": fault.kernel,
-        "source": place.source if place else None,
-        "error_pc": f"{fault.error_pc:#x}" if fault.error_pc else None,
-        "precise": fault.precise,
-        "address_low": f"{access.lowest:#x}" if access else None,
-        "address_high": f"{access.highest:#x}" if access else None,
-        "access": access.kind if access else None,
-        "access_size": access.size if access else None,
-        "warps": fault.warps,
-        "blocks": fault.blocks,
-    }
+def _access(fault: Fault) -> model.Access:
+    access, first = fault.access, fault.first
+    return model.Access(
+        address=access.lowest if access else None,
+        kind="" if access is None else "read" if access.kind == "read" else "write",
+        by="kernel",
+        kernel=fault.kernel,
+        width=access.size if access else None,
+        block=first.block if first else None,
+        thread=first.thread if first else None,
+        pc=fault.error_pc or None,
+        source=fault.place.source if fault.place else None,
+        seen_by="dump",
+    )

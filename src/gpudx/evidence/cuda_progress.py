@@ -20,7 +20,7 @@ from gpudx.evidence import _cuda_exceptions as exceptions
 from gpudx.evidence._head import Source, head_of
 from gpudx.evidence._lines import lines_of, plain
 from gpudx.evidence._words import sourced
-from gpudx.model import Evidence, Finding
+from gpudx.model import Access, Evidence, Finding
 
 FORMAT = "cuda-coredump-progress"
 MARK = b"coredump: "
@@ -206,7 +206,6 @@ def _findings(dump: Progress) -> Iterator[Finding]:
             message="The GPU core dump was not finished when the log ends: the program ended, or the log was cut.",
             evidence=(Evidence(f"the last line about the dump is: {dump.last}"),),
             facts=(("dump", "cut off"),),
-            details={"file": dump.file, "percent": dump.percent},
         )
 
 
@@ -224,7 +223,7 @@ def _finding(name: str, kernel: str | None, pc: int | None, members: list[Device
         evidence=tuple(evidence),
         count=len(members),
         facts=(("kernel", kernel or "?"), ("exception", exceptions.short_name(name))),
-        details={"exception": name, "kernel": kernel, "error_pc": _hex(pc) if pc else None, "sm": first.sm},
+        access=Access(by="kernel", kernel=kernel or "", pc=pc, seen_by="dump"),
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from gpudx.facts._backend import backend_module
 from gpudx.facts.kernels import Kernels
 from gpudx.facts.launches import Launches
+from gpudx.model import OrderPair
 from gpudx.trace import Trace
 
 LEAST_MS, MOST_MS = 300, 10_000
@@ -36,12 +37,12 @@ class Nth:
         alike = [number for number in np.unique(functions[:row]) if self._symbol(int(number)) == name]
         return f"{name}:{int(np.isin(functions[:row], alike).sum()) + 1}" if name else None
 
-    def held(self, first: int, second: int) -> dict[str, str]:
+    def pair(self, first: int, second: int) -> OrderPair | None:
         """The work at `first` begins late, so that the work at `second` overtakes it; and what would keep it from that."""
         names = [self.call(position) for position in (first, second)]
         if None in names:
-            return {}
-        return {"hold": f"{names[0]}:{self._milliseconds(first, second)}", "edge": f"{names[0]}>{names[1]}"}
+            return None
+        return OrderPair(f"{names[0]}:{self._milliseconds(first, second)}", f"{names[0]}>{names[1]}")
 
     def _milliseconds(self, first: int, second: int) -> int:
         ticks = self._trace.column("end", np.array([second])) - self._trace.column("begin", np.array([first]))

@@ -39,16 +39,16 @@ def accused_in(case: Case) -> Accused:
     finding, site = told
     guilty, victim = best.guilty, best.victim.site if best.victim else None
     calls = dict.fromkeys(number for one in finding.evidence for number in one.calls)
-    missing = finding.details.get("missing")
+    memory = (guilty.allocation if guilty else None) or finding.allocation
     return Accused(
         pid=site.pid,
         guilty=guilty.number if guilty else None,
         victim=victim.number if victim and victim.pid == site.pid else None,
         evidence=tuple(calls)[:MOST_EVIDENCE],
         value=_number(guilty.value) if guilty else None,
-        allocation=guilty.allocation.id if guilty and guilty.allocation else finding.allocation,
-        missing=missing if isinstance(missing, int) else None,
-        fault=_number(finding.details.get("address")) or _number(case.outcome.fault_address),
+        allocation=memory.id if memory else None,
+        missing=memory.missing if memory else None,
+        fault=(finding.access.address if finding.access else None) or _number(case.outcome.fault_address),
     )
 
 

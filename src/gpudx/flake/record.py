@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from gpudx import pipeline
-from gpudx.errors import UserError
-from gpudx.facts import Facts, derive
+from gpudx.facts import Facts
 from gpudx.lab.recorded import RunResult
 from gpudx.model import Case
 from gpudx.model.flake import Accused, Look
 from gpudx.text import plural
-from gpudx.trace import Trace, open_case
 
 MOST_SHARED = 6
 
 
 def look_at(run: RunResult, command: list[str], folder: Path) -> Look | None:
     """None when the recorder was not there: then nothing is known, which is not nothing seen."""
-    case = pipeline.diagnose_run(run, command, folder)
+    analysis = pipeline.diagnose_run(run, command, folder)
+    case, facts = analysis.case, analysis.facts
     if any(one.name == "recorder" and one.failed for one in case.instruments):
         return None
-    facts = [derive(trace) for trace in _traces(folder)]
     return Look(
         kernels=tuple(sorted({name for one in facts for name in _kernels(one)})),
         shared=tuple(_shared(facts))[:MOST_SHARED],
@@ -35,18 +32,12 @@ def look_at(run: RunResult, command: list[str], folder: Path) -> Look | None:
     )
 
 
-def _traces(folder: Path) -> list[Trace]:
-    with contextlib.suppress(UserError, OSError):
-        return open_case(folder)
-    return []
-
-
 def _kernels(facts: Facts) -> set[str]:
     rows = np.unique(np.concatenate([facts.launches.kernel_row, facts.set_args.kernel_row]))
     return {facts.kernels.name(int(row)) for row in rows if row >= 0} - {"?"}
 
 
-def _shared(facts: list[Facts]) -> Iterator[str]:
+def _shared(facts: Sequence[Facts]) -> Iterator[str]:
     for one in facts:
         for item in one.shared:
             yield f"{item.label} by {plural(len(item.threads), 'thread')}"

@@ -15,7 +15,6 @@ from gpudx.flake import load
 from gpudx.flake.runners import BLACK_BOX, LONGEST_TEXT, Results, Selection, every
 from gpudx.lab.experiments.one_thread import VARIABLES
 from gpudx.lab.experiments.perturbed import VARIABLE as PERTURB
-from gpudx.lab.how import How
 from gpudx.lab.outcome import outcome
 from gpudx.lab.recorded import RunResult, run_recorded
 from gpudx.lab.strangers import strangers
@@ -40,6 +39,7 @@ from gpudx.model.flake import (
     Look,
     Suite,
 )
+from gpudx.model.how import How
 
 LookAt = Callable[[RunResult, list[str], Path], Look | None]
 NUMBER = "{}"  # stands for the number of threads in the user's words

@@ -13,7 +13,7 @@ from typing import Any
 from gpudx.errors import UserError
 from gpudx.gates._judged import Judged, missing, whole_number
 from gpudx.gates._kernels import fits, unread
-from gpudx.model import Case, Finding
+from gpudx.model import Case, DeviceCode
 from gpudx.text import plural
 
 KEY = "tensor-cores"
@@ -25,26 +25,21 @@ def judge(limit: Any, cases: Sequence[Case], place: Path) -> Judged:
     if why := unread(cases):
         return missing(KEY, f"{why}: give the parts of it as several logs.")
     entries = limit if isinstance(limit, list) else [limit]
-    listed = [one for case in cases for one in case.findings if one.id == FINDING]
+    listed = [one.code for case in cases for one in case.findings if one.id == FINDING and one.code]
     judged = [_one(*_entry(entry), listed) for entry in entries]
     bad = [one for one in judged if not one.passed]
     return bad[0] if bad else Judged(KEY, True, " ".join(one.text for one in judged))
 
 
-def _one(pattern: str, least: int, listed: list[Finding]) -> Judged:
-    own = [one for one in listed if fits(str(one.details["kernel"]), pattern)]
+def _one(pattern: str, least: int, listed: list[DeviceCode]) -> Judged:
+    own = [one for one in listed if fits(one.kernel, pattern)]
     if not own:
         return missing(KEY, f"no listing of the code of {pattern}: add one, as docs/gates.md says.")
-    few = [one for one in own if _count(one) < least]
+    few = [one for one in own if one.tensor_instructions < least]
     if few:
-        return Judged(KEY, False, f"{few[0].details['kernel']} has {_count(few[0])}, at least {least} are wanted.")
-    fewest = min(map(_count, own))
+        return Judged(KEY, False, f"{few[0].kernel} has {few[0].tensor_instructions}, at least {least} are wanted.")
+    fewest = min(one.tensor_instructions for one in own)
     return Judged(KEY, True, f"{plural(len(own), 'kernel')} like {pattern} with {fewest:,} or more ({least:,} wanted).")
-
-
-def _count(finding: Finding) -> int:
-    value = finding.details.get("tensor_instructions")
-    return value if isinstance(value, int) else 0
 
 
 def _entry(entry: Any) -> tuple[str, int]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpudx.causes import every as every_cause
-from gpudx.causes._kinds import WHERE
 from gpudx.diagnose.judge import ORDER
 from gpudx.investigate.observed import observation, observed
 from gpudx.model import Case, Diagnosis, Evidence, Investigation, Row
+from gpudx.model.cause_kinds import WHERE
 
 
 def conclude(case: Case, state: Investigation) -> Case:

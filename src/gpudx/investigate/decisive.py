@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from gpudx.causes import every as every_cause
-from gpudx.causes._kinds import PROGRAM, WHERE
+from gpudx.model.cause_kinds import PROGRAM, WHERE
 from gpudx.investigate import uninitialized
 from gpudx.investigate.uninitialized import POISONED
 from gpudx.model import Case, Diagnosis, FailureClass, Investigation, Trial

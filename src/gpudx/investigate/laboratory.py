@@ -12,7 +12,7 @@ import os
 import shutil
 import time
 import traceback
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
@@ -23,17 +23,17 @@ from numpy.typing import NDArray
 from gpudx import casefile, pipeline
 from gpudx.diagnose import fenced_runs
 from gpudx.errors import UserError
-from gpudx.facts import derive
+from gpudx.facts import Facts, derive
 from gpudx.facts.parts import can_be_apart
 from gpudx.investigate import decisive, same_failure, uninitialized
 from gpudx.investigate.loop import OutOfTime, Result
 from gpudx.lab import at_sites, trials
 from gpudx.lab.experiments import PLAIN, VARIANT, Context, NotReached, Seen, base, every, mitigations, sized
-from gpudx.lab.how import How
 from gpudx.lab.recorded import TRACES, run_recorded
 from gpudx.lab.trials import OUTPUT, RUNS, Interrupted
 from gpudx.model import Asked, Case, Diagnosis, Investigation, Trial
-from gpudx.trace import Trace, open_case
+from gpudx.model.how import How, Ways
+from gpudx.trace import Trace, open_traces
 
 BUG = "gpudx-error.txt"
 PATIENCE = 10  # times the longest run so far: then a run hangs
@@ -151,8 +151,8 @@ class Laboratory:
         if run.timed_out and (how.timeout != self._patience() or (self._is_guess and quiet < STILL_WORKING_S)):
             raise OutOfTime
         self._learn_patience(run.duration_s, quiet)
-        case = pipeline.diagnose_run(run, words, folder)
-        seen = self.learn(case, folder, experiment == PLAIN)
+        analysis = pipeline.diagnose_run(run, words, folder)
+        case, seen = analysis.case, self.learn(analysis.case, analysis.facts, experiment == PLAIN)
         idle = getattr(module, "without_effect", _works)(context, seen)
         trial = replace(
             trial_of(case, experiment, name, state, idle),
@@ -160,7 +160,7 @@ class Laboratory:
             fresh=how.poison or "",
         )
         if how.poison:
-            case, trial = _with_dependence(case, trial, state, folder)
+            case, trial = _with_dependence(case, trial, state, analysis.facts)
         return case, trial if idle else at_sites.counted(trial, case, module, context, state)
 
     def _patience(self) -> float:
@@ -187,12 +187,13 @@ class Laboratory:
                 case = casefile.read(self.folder / trial.folder)
                 if case.outcome.kind != "timeout":
                     self._learn_patience(case.outcome.duration_s)
-                self.learn(case, self.folder / trial.folder, True)
+                self.learn(case, _facts(self.folder / trial.folder), True)
 
-    def learn(self, case: Case, folder: Path, plain: bool) -> Seen:
+    def learn(self, case: Case, facts: Sequence[Facts], plain: bool) -> Seen:
         """What a run's record says of the program; plain runs tell what experiments can be made."""
-        apis, threads, at_once, devices, waits = _look(folder)
-        done, not_done = at_sites.look(_traces(folder))
+        traces = [one.trace for one in facts]
+        apis, threads, at_once, devices, waits = _look(traces)
+        done, not_done = at_sites.look(traces)
         if plain:
             self.context = replace(
                 self.context,
@@ -200,18 +201,18 @@ class Laboratory:
                 threads=max(self.context.threads, threads),
                 devices=self.context.devices | devices,
                 launches=max(self.context.launches, sum(process.launches for process in case.processes)),
-                parts=self.context.parts or _has_parts(folder),
+                parts=self.context.parts or _has_parts(facts),
                 pair=self.context.pair or at_sites.first_pair(case),
             )
         return Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done)
 
 
-def _with_dependence(case: Case, trial: Trial, state: Investigation, folder: Path) -> tuple[Case, Trial]:
+def _with_dependence(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:
     """Once the runs with different patterns show that the outcome depends on them: the case that says so."""
     every_run = (*state.trials, trial)
     if not uninitialized.depends(every_run):
         return case, trial
-    entry = uninitialized.entry(every_run, [derive(trace) for trace in _traces(folder)])
+    entry = uninitialized.entry(every_run, facts)
     if entry is None:
         return case, trial
     return replace(case, diagnosis=(entry, *case.diagnosis)), replace(trial, shown=(*trial.shown, entry.cause))
@@ -236,7 +237,7 @@ def taken_up(state: Investigation, command: Sequence[str]) -> Investigation:
 
 def begun(case: Case, state: Investigation) -> Investigation:
     """An investigation that goes on with a case of `gpudx run`: its run counts, if it was a plain one."""
-    if [seen.experiment for seen in case.observations] != [PLAIN] or state.asked.vary:
+    if [seen.ways for seen in case.observations] != [Ways()] or state.asked.vary:
         return state
     trial = trial_of(case, PLAIN, "", state)
     return replace(
@@ -260,7 +261,7 @@ def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idl
     """What a run means. `idle`: why the experiment had no effect, so that it means nothing."""
     known = {mark for trial in state.trials if trial.experiment == PLAIN for mark in trial.fingerprints}
     new = [e for e in case.diagnosis if e.status in ("confirmed", "likely") and not known & set(e.findings)]
-    if state.failure is None and case.outcome.kind != "passed":  # the plain runs have the fault, but do not fail of it
+    if state.failure is None and case.outcome.failed:  # the plain runs have the fault, but do not fail of it
         new = [e for e in case.diagnosis if e.status in ("confirmed", "likely")]
     new += [e for e in case.diagnosis if e.status == "confirmed" and _was_less(e, state)]
     itself = experiment != PLAIN and not _is_asked(every()[base(experiment)])  # another program has faults of its own
@@ -313,13 +314,13 @@ def _at_once(trace: Trace, calls: NDArray[np.bool_]) -> int:
     return max((int(((first <= start) & (start <= last)).sum()) for start in first), default=0)
 
 
-def _look(folder: Path) -> tuple[frozenset[str], int, int, frozenset[str], int]:
+def _look(traces: Iterable[Trace]) -> tuple[frozenset[str], int, int, frozenset[str], int]:
     """APIs, most threads of one process that made calls, and that did at once, devices, and waits that have no caller: the
     recorder's own."""
     apis: set[str] = set()
     devices: set[str] = set()
     threads = at_once = waits = 0
-    for trace in _traces(folder):
+    for trace in traces:
         every_api = np.array([call.api for call in trace.schema.calls])
         calls = every_api[trace.call] != "note"
         apis.update(np.unique(every_api[trace.call[calls]]).tolist())
@@ -331,23 +332,22 @@ def _look(folder: Path) -> tuple[frozenset[str], int, int, frozenset[str], int]:
     return frozenset(apis), threads, at_once, frozenset(devices), waits
 
 
-def _has_parts(folder: Path) -> bool:
+def _has_parts(facts: Iterable[Facts]) -> bool:
     """Are buffers used by parts that could be memory of their own? Each process that has parts must allow it."""
-    made = [one for one in map(derive, _traces(folder)) if len(one.objects.rows_of("subbuffer"))]
+    made = [one for one in facts if len(one.objects.rows_of("subbuffer"))]
     return bool(made) and all(can_be_apart(one) for one in made)
 
 
-def _traces(folder: Path) -> list[Trace]:
-    with contextlib.suppress(UserError, OSError):
-        return open_case(folder)
-    return []
+def _facts(folder: Path) -> list[Facts]:
+    """Of a run of an earlier call, as far as its traces were kept."""
+    return [derive(trace) for trace in open_traces(folder / TRACES)[0]]
 
 
 def _quiet_for(folder: Path) -> float:
     """Seconds from the last call that any process began until now; infinite without calls. A process's clock starts at its
     first call, so this is read right after the run."""
     quiet = math.inf
-    for trace in _traces(folder):
+    for trace in open_traces(folder / TRACES)[0]:
         begun = trace.column("begin")
         if len(begun):
             started = int(trace.header["start_mono_ns"]) / 1e9 + float(trace.seconds(begun.max(keepdims=True))[0])

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from gpudx.causes import Cause
 from gpudx.causes import every as every_cause
-from gpudx.causes._kinds import RIVALS, WHERE
 from gpudx.lab.experiments import base
 from gpudx.model import Diagnosis, Expectation, Investigation, Status
+from gpudx.model.cause_kinds import RIVALS, WHERE
 
 
 @dataclass(frozen=True)

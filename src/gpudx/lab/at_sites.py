@@ -18,8 +18,8 @@ from gpudx.trace import Trace
 
 def first_pair(case: Case) -> tuple[str, str] | None:
     """What the recorder is asked for at the two operations of the first finding that names such; errors come first."""
-    named = [finding.details for finding in case.findings if finding.details.get("hold")]
-    return (str(named[0]["hold"]), str(named[0]["edge"])) if named else None
+    named = [finding.pair for finding in case.findings if finding.pair and finding.pair.hold]
+    return (named[0].hold, named[0].edge) if named else None
 
 
 def look(traces: Iterable[Trace]) -> tuple[tuple[int, ...], tuple[str, ...]]:
@@ -51,7 +51,7 @@ def counted(trial: Trial, case: Case, module: ModuleType, context: Context, stat
         return trial
     if trial.outcome == "passed" and getattr(module, "OUTPUT_COUNTS", False) and _otherwise(trial, state):
         trial = replace(trial, outcome="reproduced")
-    named = [cause for finding in case.findings if finding.details.get("hold") for cause in finding.causes[:1]]
+    named = [cause for finding in case.findings if finding.pair and finding.pair.hold for cause in finding.causes[:1]]
     shown = (*trial.shown, *named) if trial.outcome == "reproduced" else trial.shown
     return replace(trial, shown=tuple(dict.fromkeys(shown)))
 

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from gpudx.errors import UserError
 from gpudx.lab import unpooled
+from gpudx.model.how import Fence
 
 EDGE = "GPUDX_FENCE"
 ALIGN = "GPUDX_FENCE_ALIGN"
 RED = "red"
 EDGES = ("high", "low", RED)
 MOST_ALIGN = 1 << 20
-
-
-@dataclass(frozen=True)
-class Fence:
-    """Blocks lie against the upper ("high") or the lower fence, at multiples of `align` bytes; None: as the API promises.
-
-    "red": no fences, but a red zone behind each block.
-    """
-
-    edge: str = EDGES[0]
-    align: int | None = None
 
 
 def wanted(edge: str, align: int | None) -> Fence:

@@ -20,13 +20,14 @@ from gpudx import backends, native
 from gpudx.errors import UserError
 from gpudx.lab import hang, program, sanitized, signals
 from gpudx.lab.environment import DUMPS, recorded_environment
-from gpudx.lab.how import How
+from gpudx.lab.how import How, variables
 from gpudx.lab.probe_output import Listener, Mark
 from gpudx.lab.proc_watch import Look, Looker
 from gpudx.lab.roll import NAME as ROLL
 from gpudx.lab.roll import RollEntry
 from gpudx.lab.roll import read as read_roll
-from gpudx.lab.sanitized import Inner, Sanitized, Sanitizer
+from gpudx.lab.sanitized import Inner, Sanitized
+from gpudx.model.how import Sanitizer
 
 TRACES = "traces"
 HANG = "hang.txt"
@@ -85,7 +86,7 @@ def run_recorded(
     file = program.find(command)
     traces = case_dir / TRACES
     env = recorded_environment(native.library(), traces, how.keep, {**os.environ, **how.extra_env}, file, how.dump)
-    env |= how.variables(env)
+    env |= variables(how, env)
     _make_directory(traces)
     if how.dump:
         _make_directory(case_dir / DUMPS)

@@ -19,19 +19,10 @@ from gpudx.backends.cuda import sanitizer
 from gpudx.errors import UserError
 from gpudx.lab import inner
 from gpudx.lab.probe import look_for
+from gpudx.model.how import Sanitizer
 
 FOLDER = "sanitizer"  # in the case directory: the reports, and what `inner` told
 TOLD = "program"
-
-
-@dataclass(frozen=True)
-class Sanitizer:
-    """A check of compute-sanitizer that is ready to run; `kernel` narrows it."""
-
-    check: str
-    path: str
-    version: str = ""
-    kernel: str | None = None
 
 
 @dataclass(frozen=True)

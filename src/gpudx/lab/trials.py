@@ -18,10 +18,10 @@ from pathlib import Path
 
 from gpudx.errors import UserError
 from gpudx.lab import program
-from gpudx.lab.how import How
 from gpudx.lab.outcome import outcome
 from gpudx.lab.recorded import Progress, RunResult, run_recorded
 from gpudx.model import Case
+from gpudx.model.how import How
 from gpudx.model.verification import Condition, Trial
 
 OUTPUT = "output.txt"

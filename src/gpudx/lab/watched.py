@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from gpudx.errors import UserError
 from gpudx.lab import unpooled
 from gpudx.lab.environment import size_of
+from gpudx.model.how import Watch
 
 WATCH = "GPUDX_WATCH"
 LIMIT = "GPUDX_WATCH_LIMIT"
 SIZES = "GPUDX_WATCH_SIZES"
 AGAIN, ONCE = "again", "once"
 MOST_SIZES = 64  # native/core/watch.c
-
-
-@dataclass(frozen=True)
-class Watch:
-    """Memory is looked at whenever the program has waited, `limit` bytes of it at most; None: what the recorder thinks fit.
-
-    again  a run in which something changed that nobody was given is made once more, with a look at each launch
-    sizes  only memory of these sizes is watched; none: all
-    """
-
-    again: bool = True
-    limit: int | None = None
-    sizes: tuple[int, ...] = ()
 
 
 def wanted(how: str, limit: str | None, sizes: tuple[int, ...] = ()) -> Watch:

@@ -1,9 +1,9 @@
 """What flows through gpudx: frozen dataclasses over the standard library, and nothing else."""
 
 from gpudx.model.case import SCHEMA, Case, Instrument, Outcome, ProcessInfo
+from gpudx.model.cause import Cause
 from gpudx.model.device_fault import DeviceFault
 from gpudx.model.diagnosis import (
-    Allocation,
     Diagnosis,
     Expectation,
     Guilty,
@@ -15,7 +15,22 @@ from gpudx.model.diagnosis import (
     Victim,
 )
 from gpudx.model.drawing import Drawing
-from gpudx.model.finding import Evidence, Finding, Severity, Site
+from gpudx.model.finding import (
+    Access,
+    Allocation,
+    Attribution,
+    Certainty,
+    DeviceCode,
+    Evidence,
+    Finding,
+    Interval,
+    OrderPair,
+    Scope,
+    Severity,
+    Site,
+    Symptom,
+    Written,
+)
 from gpudx.model.fingerprint import fingerprint
 from gpudx.model.identity import (
     Driver,
@@ -36,11 +51,16 @@ from gpudx.model.occupancy import Built, Occupancy
 
 __all__ = [
     "SCHEMA",
+    "Access",
     "Allocation",
     "Asked",
+    "Attribution",
     "Built",
     "Case",
+    "Cause",
     "Cell",
+    "Certainty",
+    "DeviceCode",
     "DeviceFault",
     "Diagnosis",
     "Drawing",
@@ -55,6 +75,7 @@ __all__ = [
     "Hypothesis",
     "Identity",
     "Instrument",
+    "Interval",
     "Investigation",
     "KernelBuild",
     "Lack",
@@ -62,12 +83,14 @@ __all__ = [
     "Making",
     "Observation",
     "Occupancy",
+    "OrderPair",
     "Outcome",
     "Package",
     "Prediction",
     "Probe",
     "ProcessInfo",
     "Row",
+    "Scope",
     "Setting",
     "Severity",
     "Site",
@@ -76,8 +99,10 @@ __all__ = [
     "Status",
     "Step",
     "Stop",
+    "Symptom",
     "Trial",
     "Verdict",
     "Victim",
+    "Written",
     "fingerprint",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from gpudx.model.diagnosis import Diagnosis, Observation, Verdict
+from gpudx.model.diagnosis import Diagnosis, Observation, OutcomeName, Verdict
 from gpudx.model.fields import LATER
 from gpudx.model.finding import Finding
 from gpudx.model.flake import Flake
@@ -32,6 +32,18 @@ class Outcome:
     signal: str | None = None
     fault_address: str | None = None
     duration_s: float = 0.0
+
+    @property
+    def failed(self) -> bool:
+        """Did the program fail? One that was never started did not."""
+        return self.kind in ("exit", "signal", "timeout")
+
+    @property
+    def observed(self) -> OutcomeName:
+        """The same as the outcome of an experiment."""
+        if self.kind == "timeout":
+            return "timeout"
+        return "reproduced" if self.failed else "passed" if self.kind == "passed" else "not reached"
 
     @property
     def word(self) -> str:
@@ -75,6 +87,19 @@ class ProcessInfo:
     launches: int
     gaps: tuple[str, ...] = ()
     ended: str = ""
+    ended_at: float | None = field(default=None, metadata=LATER)  # seconds after the first recorded call of the run
+    signal: str = field(default="", metadata=LATER)  # that it died of, where that is known
+    status: int | None = field(default=None, metadata=LATER)  # that it exited with, where that is known
+
+    @property
+    def failed(self) -> bool:
+        """Did it die of a signal, or exit with another status than 0?"""
+        return bool(self.signal or self.status)
+
+    @property
+    def how(self) -> str:
+        """ "SIGSEGV", "exit status 1", "" if it is not known to have failed."""
+        return self.signal or (f"exit status {self.status}" if self.status else "")
 
 
 @dataclass(frozen=True)

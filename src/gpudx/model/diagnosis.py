@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gpudx.model.fields import LATER
-from gpudx.model.finding import Evidence, Site
+from gpudx.model.finding import Allocation, Evidence, Site
+from gpudx.model.how import Ways
 
 Status = Literal["confirmed", "likely", "refuted", "inconclusive"]
 OutcomeName = Literal["reproduced", "passed", "another failure", "timeout", "tool missing", "not reached"]
@@ -48,6 +49,7 @@ class Observation:
     )  # runs that say nothing of the rate, by what they were
     shown: tuple[str, ...] = field(default=(), metadata=LATER)  # causes that the experiment's instrument named
     fingerprints: tuple[str, ...] = field(default=(), metadata=LATER)  # of what failed
+    ways: Ways = field(default=Ways(), metadata=LATER)  # of a run of `gpudx run`
 
 
 @dataclass(frozen=True)
@@ -71,15 +73,6 @@ class Verdict:
     counted: tuple[Evidence, ...]
     not_counted: tuple[Evidence, ...]
     reason: str
-
-
-@dataclass(frozen=True)
-class Allocation:
-    """The memory concerned. `state` is live, released, never created, ..."""
-
-    id: str
-    size: int | None
-    state: str
 
 
 @dataclass(frozen=True)
@@ -123,3 +116,4 @@ class Diagnosis:
     findings: tuple[str, ...] = ()  # fingerprints
     not_counted: tuple[Evidence, ...] = ()
     observed: bool = field(default=False, metadata=LATER)  # an instrument saw the act itself
+    processes: tuple[int, ...] = field(default=(), metadata=LATER)  # that have it; empty: not of a process

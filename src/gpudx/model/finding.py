@@ -6,7 +6,16 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gpudx.model.fields import LATER
+
 Severity = Literal["error", "warning", "info"]
+# What a finding is about: why it went wrong; where that became visible; what only came after it; which program ran, whatever
+# it did; a rule that the user stated; or something beside the failure.
+Scope = Literal["fault", "symptom", "follower", "program", "stated", "note"]
+# How it is known: an instrument saw the act itself; the record shows a value or an order that is wrong; it follows from numbers.
+Certainty = Literal["observed", "recorded", "inferred"]
+# Whose act it was, as far as that is known.
+Attribution = Literal["this", "kernel", "probable", "one of", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,99 @@ class Evidence:
 
 
 @dataclass(frozen=True)
+class Allocation:
+    """The memory concerned: `id` is its name in reports ("buffer #7"), `state` is live, released, freed, never created, ..."""
+
+    id: str
+    size: int | None = None
+    state: str = "live"
+    address: int | None = field(default=None, metadata=LATER)
+    made: Site | None = field(default=None, metadata=LATER)
+    freed: Site | None = field(default=None, metadata=LATER)
+    needed: int | None = field(default=None, metadata=LATER)  # bytes that the call needs of it, if more than it has
+    whole: int | None = field(default=None, metadata=LATER)  # size of the allocation that it is a part of
+
+    @property
+    def missing(self) -> int | None:
+        """Bytes that it is too small by."""
+        return None if self.needed is None or self.size is None else self.needed - self.size
+
+
+@dataclass(frozen=True)
+class Access:
+    """One access that went wrong, whoever saw it: a dump, a sanitizer, a fence, a signal, or a check inside the kernel."""
+
+    address: int | None = None
+    kind: Literal["read", "write", ""] = ""  # "": not known
+    by: Literal["kernel", "host", "driver", ""] = ""  # whose code made it
+    kernel: str = ""
+    width: int | None = None  # bytes
+    offset: int | None = None  # from the start of the allocation; negative before it
+    block: tuple[int, int, int] | None = None
+    thread: tuple[int, int, int] | None = None
+    pc: int | None = None
+    source: str | None = None  # "file:line" in the kernel: the user's line, not that of a header it was inlined from
+    seen_by: str = ""  # "dump", "memcheck", "fence", "signal", "kernel check"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The launches that can have made a fault which the device reported later."""
+
+    launches: int  # how many there are
+    ended_before: int  # calls up to this number had surely ended
+    single: bool = False  # one launch stands out, or is alone
+    complete: bool = False  # all work of the interval is in the record
+    suspicious: int = 0  # launches with something wrong in their arguments
+    own_wait: bool = False  # the recorder waited right behind the launch (--serialise)
+    followers: int = 0  # calls that failed after the report, because of it
+    said: str = ""  # what the status says, in words
+    cause: str = ""  # the cause that the status alone names, if it does
+    short: str = ""  # which memory of the launch is too small for it, in words
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """Where a failure became visible."""
+
+    kind: Literal["crash in call", "device error", "crash", "hang", "failed call"]
+    decoded: str = ""  # the value from which the fault address follows
+    thread_known: bool = True  # is it known which thread died?
+    interval: Interval | None = None  # of a device error
+
+
+@dataclass(frozen=True)
+class OrderPair:
+    """Two operations that nothing orders, as an experiment can find them again (native/core/sites.h)."""
+
+    hold: str = ""
+    edge: str = ""
+    missing: str = ""  # the line of code that would order them
+    queues: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True)
+class Written:
+    """Where a fault is written: a line of a source file, or of a log. `follows` is the line (of that log) that it comes after."""
+
+    file: str
+    line: int
+    last: int = 0
+    format: str = ""  # of a log
+    role: str = ""  # of a line of a log: fault, report, refusal, ending
+    follows: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class DeviceCode:
+    """What a listing of device code has of one kernel."""
+
+    kernel: str
+    arch: str = ""
+    tensor_instructions: int = 0
+
+
+@dataclass(frozen=True)
 class Finding:
     """What a detector saw. No evidence, no finding.
 
@@ -55,11 +157,23 @@ class Finding:
     evidence: tuple[Evidence, ...]
     site: Site | None = None
     others: tuple[Site, ...] = ()  # second sites: the other thread, the release, the followers
-    allocation: str | None = None  # "buffer #7" style name of the allocation concerned
+    allocation: Allocation | None = None  # the memory concerned
     causes: tuple[str, ...] = ()  # cause ids it suggests, most likely first
     facts: tuple[tuple[str, str], ...] = ()
-    details: dict[str, str | int | float | bool | None] = field(default_factory=dict)
     count: int = 1  # how often the same fault was seen; sites after the first are folded
+    scope: Scope = field(default="fault", metadata=LATER)
+    certainty: Certainty = field(default="recorded", metadata=LATER)
+    attribution: Attribution = field(default="this", metadata=LATER)
+    because: str = field(default="", metadata=LATER)  # why it is known, or what is not: the reason that a verdict gives
+    access: Access | None = field(default=None, metadata=LATER)
+    symptom: Symptom | None = field(default=None, metadata=LATER)
+    pair: OrderPair | None = field(default=None, metadata=LATER)
+    ties: tuple[str, ...] = field(default=(), metadata=LATER)  # objects that it is about: equal ties, the same object
+    inevitable: bool = field(default=False, metadata=LATER)  # the call cannot succeed with it, whatever else is right
+    written: Written | None = field(default=None, metadata=LATER)
+    code: DeviceCode | None = field(default=None, metadata=LATER)
+    part: str = field(default="", metadata=LATER)  # of the program that it was made in: a test
+    pid: int = field(default=0, metadata=LATER)  # the process; 0 for what is of the whole run
 
     def __post_init__(self) -> None:
         if not self.evidence:

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gpudx.diagnose import diagnose
+from gpudx.diagnose.findings import find
 from gpudx.diagnose.parts import Parts
-from gpudx.diagnose.surface import SURFACE
 from gpudx.facts import derive
 from gpudx.model import Diagnosis, Finding, Outcome
-from gpudx.pipeline import find, open_traces
 from gpudx.report.outline import VERDICTS
 from gpudx.report.safe import clean
+from gpudx.trace import open_traces
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def look(folder: Path, failed: bool, pid: int | None = None) -> list[Told]:
 def _told(entry: Diagnosis, errors: Iterable[Finding], parts: Parts) -> Told:
     """A diagnosis that no error stands behind is of no fault: tests fail for reasons of their own."""
     mine = [finding for finding in errors if finding.fingerprint in entry.findings]
-    known = [finding for finding in mine if finding.id not in SURFACE]
+    known = [finding for finding in mine if finding.scope != "symptom"]
     names = [parts.of(finding.site) for finding in known] or [one for f in mine for one in _suspected(entry, f, parts)]
     names = list(dict.fromkeys(clean(name) for name in names if name))
     surfaced = clean(parts.of(entry.victim.site)) if entry.victim else ""
@@ -56,9 +56,9 @@ def _told(entry: Diagnosis, errors: Iterable[Finding], parts: Parts) -> Told:
 
 def _suspected(entry: Diagnosis, finding: Finding, parts: Parts) -> list[str]:
     """Where only the report of a fault is known: the part of the one launch that is suspected, else of all that may be."""
-    site, ended = finding.site, finding.details.get("ended_before")
+    site, interval = finding.site, finding.symptom.interval if finding.symptom else None
     if site is None:
         return []
     if entry.guilty and entry.guilty.number is not None:
         return [parts.of(replace(site, number=entry.guilty.number))]
-    return parts.launching(site.pid, ended, site.number) if isinstance(ended, int) else [parts.of(site)]
+    return parts.launching(site.pid, interval.ended_before, site.number) if interval else [parts.of(site)]

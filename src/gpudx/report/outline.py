@@ -34,7 +34,6 @@ from gpudx.text import listed
 RECORDER = "recorder"
 READ = ("log ", "code ")  # how the names of what was only read begin: logs, and files of device code
 PLAIN = "recorded"
-WAYS = {"fenced": "--fence", "poisoned": "--poison", "watched": "--watch", "serialised": "--serialise"}
 MOST_PER_SEVERITY = 10
 LONGEST_COMMAND = 72
 MOST_FRAMES = 12
@@ -335,8 +334,7 @@ def _given(state: Investigation) -> list[str]:
 
 def _ways(case: Case) -> list[str]:
     """The options of `gpudx run` that made this run what it was."""
-    first = case.observations[0].experiment if case.observations and not case.investigation else ""
-    return [WAYS.get(way, f"--sanitize={way}") for way in first.split(" and ") if way not in ("", PLAIN)]
+    return list(case.observations[0].ways.options) if case.observations and not case.investigation else []
 
 
 def _findings(case: Case) -> tuple[Block, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from gpudx.backends.mangling import demangle
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
-from gpudx.model import Evidence, Finding
+from gpudx.model import DeviceCode, Evidence, Finding
 from gpudx.text import plural
 
 FORMAT = "sass"
@@ -64,11 +64,6 @@ def _event(code: _Code) -> Event:
     name = f"{kernel.split('(')[0]}{f' for {code.arch}' if code.arch else ''}"
     said = f"The code of {name} has {plural(code.count, 'tensor-core instruction')}."
     facts = (("kernel", kernel), ("arch", code.arch))
-    details: dict[str, str | int | float | bool | None] = {
-        "kernel": kernel,
-        "arch": code.arch,
-        "tensor_instructions": code.count,
-    }
     seen = Evidence(f"the listing of {code.name} has {plural(code.count, 'instruction')} of matrix multiplication")
-    finding = Finding("device-code", "info", said, (seen,), facts=facts, details=details)
+    finding = Finding("device-code", "info", said, (seen,), facts=facts, code=DeviceCode(kernel, code.arch, code.count))
     return Event("device-code", "ending", said, facts, finding=finding, line=code.line, quote=f"Function : {code.name}")

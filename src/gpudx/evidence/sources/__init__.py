@@ -20,7 +20,7 @@ from typing import Protocol
 
 from gpudx.evidence.sources._functions import Source
 from gpudx.evidence.sources._seen import Seen
-from gpudx.model import Evidence, Finding
+from gpudx.model import Evidence, Finding, Written
 
 
 class Rule(Protocol):
@@ -59,5 +59,5 @@ def _finding(rule: str, source: Source, seen: Seen) -> Finding:
         evidence=(Evidence(f"{source.at(seen.line)}: {source.line(seen.line)}"), *map(Evidence, seen.notes)),
         causes=seen.causes,
         facts=(("file", source.name), ("function", seen.function), *seen.facts),
-        details={"path": source.path, "line": seen.line},
+        written=Written(source.path, seen.line),
     )

@@ -33,8 +33,8 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from gpudx.lab.how import How
 from gpudx.model import Asked
+from gpudx.model.how import How
 
 PLAIN = "recorded"
 VARIANT = ":"  # between an experiment and its variant

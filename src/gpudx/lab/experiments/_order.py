@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpudx.lab.experiments import Context, Seen
-from gpudx.lab.how import How
+from gpudx.model.how import How
 
 HOLD, EDGE = "GPUDX_HOLD", "GPUDX_EDGE"  # native/core/sites.h
 HELD, FIRST, SECOND = 1, 2, 4  # bits of a note_at_site

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudx import backends
 from gpudx.lab.experiments import Context
-from gpudx.lab.how import How
+from gpudx.model.how import How
 
 
 def why_missing(context: Context, experiment: str) -> str | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from gpudx.errors import UserError
 from gpudx.lab import sanitized
 from gpudx.lab.experiments import Context
-from gpudx.lab.how import How
+from gpudx.model.how import How
 
 
 def why_missing(context: Context, check: str) -> str | None:

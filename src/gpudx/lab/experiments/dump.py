@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpudx.lab.experiments import Context
-from gpudx.lab.how import How
+from gpudx.model.how import How
 
 ID = "dump"
 COST = 2.0

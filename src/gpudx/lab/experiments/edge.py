@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gpudx.lab.experiments import Context, Seen
 from gpudx.lab.experiments._order import EDGE, FIRST, SECOND, not_done, under, waited, why_missing
-from gpudx.lab.how import How
+from gpudx.model.how import How
 
 ID = "edge"
 COST = 1.2

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gpudx.lab.experiments import Context, Seen
 from gpudx.lab.experiments._order import HELD, HOLD, late, not_done, under, why_missing
-from gpudx.lab.how import How
+from gpudx.model.how import How
 
 ID = "held"
 COST = 1.5

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from gpudx.lab.experiments import Context
 from gpudx.lab.experiments._sanitizer import under, why_missing
-from gpudx.lab.how import How
+from gpudx.model.how import How
 
 ID = "initcheck"
 COST = 3.0  # measured on small programs: 1.9, most of it the start of the tool

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 
 from gpudx.lab.experiments import Context
-from gpudx.lab.how import How
+from gpudx.model.how import How
 
 ID = "one-processor"
 COST = 2.0

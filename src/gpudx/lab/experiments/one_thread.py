@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gpudx.lab.experiments import Context, Seen
-from gpudx.lab.how import How
+from gpudx.model.how import How
 
 ID = "one-thread"
 COST = 2.0

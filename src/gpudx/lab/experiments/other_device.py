@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gpudx import backends
 from gpudx.lab.experiments import Context, Seen
-from gpudx.lab.how import How
+from gpudx.model.how import How
 
 ID = "other-device"
 COST = 2.0

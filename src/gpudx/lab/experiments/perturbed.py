@@ -6,7 +6,7 @@ A rate that changes says that timing matters. One that stays does not say that i
 from __future__ import annotations
 
 from gpudx.lab.experiments import Context
-from gpudx.lab.how import How
+from gpudx.model.how import How
 
 ID = "perturbed"
 COST = 1.5

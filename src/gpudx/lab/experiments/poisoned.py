@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpudx.lab.experiments import Context, needs_gpu_calls
-from gpudx.lab.how import How
 from gpudx.lab.poisoned import UNLIKE
+from gpudx.model.how import How
 
 ID = "poisoned"
 COST = 1.5

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from gpudx.lab import trials
 from gpudx.lab.experiments import Context, NotReached
-from gpudx.lab.how import How
 from gpudx.lab.kept_aside import kept_aside, refuse_shared, replaced
 from gpudx.lab.shell_build import build
+from gpudx.model.how import How
 
 ID = "rebuilt"
 COST = 2.0

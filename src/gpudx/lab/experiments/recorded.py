@@ -6,7 +6,7 @@ Says how often it fails, which every other experiment is compared with. It says 
 from __future__ import annotations
 
 from gpudx.lab.experiments import PLAIN, Context
-from gpudx.lab.how import How
+from gpudx.model.how import How
 
 ID = PLAIN
 COST = 1.0

@@ -15,8 +15,8 @@ from pathlib import Path
 from gpudx.errors import UserError
 from gpudx.lab import worktrees
 from gpudx.lab.experiments import Context
-from gpudx.lab.how import How
 from gpudx.lab.shell_build import build
+from gpudx.model.how import How
 
 ID = "revision"
 COST = 2.0

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from gpudx.errors import UserError
 from gpudx.lab.experiments import Context
-from gpudx.lab.how import How
 from gpudx.model import Asked
+from gpudx.model.how import How
 
 ID = "sized"
 COST = 1.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gpudx.lab.experiments import Context
 from gpudx.lab.experiments._sync import launches_named, no_wait, why_missing, with_waits
-from gpudx.lab.how import How
+from gpudx.model.how import How
 
 ID = "sync-after"
 COST = 1.5

@@ -7,7 +7,7 @@ that the turns change; one that stays does not come from it. A run in which valu
 from __future__ import annotations
 
 from gpudx.lab.experiments import Context, Seen
-from gpudx.lab.how import How
+from gpudx.model.how import How
 
 ID = "turns"
 COST = 2.0

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpudx.lab.experiments import Context, needs_gpu_calls
-from gpudx.lab.how import How
-from gpudx.lab.watched import Watch
+from gpudx.model.how import How, Watch
 
 ID = "watched"
 COST = 4.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gpudx.lab.experiments import Context
 from gpudx.lab.experiments._runtime import under, why_missing
-from gpudx.lab.how import How
+from gpudx.model.how import How
 
 ID = "without-sdma"
 COST = 2.0

@@ -1,8 +1,7 @@
-"""What the ids in a case mean: a title and a text for each detector and each cause, from their own files."""
+"""What the ids in a case mean: a title and a text for each detector and each cause, as they are declared."""
 
 from __future__ import annotations
 
-import importlib
 from functools import cache
 
 from gpudx import causes, detectors
@@ -22,6 +21,6 @@ def every() -> dict[str, Rule]:
 
 def _cause(name: str) -> Rule:
     cause = causes.every()[name]
-    doc = (importlib.import_module(f"gpudx.causes.{name.replace('-', '_')}").__doc__ or "").strip()
     mend = "\n".join(f"- {step}" for step in cause.fix)
-    return Rule(cause.title, "\n\n".join(filter(None, [doc, f"Refuted if: {cause.refutes_if}", f"Mend:\n{mend}"])))
+    text = [cause.about.strip(), f"Refuted if: {cause.refutes_if}", f"Fix:\n{mend}"]
+    return Rule(cause.title, "\n\n".join(filter(None, text)))

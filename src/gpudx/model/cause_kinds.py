@@ -1,4 +1,4 @@
-"""What causes of one kind predict alike: typed once here, and only what sets a cause apart in its own file.
+"""What causes of one kind predict alike: written once here, and only what sets a cause apart with the cause.
 
 A prediction that may be wrong would refute the truth, so "may change" stands wherever a kind has an honest way out. Nothing is
 predicted for experiments in the user's words (sized, rebuilt, revision, sync-*): nobody here knows what these words change.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpudx.model import Expectation, Prediction
+from gpudx.model.diagnosis import Expectation, Prediction
 
 TIMING = ("one-processor", "perturbed")
 FENCES = ("fenced", "low-fenced")

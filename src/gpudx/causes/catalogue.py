@@ -1,0 +1,203 @@
+"""Causes that several detectors, or none, can name: those of tools, of logs, and of investigations."""
+
+from __future__ import annotations
+
+from gpudx.model import Cause, Prediction
+from gpudx.model.cause_kinds import COPIES, FENCES, FIXED, IN_KERNEL, MEMORY, ORDER, PROGRAM, THREADS
+
+CAUSES = (
+    Cause(
+        id="barrier-misuse",
+        title="A barrier in a kernel is not reached by all the threads that it waits for",
+        refutes_if="Every thread that the barrier counts would reach it, in the same turn of every loop around it.",
+        fix=(
+            "Move the barrier out of the branch, and let threads without work skip the work instead of returning.",
+            "For a barrier of a part of a warp give the mask of exactly the threads that reach it.",
+        ),
+        predicts=(("recorded", "the kernel hangs, fails on the device, or gives wrong results"),),
+        kind=IN_KERNEL,
+        apart=(Prediction("synccheck", "shown", "the tool names the barrier"),),
+        about="""A barrier in a kernel is not reached by all the threads that it waits for.
+
+A barrier in a branch that only some threads take, or behind an early return, is undefined: the kernel hangs, goes on
+without waiting, or works on one generation of devices and not on the next.
+""",
+    ),
+    Cause(
+        id="contract-violated",
+        title="A launch breaks a contract that was stated for its kernel",
+        refutes_if="Every requirement of the contract would be true at this launch.",
+        fix=(
+            "Follow the values named above back to where the program computes them, and mend them there.",
+            "If the kernel can do with these values, the contract is wrong: correct it in its file.",
+        ),
+        predicts=(("recorded", "the requirement is false at the launches named"),),
+        about="""A launch was given values that the kernel's own contract forbids.
+""",
+    ),
+    Cause(
+        id="copy-engines",
+        title="The order of copies by the copy engines decides",
+        refutes_if="The failure would stay as frequent when kernels make the copies.",
+        fix=(
+            "Look for a copy without an event or wait between it and the work on the same memory, and for host memory that is "
+            "changed or freed before its copy has ended; order these two.",
+            "Until then, copies without the copy engines hide it, at the price of slower copies.",
+        ),
+        predicts=(("recorded", "it fails in some runs, or results differ from run to run"),),
+        settled_by="the copy, and a run in which only this copy is waited for",
+        kind=COPIES,
+        about="""How copies by the device's copy engines are ordered with other work decides.
+
+Copy engines work beside kernels. A copy that nothing orders with the work that makes or uses its bytes, or an engine that does not
+keep the order it was given, fails only while copies are made by the engines. Without them the failure is hidden, not mended.
+""",
+    ),
+    Cause(
+        id="device-exception",
+        title="The device stopped a kernel",
+        refutes_if="The device's record would name another kernel or no exception at all.",
+        fix=("Look at the named line with the arguments of the launch shown.",),
+        predicts=(("recorded", "the device reports this exception in this launch"),),
+        about="""The device stopped a kernel.
+
+The kind of exception, the kernel and the instruction are known from the device's own record; what led there is for the
+reader to see in the named line and the launch's arguments.
+""",
+    ),
+    Cause(
+        id="device-trap",
+        title="The kernel ran into a trap",
+        refutes_if="The device would report another kind of exception at this place.",
+        fix=(
+            "Read the compiler's warnings for this kernel: code that it can prove to be wrong is replaced by a trap.",
+            "If the source has no __trap() or assert at the named line, disassemble the kernel and look for what is missing.",
+        ),
+        predicts=(("recorded", "the device reports a trap in this launch"),),
+        kind=FIXED,
+        apart=(Prediction("memcheck", "shown", "the tool names the trap"),),
+        about="""The kernel ran into a trap.
+
+A trap is an instruction that stops the kernel: written by the programmer, left by a failed assertion, or put there by the
+compiler in place of code it could prove to be wrong.
+""",
+    ),
+    Cause(
+        id="misaligned-access",
+        title="A kernel accessed memory at an address that its type does not allow",
+        refutes_if="The address would be a multiple of the access's size.",
+        fix=("Align the offset on the host, or load with a narrower type in the kernel.",),
+        predicts=(("recorded", "the device reports a misaligned address in this launch"),),
+        kind=FIXED,
+        about="""A kernel accessed memory at an address that its type does not allow.
+
+Loads and stores of 2, 4, 8 or 16 bytes need addresses that are multiples of their size. An odd offset, a cast to a wider
+type, or a pointer into the middle of packed data breaks that.
+""",
+    ),
+    Cause(
+        id="model-dimensions",
+        title="A size or number was made from a default dimension, not from the model's file",
+        refutes_if="The size would follow from numbers of the file, or the file would say the number that was used.",
+        fix=(
+            "Find where the program gets the number named above, and read it from the model's file instead.",
+            "Search for other uses of the same default: sizes of scratch memory, loops, launch geometry.",
+        ),
+        predicts=(("recorded", "the size or number follows exactly from the default"),),
+        settled_by="a fence behind this memory: `gpudx run --fence`, and `gpudx investigate` where it is a part of a buffer",
+        kind=FIXED,
+        apart=tuple(
+            Prediction(one, "may show", "the launch is stopped at the fence behind this very memory")
+            for one in (*FENCES, "parts-fenced")
+        ),
+        about="""A program used a default dimension where the model's own file says otherwise.
+
+Dimensions are read from the file in one place and assumed in another: a buffer is sized for the model that the code was written
+with. Kernels that go by the file's numbers then leave the buffer; kernels that go by the default leave part of the model out.
+""",
+    ),
+    Cause(
+        id="order-or-timing",
+        title="The order or timing of launches on the device decides",
+        refutes_if="The failure would stay as frequent with a wait after each launch.",
+        fix=(
+            "Look for two pieces of work on the same memory that no event, queue or wait puts in order; order these two.",
+            "Until then, waiting after each launch hides it, at the price of all overlap.",
+        ),
+        predicts=(("recorded", "it fails in some runs, or at different places"),),
+        settled_by="the two pieces of work, and a run in which only these are put in order",
+        kind=ORDER,
+        about="""The order or timing of launches on the device decides.
+
+A wait after each launch, another pace or another order of threads changes how often it fails. That is all it says: which two
+pieces of work must not overlap is not known from it. A wait is a mitigation, never a cause. Copies are not waited for, so a
+failure that stays says nothing about a race between a copy and something else.
+""",
+    ),
+    Cause(
+        id="out-of-bounds-access",
+        title="A kernel accessed memory outside the buffer it was given",
+        refutes_if="The faulting address would lie inside a live allocation that the launch was given.",
+        fix=(
+            "Compare the size of the allocation with what the launch's grid and size arguments can reach; correct the smaller.",
+            "If the size came from defaults, compute it from the same numbers that the launch uses.",
+        ),
+        predicts=(("recorded", "the device reports an illegal address in this launch"),),
+        settled_by="the address of the access: gpudx run --sanitize or --dump tells it, or --fence where each buffer is memory of its own",
+        kind=MEMORY,
+        about="""A kernel accessed memory outside the buffer it was given.
+
+The device stopped the kernel at the instruction that did it. Whatever reported the error on the host only noticed it.
+Either the kernel's index runs past what the host allocated (a stride, a size or a guard is wrong), or the host allocated
+less than the launch needs (sizes from another place than the launch's own).
+""",
+    ),
+    Cause(
+        id="race-in-kernel",
+        title="Threads of a kernel race for the same memory",
+        refutes_if="A barrier that both threads pass, or an atomic operation, would stand between the two accesses.",
+        fix=(
+            "Put __syncthreads() between the two accesses named, where all threads of the block reach it.",
+            "Between threads of one warp use __syncwarp(); where several threads write one word use an atomic operation (slow when many do).",
+        ),
+        predicts=(("recorded", "results differ between runs although no call fails"),),
+        kind=IN_KERNEL,
+        apart=(Prediction("racecheck", "shown", "the tool names the two accesses"),),
+        about="""Threads of a kernel access the same memory without an order between them, and at least one writes.
+
+Which access comes first changes from run to run, from device to device and with the compiler: the result is right most of
+the time. A barrier is missing between the write and the other access, stands in a branch that not all threads take, or
+the code relies on the threads of a warp running in step.
+""",
+    ),
+    Cause(
+        id="stale-executable",
+        title="What ran was not built from the sources as they are",
+        refutes_if="A fresh build of the same sources would have the same build id, or their checksums would be those that were compiled.",
+        fix=(
+            "Build again, from clean, and run the file that this build names.",
+            "Compare its build id with `gpudx show CASE identity`; let scripts end when a build fails (set -e).",
+        ),
+        predicts=(("recorded", "the same old file runs in every run"),),
+        settled_by="a run of a fresh build (gpudx investigate --rebuild CMD), or a text that only the sources have (--probe TEXT)",
+        kind=PROGRAM,
+        about="""The file that ran is not the one that its sources would give: an old build, a committed copy, or a build that went elsewhere.
+""",
+    ),
+    Cause(
+        id="threads-collide",
+        title="Host threads use something at the same time that only one may use at a time",
+        refutes_if="The failure would stay when only one thread makes GPU calls.",
+        fix=(
+            "Look for what two threads share without a lock: kernel objects, queues, the current device, caches of the program.",
+            "Until then, one thread hides it, at the price of all the others.",
+        ),
+        predicts=(("recorded", "it fails only when several threads make calls"),),
+        settled_by="a run with one host thread",
+        kind=THREADS,
+        about="""Host threads use something at the same time that only one may use at a time.
+
+A handle, a current device, a cache or the program's own memory: which of them is not known from this alone.
+""",
+    ),
+)

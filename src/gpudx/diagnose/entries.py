@@ -1,0 +1,214 @@
+"""The entries of a diagnosis: a judged finding, or a symptom that nothing recorded explains."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpudx.causes import Cause
+from gpudx.causes import every as every_cause
+from gpudx.diagnose.surface import pid_of, same_call, victim_of
+from gpudx.model import (
+    Diagnosis,
+    Evidence,
+    Finding,
+    Guilty,
+    Hypothesis,
+    Interval,
+    Outcome,
+    Site,
+    Status,
+    Verdict,
+    Victim,
+)
+from gpudx.text import plural
+
+UNEXPLAINED = "unexplained"
+
+
+def cause_of(finding: Finding) -> Cause:
+    """The first cause that the finding suggests."""
+    name = finding.causes[0] if finding.causes else finding.id
+    return every_cause().get(name) or Cause(name, name, "", ())
+
+
+def hypothesis(finding: Finding) -> Hypothesis:
+    cause = cause_of(finding)
+    predicts = tuple(cause.predictions.values())
+    return Hypothesis(cause.id, finding.message, predicts, cause.refutes_if, (finding.fingerprint,))
+
+
+def of_finding(finding: Finding, verdict: Verdict, symptom: Finding | None) -> Diagnosis:
+    """A finding as it was judged."""
+    cause = cause_of(finding)
+    return Diagnosis(
+        cause=cause.id,
+        status=verdict.status,
+        summary=finding.message,
+        guilty=_guilty(finding.site, finding, symptom),
+        victim=victim_of(finding, symptom),
+        evidence=verdict.counted,
+        refutes_if=cause.refutes_if,
+        fix=cause.fix,
+        reason=verdict.reason,
+        findings=(finding.fingerprint,),
+        not_counted=verdict.not_counted,
+        processes=_processes(finding),
+        observed=finding.certainty == "observed",
+    )
+
+
+def of_symptom(finding: Finding) -> Diagnosis:
+    """A failure for which only the place is known."""
+    interval = finding.symptom.interval if finding.symptom else None
+    if interval is None:
+        return _only_place(finding)
+    if interval.single and interval.launches == 1 and finding.others:
+        return _only_launch(finding, interval, finding.others[0])
+    return _reported(finding, interval)
+
+
+def _processes(finding: Finding) -> tuple[int, ...]:
+    return (pid,) if (pid := pid_of(finding)) else ()
+
+
+def _guilty(site: Site | None, finding: Finding, symptom: Finding | None = None) -> Guilty | None:
+    if site is None:
+        return None
+    crashed = symptom.site if symptom and same_call(finding, symptom) else None
+    return Guilty(
+        api=site.api,
+        call=site.call,
+        number=site.number,
+        kernel=site.kernel,
+        launch=site.launch,
+        argument=site.argument,
+        argument_name=site.argument_name,
+        value=site.value,
+        allocation=finding.allocation,
+        source=site.source,
+        host_stack=site.host_stack or (crashed.host_stack if crashed else ()),
+    )
+
+
+# ---- errors that the device reported ----
+
+
+def _reported(finding: Finding, interval: Interval) -> Diagnosis:
+    """The reporting call is the victim. One launch is named only where nothing but it is suspicious."""
+    cause, single = cause_of(finding), interval.single and bool(finding.others)
+    return Diagnosis(
+        cause=cause.id,
+        status="likely" if single else "inconclusive",
+        summary=_likely_summary(finding, interval, finding.others[0]) if single else finding.message,
+        guilty=_guilty(finding.others[0], finding) if single else None,
+        victim=_innocent(finding, interval),
+        evidence=finding.evidence,
+        refutes_if=cause.refutes_if,
+        fix=cause.fix,
+        findings=(finding.fingerprint,),
+        reason=_why_odd(interval) if single else "Nothing recorded tells the launches apart.",
+        processes=_processes(finding),
+    )
+
+
+def _why_odd(interval: Interval) -> str:
+    if interval.suspicious == 1:
+        return "It is the only suspicious one among the launches that may have been running."
+    return "It is the first of several launches that may have been running with the same buffer, which is too small for each."
+
+
+def _likely_summary(finding: Finding, interval: Interval, launch: Site) -> str:
+    lead = f"most likely of launch {launch.launch} of kernel {launch.kernel}, where {interval.short}"
+    return _with(finding.message, lead if interval.short else "")
+
+
+def _with(sentence: str, more: str) -> str:
+    return f"{sentence.rstrip('.')}; {more}." if more else sentence
+
+
+def _only_launch(finding: Finding, interval: Interval, launch: Site) -> Diagnosis:
+    """Between the last good wait and the report only one launch ran, so it is the place. What the status alone says is no cause:
+    an illegal address may come from a bad size, a bad pointer, or the stack. A size that does not fit supports it."""
+    cause = every_cause().get(interval.cause) or cause_of(finding)
+    said = interval.said or "it failed on the device"
+    head = f"Launch {launch.launch} of kernel {launch.kernel} (call {launch.number}) failed: {said}."
+    status: Status = "confirmed" if interval.complete and interval.short else "likely"
+    return Diagnosis(
+        cause=cause.id,
+        status=status,
+        summary=_with(head, interval.short),
+        guilty=_guilty(_with_stack(launch, finding, interval), finding),
+        victim=_innocent(finding, interval),
+        evidence=finding.evidence,
+        refutes_if=cause.refutes_if,
+        fix=cause.fix,
+        findings=(finding.fingerprint,),
+        reason=_why_only(interval),
+        processes=_processes(finding),
+    )
+
+
+def _with_stack(launch: Site, finding: Finding, interval: Interval) -> Site:
+    """The recorder's own wait is made inside the launch call, so its stack is the launch's."""
+    if launch.host_stack or not interval.own_wait or finding.site is None:
+        return launch
+    return replace(launch, host_stack=finding.site.host_stack)
+
+
+def _why_only(interval: Interval) -> str:
+    only = "It is the only launch between the last wait that went well and the call that reported the fault"
+    if not interval.complete:
+        return f"{only}, as far as the record goes: some work is missing from it."
+    if interval.short:
+        return f"{only}. Which of its arguments is inferred from sizes: the device did not say."
+    return f"{only}. Why it failed is not shown: the status alone does not say which access went wrong."
+
+
+def _innocent(finding: Finding, interval: Interval) -> Victim:
+    if interval.own_wait:
+        return Victim("The wait that gpudx put behind the launch (--serialise) reported the fault.", finding.site)
+    return Victim(f"{finding.site.call if finding.site else 'A call'} only reported the fault.", finding.site)
+
+
+# ---- other symptoms ----
+
+
+def _only_place(finding: Finding) -> Diagnosis:
+    """A failing call that ended the program is named as what failed, not as why."""
+    cause = cause_of(finding)
+    refused = finding.symptom is not None and finding.symptom.kind == "failed call"
+    return Diagnosis(
+        cause=cause.id,
+        status="likely" if refused else "inconclusive",
+        summary=finding.message,
+        guilty=_guilty(finding.site, finding),
+        victim=None,
+        evidence=finding.evidence,
+        refutes_if=cause.refutes_if,
+        fix=cause.fix,
+        findings=(finding.fingerprint,),
+        reason="Where it surfaced is known; no recorded fact says why.",
+        processes=_processes(finding),
+    )
+
+
+def unexplained(outcome: Outcome, calls: int, failed: int, open_calls: int) -> Diagnosis:
+    """The program failed and nothing that was recorded is wrong: an honest end."""
+    bad = plural(failed, "call") + " failed" if failed else "no call failed"
+    busy = (
+        plural(open_calls, "call") + " had not returned at the end" if open_calls else "none was in flight at the end"
+    )
+    return Diagnosis(
+        cause=UNEXPLAINED,
+        status="inconclusive",
+        guilty=None,
+        victim=None,
+        summary="Nothing that was recorded explains the failure.",
+        evidence=(Evidence(outcome.summary), Evidence(f"{plural(calls, 'call')} recorded; {bad}, {busy}.")),
+        refutes_if="A call would have failed or been in flight, or a detector would have found a fault.",
+        fix=(
+            "Read the program's own output: the fault may be in its host code.",
+            "Record again with --keep all if the report names gaps.",
+        ),
+        reason="No detector found a fault.",
+    )

@@ -1,0 +1,60 @@
+"""Of everything that was asked to check a run: the instruments, what they found, and what was not checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpudx.diagnose import fenced_runs, poisoned_runs, sanitizer_runs, serialised_runs, watched_runs
+from gpudx.facts import Facts
+from gpudx.lab.recorded import RunResult
+from gpudx.model import Finding, Instrument
+
+NOT_CHECKED = ("What kernels did inside their memory: recording sees calls, not accesses.",)
+
+
+@dataclass(frozen=True)
+class Checked:
+    instruments: tuple[Instrument, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    unchecked: tuple[str, ...] = ()
+
+
+def look(run: RunResult, facts: Sequence[Facts], command: Sequence[str], case_dir: Path) -> Checked:
+    """What fences and watched memory found is in the record, and found there by detectors."""
+    inside = _sanitized(run, facts, command, case_dir)
+    if run.how.fence:
+        fence = run.how.fence
+        inside = Checked((fenced_runs.instrument(fence, facts),), (), fenced_runs.not_checked(fence, facts))
+    parts = [inside, _watched(run, facts), _poisoned(run, facts)]
+    unchecked = [text for one in parts for text in one.unchecked]
+    if run.how.watch is not None and inside.unchecked == NOT_CHECKED:
+        unchecked = [text for text in unchecked if text not in NOT_CHECKED]
+    return Checked(
+        tuple(tool for one in parts for tool in one.instruments),
+        inside.findings,
+        (*unchecked, *serialised_runs.not_checked(facts)),
+    )
+
+
+def _sanitized(run: RunResult, facts: Sequence[Facts], command: Sequence[str], case_dir: Path) -> Checked:
+    if run.sanitized is None:
+        return Checked(unchecked=NOT_CHECKED)
+    reports = sanitizer_runs.read(case_dir)
+    tool = sanitizer_runs.instrument(run.sanitized, reports, len(facts))
+    found = tuple(sanitizer_runs.findings(run.sanitized, reports, facts, command))
+    return Checked((tool,), found, sanitizer_runs.not_checked(run.sanitized, tool.state == "live"))
+
+
+def _watched(run: RunResult, facts: Sequence[Facts]) -> Checked:
+    if run.how.watch is None:
+        return Checked()
+    tool = watched_runs.instrument(facts)
+    return Checked((tool,), (), watched_runs.not_checked(tool))
+
+
+def _poisoned(run: RunResult, facts: Sequence[Facts]) -> Checked:
+    if run.how.poison is None:
+        return Checked()
+    return Checked((poisoned_runs.instrument(run.how.poison, facts),), (), poisoned_runs.NOT_CHECKED)

@@ -1,0 +1,70 @@
+"""The same diagnosis in several processes is one entry that says in which, which failed first, and which only followed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from gpudx.model import Diagnosis, Evidence, ProcessInfo
+from gpudx.text import listed, plural
+
+MOST_NAMED = 8
+
+
+def folded(found: Iterable[Diagnosis], processes: Sequence[ProcessInfo]) -> tuple[Diagnosis, ...]:
+    """Best first, as `found` is: of equal entries the best stays, with the processes of all."""
+    groups: dict[tuple[str, tuple[str, ...]], list[Diagnosis]] = {}
+    for entry in found:
+        groups.setdefault((entry.cause, entry.findings), []).append(entry)
+    merged = [replace(group[0], processes=_pids(group)) for group in groups.values()]
+    if len(processes) < 2:
+        return tuple(merged)
+    return tuple(_told(entry, processes, first=number == 0) for number, entry in enumerate(merged))
+
+
+def _pids(group: Sequence[Diagnosis]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(pid for entry in group for pid in entry.processes))
+
+
+def _told(entry: Diagnosis, processes: Sequence[ProcessInfo], first: bool) -> Diagnosis:
+    if not entry.processes:
+        return entry
+    seen = [_which(entry, processes), *(_followers(entry, processes) if first else ())]
+    return replace(entry, evidence=(*entry.evidence, *seen))
+
+
+def _which(entry: Diagnosis, processes: Sequence[ProcessInfo]) -> Evidence:
+    names = _named([one for one in processes if one.pid in entry.processes])
+    text = f"seen in {len(entry.processes)} of {len(processes)} recorded processes: {names}"
+    failed = _by_end(one for one in processes if one.failed or one.pid in entry.processes)
+    if len(entry.processes) > 1 and failed and failed[0].pid in entry.processes:
+        text += f"; process {failed[0].pid} failed first"
+    return Evidence(text)
+
+
+def _followers(entry: Diagnosis, processes: Sequence[ProcessInfo]) -> list[Evidence]:
+    """Processes that failed after the first of these, and are in no diagnosis of their own."""
+    ends = [one.ended_at for one in processes if one.pid in entry.processes and one.ended_at is not None]
+    later = [
+        one
+        for one in _by_end(processes)
+        if one.failed
+        and one.pid not in entry.processes
+        and ends
+        and one.ended_at is not None
+        and one.ended_at > min(ends)
+    ]
+    if not later:
+        return []
+    return [Evidence(f"{plural(len(later), 'process', 'processes')} failed after it: {_named(later)}")]
+
+
+def _by_end(processes: Iterable[ProcessInfo]) -> list[ProcessInfo]:
+    return sorted((one for one in processes if one.ended_at is not None), key=lambda one: one.ended_at or 0.0)
+
+
+def _named(processes: Sequence[ProcessInfo]) -> str:
+    """ "12 (SIGSEGV), 15 (exit status 1) and 3 others"."""
+    names = [f"{one.pid}{f' ({one.how})' if one.how else ''}" for one in processes[:MOST_NAMED]]
+    more = len(processes) - len(names)
+    return listed([*names, *([plural(more, "other")] if more > 0 else [])])

@@ -1,0 +1,111 @@
+"""How a program is run: all that can be asked for, as data from the command line to the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+PLAIN = "recorded"
+
+
+@dataclass(frozen=True)
+class Ways:
+    """What was done to a run beside recording it, as a case keeps it."""
+
+    check: str = ""  # of compute-sanitizer: "memcheck"
+    fence: str = ""  # at which edge
+    poison: str = ""  # the pattern that fresh memory held
+    watch: bool = False
+    serialise: bool = False
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """By name, as experiments are called."""
+        named = {"fenced": self.fence, "poisoned": self.poison, "watched": self.watch, "serialised": self.serialise}
+        return tuple(filter(None, [self.check, *(name for name, on in named.items() if on)]))
+
+    @property
+    def name(self) -> str:
+        """For people: "memcheck and poisoned", "recorded" for a plain run."""
+        return " and ".join(self.kinds) or PLAIN
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options of `gpudx run` that give the same run."""
+        named = {
+            f"--sanitize={self.check}": self.check,
+            "--fence": self.fence == "high",
+            f"--fence={self.fence}": self.fence not in ("", "high"),
+            "--poison": self.poison == "cb",
+            f"--poison={self.poison}": self.poison not in ("", "cb"),
+            "--watch": self.watch,
+            "--serialise": self.serialise,
+        }
+        return tuple(option for option, on in named.items() if on)
+
+
+@dataclass(frozen=True)
+class Fence:
+    """Blocks lie against the upper ("high") or the lower fence, at multiples of `align` bytes; None: as the API promises.
+
+    "red": no fences, but a red zone behind each block.
+    """
+
+    edge: str = "high"
+    align: int | None = None
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Memory is looked at whenever the program has waited, `limit` bytes of it at most; None: what the recorder thinks fit.
+
+    again  a run in which something changed that nobody was given is made once more, with a look at each launch
+    sizes  only memory of these sizes is watched; none: all
+    """
+
+    again: bool = True
+    limit: int | None = None
+    sizes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sanitizer:
+    """A check of compute-sanitizer that is ready to run; `kernel` narrows it."""
+
+    check: str
+    path: str
+    version: str = ""
+    kernel: str | None = None
+
+
+@dataclass(frozen=True)
+class How:
+    """One more way to run a program is one more field here, and its variables in gpudx.lab.how."""
+
+    timeout: float | None = None  # seconds
+    keep: str = "16M"  # calls per thread, or "all"
+    dump: bool = False  # the driver writes a core dump of the device
+    serialise: bool = False  # a wait after each launch
+    stacks: bool = False  # of each launch
+    sanitizer: Sanitizer | None = None  # the tool that it runs under
+    fence: Fence | None = None
+    poison: str | None = None  # the pattern that fresh memory holds
+    watch: Watch | None = None
+    extra_env: Mapping[str, str] = field(default_factory=dict)  # the program's own
+    probes: tuple[str, ...] = ()  # marks to look for in the program and in what it writes
+    output: Path | None = None  # the file for what it writes, and no input; None: it has what gpudx has
+
+    def under(self, more: Mapping[str, str]) -> How:
+        """The same with more variables of the program's own."""
+        return replace(self, extra_env={**self.extra_env, **more})
+
+    @property
+    def ways(self) -> Ways:
+        return Ways(
+            check=self.sanitizer.check if self.sanitizer else "",
+            fence=self.fence.edge if self.fence else "",
+            poison=self.poison or "",
+            watch=self.watch is not None,
+            serialise=self.serialise,
+        )
