@@ -54,6 +54,8 @@ def of_finding(finding: Finding, verdict: Verdict, symptom: Finding | None) -> D
         not_counted=verdict.not_counted,
         processes=_processes(finding),
         observed=finding.certainty == "observed",
+        access=finding.access,
+        root=finding.root,
     )
 
 

@@ -9,10 +9,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from gpudx.causes import every as every_cause
-from gpudx.model.cause_kinds import PROGRAM, WHERE
 from gpudx.investigate import uninitialized
 from gpudx.investigate.uninitialized import POISONED
 from gpudx.model import Case, Diagnosis, FailureClass, Investigation, Trial
+from gpudx.model.cause_kinds import PROGRAM, WHERE
 
 REPEAT = 2  # plain runs of a fault that the record settles: the second says whether it repeats
 QUIET = 5  # plain runs of a program that shows no failure, after every instrument has looked at it

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpudx.lab.experiments import Context, needs_gpu_calls
-from gpudx.model.how import Fence
-from gpudx.model.how import How
+from gpudx.model.how import Fence, How
 
 ID = "close-fenced"
 COST = 1.5
