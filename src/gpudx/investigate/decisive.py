@@ -27,15 +27,17 @@ class Step:
     experiment: str
     why: str
     runs: int = 1
+    after: str = ""  # only where this experiment, run before, did not end cleanly
 
 
 ACCESS = (
-    Step("dump", "the faulting instruction and its registers, from the device"),
     Step("memcheck", "which access of which thread is invalid"),
     Step("checked", "which access of which work-item leaves its buffer"),
+    Step("dump", "the faulting instruction and its registers, from the device"),
 )
 BOUNDS = (
     Step("fenced", "accesses past the end of a buffer, or after its release"),
+    Step("fenced-memcheck", "which access met the fence", after="fenced"),
     Step("checked", "accesses outside buffers, races and barriers inside kernels"),
     Step("memcheck", "invalid accesses in kernels"),
     Step("low-fenced", "accesses before the start of a buffer"),
@@ -50,16 +52,34 @@ INSIDE = (
     Step("synccheck", "barriers that not every thread reaches"),
 )
 ORDER = (
-    Step("edge", "whether ordering the two operations of the race fixes it", 2),
+    Step("edge", "whether ordering the two operations of the race fixes it", 3),
     Step("blocking-transfers", "whether a transfer is used before it is complete", 3),
+    Step("serialised", "whether launches that overlap matter", 2),
+    Step("turns", "whether threads that share a kernel object matter", 2),
+    Step("one-thread", "whether host threads matter", 2),
     Step("watched", "writes that land in other buffers"),
 )
+REPEATS = Step("recorded", "whether it fails every time", 3)
 PLANS: dict[FailureClass, tuple[Step, ...]] = {
     "settled": (),
-    "device error": (*ACCESS, *BOUNDS, *INSIDE, *UNINITIALIZED, Step("serialised", "which launch the device stops in")),
-    "crash": (*BOUNDS, Step("oclgrind", "invalid accesses, in an OpenCL simulator"), *INSIDE, *UNINITIALIZED),
+    "device error": (
+        *ACCESS,
+        *BOUNDS,
+        *INSIDE,
+        *UNINITIALIZED,
+        Step("serialised", "which launch the device stops in"),
+        REPEATS,
+    ),
+    "crash": (
+        *BOUNDS,
+        Step("oclgrind", "invalid accesses, in an OpenCL simulator"),
+        *INSIDE,
+        *UNINITIALIZED,
+        REPEATS,
+        *ORDER,
+    ),
     "hang": (Step("checked", "barriers and loops that never end"), *INSIDE, *BOUNDS),
-    "wrong result": (*BOUNDS, *UNINITIALIZED, *INSIDE, *ORDER, Step("oclgrind", "invalid accesses and races")),
+    "wrong result": (*BOUNDS, *UNINITIALIZED, *INSIDE, REPEATS, *ORDER, Step("oclgrind", "invalid accesses and races")),
     "no failure": (*BOUNDS, *INSIDE, *UNINITIALIZED),
     "": (),
 }
@@ -108,7 +128,12 @@ def _is_open(step: Step, state: Investigation, runnable: Collection[str]) -> boo
     able = step.experiment in runnable or step.experiment == "recorded"
     lost = sum(t.outcome in ("tool missing", "not reached") for t in state.trials if t.experiment == step.experiment)
     runs = max(step.runs, uninitialized.runs_wanted(state.trials)) if step.experiment == POISONED else step.runs
-    return able and not lost and _made(state.trials, step.experiment) < runs
+    wanted = not step.after or any(t.experiment == step.after and _is_unclean(t) for t in state.trials)
+    return able and wanted and not lost and _made(state.trials, step.experiment) < runs
+
+
+def _is_unclean(trial: Trial) -> bool:
+    return trial.outcome not in ("passed", "not reached", "tool missing") or bool(trial.shown)
 
 
 def _made(trials: Sequence[Trial], experiment: str) -> int:
@@ -135,3 +160,9 @@ def clean(state: Investigation) -> str:
     left = [what for name, what in SEES.items() if name not in ran]
     checked = f"Checked without a finding: {'; '.join(seen)}." if seen else "No instrument could look at it."
     return f"{checked} Not checked: {'; '.join(left)}." if left else checked
+
+
+def is_steady(state: Investigation) -> bool:
+    """Does it fail in every plain run, or hang? Then no rate is left to be estimated, and waiting for one is wasted time."""
+    plain = [trial.outcome for trial in state.trials if trial.experiment == "recorded"]
+    return state.symptom == "hang" or (len(plain) >= REPEAT and set(plain) == {"reproduced"})

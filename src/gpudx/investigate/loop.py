@@ -23,7 +23,7 @@ from gpudx.investigate.choice import (
     plain_runs,
     recheck,
 )
-from gpudx.investigate.decisive import answered, clean, next_step
+from gpudx.investigate.decisive import answered, clean, is_steady, next_step
 from gpudx.investigate.observed import PLAIN, Observed, observed
 from gpudx.investigate.order_experiments import told_of_order
 from gpudx.investigate.prediction import TWICE
@@ -160,7 +160,7 @@ def next_plan(state: Investigation, seen: Mapping[str, Observed], lab: Lab, limi
         step = next_step(state, _affordable(seen, lab, limits))
         if step is not None:
             return Plan(step.experiment, step.runs, step.why)
-        if state.symptom == "settled" or answered(state) or state.failure is None:
+        if state.symptom == "settled" or answered(state) or state.failure is None or is_steady(state):
             return next_asked(lab.asked, seen, level(state, lab)) if state.failure else None
     on_record = state.failure is None and (bool(state.table) or can_flip(lab.costs))
     wanted = ENOUGH_FAILURES if on_record else plain_runs(seen[PLAIN])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gpudx.backends.cuda.dumps import ABORTING
 from gpudx.lab.experiments import Context
 from gpudx.model.how import How
 
@@ -20,4 +21,4 @@ def missing(context: Context) -> str | None:
 
 
 def how(context: Context) -> How:
-    return replace(context.how, dump=True)
+    return replace(context.how.under(ABORTING), dump=True)
