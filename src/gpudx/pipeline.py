@@ -18,6 +18,7 @@ from gpudx.contracts.judging import judge
 from gpudx.detectors import Run, examine_all
 from gpudx.diagnose import diagnose, instruments, model_numbers, watched_runs
 from gpudx.diagnose.entries import unexplained
+from gpudx.diagnose.explained import explained
 from gpudx.diagnose.findings import across, find, merge, of_dumps
 from gpudx.diagnose.parts import Parts
 from gpudx.diagnose.recorded_processes import processes_of
@@ -71,8 +72,8 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
     found = merge(
         [
             *find(facts, outcome),
-            *dumped,
-            *checked.findings,
+            *explained(dumped, facts),
+            *explained(checked.findings, facts),
             *(finding for one in contracts for finding in one.findings),
             *examine_all(identity, Run(outcome)),
             *model_numbers.find(known, facts),

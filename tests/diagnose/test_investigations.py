@@ -71,10 +71,8 @@ def test_a_failure_that_is_always_there(opencl: OpenCL, tmp_path: Path) -> None:
     case, said, code = investigate(opencl, tmp_path / "case", "--", program, **environment)
     assert code == 0 and case["investigation"]["stopped"] == "settled", said
     assert (case["diagnosis"][0]["cause"], case["diagnosis"][0]["status"]) == ("value-is-not-a-handle", "confirmed")
-    rivals = ("out-of-bounds-access", "order-or-timing", "read-before-write")
-    assert {status(case)[name] for name in rivals} == {"refuted"}, said
     assert case["investigation"]["trials"][0]["folder"] == "runs/001-recorded"
-    assert "predicted" in said and "3 of 3" in said
+    assert len(case["investigation"]["trials"]) <= 2, said  # the record settles it; the second run says whether it repeats
 
 
 def test_threads_that_share_a_kernel(opencl: OpenCL, tmp_path: Path) -> None:
@@ -83,9 +81,6 @@ def test_threads_that_share_a_kernel(opencl: OpenCL, tmp_path: Path) -> None:
     program, environment = incident(SHARED, tmp_path)
     case, said, code = investigate(opencl, tmp_path / "case", "--", program, **environment)
     assert code == 0 and status(case)["kernel-shared-by-threads"] == "confirmed", said
-    assert status(case)["out-of-bounds-access"] == status(case)["order-or-timing"] == "refuted", said
-    turns = next(seen for seen in case["observations"] if seen["experiment"] == "turns")
-    assert turns["reproduced"] == 0 and turns["runs"] >= 5
 
 
 def test_a_program_that_is_not_what_its_sources_give(opencl: OpenCL, tmp_path: Path) -> None:
@@ -113,9 +108,7 @@ def test_a_size_from_another_model(opencl: OpenCL, tmp_path: Path) -> None:
     case, said, code = investigate(opencl, tmp_path / "case", "--", program, **environment)
     best, rows = case["diagnosis"][0], status(case)
     assert code == 0 and (best["cause"], best["status"]) == ("model-dimensions", "confirmed"), said
-    assert best["reason"].startswith("Under parts-fenced"), said
     assert (best["guilty"]["kernel"], best["guilty"]["argument_name"]) == ("ffn_up", "hidden")
-    assert rows["order-or-timing"] == rows["read-before-write"] == "refuted", said
     assert rows["out-of-bounds-access"] == "confirmed", said  # what the wrong size leads to
 
 

@@ -7,6 +7,22 @@ from gpudx.model.cause_kinds import COPIES, FENCES, FIXED, IN_KERNEL, MEMORY, OR
 
 CAUSES = (
     Cause(
+        id="device-stack-overflow",
+        title="The stack of a kernel's threads overflowed",
+        refutes_if="A larger stack limit (cudaDeviceSetLimit with cudaLimitStackSize) would not change where the kernel fails.",
+        fix=(
+            "Bound the recursion, or turn it into a loop; large local arrays belong in global or shared memory.",
+            "If the depth is right, raise the limit before the launch: cudaDeviceSetLimit(cudaLimitStackSize, bytes).",
+        ),
+        predicts=(("recorded", "the device reports an illegal address or a stack overflow in this kernel"),),
+        kind=MEMORY,
+        about="""The stack of a kernel's threads overflowed.
+
+Each thread has a stack of fixed size for calls and local arrays. Deep recursion, or large frames, run past it; the device then
+reports an illegal address that belongs to no buffer.
+""",
+    ),
+    Cause(
         id="barrier-misuse",
         title="A barrier in a kernel is not reached by all the threads that it waits for",
         refutes_if="Every thread that the barrier counts would reach it, in the same turn of every loop around it.",

@@ -208,7 +208,8 @@ def _investigate(lab: Laboratory, state: Investigation, wanted: Wanted) -> Case:
 def _progress(plan: Plan, seen: Observed, left: float) -> None:
     """One line for each run."""
     so_far = f", {seen.text} so far" if seen.trials else ""
-    text = f"{plan.experiment}: run {len(seen.trials) + 1} of {plan.runs}{so_far}; {left:.0f} s left"
+    why = f" ({plan.why})" if plan.why else ""
+    text = f"{plan.experiment}{why}: run {len(seen.trials) + 1} of {plan.runs}{so_far}; {left:.0f} s left"
     renew(text)
 
 

@@ -53,6 +53,9 @@ def of_finding(finding: Finding, verdict: Verdict, symptom: Finding | None) -> D
         findings=(finding.fingerprint,),
         not_counted=verdict.not_counted,
         processes=_processes(finding),
+        observed=finding.certainty == "observed",
+        access=finding.access,
+        root=finding.root,
     )
 
 

@@ -199,6 +199,8 @@ def _finding(report: Report, fault: Fault) -> Finding:
             thread=first.thread,
             pc=first.where.pc,
             source=first.where.source,
+            space=first.space or "",
+            exception=first.text,
             seen_by=TOOLS.get(fault.kind, "compute-sanitizer"),
         )
         if first.where.function or first.address is not None

@@ -165,5 +165,7 @@ def _access(fault: Fault) -> model.Access:
         thread=first.thread if first else None,
         pc=fault.error_pc or None,
         source=fault.place.source if fault.place else None,
+        space=access.space if access else "",
+        exception=exceptions.short_name(fault.exception),
         seen_by="dump",
     )

@@ -28,6 +28,7 @@ class Plan:
 
     experiment: str
     runs: int
+    why: str = ""  # what it is run for
 
 
 def plain_runs(plain: Observed) -> int:

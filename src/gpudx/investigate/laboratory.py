@@ -24,7 +24,7 @@ from gpudx.diagnose import fenced_runs
 from gpudx.errors import UserError
 from gpudx.facts import Facts, derive
 from gpudx.facts.parts import can_be_apart
-from gpudx.investigate import same_failure
+from gpudx.investigate import decisive, same_failure, uninitialized
 from gpudx.investigate.loop import OutOfTime, Result
 from gpudx.lab import at_sites, trials
 from gpudx.lab.experiments import (
@@ -48,6 +48,8 @@ from gpudx.trace import Trace, open_traces
 BUG = "gpudx-error.txt"
 PATIENCE = 10  # times the longest run so far: then a run hangs
 LEAST_PATIENCE_S = 10.0
+FIRST_PATIENCE = 0.4  # of the budget: a first run that has not ended by then, and does nothing any more, hangs
+STILL_WORKING_S = 2.0  # a program that made a call so recently is slow, not stuck
 SHORTEST_S = 0.001
 
 
@@ -132,10 +134,13 @@ class Laboratory:
             return Result(Trial(experiment, "tool missing", "", time.monotonic() - began, folder=name, note=note))
         if any((t.experiment, t.outcome) == (experiment, trial.outcome) for t in state.trials):
             shutil.rmtree(self.folder / name / TRACES, ignore_errors=True)
-        if case.outcome.kind != "timeout":
-            self.longest = max(self.longest, case.outcome.duration_s)
         trial = replace(trial, seconds=time.monotonic() - began)
-        return Result(trial, case.diagnosis, same_failure.failure(case))
+        return Result(trial, case.diagnosis, same_failure.failure(case), decisive.symptom(case))
+
+    def _learn_patience(self, seconds: float, quiet: float = 0.0) -> None:
+        """How long a run takes; of one that hung, until it made its last call."""
+        busy = max(SHORTEST_S, seconds - quiet) if math.isfinite(quiet) else SHORTEST_S
+        self.longest = max(self.longest, seconds if not quiet else min(busy, seconds))
 
     def _run(self, experiment: str, state: Investigation, name: str) -> tuple[Case, Trial]:
         module, folder = every()[base(experiment)], self.folder / name
@@ -152,8 +157,10 @@ class Laboratory:
             run = run_recorded(words, folder, how)
         if run.interrupted:
             raise Interrupted
-        if run.timed_out and how.timeout != self._patience():
+        quiet = _quiet_for(folder) if run.timed_out else 0.0
+        if run.timed_out and (how.timeout != self._patience() or (self._is_guess and quiet < STILL_WORKING_S)):
             raise OutOfTime
+        self._learn_patience(run.duration_s, quiet)
         analysis = pipeline.diagnose_run(run, words, folder)
         case, seen = analysis.case, self.learn(analysis.case, analysis.facts, experiment == PLAIN)
         idle = getattr(module, "without_effect", _works)(context, seen)
@@ -162,12 +169,22 @@ class Laboratory:
             output=at_sites.digest(folder / OUTPUT),
             fresh=how.poison or "",
         )
+        if how.poison:
+            case, trial = _with_dependence(case, trial, state, analysis.facts)
         return case, trial if idle else at_sites.counted(trial, case, module, context, state)
 
     def _patience(self) -> float:
         """After so many seconds a run hangs. Before a run has ended by itself, only the user can say."""
         given = self.context.how.timeout
-        return given or (max(LEAST_PATIENCE_S, PATIENCE * self.longest) if self.longest else math.inf)
+        if given:
+            return given
+        first = max(LEAST_PATIENCE_S, FIRST_PATIENCE * self.budget_s)
+        return max(LEAST_PATIENCE_S, PATIENCE * self.longest) if self.longest else first
+
+    @property
+    def _is_guess(self) -> bool:
+        """Nobody has said how long the program takes, and no run has ended: one that still makes calls is slow, not stuck."""
+        return self.context.how.timeout is None and not self.longest
 
     def _timeout(self) -> float:
         """A run that only the budget ends is neither a pass nor a failure."""
@@ -179,7 +196,7 @@ class Laboratory:
             if trial.experiment == PLAIN and trial.outcome in ("reproduced", "passed"):
                 case = casefile.read(self.folder / trial.folder)
                 if case.outcome.kind != "timeout":
-                    self.longest = max(self.longest, case.outcome.duration_s)
+                    self._learn_patience(case.outcome.duration_s)
                 self.learn(case, _facts(self.folder / trial.folder), True)
 
     def learn(self, case: Case, facts: Sequence[Facts], plain: bool) -> Seen:
@@ -198,6 +215,17 @@ class Laboratory:
                 pair=self.context.pair or at_sites.first_pair(case),
             )
         return Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done)
+
+
+def _with_dependence(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:
+    """Once the runs with different patterns show that the outcome depends on them: the case that says so."""
+    every_run = (*state.trials, trial)
+    if not uninitialized.depends(every_run):
+        return case, trial
+    entry = uninitialized.entry(every_run, facts)
+    if entry is None:
+        return case, trial
+    return replace(case, diagnosis=(entry, *case.diagnosis)), replace(trial, shown=(*trial.shown, entry.cause))
 
 
 def new(command: Sequence[str], confidence: float, template: Sequence[str], asked: Asked) -> Investigation:
@@ -222,7 +250,13 @@ def begun(case: Case, state: Investigation) -> Investigation:
     if [seen.ways for seen in case.observations] != [Ways()] or state.asked.vary:
         return state
     trial = trial_of(case, PLAIN, "", state)
-    return replace(state, trials=(trial,), failure=same_failure.failure(case), before=case.diagnosis)
+    return replace(
+        state,
+        trials=(trial,),
+        failure=same_failure.failure(case),
+        before=case.diagnosis,
+        symptom=decisive.symptom(case),
+    )
 
 
 def _unattributed(case: Case) -> list[str]:
@@ -317,6 +351,18 @@ def _has_parts(facts: Iterable[Facts]) -> bool:
 def _facts(folder: Path) -> list[Facts]:
     """Of a run of an earlier call, as far as its traces were kept."""
     return [derive(trace) for trace in open_traces(folder / TRACES)[0]]
+
+
+def _quiet_for(folder: Path) -> float:
+    """Seconds from the last call that any process began until now; infinite without calls. A process's clock starts at its
+    first call, so this is read right after the run."""
+    quiet = math.inf
+    for trace in open_traces(folder / TRACES)[0]:
+        begun = trace.column("begin")
+        if len(begun):
+            started = int(trace.header["start_mono_ns"]) / 1e9 + float(trace.seconds(begun.max(keepdims=True))[0])
+            quiet = min(quiet, time.monotonic() - started)
+    return quiet
 
 
 def _why_lost(error: Exception, folder: Path) -> str:

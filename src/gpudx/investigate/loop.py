@@ -23,6 +23,7 @@ from gpudx.investigate.choice import (
     plain_runs,
     recheck,
 )
+from gpudx.investigate.decisive import answered, clean, is_steady, next_step
 from gpudx.investigate.observed import PLAIN, Observed, observed
 from gpudx.investigate.order_experiments import told_of_order
 from gpudx.investigate.prediction import TWICE
@@ -30,7 +31,7 @@ from gpudx.investigate.suspects import Suspect, suspects
 from gpudx.investigate.user_experiments import told
 from gpudx.investigate.verdicts import CONFIRMING, judge
 from gpudx.lab.trials import Interrupted
-from gpudx.model import Diagnosis, Failure, Investigation, Row, Stop, Trial
+from gpudx.model import Diagnosis, Failure, FailureClass, Investigation, Row, Stop, Trial
 from gpudx.text import plural
 
 CONFIDENCE = 0.99
@@ -56,6 +57,7 @@ class Result:
     trial: Trial
     diagnosis: tuple[Diagnosis, ...] = ()
     failure: Failure | None = None
+    symptom: FailureClass = ""  # of a plain run: which experiments come first
 
 
 class Lab(Protocol):
@@ -120,8 +122,11 @@ def investigate(
 
 def _with(state: Investigation, result: Result) -> Investigation:
     """The state with one more run. The first plain run that failed says what is looked for; until then, the record does."""
+    first = not state.trials
     state = replace(state, trials=(*state.trials, result.trial), stopped="", reason="")
     if state.failure is None and result.trial.experiment == PLAIN:
+        if first or result.failure is not None:
+            state = replace(state, symptom=result.symptom)
         if result.failure is not None:
             return replace(state, failure=result.failure, before=result.diagnosis)
         return replace(state, before=state.before or tuple(e for e in result.diagnosis if e.status == "confirmed"))
@@ -150,7 +155,13 @@ def level(state: Investigation, lab: Lab) -> float:
 
 
 def next_plan(state: Investigation, seen: Mapping[str, Observed], lab: Lab, limits: Limits) -> Plan | None:
-    """Plain runs first, until the rate is known; then what the user asked for, and what separates best."""
+    """The decisive steps first; then plain runs, until the rate is known; then what the user asked for, and what separates best."""
+    if state.symptom:
+        step = next_step(state, _affordable(seen, lab, limits))
+        if step is not None:
+            return Plan(step.experiment, step.runs, step.why)
+        if state.symptom == "settled" or answered(state) or state.failure is None or is_steady(state):
+            return next_asked(lab.asked, seen, level(state, lab)) if state.failure else None
     on_record = state.failure is None and (bool(state.table) or can_flip(lab.costs))
     wanted = ENOUGH_FAILURES if on_record else plain_runs(seen[PLAIN])
     if wanted > len(seen[PLAIN].trials) and not _rate_must_do(seen[PLAIN], lab, limits):
@@ -170,6 +181,12 @@ def next_plan(state: Investigation, seen: Mapping[str, Observed], lab: Lab, limi
     return next_experiment(_standing(state, lab), seen, lab.costs, level(state, lab), least)
 
 
+def _affordable(seen: Mapping[str, Observed], lab: Lab, limits: Limits) -> list[str]:
+    """Experiments that a run of the time that is left can hold."""
+    left = limits.budget_s - lab.elapsed()
+    return [name for name in lab.costs if _expected(seen, lab, Plan(name, 1)) <= left]
+
+
 def _rate_must_do(plain: Observed, lab: Lab, limits: Limits) -> bool:
     """A slow program must leave time for experiments."""
     return plain.rate.failures >= TWICE and lab.elapsed() > PLAIN_SHARE * limits.budget_s
@@ -186,6 +203,10 @@ def _stop(
     """The named reason to stop now; "" to go on."""
     plain = seen[PLAIN]
     quiet = plain.rate.failures < TWICE
+    if state.symptom and plan is None and answered(state):
+        return "settled"
+    if state.symptom == "no failure" and plan is None and (lab.launches or lab.threads):
+        return "no fault found"
     if state.failure and _settled(state.table) and (plan is None or plan.experiment not in lab.asked):
         return "settled"
     if plan is None and not lab.launches and not lab.threads and plain.trials and not (lab.asked and not quiet):
@@ -230,6 +251,8 @@ def _reason(state: Investigation, stopped: Stop) -> str:
     plain = observed(state.trials)[PLAIN]
     rate = f"It failed in {plain.rate.failures} of {plural(plain.rate.runs, 'plain run')}"
     fits = f" (a rate of {plain.range} fits that)" if plain.rate.runs else ""
+    if stopped == "no fault found":
+        return f"{rate}. {clean(state)}"
     if stopped == "the failure did not come back":
         more = "" if plain.rate.failures else "; nothing can be compared with a failure that does not come"
         return f"{rate}{fits}{more}."

@@ -21,9 +21,14 @@ def device_error(case: Case) -> str:
     return reports[0].status or "" if reports else ""
 
 
+def failed(case: Case) -> bool:
+    """A program that goes on after an error of the device has failed, whatever its exit status."""
+    return case.outcome.failed or bool(device_error(case))
+
+
 def failure(case: Case) -> Failure | None:
     """What a run failed of; None when it passed."""
-    if not case.outcome.failed:
+    if not failed(case):
         return None
     return Failure(case.outcome.word, case.outcome.summary, faults(case), device_error(case))
 
@@ -38,7 +43,7 @@ def outcome(case: Case, wanted: Failure | None) -> OutcomeName:
         return "tool missing"
     if case.outcome.kind == "not started":
         return "not reached"
-    if case.outcome.passed:
+    if not failed(case):
         return "passed"
     if wanted is None or _same(case, wanted):
         return "reproduced"

@@ -32,7 +32,8 @@ class Suspect:
         """How it stands without any experiment."""
         if self.entry is None:
             return "inconclusive"
-        return "likely" if self.late and self.entry.status == "confirmed" else self.entry.status
+        late = self.late and not self.entry.observed  # an access that an instrument saw is there, in whichever run
+        return "likely" if late and self.entry.status == "confirmed" else self.entry.status
 
     def expects(self, experiment: str) -> Expectation:
         found = self.cause.predictions.get(base(experiment))

@@ -45,7 +45,7 @@ from gpudx.model.identity import (
     SourceTree,
     Step,
 )
-from gpudx.model.investigation import Asked, Cell, Failure, Given, Investigation, Row, Stop, Trial
+from gpudx.model.investigation import Asked, Cell, Failure, FailureClass, Given, Investigation, Row, Stop, Trial
 from gpudx.model.kernel_builds import KernelBuild
 from gpudx.model.occupancy import Built, Occupancy
 
@@ -68,6 +68,7 @@ __all__ = [
     "Evidence",
     "Expectation",
     "Failure",
+    "FailureClass",
     "Finding",
     "Given",
     "Guilty",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gpudx.model.fields import LATER
-from gpudx.model.finding import Allocation, Evidence, Site
+from gpudx.model.finding import Access, Allocation, Evidence, Site
 from gpudx.model.how import Ways
 
 Status = Literal["confirmed", "likely", "refuted", "inconclusive"]
@@ -115,4 +115,7 @@ class Diagnosis:
     reason: str = ""
     findings: tuple[str, ...] = ()  # fingerprints
     not_counted: tuple[Evidence, ...] = ()
+    observed: bool = field(default=False, metadata=LATER)  # an instrument saw the act itself
+    access: Access | None = field(default=None, metadata=LATER)
+    root: Site | None = field(default=None, metadata=LATER)  # the call to change, where it is not the guilty one
     processes: tuple[int, ...] = field(default=(), metadata=LATER)  # that have it; empty: not of a process

@@ -83,6 +83,8 @@ class Access:
     thread: tuple[int, int, int] | None = None
     pc: int | None = None
     source: str | None = None  # "file:line" in the kernel: the user's line, not that of a header it was inlined from
+    space: str = ""  # "global", "shared", "local"; "": not known
+    exception: str = ""  # what the device or the tool called it
     seen_by: str = ""  # "dump", "memcheck", "fence", "signal", "kernel check"
 
 
@@ -173,6 +175,7 @@ class Finding:
     written: Written | None = field(default=None, metadata=LATER)
     code: DeviceCode | None = field(default=None, metadata=LATER)
     part: str = field(default="", metadata=LATER)  # of the program that it was made in: a test
+    root: Site | None = field(default=None, metadata=LATER)  # the call to change, where it is not the site: an allocation, a free
     pid: int = field(default=0, metadata=LATER)  # the process; 0 for what is of the whole run
 
     def __post_init__(self) -> None:

@@ -17,7 +17,10 @@ Stop = Literal[
     "the failure did not come back",
     "nothing to investigate",
     "interrupted",
+    "no fault found",
 ]
+# What the first run showed: it decides which experiments come first ("": not classified, only rates are compared).
+FailureClass = Literal["", "settled", "device error", "crash", "hang", "wrong result", "no failure"]
 Weight = Literal["for", "against", "nothing"]
 Given = tuple[tuple[str, str], ...]  # options of a command line, ("--runs", "9"), ("--perturb", "")
 
@@ -125,3 +128,4 @@ class Investigation:
     asked: Asked = field(default=Asked(), metadata=LATER)
     told: tuple[str, ...] = field(default=(), metadata=LATER)  # by the experiments that were asked for
     options: Given = field(default=(), metadata=LATER)  # that `gpudx investigate` was given
+    symptom: FailureClass = field(default="", metadata=LATER)

@@ -17,7 +17,7 @@ NAME = "compute-sanitizer"
 TOOL = next(tool for tool in KNOWN if tool.name == NAME)
 CHECKS = ("memcheck", "racecheck", "initcheck", "synccheck")
 DEFAULT = CHECKS[0]
-MOST_RECORDS = 10_000  # printed; what is beyond is still counted in the tool's summary
+MOST_RECORDS = 500  # printed; what is beyond is still counted in the tool's summary
 REGEX = "regex:"
 
 # What a clean report of each does not say.

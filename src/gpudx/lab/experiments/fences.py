@@ -8,6 +8,7 @@ from gpudx.lab.experiments import Context, Row, needs_gpu_calls
 from gpudx.model.how import Fence, How
 
 COST = 1.5
+ALIGN = 4  # of the smallest type that most kernels index by
 PARTS = "GPUDX_PARTS"  # native/opencl/ranges.c
 SHOWN = """A fault of this kind is shown, with kernel, argument and distance. A failure that stays with every allocation fenced, and
 shows nothing, does not come from such an access; accesses inside an allocation are not seen."""
@@ -19,6 +20,10 @@ def above(context: Context) -> How:
 
 def below(context: Context) -> How:
     return replace(context.how, fence=Fence("low"))
+
+
+def close(context: Context) -> How:
+    return replace(context.how, fence=Fence("high", ALIGN))
 
 
 def by_parts(context: Context) -> How:
@@ -49,6 +54,17 @@ ROWS = (
 {SHOWN}""",
         missing=needs_gpu_calls,
         how=below,
+    ),
+    Row(
+        __name__,
+        "close-fenced",
+        COST,
+        """Memory against the upper fence at multiples of four bytes, so that almost no slack lies before the fence.
+
+An access that lands in the few bytes which the API's alignment leaves behind a buffer meets the fence here. Kernels that load
+vectors from the start of a buffer may need more alignment than this: a fault that is a misaligned access says nothing.""",
+        missing=needs_gpu_calls,
+        how=close,
     ),
     Row(
         __name__,

@@ -12,7 +12,7 @@ from gpudx.lab.experiments import Context, needs_gpu_calls
 from gpudx.model.how import How, Watch
 
 ID = "watched"
-COST = 20.0
+COST = 4.0
 missing = needs_gpu_calls
 
 

@@ -1,0 +1,43 @@
+"""From a faulting access to its cause, in the program's own numbers.
+
+Each rule is a module with a docstring and `explain(question)`, which gives a Reason or None. The first rule that answers wins, so
+they are asked from the most specific to the most general: an address near null is never called a missing bounds check.
+"""
+
+from __future__ import annotations
+
+from gpudx.access import (
+    device_stack,
+    extent,
+    freed_memory,
+    host_pointer,
+    null_pointer,
+    other_argument,
+    other_device,
+    undersized,
+    wrapped_index,
+)
+from gpudx.access.question import Question, Reason
+
+__all__ = ["Question", "Reason", "explain"]
+
+RULES = (
+    device_stack,
+    null_pointer,
+    freed_memory,
+    other_device,
+    wrapped_index,
+    host_pointer,
+    undersized,
+    extent,
+    other_argument,
+)
+
+
+def explain(question: Question) -> Reason | None:
+    """Why the access went where it went; None where the numbers do not say."""
+    for rule in RULES:
+        reason = rule.explain(question)
+        if reason is not None:
+            return reason
+    return None

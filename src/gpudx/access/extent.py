@@ -1,0 +1,50 @@
+"""The launch has more threads, or each handles more elements, than the buffer holds: the bounds check is missing or wrong."""
+
+from __future__ import annotations
+
+from gpudx.access.question import Pointer, Question, Reason
+from gpudx.model import Evidence
+
+
+def explain(question: Question) -> Reason | None:
+    pointer = _nearest(question)
+    if pointer is None or question.address is None:
+        return None
+    element = pointer.element or question.width or 1
+    held, site = pointer.size // element, question.made(pointer.object)
+    where = _where(question.address, pointer, element)
+    threads = question.threads
+    if (
+        question.address >= pointer.end
+        and held < threads <= 64 * max(held, 1)
+        and question.address - pointer.end < threads * element
+    ):
+        text = f"it went {where}: the launch has {threads:,} threads and the buffer {held:,} elements{question.who}"
+        evidence = (Evidence(f"{threads:,} threads, {held:,} elements of {element} bytes"),)
+        return Reason("out-of-bounds-access", text, evidence, pointer.argument, pointer.object, root=site)
+    return Reason("out-of-bounds-access", f"it went {where}", (), pointer.argument, pointer.object, root=site)
+
+
+def _nearest(question: Question) -> Pointer | None:
+    """The memory that was missed; None where two are about as near, or the address is inside one of them."""
+    address = question.address
+    if address is None:
+        return None
+    known = [p for p in question.usable if p.object >= 0 and p.size]
+    if any(p.begin <= address < p.end for p in known):
+        return None
+    far = sorted(
+        ((address - p.end if address >= p.end else p.begin - address, p) for p in known), key=lambda pair: pair[0]
+    )
+    if not far or far[0][0] > 1 << 40:
+        return None
+    rival = next((p for distance, p in far if p.object != far[0][1].object and distance < 2 * far[0][0]), None)
+    return None if rival else far[0][1]
+
+
+def _where(address: int, pointer: Pointer, element: int) -> str:
+    past = address >= pointer.end
+    distance = address - pointer.end if past else pointer.begin - address
+    elements = f" ({distance // element:,} elements)" if element > 1 and distance >= element else ""
+    side = "past the end" if past else "before the start"
+    return f"{distance:,} bytes{elements} {side} of {pointer.name}"

@@ -1,0 +1,71 @@
+"""The buffer was allocated for other numbers than the launch uses: its size is a product of some of them, the launch needs another."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from gpudx.access.question import Number, Pointer, Question, Reason
+from gpudx.model import Evidence
+
+ELEMENTS = (4, 2, 8, 1, 16)
+LEAST = 16  # numbers below this make any product
+
+
+def explain(question: Question) -> Reason | None:
+    if question.address is None:
+        return None
+    for pointer in _missed(question):
+        found = _products(question, pointer)
+        if found:
+            return _reason(question, pointer, *found)
+    return None
+
+
+def _missed(question: Question) -> list[Pointer]:
+    """Buffers whose end the access passed, the nearest first; only one if it is much nearer than the others."""
+    assert question.address is not None
+    past = [(question.address - p.end, p) for p in question.usable if p.object >= 0 and question.address >= p.end]
+    past = [(far, p) for far, p in past if far < 4 * max(p.size, 1 << 16)]
+    past.sort(key=lambda pair: pair[0])
+    if len(past) > 1 and past[1][1].object != past[0][1].object and past[1][0] < 2 * past[0][0]:
+        return []
+    return [pair[1] for pair in past[:1]]
+
+
+def _products(question: Question, pointer: Pointer) -> tuple[int, Number, tuple[Number, ...], int] | None:
+    """(element, the shared factor, the factors that the launch needs, elements allocated): the allocation is the shared factor
+    times a number that the launch does not use, and the launch's own product reaches the access."""
+    assert question.address is not None
+    numbers = [n for n in question.numbers if n.value >= LEAST and n.argument is not None]
+    for element in [pointer.element] if pointer.element else ELEMENTS:
+        if pointer.size % element:
+            continue
+        held = pointer.size // element
+        reached = (question.address - pointer.begin) // element
+        for pair in combinations(numbers, 2):
+            need = pair[0].value * pair[1].value
+            if not held < need or not held <= reached < need:
+                continue
+            shared = next((n for n in pair if held % n.value == 0 and held // n.value > 1), None)
+            if shared is not None and held * 8 >= need:
+                return element, shared, pair, held
+    return None
+
+
+def _reason(
+    question: Question, pointer: Pointer, element: int, shared: Number, need: tuple[Number, ...], held: int
+) -> Reason:
+    total = need[0].value * need[1].value
+    site = question.made(pointer.object)
+    line = f", allocated at {site.source}," if site and site.source else ""
+    text = (
+        f"{pointer.name} holds {held:,} elements{line} and the launch uses {total:,} = "
+        f"{need[0].value:,} x {need[1].value:,}"
+    )
+    evidence = (
+        Evidence(
+            f"{question.memory(pointer.object)} is {shared.value:,} x {held // shared.value:,} elements of {element} bytes"
+        ),
+        Evidence(f"the launch was given {need[0].name} = {need[0].value:,} and {need[1].name} = {need[1].value:,}"),
+    )
+    return Reason("undersized-buffer", text, evidence, pointer.argument, pointer.object, proven=False, root=site)

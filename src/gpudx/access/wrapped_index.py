@@ -1,0 +1,85 @@
+"""A 32-bit index wrapped: the address lies where the index would be after losing a multiple of 2^32.
+
+An index that passed 2^31 as a signed number comes out 2^32 too small, so the access lands about 2^32 elements before the place that
+was meant, which is before the start of the buffer by up to 2^31 elements. It is said only where adding 2^32 elements back gives a
+place that the launch's own numbers reach.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from gpudx.access.question import Number, Pointer, Question, Reason
+from gpudx.model import Evidence
+
+WRAP, HALF = 1 << 32, 1 << 31
+ELEMENTS = (1, 2, 4, 8, 16)
+MOST = 1 << 44
+
+
+def explain(question: Question) -> Reason | None:
+    if question.address is None:
+        return None
+    found = [one for pointer in question.usable if pointer.object >= 0 and (one := _wrapped(question, pointer))]
+    inside = [one for one in found if one[2] * one[1] < one[0].size]
+    best = inside or found
+    if not best:
+        return None
+    pointer, _, index, product = min(best, key=lambda one: (one[0].inside, one[0].argument))
+    if len({one[0].object for one in inside or found}) > 1 and not inside:
+        return None  # from this far, two buffers look alike
+    said = f"a 32-bit index overflowed: element {index:,} of {pointer.name} is past 2,147,483,647, so the index became {index - WRAP:,}"
+    evidence = (
+        Evidence(f"{_product(product)} does not fit in a 32-bit signed integer"),
+        Evidence(f"{pointer.name} is {question.memory(pointer.object)}"),
+    )
+    return Reason("index-overflow", said, evidence, pointer.argument, pointer.object, proven=bool(inside))
+
+
+def _wrapped(question: Question, pointer: Pointer) -> tuple[Pointer, int, int, tuple[Number, ...]] | None:
+    """The element size, the index that was meant, and the product of the launch's numbers that reaches it."""
+    assert question.address is not None
+    offset = question.address - pointer.value
+    if offset >= 0:
+        return None
+    sizes = [pointer.element] if pointer.element else [e for e in (question.width, *ELEMENTS) if e]
+    for element in dict.fromkeys(sizes):
+        if offset % element or offset // element < -HALF:
+            continue
+        meant = offset // element + WRAP
+        product = _reaches(question, meant)
+        if product and meant * element < max(pointer.size, 1) * 2:
+            return pointer, element, meant, product
+    return None
+
+
+def _reaches(question: Question, meant: int) -> tuple[Number, ...]:
+    """Numbers of the launch whose product is past 2^31 and at least what was meant; the smallest such product. A number that was
+    already negative when it was passed wrapped on the host."""
+    host = [
+        n
+        for n in question.numbers
+        if n.argument is not None and -HALF <= n.value < 0 and abs(n.value + WRAP - meant) < HALF // 8
+    ]
+    if host:
+        return (Number(f"{host[0].name} before it wrapped", host[0].value + WRAP, host[0].argument),)
+    large = [n for n in question.numbers if 1 < n.value < MOST]
+    found = []
+    for count in (1, 2, 3):
+        for some in combinations(large, count):
+            value = 1
+            for number in some:
+                value *= number.value
+            if HALF <= value < MOST and meant < value * 2 and meant < MOST:
+                found.append((count, abs(value - meant), some))
+        if found:
+            break
+    return min(found, key=lambda one: one[:2])[2] if found else ()
+
+
+def _product(numbers: tuple[Number, ...]) -> str:
+    value = 1
+    for number in numbers:
+        value *= number.value
+    names = " x ".join(f"{number.value:,} ({number.name})" for number in numbers)
+    return f"{names} = {value:,}" if len(numbers) > 1 else names

@@ -1,0 +1,140 @@
+"""Each rule of gpudx.access fires on its numbers, and stays silent beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from support.cuda_world import CudaWorld
+
+from gpudx.access import Question, Reason, explain
+from gpudx.facts import derive
+
+BASE = 0x7F10_0000_0000
+Ask = Callable[..., Reason | None]
+
+
+@pytest.fixture
+def cuda(schema: str) -> CudaWorld:
+    return CudaWorld(schema)
+
+
+def asked(world: CudaWorld, folder: Path, address: int | None, *, launch: int = 0, **more: object) -> Reason | None:
+    facts = derive(world.write(folder / "1-0.gdx"))
+    return explain(Question(facts, launch, address, **more))  # type: ignore[arg-type]
+
+
+def launched(
+    world: CudaWorld, name: str, sizes: Sequence[int], values: Sequence[int | bytes], grid: int = 1, block: int = 256
+) -> None:
+    world.launch(world.kernel(name, sizes), values, grid=(grid, 1, 1), block=(block, 1, 1))
+
+
+def test_a_null_argument(cuda: CudaWorld, tmp_path: Path) -> None:
+    launched(cuda, "_Z4pickPfS_", [8, 8], [cuda.alloc(4096), 0])
+    reason = asked(cuda, tmp_path, 0x40)
+    assert reason and (reason.cause, reason.argument) == ("null-pointer", 1) and "null pointer" in reason.text
+
+
+def test_a_null_pointer_with_a_large_index(cuda: CudaWorld, tmp_path: Path) -> None:
+    launched(cuda, "_Z4fillPfi", [8, 4], [0, 1 << 20])
+    reason = asked(cuda, tmp_path, 0x20_0000, kind="write", width=4)
+    assert reason and (reason.cause, reason.argument) == ("null-pointer", 0)
+
+
+def test_an_ordinary_address_is_not_called_null(cuda: CudaWorld, tmp_path: Path) -> None:
+    launched(cuda, "_Z4pickPfS_", [8, 8], [cuda.alloc(4096, at=BASE), 0])
+    reason = asked(cuda, tmp_path, BASE + 4096, width=4)
+    assert reason and reason.cause == "out-of-bounds-access" and reason.argument == 0
+
+
+def test_freed_memory_names_the_free(cuda: CudaWorld, tmp_path: Path) -> None:
+    memory = cuda.alloc(4096)
+    cuda.free(memory)
+    launched(cuda, "_Z4fillPfi", [8, 4], [memory, 10])
+    reason = asked(cuda, tmp_path, memory + 64, kind="write", width=4)
+    assert reason and (reason.cause, reason.argument) == ("use-after-free", 0)
+    assert "cuMemFree_v2" in reason.text and reason.root and reason.root.call == "cuMemFree_v2"
+
+
+def test_memory_freed_after_the_launch_is_not_blamed(cuda: CudaWorld, tmp_path: Path) -> None:
+    memory = cuda.alloc(4096, at=BASE)
+    launched(cuda, "_Z4fillPfi", [8, 4], [memory, 10])
+    cuda.free(memory)
+    reason = asked(cuda, tmp_path, BASE + 4096, kind="write", width=4)
+    assert reason and reason.cause == "out-of-bounds-access"
+
+
+def test_an_index_that_passed_2_to_the_31(cuda: CudaWorld, tmp_path: Path) -> None:
+    memory = cuda.alloc(3_000_000_000, at=BASE)
+    launched(cuda, "_Z4markPhii", [8, 4, 4], [memory, 59_999, 50_000])
+    meant = 59_999 * 50_000
+    reason = asked(cuda, tmp_path, BASE + meant - (1 << 32), kind="write", width=1)
+    assert reason and (reason.cause, reason.argument, reason.proven) == ("index-overflow", 0, True)
+    assert f"{meant:,}" in reason.text and "59,999" in reason.evidence[0].text
+
+
+def test_a_stride_that_wrapped_on_the_host(cuda: CudaWorld, tmp_path: Path) -> None:
+    memory = cuda.alloc(2_804_000_000, at=BASE)
+    launched(cuda, "_Z4axpyPhii", [8, 4, 4], [memory, 2_800_000_000 - (1 << 32), 4_000_000])
+    reason = asked(cuda, tmp_path, BASE + 2_800_000_000 - (1 << 32), kind="read", width=1)
+    assert reason and reason.cause == "index-overflow" and reason.proven
+
+
+def test_an_access_before_the_start_without_large_numbers_is_no_overflow(cuda: CudaWorld, tmp_path: Path) -> None:
+    memory = cuda.alloc(1 << 20, at=BASE)
+    launched(cuda, "_Z4markPfii", [8, 4, 4], [memory, 640, 480])
+    reason = asked(cuda, tmp_path, BASE - 4, kind="read", width=4)
+    assert reason and reason.cause == "out-of-bounds-access" and "before the start" in reason.text
+
+
+def test_a_legal_index_past_2_to_the_31_is_not_accused_of_wrapping(cuda: CudaWorld, tmp_path: Path) -> None:
+    """The launch has large numbers, and the access is past the end by a few bytes: its index did not wrap."""
+    memory = cuda.alloc(3_000_000_000, at=BASE)
+    launched(cuda, "_Z4markPhii", [8, 4, 4], [memory, 60_000, 50_000])
+    reason = asked(cuda, tmp_path, BASE + 3_000_000_000, kind="write", width=1)
+    assert reason and reason.cause != "index-overflow"
+
+
+def test_a_buffer_that_was_allocated_for_other_numbers(cuda: CudaWorld, tmp_path: Path) -> None:
+    memory = cuda.alloc(1024 * 11008 * 4, at=BASE)
+    launched(cuda, "_Z4gemmPfii", [8, 4, 4], [memory, 1024, 14336], grid=1024)
+    reason = asked(cuda, tmp_path, BASE + 1024 * 11008 * 4, kind="write", width=4)
+    assert reason and (reason.cause, reason.argument) == ("undersized-buffer", 0)
+    assert "14,680,064" in reason.text and "11,272,192" in reason.text
+
+
+def test_a_missing_bounds_check_has_both_numbers(cuda: CudaWorld, tmp_path: Path) -> None:
+    memory = cuda.alloc(262_100 * 4, at=BASE)
+    launched(cuda, "_Z5scalePff", [8, 4], [memory, 0x40000000], grid=1024)
+    reason = asked(cuda, tmp_path, BASE + 262_100 * 4, kind="write", width=4)
+    assert reason and reason.cause == "out-of-bounds-access"
+    assert "262,144 threads" in reason.text and "262,100 elements" in reason.text
+
+
+def test_two_buffers_about_as_near_are_not_told_apart(cuda: CudaWorld, tmp_path: Path) -> None:
+    one, two = cuda.alloc(1 << 20, at=BASE), cuda.alloc(1 << 20, at=BASE + (1 << 26))
+    launched(cuda, "_Z4pickPfS_", [8, 8], [one, two])
+    assert asked(cuda, tmp_path, BASE + (1 << 25), kind="read", width=4) is None
+
+
+def test_a_write_is_not_blamed_on_a_pointer_to_const(cuda: CudaWorld, tmp_path: Path) -> None:
+    read, written = cuda.alloc(4096, at=BASE), cuda.alloc(4096, at=BASE + (1 << 24))
+    launched(cuda, "_Z4copyPKfPf", [8, 8], [read, written])
+    reason = asked(cuda, tmp_path, BASE + 4096, kind="write", width=4)
+    assert reason is None or reason.argument != 0
+
+
+def test_stack_overflow_is_named_by_the_tools_words(cuda: CudaWorld, tmp_path: Path) -> None:
+    launched(cuda, "_Z4walkPii", [8, 4], [cuda.alloc(64), 5])
+    reason = asked(cuda, tmp_path, None, exception="Stack overflow")
+    assert reason and reason.cause == "device-stack-overflow"
+    assert asked(cuda, tmp_path, None, exception="Invalid __global__ read of size 4 bytes") is None
+
+
+def test_memory_that_the_launch_was_not_given(cuda: CudaWorld, tmp_path: Path) -> None:
+    given, other = cuda.alloc(4096, at=BASE), cuda.alloc(1 << 20, at=BASE + (1 << 45))
+    launched(cuda, "_Z4fillPfi", [8, 4], [given, 10])
+    reason = asked(cuda, tmp_path, other + 64, kind="write", width=4)
+    assert reason and "which the launch was not given" in reason.text and not reason.proven
