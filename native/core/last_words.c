@@ -49,16 +49,15 @@ static void keep_stack(struct gdx_header *header, char *room, uint32_t where)
 {
     uint64_t from = header->signal_sp;
     size_t kept = 0;
-    for (size_t at = 0, step; at < STACK_KEPT; at += step) {
+    for (size_t at = 0, step, got; at < STACK_KEPT; at += step) {
         step = PAGE - ((from + at) & (PAGE - 1));
         if (step > STACK_KEPT - at)
             step = STACK_KEPT - at;
-        if (gdx_page_readable((uintptr_t)(from + at))) {
-            memcpy(room + at, (void *)(uintptr_t)(from + at), step);
-            kept = at + step;
-        } else if (kept) {
+        got = gdx_read_by_kernel(NULL, room + at, (const void *)(uintptr_t)(from + at), step);
+        if (got)
+            kept = at + got;
+        else if (kept)
             break;
-        }
     }
     header->stack_blob = where;
     header->stack_bytes = (uint32_t)kept;

@@ -26,10 +26,11 @@ cl_context rec_clCreateContext(const cl_context_properties *properties, cl_uint 
     struct gdx_open open;
     errcode = errcode ? errcode : &own;
     if (BEGIN(clCreateContext)) {
-        gdx_put_zero_ended(&open, 0, properties, sizeof *properties);
-        gdx_put(&open, 2, devices, (size_t)num_devices * sizeof *devices);
         open.slot->w[0] = num_devices;
         open.slot->w[1] = WORD(notify);
+        gdx_show(&open);
+        gdx_put_properties(&open, 0, properties);
+        gdx_put(&open, 2, devices, (size_t)num_devices * sizeof *devices);
         gdx_commit(&open);
     }
     cl_context result = gdx_cl_next.clCreateContext(properties, num_devices, devices, notify, user_data, errcode);
@@ -47,9 +48,10 @@ cl_context rec_clCreateContextFromType(const cl_context_properties *properties, 
     struct gdx_open open;
     errcode = errcode ? errcode : &own;
     if (BEGIN(clCreateContextFromType)) {
-        gdx_put_zero_ended(&open, 0, properties, sizeof *properties);
         open.slot->w[0] = device_type;
         open.slot->w[1] = WORD(notify);
+        gdx_show(&open);
+        gdx_put_properties(&open, 0, properties);
         gdx_commit(&open);
     }
     cl_context result = gdx_cl_next.clCreateContextFromType(properties, device_type, notify, user_data, errcode);
@@ -62,28 +64,39 @@ cl_context rec_clCreateContextFromType(const cl_context_properties *properties, 
 
 /* ---- programs ---- */
 
+/* Appends one of the program's strings to `text`; false: there is no more to be had, or no room for it. */
+static bool add_string(const struct gdx_reader *me, struct gdx_text *text, char *room, const char **strings,
+                       const size_t *lengths, cl_uint i)
+{
+    const char *string = NULL;
+    size_t length = 0, rest = GDX_LARGE_MAX - text->bytes, most;
+    bool whole = false;
+    if (!gdx_read(me, &string, strings + i, sizeof string)
+        || (lengths && !gdx_read(me, &length, lengths + i, sizeof length)) || !string)
+        return false;
+    most = length && length < rest ? length : rest;
+    size_t got = length ? gdx_read_some(me, room + text->bytes, string, most)
+                        : gdx_read_text(me, room + text->bytes, most, string, &whole);
+    text->bytes += got;
+    return length ? got == length : whole;
+}
+
+/* The whole source, or as much of it as is kept, with a mark that it was cut. */
 static void note_source(cl_program program, cl_uint count, const char **strings, const size_t *lengths)
 {
     int saved = errno;
-    size_t total = 0;
     uint64_t word = WORD(program);
-    for (cl_uint i = 0; i < count; i++)
-        total += lengths && lengths[i] ? lengths[i] : strlen(strings[i]);
-    if (!total || total > GDX_LARGE_MAX)
-        return;
-    char *text = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (text == MAP_FAILED) {
-        errno = saved;
-        return;
+    struct gdx_lane *lane = gdx_lane();
+    char *room = mmap(NULL, GDX_LARGE_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (lane && room != MAP_FAILED) {
+        struct gdx_text text = { room, 0 };
+        cl_uint i = 0;
+        while (i < count && add_string(&lane->reader, &text, room, strings, lengths, i))
+            i++;
+        gdx_note_cut(GDX_CALL_note_source, &word, 1, text, i < count);
     }
-    size_t at = 0;
-    for (cl_uint i = 0; i < count; i++) {
-        size_t n = lengths && lengths[i] ? lengths[i] : strlen(strings[i]);
-        memcpy(text + at, strings[i], n);
-        at += n;
-    }
-    gdx_note(GDX_CALL_note_source, &word, 1, (struct gdx_text){ text, total }, (struct gdx_text){ 0 }, NULL, 0);
-    munmap(text, total);
+    if (room != MAP_FAILED)
+        munmap(room, GDX_LARGE_MAX);
     errno = saved;
 }
 
@@ -218,11 +231,12 @@ cl_int rec_clBuildProgram(cl_program program, cl_uint num_devices, const cl_devi
     struct gdx_open open;
     char room[OPTIONS];
     if (BEGIN(clBuildProgram)) {
-        gdx_put(&open, 2, devices, (size_t)num_devices * sizeof *devices);
-        gdx_put_text(&open, 3, options);
         open.slot->w[0] = WORD(program);
         open.slot->w[1] = num_devices;
         open.slot->w[2] = WORD(notify);
+        gdx_show(&open);
+        gdx_put(&open, 2, devices, (size_t)num_devices * sizeof *devices);
+        gdx_put_text(&open, 3, options);
         gdx_commit(&open);
     }
     forget_options(program);
@@ -242,14 +256,15 @@ cl_int rec_clCompileProgram(cl_program program, cl_uint num_devices, const cl_de
     struct gdx_open open;
     char room[OPTIONS];
     if (BEGIN(clCompileProgram)) {
-        gdx_put(&open, 2, devices, (size_t)num_devices * sizeof *devices);
-        gdx_put_text(&open, 3, options);
         open.slot->w[0] = WORD(program);
         open.slot->w[1] = num_devices;
         open.slot->w[2] = num_input_headers;
         open.slot->w[3] = WORD(input_headers);
         open.slot->w[4] = WORD(header_include_names);
         open.slot->w[5] = WORD(notify);
+        gdx_show(&open);
+        gdx_put(&open, 2, devices, (size_t)num_devices * sizeof *devices);
+        gdx_put_text(&open, 3, options);
         gdx_commit(&open);
     }
     forget_options(program);
@@ -272,8 +287,9 @@ cl_kernel rec_clCreateKernel(cl_program program, const char *kernel_name, cl_int
     struct gdx_open open;
     errcode = errcode ? errcode : &own;
     if (BEGIN(clCreateKernel)) {
-        gdx_put_text(&open, 1, kernel_name);
         open.slot->w[0] = WORD(program);
+        gdx_show(&open);
+        gdx_put_text(&open, 1, kernel_name);
         gdx_commit(&open);
     }
     cl_kernel result = gdx_cl_next.clCreateKernel(program, kernel_name, errcode);
@@ -369,19 +385,21 @@ cl_int rec_clReleaseKernel(cl_kernel kernel)
 GDX_HOT cl_int rec_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
 {
     struct gdx_open open;
-    struct gdx_argument fresh;
+    struct gdx_cl_fresh fresh;
     gdx_cl_turn_begins(kernel);
     if (BEGIN(clSetKernelArg)) {
         open.slot->w[0] = WORD(kernel);
         open.slot->w[1] = index;
         open.slot->w[2] = size;
         open.slot->w[3] = WORD(value);
-        fresh = gdx_cl_argument_read(&open, index, size, value, false);
+        open.slot->w[4] = 0;
+        gdx_show(&open);
+        gdx_cl_argument_read(&open, &fresh, index, size, value);
         gdx_commit(&open);
     }
     cl_int result = gdx_cl_next.clSetKernelArg(kernel, index, size, value);
     if (GDX_LIKELY(result == CL_SUCCESS && open.slot))
-        gdx_cl_argument_keep(kernel, index, &fresh, value);  /* what the driver refuses, the kernel does not hold */
+        gdx_cl_argument_keep(kernel, index, &fresh);  /* what the driver refuses, the kernel does not hold */
     gdx_end(&open, result);
     return result;
 }
@@ -389,19 +407,20 @@ GDX_HOT cl_int rec_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, 
 cl_int rec_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *value)
 {
     struct gdx_open open;
-    struct gdx_argument fresh;
+    struct gdx_cl_fresh fresh;
     gdx_cl_turn_begins(kernel);
     if (BEGIN(clSetKernelArgSVMPointer)) {
         open.slot->w[0] = WORD(kernel);
         open.slot->w[1] = index;
         open.slot->w[2] = sizeof value;
-        open.slot->w[3] = WORD(value);
-        fresh = gdx_cl_argument_read(&open, index, sizeof value, value, true);
+        open.slot->w[3] = open.slot->w[4] = WORD(value);
+        fresh.is = (struct gdx_argument){ .index = (uint16_t)index, .flags = GDX_ARG_set | GDX_ARG_svm, .size = sizeof value,
+                                          .setter = open.lane->tid, .value = WORD(value) };
         gdx_commit(&open);
     }
     cl_int result = gdx_cl_next.clSetKernelArgSVMPointer(kernel, index, value);
     if (result == CL_SUCCESS && open.slot)
-        gdx_cl_argument_keep(kernel, index, &fresh, value);
+        gdx_cl_argument_keep(kernel, index, &fresh);
     gdx_end(&open, result);
     return result;
 }
@@ -409,9 +428,13 @@ cl_int rec_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void 
 /* Sizes of a launch into words; a dimension that was not given stays 0. */
 GDX_HOT static void put_sizes(struct gdx_open *open, unsigned word, cl_uint dims, const size_t *sizes)
 {
-    bool readable = sizes && dims <= 3 && dims && gdx_readable(open->lane, sizes, dims * sizeof *sizes);
+    size_t given[3] = { 0 };
+    if (sizes && dims && dims <= 3 && !gdx_read(&open->lane->reader, given, sizes, dims * sizeof *sizes)) {
+        memset(given, 0, sizeof given);
+        open->slot->flags |= GDX_FLAG_cut;
+    }
     for (cl_uint i = 0; i < 3; i++)
-        open->slot->w[word + i] = readable && i < dims ? sizes[i] : 0;
+        open->slot->w[word + i] = given[i];
 }
 
 GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint work_dim,
@@ -427,9 +450,10 @@ GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
     if (BEGIN(clEnqueueNDRangeKernel)) {
         open.slot->w[0] = WORD(queue);
         open.slot->w[1] = WORD(kernel);
+        memset(&open.slot->w[2], 0, 7 * sizeof *open.slot->w);
+        gdx_show(&open);
         put_sizes(&open, 2, work_dim, global_work_size);
         put_sizes(&open, 5, work_dim, local_work_size);
-        open.slot->w[8] = 0;
         if (global_work_offset && work_dim <= 3)
             gdx_put(&open, 3, global_work_offset, work_dim * sizeof *global_work_offset);
         if (num_waits)
@@ -467,6 +491,7 @@ cl_int rec_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint num_w
         put_sizes(&open, 2, 1, &one);
         put_sizes(&open, 5, 1, &one);
         open.slot->w[8] = 0;
+        gdx_show(&open);
         if (num_waits)
             gdx_put(&open, 3, waits, (size_t)num_waits * sizeof *waits);
         gdx_cl_put_arguments(&open, kernel);
