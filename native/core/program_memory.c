@@ -18,23 +18,38 @@ static pthread_t first_thread;
 
 /* ---- memory that stays ---- */
 
-/* The first object is the executable, which is never unloaded. Of its parts the last that is writable holds .data and .bss. */
-static int find_data(struct dl_phdr_info *info, size_t size, void *unused)
+static struct gdx_data own_code;
+
+/* The first object is the executable, which is never unloaded. Of its parts the last that is writable holds .data and .bss.
+ * Of the others only ours is looked at, for its code. */
+static int look_at_object(struct dl_phdr_info *info, size_t size, void *seen)
 {
-    (void)size, (void)unused;
+    bool first = !(*(int *)seen)++;
+    uintptr_t us = (uintptr_t)gdx_find_own_data;
+    (void)size;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-        uintptr_t from = info->dlpi_addr + part->p_vaddr;
-        if (part->p_type == PT_LOAD && part->p_flags & PF_W && part->p_flags & PF_R)
-            gdx_own_data = (struct gdx_data){ from, from + part->p_memsz };
+        struct gdx_data at = { info->dlpi_addr + part->p_vaddr, info->dlpi_addr + part->p_vaddr + part->p_memsz };
+        if (part->p_type != PT_LOAD)
+            continue;
+        if (first && part->p_flags & PF_W && part->p_flags & PF_R)
+            gdx_own_data = at;
+        if (!first && part->p_flags & PF_X && us >= at.low && us < at.top)
+            own_code = at;
     }
-    return 1;
+    return 0;
 }
 
 void gdx_find_own_data(void)
 {
+    int seen = 0;
     first_thread = pthread_self();
-    dl_iterate_phdr(find_data, NULL);
+    dl_iterate_phdr(look_at_object, &seen);
+}
+
+bool gdx_is_own_code(uintptr_t address)
+{
+    return address >= own_code.low && address < own_code.top;
 }
 
 /* The kernel leaves 128 MiB at least between the first thread's stack and what it maps for others (mmap_base in

@@ -22,6 +22,7 @@ struct gdx_reader {
 };
 
 void gdx_find_own_data(void);               /* once, when we are loaded */
+bool gdx_is_own_code(uintptr_t address);    /* of the recorder, where it is a library of its own */
 void gdx_find_stack(struct gdx_reader *me); /* of the calling thread; not with a lock held */
 
 /* Copies by the kernel alone: how many bytes could be had, from the first on. Signal-safe; errno stays. */

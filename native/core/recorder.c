@@ -678,13 +678,16 @@ GDX_COLD static void take_back(struct gdx_open *open, size_t bytes)
     open->slot->flags |= GDX_FLAG_cut;
 }
 
-GDX_HOT void gdx_put(struct gdx_open *open, uint32_t field, const void *data, size_t bytes)
+GDX_HOT const void *gdx_put(struct gdx_open *open, uint32_t field, const void *data, size_t bytes)
 {
     if (!data || !bytes)
-        return;
+        return NULL;
     void *room = gdx_part(open, field, bytes);
-    if (room && !gdx_read(&open->lane->reader, room, data, bytes))
+    if (room && !gdx_read(&open->lane->reader, room, data, bytes)) {
         take_back(open, bytes);
+        return NULL;
+    }
+    return room;
 }
 
 static void put_own(struct gdx_open *open, uint32_t field, struct gdx_text text)

@@ -109,7 +109,8 @@ void gdx_end_quiet(struct gdx_open *open, int32_t status);  /* for queries, wher
 
 /* Content that a parameter points to, as a part of the blob, read as program_memory.h says: unreadable or too long content
  * sets GDX_FLAG_cut and is left out. */
-void gdx_put(struct gdx_open *open, uint32_t field, const void *data, size_t bytes);
+/* Returns where it is in the record; NULL: it was left out. */
+const void *gdx_put(struct gdx_open *open, uint32_t field, const void *data, size_t bytes);
 void gdx_put_text(struct gdx_open *open, uint32_t field, const char *text);
 /* `count` elements; a count that cannot be true is left to gdx_put to refuse. */
 static inline void gdx_put_array(struct gdx_open *open, uint32_t field, const void *data, size_t count, size_t element)

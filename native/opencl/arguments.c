@@ -15,7 +15,7 @@
 #include "core/process.h"
 #include "opencl/hooks.h"
 
-enum { TABLE = 1 << 14, SMALL_TABLE = 1 << 9, PROBES = 64, ARGS = 256, TAIL = 1024 };
+enum { TABLE = 1 << 14, SMALL_TABLE = 1 << 9, PROBES = 64, ARGS = 256, TAIL = 1024, LONGEST = 256 };
 
 struct shadow {
     _Atomic uintptr_t kernel;      /* 0: never used, 1: used before */
@@ -136,7 +136,7 @@ GDX_HOT static void keep(struct shadow *shadow, struct gdx_argument *arg, const 
 {
     struct gdx_argument fresh = given->is;
     if (fresh.size > 8 && fresh.flags == GDX_ARG_set) {
-        fresh.tail = fresh.size <= sizeof given->value ? tail_place(shadow, arg, fresh.size) : UINT32_MAX;
+        fresh.tail = fresh.size <= LONGEST ? tail_place(shadow, arg, fresh.size) : UINT32_MAX;
         if (fresh.tail == UINT32_MAX)
             fresh.flags |= GDX_ARG_cut;
         else
@@ -147,20 +147,14 @@ GDX_HOT static void keep(struct shadow *shadow, struct gdx_argument *arg, const 
         shadow->count = fresh.index + 1u;
 }
 
-/* A value over 8 bytes: a part of the record, and kept for the launches. */
+/* A value over 8 bytes is a part of the record, and kept from there for the launches. */
 GDX_COLD static bool read_long(struct gdx_open *open, struct gdx_cl_fresh *fresh, size_t size, const void *value)
 {
     enum { PARAMETER = 3 };  /* of clSetKernelArg */
-    size_t kept = size < sizeof fresh->value ? size : sizeof fresh->value;
-    if (size > GDX_BLOB_MAX || !gdx_read(&open->lane->reader, fresh->value, value, kept))
-        return false;
-    memcpy(&fresh->is.value, fresh->value, sizeof fresh->is.value);
-    void *room = size == kept ? gdx_part(open, PARAMETER, size) : NULL;
-    if (room)
-        memcpy(room, fresh->value, size);
-    else if (size > kept)
-        gdx_put(open, PARAMETER, value, size);
-    return true;
+    fresh->value = gdx_put(open, PARAMETER, value, size);
+    if (fresh->value)
+        memcpy(&fresh->is.value, fresh->value, sizeof fresh->is.value);
+    return fresh->value;
 }
 
 GDX_HOT void gdx_cl_argument_read(struct gdx_open *open, struct gdx_cl_fresh *fresh, cl_uint index, size_t size, const void *value)
@@ -181,10 +175,10 @@ GDX_HOT void gdx_cl_argument_read(struct gdx_open *open, struct gdx_cl_fresh *fr
     open->slot->w[4] = fresh->is.value;
 }
 
-GDX_HOT void gdx_cl_argument_keep(cl_kernel kernel, cl_uint index, const struct gdx_cl_fresh *fresh)
+GDX_HOT void gdx_cl_argument_keep(const struct gdx_open *open, cl_kernel kernel, cl_uint index, const struct gdx_cl_fresh *fresh)
 {
     struct shadow *shadow = find(kernel);
-    if (shadow && index < ARGS)
+    if (shadow && index < ARGS && gdx_still_open(open))
         keep(shadow, &shadow->args[index], fresh);
 }
 

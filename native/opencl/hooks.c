@@ -399,7 +399,7 @@ GDX_HOT cl_int rec_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, 
     }
     cl_int result = gdx_cl_next.clSetKernelArg(kernel, index, size, value);
     if (GDX_LIKELY(result == CL_SUCCESS && open.slot))
-        gdx_cl_argument_keep(kernel, index, &fresh);  /* what the driver refuses, the kernel does not hold */
+        gdx_cl_argument_keep(&open, kernel, index, &fresh);  /* what the driver refuses, the kernel does not hold */
     gdx_end(&open, result);
     return result;
 }
@@ -420,7 +420,7 @@ cl_int rec_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void 
     }
     cl_int result = gdx_cl_next.clSetKernelArgSVMPointer(kernel, index, value);
     if (result == CL_SUCCESS && open.slot)
-        gdx_cl_argument_keep(kernel, index, &fresh);
+        gdx_cl_argument_keep(&open, kernel, index, &fresh);
     gdx_end(&open, result);
     return result;
 }

@@ -113,10 +113,11 @@ void gdx_cl_kernel_born(cl_kernel kernel);
 void gdx_cl_kernel_copied(cl_kernel from, cl_kernel to);
 void gdx_cl_kernel_retained(cl_kernel kernel);
 void gdx_cl_kernel_released(cl_kernel kernel);
-enum { GDX_CL_VALUE_KEPT = 256 };
-struct gdx_cl_fresh { struct gdx_argument is; char value[GDX_CL_VALUE_KEPT]; };  /* a value over 8 bytes is in `value` */
+/* A value that was just set; over 8 bytes it is in the record. Small, because calls left by longjmp are known by the depth of
+ * the stack at which hooks are called. */
+struct gdx_cl_fresh { struct gdx_argument is; const char *value; };
 void gdx_cl_argument_read(struct gdx_open *open, struct gdx_cl_fresh *fresh, cl_uint index, size_t size, const void *value);
-void gdx_cl_argument_keep(cl_kernel kernel, cl_uint index, const struct gdx_cl_fresh *fresh);
+void gdx_cl_argument_keep(const struct gdx_open *open, cl_kernel kernel, cl_uint index, const struct gdx_cl_fresh *fresh);
 void gdx_cl_put_arguments(struct gdx_open *open, cl_kernel kernel);
 /* The values of 8 bytes that a kernel object holds: handles of memory are among them. */
 uint32_t gdx_cl_argument_words(cl_kernel kernel, uint64_t *values, uint32_t room);

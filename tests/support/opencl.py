@@ -151,10 +151,14 @@ class OpenCL(Builds):
         outcome = _outcome(process.returncode, timed_out, time.monotonic() - began)
         return Recorded(outcome, output, tuple(open_trace(path) for path in sorted(traces.glob("*.gdx"))))
 
+    @property
+    def plain_environment(self) -> dict[str, str]:
+        """The same device without the recorder."""
+        return {**os.environ, **self.loader.environment, "POCL_CACHE_DIR": str(self.kernels)}
+
     def _environment(self, traces: Path) -> dict[str, str]:
-        ours = {"GPUDX_DIR": str(traces), "GPUDX_KEEP": "all", "POCL_CACHE_DIR": str(self.kernels)}
         loading = {"LD_PRELOAD": str(self.recorder), "OPENCL_LAYERS": str(self.recorder)}
-        return {**os.environ, **self.loader.environment, **ours, **loading}
+        return {**self.plain_environment, "GPUDX_DIR": str(traces), "GPUDX_KEEP": "all", **loading}
 
 
 def _wait(process: subprocess.Popen[str], timeout: float | None) -> tuple[bool, str]:

@@ -19,7 +19,6 @@ the buffer, is told as such.
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -38,7 +37,6 @@ from gpudx.trace.reader import LastWords
 from gpudx.words import plural
 
 ID = "fence-hit"
-FAULTS = (signal.SIGSEGV, signal.SIGBUS)
 VERBS = {1: "read", 2: "wrote"}
 SHOWN = 8
 OUTSIDE, FREED, HOST = "out-of-bounds-access", "use-after-free", "host-access-outside-buffer"
@@ -56,7 +54,7 @@ class _Who:
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """At most one finding for a process."""
     words = facts.trace.last_words
-    if words is None or words.signal not in FAULTS or words.code <= 0:
+    if words is None or words.fault_address is None:
         return
     block = facts.fences.at(words.address)
     if block is None or not block.on_host or (block.freed is None and 0 <= block.offset(words.address) < block.size):
