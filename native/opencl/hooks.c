@@ -4,8 +4,6 @@
 #include "opencl/hooks.h"
 
 #include <errno.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -135,75 +133,10 @@ cl_int rec_clReleaseProgram(cl_program program)
     return result;
 }
 
-/* Declared types of arguments need this option (OpenCL 1.2 specification, 5.7.3); it changes no code. A program that asks
- * for its options must get its own, so those that were built with ours are remembered; where two fall into one place,
- * the older is forgotten. */
-static const char arg_info[] = "-cl-kernel-arg-info";
-enum { REMEMBERED = 1024, OPTIONS = 4096 };
-static _Atomic uintptr_t built_with_ours[REMEMBERED];
-
-static _Atomic uintptr_t *memory_of(cl_program program)
-{
-    return &built_with_ours[((uintptr_t)program >> 4) * 0x9e3779b97f4a7c15ull >> 54];
-}
-
-static const char *with_arg_info(cl_program program, const char *options, char *room, size_t bytes)
-{
-    if (!gdx_on() || (options && strstr(options, arg_info)) || !gdx_cl_has_arg_info(program))
-        return options;
-    int n = snprintf(room, bytes, "%s%s%s", options ? options : "", options && *options ? " " : "", arg_info);
-    if (n < 0 || (size_t)n >= bytes)
-        return options;
-    atomic_store(memory_of(program), (uintptr_t)program);
-    return room;
-}
-
-static void forget_options(cl_program program)
-{
-    uintptr_t own = (uintptr_t)program;
-    atomic_compare_exchange_strong(memory_of(program), &own, 0);
-}
-
-/* Takes our option out of `text` with the blank that parts it from others; the new length with its zero. */
-static size_t without_arg_info(char *text, size_t bytes)
-{
-    char *at = NULL;
-    for (char *next = text; (next = strstr(next, arg_info)); next++)
-        at = next;
-    if (!at)
-        return bytes;
-    char *end = at + sizeof arg_info - 1;
-    if (at > text && at[-1] == ' ')
-        at--;
-    else if (*end == ' ')
-        end++;
-    memmove(at, end, strlen(end) + 1);
-    return strlen(text) + 1;
-}
-
-/* The options as the program gave them. */
-static cl_int own_options(cl_program program, cl_device_id device, size_t room, void *value, size_t *value_size)
-{
-    char text[OPTIONS + sizeof arg_info + 1] = "";
-    size_t bytes = 0;
-    cl_int result = gdx_cl_next.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_OPTIONS, sizeof text, text, &bytes);
-    if (result != CL_SUCCESS || bytes == 0 || bytes > sizeof text || text[bytes - 1])
-        return gdx_cl_next.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_OPTIONS, room, value, value_size);
-    bytes = without_arg_info(text, bytes);
-    if (value && room < bytes)
-        return CL_INVALID_VALUE;
-    if (value)
-        memcpy(value, text, bytes);
-    if (value_size)
-        *value_size = bytes;
-    return CL_SUCCESS;
-}
-
 cl_int rec_clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_program_build_info what, size_t room,
                                  void *value, size_t *value_size)
 {
     struct gdx_open open;
-    cl_int result;
     if (BEGIN(clGetProgramBuildInfo)) {
         open.slot->w[0] = WORD(program);
         open.slot->w[1] = WORD(device);
@@ -211,25 +144,15 @@ cl_int rec_clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_pro
         open.slot->w[3] = room;
         gdx_commit(&open);
     }
-    if (what == CL_PROGRAM_BUILD_OPTIONS && program && atomic_load(memory_of(program)) == (uintptr_t)program)
-        result = own_options(program, device, room, value, value_size);
-    else
-        result = gdx_cl_next.clGetProgramBuildInfo(program, device, what, room, value, value_size);
+    cl_int result = gdx_cl_next.clGetProgramBuildInfo(program, device, what, room, value, value_size);
     gdx_end_quiet(&open, result);
     return result;
-}
-
-/* A driver that does not like our option is asked again, with the program's own. */
-static bool build_again(cl_int result, const char *own, const char *used)
-{
-    return own != used && (result == CL_INVALID_BUILD_OPTIONS || result == CL_INVALID_COMPILER_OPTIONS);
 }
 
 cl_int rec_clBuildProgram(cl_program program, cl_uint num_devices, const cl_device_id *devices, const char *options,
                           cl_program_callback notify, void *user_data)
 {
     struct gdx_open open;
-    char room[OPTIONS];
     if (BEGIN(clBuildProgram)) {
         open.slot->w[0] = WORD(program);
         open.slot->w[1] = num_devices;
@@ -239,11 +162,7 @@ cl_int rec_clBuildProgram(cl_program program, cl_uint num_devices, const cl_devi
         gdx_put_text(&open, 3, options);
         gdx_commit(&open);
     }
-    forget_options(program);
-    const char *used = with_arg_info(program, options, room, sizeof room);
-    cl_int result = gdx_cl_next.clBuildProgram(program, num_devices, devices, used, notify, user_data);
-    if (build_again(result, options, used))
-        result = gdx_cl_next.clBuildProgram(program, num_devices, devices, options, notify, user_data);
+    cl_int result = gdx_cl_next.clBuildProgram(program, num_devices, devices, options, notify, user_data);
     gdx_end(&open, result);
     gdx_cl_note_build(program, num_devices, devices, result);
     return result;
@@ -254,7 +173,6 @@ cl_int rec_clCompileProgram(cl_program program, cl_uint num_devices, const cl_de
                             cl_program_callback notify, void *user_data)
 {
     struct gdx_open open;
-    char room[OPTIONS];
     if (BEGIN(clCompileProgram)) {
         open.slot->w[0] = WORD(program);
         open.slot->w[1] = num_devices;
@@ -267,13 +185,8 @@ cl_int rec_clCompileProgram(cl_program program, cl_uint num_devices, const cl_de
         gdx_put_text(&open, 3, options);
         gdx_commit(&open);
     }
-    forget_options(program);
-    const char *used = with_arg_info(program, options, room, sizeof room);
-    cl_int result = gdx_cl_next.clCompileProgram(program, num_devices, devices, used, num_input_headers, input_headers,
+    cl_int result = gdx_cl_next.clCompileProgram(program, num_devices, devices, options, num_input_headers, input_headers,
                                                  header_include_names, notify, user_data);
-    if (build_again(result, options, used))
-        result = gdx_cl_next.clCompileProgram(program, num_devices, devices, options, num_input_headers, input_headers,
-                                              header_include_names, notify, user_data);
     gdx_end(&open, result);
     gdx_cl_note_build(program, num_devices, devices, result);
     return result;
