@@ -144,7 +144,7 @@ void gdx_cl_red_check(cl_kernel launched)
         return;
     if (launched)
         look_at_given(launched);
-    uint64_t began = gdx_look_begins();
+    uint64_t began = gdx_look_begins(&zones);
     if (began) {
         look_at_some();
         gdx_look_ended(began);
@@ -231,7 +231,7 @@ static void end(cl_mem mem)
     struct gdx_block block;
     if (gdx_block_take(&zones, WORD(mem), 0, &block) != GDX_TAKEN)
         return;
-    uint64_t began = gdx_cl_in_callback() ? 0 : gdx_look_begins();
+    uint64_t began = gdx_cl_in_callback() ? 0 : gdx_look_begins(&zones);
     if (began) {
         look(context_of(&block), &block, 1);
         gdx_look_ended(began);

@@ -28,7 +28,7 @@ static void *remap(void *unused)
 {
     while (!stop) {
         map_page();
-        munmap(page, PAGE);
+        mmap(page, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     }
     return unused;
 }

@@ -220,8 +220,8 @@ static void *remap(void *unused)
             mprotect(shared.pages, SHARED, PROT_NONE);
         else
             mmap(shared.pages, SHARED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-        if (i % 7 == 3)
-            munmap(shared.pages + 4096, SHARED / 2);
+        if (i % 7 == 3)  /* not a hole, in which somebody else's memory could come to lie */
+            mmap(shared.pages + 4096, SHARED / 2, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     }
     return NULL;
 }
