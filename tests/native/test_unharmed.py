@@ -17,7 +17,7 @@ def with_hooks(kit: Kit, sanitizer: str, name: str) -> Path:
     sources = [*kit.core_sources, *(NATIVE / "opencl").glob("*.c")]
     sources += [kit.generated / "cl_wrappers.c", kit.generated / "cl_exports.c"]
     hooks = kit.objects(f"hooks-{sanitizer}", sources, *flags)
-    link = ["-L", str(kit.fake), f"-Wl,-rpath,{kit.fake}", "-lOpenCL", "-ldl", "-lpthread"]
+    link = ["-Wl,--no-as-needed", "-L", str(kit.fake), f"-Wl,-rpath,{kit.fake}", "-lOpenCL", "-ldl", "-lpthread"]
     return kit.built(name, "cc", *flags, "-I", kit.generated, "-I", PROGRAMS, PROGRAMS / f"{name}.c", *hooks, *link)
 
 
