@@ -37,7 +37,7 @@ def test_correct_programs(intel: OpenCL, name: str, way: dict[str, str]) -> None
 
 
 def test_a_write_past_the_end_meets_the_fence(intel: OpenCL) -> None:
-    run = intel.run("fenced", "write", GPUDX_FENCE="high")
+    run = intel.run("fenced", "page", GPUDX_FENCE="high")
     assert run.outcome.signal == "SIGSEGV"
     assert any("past the end" in f.message for f in run.findings), [f.message for f in run.findings]
 

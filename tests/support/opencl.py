@@ -155,7 +155,7 @@ class OpenCL(Builds):
         began = time.monotonic()
         process = subprocess.Popen(
             [str(part) for part in command],
-            env=self._environment(traces) | environment,
+            env=self.recording(traces) | environment,
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -172,7 +172,8 @@ class OpenCL(Builds):
         """The same device without the recorder."""
         return {**os.environ, **self.loader.environment, "POCL_CACHE_DIR": str(self.kernels)}
 
-    def _environment(self, traces: Path) -> dict[str, str]:
+    def recording(self, traces: Path) -> dict[str, str]:
+        """The same with the recorder."""
         loading = {"LD_PRELOAD": str(self.recorder), "OPENCL_LAYERS": str(self.recorder)}
         return {**self.plain_environment, "GPUDX_DIR": str(traces), "GPUDX_KEEP": "all", **loading}
 
