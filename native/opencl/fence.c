@@ -126,6 +126,20 @@ void gdx_cl_fence_check(void)
 
 /* ---- which buffers can be fenced ---- */
 
+/* A write that has ended is to be seen at once. On a busy machine Intel's driver needs a moment more now and then: what it copies
+ * in a thread of its own. */
+static bool arrives(const char *room, const char *told, size_t bytes)
+{
+    enum { TRIES = 2000 };  /* calls of gdx_wait, about 100 ms */
+    for (unsigned tries = 0; tries < TRIES; tries++) {
+        atomic_thread_fence(memory_order_acquire);
+        if (!memcmp(room, told, bytes))
+            return true;
+        gdx_wait(tries);
+    }
+    return false;
+}
+
 /* One try per device: is what the driver writes to such a buffer to be seen in our memory at once? The memory stays for good:
  * a driver may go on using it in threads of its own after the buffer was released (Intel's does). */
 static bool works_in_place(cl_context context, cl_device_id device)
@@ -138,9 +152,12 @@ static bool works_in_place(cl_context context, cl_device_id device)
         return false;
     cl_command_queue queue = gdx_cl_next.clCreateCommandQueue(context, device, 0, &status);
     cl_mem buffer = gdx_cl_next.clCreateBuffer(context, CL_MEM_USE_HOST_PTR, page, room, &status);
-    if (queue && buffer)
-        gdx_cl_next.clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, sizeof told, told, 0, NULL, NULL);
-    bool arrived = !memcmp(room, told, sizeof told);
+    cl_int written = queue && buffer
+        ? gdx_cl_next.clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, sizeof told, told, 0, NULL, NULL)
+        : CL_INVALID_VALUE;
+    if (written == CL_SUCCESS)
+        gdx_cl_next.clFinish(queue);
+    bool arrived = written == CL_SUCCESS && arrives(room, told, sizeof told);
     if (buffer)
         gdx_cl_next.clReleaseMemObject(buffer);
     if (queue)
