@@ -50,18 +50,18 @@ def value_of(call: DriverCall, param: DriverParam, own_thread: bool) -> str:
 
 
 def fill_lines(call: DriverCall, own_thread: bool) -> list[str]:
-    """Stores the parameters, before the driver sees them."""
-    lines, word = [], 0
+    """Stores the parameters, before the driver sees them: first what they are, then what they point to."""
+    lines, arrays, word = [], [], 0
     for index, param in enumerate(call.params):
         assert isinstance(param, DriverParam)
         if param.name in call.arrays:
-            lines.append(array_line(call, index, param))
+            arrays.append(array_line(call, index, param))
         elif call.recorded(param):
             lines.append(f"open.slot->w[{word}] = {value_of(call, param, own_thread)};")
             word += 1
     if call.default_queue:
         lines.append(f"open.slot->w[{word}] = gdx_{call.driver.short}_queue(NULL, {int(own_thread)});")
-    return lines
+    return [*lines, *(["gdx_show(&open);"] if arrays else []), *arrays]
 
 
 def patch_lines(call: DriverCall) -> list[str]:

@@ -24,7 +24,7 @@ def array_line(call: Call, index: int, param: Param) -> str:
     if count == "text":
         return f"gdx_put_text(&open, {index}, {param.name});"
     if count == "zero-ended":
-        return f"gdx_put_zero_ended(&open, {index}, {param.name}, sizeof *{param.name});"
+        return f"gdx_put_properties(&open, {index}, {param.name});"
     if count == "2 words":
         return f"gdx_put(&open, {index}, {param.name}, 2 * sizeof(size_t));"
     if param.type.count("void") and "**" not in param.type:
@@ -33,18 +33,18 @@ def array_line(call: Call, index: int, param: Param) -> str:
 
 
 def fill_lines(call: Call) -> list[str]:
-    """Stores the parameters, before the driver sees them."""
-    lines, word = [], 0
+    """Stores the parameters, before the driver sees them: first what they are, then what they point to."""
+    lines, arrays, word = [], [], 0
     for index, param in enumerate(call.params):
         if param.name in call.arrays:
-            lines.append(array_line(call, index, param))
+            arrays.append(array_line(call, index, param))
         elif call.recorded(param):
             value = "0" if call.is_out_event(param) else as_word(param.name, param.type)
             lines.append(f"open.slot->w[{word}] = {value};")
             word += 1
     if ("stack", "stack") in call.fields:
         lines.append(f"open.slot->w[{len(call.fields) - 1}] = (uint64_t)(uintptr_t)__builtin_dwarf_cfa();")
-    return lines
+    return [*lines, *(["gdx_show(&open);"] if arrays else []), *arrays]
 
 
 def patch_lines(call: Call) -> list[str]:

@@ -32,12 +32,24 @@ static bool leaves_us(const char *path, char *const env[])
     return gdx_directory() && path && !carries_us(env);
 }
 
-static void note(const char *path, char *const env[])
+/* What a successful exec leaves behind must be written before it. One that fails takes it back: programs try each folder of
+ * PATH in turn. */
+static bool note(const char *path, char *const env[])
 {
-    if (leaves_us(path, env))
+    bool leaves = leaves_us(path, env);
+    if (leaves)
         gdx_roll(GDX_ROLL_EXEC_WITHOUT, path);
+    return leaves;
 }
 
+static int failed(bool noted, const char *path, int result)
+{
+    if (noted)
+        gdx_roll(GDX_ROLL_NOT_STARTED, path);
+    return result;
+}
+
+/* The caller of these goes on, so that what was started is noted afterwards. */
 static void note_spawn(const char *path, char *const env[])
 {
     if (leaves_us(path, env))
@@ -82,29 +94,29 @@ __attribute__((constructor)) static void find_real(void)
 GDX_EXPORT int execve(const char *path, char *const argv[], char *const env[])
 {
     READY(real_execve);
-    note(path, env);
-    return real_execve(path, argv, env);
+    bool noted = note(path, env);
+    return failed(noted, path, real_execve(path, argv, env));
 }
 
 GDX_EXPORT int execv(const char *path, char *const argv[])
 {
     READY(real_execv);
-    note(path, environ);
-    return real_execv(path, argv);
+    bool noted = note(path, environ);
+    return failed(noted, path, real_execv(path, argv));
 }
 
 GDX_EXPORT int execvp(const char *file, char *const argv[])
 {
     READY(real_execvp);
-    note(file, environ);
-    return real_execvp(file, argv);
+    bool noted = note(file, environ);
+    return failed(noted, file, real_execvp(file, argv));
 }
 
 GDX_EXPORT int execvpe(const char *file, char *const argv[], char *const env[])
 {
     READY(real_execvpe);
-    note(file, env);
-    return real_execvpe(file, argv, env);
+    bool noted = note(file, env);
+    return failed(noted, file, real_execvpe(file, argv, env));
 }
 
 /* The forms with a list of arguments are, here as in the C library, the forms with an array. GATHER copies the list to
@@ -158,9 +170,13 @@ GDX_EXPORT int execle(const char *path, const char *arg, ...)
 GDX_EXPORT int fexecve(int fd, char *const argv[], char *const env[])
 {
     READY(real_fexecve);
-    if (gdx_directory() && !carries_us(env))
-        gdx_roll_descriptor(fd);
-    return real_fexecve(fd, argv, env);
+    bool noted = gdx_directory() && !carries_us(env);
+    if (noted)
+        gdx_roll_descriptor(GDX_ROLL_EXEC_WITHOUT, fd);
+    int result = real_fexecve(fd, argv, env);
+    if (noted)
+        gdx_roll_descriptor(GDX_ROLL_NOT_STARTED, fd);
+    return result;
 }
 
 /* The shell that these start has the environment of the moment. */
@@ -183,14 +199,18 @@ GDX_EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_
                            const posix_spawnattr_t *attr, char *const argv[], char *const env[])
 {
     READY(real_spawn);
-    note_spawn(path, env);
-    return real_spawn(pid, path, actions, attr, argv, env);
+    int result = real_spawn(pid, path, actions, attr, argv, env);
+    if (result == 0)
+        note_spawn(path, env);
+    return result;
 }
 
 GDX_EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
                             const posix_spawnattr_t *attr, char *const argv[], char *const env[])
 {
     READY(real_spawnp);
-    note_spawn(file, env);
-    return real_spawnp(pid, file, actions, attr, argv, env);
+    int result = real_spawnp(pid, file, actions, attr, argv, env);
+    if (result == 0)
+        note_spawn(file, env);
+    return result;
 }

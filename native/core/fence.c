@@ -556,19 +556,25 @@ void gdx_quarantine(struct gdx_fences *fences, struct gdx_range range)
 
 /* ---- time ---- */
 
+/* What looking costs is the thread's own time: on a busy machine a look that was interrupted for long would seem dear, and those
+ * after it would be left out. */
 static _Atomic uint64_t looking;  /* ns that went into it */
 
-uint64_t gdx_look_begins(void)
+uint64_t gdx_look_begins(struct gdx_fences *fences)
 {
     static _Atomic uint64_t first;
     uint64_t none = 0, now = gdx_clock_ns(CLOCK_MONOTONIC);
     atomic_compare_exchange_strong(&first, &none, now);
-    return atomic_load(&looking) * SHARE <= now - atomic_load(&first) + FREE_NS ? now : 0;
+    if (atomic_load(&looking) * SHARE <= now - atomic_load(&first) + FREE_NS)
+        return gdx_clock_ns(CLOCK_THREAD_CPUTIME_ID) | 1;
+    gdx_fence_count(fences, GDX_COUNT_SKIPPED);
+    return 0;
 }
 
 void gdx_look_ended(uint64_t began)
 {
-    atomic_fetch_add(&looking, gdx_clock_ns(CLOCK_MONOTONIC) - began);
+    uint64_t now = gdx_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    atomic_fetch_add(&looking, now > began ? now - began : 0);
 }
 
 int gdx_ask_patiently(int (*ask)(void *queue), void *queue, int busy)

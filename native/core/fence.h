@@ -124,7 +124,7 @@ bool gdx_quarantine_less(struct gdx_fences *fences);  /* gives the oldest back; 
 
 /* May somebody look at canaries in a device's memory now? No more than one part in eight of the run goes into looking.
  * Gives the time that gdx_look_ended wants, 0: no. */
-uint64_t gdx_look_begins(void);
+uint64_t gdx_look_begins(struct gdx_fences *fences);
 void gdx_look_ended(uint64_t began);
 
 /* Asks until the answer is another than `busy`, or for two seconds: what a queue has to do may wait for the program. Gives the
@@ -138,5 +138,5 @@ void gdx_fence_note(const struct gdx_block *block, uint64_t object, enum gdx_blo
 void gdx_fence_note_missing(uint64_t object, uint64_t size, const char *why);  /* memory that has no fence */
 void gdx_fence_note_damage(struct gdx_fences *fences, const struct gdx_block *block, const struct gdx_damage *damage);
 
-enum gdx_fence_count { GDX_COUNT_CHECKS, GDX_COUNT_DAMAGED, GDX_COUNT_SHARED, GDX_COUNTS };  /* as in note_fence */
+enum gdx_fence_count { GDX_COUNT_CHECKS, GDX_COUNT_DAMAGED, GDX_COUNT_SHARED, GDX_COUNT_SKIPPED, GDX_COUNTS };  /* as in note_fence */
 void gdx_fence_count(struct gdx_fences *fences, enum gdx_fence_count what);  /* one more; noted now and then, and at the end */

@@ -19,6 +19,7 @@
 #include "core/process.h"
 #include "core/recorder.h"
 
+enum { GDX_SIGNAL_ADDRESS = 1, GDX_SIGNAL_OWN_CODE = 2 };  /* schema/events.toml, signal_flags */
 enum { STACK_KEPT = 64 << 10, MAPS_KEPT = 1 << 20, PAGE = 4096 };
 static const int watched[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS };
 
@@ -49,16 +50,15 @@ static void keep_stack(struct gdx_header *header, char *room, uint32_t where)
 {
     uint64_t from = header->signal_sp;
     size_t kept = 0;
-    for (size_t at = 0, step; at < STACK_KEPT; at += step) {
+    for (size_t at = 0, step, got; at < STACK_KEPT; at += step) {
         step = PAGE - ((from + at) & (PAGE - 1));
         if (step > STACK_KEPT - at)
             step = STACK_KEPT - at;
-        if (gdx_page_readable((uintptr_t)(from + at))) {
-            memcpy(room + at, (void *)(uintptr_t)(from + at), step);
-            kept = at + step;
-        } else if (kept) {
+        got = gdx_read_by_kernel(NULL, room + at, (const void *)(uintptr_t)(from + at), step);
+        if (got)
+            kept = at + got;
+        else if (kept)
             break;
-        }
     }
     header->stack_blob = where;
     header->stack_bytes = (uint32_t)kept;
@@ -95,13 +95,26 @@ static void let_finish(void)
         nanosleep(&pause, NULL);
 }
 
+/* Only these come with an address of memory: a processor that was given an impossible address (on x86-64 one that is not
+ * canonical) raises a general protection fault, which Linux reports as SI_KERNEL with the address 0 (sigaction(2);
+ * arch/x86/kernel/traps.c, exc_general_protection). */
+static bool has_address(int number, const siginfo_t *info)
+{
+    return (number == SIGSEGV || number == SIGBUS) && info->si_code > 0 && info->si_code < SI_KERNEL;
+}
+
 static void speak(struct gdx_header *header, int number, const siginfo_t *info, const ucontext_t *context)
 {
     uint32_t where = 0;
     header->signal_code = info->si_code;
     header->signal_tid = (uint32_t)syscall(SYS_gettid);
-    header->signal_address = info->si_code > 0 ? (uint64_t)(uintptr_t)info->si_addr : 0;
+    header->signal_address = has_address(number, info) ? (uint64_t)(uintptr_t)info->si_addr : 0;
     keep_registers(header, context);
+    gdx_read_by_kernel(NULL, header->signal_instruction, (const void *)(uintptr_t)header->signal_pc,
+                       sizeof header->signal_instruction);
+    header->signal_flags = has_address(number, info) ? GDX_SIGNAL_ADDRESS : 0;
+    if (gdx_is_own_code((uintptr_t)header->signal_pc))
+        header->signal_flags |= GDX_SIGNAL_OWN_CODE;
     gdx_clock_pair(&header->late_ticks, &header->late_mono_ns);
     header->signal_ticks = header->late_ticks;
     __atomic_store_n(&header->signal, (uint32_t)number, __ATOMIC_RELEASE);

@@ -57,18 +57,36 @@ void gdx_poison_note_missing(uint64_t object, uint64_t size, const char *why)
     gdx_note(GDX_CALL_note_not_poisoned, words, 2, (struct gdx_text){ why, strlen(why) }, nothing, NULL, 0);
 }
 
+/* The program's memory comes in pieces of this size. */
+enum { PIECE = 4096 };
+
+static bool read_piece(char *piece, const char *memory, size_t bytes)
+{
+    struct gdx_lane *lane = gdx_lane();
+    return lane && gdx_read(&lane->reader, piece, memory, bytes);
+}
+
 /* Words of 4 bytes, at multiples of 4 in the object. */
 static void look_for_it(uint64_t object, uint64_t offset, const char *memory, size_t bytes)
 {
     static _Atomic uint32_t notes;
     uint32_t pattern = gdx_poison() * 0x10001u, word;
-    uint64_t first = 0, count = 0, looked = bytes < LOOKED_AT ? bytes : LOOKED_AT;
-    for (uint64_t at = -offset & 3; at + sizeof word <= looked; at += sizeof word) {
-        memcpy(&word, memory + at, sizeof word);
-        if (word != pattern)
-            continue;
-        first = count ? first : offset + at;
-        count++;
+    uint64_t first = 0, count = 0, looked = bytes < LOOKED_AT ? bytes : LOOKED_AT, at = -offset & 3;
+    char piece[PIECE];
+    while (at + sizeof word <= looked) {
+        uint64_t step = looked - at < PIECE ? (looked - at) & ~3ull : PIECE;
+        if (!read_piece(piece, memory + at, step)) {
+            looked = at;
+            break;
+        }
+        for (uint64_t i = 0; i < step; i += sizeof word) {
+            memcpy(&word, piece + i, sizeof word);
+            if (word != pattern)
+                continue;
+            first = count ? first : offset + at + i;
+            count++;
+        }
+        at += step;
     }
     const uint64_t words[] = { object, offset, looked, count, first };
     if (count && gdx_on() && atomic_fetch_add(&notes, 1) < NOTES_MOST)
@@ -76,16 +94,23 @@ static void look_for_it(uint64_t object, uint64_t offset, const char *memory, si
 }
 
 /* Of all bytes: one that differs must be seen. Each word is mixed in by an odd factor and a turn, so that its place counts. */
-static uint64_t digest(const char *memory, size_t bytes)
+static bool digest(const char *memory, size_t bytes, uint64_t *result)
 {
     uint64_t mixed = bytes, word;
-    for (size_t at = 0; at < bytes; at += sizeof word) {
-        word = 0;
-        memcpy(&word, memory + at, bytes - at < sizeof word ? bytes - at : sizeof word);
-        mixed = (mixed ^ word) * 0x9e3779b97f4a7c15ull;
-        mixed ^= mixed >> 29;
+    char piece[PIECE];
+    for (size_t done = 0, step; done < bytes; done += step) {
+        step = bytes - done < PIECE ? bytes - done : PIECE;
+        if (!read_piece(piece, memory + done, step))
+            return false;
+        for (size_t at = 0; at < step; at += sizeof word) {
+            word = 0;
+            memcpy(&word, piece + at, step - at < sizeof word ? step - at : sizeof word);
+            mixed = (mixed ^ word) * 0x9e3779b97f4a7c15ull;
+            mixed ^= mixed >> 29;
+        }
     }
-    return mixed;
+    *result = mixed;
+    return true;
 }
 
 void gdx_poison_came_back(uint64_t object, uint64_t offset, const void *memory, size_t bytes)
@@ -95,6 +120,9 @@ void gdx_poison_came_back(uint64_t object, uint64_t offset, const void *memory, 
         look_for_it(object, offset, memory, bytes);
     if (!gdx_on() || atomic_fetch_add(&readings, 1) >= READINGS_MOST)
         return;
-    const uint64_t words[] = { object, bytes, digest(memory, bytes) };
+    uint64_t mixed;
+    if (!digest(memory, bytes, &mixed))
+        return;
+    const uint64_t words[] = { object, bytes, mixed };
     gdx_note(GDX_CALL_note_read_back, words, 3, nothing, nothing, NULL, 0);
 }

@@ -142,7 +142,7 @@ void gdx_roll_end(int status, void *unused)
     write_roll(GDX_ROLL_ENDED, (uint32_t)status & 255, NULL);
 }
 
-void gdx_roll_descriptor(int fd)
+void gdx_roll_descriptor(enum gdx_roll_kind kind, int fd)
 {
     char link[32] = "/proc/self/fd/", path[480], digits[12];
     size_t n = 0, at = strlen(link);
@@ -155,7 +155,7 @@ void gdx_roll_descriptor(int fd)
     ssize_t got = readlink(link, path, sizeof path - 1);
     path[got > 0 ? got : 0] = 0;
     errno = saved;
-    gdx_roll(GDX_ROLL_EXEC_WITHOUT, got > 0 ? path : link);
+    gdx_roll(kind, got > 0 ? path : link);
 }
 
 static int look_for_opencl(struct dl_phdr_info *info, size_t size, void *found)

@@ -15,6 +15,7 @@ enum gdx_roll_kind {
     GDX_ROLL_NOT_ENTERED = 3,   /* the OpenCL library `path` is loaded, but nothing reached us */
     GDX_ROLL_CANNOT_WRITE = 4,  /* the trace could not be created in `path` */
     GDX_ROLL_ENDED = 5,         /* this process calls its exit handlers with the status in `number` */
+    GDX_ROLL_NOT_STARTED = 6,   /* the last EXEC_WITHOUT of this process did not happen: starting `path` failed */
 };
 struct gdx_roll_record {
     char magic[8];
@@ -27,7 +28,7 @@ _Static_assert(sizeof(struct gdx_roll_record) == 512, "roll record");
 void gdx_roll(enum gdx_roll_kind kind, const char *path);
 void gdx_roll_spawn(const char *path);  /* EXEC_WITHOUT in a new process */
 void gdx_roll_end(int status, void *unused);  /* for on_exit() */
-void gdx_roll_descriptor(int fd);       /* EXEC_WITHOUT of an open file */
+void gdx_roll_descriptor(enum gdx_roll_kind kind, int fd);  /* of an open file */
 void gdx_roll_unentered(void);
 
 const char *gdx_directory(void);     /* where traces go; NULL: we were not asked to record */

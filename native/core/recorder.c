@@ -52,6 +52,7 @@ static struct state *state GDX_HOT_DATA;
 static _Atomic uint32_t generations;
 static _Atomic uint32_t entries;  /* for the traces of forked children too */
 static pthread_key_t lane_key;
+static bool has_lane_key;  /* without it lanes are not given back: each thread has one of its own */
 static __thread struct gdx_lane *own_lane __attribute__((tls_model("initial-exec")));
 
 /* ---- slow path: everything here runs with signals blocked and cancellation off ---- */
@@ -342,8 +343,9 @@ static struct gdx_lane *take_lane(void)
     }
     lane->generation = atomic_load(&state->generation);
     lane->busy = lane->depth = 0;
+    lane->calls_left = false;  /* those of the thread that had it before: their records are over */
     lane->tid = (uint32_t)syscall(SYS_gettid);
-    memset(lane->readable, 0, sizeof lane->readable);
+    lane->reader = (struct gdx_reader){ .tid = lane->tid };
     return lane;
 }
 
@@ -472,8 +474,11 @@ GDX_COLD static struct gdx_lane *enter_thread(void)
         lane = take_lane();
     gdx_unlock(GDX_LOCK_FILE, &inner);
     own_lane = lane;
-    if (lane)
-        pthread_setspecific(lane_key, lane);
+    if (lane) {
+        if (has_lane_key)
+            pthread_setspecific(lane_key, lane);
+        gdx_find_stack(&lane->reader);
+    }
     if (lane && opened) {
         gdx_prepare_stacks();
         keep_maps();
@@ -562,6 +567,7 @@ GDX_HOT bool gdx_begin_on(struct gdx_open *open, uint32_t call, void *caller, un
     open->generation = lane->generation;
     open->file_offset = track->file_offset + HEAD + track->next * (uint64_t)SLOT;
     open->part_bytes = 0;
+    open->shown = false;
     return true;
 }
 
@@ -580,21 +586,29 @@ static void fetch_ahead(const struct gdx_open *open)
 }
 
 /* The first of the hot functions: from here on they lie together, so that most launches need one page of code. */
-GDX_HOT __attribute__((aligned(PAGE))) void gdx_commit(struct gdx_open *open)
+GDX_HOT __attribute__((aligned(PAGE))) void gdx_show(struct gdx_open *open)
 {
-    struct gdx_track *track = open->track;
+    if (open->shown)
+        return;
     struct gdx_lane *lane = open->lane;
-    if (open->part_bytes) {
-        open->slot->blob = (uint32_t)((track->file_offset + track->blob_top) / 8);
-        open->slot->blob_bytes = open->part_bytes;
-    }
     if (lane->depth++ == 0)
         lane->outermost = (uintptr_t)open;
     /* In this order: a handler that leaves in between loses this record, not its place in the sequence. */
-    track->next++;
+    open->track->next++;
     atomic_signal_fence(memory_order_seq_cst);
     __atomic_store_n(&open->slot->seq, open->seq, __ATOMIC_RELEASE);
-    set_busy(lane, 0);
+    open->shown = true;
+}
+
+GDX_HOT void gdx_commit(struct gdx_open *open)
+{
+    struct gdx_track *track = open->track;
+    if (open->part_bytes) {
+        open->slot->blob = (uint32_t)((track->file_offset + track->blob_top) / 8);
+        __atomic_store_n(&open->slot->blob_bytes, open->part_bytes, __ATOMIC_RELEASE);  /* 0 until all parts are there */
+    }
+    gdx_show(open);
+    set_busy(open->lane, 0);
     fetch_ahead(open);
 }
 
@@ -641,7 +655,7 @@ GDX_HOT void *gdx_part(struct gdx_open *open, uint32_t field, size_t bytes)
 {
     struct gdx_track *track = open->track;
     size_t need = sizeof(struct gdx_part) + ((bytes + 7) & ~(size_t)7);
-    size_t slots_end = HEAD + (track->next + 1) * (size_t)SLOT;
+    size_t slots_end = HEAD + (track->next + !open->shown) * (size_t)SLOT;
     if (bytes > GDX_BLOB_MAX || slots_end + need > track->blob_top) {
         open->slot->flags |= GDX_FLAG_cut;
         return NULL;
@@ -655,45 +669,73 @@ GDX_HOT void *gdx_part(struct gdx_open *open, uint32_t field, size_t bytes)
     return part + 1;
 }
 
-GDX_HOT void gdx_put(struct gdx_open *open, uint32_t field, const void *data, size_t bytes)
+/* Takes the newest part back. */
+GDX_COLD static void take_back(struct gdx_open *open, size_t bytes)
 {
-    if (!data || !bytes)
-        return;
-    if (bytes > GDX_BLOB_MAX || !gdx_readable(open->lane, data, bytes)) {
-        open->slot->flags |= GDX_FLAG_cut;
-        return;
-    }
-    void *room = gdx_part(open, field, bytes);
-    if (room)
-        memcpy(room, data, bytes);
+    size_t need = sizeof(struct gdx_part) + ((bytes + 7) & ~(size_t)7);
+    open->track->blob_top += (uint32_t)need;
+    open->part_bytes -= (uint32_t)need;
+    open->slot->flags |= GDX_FLAG_cut;
 }
 
-/* Elements up to the first that is zero, which is left out. */
-static void put_until_zero(struct gdx_open *open, uint32_t field, const char *from, size_t element, size_t limit)
+GDX_HOT const void *gdx_put(struct gdx_open *open, uint32_t field, const void *data, size_t bytes)
 {
-    static const char zero[8];
-    size_t bytes = 0;
-    if (!from)
+    if (!data || !bytes)
+        return NULL;
+    void *room = gdx_part(open, field, bytes);
+    if (room && !gdx_read(&open->lane->reader, room, data, bytes)) {
+        take_back(open, bytes);
+        return NULL;
+    }
+    return room;
+}
+
+static void put_own(struct gdx_open *open, uint32_t field, struct gdx_text text)
+{
+    void *room = text.bytes ? gdx_part(open, field, text.bytes) : NULL;
+    if (room)
+        memcpy(room, text.data, text.bytes);
+}
+
+GDX_COLD void gdx_put_text(struct gdx_open *open, uint32_t field, const char *text)
+{
+    char room[GDX_TEXT_MAX];
+    bool whole;
+    if (!text)
         return;
-    for (;; bytes += element) {
-        if (bytes >= limit || !gdx_readable(open->lane, from + bytes, element)) {
+    size_t bytes = gdx_read_text(&open->lane->reader, room, sizeof room, text, &whole);
+    if (!whole)
+        open->slot->flags |= GDX_FLAG_cut;
+    put_own(open, field, (struct gdx_text){ room, bytes });
+}
+
+/* Names whose value is a list of its own that ends with 0 (cl.h: CL_DEVICE_PARTITION_BY_COUNTS; cl_ext.h: ..._BY_COUNTS_EXT,
+ * CL_SEMAPHORE_EXPORT_HANDLE_TYPES_KHR, CL_MEM_DEVICE_HANDLE_LIST_KHR, CL_SEMAPHORE_DEVICE_HANDLE_LIST_KHR). All others have
+ * one value, which may be 0. */
+static bool has_list(uint64_t name)
+{
+    return name == 0x1087 || name == 0x4051 || name == 0x203f || name == 0x2051 || name == 0x2053;
+}
+
+GDX_COLD void gdx_put_properties(struct gdx_open *open, uint32_t field, const void *list)
+{
+    uint64_t room[GDX_LIST_MAX / sizeof(uint64_t)], name = 0;
+    size_t most = sizeof room / sizeof *room, count = 0;
+    bool is_name = true;
+    if (!list)
+        return;
+    for (;; count++) {
+        if (count == most || !gdx_read(&open->lane->reader, &room[count], (const uint64_t *)list + count, sizeof *room)) {
             open->slot->flags |= GDX_FLAG_cut;
             break;
         }
-        if (!memcmp(from + bytes, zero, element))
+        if (is_name && !room[count])
             break;
+        if (is_name)
+            name = room[count];
+        is_name = !is_name && (!has_list(name) || !room[count]);
     }
-    gdx_put(open, field, from, bytes);
-}
-
-void gdx_put_text(struct gdx_open *open, uint32_t field, const char *text)
-{
-    put_until_zero(open, field, text, 1, GDX_TEXT_MAX);
-}
-
-void gdx_put_zero_ended(struct gdx_open *open, uint32_t field, const void *list, size_t element)
-{
-    put_until_zero(open, field, list, element, GDX_LIST_MAX);
+    put_own(open, field, (struct gdx_text){ (const char *)room, count * sizeof *room });
 }
 
 /* A text of any size as a chunk of its own; returns its offset in units of 8 bytes, 0 when there is no room. */
@@ -714,39 +756,52 @@ static uint32_t put_large(const char *data, size_t bytes)
     return chunk ? (uint32_t)((offset + HEAD) / 8) : 0;
 }
 
-static void put_own(struct gdx_open *open, uint32_t field, struct gdx_text text)
+struct note {
+    uint32_t call;
+    unsigned count, number_count;
+    const uint64_t *words, *numbers;
+    struct gdx_text text, text2;
+    bool cut;
+};
+
+static void write_note(struct note *note)
 {
-    void *room = text.bytes ? gdx_part(open, field, text.bytes) : NULL;
-    if (room)
-        memcpy(room, text.data, text.bytes);
+    struct gdx_open open;
+    bool large = note->text.bytes > GDX_TEXT_MAX;
+    if (note->text.bytes > GDX_LARGE_MAX) {
+        note->text.bytes = GDX_LARGE_MAX;
+        note->cut = true;
+    }
+    uint32_t where = large && gdx_lane() ? put_large(note->text.data, note->text.bytes) : 0;
+    if (!gdx_begin(&open, note->call, NULL))
+        return;
+    for (unsigned i = 0; i < GDX_WORDS; i++)
+        open.slot->w[i] = i < note->count ? note->words[i] : 0;
+    if (note->cut || (large && !where))
+        open.slot->flags |= GDX_FLAG_cut;
+    if (!large) {
+        put_own(&open, GDX_PART_text, note->text);
+        put_own(&open, GDX_PART_text2, note->text2);
+        put_own(&open, GDX_PART_numbers,
+                (struct gdx_text){ (const char *)note->numbers, note->number_count * sizeof *note->numbers });
+    } else if (where) {
+        /* The blob is the bare text, told apart by its place in a chunk of kind 3. */
+        open.slot->blob_bytes = (uint32_t)note->text.bytes;
+        open.slot->blob = where;
+    }
+    gdx_commit(&open);
+    gdx_end_quiet(&open, 0);
 }
 
 void gdx_note(uint32_t note, const uint64_t *words, unsigned count, struct gdx_text text, struct gdx_text text2,
               const uint64_t *numbers, unsigned number_count)
 {
-    struct gdx_open open;
-    bool large = text.bytes > GDX_TEXT_MAX;
-    bool cut = text.bytes > GDX_LARGE_MAX;
-    if (cut)
-        text.bytes = GDX_LARGE_MAX;
-    uint32_t where = large && gdx_lane() ? put_large(text.data, text.bytes) : 0;
-    if (!gdx_begin(&open, note, NULL))
-        return;
-    for (unsigned i = 0; i < GDX_WORDS; i++)
-        open.slot->w[i] = i < count ? words[i] : 0;
-    if (cut || (large && !where))
-        open.slot->flags |= GDX_FLAG_cut;
-    if (!large) {
-        put_own(&open, GDX_PART_text, text);
-        put_own(&open, GDX_PART_text2, text2);
-        put_own(&open, GDX_PART_numbers, (struct gdx_text){ (const char *)numbers, number_count * sizeof *numbers });
-    } else if (where) {
-        /* The blob is the bare text, told apart by its place in a chunk of kind 3. */
-        open.slot->blob_bytes = (uint32_t)text.bytes;
-        open.slot->blob = where;
-    }
-    gdx_commit(&open);
-    gdx_end_quiet(&open, 0);
+    write_note(&(struct note){ note, count, number_count, words, numbers, text, text2, false });
+}
+
+void gdx_note_cut(uint32_t note, const uint64_t *words, unsigned count, struct gdx_text text, bool cut)
+{
+    write_note(&(struct note){ note, count, 0, words, NULL, text, { 0 }, cut });
 }
 
 /* Where every object is mapped, so that addresses can be named later. Taken at the start, at the end and at a crash. */
@@ -762,35 +817,6 @@ static void keep_maps(void)
         state->header->maps_bytes = (uint32_t)bytes;
     }
     gdx_free_maps(text);
-}
-
-/* ---- the program's memory ---- */
-
-/* rt_sigprocmask reads the new set before it looks at `how`: EFAULT says unreadable, EINVAL readable. It changes
- * nothing because `how` is invalid. (kernel/signal.c, SYSCALL_DEFINE4(rt_sigprocmask)) */
-GDX_COLD bool gdx_page_readable(uintptr_t at)
-{
-    int saved = errno;
-    long result = syscall(SYS_rt_sigprocmask, ~0, at & ~(uintptr_t)7, NULL, 8);
-    bool ok = result == 0 || errno == EINVAL;
-    errno = saved;
-    return ok;
-}
-
-GDX_HOT bool gdx_readable(struct gdx_lane *lane, const void *data, size_t bytes)
-{
-    uintptr_t from = (uintptr_t)data, to = from + bytes - 1;
-    if (GDX_UNLIKELY(from < PAGE || to < from))
-        return false;
-    for (uintptr_t page = from / PAGE; page <= to / PAGE; page++) {
-        uintptr_t *known = &lane->readable[page % GDX_READ_CACHE];
-        if (GDX_LIKELY(*known == page))
-            continue;
-        if (!gdx_page_readable(page * PAGE))
-            return false;
-        *known = page;
-    }
-    return true;
 }
 
 void gdx_entered(uint32_t bit)
@@ -844,7 +870,8 @@ __attribute__((constructor)) static void load(void)
         return;
     if (madvise(page, PAGE, MADV_WIPEONFORK) < 0)
         pthread_atfork(NULL, NULL, wipe);  /* older kernels: children made by the bare system call are not noticed */
-    pthread_key_create(&lane_key, give_back);
+    has_lane_key = pthread_key_create(&lane_key, give_back) == 0;
+    gdx_find_own_data();
     gdx_choose_clock();
     gdx_want_stacks();
     state = page;

@@ -3,8 +3,9 @@
  *     struct gdx_open open;
  *     if (gdx_begin(&open, GDX_CALL_x, __builtin_return_address(0))) {   reserve a slot, nothing visible yet
  *         open.slot->w[0] = ...;                                       fill in the parameters
- *         gdx_put(&open, field, data, bytes);                          and what they point to
- *         gdx_commit(&open);                                           visible now, before the driver is called
+ *         gdx_show(&open);                                             visible now
+ *         gdx_put(&open, field, data, bytes);                          and what they point to: memory of the program
+ *         gdx_commit(&open);                                           complete, before the driver is called
  *     }
  *     result = next(...);                                              may never return
  *     gdx_end(&open, status);                                          patch status and end time
@@ -13,8 +14,9 @@
  * makes system calls. Every failure of ours turns recording off for good and says why in the trace's header; the
  * program's call goes on either way. errno is never changed.
  *
- * States of a slot:   unwritten --begin--> being filled --commit--> in flight (end = 0) --end--> done
- * Only committed slots carry the sequence number that their place in the chunk demands, so a reader can tell.
+ * States of a slot:   unwritten --begin--> being filled --show--> in flight (end = 0) --end--> done
+ * gdx_commit shows a slot that was not shown before; what the program's memory holds is added between the two.
+ * Only shown slots carry the sequence number that their place in the chunk demands, so a reader can tell.
  */
 #pragma once
 
@@ -24,6 +26,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/program_memory.h"
 #include "gdx_abi.h"
 
 #define GDX_EXPORT __attribute__((visibility("default")))
@@ -47,7 +50,6 @@ enum {
     GDX_TEXT_MAX = 4096,
     GDX_LIST_MAX = 512,
     GDX_LARGE_MAX = 16 << 20,
-    GDX_READ_CACHE = 64,
     GDX_RING_CHUNKS_MAX = 4096,
 };
 
@@ -70,12 +72,12 @@ struct gdx_lane {
     uintptr_t outermost;   /* the same of the outermost open call */
     bool calls_left;       /* some call never came back to its end */
     uint32_t tid;
+    struct gdx_reader reader;  /* this thread, for reading the program's memory */
     uint32_t number;
     uint32_t ring_count;   /* chunks in `ring` */
     uint32_t ring_at;      /* the current one */
     struct gdx_track track[2];  /* ring, ledger */
     struct gdx_lane *next_free;
-    uintptr_t readable[GDX_READ_CACHE];  /* pages that could be read before */
     struct { struct gdx_chunk *chunk; uint64_t file_offset; } ring[GDX_RING_CHUNKS_MAX];
 };
 
@@ -87,6 +89,7 @@ struct gdx_open {
     uint64_t file_offset;   /* of the slot */
     uint32_t generation;
     uint32_t part_bytes;    /* blob bytes so far */
+    bool shown;
 };
 
 /* How a process was entered; bits of header.entries. */
@@ -98,21 +101,24 @@ static inline bool gdx_begin(struct gdx_open *open, uint32_t call, void *caller)
 {
     return gdx_begin_on(open, call, caller, gdx_in_ledger(call));
 }
+void gdx_show(struct gdx_open *open);
 void gdx_commit(struct gdx_open *open);
 bool gdx_still_open(const struct gdx_open *open);
 void gdx_end(struct gdx_open *open, int32_t status);        /* a failing status also records the host stack */
 void gdx_end_quiet(struct gdx_open *open, int32_t status);  /* for queries, where failing is ordinary */
 
-/* Content that a parameter points to, as a part of the blob. The program's pointers are checked first: unreadable
- * or too long content sets GDX_FLAG_cut and is left out. */
-void gdx_put(struct gdx_open *open, uint32_t field, const void *data, size_t bytes);
+/* Content that a parameter points to, as a part of the blob, read as program_memory.h says: unreadable or too long content
+ * sets GDX_FLAG_cut and is left out. */
+/* Returns where it is in the record; NULL: it was left out. */
+const void *gdx_put(struct gdx_open *open, uint32_t field, const void *data, size_t bytes);
 void gdx_put_text(struct gdx_open *open, uint32_t field, const char *text);
 /* `count` elements; a count that cannot be true is left to gdx_put to refuse. */
 static inline void gdx_put_array(struct gdx_open *open, uint32_t field, const void *data, size_t count, size_t element)
 {
     gdx_put(open, field, data, count > GDX_BLOB_MAX ? GDX_BLOB_MAX + 1 : count * element);
 }
-void gdx_put_zero_ended(struct gdx_open *open, uint32_t field, const void *list, size_t element);
+/* A list of names with values behind them, up to the name 0. */
+void gdx_put_properties(struct gdx_open *open, uint32_t field, const void *list);
 /* Room for `bytes` in the blob that the caller fills with its own data; NULL when there is none. */
 void *gdx_part(struct gdx_open *open, uint32_t field, size_t bytes);
 
@@ -120,9 +126,9 @@ void *gdx_part(struct gdx_open *open, uint32_t field, size_t bytes);
 struct gdx_text { const char *data; size_t bytes; };
 void gdx_note(uint32_t note, const uint64_t *words, unsigned count, struct gdx_text text, struct gdx_text text2,
               const uint64_t *numbers, unsigned number_count);
+/* The same with one text, of which something may be missing. */
+void gdx_note_cut(uint32_t note, const uint64_t *words, unsigned count, struct gdx_text text, bool cut);
 
-/* Is this memory of the program readable right now? Never faults. */
-bool gdx_readable(struct gdx_lane *lane, const void *data, size_t bytes);
 /* The first 8 bytes of a value, zeros where it has fewer. The usual sizes without a call of memcpy, and without a word that
  * is written in parts and read as a whole, which processors cannot pass on from store to load. */
 static inline uint64_t gdx_first_word(const void *at, size_t size)
@@ -141,7 +147,6 @@ static inline uint64_t gdx_first_word(const void *at, size_t size)
     return word;
 }
 
-bool gdx_page_readable(uintptr_t at);  /* without the thread's memory of earlier answers */
 struct gdx_lane *gdx_lane(void);
 
 /* A lock that a forked child finds open, and that no signal handler of the program can meet while it is held. Only

@@ -8,11 +8,13 @@
 
 #include "cuda/hooks.h"
 #include "cuda/watch.h"
+#include "driver/captures.h"
 
 enum { CONTEXTS = 256, DEVICES = 64, TEXT = 256 };
 
 __thread struct gdx_cu_thread gdx_cu_thread __attribute__((tls_model("initial-exec")));
 _Atomic int gdx_cu_captures GDX_HOT_DATA;
+static struct gdx_captures captures = { .count = &gdx_cu_captures };
 
 static struct { _Atomic uintptr_t context; _Atomic uint32_t noted; } contexts[CONTEXTS];
 static _Atomic uint32_t devices_noted[DEVICES];  /* by generation: a forked child has a trace of its own */
@@ -186,6 +188,7 @@ void gdx_cu_after_cuDevicePrimaryCtxRelease_v2(CUresult status, CUdevice device)
 void gdx_cu_before_cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
     (void)device;
+    gdx_captures_forget(&captures, gdx_cu_thread.context);
     context_changed();
     gdx_forget_functions(GDX_CU_FUNCTION);
     gdx_cu_watch_forget(NULL);
@@ -199,7 +202,8 @@ void gdx_cu_before_cuCtxDestroy_v2(CUcontext context)
 
 void gdx_cu_after_cuCtxDestroy_v2(CUresult status, CUcontext context)
 {
-    (void)status, (void)context;
+    if (status == CUDA_SUCCESS && context)
+        gdx_captures_forget(&captures, number_of(context));
     context_changed();
 }
 
@@ -242,33 +246,38 @@ bool gdx_cu_is_captured(CUstream queue, bool own_thread)
     return status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
-static void capture_begun(CUresult status)
+/* The legacy default stream cannot be captured, so a null handle is a thread's own. */
+static uint64_t captured_stream(CUstream queue)
+{
+    return GDX_CU_WORD(queue) == CU_STREAM_PER_THREAD ? 0 : GDX_CU_WORD(queue);
+}
+
+static void capture_begun(CUresult status, CUstream queue)
 {
     if (status == CUDA_SUCCESS)
-        atomic_fetch_add(&gdx_cu_captures, 1);
+        gdx_capture_begun(&captures, captured_stream(queue), gdx_cu_thread.context);
 }
 
 void gdx_cu_after_cuStreamBeginCapture(CUresult status, CUstream queue)
 {
-    (void)queue;
-    capture_begun(status);
+    capture_begun(status, queue);
 }
 
 void gdx_cu_after_cuStreamBeginCapture_v2(CUresult status, CUstream queue, CUstreamCaptureMode mode)
 {
-    (void)queue, (void)mode;
-    capture_begun(status);
+    (void)mode;
+    capture_begun(status, queue);
 }
 
 void gdx_cu_after_cuStreamBeginCaptureToGraph(CUresult status, CUstream queue, CUgraph graph, const CUgraphNode *after,
                                               const CUgraphEdgeData *edges, size_t count, CUstreamCaptureMode mode)
 {
-    (void)queue, (void)graph, (void)after, (void)edges, (void)count, (void)mode;
-    capture_begun(status);
+    (void)graph, (void)after, (void)edges, (void)count, (void)mode;
+    capture_begun(status, queue);
 }
 
-/* These answers leave the capture running; all others end it. A count that stays too high costs only time. */
-static bool goes_on(CUresult status)
+/* These answers may leave a capture running; all others end it. */
+static bool may_go_on(CUresult status)
 {
     return status == CUDA_ERROR_STREAM_CAPTURE_UNMATCHED || status == CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD
         || status == CUDA_ERROR_INVALID_VALUE || status == CUDA_ERROR_INVALID_HANDLE;
@@ -276,8 +285,16 @@ static bool goes_on(CUresult status)
 
 void gdx_cu_after_cuStreamEndCapture(CUresult status, CUstream queue, CUgraph *result)
 {
-    (void)queue, (void)result;
-    int now = atomic_load(&gdx_cu_captures);
-    while (!goes_on(status) && now > 0 && !atomic_compare_exchange_weak(&gdx_cu_captures, &now, now - 1))
-        ;
+    (void)result;
+    if (!may_go_on(status))
+        gdx_capture_over(&captures, captured_stream(queue), true);
+    else if (status == CUDA_ERROR_INVALID_VALUE && GDX_CU_WORD(queue) > CU_STREAM_PER_THREAD && !gdx_cu_is_captured(queue, false))
+        gdx_capture_over(&captures, captured_stream(queue), false);
+}
+
+/* A capture that is given up together with its stream. */
+void gdx_cu_after_cuStreamDestroy_v2(CUresult status, CUstream queue)
+{
+    if (status == CUDA_SUCCESS && GDX_CU_WORD(queue) > CU_STREAM_PER_THREAD)
+        gdx_capture_over(&captures, captured_stream(queue), false);
 }

@@ -55,16 +55,22 @@ static void put_box(struct gdx_open *open, uint64_t queue, struct gdx_cu_box box
         open->slot->w[i] = words[i];
 }
 
-/* The structure is the program's: it is looked at only where it can be read. */
+/* The structure is the program's: only our copy of it is looked at. */
 #define COPY(name, call, type, box, queue_parameter, queue, own_thread, ...)                                    \
     CUresult rec_##name(const type *copy queue_parameter)                                                       \
     {                                                                                                           \
         struct gdx_open open;                                                                                   \
         unsigned site = gdx_cu_site_begins(#call, queue, own_thread);                                           \
         if (gdx_cu_begin(&open, GDX_CALL_##call, __builtin_return_address(0))) {                                \
-            bool good = copy && gdx_readable(open.lane, copy, sizeof *copy);                                    \
-            put_box(&open, gdx_cu_queue(queue, own_thread), good ? box(copy) : (struct gdx_cu_box){ 0 });       \
-            gdx_put(&open, 0, copy, sizeof *copy);                                                              \
+            type own;                                                                                           \
+            put_box(&open, gdx_cu_queue(queue, own_thread), (struct gdx_cu_box){ 0 });                          \
+            gdx_show(&open);                                                                                    \
+            if (copy && gdx_read(&open.lane->reader, &own, copy, sizeof own)) {                                 \
+                put_box(&open, gdx_cu_queue(queue, own_thread), box(&own));                                     \
+                gdx_put(&open, 0, &own, sizeof own);                                                            \
+            } else {                                                                                            \
+                open.slot->flags |= GDX_FLAG_cut;                                                               \
+            }                                                                                                   \
             gdx_commit(&open);                                                                                  \
         }                                                                                                       \
         CUresult result = gdx_cu_next.name(__VA_ARGS__);                                                        \

@@ -201,7 +201,7 @@ static void waited(bool for_all)
         return;
     if (for_all)
         gdx_cu_end_dead(context);
-    uint64_t began = gdx_look_begins();
+    uint64_t began = gdx_look_begins(&gdx_cu_fences);
     if (!began)
         return;
     look_at_some(context);

@@ -4,6 +4,7 @@
  * refused by that with CUDA_ERROR_INVALID_HANDLE and answers to cuKernelGetParamInfo (seen with driver 580). */
 #define _GNU_SOURCE
 #include <string.h>
+#include <sys/mman.h>
 
 #include "cuda/hooks.h"
 
@@ -191,21 +192,30 @@ static void note_log(CUresult status, unsigned int count, const CUjit_option *op
     struct gdx_lane *lane = gdx_lane();
     const char *log = NULL;
     size_t room = 0;
-    if (status == CUDA_SUCCESS || !lane || !options || !values || !count || count > 256)
-        return;
-    if (!gdx_readable(lane, options, count * sizeof *options) || !gdx_readable(lane, values, count * sizeof *values))
+    if (status == CUDA_SUCCESS || !lane || !options || !values || count > 256)
         return;
     for (unsigned int i = 0; i < count; i++) {
-        if (options[i] == CU_JIT_ERROR_LOG_BUFFER)
-            log = values[i];
-        if (options[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
-            room = (size_t)(uintptr_t)values[i];
+        CUjit_option option;
+        void *value;
+        if (!gdx_read(&lane->reader, &option, options + i, sizeof option)
+            || !gdx_read(&lane->reader, &value, values + i, sizeof value))
+            return;
+        if (option == CU_JIT_ERROR_LOG_BUFFER)
+            log = value;
+        if (option == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
+            room = (size_t)(uintptr_t)value;
     }
-    if (!log || !room || room > GDX_LARGE_MAX || !gdx_readable(lane, log, room))
+    if (!log || !room)
         return;
+    room = room < GDX_LARGE_MAX ? room : GDX_LARGE_MAX;
+    char *text = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (text == MAP_FAILED)
+        return;
+    bool whole;
+    size_t bytes = gdx_read_text(&lane->reader, text, room, log, &whole);
     const uint64_t words[] = { 0, 0, (uint64_t)(int64_t)status };
-    struct gdx_text text = { log, strnlen(log, room) };
-    gdx_note(GDX_CALL_note_build_log, words, 3, text, (struct gdx_text){ 0 }, NULL, 0);
+    gdx_note_cut(GDX_CALL_note_build_log, words, 3, (struct gdx_text){ text, bytes }, !whole);
+    munmap(text, room);
 }
 
 void gdx_cu_after_cuModuleLoadDataEx(CUresult status, CUmodule *result, const void *image, unsigned int option_count,

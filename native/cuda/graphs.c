@@ -168,11 +168,8 @@ void gdx_cu_after_cuGraphExecChildGraphNodeSetParams(CUresult status, CUgraphExe
 /* What the program hands over for a kernel node, as far as it can be read; the shorter structure has no `kern`. */
 static bool read_params(struct gdx_lane *lane, const void *given, size_t bytes, CUDA_KERNEL_NODE_PARAMS *params)
 {
-    if (!given || !gdx_readable(lane, given, bytes))
-        return false;
     *params = (CUDA_KERNEL_NODE_PARAMS){ 0 };
-    __builtin_memcpy(params, given, bytes);
-    return true;
+    return given && gdx_read(&lane->reader, params, given, bytes);
 }
 
 /* Begins the record of a changed kernel node. `params` is NULL when there is nothing to read. */
@@ -223,10 +220,11 @@ CUresult rec_cuGraphExecNodeSetParams(CUgraphExec graph_exec, CUgraphNode node, 
 {
     struct gdx_open open;
     struct gdx_lane *lane = gdx_lane();
-    bool good = lane && params && gdx_readable(lane, params, sizeof *params);
-    bool kernel = good && params->type == CU_GRAPH_NODE_TYPE_KERNEL;
+    CUgraphNodeParams copy;
+    bool good = lane && params && gdx_read(&lane->reader, &copy, params, sizeof copy);
+    bool kernel = good && copy.type == CU_GRAPH_NODE_TYPE_KERNEL;
     begin_set(&open, GDX_CALL_cuGraphExecNodeSetParams, __builtin_return_address(0), graph_exec, node,
-              kernel ? &params->kernel : NULL);
+              kernel ? &copy.kernel : NULL);
     CUresult result = gdx_cu_next.cuGraphExecNodeSetParams(graph_exec, node, params);
     gdx_cu_end(&open, result);
     return result;

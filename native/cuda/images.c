@@ -1,7 +1,7 @@
 /* What a module or library is made from: the headers that say which devices its code was compiled for.
  *
  * Only headers are copied here; src/gpudx/backends/cuda/images.py knows what they mean. An image's size is not told, so
- * nothing is believed: memory is read page by page where it can be read, files by pread, and every size in a header is
+ * nothing is believed: memory is copied as core/program_memory.h says, files are read by pread, and every size in a header is
  * checked against what is left. The note comes before the driver is called, and so is there if the driver crashes.
  *
  * The wrapper is __fatBinC_Wrapper_t of <fatbinary_section.h>, which the runtime library hands over. The fat binary
@@ -26,26 +26,20 @@ struct fat { uint32_t magic; uint16_t version, header_bytes; uint64_t bytes; };
 struct entry { uint16_t kind, version; uint32_t header_bytes; uint64_t bytes, rest[6]; };
 _Static_assert(sizeof(struct fat) == 16 && sizeof(struct entry) == ENTRY_BYTES, "headers");
 
-/* How many of the bytes could be had, from the first on; with `to_zero` none behind a zero. The program's memory is read
- * byte by byte, and not with memcpy: a sanitizer in the program may stand in for that, and end the program. */
+/* How many of the bytes could be had, from the first on; with `to_zero` none behind a zero. */
 static size_t fetch(const struct source *from, uint64_t offset, void *into, size_t bytes, bool to_zero)
 {
+    const struct gdx_lane *lane = gdx_lane();
+    uintptr_t at = (uintptr_t)from->memory + offset;
+    bool whole;
     if (!from->memory) {
         long got = offset > INT64_MAX ? -1 : syscall(SYS_pread64, from->file, into, bytes, (off_t)offset);
         return got < 0 ? 0 : to_zero ? strnlen(into, (size_t)got) : (size_t)got;
     }
-    uintptr_t at = (uintptr_t)from->memory + offset;
-    if (at < offset || at < PAGE || at + bytes < at)
+    if (!lane || at < offset)
         return 0;
-    for (size_t i = 0; i < bytes; i++) {
-        if ((i == 0 || (at + i) % PAGE == 0) && !gdx_page_readable(at + i))
-            return i;
-        char byte = *(const volatile char *)(at + i);
-        if (to_zero && !byte)
-            return i;
-        ((char *)into)[i] = byte;
-    }
-    return bytes;
+    return to_zero ? gdx_read_text(&lane->reader, into, bytes, (const char *)at, &whole)
+                   : gdx_read_some(&lane->reader, into, (const void *)at, bytes);
 }
 
 /* The headers of a fat binary's entries; `whole` says that they are all of them. */
@@ -106,20 +100,21 @@ static void note_memory(const void *image)
         note(&from, GDX_CU_WORD(image));
 }
 
-static bool is_text(const char *path)
+static bool read_path(char copy[GDX_TEXT_MAX], const char *path)
 {
-    char copy[GDX_TEXT_MAX];
-    size_t bytes = path ? fetch(&(struct source){ path, -1 }, 0, copy, sizeof copy, true) : 0;
-    return bytes && bytes < sizeof copy && gdx_page_readable((uintptr_t)path + bytes);
+    struct gdx_lane *lane = gdx_lane();
+    bool whole = false;
+    return path && lane && gdx_read_text(&lane->reader, copy, GDX_TEXT_MAX, path, &whole) && whole;
 }
 
 /* Only plain files are opened: opening anything else can wait, or be noticed by someone. System calls are made directly,
  * because a thread that is being cancelled would end inside the library's open. */
-static void note_file(const char *path)
+static void note_file(const char *given)
 {
+    char path[GDX_TEXT_MAX];
     struct stat about;
     int saved = errno;
-    if (!gdx_on() || !is_text(path))
+    if (!gdx_on() || !read_path(path, given))
         return;
     bool plain = stat(path, &about) == 0 && S_ISREG(about.st_mode);
     long file = plain ? syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC) : -1;

@@ -57,6 +57,7 @@ GDX_INLINE bool begins(struct launching *at, uint32_t call, CUfunction kernel, C
 
 GDX_INLINE void described(struct launching *at, void **params, void **extra)
 {
+    gdx_show(&at->open);
     gdx_put_arguments(&at->open, at->layout, params, extra);
     gdx_commit(&at->open);
     gdx_stack_of_launch(&at->open);
@@ -120,17 +121,25 @@ LAUNCH_KERNEL(cuLaunchKernel, false)
 LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel, false)
 LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, true)
 
-/* What a configuration says, where it can be read; its attributes are part 0 of the blob. */
-GDX_HOT static void put_config(struct gdx_open *open, const CUlaunchConfig *config, CUfunction kernel, bool own_thread)
+/* The program's configuration, as far as it can be read; else zeros. */
+GDX_HOT static bool read_config(CUlaunchConfig *copy, const CUlaunchConfig *config)
 {
-    if (!config || !gdx_readable(open->lane, config, sizeof *config)) {
-        gdx_put_shape(open, 0, kernel, (struct gdx_shape){ 0 });
+    struct gdx_lane *lane = config ? gdx_lane() : NULL;
+    if (GDX_LIKELY(lane && gdx_read(&lane->reader, copy, config, sizeof *copy)))
+        return true;
+    *copy = (CUlaunchConfig){ 0 };
+    return false;
+}
+
+/* What a configuration says; its attributes are part 0 of the blob. */
+GDX_HOT static void put_config(struct gdx_open *open, const CUlaunchConfig *config, CUfunction kernel, bool own_thread, bool good)
+{
+    if (!good)
         open->slot->flags |= GDX_FLAG_cut;
-        return;
-    }
     const struct gdx_shape shape = { config->grid_x,  config->grid_y,  config->grid_z,      config->block_x,
                                  config->block_y, config->block_z, config->shared_bytes };
-    gdx_put_shape(open, gdx_cu_queue(config->queue, own_thread), kernel, shape);
+    gdx_put_shape(open, good ? gdx_cu_queue(config->queue, own_thread) : 0, kernel, shape);
+    gdx_show(open);
     if (config->attribute_count)
         gdx_put_array(open, 0, config->attributes, config->attribute_count, sizeof *config->attributes);
 }
@@ -139,13 +148,14 @@ GDX_HOT static void put_config(struct gdx_open *open, const CUlaunchConfig *conf
     GDX_HOT CUresult rec_##name(const CUlaunchConfig *config, CUfunction kernel, void **params, void **extra)    \
     {                                                                                                            \
         struct launching at;                                                                                     \
-        CUstream queue = config ? config->queue : NULL;                                                          \
-        if (begins(&at, GDX_CALL_cuLaunchKernelEx, kernel, queue, own_thread, __builtin_return_address(0))) {    \
-            put_config(&at.open, config, kernel, own_thread);                                                    \
+        CUlaunchConfig copy;                                                                                     \
+        const bool good = read_config(&copy, config);                                                            \
+        if (begins(&at, GDX_CALL_cuLaunchKernelEx, kernel, copy.queue, own_thread, __builtin_return_address(0))) { \
+            put_config(&at.open, &copy, kernel, own_thread, good);                                               \
             described(&at, params, extra);                                                                       \
         }                                                                                                        \
         CUresult result = gdx_cu_launch.name(config, kernel, params, extra);                                     \
-        ends(&at, kernel, result == CUDA_SUCCESS ? config->queue : NULL, own_thread, result);                    \
+        ends(&at, kernel, copy.queue, own_thread, result);                                                       \
         return result;                                                                                           \
     }
 LAUNCH_EX(cuLaunchKernelEx, false)

@@ -70,11 +70,14 @@ CUresult rec_cuExternalMemoryGetMappedBuffer(CUdeviceptr *result, CUexternalMemo
 {
     struct gdx_open open;
     if (gdx_cu_begin(&open, GDX_CALL_cuExternalMemoryGetMappedBuffer, __builtin_return_address(0))) {
-        bool good = description && gdx_readable(open.lane, description, sizeof *description);
-        open.slot->w[0] = 0;
+        CUDA_EXTERNAL_MEMORY_BUFFER_DESC copy;
+        open.slot->w[0] = open.slot->w[2] = open.slot->w[3] = 0;
         open.slot->w[1] = GDX_CU_WORD(external_memory);
-        open.slot->w[2] = good ? description->offset : 0;
-        open.slot->w[3] = good ? description->size : 0;
+        gdx_show(&open);
+        if (description && gdx_read(&open.lane->reader, &copy, description, sizeof copy)) {
+            open.slot->w[2] = copy.offset;
+            open.slot->w[3] = copy.size;
+        }
         gdx_commit(&open);
     }
     CUresult status = gdx_cu_next.cuExternalMemoryGetMappedBuffer(result, external_memory, description);

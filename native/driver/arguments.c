@@ -8,13 +8,11 @@
 #include "driver/functions.h"
 
 /* Where the values are: an array of pointers, or one packed buffer. */
-enum { PAGE = 4096 };
 struct source {
-    struct gdx_lane *lane;
-    void **params;
+    const struct gdx_reader *me;
+    void *const *params;
     const char *buffer;
     size_t buffer_bytes;
-    uintptr_t page;  /* one that can be read: most values of a launch are in one */
 };
 
 /* `extra` is a list of pairs of a key and a pointer. Keys are the same in CUDA (driver API reference, cuLaunchKernel) and
@@ -24,58 +22,80 @@ enum { BUFFER = 1, BUFFER_SIZE = 2 };
 GDX_COLD static void find_buffer(struct source *source, void **extra)
 {
     const size_t *size = NULL;
+    void *pair[2];
     enum { PAIRS = 8 };
-    for (int i = 0; i < PAIRS && gdx_readable(source->lane, extra, 2 * sizeof *extra); i++, extra += 2) {
-        if ((uintptr_t)extra[0] == BUFFER)
-            source->buffer = extra[1];
-        else if ((uintptr_t)extra[0] == BUFFER_SIZE)
-            size = extra[1];
+    for (int i = 0; i < PAIRS && gdx_read(source->me, pair, extra, sizeof pair); i++, extra += 2) {
+        if ((uintptr_t)pair[0] == BUFFER)
+            source->buffer = pair[1];
+        else if ((uintptr_t)pair[0] == BUFFER_SIZE)
+            size = pair[1];
         else
             break;
     }
-    if (source->buffer && size && gdx_readable(source->lane, size, sizeof *size))
-        source->buffer_bytes = *size;
-    if (!source->buffer_bytes || source->buffer_bytes > GDX_BLOB_MAX
-        || !gdx_readable(source->lane, source->buffer, source->buffer_bytes))
+    if (!source->buffer || !size || !gdx_read(source->me, &source->buffer_bytes, size, sizeof *size)
+        || source->buffer_bytes > GDX_BLOB_MAX)
+        source->buffer_bytes = 0;
+    if (!source->buffer_bytes)
         source->buffer = NULL;
 }
 
-/* The value of one parameter, NULL when it cannot be read. */
-static inline const void *value_of(struct source *source, const struct gdx_param *param, uint32_t index)
+/* Where one value is; NULL: nowhere. */
+static inline const void *place_of(const struct source *source, const struct gdx_param *param, uint32_t index)
 {
-    size_t size = param->like.size;
     if (GDX_UNLIKELY(source->buffer))
-        return param->offset + size <= source->buffer_bytes ? source->buffer + param->offset : NULL;
-    const void *at = source->params ? source->params[index] : NULL;
-    uintptr_t last = ((uintptr_t)at + size - 1) / PAGE;
-    if (GDX_LIKELY((uintptr_t)at / PAGE == source->page && last == source->page))
-        return at;
-    if (!at || !size || !gdx_readable(source->lane, at, size))
-        return NULL;
-    source->page = last;
-    return at;
+        return param->offset + (uint64_t)param->like.size <= source->buffer_bytes ? source->buffer + param->offset : NULL;
+    return source->params ? source->params[index] : NULL;
 }
 
-/* In place, word by word: built in registers and then stored it takes three times as many instructions. */
-static inline void put_argument(struct gdx_argument *out, const struct gdx_param *param, const void *at, uint32_t tid, char *tail)
+/* Values that the kernel has to fetch, all of a launch in one step. */
+enum { PIECES = 64 };
+struct fetch { unsigned count; struct iovec to[PIECES], from[PIECES]; uint32_t index[PIECES]; };
+
+static void unreadable(struct gdx_argument *out)
+{
+    out->flags = (uint16_t)((out->flags & ~GDX_ARG_cut) | GDX_ARG_unreadable);
+    out->value = 0;
+    out->tail = 0;
+}
+
+GDX_COLD static void fetch_now(const struct source *source, struct fetch *fetch, struct gdx_argument *arguments)
+{
+    if (fetch->count && !gdx_read_pieces(source->me, fetch->to, fetch->from, fetch->count))
+        for (unsigned i = 0; i < fetch->count; i++)
+            if (!gdx_read(source->me, fetch->to[i].iov_base, fetch->from[i].iov_base, fetch->from[i].iov_len))
+                unreadable(&arguments[fetch->index[i]]);
+    fetch->count = 0;
+}
+
+GDX_COLD static void fetch_later(const struct source *source, struct fetch *fetch, struct gdx_argument *arguments, uint32_t index,
+                                 const void *at, size_t size, void *to)
+{
+    if (fetch->count == PIECES)
+        fetch_now(source, fetch, arguments);
+    fetch->to[fetch->count] = (struct iovec){ to, size };
+    fetch->from[fetch->count] = (struct iovec){ (void *)at, size };
+    fetch->index[fetch->count++] = index;
+}
+
+/* In place, word by word: built in registers and then stored it takes three times as many instructions. Returns where the
+ * value goes, NULL: nowhere. */
+static inline void *put_argument(struct gdx_argument *out, const struct gdx_param *param, const void *at, uint32_t tid, char *tail)
 {
     const struct gdx_argument *like = &param->like;
     memcpy(out, like, sizeof *out);
     out->setter = tid;
-    if (GDX_UNLIKELY(!at)) {
-        out->flags |= GDX_ARG_unreadable;
-        out->tail = 0;
-        return;
+    out->value = 0;
+    if (GDX_UNLIKELY(!at || !like->size)) {
+        unreadable(out);
+        return NULL;
     }
-    out->value = gdx_first_word(at, like->size);
-    if (GDX_LIKELY(like->size <= 8))
-        return;
-    if (tail && like->tail != UINT32_MAX) {
-        memcpy(tail + like->tail, at, like->size);
-    } else {
-        out->tail = UINT32_MAX;
-        out->flags |= GDX_ARG_cut;
-    }
+    if (GDX_LIKELY(like->size <= sizeof out->value))
+        return &out->value;
+    if (tail && like->tail != UINT32_MAX)
+        return tail + like->tail;
+    out->tail = UINT32_MAX;
+    out->flags |= GDX_ARG_cut;
+    return &out->value;  /* the first word is worth having */
 }
 
 /* Without a layout only a packed buffer says anything; it is kept whole, as far as there is room. */
@@ -87,9 +107,48 @@ GDX_COLD static void put_raw(struct gdx_open *open, const struct source *source)
                 source->buffer_bytes < GDX_TAIL ? source->buffer_bytes : GDX_TAIL);
 }
 
+/* The array of pointers, which is copied unless it lies on the stack. */
+static inline void *const *pointers(const struct source *source, void **params, uint32_t count, void **room)
+{
+    size_t bytes = count * sizeof *params;
+    if (GDX_LIKELY(gdx_stays(source->me, params, bytes)))
+        return params;
+    return gdx_read(source->me, room, params, bytes) ? room : NULL;
+}
+
+/* The first word of values over 8 bytes is the argument's value, too. */
+static inline size_t bytes_of(const struct gdx_argument *out, const void *to)
+{
+    return to == &out->value && out->size > sizeof out->value ? sizeof out->value : out->size;
+}
+
+GDX_HOT static void put_values(const struct source *source, const struct gdx_layout *layout, struct gdx_argument *room, char *tail,
+                               uint32_t tid)
+{
+    struct fetch fetch;
+    fetch.count = 0;
+    for (uint32_t i = 0; i < layout->count; i++) {
+        const void *at = place_of(source, &layout->params[i], i);
+        void *to = put_argument(&room[i], &layout->params[i], at, tid, tail);
+        if (GDX_UNLIKELY(!to))
+            continue;
+        size_t bytes = bytes_of(&room[i], to);
+        if (GDX_LIKELY(gdx_stays(source->me, at, bytes)))
+            gdx_copy_bytes(to, at, bytes);
+        else
+            fetch_later(source, &fetch, room, i, at, bytes, to);
+    }
+    if (GDX_UNLIKELY(fetch.count))
+        fetch_now(source, &fetch, room);
+    for (uint32_t i = 0; tail && i < layout->count; i++)
+        if (room[i].flags == GDX_ARG_set && room[i].size > sizeof room[i].value)
+            memcpy(&room[i].value, tail + room[i].tail, sizeof room[i].value);
+}
+
 GDX_HOT void gdx_put_arguments(struct gdx_open *open, const struct gdx_layout *layout, void **params, void **extra)
 {
-    struct source source = { .lane = open->lane, .page = UINTPTR_MAX };
+    struct source source = { .me = &open->lane->reader };
+    void *copied[GDX_ARGUMENTS];
     if (GDX_UNLIKELY(!params && extra))
         find_buffer(&source, extra);
     if (GDX_UNLIKELY(!layout)) {
@@ -98,30 +157,34 @@ GDX_HOT void gdx_put_arguments(struct gdx_open *open, const struct gdx_layout *l
     }
     if (!layout->count)
         return;
-    if (params && gdx_readable(open->lane, params, layout->count * sizeof *params))
-        source.params = params;
+    if (params)
+        source.params = pointers(&source, params, layout->count, copied);
     char *tail = layout->tail_bytes ? gdx_part(open, GDX_PART_argument_tail, layout->tail_bytes) : NULL;
     if (tail)
         memset(tail, 0, layout->tail_bytes);
     struct gdx_argument *room = gdx_part(open, GDX_PART_arguments, layout->count * sizeof *room);
-    const uint32_t tid = open->lane->tid;
-    for (uint32_t i = 0; room && i < layout->count; i++)
-        put_argument(&room[i], &layout->params[i], value_of(&source, &layout->params[i], i), tid, tail);
+    if (room)
+        put_values(&source, layout, room, tail, open->lane->tid);
     if (layout->count < layout->all)
         open->slot->flags |= GDX_FLAG_cut;
 }
 
 uint32_t gdx_argument_words(const struct gdx_layout *layout, void **params, void **extra, uint64_t values[GDX_ARGUMENTS])
 {
-    struct source source = { .lane = gdx_lane(), .page = UINTPTR_MAX };
-    uint32_t count = source.lane && layout->count < GDX_ARGUMENTS ? layout->count : 0;
+    struct gdx_lane *lane = gdx_lane();
+    struct source source = { .me = lane ? &lane->reader : NULL };
+    void *copied[GDX_ARGUMENTS];
+    uint32_t count = lane && layout->count < GDX_ARGUMENTS ? layout->count : 0;
     if (!params && extra && count)
         find_buffer(&source, extra);
-    if (params && count && gdx_readable(source.lane, params, count * sizeof *params))
-        source.params = params;
+    if (params && count)
+        source.params = pointers(&source, params, count, copied);
     for (uint32_t i = 0; i < count; i++) {
-        const void *at = value_of(&source, &layout->params[i], i);
-        values[i] = at ? gdx_first_word(at, layout->params[i].like.size) : 0;
+        const void *at = place_of(&source, &layout->params[i], i);
+        size_t size = layout->params[i].like.size < sizeof *values ? layout->params[i].like.size : sizeof *values;
+        values[i] = 0;
+        if (at && !gdx_read(source.me, &values[i], at, size))
+            values[i] = 0;
     }
     return count;
 }

@@ -10,41 +10,64 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "driver/driver.h"
 #include "core/recorder.h"
 
-enum { LONGEST = 1024, KEPT_MAX = 32 };  /* every thread that fails prints its line */
+enum { LONGEST = 1024, KEPT_MAX = 32, LINES = 32 };  /* every thread that fails prints its line */
 
-/* One line is printed in a dozen pieces (driver 580.159), each by a call of its own, all by one thread. */
-static __thread struct { size_t used; char text[LONGEST]; } line __attribute__((tls_model("initial-exec")));
+/* One line is printed in a dozen pieces (driver 580.159), each by a call of its own, all by one thread. Lines are lent to threads
+ * and not kept in thread-local storage: what a preloaded library takes of that, libraries that the program loads may lack. */
+struct line { _Atomic uint32_t tid; size_t used; char text[LONGEST]; };
+static struct line lines[LINES];
 
-static bool matters(void)
+static struct line *own_line(void)
+{
+    uint32_t me = (uint32_t)syscall(SYS_gettid);
+    for (int i = 0; i < LINES; i++)
+        if (atomic_load_explicit(&lines[i].tid, memory_order_relaxed) == me)
+            return &lines[i];
+    for (int i = 0; i < LINES; i++) {
+        uint32_t nobody = 0;
+        if (atomic_compare_exchange_strong(&lines[i].tid, &nobody, me)) {
+            lines[i].used = 0;
+            return &lines[i];
+        }
+    }
+    return NULL;  /* more threads print at once than are followed */
+}
+
+static bool matters(const struct line *line)
 {
     bool found = false;
     for (int i = 0; i < GDX_DRIVERS && !found; i++)
-        found = memmem(line.text, line.used, gdx_drivers[i]->mark, strlen(gdx_drivers[i]->mark)) != NULL;
+        found = memmem(line->text, line->used, gdx_drivers[i]->mark, strlen(gdx_drivers[i]->mark)) != NULL;
     return found;
 }
 
-static void keep_line(void)
+static void keep_line(struct line *line)
 {
     static _Atomic unsigned kept;
     int saved = errno;
-    if (matters() && atomic_fetch_add(&kept, 1) < KEPT_MAX)
-        gdx_note(GDX_CALL_note_driver_said, NULL, 0, (struct gdx_text){ line.text, line.used }, (struct gdx_text){ 0 }, NULL, 0);
+    if (matters(line) && atomic_fetch_add(&kept, 1) < KEPT_MAX)
+        gdx_note(GDX_CALL_note_driver_said, NULL, 0, (struct gdx_text){ line->text, line->used }, (struct gdx_text){ 0 }, NULL, 0);
     errno = saved;
-    line.used = 0;
+    line->used = 0;
 }
 
 static void listen_to(const char *text, size_t bytes)
 {
-    for (size_t i = 0; i < bytes; i++) {
+    struct line *line = bytes ? own_line() : NULL;
+    for (size_t i = 0; line && i < bytes; i++) {
         if (text[i] == '\n')
-            keep_line();
-        else if (line.used < LONGEST)
-            line.text[line.used++] = text[i];
+            keep_line(line);
+        else if (line->used < LONGEST)
+            line->text[line->used++] = text[i];
     }
+    if (line && !line->used)
+        atomic_store_explicit(&line->tid, 0, memory_order_release);
 }
 
 static int own_vfprintf(FILE *file, const char *format, va_list values)

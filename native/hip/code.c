@@ -7,7 +7,7 @@
  *   code object   an ELF file; a note of name "AMDGPU" and type 32 has the metadata in MessagePack (LLVM, "User Guide for
  *                 AMDGPU Backend", "Code Object Metadata")
  *
- * Nothing is believed: memory is looked at only where it can be read, and every offset is checked. Metadata is searched when
+ * Nothing is believed: memory is copied as core/program_memory.h says, and every offset is checked. Metadata is searched when
  * a kernel is first launched, not at the start: libraries have tens of thousands of kernels. */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -30,46 +30,51 @@ static const uint32_t wrapper_magic = 0x48495046;  /* "HIPF" */
 struct wrapper { uint32_t magic, version; const char *binary; void *unused; };
 struct entry { uint64_t offset, size, target_bytes; };
 
-struct gdx_hip_image {
-    const char *binary;       /* a bundle or a code object; NULL: only `metadata` was kept */
-    const char *end;          /* NULL: not known */
-    const uint8_t *metadata;
+/* What was found in an image; never changed once it is there. */
+struct found {
+    const uint8_t *metadata;  /* a copy of ours */
     size_t bytes;
     const char *why_not;
     char targets[512];        /* with spaces between them */
     bool cut;                 /* not all of them */
-    _Atomic uint8_t looked;
+};
+
+struct gdx_hip_image {
+    const char *binary;       /* a bundle or a code object of the program's */
+    const char *end;          /* NULL: not known */
+    _Atomic(const struct found *) found;
     _Atomic uint32_t noted;   /* by generation: a forked child has a trace of its own */
 };
 
 /* ---- finding the metadata ---- */
 
-static uint64_t readable_bytes(const char *at, uint64_t bytes)
+/* What is looked at: the program's memory, or a mapping of ours. Both are only copied from. */
+struct look { const char *binary, *end; struct found *found; };
+enum { COPIED_MOST = 1 << 28 };
+
+/* Without a lane: binaries are registered before the first GPU call, and that alone is no reason for a trace. */
+static size_t copy_some(void *to, const char *from, size_t bytes)
 {
-    uintptr_t from = (uintptr_t)at, to = from + bytes, page = from & ~(uintptr_t)(PAGE - 1);
-    if (from < PAGE || to < from || bytes > (uint64_t)1 << 32)
-        return 0;
-    while (page < to && gdx_page_readable(page))
-        page += PAGE;
-    return page >= to ? bytes : page > from ? page - from : 0;
+    return gdx_read_by_kernel(NULL, to, from, bytes);
 }
 
-static bool readable(const char *at, uint64_t bytes)
+/* The bytes from an offset on that the image itself names; false: they are not all there. What lies behind a file or an unpacked
+ * bundle is somebody else's. */
+static bool copy_part(const struct look *look, const char *base, uint64_t offset, void *to, uint64_t bytes)
 {
-    return !bytes || readable_bytes(at, bytes) == bytes;
+    uintptr_t from = (uintptr_t)base + offset, until = from + bytes;
+    if (from < (uintptr_t)base || until < from || (look->end && until > (uintptr_t)look->end))
+        return false;
+    return copy_some(to, (const char *)from, bytes) == bytes;
 }
 
-/* The bytes from an offset on that the image itself names; NULL: they are not all there. What lies behind a file or an unpacked
- * bundle is somebody else's, and can go at any time. */
-static const char *part_at(const struct gdx_hip_image *image, const char *base, uint64_t offset, uint64_t bytes)
+static void *pages(size_t bytes)
 {
-    uintptr_t from = (uintptr_t)base + offset, to = from + bytes;
-    if (from < (uintptr_t)base || to < from || (image->end && to > (uintptr_t)image->end))
-        return NULL;
-    return readable((const char *)from, bytes) ? (const char *)from : NULL;
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return at == MAP_FAILED ? NULL : at;
 }
 
-static bool find_note(struct gdx_hip_image *image, const char *at, uint64_t bytes)
+static bool find_note(struct found *found, const char *at, uint64_t bytes)
 {
     while (bytes >= sizeof(Elf64_Nhdr)) {
         Elf64_Nhdr note;
@@ -78,8 +83,8 @@ static bool find_note(struct gdx_hip_image *image, const char *at, uint64_t byte
         if (sizeof note + name + note.n_descsz > bytes)
             return false;
         if (note.n_type == NOTE_METADATA && note.n_namesz == 7 && !memcmp(at + sizeof note, "AMDGPU", 7)) {
-            image->metadata = (const uint8_t *)at + sizeof note + name;
-            image->bytes = note.n_descsz;
+            found->metadata = (const uint8_t *)at + sizeof note + name;
+            found->bytes = note.n_descsz;
             return true;
         }
         if (whole > bytes)
@@ -90,141 +95,130 @@ static bool find_note(struct gdx_hip_image *image, const char *at, uint64_t byte
     return false;
 }
 
-static bool read_code_object(struct gdx_hip_image *image, const char *at)
+/* The copy stays where the metadata is in it. */
+static bool read_notes(struct look *look, const char *at, const Elf64_Phdr *part)
+{
+    uint64_t bytes = part->p_filesz;
+    void *notes = bytes && bytes <= COPIED_MOST ? pages(bytes) : NULL;
+    if (!notes)
+        return false;
+    if (copy_part(look, at, part->p_offset, notes, bytes) && find_note(look->found, notes, bytes))
+        return true;
+    munmap(notes, bytes);
+    return false;
+}
+
+static bool read_code_object(struct look *look, const char *at)
 {
     Elf64_Ehdr head;
     Elf64_Phdr part;
-    if (!part_at(image, at, 0, sizeof head))
-        return false;
-    memcpy(&head, at, sizeof head);
-    const char *parts = part_at(image, at, head.e_phoff, (uint64_t)head.e_phnum * sizeof part), *notes;
-    if (memcmp(head.e_ident, ELFMAG, SELFMAG) || head.e_machine != MACHINE_AMDGPU || head.e_phentsize != sizeof part || !parts)
+    if (!copy_part(look, at, 0, &head, sizeof head) || memcmp(head.e_ident, ELFMAG, SELFMAG)
+        || head.e_machine != MACHINE_AMDGPU || head.e_phentsize != sizeof part)
         return false;
     for (unsigned i = 0; i < head.e_phnum; i++) {
-        memcpy(&part, parts + i * sizeof part, sizeof part);
-        if (part.p_type == PT_NOTE && (notes = part_at(image, at, part.p_offset, part.p_filesz))
-            && find_note(image, notes, part.p_filesz))
+        if (!copy_part(look, at, head.e_phoff + i * sizeof part, &part, sizeof part))
+            return false;
+        if (part.p_type == PT_NOTE && read_notes(look, at, &part))
             return true;
     }
     return false;
 }
 
 /* "hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-" -> "gfx90a:xnack-" */
-static void keep_target(struct gdx_hip_image *image, const char *id, size_t bytes)
+static void keep_target(struct found *found, const char *id, size_t bytes)
 {
-    const char *found = memmem(id, bytes, "gfx", 3);
-    found = found ? found : memmem(id, bytes, "amdgcnspirv", 11);
-    size_t rest = found ? bytes - (size_t)(found - id) : 0, used = strlen(image->targets);
-    if (!rest || used + rest + 2 > sizeof image->targets) {
-        image->cut = true;
+    const char *name = memmem(id, bytes, "gfx", 3);
+    name = name ? name : memmem(id, bytes, "amdgcnspirv", 11);
+    size_t rest = name ? bytes - (size_t)(name - id) : 0, used = strlen(found->targets);
+    if (!rest || used + rest + 2 > sizeof found->targets) {
+        found->cut = true;
         return;
     }
     if (used)
-        image->targets[used++] = ' ';
-    memcpy(image->targets + used, found, rest);
-    image->targets[used + rest] = 0;
+        found->targets[used++] = ' ';
+    memcpy(found->targets + used, name, rest);
+    found->targets[used + rest] = 0;
 }
 
 /* A code object by itself says what it is for in its metadata. */
-static bool read_single(struct gdx_hip_image *image)
+static bool read_single(struct look *look)
 {
     struct gdx_item target;
-    if (!read_code_object(image, image->binary))
+    struct found *found = look->found;
+    if (!read_code_object(look, look->binary))
         return false;
-    struct gdx_pack at = { image->metadata, image->metadata + image->bytes };
+    struct gdx_pack at = { found->metadata, found->metadata + found->bytes };
     if (gdx_pack_find(&at, "amdhsa.target") && gdx_pack_next(&at, &target) && target.kind == GDX_ITEM_TEXT)
-        keep_target(image, target.text, target.number);
+        keep_target(found, target.text, target.number);
     return true;
 }
 
 /* All targets, and the metadata of the first entry that can be read: where parameters lie is the same for all of them. */
-static bool read_bundle(struct gdx_hip_image *image, const char *at)
+static bool read_bundle(struct look *look)
 {
-    uint64_t count;
-    const char *next = at + strlen(bundle_magic);
-    if (!part_at(image, next, 0, sizeof count))
+    uint64_t count, next = strlen(bundle_magic);
+    char target[TARGET_MAX];
+    if (!copy_part(look, look->binary, next, &count, sizeof count))
         return false;
-    memcpy(&count, next, sizeof count);
     next += sizeof count;
-    image->cut = count > ENTRIES_MAX;
+    look->found->cut = count > ENTRIES_MAX;
     for (uint64_t i = 0; i < count && i < ENTRIES_MAX; i++) {
         struct entry entry;
-        if (!part_at(image, next, 0, sizeof entry))
+        if (!copy_part(look, look->binary, next, &entry, sizeof entry) || entry.target_bytes > sizeof target
+            || !copy_part(look, look->binary, next + sizeof entry, target, entry.target_bytes))
             break;
-        memcpy(&entry, next, sizeof entry);
-        next += sizeof entry;
-        if (entry.target_bytes > TARGET_MAX || !part_at(image, next, 0, entry.target_bytes))
-            break;
-        if (memmem(next, entry.target_bytes, "amdgcn", 6)) {
-            keep_target(image, next, entry.target_bytes);
-            const char *code = part_at(image, at, entry.offset, 0);
-            if (!image->metadata && code)
-                read_code_object(image, code);
-        }
-        next += entry.target_bytes;
+        next += sizeof entry + entry.target_bytes;
+        if (!memmem(target, entry.target_bytes, "amdgcn", 6))
+            continue;
+        keep_target(look->found, target, entry.target_bytes);
+        if (!look->found->metadata && (uintptr_t)look->binary + entry.offset > (uintptr_t)look->binary)
+            read_code_object(look, look->binary + entry.offset);
     }
-    return image->metadata;
+    return look->found->metadata;
 }
 
-static bool begins(const struct gdx_hip_image *image, const char *with)
+static bool begins(const struct look *look, const char *with)
 {
-    return part_at(image, image->binary, 0, strlen(with)) && !memcmp(image->binary, with, strlen(with));
+    char head[32];
+    size_t bytes = strlen(with);
+    return copy_part(look, look->binary, 0, head, bytes) && !memcmp(head, with, bytes);
 }
 
-static void look_at_plain(struct gdx_hip_image *image)
+static void look_at_plain(struct look *look)
 {
-    bool bundled = begins(image, bundle_magic);
-    if (bundled ? read_bundle(image, image->binary) : read_single(image))
+    bool bundled = begins(look, bundle_magic);
+    if (bundled ? read_bundle(look) : read_single(look))
         return;
-    image->why_not = bundled || begins(image, ELFMAG) ? "the device code has no metadata that is understood"
-                                                               : "it is no device code";
+    look->found->why_not = bundled || begins(look, ELFMAG) ? "the device code has no metadata that is understood"
+                                                           : "it is no device code";
 }
 
-static void *kept_pages(const void *from, size_t bytes)
+static void look_at_packed(struct look *look)
 {
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return at == MAP_FAILED ? NULL : memcpy(at, from, bytes);
-}
-
-/* Only the metadata is kept. What is found is put into the image at the end: others may be reading it. */
-static void look_at_packed(struct gdx_hip_image *image)
-{
-    struct gdx_hip_image found = { 0 };
     char *plain = NULL;
     size_t bytes = 0;
-    const char *why = gdx_hip_unpack(image->binary, image->end, readable_bytes, &plain, &bytes);
-    if (!why) {
-        found.binary = plain;
-        found.end = plain + bytes;
-        look_at_plain(&found);
-        found.metadata = found.metadata ? kept_pages(found.metadata, found.bytes) : NULL;
-        why = found.why_not;
-        munmap(plain, bytes);
-    }
-    memcpy(image->targets, found.targets, sizeof image->targets);
-    image->cut = found.cut;
-    image->bytes = found.metadata ? found.bytes : 0;
-    image->metadata = found.metadata;
-    image->why_not = why;
+    look->found->why_not = gdx_hip_unpack(look->binary, look->end, copy_some, &plain, &bytes);
+    if (look->found->why_not)
+        return;
+    look_at_plain(&(struct look){ plain, plain + bytes, look->found });
+    munmap(plain, bytes);
 }
 
-static void look(struct gdx_hip_image *image)
-{
-    if (begins(image, "CCOB"))
-        look_at_packed(image);
-    else
-        look_at_plain(image);
-}
-
-/* Threads may look at the same time, with the same result; an image that is looked at is not changed any more. */
-static const struct gdx_hip_image *looked_at(const struct gdx_hip_image *given)
+/* Threads may look at the same time; what the first of them found is what counts. */
+static const struct found *looked_at(const struct gdx_hip_image *given)
 {
     struct gdx_hip_image *image = (struct gdx_hip_image *)given;
-    if (!image || atomic_load_explicit(&image->looked, memory_order_acquire))
-        return image;
-    look(image);
-    atomic_store_explicit(&image->looked, 1, memory_order_release);
-    return image;
+    const struct found *known = image ? atomic_load(&image->found) : NULL;
+    struct found *fresh = image && !known ? gdx_keep(sizeof *fresh) : NULL;
+    if (!fresh)
+        return known;
+    memset(fresh, 0, sizeof *fresh);
+    struct look look = { image->binary, image->end, fresh };
+    if (begins(&look, "CCOB"))
+        look_at_packed(&look);
+    else
+        look_at_plain(&look);
+    return atomic_compare_exchange_strong(&image->found, &known, fresh) ? fresh : known;
 }
 
 /* ---- where images come from ---- */
@@ -244,32 +238,22 @@ const struct gdx_hip_image *gdx_hip_image_of(const void *fat_binary)
 {
     struct wrapper wrapper;
     const char *binary = fat_binary;
-    if (!readable(fat_binary, sizeof wrapper))
+    if (copy_some(&wrapper, fat_binary, sizeof wrapper) != sizeof wrapper)
         return NULL;
-    memcpy(&wrapper, fat_binary, sizeof wrapper);
     if (wrapper.magic == wrapper_magic)
         binary = wrapper.binary;
     return fresh(binary, NULL);
 }
 
-/* What the metadata says is copied: the image itself is the program's, and may be gone at the first launch. */
-static const struct gdx_hip_image *copied(struct gdx_hip_image *image)
+/* Looked at now: the image itself is the program's, and may be gone at the first launch. */
+static const struct gdx_hip_image *copied(const struct gdx_hip_image *image)
 {
-    if (!looked_at(image))
-        return NULL;
-    uint8_t *kept = image->metadata ? gdx_keep(image->bytes) : NULL;
-    if (kept)
-        memcpy(kept, image->metadata, image->bytes);
-    else
-        image->bytes = 0;
-    image->metadata = kept;
-    image->binary = NULL;
-    return image;
+    return looked_at(image) ? image : NULL;
 }
 
 const struct gdx_hip_image *gdx_hip_copy_image(const void *image)
 {
-    return gdx_on() && image ? copied((struct gdx_hip_image *)gdx_hip_image_of(image)) : NULL;
+    return gdx_on() && image ? copied(gdx_hip_image_of(image)) : NULL;
 }
 
 /* Only plain files are opened: opening anything else can wait, or be noticed by someone. */
@@ -295,13 +279,15 @@ out:
 
 const char *gdx_hip_why_not(const struct gdx_hip_image *image)
 {
-    return looked_at(image) ? image->why_not : "the device code was not seen";
+    const struct found *found = looked_at(image);
+    return found ? found->why_not : "the device code was not seen";
 }
 
 const char *gdx_hip_targets(const struct gdx_hip_image *image, bool *whole)
 {
-    *whole = looked_at(image) && !image->cut;
-    return image ? image->targets : "";
+    const struct found *found = looked_at(image);
+    *whole = found && !found->cut;
+    return found ? found->targets : "";
 }
 
 bool gdx_hip_noted(const struct gdx_hip_image *image, uint32_t generation)
@@ -320,15 +306,16 @@ static bool is_hidden(struct gdx_pack argument)
         && kind.number >= 7 && !memcmp(kind.text, "hidden_", 7);
 }
 
-static uint32_t count_arguments(struct gdx_pack list, uint64_t all)
+/* False: the list ends before it should, so none of it is believed. */
+static bool count_arguments(struct gdx_pack list, uint64_t all, uint32_t *count)
 {
-    uint32_t count = 0;
+    *count = 0;
     for (uint64_t i = 0; i < all; i++) {
-        count += !is_hidden(list);
+        *count += !is_hidden(list);
         if (!gdx_pack_skip(&list))
-            return 0;
+            return false;
     }
-    return count;
+    return true;
 }
 
 static struct gdx_layout *read_layout(struct gdx_pack kernel)
@@ -336,12 +323,15 @@ static struct gdx_layout *read_layout(struct gdx_pack kernel)
     struct gdx_item list = { .kind = GDX_ITEM_LIST };
     if (gdx_pack_find(&kernel, ".args") && (!gdx_pack_next(&kernel, &list) || list.kind != GDX_ITEM_LIST))
         return NULL;
-    struct gdx_layout *layout = gdx_layout_begin(count_arguments(kernel, list.number));
-    uint32_t index = 0;
+    uint32_t count = 0, index = 0;
+    if (!count_arguments(kernel, list.number, &count))
+        return NULL;
+    struct gdx_layout *layout = gdx_layout_begin(count);
     for (uint64_t i = 0; layout && i < list.number; i++) {
         if (!is_hidden(kernel))
             gdx_layout_add(layout, index++, gdx_pack_number(kernel, ".offset"), gdx_pack_number(kernel, ".size"));
-        gdx_pack_skip(&kernel);
+        if (!gdx_pack_skip(&kernel))
+            return NULL;
     }
     return layout;
 }
@@ -380,9 +370,10 @@ static bool is_named(struct gdx_pack kernel, const char *name, size_t bytes)
 bool gdx_hip_find_kernel(const struct gdx_hip_image *image, const char *name, struct gdx_hip_kernel *kernel)
 {
     struct gdx_item list;
-    if (!looked_at(image) || !image->metadata || !name)
+    const struct found *found = looked_at(image);
+    if (!found || !found->metadata || !name)
         return false;
-    struct gdx_pack at = { image->metadata, image->metadata + image->bytes };
+    struct gdx_pack at = { found->metadata, found->metadata + found->bytes };
     if (!gdx_pack_find(&at, "amdhsa.kernels") || !gdx_pack_next(&at, &list) || list.kind != GDX_ITEM_LIST)
         return false;
     for (uint64_t i = 0; i < list.number; i++) {

@@ -3,12 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "driver/captures.h"
 #include "hip/hooks.h"
 
 enum { DEVICES = 64, TEXT = 256, PROPERTIES = 4096 };
 
 __thread struct gdx_hip_thread gdx_hip_thread __attribute__((tls_model("initial-exec"))) = { 1, 0 };
 _Atomic int gdx_hip_captures GDX_HOT_DATA;
+static struct gdx_captures captures = { .count = &gdx_hip_captures };
 static _Atomic uint32_t devices_noted[DEVICES];  /* by generation: a forked child has a trace of its own */
 
 /* ---- devices ---- */
@@ -174,18 +176,38 @@ bool gdx_hip_is_captured(hipStream_t queue, bool own_thread)
     return status == hipStreamCaptureStatusActive;
 }
 
-void gdx_hip_after_hipStreamBeginCapture(hipError_t status, hipStream_t queue, hipStreamCaptureMode mode)
+/* The legacy default stream cannot be captured, so a null handle is a thread's own. */
+static uint64_t captured_stream(hipStream_t queue)
 {
-    (void)queue, (void)mode;
-    if (status == hipSuccess)
-        atomic_fetch_add(&gdx_hip_captures, 1);
+    return GDX_HIP_WORD(queue) == hipStreamPerThread ? 0 : GDX_HIP_WORD(queue);
 }
 
-/* A count that stays too high costs only time. */
+void gdx_hip_after_hipStreamBeginCapture(hipError_t status, hipStream_t queue, hipStreamCaptureMode mode)
+{
+    (void)mode;
+    if (status == hipSuccess)
+        gdx_capture_begun(&captures, captured_stream(queue), gdx_hip_thread.context);
+}
+
+/* These answers may leave a capture running; all others end it. The runtime is not asked: a question would take the place of the
+ * error that the program may ask for. */
+static bool may_go_on(hipError_t status)
+{
+    enum { INVALID_VALUE = 1, INVALID_HANDLE = 400, UNMATCHED = 903, WRONG_THREAD = 908 };  /* hip_runtime_api.h, hipError_t */
+    return (int)status == INVALID_VALUE || (int)status == INVALID_HANDLE || (int)status == UNMATCHED
+        || (int)status == WRONG_THREAD;
+}
+
 void gdx_hip_after_hipStreamEndCapture(hipError_t status, hipStream_t queue, hipGraph_t *result)
 {
-    (void)queue, (void)result;
-    int now = atomic_load(&gdx_hip_captures);
-    while (status == hipSuccess && now > 0 && !atomic_compare_exchange_weak(&gdx_hip_captures, &now, now - 1))
-        ;
+    (void)result;
+    if (!may_go_on(status))
+        gdx_capture_over(&captures, captured_stream(queue), true);
+}
+
+/* A capture that is given up together with its stream. */
+void gdx_hip_after_hipStreamDestroy(hipError_t status, hipStream_t queue)
+{
+    if (status == hipSuccess && GDX_HIP_WORD(queue) > hipStreamPerThread)
+        gdx_capture_over(&captures, captured_stream(queue), false);
 }

@@ -13,12 +13,15 @@ static struct { _Atomic uintptr_t module; _Atomic(const struct gdx_hip_image *) 
 
 void gdx_hip_met(const void *function, const void *owner, const struct gdx_hip_image *image, const char *name)
 {
-    size_t bytes = name && gdx_on() ? strnlen(name, GDX_TEXT_MAX) : 0;
+    static const struct gdx_reader anybody;
+    char copy[GDX_TEXT_MAX];
+    bool whole;
+    size_t bytes = name && gdx_on() ? gdx_read_text(&anybody, copy, sizeof copy, name, &whole) : 0;
     struct about *about = bytes ? gdx_keep(sizeof *about + bytes + 1) : NULL;
     if (!about)
         return;
     about->image = image;
-    memcpy(about->name, name, bytes);
+    memcpy(about->name, copy, bytes);
     about->name[bytes] = 0;
     gdx_meet((uintptr_t)function, (uintptr_t)owner, GDX_HIP_FUNCTION, about);
 }

@@ -151,8 +151,9 @@ hipError_t rec_hipGraphExecKernelNodeSetParams(hipGraphExec_t graph_exec, hipGra
     struct gdx_open open;
     struct gdx_graph_kernel kernel = { 0 };
     struct gdx_lane *lane = gdx_lane();
-    if (lane && params && gdx_readable(lane, params, sizeof *params))
-        kernel = kernel_of(params);
+    hipKernelNodeParams copy;
+    if (lane && params && gdx_read(&lane->reader, &copy, params, sizeof copy))
+        kernel = kernel_of(&copy);
     const struct gdx_layout *layout = kernel.function ? gdx_hip_layout_of(kernel.function) : NULL;
     if (gdx_hip_begin(&open, GDX_CALL_hipGraphExecKernelNodeSetParams, __builtin_return_address(0))) {
         gdx_put_graph_kernel(&open, graph_exec, node, &kernel);

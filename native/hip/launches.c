@@ -52,6 +52,7 @@ static inline void begin(struct gdx_open *open, uint32_t call, void *caller, con
     if (!gdx_hip_begin(open, call, caller))
         return;
     gdx_put_shape(open, gdx_hip_queue(queue, own_thread), kernel, shape_of(grid, block, shared_bytes));
+    gdx_show(open);
     gdx_put_arguments(open, layout, params, extra);
     gdx_commit(open);
     gdx_stack_of_launch(open);
@@ -100,10 +101,13 @@ hipError_t rec_hipExtLaunchKernel(const void *kernel, dim3 grid, dim3 block, voi
 struct config { dim3 grid, block; size_t shared_bytes; hipStream_t queue; };
 struct driver_config { dim3 grid, block; unsigned int shared_bytes; hipStream_t queue; };
 
-static bool can_read(const void *config, size_t bytes)
+static bool read_config(void *to, const void *config, size_t bytes)
 {
-    struct gdx_lane *lane = gdx_lane();
-    return config && lane && gdx_readable(lane, config, bytes);
+    struct gdx_lane *lane = config ? gdx_lane() : NULL;
+    if (lane && gdx_read(&lane->reader, to, config, bytes))
+        return true;
+    memset(to, 0, bytes);
+    return false;
 }
 
 /* What cannot be read is written down without a shape. */
@@ -111,8 +115,8 @@ static bool can_read(const void *config, size_t bytes)
     hipError_t rec_##name(const void *config, kernel_type kernel, void **params more)                               \
     {                                                                                                                \
         struct gdx_open open;                                                                                        \
-        const bool good = can_read(config, sizeof(struct type));                                                     \
-        const struct type c = good ? *(const struct type *)config : (struct type){ 0 };                              \
+        struct type c;                                                                                               \
+        const bool good = read_config(&c, config, sizeof c);                                                         \
         begin(&open, GDX_CALL_##name, __builtin_return_address(0), kernel, c.grid, c.block, c.shared_bytes, c.queue, \
               false, params, extra);                                                                                 \
         if (!good && gdx_still_open(&open))                                                                          \

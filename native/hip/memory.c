@@ -65,19 +65,22 @@ static uint64_t kinds_of(const hipMemcpy3DParms *copy)
     return copy->dst_array ? (kinds & 0xff) | ARRAY << 8 : kinds;
 }
 
-static void put_copy(struct gdx_open *open, uint64_t queue, const hipMemcpy3DParms *copy)
+static void put_copy(struct gdx_open *open, uint64_t queue, const hipMemcpy3DParms *given)
 {
-    uint64_t words[GDX_WORDS] = { queue };
-    if (copy && gdx_readable(open->lane, copy, sizeof *copy)) {
-        const uint64_t known[] = {
-            queue, first_byte(copy->src_array, copy->src_pos, &copy->src),
-            first_byte(copy->dst_array, copy->dst_pos, &copy->dst), copy->src.pitch, copy->dst.pitch,
-            copy->extent.width, copy->extent.height, copy->extent.depth, kinds_of(copy),
-        };
-        memcpy(words, known, sizeof known);
-    }
+    const uint64_t words[GDX_WORDS] = { queue };
+    hipMemcpy3DParms own;
     memcpy(open->slot->w, words, sizeof words);
-    gdx_put(open, 0, copy, sizeof *copy);
+    gdx_show(open);
+    if (!given || !gdx_read(&open->lane->reader, &own, given, sizeof own)) {
+        open->slot->flags |= GDX_FLAG_cut;
+        return;
+    }
+    const uint64_t known[] = {
+        queue, first_byte(own.src_array, own.src_pos, &own.src), first_byte(own.dst_array, own.dst_pos, &own.dst),
+        own.src.pitch, own.dst.pitch, own.extent.width, own.extent.height, own.extent.depth, kinds_of(&own),
+    };
+    memcpy(open->slot->w, known, sizeof known);
+    gdx_put(open, 0, &own, sizeof own);
 }
 
 #define COPY(name, call, parameter, queue, own_thread, ...)                                             \

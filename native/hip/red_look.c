@@ -180,7 +180,7 @@ void gdx_hip_red_waited(void)
 {
     struct gdx_block blocks[AT_ONCE];
     int saved = errno;
-    uint64_t began = may_look() ? gdx_look_begins() : 0;
+    uint64_t began = may_look() ? gdx_look_begins(&gdx_hip_fences) : 0;
     if (!began)
         return;
     uint32_t count = gdx_blocks_borrow(&gdx_hip_fences, 0, blocks, AT_ONCE);

@@ -99,23 +99,41 @@ static const char *by_zstd(const struct stream *stream, void *plain)
 
 /* ---- unpacking ---- */
 
-const char *gdx_hip_unpack(const char *packed, const char *end, gdx_readable_bytes *readable, char **plain, size_t *bytes)
+static void *pages(size_t bytes)
 {
-    struct stream stream = { 0 };
-    uint64_t most = end ? (uint64_t)(end - packed) : UINT64_MAX;
-    if (most < HEAD_MOST || readable(packed, HEAD_MOST) < HEAD_MOST || !read_head(packed, &stream))
-        return "the device code is compressed in a way that is not known";
-    most -= (uint64_t)(stream.at - packed);
-    stream.bytes = readable(stream.at, stream.bytes < most ? stream.bytes : most);
-    void *room = stream.bytes ? mmap(NULL, stream.before, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
+    return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+static const char *unpack(const struct stream *stream, char **plain, size_t *bytes)
+{
+    void *room = pages(stream->before);
     if (room == MAP_FAILED)
         return GDX_HIP_DAMAGED;
-    const char *why = stream.method == ZLIB ? by_zlib(&stream, room) : by_zstd(&stream, room);
+    const char *why = stream->method == ZLIB ? by_zlib(stream, room) : by_zstd(stream, room);
     if (why) {
-        munmap(room, stream.before);
+        munmap(room, stream->before);
         return why;
     }
     *plain = room;
-    *bytes = stream.before;
+    *bytes = stream->before;
     return NULL;
+}
+
+const char *gdx_hip_unpack(const char *packed, const char *end, gdx_copy_some *copy_some, char **plain, size_t *bytes)
+{
+    struct stream stream = { 0 };
+    char head[HEAD_MOST];
+    uint64_t most = end ? (uint64_t)(end - packed) : UINT64_MAX;
+    if (most < HEAD_MOST || copy_some(head, packed, HEAD_MOST) < HEAD_MOST || !read_head(head, &stream))
+        return "the device code is compressed in a way that is not known";
+    size_t head_bytes = (size_t)(stream.at - head), room = stream.bytes;
+    room = room < most - head_bytes ? room : most - head_bytes;
+    char *copy = room && room <= 2 * largest ? pages(room) : MAP_FAILED;
+    if (copy == MAP_FAILED)
+        return GDX_HIP_DAMAGED;
+    stream.at = copy;
+    stream.bytes = copy_some(copy, packed + head_bytes, room);
+    const char *why = stream.bytes ? unpack(&stream, plain, bytes) : GDX_HIP_DAMAGED;
+    munmap(copy, room);
+    return why;
 }

@@ -7,8 +7,8 @@
 
 #define GDX_HIP_DAMAGED "the compressed device code is damaged"
 
-/* How many of these bytes can be read, from the first on. */
-typedef uint64_t gdx_readable_bytes(const char *at, uint64_t bytes);
+/* Copies the bytes that can be read, from the first on, and says how many those are. */
+typedef size_t gdx_copy_some(void *to, const char *from, size_t bytes);
 
 /* NULL: `plain` is a mapping of `bytes` bytes that the caller unmaps; else why not. `end` of what is packed, NULL: not known. */
-const char *gdx_hip_unpack(const char *packed, const char *end, gdx_readable_bytes *readable, char **plain, size_t *bytes);
+const char *gdx_hip_unpack(const char *packed, const char *end, gdx_copy_some *copy_some, char **plain, size_t *bytes);

@@ -15,7 +15,7 @@
 #include "core/process.h"
 #include "opencl/hooks.h"
 
-enum { TABLE = 1 << 14, SMALL_TABLE = 1 << 9, PROBES = 64, ARGS = 256, TAIL = 1024 };
+enum { TABLE = 1 << 14, SMALL_TABLE = 1 << 9, PROBES = 64, ARGS = 256, TAIL = 1024, LONGEST = 256 };
 
 struct shadow {
     _Atomic uintptr_t kernel;      /* 0: never used, 1: used before */
@@ -132,45 +132,54 @@ static uint32_t tail_place(struct shadow *shadow, const struct gdx_argument *old
     return UINT32_MAX;
 }
 
-GDX_HOT static void keep(struct shadow *shadow, struct gdx_argument *arg, struct gdx_argument fresh, const void *value)
+GDX_HOT static void keep(struct shadow *shadow, struct gdx_argument *arg, const struct gdx_cl_fresh *given)
 {
+    struct gdx_argument fresh = given->is;
     if (fresh.size > 8 && fresh.flags == GDX_ARG_set) {
-        fresh.tail = fresh.size <= 256 ? tail_place(shadow, arg, fresh.size) : UINT32_MAX;
+        fresh.tail = fresh.size <= LONGEST ? tail_place(shadow, arg, fresh.size) : UINT32_MAX;
         if (fresh.tail == UINT32_MAX)
             fresh.flags |= GDX_ARG_cut;
         else
-            memcpy(shadow->tail + fresh.tail, value, fresh.size);
+            memcpy(shadow->tail + fresh.tail, given->value, fresh.size);
     }
     *arg = fresh;
     if (shadow->count <= fresh.index)
         shadow->count = fresh.index + 1u;
 }
 
-GDX_HOT struct gdx_argument gdx_cl_argument_read(struct gdx_open *open, cl_uint index, size_t size, const void *value, bool svm)
+/* A value over 8 bytes is a part of the record, and kept from there for the launches. */
+GDX_COLD static bool read_long(struct gdx_open *open, struct gdx_cl_fresh *fresh, size_t size, const void *value)
 {
-    struct gdx_argument fresh = { .index = (uint16_t)index, .flags = GDX_ARG_set, .size = (uint32_t)size,
-                                  .setter = open->lane->tid };
-    if (svm) {
-        fresh.flags |= GDX_ARG_svm;
-        fresh.value = (uint64_t)(uintptr_t)value;
-    } else if (!value) {
-        fresh.flags |= GDX_ARG_local;
-    } else if (size && size <= GDX_BLOB_MAX && gdx_readable(open->lane, value, size)) {
-        fresh.value = gdx_first_word(value, size);
-        if (size > 8)
-            gdx_put(open, 3, value, size);  /* parameter 3 of clSetKernelArg */
-    } else {
-        fresh.flags |= GDX_ARG_unreadable;
-    }
-    open->slot->w[4] = fresh.value;
-    return fresh;
+    enum { PARAMETER = 3 };  /* of clSetKernelArg */
+    fresh->value = gdx_put(open, PARAMETER, value, size);
+    if (fresh->value)
+        memcpy(&fresh->is.value, fresh->value, sizeof fresh->is.value);
+    return fresh->value;
 }
 
-GDX_HOT void gdx_cl_argument_keep(cl_kernel kernel, cl_uint index, const struct gdx_argument *fresh, const void *value)
+GDX_HOT void gdx_cl_argument_read(struct gdx_open *open, struct gdx_cl_fresh *fresh, cl_uint index, size_t size, const void *value)
+{
+    fresh->is = (struct gdx_argument){ .index = (uint16_t)index, .flags = GDX_ARG_set, .size = (uint32_t)size,
+                                       .setter = open->lane->tid };
+    bool read = true;
+    if (!value)
+        fresh->is.flags |= GDX_ARG_local;
+    else if (GDX_LIKELY(size && size <= sizeof fresh->is.value))
+        read = gdx_read(&open->lane->reader, &fresh->is.value, value, size);
+    else
+        read = size && read_long(open, fresh, size, value);
+    if (GDX_UNLIKELY(!read)) {
+        fresh->is.flags |= GDX_ARG_unreadable;
+        fresh->is.value = 0;
+    }
+    open->slot->w[4] = fresh->is.value;
+}
+
+GDX_HOT void gdx_cl_argument_keep(const struct gdx_open *open, cl_kernel kernel, cl_uint index, const struct gdx_cl_fresh *fresh)
 {
     struct shadow *shadow = find(kernel);
-    if (shadow && index < ARGS)
-        keep(shadow, &shadow->args[index], *fresh, value);
+    if (shadow && index < ARGS && gdx_still_open(open))
+        keep(shadow, &shadow->args[index], fresh);
 }
 
 GDX_HOT void gdx_cl_put_arguments(struct gdx_open *open, cl_kernel kernel)

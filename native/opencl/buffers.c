@@ -56,10 +56,17 @@ static cl_mem make_poisoned(const struct gdx_cl_request *r, cl_mem made, bool fi
     return made;
 }
 
+bool gdx_cl_has_properties(const cl_mem_properties *properties)
+{
+    struct gdx_lane *lane = properties ? gdx_lane() : NULL;
+    cl_mem_properties first = 0;
+    return properties && (!lane || !gdx_read(&lane->reader, &first, properties, sizeof first) || first);
+}
+
 /* Has it no content of the program's? Memory of others comes with properties. */
 static bool is_fresh(const struct gdx_cl_request *r)
 {
-    return !(r->flags & (CL_MEM_COPY_HOST_PTR | CL_MEM_USE_HOST_PTR)) && !(r->properties && *r->properties);
+    return !(r->flags & (CL_MEM_COPY_HOST_PTR | CL_MEM_USE_HOST_PTR)) && !gdx_cl_has_properties(r->properties);
 }
 
 static cl_mem make(const struct gdx_cl_request *r, cl_int *errcode)

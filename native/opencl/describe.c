@@ -149,7 +149,7 @@ static void describe_argument(cl_kernel kernel, cl_uint index)
     char type[TEXT], name[TEXT];
     struct gdx_text type_name = argument_text(kernel, index, CL_KERNEL_ARG_TYPE_NAME, type);
     if (!type_name.bytes)
-        return;  /* built from a binary, or without -cl-kernel-arg-info */
+        return;  /* built from a binary, or without -cl-kernel-arg-info: the source says it (src/gpudx/backends/opencl/signatures.py) */
     const uint64_t words[] = {
         (uint64_t)(uintptr_t)kernel,
         index,

@@ -126,7 +126,22 @@ void gdx_cl_fence_check(void)
 
 /* ---- which buffers can be fenced ---- */
 
-/* One try per device: is what the driver writes to such a buffer to be seen in our memory at once? */
+/* A write that has ended is to be seen at once. On a busy machine Intel's driver needs a moment more now and then: what it copies
+ * in a thread of its own. */
+static bool arrives(const char *room, const char *told, size_t bytes)
+{
+    enum { TRIES = 2000 };  /* calls of gdx_wait, about 100 ms */
+    for (unsigned tries = 0; tries < TRIES; tries++) {
+        atomic_thread_fence(memory_order_acquire);
+        if (!memcmp(room, told, bytes))
+            return true;
+        gdx_wait(tries);
+    }
+    return false;
+}
+
+/* One try per device: is what the driver writes to such a buffer to be seen in our memory at once? The memory stays for good:
+ * a driver may go on using it in threads of its own after the buffer was released (Intel's does). */
 static bool works_in_place(cl_context context, cl_device_id device)
 {
     static const char told[] = "gpudx looks whether this arrives";
@@ -137,14 +152,16 @@ static bool works_in_place(cl_context context, cl_device_id device)
         return false;
     cl_command_queue queue = gdx_cl_next.clCreateCommandQueue(context, device, 0, &status);
     cl_mem buffer = gdx_cl_next.clCreateBuffer(context, CL_MEM_USE_HOST_PTR, page, room, &status);
-    if (queue && buffer)
-        gdx_cl_next.clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, sizeof told, told, 0, NULL, NULL);
-    bool arrived = !memcmp(room, told, sizeof told);
+    cl_int written = queue && buffer
+        ? gdx_cl_next.clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, sizeof told, told, 0, NULL, NULL)
+        : CL_INVALID_VALUE;
+    if (written == CL_SUCCESS)
+        gdx_cl_next.clFinish(queue);
+    bool arrived = written == CL_SUCCESS && arrives(room, told, sizeof told);
     if (buffer)
         gdx_cl_next.clReleaseMemObject(buffer);
     if (queue)
         gdx_cl_next.clReleaseCommandQueue(queue);
-    munmap(room, page);
     return arrived;
 }
 
@@ -199,7 +216,7 @@ static const char *cannot(const struct gdx_cl_request *r, uint64_t *align, bool 
 {
     if (r->flags & CL_MEM_USE_HOST_PTR)
         return "memory of the program's own (CL_MEM_USE_HOST_PTR)";
-    if (r->properties && *r->properties)
+    if (gdx_cl_has_properties(r->properties))
         return "a buffer with properties";
     if (!gdx_cl_next.clSetMemObjectDestructorCallback)
         return "a driver that does not tell when memory is free";
@@ -260,9 +277,13 @@ cl_mem gdx_cl_fence_make(const struct gdx_cl_request *r, cl_int *errcode, const 
     if (!enclose(&block, r->size, align))
         return NULL;
     void *room = (void *)block.address;
-    if (r->flags & CL_MEM_COPY_HOST_PTR)
-        memcpy(room, r->host_ptr, r->size);
-    else if (gdx_poisons())
+    struct gdx_lane *lane = gdx_lane();
+    if (r->flags & CL_MEM_COPY_HOST_PTR && (!lane || !gdx_read(&lane->reader, room, r->host_ptr, r->size))) {
+        give_back(gdx_fence_range(&block));
+        *why = "memory to copy from that cannot be read";
+        return NULL;
+    }
+    if (!(r->flags & CL_MEM_COPY_HOST_PTR) && gdx_poisons())
         gdx_poison_fill(room, r->size);
     cl_mem made = gdx_cl_ask(r, (r->flags & ~HOST_BITS) | CL_MEM_USE_HOST_PTR, r->size, room, errcode);
     if (made && keep(&block, made, r->flags))

@@ -4,8 +4,6 @@
 #include "opencl/hooks.h"
 
 #include <errno.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -26,10 +24,11 @@ cl_context rec_clCreateContext(const cl_context_properties *properties, cl_uint 
     struct gdx_open open;
     errcode = errcode ? errcode : &own;
     if (BEGIN(clCreateContext)) {
-        gdx_put_zero_ended(&open, 0, properties, sizeof *properties);
-        gdx_put(&open, 2, devices, (size_t)num_devices * sizeof *devices);
         open.slot->w[0] = num_devices;
         open.slot->w[1] = WORD(notify);
+        gdx_show(&open);
+        gdx_put_properties(&open, 0, properties);
+        gdx_put(&open, 2, devices, (size_t)num_devices * sizeof *devices);
         gdx_commit(&open);
     }
     cl_context result = gdx_cl_next.clCreateContext(properties, num_devices, devices, notify, user_data, errcode);
@@ -47,9 +46,10 @@ cl_context rec_clCreateContextFromType(const cl_context_properties *properties, 
     struct gdx_open open;
     errcode = errcode ? errcode : &own;
     if (BEGIN(clCreateContextFromType)) {
-        gdx_put_zero_ended(&open, 0, properties, sizeof *properties);
         open.slot->w[0] = device_type;
         open.slot->w[1] = WORD(notify);
+        gdx_show(&open);
+        gdx_put_properties(&open, 0, properties);
         gdx_commit(&open);
     }
     cl_context result = gdx_cl_next.clCreateContextFromType(properties, device_type, notify, user_data, errcode);
@@ -62,28 +62,39 @@ cl_context rec_clCreateContextFromType(const cl_context_properties *properties, 
 
 /* ---- programs ---- */
 
+/* Appends one of the program's strings to `text`; false: there is no more to be had, or no room for it. */
+static bool add_string(const struct gdx_reader *me, struct gdx_text *text, char *room, const char **strings,
+                       const size_t *lengths, cl_uint i)
+{
+    const char *string = NULL;
+    size_t length = 0, rest = GDX_LARGE_MAX - text->bytes, most;
+    bool whole = false;
+    if (!gdx_read(me, &string, strings + i, sizeof string)
+        || (lengths && !gdx_read(me, &length, lengths + i, sizeof length)) || !string)
+        return false;
+    most = length && length < rest ? length : rest;
+    size_t got = length ? gdx_read_some(me, room + text->bytes, string, most)
+                        : gdx_read_text(me, room + text->bytes, most, string, &whole);
+    text->bytes += got;
+    return length ? got == length : whole;
+}
+
+/* The whole source, or as much of it as is kept, with a mark that it was cut. */
 static void note_source(cl_program program, cl_uint count, const char **strings, const size_t *lengths)
 {
     int saved = errno;
-    size_t total = 0;
     uint64_t word = WORD(program);
-    for (cl_uint i = 0; i < count; i++)
-        total += lengths && lengths[i] ? lengths[i] : strlen(strings[i]);
-    if (!total || total > GDX_LARGE_MAX)
-        return;
-    char *text = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (text == MAP_FAILED) {
-        errno = saved;
-        return;
+    struct gdx_lane *lane = gdx_lane();
+    char *room = mmap(NULL, GDX_LARGE_MAX, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (lane && room != MAP_FAILED) {
+        struct gdx_text text = { room, 0 };
+        cl_uint i = 0;
+        while (i < count && add_string(&lane->reader, &text, room, strings, lengths, i))
+            i++;
+        gdx_note_cut(GDX_CALL_note_source, &word, 1, text, i < count);
     }
-    size_t at = 0;
-    for (cl_uint i = 0; i < count; i++) {
-        size_t n = lengths && lengths[i] ? lengths[i] : strlen(strings[i]);
-        memcpy(text + at, strings[i], n);
-        at += n;
-    }
-    gdx_note(GDX_CALL_note_source, &word, 1, (struct gdx_text){ text, total }, (struct gdx_text){ 0 }, NULL, 0);
-    munmap(text, total);
+    if (room != MAP_FAILED)
+        munmap(room, GDX_LARGE_MAX);
     errno = saved;
 }
 
@@ -122,75 +133,10 @@ cl_int rec_clReleaseProgram(cl_program program)
     return result;
 }
 
-/* Declared types of arguments need this option (OpenCL 1.2 specification, 5.7.3); it changes no code. A program that asks
- * for its options must get its own, so those that were built with ours are remembered; where two fall into one place,
- * the older is forgotten. */
-static const char arg_info[] = "-cl-kernel-arg-info";
-enum { REMEMBERED = 1024, OPTIONS = 4096 };
-static _Atomic uintptr_t built_with_ours[REMEMBERED];
-
-static _Atomic uintptr_t *memory_of(cl_program program)
-{
-    return &built_with_ours[((uintptr_t)program >> 4) * 0x9e3779b97f4a7c15ull >> 54];
-}
-
-static const char *with_arg_info(cl_program program, const char *options, char *room, size_t bytes)
-{
-    if (!gdx_on() || (options && strstr(options, arg_info)) || !gdx_cl_has_arg_info(program))
-        return options;
-    int n = snprintf(room, bytes, "%s%s%s", options ? options : "", options && *options ? " " : "", arg_info);
-    if (n < 0 || (size_t)n >= bytes)
-        return options;
-    atomic_store(memory_of(program), (uintptr_t)program);
-    return room;
-}
-
-static void forget_options(cl_program program)
-{
-    uintptr_t own = (uintptr_t)program;
-    atomic_compare_exchange_strong(memory_of(program), &own, 0);
-}
-
-/* Takes our option out of `text` with the blank that parts it from others; the new length with its zero. */
-static size_t without_arg_info(char *text, size_t bytes)
-{
-    char *at = NULL;
-    for (char *next = text; (next = strstr(next, arg_info)); next++)
-        at = next;
-    if (!at)
-        return bytes;
-    char *end = at + sizeof arg_info - 1;
-    if (at > text && at[-1] == ' ')
-        at--;
-    else if (*end == ' ')
-        end++;
-    memmove(at, end, strlen(end) + 1);
-    return strlen(text) + 1;
-}
-
-/* The options as the program gave them. */
-static cl_int own_options(cl_program program, cl_device_id device, size_t room, void *value, size_t *value_size)
-{
-    char text[OPTIONS + sizeof arg_info + 1] = "";
-    size_t bytes = 0;
-    cl_int result = gdx_cl_next.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_OPTIONS, sizeof text, text, &bytes);
-    if (result != CL_SUCCESS || bytes == 0 || bytes > sizeof text || text[bytes - 1])
-        return gdx_cl_next.clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_OPTIONS, room, value, value_size);
-    bytes = without_arg_info(text, bytes);
-    if (value && room < bytes)
-        return CL_INVALID_VALUE;
-    if (value)
-        memcpy(value, text, bytes);
-    if (value_size)
-        *value_size = bytes;
-    return CL_SUCCESS;
-}
-
 cl_int rec_clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_program_build_info what, size_t room,
                                  void *value, size_t *value_size)
 {
     struct gdx_open open;
-    cl_int result;
     if (BEGIN(clGetProgramBuildInfo)) {
         open.slot->w[0] = WORD(program);
         open.slot->w[1] = WORD(device);
@@ -198,38 +144,25 @@ cl_int rec_clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_pro
         open.slot->w[3] = room;
         gdx_commit(&open);
     }
-    if (what == CL_PROGRAM_BUILD_OPTIONS && program && atomic_load(memory_of(program)) == (uintptr_t)program)
-        result = own_options(program, device, room, value, value_size);
-    else
-        result = gdx_cl_next.clGetProgramBuildInfo(program, device, what, room, value, value_size);
+    cl_int result = gdx_cl_next.clGetProgramBuildInfo(program, device, what, room, value, value_size);
     gdx_end_quiet(&open, result);
     return result;
-}
-
-/* A driver that does not like our option is asked again, with the program's own. */
-static bool build_again(cl_int result, const char *own, const char *used)
-{
-    return own != used && (result == CL_INVALID_BUILD_OPTIONS || result == CL_INVALID_COMPILER_OPTIONS);
 }
 
 cl_int rec_clBuildProgram(cl_program program, cl_uint num_devices, const cl_device_id *devices, const char *options,
                           cl_program_callback notify, void *user_data)
 {
     struct gdx_open open;
-    char room[OPTIONS];
     if (BEGIN(clBuildProgram)) {
-        gdx_put(&open, 2, devices, (size_t)num_devices * sizeof *devices);
-        gdx_put_text(&open, 3, options);
         open.slot->w[0] = WORD(program);
         open.slot->w[1] = num_devices;
         open.slot->w[2] = WORD(notify);
+        gdx_show(&open);
+        gdx_put(&open, 2, devices, (size_t)num_devices * sizeof *devices);
+        gdx_put_text(&open, 3, options);
         gdx_commit(&open);
     }
-    forget_options(program);
-    const char *used = with_arg_info(program, options, room, sizeof room);
-    cl_int result = gdx_cl_next.clBuildProgram(program, num_devices, devices, used, notify, user_data);
-    if (build_again(result, options, used))
-        result = gdx_cl_next.clBuildProgram(program, num_devices, devices, options, notify, user_data);
+    cl_int result = gdx_cl_next.clBuildProgram(program, num_devices, devices, options, notify, user_data);
     gdx_end(&open, result);
     gdx_cl_note_build(program, num_devices, devices, result);
     return result;
@@ -240,25 +173,20 @@ cl_int rec_clCompileProgram(cl_program program, cl_uint num_devices, const cl_de
                             cl_program_callback notify, void *user_data)
 {
     struct gdx_open open;
-    char room[OPTIONS];
     if (BEGIN(clCompileProgram)) {
-        gdx_put(&open, 2, devices, (size_t)num_devices * sizeof *devices);
-        gdx_put_text(&open, 3, options);
         open.slot->w[0] = WORD(program);
         open.slot->w[1] = num_devices;
         open.slot->w[2] = num_input_headers;
         open.slot->w[3] = WORD(input_headers);
         open.slot->w[4] = WORD(header_include_names);
         open.slot->w[5] = WORD(notify);
+        gdx_show(&open);
+        gdx_put(&open, 2, devices, (size_t)num_devices * sizeof *devices);
+        gdx_put_text(&open, 3, options);
         gdx_commit(&open);
     }
-    forget_options(program);
-    const char *used = with_arg_info(program, options, room, sizeof room);
-    cl_int result = gdx_cl_next.clCompileProgram(program, num_devices, devices, used, num_input_headers, input_headers,
+    cl_int result = gdx_cl_next.clCompileProgram(program, num_devices, devices, options, num_input_headers, input_headers,
                                                  header_include_names, notify, user_data);
-    if (build_again(result, options, used))
-        result = gdx_cl_next.clCompileProgram(program, num_devices, devices, options, num_input_headers, input_headers,
-                                              header_include_names, notify, user_data);
     gdx_end(&open, result);
     gdx_cl_note_build(program, num_devices, devices, result);
     return result;
@@ -272,8 +200,9 @@ cl_kernel rec_clCreateKernel(cl_program program, const char *kernel_name, cl_int
     struct gdx_open open;
     errcode = errcode ? errcode : &own;
     if (BEGIN(clCreateKernel)) {
-        gdx_put_text(&open, 1, kernel_name);
         open.slot->w[0] = WORD(program);
+        gdx_show(&open);
+        gdx_put_text(&open, 1, kernel_name);
         gdx_commit(&open);
     }
     cl_kernel result = gdx_cl_next.clCreateKernel(program, kernel_name, errcode);
@@ -369,19 +298,21 @@ cl_int rec_clReleaseKernel(cl_kernel kernel)
 GDX_HOT cl_int rec_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
 {
     struct gdx_open open;
-    struct gdx_argument fresh;
+    struct gdx_cl_fresh fresh;
     gdx_cl_turn_begins(kernel);
     if (BEGIN(clSetKernelArg)) {
         open.slot->w[0] = WORD(kernel);
         open.slot->w[1] = index;
         open.slot->w[2] = size;
         open.slot->w[3] = WORD(value);
-        fresh = gdx_cl_argument_read(&open, index, size, value, false);
+        open.slot->w[4] = 0;
+        gdx_show(&open);
+        gdx_cl_argument_read(&open, &fresh, index, size, value);
         gdx_commit(&open);
     }
     cl_int result = gdx_cl_next.clSetKernelArg(kernel, index, size, value);
     if (GDX_LIKELY(result == CL_SUCCESS && open.slot))
-        gdx_cl_argument_keep(kernel, index, &fresh, value);  /* what the driver refuses, the kernel does not hold */
+        gdx_cl_argument_keep(&open, kernel, index, &fresh);  /* what the driver refuses, the kernel does not hold */
     gdx_end(&open, result);
     return result;
 }
@@ -389,19 +320,20 @@ GDX_HOT cl_int rec_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, 
 cl_int rec_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void *value)
 {
     struct gdx_open open;
-    struct gdx_argument fresh;
+    struct gdx_cl_fresh fresh;
     gdx_cl_turn_begins(kernel);
     if (BEGIN(clSetKernelArgSVMPointer)) {
         open.slot->w[0] = WORD(kernel);
         open.slot->w[1] = index;
         open.slot->w[2] = sizeof value;
-        open.slot->w[3] = WORD(value);
-        fresh = gdx_cl_argument_read(&open, index, sizeof value, value, true);
+        open.slot->w[3] = open.slot->w[4] = WORD(value);
+        fresh.is = (struct gdx_argument){ .index = (uint16_t)index, .flags = GDX_ARG_set | GDX_ARG_svm, .size = sizeof value,
+                                          .setter = open.lane->tid, .value = WORD(value) };
         gdx_commit(&open);
     }
     cl_int result = gdx_cl_next.clSetKernelArgSVMPointer(kernel, index, value);
     if (result == CL_SUCCESS && open.slot)
-        gdx_cl_argument_keep(kernel, index, &fresh, value);
+        gdx_cl_argument_keep(&open, kernel, index, &fresh);
     gdx_end(&open, result);
     return result;
 }
@@ -409,9 +341,13 @@ cl_int rec_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void 
 /* Sizes of a launch into words; a dimension that was not given stays 0. */
 GDX_HOT static void put_sizes(struct gdx_open *open, unsigned word, cl_uint dims, const size_t *sizes)
 {
-    bool readable = sizes && dims <= 3 && dims && gdx_readable(open->lane, sizes, dims * sizeof *sizes);
+    size_t given[3] = { 0 };
+    if (sizes && dims && dims <= 3 && !gdx_read(&open->lane->reader, given, sizes, dims * sizeof *sizes)) {
+        memset(given, 0, sizeof given);
+        open->slot->flags |= GDX_FLAG_cut;
+    }
     for (cl_uint i = 0; i < 3; i++)
-        open->slot->w[word + i] = readable && i < dims ? sizes[i] : 0;
+        open->slot->w[word + i] = given[i];
 }
 
 GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint work_dim,
@@ -427,9 +363,10 @@ GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
     if (BEGIN(clEnqueueNDRangeKernel)) {
         open.slot->w[0] = WORD(queue);
         open.slot->w[1] = WORD(kernel);
+        memset(&open.slot->w[2], 0, 7 * sizeof *open.slot->w);
+        gdx_show(&open);
         put_sizes(&open, 2, work_dim, global_work_size);
         put_sizes(&open, 5, work_dim, local_work_size);
-        open.slot->w[8] = 0;
         if (global_work_offset && work_dim <= 3)
             gdx_put(&open, 3, global_work_offset, work_dim * sizeof *global_work_offset);
         if (num_waits)
@@ -467,6 +404,7 @@ cl_int rec_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint num_w
         put_sizes(&open, 2, 1, &one);
         put_sizes(&open, 5, 1, &one);
         open.slot->w[8] = 0;
+        gdx_show(&open);
         if (num_waits)
             gdx_put(&open, 3, waits, (size_t)num_waits * sizeof *waits);
         gdx_cl_put_arguments(&open, kernel);

@@ -26,6 +26,7 @@ void gdx_cl_note_build(cl_program program, cl_uint count, const cl_device_id *de
 
 /* buffers.c: memory that is made by us (fence.c, red.c, poison.c). The entries that go through these are in the schema. */
 void gdx_cl_look(void);
+bool gdx_cl_has_properties(const cl_mem_properties *properties);  /* more than the end of the list; or it cannot be read */
 void gdx_cl_fence_miss(const void *object, size_t size, const char *why);
 void gdx_cl_poison_miss(const void *object, size_t size, const char *why);
 static inline void gdx_cl_not_fenced(const void *object, size_t size, const char *why)
@@ -112,8 +113,11 @@ void gdx_cl_kernel_born(cl_kernel kernel);
 void gdx_cl_kernel_copied(cl_kernel from, cl_kernel to);
 void gdx_cl_kernel_retained(cl_kernel kernel);
 void gdx_cl_kernel_released(cl_kernel kernel);
-struct gdx_argument gdx_cl_argument_read(struct gdx_open *open, cl_uint index, size_t size, const void *value, bool svm);
-void gdx_cl_argument_keep(cl_kernel kernel, cl_uint index, const struct gdx_argument *fresh, const void *value);
+/* A value that was just set; over 8 bytes it is in the record. Small, because calls left by longjmp are known by the depth of
+ * the stack at which hooks are called. */
+struct gdx_cl_fresh { struct gdx_argument is; const char *value; };
+void gdx_cl_argument_read(struct gdx_open *open, struct gdx_cl_fresh *fresh, cl_uint index, size_t size, const void *value);
+void gdx_cl_argument_keep(const struct gdx_open *open, cl_kernel kernel, cl_uint index, const struct gdx_cl_fresh *fresh);
 void gdx_cl_put_arguments(struct gdx_open *open, cl_kernel kernel);
 /* The values of 8 bytes that a kernel object holds: handles of memory are among them. */
 uint32_t gdx_cl_argument_words(cl_kernel kernel, uint64_t *values, uint32_t room);

@@ -115,13 +115,16 @@ static size_t box_end(const size_t *origin, const size_t *region, size_t row, si
 }
 
 /* The same for boxes: one that begins so many bytes later cannot fit. */
-static const size_t *moved(cl_mem mem, const size_t *origin, const size_t *region, size_t row, size_t slice, size_t room[3])
+static const size_t *moved(cl_mem mem, const size_t *origin, const size_t *given, size_t row, size_t slice, size_t room[3])
 {
     struct gdx_block block;
-    if (!origin || !region || !region[0] || !region[1] || !region[2] || !gdx_cl_red_zone(mem, &block)
-        || box_end(origin, region, row, slice) <= block.bytes || origin[0] > SIZE_MAX - ZONE)
+    struct gdx_lane *lane = gdx_lane();
+    size_t region[3];
+    if (!origin || !given || !lane || !gdx_cl_red_zone(mem, &block)
+        || !gdx_read(&lane->reader, room, origin, 3 * sizeof *room) || !gdx_read(&lane->reader, region, given, sizeof region))
         return origin;
-    memcpy(room, origin, 3 * sizeof *room);
+    if (!region[0] || !region[1] || !region[2] || box_end(room, region, row, slice) <= block.bytes || room[0] > SIZE_MAX - ZONE)
+        return origin;
     room[0] += ZONE;
     return room;
 }
@@ -165,11 +168,12 @@ cl_int gdx_cl_red_clEnqueueCopyBufferRect(cl_command_queue queue, cl_mem src_buf
 }
 
 /* Copies between images and buffers: how large they are the image tells. */
-static size_t image_beyond(cl_mem image, cl_mem buffer, size_t offset, const size_t *region)
+static size_t image_beyond(cl_mem image, cl_mem buffer, size_t offset, const size_t *given)
 {
     struct gdx_block block;
-    size_t element = 0, bytes;
-    if (!region || !gdx_cl_red_zone(buffer, &block)
+    struct gdx_lane *lane = gdx_lane();
+    size_t element = 0, bytes, region[3];
+    if (!given || !lane || !gdx_cl_red_zone(buffer, &block) || !gdx_read(&lane->reader, region, given, sizeof region)
         || gdx_cl_next.clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof element, &element, NULL) != CL_SUCCESS
         || __builtin_mul_overflow(region[0] * region[1], region[2] * element, &bytes))
         return 0;

@@ -144,7 +144,7 @@ void gdx_cl_red_check(cl_kernel launched)
         return;
     if (launched)
         look_at_given(launched);
-    uint64_t began = gdx_look_begins();
+    uint64_t began = gdx_look_begins(&zones);
     if (began) {
         look_at_some();
         gdx_look_ended(began);
@@ -160,7 +160,11 @@ static cl_mem ask_with_content(const struct gdx_cl_request *r, const struct gdx_
     char *both = room_for(r->size + ZONE);
     if (!both)
         return NULL;
-    memcpy(both, r->host_ptr, r->size);
+    struct gdx_lane *lane = gdx_lane();
+    if (!lane || !gdx_read(&lane->reader, both, r->host_ptr, r->size)) {
+        munmap(both, r->size + ZONE);
+        return NULL;
+    }
     gdx_canary_fill(both + r->size, pattern_of(block));
     cl_mem made = gdx_cl_ask(r, r->flags, r->size + ZONE, both, errcode);
     munmap(both, r->size + ZONE);
@@ -197,7 +201,7 @@ static cl_mem make(const struct gdx_cl_request *r, cl_command_queue queue, cl_in
 cl_mem gdx_cl_red_make(const struct gdx_cl_request *r, cl_int *errcode, const char **why)
 {
     *why = r->flags & CL_MEM_USE_HOST_PTR     ? "memory of the program's own (CL_MEM_USE_HOST_PTR)"
-        : r->properties && *r->properties     ? "a buffer with properties"
+        : gdx_cl_has_properties(r->properties) ? "a buffer with properties"
         : gdx_cl_in_callback()                ? "made in a callback"
         : r->size > SIZE_MAX - ZONE           ? "no room for a red zone"
                                               : NULL;
@@ -227,7 +231,7 @@ static void end(cl_mem mem)
     struct gdx_block block;
     if (gdx_block_take(&zones, WORD(mem), 0, &block) != GDX_TAKEN)
         return;
-    uint64_t began = gdx_cl_in_callback() ? 0 : gdx_look_begins();
+    uint64_t began = gdx_cl_in_callback() ? 0 : gdx_look_begins(&zones);
     if (began) {
         look(context_of(&block), &block, 1);
         gdx_look_ended(began);

@@ -113,8 +113,10 @@ static const char *name_of(cl_kernel kernel, char room[NAME_ROOM])
 
 static bool join(struct gdx_cl_site *site, cl_event event)
 {
-    if (site->waits != site->list && site->num_waits)
-        memcpy(site->list, site->waits, site->num_waits * sizeof *site->waits);
+    struct gdx_lane *lane = gdx_lane();
+    if (site->waits != site->list && site->num_waits
+        && (!lane || !gdx_read(&lane->reader, site->list, site->waits, site->num_waits * sizeof *site->waits)))
+        return false;
     site->list[site->num_waits++] = event;
     site->waits = site->list;
     return true;

@@ -285,7 +285,7 @@ static const char *unfit(cl_mem_flags flags, const cl_mem_properties *properties
         return "memory of the program's own (CL_MEM_USE_HOST_PTR), which it can write at any time";
     if (flags & (CL_MEM_HOST_NO_ACCESS | CL_MEM_HOST_WRITE_ONLY))
         return "a buffer that the host may not read";
-    return properties && *properties ? "a buffer with properties" : NULL;
+    return gdx_cl_has_properties(properties) ? "a buffer with properties" : NULL;
 }
 
 static const char *watch(cl_mem mem, cl_context context, size_t bytes)

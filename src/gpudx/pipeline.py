@@ -154,7 +154,7 @@ def _diagnosis(
 def _fault_address(traces: Iterable[Trace], pid: int) -> str | None:
     """The address of the root process's fatal fault, if its last words were kept."""
     words = [t.last_words for t in traces if t.pid == pid and t.last_words]
-    return f"{words[-1].address:#x}" if words else None
+    return f"{words[-1].address:#x}" if words and words[-1].fault_address is not None else None
 
 
 def _observation(run: RunResult, outcome: Outcome) -> Observation:

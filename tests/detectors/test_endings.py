@@ -75,7 +75,7 @@ def test_fault_address_of_a_launch(world: Make, look: Look, address: int, decode
     kernel = process.kernel("scale", [Arg("float*", "data", GLOBAL)])
     process.set_arg(kernel, 0, process.buffer(64, result=0x123456000))
     process.launch(kernel, (64,), open_=True)
-    process.header.update(signal=11, signal_code=1, signal_tid=1, signal_address=address, ended=0)
+    process.header.update(signal=11, signal_code=1, signal_tid=1, signal_flags=1, signal_address=address, ended=0)
     (finding,) = [f for f in look(process, "signal", signal="SIGSEGV") if f.id == IN_CALL]
     assert bool(decoded_in(finding)) == decoded
     if decoded:
@@ -85,7 +85,7 @@ def test_fault_address_of_a_launch(world: Make, look: Look, address: int, decode
 def test_other_threads_calls_are_not_blamed(world: Make, look: Look) -> None:
     process = world()
     process.call("clFinish", queue=process.queue, tid=7, open_=True)
-    process.header.update(signal=11, signal_code=1, signal_tid=8, signal_address=0x10, ended=0)
+    process.header.update(signal=11, signal_code=1, signal_tid=8, signal_flags=1, signal_address=0x10, ended=0)
     found = look(process, "signal", signal="SIGSEGV")
     assert [f.id for f in found] == [OUTSIDE]
 

@@ -32,6 +32,12 @@ def test_records(tmp_path: Path) -> None:
     )
 
 
+def test_a_start_that_failed_is_taken_back() -> None:
+    tried = record(2, 11, b"/usr/local/bin/tool") + record(6, 11, b"/usr/local/bin/tool")
+    found = parse(record(2, 10, b"/bin/other") + tried + record(2, 11, b"/usr/bin/tool"))
+    assert [(e.pid, e.path) for e in found.entries] == [(10, "/bin/other"), (11, "/usr/bin/tool")]
+
+
 def test_an_end_has_its_status() -> None:
     (entry,) = parse(record(5, spare=1)).entries
     assert entry.status == 1 and not entry.spawns

@@ -142,6 +142,30 @@ def test_unreadable_content_is_left_out(kit: Kit, driver: Path) -> None:
     assert trace.parts(1)[3] == b"x" * 8
 
 
+def test_content_that_others_unmap_meanwhile_harms_nobody(kit: Kit, driver: Path) -> None:
+    trace = drive(kit, driver, "remapping", 1000).trace()
+    cut = (trace.column("flags") & trace.schema.flags["cut"]) != 0
+    assert len(trace) == 2000
+    assert cut.any()
+    for position in range(0, len(trace), 50):
+        whole = trace.parts(position).get(2, b"")
+        assert not whole or len(whole) == 1 + trace.record(position)["kernel"] % 5000
+
+
+def test_property_lists_go_on_behind_a_value_of_zero(kit: Kit, driver: Path) -> None:
+    trace = drive(kit, driver, "properties").trace()
+    lists = [[int(n) for n in np.frombuffer(trace.parts(i).get(4, b""), "u8")] for i in range(3)]
+    assert lists == [[0x1094, 0, 0x1093, 1], [0x1087, 1, 3, 0, 0x1086, 2], []]
+
+
+def test_only_memory_that_cannot_go_is_read_directly(kit: Kit) -> None:
+    assert drive(kit, kit.linked("core_driver", "plain"), "stays").stdout == "1 1 0 0 0\n"
+
+
+def test_a_lane_forgets_the_thread_that_had_it_before(kit: Kit, driver: Path) -> None:
+    assert drive(kit, driver, "reused").stdout == "1 0\n"
+
+
 def test_large_parts_are_whole_or_cut(kit: Kit, driver: Path) -> None:
     trace = drive(kit, driver, "big", 120).trace()
     assert len(trace) == 120

@@ -1,7 +1,8 @@
 """Builds small OpenCL programs in C, runs them under the recorder, and gives what the detectors found.
 
 Nothing of the system is needed but `cc`: the header is made from schema/, loader and device come from the pyopencl
-wheel. GPUDX_TEST_OPENCL=system uses the system's loader and driver instead.
+wheel. GPUDX_TEST_OPENCL=system uses the system's loader and driver instead, GPUDX_TEST_OPENCL=intel Intel's driver for CPUs
+(pip install intel-opencl-rt intel-cmplr-lib-rt, or the folder of its libraries in GPUDX_INTEL_OPENCL).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import importlib.util
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,6 +42,8 @@ class Loader:
 
 def find_loader() -> Loader | None:
     """The loader in the pyopencl wheel, or the system's where that is wanted or all there is."""
+    if os.environ.get("GPUDX_TEST_OPENCL") == "intel":
+        return find_intel()
     wheel = _wheel() if os.environ.get("GPUDX_TEST_OPENCL") != "system" else None
     if wheel:
         return wheel
@@ -57,6 +61,18 @@ def _wheel() -> Loader | None:
         return None
     link = (str(loaders[0]), f"-Wl,-rpath,{libs}")
     return Loader(link, {"PYOPENCL_HOME": str(home), "OCL_ICD_VENDORS": str(drivers[0])})
+
+
+def find_intel() -> Loader | None:
+    """The wheel's loader with Intel's driver. (Intel's own wheel brings a loader too: it is not linked with.)"""
+    named = os.environ.get("GPUDX_INTEL_OPENCL")
+    folders = [Path(named)] if named else [Path(sys.prefix) / "lib"]
+    driver = next((f / "libintelocl.so" for f in folders if (f / "libintelocl.so").is_file()), None)
+    wheel = _wheel()
+    if driver is None or wheel is None:
+        return None
+    path = os.pathsep.join([str(driver.parent), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])
+    return Loader(wheel.link, {**wheel.environment, "OCL_ICD_VENDORS": str(driver), "LD_LIBRARY_PATH": path})
 
 
 def find_recorder() -> Path | None:
@@ -139,7 +155,7 @@ class OpenCL(Builds):
         began = time.monotonic()
         process = subprocess.Popen(
             [str(part) for part in command],
-            env=self._environment(traces) | environment,
+            env=self.recording(traces) | environment,
             cwd=self.folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -151,10 +167,15 @@ class OpenCL(Builds):
         outcome = _outcome(process.returncode, timed_out, time.monotonic() - began)
         return Recorded(outcome, output, tuple(open_trace(path) for path in sorted(traces.glob("*.gdx"))))
 
-    def _environment(self, traces: Path) -> dict[str, str]:
-        ours = {"GPUDX_DIR": str(traces), "GPUDX_KEEP": "all", "POCL_CACHE_DIR": str(self.kernels)}
+    @property
+    def plain_environment(self) -> dict[str, str]:
+        """The same device without the recorder."""
+        return {**os.environ, **self.loader.environment, "POCL_CACHE_DIR": str(self.kernels)}
+
+    def recording(self, traces: Path) -> dict[str, str]:
+        """The same with the recorder."""
         loading = {"LD_PRELOAD": str(self.recorder), "OPENCL_LAYERS": str(self.recorder)}
-        return {**os.environ, **self.loader.environment, **ours, **loading}
+        return {**self.plain_environment, "GPUDX_DIR": str(traces), "GPUDX_KEEP": "all", **loading}
 
 
 def _wait(process: subprocess.Popen[str], timeout: float | None) -> tuple[bool, str]:
@@ -179,9 +200,11 @@ def _outcome(code: int, timed_out: bool, seconds: float) -> Outcome:
     return Outcome("passed", "The program ended normally.", 0, duration_s=seconds)
 
 
-def make(folder: Path, shared: Path) -> OpenCL:
-    """Skips the test where something is missing, and says what."""
-    loader, recorder = find_loader(), find_recorder()
+def make(folder: Path, shared: Path, driver: str = "") -> OpenCL:
+    """Skips the test where something is missing, and says what. `driver`: "intel", or the one that is asked for."""
+    loader, recorder = find_intel() if driver == "intel" else find_loader(), find_recorder()
+    if loader is None and (driver == "intel" or os.environ.get("GPUDX_TEST_OPENCL") == "intel"):
+        pytest.skip("no OpenCL driver of Intel's: pip install intel-opencl-rt intel-cmplr-lib-rt")
     if loader is None:
         pytest.skip('no OpenCL loader and device: pip install "pyopencl[pocl]"')
     if recorder is None:

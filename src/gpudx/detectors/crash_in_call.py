@@ -18,11 +18,11 @@ then, it is told as that and no more: a thread of the driver may have died while
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 
 from gpudx.detectors import Run
 from gpudx.detectors._in_flight import died_unheard, fatal_call, open_calls
+from gpudx.detectors._own_crash import own_crash
 from gpudx.detectors._parameters import Value, label_of, nearest, told, values_of
 from gpudx.detectors._related import null_tie
 from gpudx.detectors._words import signal_name, site_of
@@ -43,7 +43,6 @@ CAUSE = Cause(
     predicts=(("recorded", "the call is in flight when the signal arrives"),),
     settled_by="a run on another driver",
 )
-FAULTS = (signal.SIGSEGV, signal.SIGBUS)
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
@@ -51,8 +50,9 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     words = facts.trace.last_words
     position = fatal_call(facts)
     if words is not None and position is not None:
-        is_fault = words.signal in FAULTS and words.code > 0
-        yield _finding(facts, position, signal_name(words.signal), words.address if is_fault else None)
+        yield own_crash(facts, ID, position) or _finding(
+            facts, position, signal_name(words.signal), words.fault_address
+        )
     elif died_unheard(facts, run) and len(open_calls(facts)) == 1:
         yield _unheard(facts, int(open_calls(facts)[0]), str(run.outcome.signal))
 

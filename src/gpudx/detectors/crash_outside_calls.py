@@ -22,9 +22,11 @@ import numpy as np
 
 from gpudx.detectors import Run
 from gpudx.detectors._in_flight import all_pending, died_unheard, fatal_call, open_calls
+from gpudx.detectors._own_crash import own_crash
 from gpudx.detectors._parameters import nearest, values_of
 from gpudx.detectors._words import several, signal_name, sites_of
 from gpudx.facts import Facts
+from gpudx.facts.instruction import impossible_access
 from gpudx.facts.unwind import host_stack
 from gpudx.model import Access, Cause, Evidence, Finding, Symptom
 from gpudx.text import plural
@@ -52,7 +54,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """At most one finding for a process."""
     words = facts.trace.last_words
     if words is not None and fatal_call(facts) is None:
-        yield _finding(facts, words)
+        yield own_crash(facts, ID, None) or _finding(facts, words)
     elif died_unheard(facts, run) and not len(open_calls(facts)):
         yield _unheard(facts, str(run.outcome.signal))
 
@@ -61,7 +63,7 @@ def _finding(facts: Facts, words: LastWords) -> Finding:
     name, place = signal_name(words.signal), facts.symbols.describe(words.pc, False)
     commands = [int(p) for p in all_pending(facts)[::-1]]
     decoded = _decoded(facts, words, commands)
-    tail = f", at {decoded[1]}" if decoded else ""
+    tail = f", at {decoded[1]}" if decoded else _impossible(words)
     shown = list(dict.fromkeys([*([decoded[0]] if decoded else []), *commands]))[:SHOWN]
     return Finding(
         id=ID,
@@ -73,13 +75,23 @@ def _finding(facts: Facts, words: LastWords) -> Finding:
         facts=(("signal", name), ("place", place.partition(" (")[0].partition("+")[0])),
         scope="symptom",
         symptom=Symptom("crash", decoded=decoded[1] if decoded else ""),
-        access=Access(address=words.address, pc=words.pc, seen_by="signal") if words.code > 0 else None,
+        access=Access(address=words.address, pc=words.pc, seen_by="signal") if words.fault_address is not None else None,
     )
+
+
+def _impossible(words: LastWords) -> str:
+    """What the instruction meant to access, where the kernel named no address."""
+    access = impossible_access(words)
+    if access is None:
+        return ""
+    verb = "accessing" if access.writes is None else "writing to" if access.writes else "reading from"
+    why = "which is not aligned as the instruction needs" if access.canonical else "which no memory can have"
+    return f", {verb} address {access.address:#x} ({access.text}), {why}"
 
 
 def _decoded(facts: Facts, words: LastWords, commands: list[int]) -> tuple[int, str] | None:
     """The command, among those in flight or pending, whose value the fault address follows from."""
-    if words.code <= 0:
+    if words.fault_address is None:
         return None
     for position in dict.fromkeys([*map(int, open_calls(facts)[::-1]), *commands[:LOOKED_AT]]):
         near = nearest([v for v in values_of(facts, position) if v.value], words.address)
@@ -93,7 +105,7 @@ def _decoded(facts: Facts, words: LastWords, commands: list[int]) -> tuple[int, 
 
 
 def _evidence(facts: Facts, words: LastWords, name: str, place: str, commands: list[int]) -> Iterator[Evidence]:
-    address = f" at address {words.address:#x}" if words.code > 0 else ""
+    address = f" at address {words.address:#x}" if words.fault_address is not None else ""
     yield Evidence(f"{name} reached thread {words.tid} in {place}{address}")
     stack = host_stack(facts.trace)
     if stack:

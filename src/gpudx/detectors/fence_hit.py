@@ -19,7 +19,6 @@ the buffer, is told as such.
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -57,7 +56,6 @@ It got a pointer by mapping the buffer, and used it beyond the mapped range or a
 driver was involved.
 """,
 )
-FAULTS = (signal.SIGSEGV, signal.SIGBUS)
 VERBS = {1: "read", 2: "wrote"}
 KINDS: dict[int, Literal["read", "write"]] = {1: "read", 2: "write"}
 SHOWN = 8
@@ -76,7 +74,7 @@ class _Who:
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """At most one finding for a process."""
     words = facts.trace.last_words
-    if words is None or words.signal not in FAULTS or words.code <= 0:
+    if words is None or words.fault_address is None:
         return
     block = facts.fences.at(words.address)
     if block is None or not block.on_host or (block.freed is None and 0 <= block.offset(words.address) < block.size):

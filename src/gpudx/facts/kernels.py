@@ -174,7 +174,39 @@ class Kernels:
                 self._add_kernel(position, found, last)
             else:
                 self._add_argument(position, found, last)
+        for info in (i for infos in found.values() for i in infos if not i.args):
+            self._read_signature(info)
         return found
+
+    def _read_signature(self, info: KernelInfo) -> None:
+        """The arguments by the program's source, where the driver did not describe them."""
+        signatures = backend_module(self._api, "signatures")
+        if signatures is None or not info.num_args:
+            return
+        for program in (info.program, *self._linked_from(info.program, info.position)):
+            source = self.source(program, info.position)
+            read = signatures.signature_of(source, info.name, self._options(program, info.position))
+            if read is None or len(read) != info.num_args:
+                continue
+            for i, p in enumerate(read):
+                info.args[i] = self._sized(ArgInfo(i, p.type, p.name, p.space, p.access, p.qualifiers), info)
+            return
+
+    def _last_call(self, names: tuple[str, ...], field_name: str, program: int, position: int) -> int | None:
+        """The last call of these names before `position` whose field is this program."""
+        calls = tuple(c for c in map(self._trace.schema.by_name, names) if c)
+        positions = self._trace.select(calls) if calls else np.zeros(0, np.int64)
+        mine = (p for p in map(int, positions[positions < position][::-1]))
+        return next((p for p in mine if self._trace.record(p).get(field_name) == program), None)
+
+    def _options(self, program: int, position: int) -> str:
+        built = self._last_call(("clBuildProgram", "clCompileProgram"), "program", program, position)
+        return self._trace.array(built, "options").decode(errors="replace") if built is not None else ""
+
+    def _linked_from(self, program: int, position: int) -> tuple[int, ...]:
+        made = self._last_call(("clLinkProgram",), "result", program, position)
+        given = self._trace.array(made, "input_programs") if made is not None else b""
+        return tuple(int(n) for n in np.frombuffer(given[: len(given) // 8 * 8], "<u8"))
 
     def _add_kernel(self, position: int, found: Descriptions, last: dict[int, tuple[int, str]]) -> None:
         words, name = self._trace.record(position), self._trace.text(position)
@@ -206,6 +238,10 @@ class Kernels:
             access=words["access"],
             qualifiers=words["qualifiers"],
         )
+        return self._sized(arg, info)
+
+    def _sized(self, arg: ArgInfo, info: KernelInfo) -> ArgInfo:
+        """With the sizes that follow from its type."""
         if arg.space == LOCAL:
             return arg
         if arg.is_memory or "*" in arg.type or arg.access != 4:

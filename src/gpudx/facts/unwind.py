@@ -11,6 +11,7 @@ Limits: x86-64. Objects without a search table, .debug_frame, and expressions th
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
@@ -23,6 +24,8 @@ from gpudx.trace.reader import LastWords, Trace
 CUT = "... (callers before this one could not be recovered)"
 RECORDER = "libgpudx"
 # Libraries that the recorder itself calls. Called from anything else, it has only passed a call on.
+FAULTS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
+STAND_INS = ("dlsym", "dlvsym", "exec", "fexec", "system", "popen", "posix_spawn", "own_")
 OWN_HELPERS = ("libc.so", "libc-", "ld-linux", "[vdso]", "libpthread", "libgcc_s")
 
 # DWARF numbers of registers (System V ABI x86-64, figure 3.36)
@@ -549,6 +552,24 @@ def host_stack(trace: Trace) -> tuple[str, ...]:
     return tuple(lines) if walk.complete else (*lines, CUT)
 
 
+def recorder_frame(trace: Trace) -> str | None:
+    """The recorder's own function that the process died in, or in a library function that it had called; else None."""
+    words = trace.last_words
+    if words is None or words.signal not in FAULTS or words.code <= 0:  # a signal that was sent says nothing of the place
+        return None
+    symbols = symbols_of(trace.maps)
+    if words.in_recorder:
+        return symbols.describe(words.pc, False)
+    walk = _Walk(words, symbols, MOST_FRAMES)
+    for frame in walk.frames:
+        name = _object(symbols, frame)
+        if name.startswith(RECORDER):
+            return None if _in_place_of_libc(symbols, frame) else symbols.describe(frame.address, not frame.exact)
+        if not name.startswith(OWN_HELPERS):
+            return None
+    return None
+
+
 def frames_of(trace: Trace, addresses: Iterable[int]) -> tuple[str, ...]:
     """A recorded stack for people, innermost first, from its return addresses. Starts behind the recorder's own frames,
     ends at main."""
@@ -573,6 +594,12 @@ def _passes_on(symbols: Symbols, inner: Frame, frame: Frame) -> bool:
     """Is this the recorder between the program and its driver? Not if it died in, or through, its own work."""
     own = _object(symbols, inner).startswith((RECORDER, *OWN_HELPERS))
     return _object(symbols, frame).startswith(RECORDER) and not own
+
+
+def _in_place_of_libc(symbols: Symbols, frame: Frame) -> bool:
+    """Is it a function of the C library that the recorder stands in for, and so called with what the program gave?"""
+    places = symbols.places(frame.inside)
+    return bool(places) and places[-1].function.startswith(STAND_INS)
 
 
 def _is_main(symbols: Symbols, frame: Frame) -> bool:

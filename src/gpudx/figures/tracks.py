@@ -121,7 +121,8 @@ def _last_words(trace: Trace, threads: NDArray[np.uint32], offset: int) -> Itera
     words = trace.last_words
     if words:
         time = max(int(words.time_s * 1e9) + offset, 0)
-        yield Mark(_thread(threads, words.tid), time, f"signal {words.signal} at address {words.address:#x}")
+        at = f" at address {words.address:#x}" if words.fault_address is not None else ""
+        yield Mark(_thread(threads, words.tid), time, f"signal {words.signal}{at}")
 
 
 def _thread(threads: NDArray[np.uint32], tid: int) -> int:

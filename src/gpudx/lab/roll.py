@@ -26,6 +26,7 @@ class RollKind(IntEnum):
     NOT_ENTERED = 3  # the API library `path` is loaded, but no call of it reached the recorder
     CANNOT_WRITE = 4  # no trace could be created in `path`
     ENDED = 5  # it called its exit handlers with `status`; _exit, signals and exec leave no such record
+    NOT_STARTED = 6  # starting `path` failed: takes back the process's last STARTS_WITHOUT, and is not kept itself
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,21 @@ def parse(content: bytes) -> Roll:
             entries.append(_entry(piece))
         else:
             torn += 1
-    return Roll(tuple(entries), torn)
+    return Roll(tuple(_that_happened(entries)), torn)
+
+
+def _that_happened(entries: list[RollEntry]) -> list[RollEntry]:
+    """Without the starts that failed."""
+    kept: list[RollEntry] = []
+    for entry in entries:
+        if entry.kind != RollKind.NOT_STARTED:
+            kept.append(entry)
+            continue
+        mine = (i for i in reversed(range(len(kept))) if kept[i].pid == entry.pid)
+        last = next((i for i in mine if kept[i].kind == RollKind.STARTS_WITHOUT and not kept[i].spawns), None)
+        if last is not None:
+            del kept[last]
+    return kept
 
 
 def _pieces(content: bytes) -> Iterator[bytes]:

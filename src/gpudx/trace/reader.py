@@ -8,6 +8,7 @@ demands, a blob only if it lies inside the file.
 from __future__ import annotations
 
 import mmap
+import signal
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -36,6 +37,9 @@ HEAD = np.dtype(
 )
 RING, LEDGER, LARGE = 1, 2, 3
 MOST_PARTS = 8  # of one blob that are looked through
+HAS_ADDRESS, OWN_CODE = 1, 2  # bits of signal_flags: schema/events.toml
+FAULTS = (signal.SIGSEGV, signal.SIGBUS)
+SI_KERNEL = 128  # signal codes below it name what happened at an address, sigaction(2)
 LONG = 512  # bytes of a blob that are compared with others
 U64 = NDArray[np.uint64]
 I64 = NDArray[np.int64]
@@ -64,6 +68,14 @@ class LastWords:
     stack: bytes
     time_s: float
     access: int = 0  # 1: it was a read that faulted, 2: a write, 0: not known
+    vouched: bool = True  # does the kernel say that `address` is the one that was accessed?
+    in_recorder: bool = False  # was it the recorder's own code that faulted?
+    instruction: bytes = b""  # at `pc`, as far as it could be read; with padding behind it
+
+    @property
+    def fault_address(self) -> int | None:
+        """The address that could not be accessed, where the kernel named one."""
+        return self.address if self.vouched else None
 
 
 class Trace:
@@ -516,14 +528,29 @@ class Trace:
             registers=tuple(int(r) for r in header["signal_registers"]),
             stack=stack,
             time_s=float(self.seconds(when)[0]),
-            access=self._access(),
+            access=self._optional("signal_access"),
+            vouched=self._vouched(),
+            in_recorder=bool(self._optional("signal_flags") & OWN_CODE),
+            instruction=self._instruction(),
         )
 
-    def _access(self) -> int:
-        """How the access that faulted was made; older traces do not say."""
+    def _optional(self, name: str) -> int:
+        """A number that older traces do not have."""
         fields: Any = self.schema.layouts["header"].fields
-        known = "signal_access" in fields and fields["signal_access"][0] == np.dtype("<u4")
-        return int(self.header["signal_access"]) if known else 0
+        known = name in fields and fields[name][0] == np.dtype("<u4")
+        return int(self.header[name]) if known else 0
+
+    def _vouched(self) -> bool:
+        header = self.header
+        fields: Any = self.schema.layouts["header"].fields
+        if "signal_flags" in fields:
+            return bool(self._optional("signal_flags") & HAS_ADDRESS)
+        return int(header["signal"]) in FAULTS and 0 < int(header["signal_code"]) < SI_KERNEL
+
+    def _instruction(self) -> bytes:
+        fields: Any = self.schema.layouts["header"].fields
+        known = "signal_instruction" in fields and fields["signal_instruction"][0].base == np.dtype("<u8")
+        return np.asarray(self.header["signal_instruction"]).tobytes() if known else b""
 
     @cached_property
     def maps(self) -> str:

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,9 +180,10 @@ static void put_from(const void *pointer, size_t bytes, uint64_t counter)
         return;
     memset(open.slot->w, 0, sizeof open.slot->w);
     open.slot->w[0] = counter;
+    gdx_show(&open);
     gdx_put(&open, 2, pointer, bytes);
     gdx_put_text(&open, 3, pointer);
-    gdx_put_zero_ended(&open, 4, pointer, 8);
+    gdx_put_properties(&open, 4, pointer);
     gdx_commit(&open);
     gdx_end_quiet(&open, 0);
 }
@@ -203,6 +205,123 @@ static int unreadable(int argc, char **argv)
     put_from((void *)0x8000000000000000, 8, 6);
     put_from(page, SIZE_MAX, 7);
     put_from(page, (size_t)1 << 40, 8);
+    return 0;
+}
+
+/* remapping N: N records each by two threads with content that two others unmap, protect and map again all the time. */
+static struct { char *pages; _Atomic bool stop; long count; } shared;
+enum { SHARED = 8 * 4096 };
+
+static void *remap(void *unused)
+{
+    (void)unused;
+    for (unsigned i = 0; !shared.stop; i++) {
+        if (i % 2)
+            mprotect(shared.pages, SHARED, PROT_NONE);
+        else
+            mmap(shared.pages, SHARED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        if (i % 7 == 3)  /* not a hole, in which somebody else's memory could come to lie */
+            mmap(shared.pages + 4096, SHARED / 2, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    }
+    return NULL;
+}
+
+static void *put_shared(void *unused)
+{
+    (void)unused;
+    for (long i = 0; i < shared.count; i++)
+        put_from(shared.pages + i * 24 % (SHARED - 64), 1 + (size_t)i % 5000, (uint64_t)i);
+    return NULL;
+}
+
+static int remapping(int argc, char **argv)
+{
+    pthread_t threads[4];
+    shared.count = at(argc, argv, 2, 1000);
+    shared.pages = mmap(NULL, SHARED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, i < 2 ? put_shared : remap, NULL);
+    pthread_join(threads[0], NULL);
+    pthread_join(threads[1], NULL);
+    shared.stop = true;
+    pthread_join(threads[2], NULL);
+    pthread_join(threads[3], NULL);
+    return 0;
+}
+
+/* properties: lists of names and values, in which a value may be 0. */
+static int properties(int argc, char **argv)
+{
+    static const uint64_t queue[] = { 0x1094, 0, 0x1093, 1, 0 }, parts[] = { 0x1087, 1, 3, 0, 0x1086, 2, 0, 99 }, none[] = { 0 };
+    const uint64_t *lists[] = { queue, parts, none };
+    (void)argc, (void)argv;
+    for (int i = 0; i < 3; i++) {
+        struct gdx_open open;
+        if (!gdx_begin(&open, RING_CALL, NULL))
+            return 1;
+        memset(open.slot->w, 0, sizeof open.slot->w);
+        gdx_put_properties(&open, 4, lists[i]);
+        gdx_commit(&open);
+        gdx_end_quiet(&open, 0);
+    }
+    return 0;
+}
+
+/* Not inlined: hooks have a frame of their own. */
+__attribute__((noinline)) static int stays_here(const void *at)
+{
+    return gdx_stays(&gdx_lane()->reader, at, 8);
+}
+
+/* stays: where values may lie that are read without asking the kernel, and where they may not. */
+static int stays(int argc, char **argv)
+{
+    static uint64_t data = 7;
+    uint64_t local = 8, *heap = malloc(sizeof *heap);
+    char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    (void)argc, (void)argv;
+    printf("%d %d %d %d %d\n", stays_here(&data), stays_here(&local), stays_here(heap), stays_here(page),
+           stays_here((void *)((uintptr_t)&local - (1 << 16))));
+    free(heap);
+    return 0;
+}
+
+/* reused: a thread leaves a call by longjmp and ends; the thread that gets its lane next is not taken for one that did. */
+static jmp_buf out;
+
+__attribute__((noinline)) static void leave_a_call(void)
+{
+    struct gdx_open open[64];  /* the first lies deeper than any that is made after it was left */
+    open_record(open, RING_CALL, 0, 1);
+    longjmp(out, 1);
+}
+
+static void *leaves(void *calls_left)
+{
+    if (!setjmp(out))
+        leave_a_call();
+    record(RING_CALL, 0, 2);
+    *(bool *)calls_left = gdx_lane()->calls_left;
+    return NULL;
+}
+
+static void *asks(void *calls_left)
+{
+    record(RING_CALL, 0, 3);
+    *(bool *)calls_left = gdx_lane()->calls_left;
+    return NULL;
+}
+
+static int reused(int argc, char **argv)
+{
+    bool first = false, second = true;
+    pthread_t thread;
+    (void)argc, (void)argv;
+    pthread_create(&thread, NULL, leaves, &first);
+    pthread_join(thread, NULL);
+    pthread_create(&thread, NULL, asks, &second);
+    pthread_join(thread, NULL);
+    printf("%d %d\n", first, second);
     return 0;
 }
 
@@ -330,6 +449,7 @@ static int until_killed(int argc, char **argv)
 static const struct { const char *name; int (*run)(int, char **); } modes[] = {
     { "ring", ring }, { "ledger", ledger }, { "notes", notes }, { "churn", churn }, { "threads", threads },
     { "nested", nested }, { "failing", failing }, { "unreadable", unreadable }, { "big", big }, { "errno", keeps_errno },
+    { "remapping", remapping }, { "properties", properties }, { "stays", stays }, { "reused", reused },
     { "forks", forks }, { "storm", storm }, { "endless", until_killed },
 };
 

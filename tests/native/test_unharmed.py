@@ -1,0 +1,62 @@
+"""The recorder harms nobody: threads that unmap what others pass, libraries that need thread-local storage, long sources."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from native_kit import NATIVE, PROGRAMS, SANITIZERS, WARNINGS, Kit
+
+from gpudx.lab.roll import RollKind, read
+
+
+def with_hooks(kit: Kit, sanitizer: str, name: str) -> Path:
+    """The program with the recorder linked in, all made with one sanitizer."""
+    flags = ["-std=gnu11", "-O2", "-g", *WARNINGS, *SANITIZERS[sanitizer]]
+    sources = [*kit.core_sources, *(NATIVE / "opencl").glob("*.c")]
+    sources += [kit.generated / "cl_wrappers.c", kit.generated / "cl_exports.c"]
+    hooks = kit.objects(f"hooks-{sanitizer}", sources, *flags)
+    link = ["-Wl,--no-as-needed", "-L", str(kit.fake), f"-Wl,-rpath,{kit.fake}", "-lOpenCL", "-ldl", "-lpthread"]
+    return kit.built(name, "cc", *flags, "-I", kit.generated, "-I", PROGRAMS, PROGRAMS / f"{name}.c", *hooks, *link)
+
+
+@pytest.mark.parametrize("sanitizer", list(SANITIZERS))
+def test_threads_that_unmap_what_others_pass(kit: Kit, sanitizer: str) -> None:
+    ran = kit.run([with_hooks(kit, sanitizer, "remaps")], "linked", timeout=240)
+    assert ran.seen == (0, "still here\n", "")
+    trace = ran.trace()
+    cut = trace.column("flags") & trace.schema.flags["cut"]
+    assert cut.any(), "some of it was not there"
+
+
+def test_without_a_sanitizer_the_program_is_as_it_was(kit: Kit) -> None:
+    for way in ("plain", "symbols"):
+        assert kit.run([kit.program("remaps")], way, timeout=120).seen == (0, "still here\n", "")
+
+
+def test_little_thread_local_storage_is_taken(kit: Kit) -> None:
+    """A preloaded library takes its part before all others: what is left is what the program's own libraries can have."""
+    listed = subprocess.run(["readelf", "-lW", kit.recorder], capture_output=True, text=True, check=True).stdout
+    (line,) = (row for row in listed.splitlines() if row.split()[:1] == ["TLS"])
+    assert int(line.split()[5], 16) <= 64
+
+
+def test_a_source_that_is_too_long_is_marked(kit: Kit) -> None:
+    ran = kit.run([kit.program("long_source")], "symbols")
+    assert ran.returncode == 0
+    trace = ran.trace()
+    note = trace.schema.by_name("note_source")
+    assert note
+    short, long = (int(p) for p in trace.select(note)[-2:])
+    cut = trace.schema.flags["cut"]
+    assert not int(trace.column("flags")[short]) & cut
+    assert int(trace.column("flags")[long]) & cut
+    assert len(trace.text(long)) == 16 << 20
+
+
+def test_a_start_that_fails_is_no_start(kit: Kit) -> None:
+    ran = kit.run([kit.program("tries")], "symbols")
+    assert ran.returncode == 9, ran.stderr
+    started = [e for e in read(ran.folder / "roll").entries if e.kind == RollKind.STARTS_WITHOUT]
+    assert [e.path for e in started] == ["/bin/sh"]
