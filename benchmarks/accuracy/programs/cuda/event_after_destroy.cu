@@ -5,6 +5,7 @@
 //: fault = "The timer's events are destroyed by a copy of the timer that goes out of scope."
 #include <cstdio>
 #include <cuda_runtime.h>
+#include <new>
 
 struct Timer {
     cudaEvent_t begin, end;

@@ -15,11 +15,11 @@ int main()
 {
     const int n = 4 << 20;
     CUdevice device;
-    CUcontext other;
     CUdeviceptr buffer;
     cudaFree(0);
     cuDeviceGet(&device, 0);
 #ifndef TWIN
+    CUcontext other;
 #if CUDA_VERSION >= 13000
     if (cuCtxCreate(&other, nullptr, 0, device)) return 2; // FAULT
 #else
