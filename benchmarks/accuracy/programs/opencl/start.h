@@ -1,7 +1,9 @@
 // What the C programs of this folder share: the first device of the first platform, a context, a queue, a built program.
 #ifndef START_H
 #define START_H
+#ifndef CL_TARGET_OPENCL_VERSION
 #define CL_TARGET_OPENCL_VERSION 120
+#endif
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include <CL/cl.h>
 #include <stdio.h>
