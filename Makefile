@@ -7,7 +7,7 @@ SOURCES := $(shell find src native schema tools incidents -type f -not -name '*.
 # Tests wait for the programs that they start: one worker more than there are processors, and no more than four.
 WORKERS := $(shell n=$$(nproc 2>/dev/null || echo 1); [ $$n -lt 4 ] && echo $$((n + 1)) || echo 4)
 
-.PHONY: demo test bench docs clean
+.PHONY: demo test bench accuracy docs clean
 
 $(VENV)/installed: $(SOURCES)
 	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV)
@@ -27,6 +27,10 @@ docs: $(VENV)/installed
 
 bench: $(VENV)/installed
 	$(VENV)/bin/python benchmarks/run_all.py
+
+# make accuracy ARGS="--api opencl --mode run": how often gpudx is right on planted programs
+accuracy: $(VENV)/installed
+	$(VENV)/bin/python benchmarks/accuracy.py $(ARGS)
 
 clean:
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache

@@ -1,7 +1,7 @@
 //: class = "E3"
-//: cause = ["launch-refused", "failed-call"]
+//: cause = ["launch-refused", "failed-call", "local-memory-exceeded"]
 //: kernel = "stage"
-//: plain = "exit"
+//: plain = "sometimes"
 //: fault = "The local buffer is larger than the device's local memory."
 #include "start.h"
 

@@ -2,7 +2,7 @@
 #: cause = ["race-in-kernel"]
 #: kernel = "matmul"
 #: launch = 1
-#: plain = "exit"
+#: plain = "silent"
 #: fault = "The next tile is loaded before all work items have multiplied with the last one."
 import sys
 
