@@ -24,14 +24,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(HERE / "accuracy"))
 
-import planted
-from judging import judge
-from planted import Planted
+import planted  # noqa: E402
+from judging import Judgement, judge  # noqa: E402
+from planted import Planted  # noqa: E402
 
 MODES = {
     "run": ["run", "--quiet"],
@@ -77,25 +78,28 @@ class Measured:
 
 def commit() -> str:
     """The commit of the checkout that is measured, with + if files of src or native differ from it."""
-    done = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    )
     changed = subprocess.run(
         ["git", "-C", str(ROOT), "status", "--porcelain", "src", "native"], capture_output=True, text=True, check=False
     )
     return (done.stdout.strip() or "unknown") + ("+" if changed.stdout.strip() else "")
 
 
-def gpudx(arguments: Sequence[str], environment: dict[str, str], limit: float) -> None:
-    """Runs the gpudx of this checkout; what it prints is not needed, the case has everything."""
+def gpudx(arguments: Sequence[str], environment: dict[str, str], limit: float, log: Path) -> None:
+    """Runs the gpudx of this checkout. What it and the program print goes into the log; verdicts are read from the case."""
     paths = [str(ROOT / "src"), environment.get("PYTHONPATH", "")]
     environment = environment | {"PYTHONPATH": os.pathsep.join(path for path in paths if path)}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "gpudx", *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=environment,
-        start_new_session=True,
-    )
+    with log.open("wb") as printed:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "gpudx", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=printed,
+            stderr=printed,
+            env=environment,
+            start_new_session=True,
+        )
     try:
         process.wait(timeout=limit)
     except subprocess.TimeoutExpired:
@@ -110,13 +114,22 @@ def measure(task: Task, command: Sequence[str], at: str, out: Path, budget: int,
     case.parent.mkdir(parents=True, exist_ok=True)
     options = ["--budget", f"{budget}s"] if task.mode == "investigate" else ["--timeout", str(RUN_LIMIT)]
     limit = 2.0 * budget + 60 if task.mode == "investigate" else RUN_LIMIT + 60.0
+    log = case.with_name(case.name + ".log")
     began = time.monotonic()
-    gpudx([*MODES[task.mode], *options, "--case", str(case), "--", *command], planted.environment(task.program), limit)
+    gpudx(
+        [*MODES[task.mode], *options, "--case", str(case), "--", *command],
+        planted.environment(task.program),
+        limit,
+        log,
+    )
     seconds = time.monotonic() - began
-    found = case / "case.json"
-    judgement = judge(task.program, json.loads(found.read_text()) if found.exists() else None, task.twin)
+    judgement = judge(task.program, _read(case / "case.json"), task.twin)
+    if judgement.result == "no case":
+        last = log.read_text(errors="replace").strip().splitlines()[-1:]
+        judgement = Judgement("no case", last[0] if last else "gpudx printed nothing")
     if not keep:
         shutil.rmtree(case, ignore_errors=True)
+        log.unlink()
     return Measured(
         key=task.key,
         commit=at,
@@ -133,15 +146,22 @@ def measure(task: Task, command: Sequence[str], at: str, out: Path, budget: int,
     )
 
 
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        return dict(json.loads(path.read_text()))
+    except (OSError, ValueError):
+        return None
+
+
 def known(results: Path, at: str) -> dict[str, Measured]:
-    """The results of this commit that were written before; a line that was cut off is measured again."""
+    """The results of this commit that were written before. A cut-off line and a run without a case are measured again."""
     found: dict[str, Measured] = {}
     for line in results.read_text().splitlines() if results.exists() else ():
         try:
             one = Measured(**json.loads(line))
         except (ValueError, TypeError):
             continue
-        if one.commit == at:
+        if one.commit == at and one.result != "no case":
             found[one.key] = one
     return found
 
@@ -154,7 +174,10 @@ def _row(name: str, rows: Iterable[Measured]) -> str:
     rows = list(rows)
     faulty = [one for one in rows if not one.twin and one.result not in ("alarm", "clean")]
     correct = [one for one in rows if one.twin or one.result in ("alarm", "clean")]
-    count = {result: sum(one.result == result for one in faulty) for result in ("right", "partial", "silent", "wrong", "no case")}
+    count = {
+        result: sum(one.result == result for one in faulty)
+        for result in ("right", "partial", "silent", "wrong", "no case")
+    }
     alarms = sum(one.result == "alarm" for one in correct)
     lines = sum(one.line_named for one in faulty)
     return (
@@ -175,7 +198,9 @@ def table(results: Sequence[Measured], at: str) -> str:
             late = times[min(len(times) - 1, int(0.9 * len(times)))]
             text.append(f"## {TITLES[mode]}, {'CUDA' if api == 'cuda' else 'OpenCL'}\n")
             text.append(f"Time per program: median {statistics.median(times):.1f} s, 90th percentile {late:.1f} s.\n")
-            text.append("| class | programs | right | partial | silent | wrong | no case | line named | alarms on twins |")
+            text.append(
+                "| class | programs | right | partial | silent | wrong | no case | line named | alarms on twins |"
+            )
             text.append("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
             for family in sorted({one.family for one in rows}):
                 text.append(_row(family, (one for one in rows if one.family == family)))
@@ -193,7 +218,9 @@ def _exceptions(rows: Sequence[Measured]) -> list[str]:
         some = sorted((one for one in rows if one.result == result), key=lambda one: one.program)
         if some:
             lines.append(f"{result.capitalize()}:\n")
-            lines += [f"- {one.program}{' (twin)' if one.twin else ''}{': ' + one.why if one.why else ''}" for one in some]
+            lines += [
+                f"- {one.program}{' (twin)' if one.twin else ''}{': ' + one.why if one.why else ''}" for one in some
+            ]
             lines.append("")
     return lines
 
@@ -206,7 +233,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="*", metavar="GLOB", help="only programs with such a name")
     parser.add_argument("--group", choices=("general", "order"), help="only this group of programs")
     parser.add_argument("--part", choices=("faulty", "twins"), help="only the faulty programs, or only their twins")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="programs at a time; more than one distorts times")
+    parser.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="programs at a time; more than one distorts times"
+    )
     parser.add_argument("--budget", type=int, default=120, metavar="S", help="seconds for each gpudx investigate [120]")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "accuracy", metavar="FOLDER")
     parser.add_argument("--keep-cases", action="store_true", help="leave the cases in FOLDER/cases")
@@ -218,7 +247,9 @@ def main() -> int:
     """Measures what is missing and writes the table. Exit status: 1 if a confident verdict was wrong or a twin was accused."""
     given = arguments()
     try:
-        programs = [one for one in planted.programs(given.api or planted.APIS, given.only) if given.group in (None, one.group)]
+        programs = [
+            one for one in planted.programs(given.api or planted.APIS, given.only) if given.group in (None, one.group)
+        ]
     except planted.BadHeader as error:
         print(error, file=sys.stderr)
         return 2

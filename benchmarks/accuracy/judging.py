@@ -64,7 +64,7 @@ def judge(program: Planted, case: dict[str, Any] | None, twin: bool) -> Judgemen
     for wanted in ("wrong", "right", "partial"):
         for opinion, why in opinions:
             if opinion == wanted:
-                return Judgement(wanted, why, line_named)  # type: ignore[arg-type]
+                return Judgement(wanted, why, line_named)
     unsure = [entry for entry in entries if entry.get("status") == "inconclusive" and _cause_fits(program, entry)]
     if unsure:
         return Judgement("partial", f"inconclusive: {_words(unsure[0])}", _names_line(program, unsure[0]))

@@ -93,7 +93,9 @@ def main() -> int:
     folder = Path("build/accuracy/programs").resolve()
     given.out.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(given.jobs) as pool:
-        builds = [(one, twin, pool.submit(planted.build, one, twin, folder)) for one in chosen for twin in (False, True)]
+        builds = [
+            (one, twin, pool.submit(planted.build, one, twin, folder)) for one in chosen for twin in (False, True)
+        ]
         commands: dict[tuple[str, bool], list[str]] = {}
         for one, twin, future in builds:
             try:
@@ -115,13 +117,23 @@ def main() -> int:
                 faulty.append(run(commands[key, False], one, given.limit, given.out))
                 if faulty[-1].ending == "hang":
                     break  # one hang says enough and costs the whole limit
-            twin_runs = [run(commands[key, True], one, given.limit, given.out) for _ in range(given.twin_runs or given.runs)]
+            twin_runs = [
+                run(commands[key, True], one, given.limit, given.out) for _ in range(given.twin_runs or given.runs)
+            ]
             says = as_described(one, faulty, twin_runs)
             wrong += says != "OK"
             ends = ", ".join(f"{end} x{count}" for end, count in Counter(e.ending for e in faulty).items())
             slow = max(e.seconds for e in (*faulty, *twin_runs))
-            print(f"{key:44} {one.plain:10} {ends:24} {slow:5.1f} s  {says}  | {faulty[0].output} | {twin_runs[0].output}", flush=True)
-            record = {"program": key, "says": says, "faulty": [asdict(e) for e in faulty], "twin": [asdict(e) for e in twin_runs]}
+            print(
+                f"{key:44} {one.plain:10} {ends:24} {slow:5.1f} s  {says}  | {faulty[0].output} | {twin_runs[0].output}",
+                flush=True,
+            )
+            record = {
+                "program": key,
+                "says": says,
+                "faulty": [asdict(e) for e in faulty],
+                "twin": [asdict(e) for e in twin_runs],
+            }
             lines.write(json.dumps(record) + "\n")
             lines.flush()
     print(f"{len(chosen)} programs, {wrong} not as described")

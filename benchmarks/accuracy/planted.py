@@ -92,14 +92,29 @@ def _header(path: Path) -> dict[str, object]:
 def read(path: Path) -> Planted:
     """The description in a program's header."""
     header = _header(path)
-    known = {"class", "group", "cause", "kernel", "launch", "argument", "call", "other", "plain", "fault", "flags", "arch"}
+    known = {
+        "class",
+        "group",
+        "cause",
+        "kernel",
+        "launch",
+        "argument",
+        "call",
+        "other",
+        "plain",
+        "fault",
+        "flags",
+        "arch",
+    }
     if unknown := sorted(header.keys() - known):
         raise BadHeader(f"{path}: unknown key {unknown[0]!r}; the keys are {', '.join(sorted(known))}")
     if missing := [key for key in ("class", "cause", "plain", "fault") if key not in header]:
         raise BadHeader(f"{path}: the header has no {missing[0]!r}")
     if header["plain"] not in PLAIN:
         raise BadHeader(f"{path}: plain is {header['plain']!r}; it is one of {', '.join(PLAIN)}")
-    marked = [number for number, line in enumerate(path.read_text().splitlines(), 1) if re.search(r"(//|#) FAULT$", line)]
+    marked = [
+        number for number, line in enumerate(path.read_text().splitlines(), 1) if re.search(r"(//|#) FAULT$", line)
+    ]
     launch, argument = header.get("launch"), header.get("argument")
     if header["cause"] and len(marked) != 1:
         raise BadHeader(f"{path}: {len(marked)} lines carry the comment FAULT; mark the one line to change")
@@ -124,7 +139,9 @@ def read(path: Path) -> Planted:
 
 def programs(apis: Sequence[str] = APIS, only: str = "*") -> list[Planted]:
     """All programs of these APIs whose name, or API/name, matches the pattern."""
-    return [one for one in _all(apis) if fnmatch.fnmatch(one.name, only) or fnmatch.fnmatch(f"{one.api}/{one.name}", only)]
+    return [
+        one for one in _all(apis) if fnmatch.fnmatch(one.name, only) or fnmatch.fnmatch(f"{one.api}/{one.name}", only)
+    ]
 
 
 def _all(apis: Sequence[str]) -> Iterator[Planted]:

@@ -30,7 +30,14 @@ x = cl.Buffer(context, cl.mem_flags.READ_WRITE, rows * padded * 4)
 if twin:
     cl.enqueue_fill_buffer(queue, x, np.float32(0), 0, rows * padded * 4)
 cl.enqueue_copy(
-    queue, x, values, buffer_origin=(0, 0), host_origin=(0, 0), region=(cols * 4, rows), buffer_pitches=(padded * 4,), host_pitches=(cols * 4,)
+    queue,
+    x,
+    values,
+    buffer_origin=(0, 0),
+    host_origin=(0, 0),
+    region=(cols * 4, rows),
+    buffer_pitches=(padded * 4,),
+    host_pitches=(cols * 4,),
 )  # FAULT
 sums = cl.Buffer(context, cl.mem_flags.READ_WRITE, rows * 4)
 program.row_sums(queue, (rows,), None, x, sums, np.int32(padded))

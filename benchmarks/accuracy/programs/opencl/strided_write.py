@@ -28,7 +28,7 @@ image = np.ones((64, 64), np.float32)
 small = cl.Buffer(context, flags.READ_WRITE | flags.COPY_HOST_PTR, hostbuf=image)
 levels = [128, 256, 512]
 rooms = [128 * 128 * 4, 256 * 256 * 4, (512 * 512 * 4 if twin else 256 * 256 * 4)]  # FAULT
-for width, room in zip(levels, rooms):
+for width, room in zip(levels, rooms, strict=True):
     large = cl.Buffer(context, flags.READ_WRITE, room)
     program.enlarge(queue, (width, width), None, small, large, np.int32(width))
     small = large
