@@ -18,7 +18,7 @@ __global__ void tile_lengths(int *valid, const int *lengths, int sequences, int 
     int length = lengths[sequence];
 #else
     int length = lengths[sequence]; // FAULT
-    if (sequence >= sequences) return;
+    if (length == 0 || sequence >= sequences) return;
 #endif
     int here = length - begin;
     if (threadIdx.x == 0) valid[blockIdx.x] = here < 0 ? 0 : here < tile ? here : tile;

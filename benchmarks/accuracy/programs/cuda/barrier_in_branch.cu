@@ -16,18 +16,16 @@ __global__ void compact(const int *x, int *kept, int *count)
 #ifdef TWIN
     int slot = value > 0 ? atomicAdd(&used, 1) : -1;
     __syncthreads();
-    if (value > 0) {
-        kept[slot] = value;
-        if (slot == 0) *count = used;
-    }
+    if (value > 0) kept[slot] = value;
 #else
     if (value > 0) {
         int slot = atomicAdd(&used, 1);
         __syncthreads(); // FAULT
         kept[slot] = value;
-        if (slot == 0) *count = used;
     }
 #endif
+    __syncthreads();
+    if (threadIdx.x == 0) *count = used;
 }
 
 int main()

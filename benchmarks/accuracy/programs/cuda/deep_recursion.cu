@@ -24,13 +24,16 @@ __global__ void walk(const Node *nodes, int *out) { out[threadIdx.x] = depth_sum
 
 int main()
 {
-#ifdef TWIN
-    const int n = 8;
-#else
-    const int n = 20000; // FAULT
-#endif
+    const int n = 20000;
     std::vector<Node> nodes(n);
-    for (int i = 0; i < n; ++i) nodes[i] = {-1, i + 1 < n ? i + 1 : -1, 1};
+    for (int i = 0; i < n; ++i) {
+#ifdef TWIN
+        nodes[i] = {2 * i + 1 < n ? 2 * i + 1 : -1, 2 * i + 2 < n ? 2 * i + 2 : -1, 1};
+#else
+        nodes[i] = {-1, i + 1 < n ? i + 1 : -1, 1}; // FAULT
+#endif
+    }
+    cudaDeviceSetLimit(cudaLimitStackSize, 8192);
     Node *device;
     int *out, sum = 0;
     cudaMalloc(&device, n * sizeof(Node));

@@ -2,7 +2,7 @@
 //: cause = ["out-of-bounds-access"]
 //: kernel = "block_maximum"
 //: launch = 1
-//: plain = "silent"
+//: plain = "sometimes"
 //: fault = "The launch gives dynamic shared memory for 256 floats, the kernel uses a (value, index) pair per thread."
 #include <cstdio>
 #include <cuda_runtime.h>

@@ -22,7 +22,7 @@ struct Model {
 
 struct Session {
     const float *weights;
-    float *out;
+    float *out, *cache;
 };
 
 __global__ void score(float *out, const float *weights, size_t n)
@@ -37,6 +37,7 @@ int main()
     Session session{};
     cudaMalloc(&session.out, 256 * sizeof(float));
     model.load(16 << 20);
+    cudaMalloc(&session.cache, 16 << 20);
     session.weights = model.weights;
     score<<<1024, 256>>>(session.out, session.weights, 1024 * 256);
     cudaDeviceSynchronize();

@@ -1,17 +1,16 @@
 //: class = "A3"
-//: cause = ["index-overflow"]
+//: cause = ["index-overflow", "hang"]
 //: kernel = "clear"
 //: launch = 1
-//: argument = 0
-//: plain = "exit"
-//: fault = "The int counter of a grid-stride loop over 2147480000 bytes steps past 2^31 and turns negative."
+//: plain = "hang"
+//: fault = "The 32-bit counter of a grid-stride loop over 4294960000 bytes wraps to small numbers and never reaches the end."
 #include <cstdio>
 #include <cuda_runtime.h>
 
 #ifdef TWIN
-using counter = long long;
+using counter = unsigned long long;
 #else
-using counter = int; // FAULT
+using counter = unsigned; // FAULT
 #endif
 
 __global__ void clear(unsigned char *data, counter n)
@@ -22,7 +21,7 @@ __global__ void clear(unsigned char *data, counter n)
 
 int main()
 {
-    const counter n = 2147480000;
+    const counter n = 4294960000;
     unsigned char *data;
     if (cudaMalloc(&data, n) != cudaSuccess) return 77;
     clear<<<4096, 1024>>>(data, n);

@@ -7,6 +7,7 @@
 //: fault = "The last block reads the partial sums of the others without a fence before the counter."
 #include <cstdio>
 #include <cuda_runtime.h>
+#include <vector>
 
 __device__ unsigned arrived;
 
@@ -44,10 +45,11 @@ int main()
     cudaMalloc(&x, blocks * 4096 * sizeof(int));
     cudaMalloc(&partial, blocks * sizeof(int));
     cudaMalloc(&total, sizeof *total);
-    cudaMemset(x, 1, blocks * 4096 * sizeof(int));
+    std::vector<int> ones(blocks * 4096, 1);
+    cudaMemcpy(x, ones.data(), ones.size() * sizeof(int), cudaMemcpyHostToDevice);
     cudaMemset(partial, 0, blocks * sizeof(int));
     sum_all<<<blocks, 32>>>(x, partial, total);
     if (cudaMemcpy(&host, total, sizeof host, cudaMemcpyDeviceToHost)) return 2;
     printf("%lld\n", host);
-    return host == blocks * 4096LL * 0x01010101 ? 0 : 1;
+    return host == blocks * 4096LL ? 0 : 1;
 }

@@ -29,9 +29,13 @@ int main(void)
     must(clEnqueueNDRangeKernel(gpu.queue, average, 1, NULL, &one, &one, 0, NULL, NULL), "average");
     must(clFlush(gpu.queue), "flush");
 #ifdef TWIN
-    must(clFinish(gpu.queue), "finish");
+    clEnqueueMapBuffer(gpu.queue, x, CL_TRUE, CL_MAP_WRITE, 0, n * sizeof(int), 0, NULL, NULL, &status);
+    must(status, "map");
 #endif
     for (int i = 0; i < n; ++i) samples[i] = 99; // FAULT
+#ifdef TWIN
+    must(clEnqueueUnmapMemObject(gpu.queue, x, samples, 0, NULL, NULL), "unmap");
+#endif
     must(clEnqueueReadBuffer(gpu.queue, out, CL_TRUE, 0, sizeof result, &result, 0, NULL, NULL), "read");
     printf("%d\n", result);
     clReleaseMemObject(x);
