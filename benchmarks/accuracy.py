@@ -76,15 +76,15 @@ class Measured:
     seconds: float
 
 
+PARTS = ("src", "native", "schema")  # of the checkout, that decide what gpudx reports
+
+
 def commit() -> str:
-    """The commit of the checkout that is measured, with + if files of src or native differ from it."""
-    done = subprocess.run(
-        ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-    )
-    changed = subprocess.run(
-        ["git", "-C", str(ROOT), "status", "--porcelain", "src", "native"], capture_output=True, text=True, check=False
-    )
-    return (done.stdout.strip() or "unknown") + ("+" if changed.stdout.strip() else "")
+    """The last commit that changed gpudx itself, with + if files differ from it."""
+    git = ["git", "-C", str(ROOT)]
+    last = subprocess.run([*git, "log", "-1", "--format=%h", "--", *PARTS], capture_output=True, text=True, check=False)
+    changed = subprocess.run([*git, "status", "--porcelain", *PARTS], capture_output=True, text=True, check=False)
+    return (last.stdout.strip() or "unknown") + ("+" if changed.stdout.strip() else "")
 
 
 def gpudx(arguments: Sequence[str], environment: dict[str, str], limit: float, log: Path) -> None:

@@ -1,8 +1,8 @@
 //: class = "E1"
-//: cause = ["launch-refused", "failed-call"]
+//: cause = ["launch-refused", "failed-call", "crash-in-call"]
 //: kernel = "voxels"
 //: launch = 2
-//: plain = "exit"
+//: plain = "sometimes"
 //: fault = "A flat volume makes the third local size 1 / 2 = 0."
 #include "start.h"
 
