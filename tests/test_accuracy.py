@@ -76,6 +76,13 @@ def test_right_needs_cause_kernel_launch_and_argument(tmp_path: Path) -> None:
     assert result(one, entry(status="inconclusive", **RIGHT)) == "partial"
 
 
+def test_one_of_several_arguments_is_enough(tmp_path: Path) -> None:
+    one = program(tmp_path, argument="[0, 2]")
+    assert result(one, entry(**{**RIGHT, "argument": 2})) == "right"
+    assert result(one, entry(**{**RIGHT, "argument": 1})) == "wrong"
+    assert result(one, entry(kernel="scale", launch=2)) == "partial"
+
+
 def test_another_culprit_is_wrong(tmp_path: Path) -> None:
     one = program(tmp_path)
     assert result(one, entry("use-after-free", **RIGHT)) == "wrong"

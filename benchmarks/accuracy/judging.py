@@ -83,12 +83,17 @@ def _opinion(program: Planted, entry: Entry) -> tuple[str, str]:
         return ("partial" if kernel and kernel in program.kernels else ""), f"a symptom: {words}"
     if strays:
         return "wrong", f"another kernel: {words}"
-    for name, wanted in (("launch", program.launch), ("argument", program.argument)):
-        if wanted is not None and guilty.get(name) is not None and guilty[name] != wanted:
-            return "wrong", f"{name} {guilty[name]} instead of {wanted}: {words}"
+    for name, wanted in _numbers(program):
+        if wanted and guilty.get(name) is not None and guilty[name] not in wanted:
+            return "wrong", f"{name} {guilty[name]} instead of {' or '.join(map(str, wanted))}: {words}"
     if missing := _missing(program, entry):
         return "partial", f"{missing} is missing: {words}"
     return "right", words
+
+
+def _numbers(program: Planted) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """The right launches and arguments; none where the header does not say."""
+    return ("launch", () if program.launch is None else (program.launch,)), ("argument", program.arguments)
 
 
 def _missing(program: Planted, entry: Entry) -> str:
@@ -101,8 +106,8 @@ def _missing(program: Planted, entry: Entry) -> str:
         return " or ".join((*program.kernels, *program.calls))
     if at_call and not at_kernel:
         return _second_site(program, entry, call)
-    for name, wanted in (("launch", program.launch), ("argument", program.argument)):
-        if wanted is not None and guilty.get(name) is None:
+    for name, wanted in _numbers(program):
+        if wanted and guilty.get(name) is None:
             return name
     return _second_site(program, entry, kernel)
 

@@ -7,7 +7,7 @@ A program is one file. Its header is TOML in comments that begin with `//:` (C, 
     cause     the acceptable causes; an empty list marks a program without a fault
     kernel    the guilty kernel, or several of which each is a right answer
     launch    the ordinal of the guilty launch, counted from 1
-    argument  the index of the guilty argument, counted from 0
+    argument  the index of the guilty argument, counted from 0, or several of which each is a right answer
     call      the guilty API call, or several of which each is a right answer
     other     the second site of a race: kernels or calls of which one must be named beside the guilty one
     plain     how a plain run ends: exit, signal, hang, silent (status 0), sometimes, passes
@@ -59,7 +59,7 @@ class Planted:
     group: str = "general"
     kernels: tuple[str, ...] = ()
     launch: int | None = None
-    argument: int | None = None
+    arguments: tuple[int, ...] = ()
     calls: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
@@ -115,7 +115,7 @@ def read(path: Path) -> Planted:
     marked = [
         number for number, line in enumerate(path.read_text().splitlines(), 1) if re.search(r"(//|#) FAULT$", line)
     ]
-    launch, argument = header.get("launch"), header.get("argument")
+    launch, argument = header.get("launch"), header.get("argument", [])
     if header["cause"] and len(marked) != 1:
         raise BadHeader(f"{path}: {len(marked)} lines carry the comment FAULT; mark the one line to change")
     return Planted(
@@ -129,7 +129,7 @@ def read(path: Path) -> Planted:
         group=str(header.get("group", "general")),
         kernels=_several(header.get("kernel")),
         launch=launch if isinstance(launch, int) else None,
-        argument=argument if isinstance(argument, int) else None,
+        arguments=(argument,) if isinstance(argument, int) else tuple(argument) if isinstance(argument, list) else (),
         calls=_several(header.get("call")),
         others=_several(header.get("other")),
         flags=_several(header.get("flags")),

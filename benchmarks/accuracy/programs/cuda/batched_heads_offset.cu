@@ -2,7 +2,7 @@
 //: cause = ["index-overflow"]
 //: kernel = "scale_head"
 //: launch = 1
-//: argument = 0
+//: argument = [0, 1, 2, 3]
 //: plain = "exit"
 //: fault = "The product batch x heads x tokens x dim of the offset is taken in 32 bits before it is widened."
 #include <cstdint>

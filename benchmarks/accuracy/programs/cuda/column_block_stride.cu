@@ -2,7 +2,7 @@
 //: cause = ["index-overflow", "negative-stride"]
 //: kernel = "axpy_column"
 //: launch = 2
-//: argument = 1
+//: argument = [1, 2]
 //: plain = "exit"
 //: fault = "The host passes the column's offset as int: 700 columns of 4,000,000 rows pass 2^31."
 #include <cstdio>

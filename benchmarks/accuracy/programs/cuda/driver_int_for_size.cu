@@ -2,7 +2,7 @@
 //: cause = ["argument-type", "argument-size", "out-of-bounds-access"]
 //: kernel = "fill_n"
 //: launch = 1
-//: argument = 1
+//: argument = [0, 1]
 //: plain = "exit"
 //: fault = "The kernel takes a size_t, the host gives the address of an int next to another int: the upper half is the neighbour."
 #include <cstdio>

@@ -2,7 +2,7 @@
 //: cause = ["out-of-bounds-access"]
 //: kernel = "gather_rows"
 //: launch = 1
-//: argument = 1
+//: argument = [1, 2]
 //: plain = "exit"
 //: fault = "Token 70000000 is no row of the table; nothing checks the indices that the file gave."
 #include <cstdio>

@@ -1,5 +1,5 @@
 //: class = "G1"
-//: cause = ["out-of-bounds-access", "use-after-free", "null-pointer"]
+//: cause = ["out-of-bounds-access"]
 //: kernel = "project"
 //: launch = 2
 //: argument = 1

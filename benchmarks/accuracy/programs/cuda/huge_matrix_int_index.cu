@@ -2,7 +2,7 @@
 //: cause = ["index-overflow"]
 //: kernel = "mark_row"
 //: launch = 2
-//: argument = 0
+//: argument = [0, 1, 2]
 //: plain = "exit"
 //: fault = "row * cols is computed in int: 60000 x 50000 passes 2^31."
 #include <cstdio>

@@ -2,7 +2,7 @@
 //: cause = ["index-overflow"]
 //: kernel = "im2col_channel"
 //: launch = 1
-//: argument = 1
+//: argument = [1, 2, 3, 4, 5]
 //: plain = "exit"
 //: fault = "channel x out_h x out_w x filter is a product of four ints that passes 2^31."
 #include <cstdio>

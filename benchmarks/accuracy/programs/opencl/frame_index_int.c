@@ -2,7 +2,7 @@
 //: cause = ["index-overflow"]
 //: kernel = "write_frame"
 //: launch = 2
-//: argument = 0
+//: argument = [0, 1]
 //: plain = "signal"
 //: fault = "frame * height * width is computed in int: frame 1100 of 1920 x 1080 passes 2^31."
 #include "start.h"

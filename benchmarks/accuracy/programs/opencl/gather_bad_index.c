@@ -2,7 +2,7 @@
 //: cause = ["out-of-bounds-access"]
 //: kernel = "gather"
 //: launch = 1
-//: argument = 0
+//: argument = [0, 1]
 //: plain = "signal"
 //: fault = "One of the indices is a missing-value mark, -2147483648."
 #include "start.h"

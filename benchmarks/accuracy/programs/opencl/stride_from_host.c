@@ -2,7 +2,7 @@
 //: cause = ["index-overflow", "negative-stride"]
 //: kernel = "store_plane"
 //: launch = 1
-//: argument = 0
+//: argument = [0, 1]
 //: plain = "signal"
 //: fault = "The host computes the plane's offset in int and passes a negative number."
 #include "start.h"

@@ -2,7 +2,7 @@
 #: cause = ["index-overflow"]
 #: kernel = "touch"
 #: launch = 1
-#: argument = 0
+#: argument = [0, 1, 2, 3, 4, 5]
 #: plain = "signal"
 #: fault = "The offset batch x heads x tokens x dim is a product of ints that passes 2^31."
 import sys
