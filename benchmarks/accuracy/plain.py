@@ -82,6 +82,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--api", choices=planted.APIS, action="append")
     parser.add_argument("--only", default="*", metavar="GLOB", help="only programs with such a name")
+    parser.add_argument("--group", choices=("general", "order"), help="only this group of programs")
     parser.add_argument("--runs", type=int, default=5, metavar="N", help="runs of each program [5]")
     parser.add_argument("--twin-runs", type=int, metavar="N", help="runs of each twin, if not as many")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="builds at a time [2]")
@@ -134,7 +135,8 @@ def main() -> int:
     """Build, run, print."""
     given = arguments()
     given.out.mkdir(parents=True, exist_ok=True)
-    chosen = planted.programs(given.api or planted.APIS, given.only)
+    matching = planted.programs(given.api or planted.APIS, given.only)
+    chosen = [one for one in matching if given.group in (None, one.group)]
     commands = build_all(chosen, given.jobs, Path("build/accuracy/programs").resolve())
     wrong = 2 * len(chosen) - len(commands)
     if given.build_only:
