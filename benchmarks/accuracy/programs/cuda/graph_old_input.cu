@@ -1,7 +1,6 @@
 //: class = "B3"
 //: cause = ["graph-holds-dead-pointer", "use-after-free"]
 //: kernel = "decode"
-//: launch = 2
 //: argument = 0
 //: plain = "exit"
 //: fault = "The graph was captured with an input buffer that is freed and allocated anew before the next replay."
