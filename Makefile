@@ -7,7 +7,7 @@ PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 # Tests wait for the programs that they start: one worker more than there are processors, and no more than four.
 WORKERS := $(shell n=$$(nproc 2>/dev/null || echo 1); [ $$n -lt 4 ] && echo $$((n + 1)) || echo 4)
 
-.PHONY: check test demo docs bench clean
+.PHONY: check test demo docs bench accuracy clean
 
 # The environment for development: everything that tests need. Tests run on src/, so a change needs no new install.
 $(VENV)/ready: pyproject.toml
@@ -36,6 +36,10 @@ docs: $(VENV)/ready
 
 bench: $(VENV)/installed
 	$(VENV)/bin/python benchmarks/run_all.py
+
+# make accuracy ARGS="--api opencl --mode run": how often gpudx is right on planted programs
+accuracy: $(VENV)/installed
+	$(VENV)/bin/python benchmarks/accuracy.py $(ARGS)
 
 clean:
 	rm -rf $(VENV) build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
