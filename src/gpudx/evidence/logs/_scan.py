@@ -11,6 +11,7 @@ from gpudx.evidence.logs import Format, Reader, every
 from gpudx.evidence.logs._clean import clean_block
 from gpudx.evidence.logs._event import LONGEST_QUOTE, Event
 from gpudx.evidence.logs._near import FARTHEST, Near
+from gpudx.evidence.logs._shapes import Mark, Shapes
 from gpudx.evidence.logs._stamps import stamp
 
 BLOCK = 1 << 20
@@ -24,6 +25,8 @@ class _Asked:
         self.name, self.generic = module.FORMAT, getattr(module, "GENERIC", False)
         self.reader: Reader = module.reader() if hasattr(module, "reader") else module  # type: ignore[assignment]
         self.left: int = getattr(module, "MOST_READ", MOST_READ)
+        self.marks = tuple(mark.encode() for mark in module.MARKS)
+        self.exact = not getattr(module, "ANY_CASE", False)
 
 
 class Scan:
@@ -32,17 +35,13 @@ class Scan:
     def __init__(self, formats: Iterable[Format] | None = None) -> None:
         self.lines = 0
         self.size = 0
-        self._marks: dict[bytes, list[int]] = defaultdict(list)
-        self._asked: list[_Asked] = []
         self.unread: dict[str, int] = defaultdict(int)
         self._covered = 0
-        for module in sorted(formats or every(), key=lambda m: (getattr(m, "GENERIC", False), m.__name__)):
-            self._ask(module)
-
-    def _ask(self, module: Format) -> None:
-        for mark in module.MARKS:
-            self._marks[mark.encode()].append(len(self._asked))
-        self._asked.append(_Asked(module))
+        modules = sorted(formats or every(), key=lambda m: (getattr(m, "GENERIC", False), m.__name__))
+        self._asked = [_Asked(module) for module in modules]
+        self._shapes = Shapes(
+            Mark(mark, index, one.exact) for index, one in enumerate(self._asked) for mark in one.marks
+        )
 
     def events(self, chunks: Iterable[bytes]) -> Iterator[Event]:
         """`chunks` are pieces of the file, of any size."""
@@ -78,26 +77,24 @@ class Scan:
 
     def _block(self, data: bytes, begin: int, end: int, line: int) -> Iterator[Event]:
         at = 0
-        for start, readers in sorted(self._hits(data, begin, end).items()):
-            line += data.count(b"\n", at, start)
-            at = start
-            yield from self._line(Near(data, start, line), readers)
+        for start, stop, readers in self._shapes.lines(data, begin, end):
+            for place, some in [(start, readers)] if stop - start <= FARTHEST else self._long(data, start, stop, readers):
+                line += data.count(b"\n", at, place)
+                at = place
+                yield from self._line(Near(data, place, line), some)
 
-    def _hits(self, data: bytes, begin: int, end: int) -> dict[int, set[int]]:
-        """Where lines with marks begin, and who is to read them. A line counts once for each mark."""
+    def _long(self, data: bytes, begin: int, end: int, readers: set[int]) -> list[tuple[int, set[int]]]:
+        """Of a line that is too long to be read at once: the pieces in which marks stand."""
         found: dict[int, set[int]] = defaultdict(set)
-        for mark, every_reader in self._marks.items():
-            readers = [index for index in every_reader if self._asked[index].left > 0]
-            if not readers:
-                self.unread[self._asked[every_reader[0]].name] += data.count(mark, begin, end)
-                continue
-            at = data.find(mark, begin, end)
-            while at >= 0:
-                found[_start(data, at)].update(readers)
-                stop = data.find(b"\n", at, at + FARTHEST)
-                back = data.find(b"\r", at, stop if stop >= 0 else at + FARTHEST)
-                at = data.find(mark, max(at + 1, back, stop), end)
-        return found
+        for index in readers:
+            one = self._asked[index]
+            text, marks = (data, one.marks) if one.exact else (data.lower(), [mark.lower() for mark in one.marks])
+            for mark in marks:
+                at = text.find(mark, begin, end)
+                while at >= 0:
+                    found[max(begin, at - FARTHEST // 2)].add(index)
+                    at = text.find(mark, at + FARTHEST, end)
+        return sorted(found.items())
 
     def _line(self, near: Near, readers: set[int]) -> Iterator[Event]:
         taken = near.line <= self._covered
@@ -105,17 +102,14 @@ class Scan:
             one = self._asked[index]
             if one.generic and taken:
                 continue
+            if one.left <= 0:
+                self.unread[one.name] += 1
+                continue
             one.left -= 1
             for event in one.reader.read(near):
                 taken = True
                 self._covered = max(self._covered, near.line + event.covers)
                 yield _placed(event, one.name, near)
-
-
-def _start(data: bytes, at: int) -> int:
-    low = max(0, at - FARTHEST)
-    start = data.rfind(b"\n", low, at) + 1 or low
-    return max(start, data.rfind(b"\r", start, at) + 1)
 
 
 def _placed(event: Event, name: str, near: Near) -> Event:
