@@ -13,6 +13,7 @@ from gpudx.model import DeviceFault, Finding, Guilty
 # ending   how a process or a test ended; what made it end may be elsewhere
 Role = Literal["fault", "report", "refusal", "ending"]
 LONGEST_QUOTE = 300
+NOT_UNDERSTOOD = "not-understood"  # the kind of lines that read like a failure and belong to no format
 
 
 @dataclass(frozen=True)
