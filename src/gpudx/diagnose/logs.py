@@ -27,7 +27,7 @@ from gpudx.words import plural
 
 LOG = "log"  # the instrument's name
 SELDOM_WHY = ("test-failed", "test-flaky", "host-abort", "gpu-reset")  # endings that say nothing of a cause
-EVIDENCE = ("sanitizer-clean", "device-code")  # no faults: they follow nothing
+EVIDENCE = ("sanitizer-clean", "device-code", "amd-launches")  # no faults: they follow nothing
 TRACEBACK = "python-exception"
 ONLY_A_LOG = "A log holds what was printed: calls that printed nothing, and faults that nobody noticed, are not in it."
 
@@ -153,7 +153,8 @@ def first_of(judged: Iterable[Judged]) -> Judged | None:
         faults = [one for one in errors if one.told.event.role == "fault"]
         return (faults or errors)[0]
     warned = [one for one in standing if one.severity == "warning" and one.told.event.causes]
-    return next(iter(errors or warned), None)
+    named = [one for one in errors if one.told.event.causes]  # an ending says how, another event why
+    return next(iter(named or errors or warned), None)
 
 
 # ---- findings ----

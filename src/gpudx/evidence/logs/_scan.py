@@ -13,8 +13,10 @@ from gpudx.evidence.logs._event import LONGEST_QUOTE, Event
 from gpudx.evidence.logs._near import FARTHEST, Near
 from gpudx.evidence.logs._shapes import Mark, Shapes
 from gpudx.evidence.logs._stamps import stamp
+from gpudx.evidence.logs._sticky import reported, sticky
 
 BLOCK = 1 << 20
+BUILDS = ("build-failed", "symbol-missing", "compiler-crashed")  # they may quote code that names an error
 MOST_READ = 20_000  # lines of one format, unless it says otherwise; more are counted, not read
 
 
@@ -49,7 +51,7 @@ class Scan:
             yield from self._block(data, begin, end, line)
         for one in self._asked:
             if hasattr(one.reader, "finish"):
-                yield from (replace(event, format=one.name) for event in one.reader.finish())
+                yield from (_late(replace(event, format=one.name)) for event in one.reader.finish())
 
     def all(self, name: str) -> Iterator[Any]:
         """What the readers have gathered beside events: "builds" or "sources"."""
@@ -112,7 +114,13 @@ class Scan:
                 yield _placed(event, one.name, near)
 
 
+def _late(event: Event) -> Event:
+    return reported(event) if event.role == "refusal" and not event.warning and sticky(event.quote) else event
+
+
 def _placed(event: Event, name: str, near: Near) -> Event:
     quote = (event.quote or near.text.strip())[:LONGEST_QUOTE]
+    if event.role == "refusal" and not event.warning and event.kind not in BUILDS and sticky(quote):
+        event = reported(event)
     clock, time = stamp(near.raw)
     return replace(event, format=name, line=event.line or near.line, quote=quote, clock=clock, time=time)

@@ -8,6 +8,9 @@ a refusal that quotes such an error into a report.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+
+from gpudx.evidence.logs._event import Event
 
 CODES = frozenset({214, 220, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 809, 999})
 _NAMES = (
@@ -26,3 +29,9 @@ STICKY = re.compile(rf"(?<![A-Za-z0-9_])(?:{'|'.join(_NAMES)})(?![A-Za-z0-9_])")
 def sticky(text: str) -> bool:
     """Does a text name an error that may belong to earlier work?"""
     return bool(STICKY.search(text))
+
+
+def reported(event: Event) -> Event:
+    """The same event as a report of earlier work: it blames no call."""
+    causes = tuple(dict.fromkeys(("device-error-reported", *(one for one in event.causes if one != "failed-call"))))
+    return replace(event, role="report", causes=causes, sure=False, noticed=event.noticed or dict(event.facts).get("at", ""))

@@ -10,6 +10,7 @@ record of a failed call in the tool's documentation; records of the other tools 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from gpudx.evidence._sanitizer_groups import Groups, key_of
 from gpudx.evidence._sanitizer_records import Record, Report
@@ -18,6 +19,7 @@ from gpudx.evidence.compute_sanitizer import report_of, to_findings
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._sticky import CODES, sticky
 from gpudx.model import Evidence, Finding
 
 FORMAT = "compute-sanitizer"
@@ -108,11 +110,16 @@ def _clean(report: Report, line: int) -> Event:
 
 
 def _event(finding: Finding, kind: str, line: int, text: str = "") -> Event:
+    late = kind == "api-error" and (finding.details.get("code") in CODES or sticky(str(finding.details.get("error"))))
+    if late:
+        finding = _reported(finding)
     return Event(
         kind=kind,
-        role="ending" if finding.severity == "info" else "refusal" if kind in HOST else "fault",
+        role="ending" if finding.severity == "info" else "report" if late else "refusal" if kind in HOST else "fault",
         message=finding.message,
-        causes=tuple(filter(None, (CAUSES.get(kind, ""),))),
+        causes=("device-error-reported",) if late else tuple(filter(None, (CAUSES.get(kind, ""),))),
+        sure=not late,
+        noticed=str(finding.details.get("api") or "") if late else "",
         next=_next.SANITIZE,
         warning=finding.severity == "warning",
         finding=finding,
@@ -120,3 +127,10 @@ def _event(finding: Finding, kind: str, line: int, text: str = "") -> Event:
         quote=text or finding.evidence[0].text,
         format=FORMAT,
     )
+
+
+def _reported(finding: Finding) -> Finding:
+    """An error that a kernel left behind: the call that returned it is only the first that noticed."""
+    name = finding.details.get("error") or f"error {finding.details.get('code')}"
+    said = f"A kernel failed before {finding.details.get('api')} returned {name}; the log shows where this was noticed, not which launch caused it."
+    return replace(finding, message=said)

@@ -22,7 +22,8 @@ MARKS = (
     "cuda runtime error", "illegal memory access", "unspecified launch failure", "device-side assert triggered",
     "misaligned address", "an illegal instruction was", "Illegal address", "too many resources requested",
     "no kernel image is available", "CUDA out of memory", "invalid device function", "CUDA driver error", "GPUassert",
-    "no CUDA-capable device", "driver version is insufficient", "CudaAPIError",
+    "no CUDA-capable device", "driver version is insufficient", "CudaAPIError", "Cuda driver error", "Cuda Runtime (", "CUDNN failure",
+    "cuda failure", "Cuda Error", "cudaGetLastError", "CUDA call", "CUDA runtime error", "CUDA Runtime Error", "cuda_check", "Cuda API error",
 )  # fmt: skip
 
 _API = re.compile(r"(?i:cuda)|\bcu[A-Z]|GPUassert")

@@ -20,7 +20,7 @@ FORMAT = "gpu-status"
 GENERIC = 2
 MARKS = (
     "_ERROR_", "cudaError", "hipError", "HSA_STATUS_ERROR", "_STATUS_", "rocblas_status_", "miopenStatus", 
-    "ErrorDeviceLost", "DeviceLost", "ptiX", "OPTIX", "VkResult", "0x887A", "0x887a", "code = ze:", "kIOGPU", "MTLCommandBufferError",
+    "ErrorDeviceLost", "DeviceLost", "ptiX", "OPTIX", "Optix", "failed with code 7", "VkResult", "0x887A", "0x887a", "code = ze:", "kIOGPU", "MTLCommandBufferError",
     "CL_PLATFORM", "CL_COMPILE", "CL_LINK", "CL_IMAGE", "CL_MISALIGNED", "CL_MAP_FAILURE", "CL_COMPILER",
     "ERROR_OUT_OF", "ERROR_INITIALIZATION_FAILED", "RT_ERROR",
 )  # fmt: skip
@@ -114,7 +114,7 @@ def read(near: Near) -> Iterator[Event]:
     text = near.text
     if _CODELIKE.search(text):
         return
-    name = _named(text)
+    name = _named(text) or _named(" ".join((*reversed(near.before(3)), text)) if "failed with code 7" in text else "")
     if name and not _FINE.search(name):
         yield _event(name, place(text) or _call(text))
 
@@ -159,7 +159,7 @@ def _event(name: str, where: str) -> Event:
     return Event(
         kind=f"status-{words.replace(' ', '-')}"[:60],
         role=role,
-        message=f"{interface} reported {words} ({name}){at}{late}.",
+        message=f"{interface} reported an error: {words} ({name}){at}{late}.",
         facts=(("status", name), *((("at", where),) if where else ())),
         notes=("not proved: which launch or submission caused it",) if role == "report" else (),
         causes=("device-error-reported",) if role == "report" and "hang" not in kind.causes else kind.causes,
@@ -172,7 +172,7 @@ def _event(name: str, where: str) -> Event:
 def _read_name(name: str) -> tuple[str, str]:
     """The interface, and what the rest of the name says in words."""
     if " error" in name:  # a number that has no name here
-        return name.split(" error")[0], "an error"
+        return name.split(" error")[0], "the meaning is not known"
     for prefix, interface in INTERFACES:
         if name.startswith(prefix):
             rest = name.removeprefix(prefix)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from gpudx.evidence.logs import _next
@@ -46,6 +47,7 @@ def _kind(pattern: str, kind: str, role: Role, means: str, cause: str = "", comm
     return _Kind(re.compile(pattern, re.IGNORECASE), kind, role, means, cause, command)
 
 
+SOON = 100  # lines
 HEALTH = "dmesg --level=err,warn"
 KINDS = (
     _kind(r"firmware.{0,80}(?:fail|missing|not found|unable|error|-2\b|invalid)|(?:fail|unable|could ?n.t|cannot).{0,60}(?:firmware|ucode|microcode|request_firmware|\.fw\b)"
@@ -57,9 +59,12 @@ KINDS = (
           "device-memory-error", "fault", "the device reported a hardware error", "", HEALTH),
     _kind(r"illegal (?:opcode|instruction|register|command)|bad_op|invalid opcode|protected mode error|trap\b.*(?:illegal|invalid)|bad (?:command|packet)",
           "device-bad-command", "fault", "the device found an invalid command or instruction", "device-exception", _next.SERIALISE),
-    _kind(r"page ?fault|gpu fault|context fault|mmu fault|vm fault|translation fault|protection fault|unhandled.{0,20}fault|fault info|invalid (?:read|write)|smmu.{0,40}fault"
+    _kind(r"resetting (?:chip|gpu|rcs|engine|device)|reset begin", "gpu-reset", "ending", "the driver reset the device, and work on it was lost"),
+    _kind(r"page ?fault|fault:? .{0,40}iova|context fault|mmu fault|vm fault|translation fault|protection fault|unhandled.{0,20}fault|fault info|invalid (?:read|write)|smmu.{0,40}fault"
           r"|iommu.{0,60}fault|IO_PAGE_FAULT|CAT[_ ]?ERR|DATA_INVALID_FAULT|Unmapped|bus fault",
           "device-page-fault", "fault", "the device accessed memory that is not mapped", "out-of-bounds-access", _next.SERIALISE),
+    _kind(r"gpu fault|GPU exception|shader (?:exception|fault)|trap\b|SM exception|PBDMA|PGRAPH|CE fault", "device-fault", "fault",
+          "work on the device failed", "device-exception", _next.SERIALISE),
     _kind(r"(?:fail\w*|unable|could ?n.t|cannot).{0,60}(?:init|probe|regulator|enable|load|alloc|bring up|start)|(?:init|probe|load|start)\w*.{0,40}(?:fail|error)|RmInitAdapter failed"
           r"|API mismatch|No NVIDIA (?:GPU|device)|Fatal error during GPU init|hw_init of IP block|GPU init",
           "driver-init-failed", "refusal", "the driver could not start the device", "", HEALTH),
@@ -68,7 +73,7 @@ KINDS = (
     _kind(r"reset (?:begin|fail|succeed|success|complete)|resetting|soft[- ]reset|hard[- ]reset|reset is needed|recover|VRAM is lost|engine reset|GPU reset|BACO|MODE[12] reset|banned|context reset",
           "gpu-reset", "ending", "the driver reset the device, and work on it was lost"),
     _kind(r"out of memory|ENOMEM|-12\b|no memory|failed to (?:allocate|reserve|pin)|OOM", "driver-out-of-memory", "refusal", "the driver got no memory", "failed-call", HEALTH),
-    _kind(r"\*ERROR\*|\berror\b|\bfail(?:ed|ure)?\b|fatal|abort|invalid|Oops|BUG:|unable|cannot|could not", "driver-error", "refusal", "the driver reported an error", "", HEALTH),
+    _kind(r"\*ERROR\*|\berror\b|\bfail(?:ed|ure)?\b|fatal|abort|invalid|Oops|BUG:|unable|cannot|could not", "driver-error", "refusal", "the driver met an error", "", HEALTH),
 )  # fmt: skip
 _PROCESS = re.compile(
     r"[Pp]rocess(?: information: process)? (?P<name>\S+) pid (?P<pid>\d+)|offending task: (?P<task>\S+)|in (?P<who>[\w.:/-]+) \[(?P<id>\d+)\]|pid[=: ](?P<p>\d+)"
@@ -82,16 +87,30 @@ _FINE = re.compile(
 )
 
 
-def read(near: Near) -> Iterator[Event]:
-    text = near.text
-    driver = _DRIVER.search(text)
-    if driver is None and "gpu fault" not in text.lower() and "[drm" not in text:
-        return
-    if _FINE.search(text) or not _KERNEL_LOG.search(text):
-        return
-    kind = next((one for one in KINDS if one.pattern.search(text)), None)
-    if kind is not None:
-        yield _event(kind, driver[1].lower() if driver else "the GPU driver", near)
+class Lines:
+    """A driver prints many lines about one fault: what comes soon after the first follows from it."""
+
+    def __init__(self) -> None:
+        self._fault = -SOON
+
+    def read(self, near: Near) -> Iterator[Event]:
+        text = near.text
+        driver = _DRIVER.search(text)
+        if driver is None and "gpu fault" not in text.lower() and "[drm" not in text:
+            return
+        if _FINE.search(text) or not _KERNEL_LOG.search(text):
+            return
+        kind = next((one for one in KINDS if one.pattern.search(text)), None)
+        if kind is not None:
+            event = _event(kind, driver[1].lower() if driver else "", near)
+            if event.role == "fault":
+                event = replace(event, role="report") if near.line - self._fault < SOON else event
+                self._fault = near.line
+            yield event
+
+
+def reader() -> Lines:
+    return Lines()
 
 
 def _event(kind: _Kind, driver: str, near: Near) -> Event:
@@ -109,8 +128,8 @@ def _event(kind: _Kind, driver: str, near: Near) -> Event:
     return Event(
         kind=kind.kind,
         role=kind.role,
-        message=f"The kernel driver ({driver}) says that {kind.means}{who}.",
-        facts=(("driver", driver), *((("process", name),) if name else ())),
+        message=f"The kernel driver{f' ({driver})' if driver else ''} reported that {kind.means}{who}.",
+        facts=(("driver", driver or "gpu"), *((("process", name),) if name else ())),
         notes=tuple(filter(None, notes)),
         causes=(kind.cause,) if kind.cause else (),
         next=kind.next,
