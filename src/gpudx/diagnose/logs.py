@@ -17,8 +17,10 @@ from dataclasses import dataclass, replace
 from gpudx.causes import every as every_cause
 from gpudx.diagnose.stories import ENDS, Entry, Judged, may_be_same, place, stories, told_once
 from gpudx.evidence.logs import every as every_format
+from gpudx.evidence.logs._context import said
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._fold import Log
+from gpudx.evidence.logs._next import fit
 from gpudx.evidence.sources import _tile_builds as tile_builds
 from gpudx.evidence.sources._compiled import bare, built, kernel_lines
 from gpudx.evidence.sources._functions import Source
@@ -28,6 +30,7 @@ from gpudx.words import plural
 LOG = "log"  # the instrument's name
 SELDOM_WHY = ("test-failed", "test-flaky", "host-abort", "gpu-reset")  # endings that say nothing of a cause
 EVIDENCE = ("sanitizer-clean", "device-code", "amd-launches")  # no faults: they follow nothing
+API = {"pytorch": "cuda", "cuda-libraries": "cuda", "compute-sanitizer": "cuda", "ggml": "cuda", "xla": "cuda", "triton": "cuda", "xid": "cuda"}
 TRACEBACK = "python-exception"
 ONLY_A_LOG = "A log holds what was printed: calls that printed nothing, and faults that nobody noticed, are not in it."
 
@@ -46,7 +49,7 @@ class Explained:
 
 def explain(logs: Sequence[Log], sources: Sequence[Source] = ()) -> Explained:
     """The whole of it, for one or several logs, with the source files that they name."""
-    logs = [_with_sources(log, sources) for log in logs]
+    logs = [_fitted(_with_sources(log, sources)) for log in logs]
     told = stories(logs)
     judged = [told_once(tuple(_judge(story)), story) for story in told]
     entries = [entry for one in judged for entry in _diagnosis(one)]
@@ -64,6 +67,19 @@ def _with_sources(log: Log, sources: Sequence[Source]) -> Log:
     """Events that say more with the sources at hand."""
     lines = kernel_lines(sources)
     return replace(log, told=tuple(replace(one, event=_sourced(one.event, log, sources, lines)) for one in log.told))
+
+
+def _fitted(log: Log) -> Log:
+    """Next steps with the log's own command, for the system that it is of; what it says of the place is kept."""
+    return replace(log, told=tuple(replace(one, event=_fitted_event(one.event, log)) for one in log.told))
+
+
+def _fitted_event(event: Event, log: Log) -> Event:
+    before = [command for line, command in log.commands if line <= event.line]
+    command = before[-1] if before else log.commands[0][1] if log.commands else ""
+    place_words = said(event.context)
+    notes = (*event.notes, *((f"the log places it at {place_words}",) if place_words else ()))
+    return replace(event, next=fit(event.next, command, log.system, dict(event.facts).get("api", "") or API.get(event.format, "")), notes=notes)
 
 
 def _sourced(event: Event, log: Log, sources: Sequence[Source], lines: dict[str, str]) -> Event:

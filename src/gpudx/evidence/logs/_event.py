@@ -40,6 +40,7 @@ class Event:
     kernels: tuple[str, ...] = ()  # of a fault that names none: those that it can be, by their bare names
     clock: str = ""  # which clock stamped its line: only stamps of the same one can be compared
     time: float = 0.0  # seconds of that clock
+    context: tuple[tuple[str, str], ...] = ()  # the log's own words: rank, step, test, operation, model, device
     guilty: Guilty | None = None  # only where the log and the sources it names prove it
 
 

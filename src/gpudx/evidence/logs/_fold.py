@@ -37,6 +37,8 @@ class Log:
     unread: tuple[tuple[str, int], ...] = ()  # formats of which there was too much, and the lines that were not read
     builds: tuple[KernelBuild, ...] = ()  # what compilers told of kernels
     sources: tuple[Compiled, ...] = ()  # files that a compiler was called for
+    commands: tuple[tuple[int, str], ...] = ()  # programs that were started, with their lines
+    system: str = ""  # "linux", "windows", "android", "macos", where the log shows it
 
 
 def read_log(name: str, chunks: Iterable[bytes]) -> Log:
@@ -61,6 +63,8 @@ def read_log(name: str, chunks: Iterable[bytes]) -> Log:
         unread,
         _once(scan.all("builds")),
         _once(scan.all("sources")),
+        _once(scan.all("commands")),
+        next(iter(scan.all("systems")), ""),
     )
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from gpudx.evidence.logs import Format, Reader, every
+from gpudx.evidence.logs import Format, Reader, _program, every
 from gpudx.evidence.logs._clean import clean_block
+from gpudx.evidence.logs._context import context
 from gpudx.evidence.logs._event import LONGEST_QUOTE, Event
 from gpudx.evidence.logs._near import FARTHEST, Near
 from gpudx.evidence.logs._shapes import Mark, Shapes
@@ -17,6 +18,7 @@ from gpudx.evidence.logs._sticky import reported, sticky
 
 BLOCK = 1 << 20
 BUILDS = ("build-failed", "symbol-missing", "compiler-crashed")  # they may quote code that names an error
+MOST_SITES = 2000
 MOST_READ = 20_000  # lines of one format, unless it says otherwise; more are counted, not read
 
 
@@ -40,7 +42,8 @@ class Scan:
         self.unread: dict[str, int] = defaultdict(int)
         self._covered = 0
         modules = sorted(formats or every(), key=lambda m: (getattr(m, "GENERIC", False), m.__name__))
-        self._asked = [_Asked(module) for module in modules]
+        self._asked = [_Asked(module) for module in (*modules, _program)]
+        self._sites: set[tuple[object, ...]] = set()
         self._shapes = Shapes(
             Mark(mark, index, one.exact) for index, one in enumerate(self._asked) for mark in one.marks
         )
@@ -111,7 +114,16 @@ class Scan:
             for event in one.reader.read(near):
                 taken = True
                 self._covered = max(self._covered, near.line + event.covers)
-                yield _placed(event, one.name, near)
+                yield self._in_context(_placed(event, one.name, near), near)
+            taken = taken or (hasattr(one.reader, "takes") and one.reader.takes(near))
+
+    def _in_context(self, event: Event, near: Near) -> Event:
+        """Only the first of a site is shown, so that only its neighbours are looked at."""
+        site = (event.format, event.kind, event.facts)
+        if site in self._sites or len(self._sites) > MOST_SITES or event.warning:
+            return event
+        self._sites.add(site)
+        return replace(event, context=context(near))
 
 
 def _late(event: Event) -> Event:

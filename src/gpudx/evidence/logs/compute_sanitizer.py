@@ -9,6 +9,7 @@ record of a failed call in the tool's documentation; records of the other tools 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -33,6 +34,7 @@ CAUSES = {
     "cluster-race": "race-in-kernel", "uninitialised-read": "read-before-write", "uninitialised-copy": "read-before-write",
     "barrier": "barrier-misuse", "hardware-exception": "device-exception", "trap": "device-trap", "api-error": "failed-call",
 }  # fmt: skip
+_OWN = re.compile(r"={9} ")
 HOST = ("api-error", "leak", "unused-memory")
 
 
@@ -56,6 +58,10 @@ class InLog:
         elif near.text.lstrip().startswith(MARKS[1:]):
             self._unmarked(near)
         yield from ()
+
+    def takes(self, near: Near) -> bool:
+        """Its own lines are not read by others: an error that it quotes is told by its record."""
+        return bool(_OWN.match(near.text))
 
     def _line(self, text: str, line: int) -> None:
         draft = self._parser.draft

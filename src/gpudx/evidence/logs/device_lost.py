@@ -31,6 +31,17 @@ _LOST = re.compile(
     re.IGNORECASE,
 )
 _REASON = re.compile(r"(?:DXGI_ERROR_DEVICE_(\w+))|for the following reason \((\w+)|reason: ?'?(\w+)|\((?:code )?\w*:?(kIOGPU\w+)\)")
+APIS = tuple(
+    (api, re.compile(pattern, re.IGNORECASE))
+    for api, pattern in (
+        ("metal", r"\bMTL|Metal\b|kIOGPU|command buffer"),
+        ("direct3d", r"DXGI|D3D|Direct3D"),
+        ("webgpu", r"wgpu|WebGPU|Dawn|Parent device|GPUDevice"),
+        ("vulkan", r"vulkan|\bvk|VkDevice"),
+        ("opengl", r"\bGL_|OpenGL|WebGL|context lost"),
+        ("cuda", r"CUDA|nvlddmkm|nvidia"),
+    )
+)
 # Promises and settings are no losses.
 _NOT_LOST = re.compile(r"device[- ]lost (?:callback|handler|promise)|on_?device_?lost|TdrDelay|TdrLevel|if the device|lost\.then|no gpu hang", re.IGNORECASE)
 
@@ -47,7 +58,7 @@ def read(near: Near) -> Iterator[Event]:
         kind="device-lost",
         role="report",
         message=f"The device was lost: {why}{f' ({reason})' if reason else ''}; the log shows where this was noticed, not which work caused it.",
-        facts=(("hung", str(hung)),),
+        facts=(("api", _api(text)), ("hung", str(hung))),
         notes=("not proved: which launch, dispatch or submission caused it",),
         causes=("hang", "device-error-reported") if hung else ("device-error-reported",),
         next=_next.HANG if hung else _next.SERIALISE,
@@ -55,3 +66,7 @@ def read(near: Near) -> Iterator[Event]:
         sure=False,
         covers=3,
     )
+
+
+def _api(text: str) -> str:
+    return next((api for api, pattern in APIS if pattern.search(text)), "")

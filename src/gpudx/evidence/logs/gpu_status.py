@@ -24,6 +24,11 @@ MARKS = (
     "CL_PLATFORM", "CL_COMPILE", "CL_LINK", "CL_IMAGE", "CL_MISALIGNED", "CL_MAP_FAILURE", "CL_COMPILER",
     "ERROR_OUT_OF", "ERROR_INITIALIZATION_FAILED", "RT_ERROR",
 )  # fmt: skip
+APIS = {
+    "Level Zero": "level-zero", "SYCL's Unified Runtime": "sycl", "SYCL's plugin interface": "sycl", "Vulkan": "vulkan", "Direct3D": "direct3d",
+    "Metal": "metal", "The HSA runtime": "hip", "HIP": "hip", "hipBLAS": "hip", "rocBLAS": "hip", "MIOpen": "hip", "hipRTC": "hip",
+    "AMD's code object manager": "hip", "OpenCL": "opencl",
+}  # fmt: skip
 INTERFACES = (
     ("ZE_RESULT_ERROR_", "Level Zero"),
     ("UR_RESULT_ERROR_", "SYCL's Unified Runtime"),
@@ -152,6 +157,7 @@ def _snake(name: str) -> str:
 
 def _event(name: str, where: str) -> Event:
     interface, words = _read_name(name)
+    api = APIS.get(interface, "cuda")
     kind = next(one for one in CLASSES if one.words.search(words))
     role: Role = "report" if sticky(name) else kind.role
     at = f", in {where}" if where and role != "report" else ""
@@ -160,10 +166,10 @@ def _event(name: str, where: str) -> Event:
         kind=f"status-{words.replace(' ', '-')}"[:60],
         role=role,
         message=f"{interface} reported an error: {words} ({name}){at}{late}.",
-        facts=(("status", name), *((("at", where),) if where else ())),
+        facts=(("api", api), ("status", name), *((("at", where),) if where else ())),
         notes=("not proved: which launch or submission caused it",) if role == "report" else (),
         causes=("device-error-reported",) if role == "report" and "hang" not in kind.causes else kind.causes,
-        next=kind.next,
+        next=_next.HIP_SERIALISE if api == "hip" and kind.next != _next.DOCTOR else kind.next,
         noticed=where if role == "report" else "",
         sure=False,
     )

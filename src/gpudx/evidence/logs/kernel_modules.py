@@ -40,40 +40,38 @@ class _Kind(NamedTuple):
     role: Role
     means: str
     cause: str
-    next: str
 
 
-def _kind(pattern: str, kind: str, role: Role, means: str, cause: str = "", command: str = "") -> _Kind:
-    return _Kind(re.compile(pattern, re.IGNORECASE), kind, role, means, cause, command)
+def _kind(pattern: str, kind: str, role: Role, means: str, cause: str = "") -> _Kind:
+    return _Kind(re.compile(pattern, re.IGNORECASE), kind, role, means, cause)
 
 
 SOON = 100  # lines
-HEALTH = "dmesg --level=err,warn"
 KINDS = (
     _kind(r"firmware.{0,80}(?:fail|missing|not found|unable|error|-2\b|invalid)|(?:fail|unable|could ?n.t|cannot).{0,60}(?:firmware|ucode|microcode|request_firmware|\.fw\b)"
           r"|Possible missing firmware|Direct firmware load",
-          "firmware-missing", "refusal", "firmware of the device did not load", "", HEALTH),
+          "firmware-missing", "refusal", "firmware of the device did not load"),
     _kind(r"fallen off the bus|GPU lost|PCIe? (?:bus )?error|AER:|link (?:is )?down|no longer accessible|device inaccessible|dead fence|PCI config space",
-          "device-left-bus", "fault", "the device left the bus, or the link to it failed", "", HEALTH),
+          "device-left-bus", "fault", "the device left the bus, or the link to it failed"),
     _kind(r"uncorrect\w* (?:ecc|error)|RAS.{0,40}(?:error|poison)|poison|ECC error|bad page|row remap|retired page|hardware error",
-          "device-memory-error", "fault", "the device reported a hardware error", "", HEALTH),
+          "device-memory-error", "fault", "the device reported a hardware error"),
     _kind(r"illegal (?:opcode|instruction|register|command)|bad_op|invalid opcode|protected mode error|trap\b.*(?:illegal|invalid)|bad (?:command|packet)",
-          "device-bad-command", "fault", "the device found an invalid command or instruction", "device-exception", _next.SERIALISE),
+          "device-bad-command", "fault", "the device found an invalid command or instruction", "device-exception"),
     _kind(r"resetting (?:chip|gpu|rcs|engine|device)|reset begin", "gpu-reset", "ending", "the driver reset the device, and work on it was lost"),
     _kind(r"page ?fault|fault:? .{0,40}iova|context fault|mmu fault|vm fault|translation fault|protection fault|unhandled.{0,20}fault|fault info|invalid (?:read|write)|smmu.{0,40}fault"
           r"|iommu.{0,60}fault|IO_PAGE_FAULT|CAT[_ ]?ERR|DATA_INVALID_FAULT|Unmapped|bus fault",
-          "device-page-fault", "fault", "the device accessed memory that is not mapped", "out-of-bounds-access", _next.SERIALISE),
+          "device-page-fault", "fault", "the device accessed memory that is not mapped", "out-of-bounds-access"),
     _kind(r"gpu fault|GPU exception|shader (?:exception|fault)|trap\b|SM exception|PBDMA|PGRAPH|CE fault", "device-fault", "fault",
-          "work on the device failed", "device-exception", _next.SERIALISE),
+          "work on the device failed", "device-exception"),
     _kind(r"(?:fail\w*|unable|could ?n.t|cannot).{0,60}(?:init|probe|regulator|enable|load|alloc|bring up|start)|(?:init|probe|load|start)\w*.{0,40}(?:fail|error)|RmInitAdapter failed"
           r"|API mismatch|No NVIDIA (?:GPU|device)|Fatal error during GPU init|hw_init of IP block|GPU init",
-          "driver-init-failed", "refusal", "the driver could not start the device", "", HEALTH),
+          "driver-init-failed", "refusal", "the driver could not start the device"),
     _kind(r"timed? ?out|timeout|hang(?!check timer)|hung|hangcheck|lockup|stuck|not respond|failed to respon|wait(?:ing)? for .{0,40}(?:fail|expired)|too long|no heartbeat|GuC.{0,40}(?:fail|dead)|wedged|deadlock",
-          "device-hang", "fault", "the device did not finish its work in time", "hang", _next.HANG),
+          "device-hang", "fault", "the device did not finish its work in time", "hang"),
     _kind(r"reset (?:begin|fail|succeed|success|complete)|resetting|soft[- ]reset|hard[- ]reset|reset is needed|recover|VRAM is lost|engine reset|GPU reset|BACO|MODE[12] reset|banned|context reset",
           "gpu-reset", "ending", "the driver reset the device, and work on it was lost"),
-    _kind(r"out of memory|ENOMEM|-12\b|no memory|failed to (?:allocate|reserve|pin)|OOM", "driver-out-of-memory", "refusal", "the driver got no memory", "failed-call", HEALTH),
-    _kind(r"\*ERROR\*|\berror\b|\bfail(?:ed|ure)?\b|fatal|abort|invalid|Oops|BUG:|unable|cannot|could not", "driver-error", "refusal", "the driver met an error", "", HEALTH),
+    _kind(r"out of memory|ENOMEM|-12\b|no memory|failed to (?:allocate|reserve|pin)|OOM", "driver-out-of-memory", "refusal", "the driver got no memory", "failed-call"),
+    _kind(r"\*ERROR\*|\berror\b|\bfail(?:ed|ure)?\b|fatal|abort|invalid|Oops|BUG:|unable|cannot|could not", "driver-error", "refusal", "the driver met an error"),
 )  # fmt: skip
 _PROCESS = re.compile(
     r"[Pp]rocess(?: information: process)? (?P<name>\S+) pid (?P<pid>\d+)|offending task: (?P<task>\S+)|in (?P<who>[\w.:/-]+) \[(?P<id>\d+)\]|pid[=: ](?P<p>\d+)"
@@ -132,6 +130,6 @@ def _event(kind: _Kind, driver: str, near: Near) -> Event:
         facts=(("driver", driver or "gpu"), *((("process", name),) if name else ())),
         notes=tuple(filter(None, notes)),
         causes=(kind.cause,) if kind.cause else (),
-        next=kind.next,
+        next=_next.driver(driver, kind.cause) if kind.role != "ending" else "",
         sure=False,
     )

@@ -76,7 +76,7 @@ class Tests:
             yield _event("test-failed", "A pytest run has failing tests.", "pytest")
         if len(self._ended) == 2:
             text = "Runs of pytest in this log passed and failed: if the command was the same, it is a matter of order, timing or luck."
-            yield _event("test-flaky", text, "pytest", _next.INVESTIGATE)
+            yield _event("test-flaky", text, "pytest", _next.FLAKE)
 
 
 def _event(kind: str, message: str, name: str, command: str = _next.RECORD) -> Event:
