@@ -26,7 +26,7 @@ class _Asked:
     """A reader, and how many more lines it may read."""
 
     def __init__(self, module: Format) -> None:
-        self.name, self.generic = module.FORMAT, getattr(module, "GENERIC", False)
+        self.name, self.generic = module.FORMAT, int(getattr(module, "GENERIC", 0))
         self.reader: Reader = module.reader() if hasattr(module, "reader") else module  # type: ignore[assignment]
         self.left: int = getattr(module, "MOST_READ", MOST_READ)
         self.marks = tuple(mark.encode() for mark in module.MARKS)
@@ -41,7 +41,7 @@ class Scan:
         self.size = 0
         self.unread: dict[str, int] = defaultdict(int)
         self._covered = 0
-        modules = sorted(formats or every(), key=lambda m: (getattr(m, "GENERIC", False), m.__name__))
+        modules = sorted(formats or every(), key=lambda m: (int(getattr(m, "GENERIC", 0)), m.__name__))
         self._asked = [_Asked(module) for module in (*modules, _program)]
         self._sites: set[tuple[object, ...]] = set()
         self._shapes = Shapes(
@@ -102,20 +102,21 @@ class Scan:
         return sorted(found.items())
 
     def _line(self, near: Near, readers: set[int]) -> Iterator[Event]:
-        taken = near.line <= self._covered
+        taken = settled = near.line <= self._covered  # an ending settles nothing: the same line may name its reason
         for index in sorted(readers):  # generic ones come last
             one = self._asked[index]
-            if one.generic and taken:
+            if (one.generic and settled) or (one.generic > 1 and taken):
                 continue
             if one.left <= 0:
                 self.unread[one.name] += 1
                 continue
             one.left -= 1
             for event in one.reader.read(near):
-                taken = True
+                taken, settled = True, settled or event.role != "ending"
                 self._covered = max(self._covered, near.line + event.covers)
                 yield self._in_context(_placed(event, one.name, near), near)
-            taken = taken or (hasattr(one.reader, "takes") and one.reader.takes(near))
+            if hasattr(one.reader, "takes") and one.reader.takes(near):
+                taken = settled = True
 
     def _in_context(self, event: Event, near: Near) -> Event:
         """Only the first of a site is shown, so that only its neighbours are looked at."""

@@ -61,7 +61,7 @@ class InLog:
 
     def takes(self, near: Near) -> bool:
         """Its own lines are not read by others: an error that it quotes is told by its record."""
-        return bool(_OWN.match(near.text))
+        return bool(_OWN.match(near.text)) and self._parser.draft is not None
 
     def _line(self, text: str, line: int) -> None:
         draft = self._parser.draft

@@ -16,7 +16,7 @@ from gpudx.evidence.logs._places import place
 from gpudx.evidence.logs._statuses import event, numbered, told
 
 FORMAT = "cuda-error"
-GENERIC = True
+GENERIC = 1
 MARKS = (
     "CUDA error", "CUDA Error", "CUDA ERROR", "cuda error", "cudaError", "CUDA_ERROR_", "CUDA failure", "Cuda failure", "Cuda error",
     "cuda runtime error", "illegal memory access", "unspecified launch failure", "device-side assert triggered",
@@ -29,7 +29,7 @@ MARKS = (
 _API = re.compile(r"(?i:cuda)|\bcu[A-Z]|GPUassert")
 _HIP = re.compile(r"\bhip|\bROCm", re.IGNORECASE)
 _NUMBER = re.compile(
-    r"CudaAPIError: \[(\d{1,4})\]|(?:CUDA|cuda runtime|cuda) (?:driver )?(?:error|failure)[ :=]*\(?(?:code )?(\d{1,3})\b",
+    r"CudaAPIError: \[(\d{1,4})\]|(?:CUDA|cuda runtime|cuda) (?:driver )?(?:error|failure)[ :=#]*\(?(?:code[ :=]*)?(\d{1,3})\b",
     re.IGNORECASE,
 )
 # Source code that tests for an error, and advice of frameworks, are no errors.

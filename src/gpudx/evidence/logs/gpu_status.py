@@ -22,7 +22,7 @@ MARKS = (
     "_ERROR_", "cudaError", "hipError", "HSA_STATUS_ERROR", "_STATUS_", "rocblas_status_", "miopenStatus", 
     "ErrorDeviceLost", "DeviceLost", "ptiX", "OPTIX", "Optix", "failed with code 7", "VkResult", "0x887A", "0x887a", "code = ze:", "kIOGPU", "MTLCommandBufferError",
     "CL_PLATFORM", "CL_COMPILE", "CL_LINK", "CL_IMAGE", "CL_MISALIGNED", "CL_MAP_FAILURE", "CL_COMPILER",
-    "ERROR_OUT_OF", "ERROR_INITIALIZATION_FAILED", "RT_ERROR",
+    "ERROR_OUT_OF", "ErrorOut", "ErrorInit", "ErrorUnknown", "Unknown PI error", "SYCL error", "ERROR_INITIALIZATION_FAILED", "RT_ERROR",
 )  # fmt: skip
 APIS = {
     "Level Zero": "level-zero", "SYCL's Unified Runtime": "sycl", "SYCL's plugin interface": "sycl", "Vulkan": "vulkan", "Direct3D": "direct3d",
@@ -73,6 +73,7 @@ _OPTIX_CALL = re.compile(r"[Oo]pti[Xx] call\W+(optix\w+)")
 _LEVEL_ZERO = re.compile(r"\bze:(\d{6,10})|\b(?:ze_result_t|ZE error)\D{0,10}(0x7[0-9a-fA-F]{7})", re.IGNORECASE)
 _DXGI = re.compile(r"\b0x887[aA]00([0-9a-fA-F]{2})\b")
 _METAL = re.compile(r"\((?:0000)?[0-9a-f]{4,8}:(kIOGPUCommandBufferCallbackError\w+)\)|(MTLCommandBufferError\w+)")
+_SYCL = re.compile(r"SYCL error|Native API returns: (-\d+) \(Unknown")
 NUMBERS = {
     "7001": "OPTIX_ERROR_INVALID_VALUE", "7002": "OPTIX_ERROR_HOST_OUT_OF_MEMORY", "7050": "OPTIX_ERROR_LAUNCH_FAILURE",
     "7053": "OPTIX_ERROR_INVALID_DEVICE_CONTEXT", "7200": "OPTIX_ERROR_INVALID_PTX", "7251": "OPTIX_ERROR_INTERNAL_COMPILER_ERROR",
@@ -143,6 +144,8 @@ def _named(text: str) -> str:
             return NUMBERS.get(number, f"{'OptiX' if pattern is _OPTIX else 'Level Zero'} error {number}")
     if found := _DXGI.search(text):
         return f"DXGI_ERROR_{DXGI[found[1]]}" if found[1] in DXGI else f"Direct3D error 0x887a00{found[1]}"
+    if found := _SYCL.search(text):
+        return f"SYCL error{f' {found[1]}' if found[1] else ''}"
     return "OptiX error" if _OPTIX_CALL.search(text) and "fail" in text else ""
 
 

@@ -18,7 +18,7 @@ from gpudx.evidence.logs._statuses import event, numbered, told
 from gpudx.evidence.logs.cuda_error import NOT_TOLD
 
 FORMAT = "hip-error"
-GENERIC = True
+GENERIC = 1
 MARKS = (
     "hipError",
     "HIP error",

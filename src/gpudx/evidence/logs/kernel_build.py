@@ -22,7 +22,7 @@ MARKS = (
     "cannot find symbol", "symbols not found", "undefined symbol", "undefined hidden symbol", "undefined reference", "unresolved extern",
     "linking failed", "error(s) while linking", "link error", "llvm error", "cannot select", "ptxas fatal", "ptx input", "lld: error",
     "clang: error", "ld.lld", "spir-v", "spirv", "codegen", "compiler frontend", "program build", "kernel build", "not built",
-    "hiprtc", "nvrtc", "comgr", "program_source", "shader compil", "loading file", "jit session", "unsupported gpu arch", "cannot execute",
+    "hiprtc", "nvrtc", "comgr", "program_source", "shader", "loading file", "jit session", "unsupported gpu arch", "cannot execute",
     "can't execute", "failed to create pipeline", "create compute pipeline", "failed to load module", "offload-arch", "clc:", "unsupported target",
 )  # fmt: skip
 _SYMBOL = re.compile(

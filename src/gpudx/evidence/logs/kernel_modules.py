@@ -29,8 +29,10 @@ _DRIVER = re.compile(
     r"|etnaviv|radeon|pvrsrvkm|powervr|habanalabs|virtio_gpu|drmn\d+|gpu_sched|\w*iommu\w*|\w*smmu\w*)\b",
     re.IGNORECASE,
 )
+# What lines of a kernel have and others do not: a source in brackets, a PCI or platform address, the time since the start.
 _KERNEL_LOG = re.compile(
-    r"^\s*(?:\w{3} +\d+ [\d:.]+ \S+ )?(?:kern(?:el)?\b.*?: ?)?(?:<\d>)?(?:\[[^\]]{3,40}\])?|\[drm|\*ERROR\*|drm:|\d{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d|\.gpu\b|NVRM|GSL|\*\*\* gpu fault"
+    r"kern(?:el)?\b|\[ *\d+\.\d{3,6}\]|\[drm|\*ERROR\*|drm:|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d|[0-9a-f]{6,}\.\w+:|NVRM|-GSL|\*\*\* gpu fault"
+    r"|^\s*(?:drmn\d+|amdgpu|i915|xe|nouveau|nvidia\S*|panfrost|mali\w*|kfd|amdkfd): "
 )
 
 
@@ -96,7 +98,7 @@ class Lines:
         driver = _DRIVER.search(text)
         if driver is None and "gpu fault" not in text.lower() and "[drm" not in text:
             return
-        if _FINE.search(text) or not _KERNEL_LOG.search(text):
+        if _FINE.search(text) or not _KERNEL_LOG.search(near.raw.decode("utf-8", "replace")[:400]):
             return
         kind = next((one for one in KINDS if one.pattern.search(text)), None)
         if kind is not None:

@@ -22,7 +22,7 @@ MARKS = (
     "DUE TO TIME LIMIT", "EngineCore", "process died", "died with", "Child aborted", "exit=", "code=killed", "status=6/ABRT", "core-dump",
 )  # fmt: skip
 SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
-_LIMIT = re.compile(r"DUE TO TIME LIMIT|TIMEOUT in [\d.]+s|(?:job|test|step) .{0,40}(?:time ?limit|timed out)", re.IGNORECASE)
+_LIMIT = re.compile(r"DUE TO TIME LIMIT|(?:job|test|step) .{0,40}(?:time ?limit|timed out)", re.IGNORECASE)
 _MEMORY = re.compile(r"OOMKilled|oom[-_]kill|Out[- ]Of[- ]Memory|DUE TO MEMORY", re.IGNORECASE)
 _CODE = re.compile(
     r"(?:exit(?:ed)?(?:\s*(?:with|on))?\s*(?:code|status|value)?|exitcode|exit_code|ExitCode|exit status|non-zero exit status|return(?:ed)? code)\s*[:=]?\s*\(?(-?\d{1,10})\b",

@@ -22,7 +22,7 @@ MARKS = (
     "libamdhip", "libnvidia-ml", "libze_", "/dev/kfd", "/dev/dri", "/dev/nvidia", "nvml", "nvidia-smi", "nvidia driver",
     "cuda is not available", "not compiled with", "nvidia-container", "capabilities: [[gpu", "find a gpu", "gpu not found",
     "gpu adapter", "opencl library", "cuinit", "hsa_init", "rocr", "no usable", "gpu is not available", "not detect", "gpu delegate",
-    "isn't exposed", "no kfd", "couldn't find", "find opencl", "gpu device not", "no vulkan", "vulkan loader", "vkcreateinstance",
+    "isn't exposed", "no kfd", "couldn't find", "find opencl", "gpu device not", "no vulkan", "vulkan loader", "vkcreateinstance", "insufficient",
 )  # fmt: skip
 _GPU = r"(?:OpenCL|CUDA|HIP|ROCm|GPU|NVIDIA|AMD|Vulkan|SYCL|Level Zero|WebGPU|Metal|graphics)"
 _PATTERNS = (
@@ -33,8 +33,9 @@ _PATTERNS = (
     (r"nvidia-container-cli|capabilities: \[\[gpu|could not select device driver", "The container was started without the GPU"),
     (r"Failed to initialize NVML|couldn't communicate with the NVIDIA driver|NVIDIA-SMI has failed|Driver/library version mismatch|found no nvidia driver",
      "The NVIDIA driver does not answer"),
+    (r"Insufficient (?:nvidia|amd|gpu)\S*gpu|nvidia\.com/gpu.{0,40}(?:insufficient|unavailable)|No GPU resources?", "The scheduler has no free GPU"),
     (r"not compiled with (?:CUDA|ROCm|HIP|GPU|OpenCL)|built without (?:CUDA|GPU|ROCm)", "The program was built without support for this device"),
-    (rf"(?:number of (?:platforms|devices)|num_?(?:platforms|devices)|platforms?|devices)\s*(?:found|available|detected)?\s*[:=]\s*0\b"
+    (rf"(?:number of (?:platforms|devices)|num_?(?:platforms|devices)|platforms?|devices)\s*(?:found|available|detected)?\s*(?:[:=]|\s)\s*0\s*$"
      rf"|\b(?:0|zero) (?:{_GPU} )?(?:platforms?|devices?|GPUs?) (?:found|detected|available)|(?:found|detected) (?:0|zero|no) (?:{_GPU} )?(?:platforms?|devices?|GPUs?)",
      "No device was found"),
     (rf"\bno (?:suitable |usable |compatible |supported |available |such |valid )*{_GPU}(?:[- ]capable)?(?: \w+)?(?: \w+)?(?: (?:is|was|are|were|has been))? ?(?:found|detected|available|present|exist)"

@@ -17,7 +17,7 @@ from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import place
 
 FORMAT = "opencl-error"
-GENERIC = True
+GENERIC = 1
 MARKS = ("CL_INVALID_", "CL_OUT_OF_", "CL_MEM_", "CL_BUILD_PROGRAM_FAILURE", "CL_DEVICE_NOT", "CL_EXEC_STATUS", "CL_PLATFORM_NOT",
          "CL_COMPILE", "CL_LINK", "CL_IMAGE_FORMAT", "CL_MISALIGNED", "CL_MAP_FAILURE",
          "OpenCL error", "OpenCL Error", "OpenCL ERROR", "opencl", "cl::Error", "oclError", "clEnqueue", "clFinish", "clSetKernelArg",
