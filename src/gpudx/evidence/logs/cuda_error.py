@@ -38,8 +38,17 @@ NOT_TOLD = re.compile(
 )
 
 
+_ADVICE = re.compile(r"CUDA kernel errors might be|For debugging consider|Compile with `TORCH_USE")
+
+
+def without_advice(text: str) -> str:
+    """What a line says before PyTorch's advice: pasted reports have both in one line."""
+    found = _ADVICE.search(text)
+    return text[: found.start()] if found and found.start() > 0 else text
+
+
 def read(near: Near) -> Iterator[Event]:
-    text = near.text
+    text = without_advice(near.text)
     if NOT_TOLD.search(text) or _HIP.search(text):
         return
     api = "cuda" if _API.search(text) else ""  # HIP has the same texts

@@ -43,6 +43,8 @@ _PTX = re.compile(r"ptx input, line (\d+); (error|fatal)\s*: (.+)")
 _SPIRV = re.compile(r"(?:SPIR-?V|shader).{0,40}(?:invalid|error|fail)|spirv-val.{0,80}error|error: line \d+: ", re.IGNORECASE)
 _FINE = re.compile(r"successfully|warning|without errors?|\b0 (?:errors?|failed)|BUILD SUCCESS", re.IGNORECASE)
 _KERNEL = re.compile(r"kernel|program|OpenCL|CUDA|HIP|\.cl\b|\.cu\b|shader|SPIR|ptx|nvrtc|hiprtc|comgr|GPU|device", re.IGNORECASE)
+# Linkers of device code; the same words come from linkers of host programs.
+_LINKED = re.compile(r"hidden symbol|kernel library|comgr|called by kernel|JIT session|\.bc\b|nvlink|unresolved extern", re.IGNORECASE)
 LONGEST = 160
 
 
@@ -51,8 +53,10 @@ def read(near: Near) -> Iterator[Event]:
     if _FINE.search(text):
         return
     if found := _SYMBOL.search(text):
-        said = f"A kernel was not linked: the symbol {found[1][:120]} is not defined."
-        yield _event("symbol-missing", said, found[1][:120], ("a declared function has no definition in what was linked",))
+        kernel = _LINKED.search(" ".join((text, *near.after(2))))
+        what = "A kernel was not linked" if kernel else "A link step failed"
+        notes = ("a declared function has no definition in what was linked",)
+        yield _event("symbol-missing", f"{what}: the symbol {found[1][:120]} is not defined.", found[1][:120], notes)
     elif found := _PTX.search(text):
         yield _event("build-failed", f"ptxas refused line {found[1]} of the PTX: {found[3][:LONGEST].rstrip('.')}.", found[3][:80])
     elif found := _CRASH.search(text):

@@ -22,16 +22,18 @@ ANY_CASE = True
 MARKS = (
     "amdgpu", "kfd", "i915", "xe 0000", "[xe]", "nouveau", "nvrm", "nvidia:", "nvidia 0000", "nvidia-", "panfrost", "panthor", "lima", "mali",
     "msm", "adreno", "kgsl", "asahi", "v3d", "etnaviv", "radeon", "gpu fault", "gpu hang", "gpu reset", "[drm", "drmn", "gpu sched",
-    "iommu", "smmu", "devcoredump", "virtio_gpu", "pvrsrvkm", "powervr", "vivante", "habanalabs", "snd_hda", "gpu_sched", "ast 0000",
+    "iommu", "smmu", "devcoredump", "virtio_gpu", "pvrsrvkm", "powervr", "vivante", "habanalabs", "snd_hda", "gpu_sched", "ast 0000", "binary firmware", "firmware image",
 )  # fmt: skip
 _DRIVER = re.compile(
     r"\b(amdgpu|amdkfd|kfd|i915|xe|nouveau|NVRM|nvidia(?:-\w+)?|panfrost|panthor|lima|mali\w*|msm\w*|adreno\w*|kgsl\w*|Adreno-GSL|asahi|v3d"
     r"|etnaviv|radeon|pvrsrvkm|powervr|habanalabs|virtio_gpu|drmn\d+|gpu_sched|\w*iommu\w*|\w*smmu\w*)\b",
     re.IGNORECASE,
 )
+_NAMED = re.compile(r"gpu fault|\[drm|firmware image|binary firmware|gpu hang", re.IGNORECASE)
+_STACK = re.compile(r"\b(\w+)\+0x[0-9a-f]+/0x[0-9a-f]+ \[(nvidia\w*|amdgpu|amdkfd|i915|xe|nouveau|msm|panfrost|radeon|mali\w*)\b")
 # What lines of a kernel have and others do not: a source in brackets, a PCI or platform address, the time since the start.
 _KERNEL_LOG = re.compile(
-    r"kern(?:el)?\b|\[ *\d+\.\d{3,6}\]|\[drm|\*ERROR\*|drm:|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d|[0-9a-f]{6,}\.\w+:|NVRM|-GSL|\*\*\* gpu fault"
+    r"kern(?:el)?\b|\[ *\d+\.\d{3,6}\]|\[drm|\*ERROR\*|drm:|firmware|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d|[0-9a-f]{6,}\.\w+:|NVRM|-GSL|\*\*\* gpu fault"
     r"|^\s*(?:drmn\d+|amdgpu|i915|xe|nouveau|nvidia\S*|panfrost|mali\w*|kfd|amdkfd): "
 )
 
@@ -96,7 +98,11 @@ class Lines:
     def read(self, near: Near) -> Iterator[Event]:
         text = near.text
         driver = _DRIVER.search(text)
-        if driver is None and "gpu fault" not in text.lower() and "[drm" not in text:
+        if found := _STACK.search(text):
+            said = f"The kernel's stack trace goes through the driver {found[2]} ({found[1]})."
+            yield Event("kernel-stack", "ending", said, (("driver", found[2]),), next=_next.DMESG)
+            return
+        if driver is None and not _NAMED.search(text):
             return
         if _FINE.search(text) or not _KERNEL_LOG.search(near.raw.decode("utf-8", "replace")[:400]):
             return

@@ -17,11 +17,13 @@ FORMAT = "nccl"
 MARKS = (
     "Watchdog caught collective operation timeout", "ncclUnhandledCudaError", "ncclSystemError", "ncclRemoteError", "ncclInternalError",
     "ncclInvalidUsage", "ncclInvalidArgument", "Heartbeat monitor timed out", "watchdog got stuck", "no heartbeat of its watchdog", "NCCL WARN",
-    "unhandled cuda error", "unhandled system error", "NCCL error", "NCCL Error", "NCCL failure", "RCCL", "watchdog thread terminated",
+    "unhandled cuda error", "unhandled system error", "NCCL error", "NCCL Error", "NCCL failure", "RCCL", "watchdog thread terminated", "NCCL INFO ",
 )  # fmt: skip
 _TIMEOUT = re.compile(r"\[Rank (\d+)\] Watchdog caught .*?SeqNum=(\d+), OpType=(\w+).*?ran for (\d+) milliseconds")
 _RANK = re.compile(r"\b[Rr]ank (\d+)\]?")
 _STUCK = re.compile(r"Heartbeat monitor timed out|watchdog got stuck for (\d+) seconds|no heartbeat of its watchdog")
+_ARROW = re.compile(r"NCCL INFO (\S+\.(?:cc|cu|cpp):\d+) -> ([1-7])\b")
+RESULTS = {"1": "ncclUnhandledCudaError", "2": "ncclSystemError", "3": "ncclInternalError", "4": "ncclInvalidArgument", "5": "ncclInvalidUsage", "6": "ncclRemoteError"}
 _WARN = re.compile(r"NCCL WARN (.+)|(?:NCCL|RCCL) (?:[Ee]rror|failure)\W*(.+)|(unhandled (?:cuda|system) error.*)")
 _PROGRESS = re.compile(r"last enqueued work: (\d+), last completed work: (\d+)")
 ERRORS = {
@@ -38,25 +40,28 @@ def read(near: Near) -> Iterator[Event]:
     text = near.text if "milliseconds" in near.text else "".join((near.text, *near.after(1)))  # wrapped lines
     if found := _TIMEOUT.search(text):
         yield _timed_out(found, near)
+    elif found := _ARROW.search(near.text):
+        if found[2] in RESULTS:
+            yield _error(RESULTS[found[2]])
     elif found := _STUCK.search(near.text):
         yield _stuck(found, near)
     else:
-        named = False
-        for name in (one for one in ERRORS if one in near.text):
-            named = True
-            yield Event(
-                kind="nccl-error",
-                role="report",
-                message=f"NCCL gave up: {ERRORS[name]} ({name}).",
-                facts=(("error", name),),
-                notes=("not proved: that the collective is at fault",),
-                causes=("device-error-reported",) if name == "ncclUnhandledCudaError" else (),
-                next=f"NCCL_DEBUG=INFO {_next.APP}",
-            )
-
-
-        if not named and (warned := _WARN.search(near.text)):
+        names = [one for one in ERRORS if one in near.text]
+        yield from map(_error, names)
+        if not names and (warned := _WARN.search(near.text)):
             yield _warned(next(filter(None, warned.groups())).strip()[:160].rstrip("."))
+
+
+def _error(name: str) -> Event:
+    return Event(
+        kind="nccl-error",
+        role="report",
+        message=f"NCCL gave up: {ERRORS[name]} ({name}).",
+        facts=(("error", name),),
+        notes=("not proved: that the collective is at fault",),
+        causes=("device-error-reported",) if name == "ncclUnhandledCudaError" else (),
+        next=f"NCCL_DEBUG=INFO {_next.APP}",
+    )
 
 
 def _stuck(found: re.Match[str], near: Near) -> Event:

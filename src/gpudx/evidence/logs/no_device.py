@@ -22,7 +22,7 @@ MARKS = (
     "libamdhip", "libnvidia-ml", "libze_", "/dev/kfd", "/dev/dri", "/dev/nvidia", "nvml", "nvidia-smi", "nvidia driver",
     "cuda is not available", "not compiled with", "nvidia-container", "capabilities: [[gpu", "find a gpu", "gpu not found",
     "gpu adapter", "opencl library", "cuinit", "hsa_init", "rocr", "no usable", "gpu is not available", "not detect", "gpu delegate",
-    "isn't exposed", "no kfd", "couldn't find", "find opencl", "gpu device not", "no vulkan", "vulkan loader", "vkcreateinstance", "insufficient",
+    "isn't exposed", "no kfd", "couldn't find", "find opencl", "gpu device not", "no vulkan", "vulkan loader", "vkcreateinstance", "insufficient", "secondary gpu", "linked against", "compiled against", "built against",
 )  # fmt: skip
 _GPU = r"(?:OpenCL|CUDA|HIP|ROCm|GPU|NVIDIA|AMD|Vulkan|SYCL|Level Zero|WebGPU|Metal|graphics)"
 _PATTERNS = (
@@ -40,7 +40,7 @@ _PATTERNS = (
      "No device was found"),
     (rf"\bno (?:suitable |usable |compatible |supported |available |such |valid )*{_GPU}(?:[- ]capable)?(?: \w+)?(?: \w+)?(?: (?:is|was|are|were|has been))? ?(?:found|detected|available|present|exist)"
      rf"|\bno (?:suitable |usable |compatible )+(?:{_GPU} )?(?:adapter|device|GPU)|no (?:platforms?|adapters?) (?:found|available)"
-     rf"|{_GPU} (?:device|GPU|driver|platform)s? (?:is |was |are )?not (?:found|available|detected)|(?:cannot|can't|could not|couldn't|failed to|unable to) (?:find|get|detect|query|enumerate) (?:a |any |the |suitable |an? appropriate )*(?:{_GPU} )*(?:adapter|devices?|GPUs?|platforms?)"
+     rf"|{_GPU} (?:device|GPU|driver|platform)s? (?:is |was |are )?not (?:found|available|detected)|(?:cannot|can't|could not|couldn't|failed to|unable to) (?:find|get|detect|query|enumerate|access|open) (?:secondary |discrete |a |any |the |suitable |an? appropriate )*(?:{_GPU} )*(?:adapter|devices?|GPUs?|platforms?)"
      r"|CUDA is not available|GPU is not available|no usable GPU|PLATFORM_NOT_FOUND|clGetPlatformIDs.{0,60}-1001|isn't exposed to SYCL|no device of requested type",
      "No device was found"),
     (r"(?:cuInit|hsa_init|hipInit|zeInit|vkCreateInstance|clGetPlatformIDs).{0,40}(?:fail|error|returned)|Initialization of (?:CUDA|HIP|OpenCL) failed",
@@ -50,7 +50,14 @@ _PATTERNS = (
 PATTERNS = tuple((re.compile(pattern, re.IGNORECASE), means) for pattern, means in _PATTERNS)
 
 
+_MISMATCH = re.compile(r"(?:linked|compiled|built) against (.{2,60}?) (?:but|and) (?:is )?(?:loaded|loading|running|found|using|have)\b(.{0,60})", re.IGNORECASE)
+
+
 def read(near: Near) -> Iterator[Event]:
+    if found := _MISMATCH.search(near.text):
+        said = f"A library was built against {found[1].strip()} and runs with{found[2].rstrip('.')}: the versions differ."
+        yield Event("library-mismatch", "refusal", said, (("said", found[0][:80]),), next=_next.DOCTOR, warning=True)
+        return
     for pattern, means in PATTERNS:
         if found := pattern.search(near.text):
             said = " ".join(near.text.split())[:160].rstrip(".")

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._places import source
 
 FORMAT = "tests"
 MARKS = (
@@ -29,6 +30,8 @@ MARKS = (
     "FAILED ",
     "TIMEOUT in",
     "FAIL: ",
+    ": Failure",
+    ": error: Expected",
     "FAIL [",
     "SIGABRT [",
     "SIGSEGV [",
@@ -42,6 +45,8 @@ _CTEST = re.compile(
 _BAZEL = re.compile(r"^//(\S+) +(?:\(cached\) )?(FAILED|TIMEOUT|FAILED TO BUILD|NO STATUS)\b")
 _LIT = re.compile(r"^(?:FAIL|TIMEOUT|UNRESOLVED): (.{2,120}?)(?: \(\d+ of \d+\))?$")
 _NEXTEST = re.compile(r"^\s*(?:FAIL|SIGABRT|SIGSEGV|TIMEOUT) \[ *[\d.]+s\] (.{2,120})$")
+_CHECK = re.compile(r"^(\S+\.\w+)[:(](\d+)\)?: (?:Failure|error: (?:Expected|Value of))")
+_RUN = re.compile(r"\[ RUN +\] ([\w./]+)")
 _GTEST = re.compile(r"\[  FAILED  \] (\d+) tests?, listed below|\[  FAILED  \] ([\w./]+)")
 CAUSES = {"test-flaky": ("order-or-timing",), "test-process-died": ("crash-outside-calls",)}
 
@@ -79,6 +84,10 @@ class Tests:
                 f"{'The test ' if found[4] else ''}{name} failed{f' ({found[5]})' if found[5] else ''}.",
                 name,
             )
+        elif found := _CHECK.match(text):
+            at = source(f"{found[1]}:{found[2]}") or found[1]
+            run = next((hit[1] for hit in map(_RUN.search, near.before(30)) if hit), "")
+            yield _event("test-failed", f"{f'The test {run}' if run else 'A test'} failed at {at}.", run or at)
         elif found := _LIT.match(text.strip()) or _NEXTEST.match(text):
             yield _event("test-failed", f"The test {found[1].strip()} failed.", found[1])
         elif found := _GTEST.search(text):
