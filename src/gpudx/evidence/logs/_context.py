@@ -15,6 +15,7 @@ BEFORE, AFTER = 40, 4
 # How many lines above count: a rank or device belongs to its line, a step or test to what follows it.
 _LOOKED = (
     ("rank", 2, re.compile(r"\[?\b(?:global_)?[Rr]ank[ =:]{0,2}(\d+)\b|\[\d+,(\d+)\]<std(?:err|out)>|\bworker[ =:]rank[ =:](\d+)")),
+    ("process", 3, re.compile(r"\bpid[ =:']{1,3}(\d+)|\bprocess (\d+)\b|^==(\d+)==|\[(\d+)\]: segfault|\bPID:? (\d+)|\[[\w.:/-]+\[(\d+)\]")),
     ("device", 3, re.compile(r"\bcurrent device: (\d+)|\bcuda:(\d+)\b|\bGPU ?#?(\d+)\b|\bdevice[ =:#]+(\d+)\b|\bgpu id[ =:]+(\d+)", re.IGNORECASE)),
     ("operation", 8, re.compile(
         r"compute_forward: (\w+) failed|\b(?:op|operation|operator)\b[ =:]+['\"`]?((?:aten::)?[A-Za-z]\w{2,60})|\b(aten::\w+)|\bnode[ =:]+['\"]([\w/.:-]{3,80})['\"]"
