@@ -23,8 +23,9 @@ def follow(file: int, show: Callable[[str], None] | None) -> Iterator[bytes]:
     window = _Window(show)
     began = time.monotonic()
     while True:
-        if show is not None and not _ready(file) and time.monotonic() - began > EARLY_S:
-            window.look()
+        while window.changed and not _ready(file):
+            if time.monotonic() - began > EARLY_S:
+                window.look()
         chunk = os.read(file, CHUNK)
         if not chunk:
             return
@@ -46,7 +47,7 @@ class _Window:
         self._show = show
         self._data = b""
         self._cut = 0  # lines that were dropped
-        self._changed = False
+        self.changed = False  # since the last look
         self._looked = 0.0
         self._shown: set[str] = set()
 
@@ -54,7 +55,7 @@ class _Window:
         if self._show is None:
             return
         self._data += chunk
-        self._changed = True
+        self.changed = True
         if len(self._data) > 2 * WINDOW:
             at = self._data.rfind(b"\n", 0, len(self._data) - WINDOW) + 1
             self._cut += self._data.count(b"\n", 0, at)
@@ -66,9 +67,9 @@ class _Window:
         from gpudx.evidence.logs._event import NOT_UNDERSTOOD
         from gpudx.evidence.logs._fold import read_log
 
-        if self._show is None or not self._changed or time.monotonic() - self._looked < BETWEEN_S:
+        if self._show is None or not self.changed or time.monotonic() - self._looked < BETWEEN_S:
             return
-        self._changed, self._looked = False, time.monotonic()
+        self.changed, self._looked = False, time.monotonic()
         for one in explain([read_log("stream", [self._data])]).findings:
             if one.fingerprint not in self._shown and one.id != f"log-{NOT_UNDERSTOOD}" and one.details.get("follows_line") is None:
                 self._shown.add(one.fingerprint)

@@ -79,7 +79,7 @@ def _fitted_event(event: Event, log: Log) -> Event:
     before = [command for line, command in log.commands if line <= event.line]
     command = before[-1] if before else log.commands[0][1] if log.commands else ""
     place_words = said(event.context)
-    notes = (*event.notes, *((f"the log places it at {place_words}",) if place_words else ()))
+    notes = (*((f"the log places it at {place_words}",) if place_words else ()), *event.notes)
     return replace(event, next=fit(event.next, command, log.system, dict(event.facts).get("api", "") or API.get(event.format, "")), notes=notes)
 
 

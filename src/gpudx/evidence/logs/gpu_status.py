@@ -85,7 +85,7 @@ NUMBERS = {
 }  # fmt: skip
 DXGI = {"01": "INVALID_CALL", "05": "DEVICE_REMOVED", "06": "DEVICE_HUNG", "07": "DEVICE_RESET", "20": "DRIVER_INTERNAL_ERROR"}
 # Source code, and programs that list the names they know.
-_CODELIKE = re.compile(r"[=!]= *(?:cuda|hip|CUDA_|VK_|ZE_|UR_|DXGI_)|^\s*case |#define|\breturn (?:VK|ZE|UR|PI)_|^\s*(?:if|assert)\s*\(|::(?:VK|ZE)_")
+CODELIKE = re.compile(r"[=!]= *(?:cuda|hip|CUDA_|VK_|ZE_|UR_|DXGI_)|^\s*case |#define|\breturn (?:VK|ZE|UR|PI)_|^\s*(?:if|assert)\s*\(|::(?:VK|ZE)_")
 _FINE = re.compile(r"(?:SUCCESS|NOT_READY|TIMELINE|NotReady|PeerAccessAlreadyEnabled|ERROR_NONE|STATUS_OK|Success)$")
 
 
@@ -118,7 +118,7 @@ CLASSES = (
 
 def read(near: Near) -> Iterator[Event]:
     text = near.text
-    if _CODELIKE.search(text):
+    if CODELIKE.search(text):
         return
     name = _named(text) or _named(" ".join((*reversed(near.before(3)), text)) if "failed with code 7" in text else "")
     if name and not _FINE.search(name):

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from gpudx.evidence.logs._event import NOT_UNDERSTOOD, Event
 from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs.gpu_status import CODELIKE
 
 FORMAT = "unrecognised"
 GENERIC = 3
@@ -37,7 +38,7 @@ _SHAPE = re.compile(r"[0-9a-f]*\d[0-9a-f]*", re.IGNORECASE)
 
 def read(near: Near) -> Iterator[Event]:
     text = " ".join(near.text.split())
-    if _BAD.search(text) and not _FINE.search(text):
+    if _BAD.search(text) and not _FINE.search(text) and not CODELIKE.search(text):
         yield Event(
             kind=NOT_UNDERSTOOD,
             role="ending",
