@@ -30,6 +30,7 @@ class _Asked:
         self.reader: Reader = module.reader() if hasattr(module, "reader") else module  # type: ignore[assignment]
         self.left: int = getattr(module, "MOST_READ", MOST_READ)
         self.marks = tuple(mark.encode() for mark in module.MARKS)
+        self.silent = module is _program  # gathers, and tells of nothing
         self.exact = not getattr(module, "ANY_CASE", False)
 
 
@@ -82,11 +83,22 @@ class Scan:
 
     def _block(self, data: bytes, begin: int, end: int, line: int) -> Iterator[Event]:
         at = 0
-        for start, stop, readers in self._shapes.lines(data, begin, end):
+        for start, stop, readers in self._shapes.lines(data, begin, end, self._reading, self._skipped):
             for place, some in [(start, readers)] if stop - start <= FARTHEST else self._long(data, start, stop, readers):
                 line += data.count(b"\n", at, place)
                 at = place
                 yield from self._line(Near(data, place, line), some)
+
+    def _reading(self, readers: set[int]) -> set[int]:
+        """Those that still read. Where a format has read its share, the rest of its lines are not left to the last resorts."""
+        spent = {index for index in readers if self._asked[index].left <= 0}
+        told = any(not self._asked[index].silent for index in spent)
+        return {index for index in readers - spent if not self._asked[index].silent and not (told and self._asked[index].generic > 1)}
+
+    def _skipped(self, readers: set[int], lines: int) -> None:
+        for index in readers:
+            if self._asked[index].left <= 0 and not self._asked[index].silent:
+                self.unread[self._asked[index].name] += lines
 
     def _long(self, data: bytes, begin: int, end: int, readers: set[int]) -> list[tuple[int, set[int]]]:
         """Of a line that is too long to be read at once: the pieces in which marks stand."""
@@ -108,7 +120,8 @@ class Scan:
             if (one.generic and settled) or (one.generic > 1 and taken):
                 continue
             if one.left <= 0:
-                self.unread[one.name] += 1
+                self.unread[one.name] += not one.silent
+                taken = taken or not one.silent
                 continue
             one.left -= 1
             for event in one.reader.read(near):
