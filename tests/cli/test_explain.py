@@ -36,7 +36,10 @@ def test_nothing_is_recognised(gpudx_cli: Gpudx, tmp_path: Path) -> None:
     (tmp_path / "poem.txt").write_text("roses are red\n")
     done = gpudx_cli("explain", "poem.txt")
     assert done.returncode == 1
-    assert done.stdout.startswith("gpudx: NOTHING RECOGNISED\n") and "Nothing in 1 line looks like a failure." in done.stdout
+    assert (
+        done.stdout.startswith("gpudx: NOTHING RECOGNISED\n")
+        and "Nothing in 1 line looks like a failure." in done.stdout
+    )
 
 
 def test_what_cannot_be_read(gpudx_cli: Gpudx, tmp_path: Path) -> None:
@@ -49,7 +52,9 @@ def test_help_has_examples(gpudx_cli: Gpudx) -> None:
 
 
 def test_a_bug_report_is_answered(gpudx_cli: Gpudx, tmp_path: Path) -> None:
-    (tmp_path / "report.md").write_text("The bug is in cudaFree.\n\n```\nCUDA error 719 in cudaFree(p) at a.cu:7\n```\n")
+    (tmp_path / "report.md").write_text(
+        "The bug is in cudaFree.\n\n```\nCUDA error 719 in cudaFree(p) at a.cu:7\n```\n"
+    )
     done = gpudx_cli("explain", "--issue", "report.md")
     assert done.returncode == 0 and done.stdout.startswith("**Established by the logs**\n")
     assert "cudaFree only returned it" in done.stdout
@@ -71,7 +76,13 @@ def test_events_of_a_log_that_is_still_written(environment: dict[str, str], tmp_
     """The first event is shown while the writer is still there: it writes its last line only after that."""
     command = [sys.executable, str(HERE / "stand_in.py"), "explain", "-"]
     with subprocess.Popen(
-        command, env=environment, cwd=tmp_path, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command,
+        env=environment,
+        cwd=tmp_path,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     ) as process:
         assert process.stdin and process.stdout and process.stderr
         process.stdin.write("step 1\nCUDA error: misaligned address at a.cu:1\n")

@@ -40,7 +40,8 @@ def test_claims_that_nothing_settles_stay_claims() -> None:
 def test_memory_that_did_not_run_out() -> None:
     assert "no line in the logs reports that memory ran out" in answered(f"It is out of memory.\n\n{LOG}")
     real = (
-        "It is out of memory.\n\n```\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of "
+        "It is out of memory.\n\n```\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total "
+        "capacity of "
         "80.00 GiB of which 41.00 GiB is free.\n```\n"
     )
     assert "asked for 2.00 GiB while 41.00 GiB were free" in answered(real)
@@ -49,7 +50,9 @@ def test_memory_that_did_not_run_out() -> None:
 
 
 def test_numbers_are_checked() -> None:
-    text = answered(f"We have 1024 * 11008 = 11272193 floats and launch 65536 x 40000 threads; 16 x 4 = 64 is right.\n\n{LOG}")
+    text = answered(
+        f"We have 1024 * 11008 = 11272193 floats and launch 65536 x 40000 threads; 16 x 4 = 64 is right.\n\n{LOG}"
+    )
     against = part(text, "Claims that")
     assert "1024 * 11008 is 11,272,192" in against and "does not fit in a 32-bit index" in against
     assert "16 x 4" not in against

@@ -26,36 +26,78 @@ KNOWN = {
     "ze_event wait failed (error code = ze:1879048193)": ("status-device-lost", "ZE_RESULT_ERROR_DEVICE_LOST"),
     "OptiX call optixInit() failed with code 7804": ("status-library-not-found", "OPTIX_ERROR_LIBRARY_NOT_FOUND"),
     "hipModuleLoad returned error 303": ("shared-object-init-failed", "could not be loaded"),
-    "MIOpen(HIP): Error [Run] /src/k.cpp:10: Failed to launch kernel: invalid configuration argument": ("invalid-configuration", "a grid, block"),
-    "GetDeviceRemovedReason failed with DXGI_ERROR_DEVICE_HUNG (0x887A0006)": ("device-lost", "did not finish its work in time"),
-    "Display driver nvlddmkm stopped responding and has successfully recovered.": ("device-lost", "did not finish its work in time"),
-    "xe 0000:03:00.0: [drm] Tile0: GT0: Timedout job: seqno=4, guc_id=5 in solver [77]": ("device-hang", "in solver (process 77)"),
-    "[ 12.345678] *** gpu fault: ttbr0=0 iova=00000000044c1280 dir=READ type=TRANSLATION": ("device-page-fault", "memory that is not mapped"),
-    "[ 1.234567] amdgpu 0000:03:00.0: Direct firmware load for amdgpu/x.bin failed with error -2": ("firmware-missing", "firmware of the device did not load"),
-    "[ 4.123456] NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:894)": ("driver-init-failed", "could not start the device"),
-    "[ 5.123456] mali ffe40000.gpu: JS: Job has been on the GPU for too long": ("device-hang", "did not finish its work in time"),
-    "clGetPlatformIDs returned CL_PLATFORM_NOT_FOUND_KHR": ("platform-not-found-khr", "no OpenCL driver was found".capitalize()[:3]),
+    "MIOpen(HIP): Error [Run] /src/k.cpp:10: Failed to launch kernel: invalid configuration argument": (
+        "invalid-configuration",
+        "a grid, block",
+    ),
+    "GetDeviceRemovedReason failed with DXGI_ERROR_DEVICE_HUNG (0x887A0006)": (
+        "device-lost",
+        "did not finish its work in time",
+    ),
+    "Display driver nvlddmkm stopped responding and has successfully recovered.": (
+        "device-lost",
+        "did not finish its work in time",
+    ),
+    "xe 0000:03:00.0: [drm] Tile0: GT0: Timedout job: seqno=4, guc_id=5 in solver [77]": (
+        "device-hang",
+        "in solver (process 77)",
+    ),
+    "[ 12.345678] *** gpu fault: ttbr0=0 iova=00000000044c1280 dir=READ type=TRANSLATION": (
+        "device-page-fault",
+        "memory that is not mapped",
+    ),
+    "[ 1.234567] amdgpu 0000:03:00.0: Direct firmware load for amdgpu/x.bin failed with error -2": (
+        "firmware-missing",
+        "firmware of the device did not load",
+    ),
+    "[ 4.123456] NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:894)": (
+        "driver-init-failed",
+        "could not start the device",
+    ),
+    "[ 5.123456] mali ffe40000.gpu: JS: Job has been on the GPU for too long": (
+        "device-hang",
+        "did not finish its work in time",
+    ),
+    "clGetPlatformIDs returned CL_PLATFORM_NOT_FOUND_KHR": (
+        "platform-not-found-khr",
+        "no OpenCL driver was found".capitalize()[:3],
+    ),
     "Number of platforms                               0": ("no-device", "No device was found"),
     "Unable to open /dev/kfd read-write: Permission denied": ("no-device", "The device file could not be opened"),
-    "docker: could not select device driver \"\" with capabilities: [[gpu]].": ("no-device", "The container was started without the GPU"),
+    'docker: could not select device driver "" with capabilities: [[gpu]].': (
+        "no-device",
+        "The container was started without the GPU",
+    ),
     "Cannot find symbol scale in kernel library": ("symbol-missing", "the symbol scale is not defined"),
     "JIT session error: Symbols not found: [ scale ]": ("symbol-missing", "the symbol scale is not defined"),
     "1:1:56: error: use of undeclared identifier 'widht'": ("build-failed", "line 1 of the program's source"),
     "BC-src-code:4:7: error: expected ';'": ("build-failed", "line 4 of the program's source"),
     "ptxas application ptx input, line 9; error   : Unknown symbol 'f'": ("build-failed", "line 9 of the PTX"),
     "error: IGC: internal compiler error": ("compiler-crashed", "The device compiler itself failed"),
-    "[rank6]:[E217 00:13:05 ProcessGroupNCCL.cpp:1484] [PG 0 Rank 6] watchdog got stuck for 480 seconds": ("watchdog-stuck", "rank 6 made no progress for 480 s"),
+    "[rank6]:[E217 00:13:05 ProcessGroupNCCL.cpp:1484] [PG 0 Rank 6] watchdog got stuck for 480 seconds": (
+        "watchdog-stuck",
+        "rank 6 made no progress for 480 s",
+    ),
     "node:1:2 [7] NCCL INFO init.cc:1501 -> 1": ("nccl-error", "ncclUnhandledCudaError"),
     "[opencl_blend] couldn't enqueue kernel! -38": ("invalid-mem-object", "CL_INVALID_MEM_OBJECT, -38"),
-    "OpenCL Error: Invalid Program Executable when calling clEnqueueNDRangeKernel": ("invalid-program-executable", "was not built"),
-    "slurmstepd: error: *** JOB 4 ON n1 CANCELLED AT 2026-01-01T00:00:00 DUE TO TIME LIMIT ***": ("over-time", "longer than its limit"),
+    "OpenCL Error: Invalid Program Executable when calling clEnqueueNDRangeKernel": (
+        "invalid-program-executable",
+        "was not built",
+    ),
+    "slurmstepd: error: *** JOB 4 ON n1 CANCELLED AT 2026-01-01T00:00:00 DUE TO TIME LIMIT ***": (
+        "over-time",
+        "longer than its limit",
+    ),
     "//gpu/tests:conv_test   TIMEOUT in 900.1s": ("test-failed", "ran out of time"),
-    "RuntimeError: MPS backend out of memory (MPS allocated: 9.0 GB, max allowed: 9.1 GB). Tried to allocate 1.5 GB": ("out-of-memory", "1.5 GB"),
+    "RuntimeError: MPS backend out of memory (MPS allocated: 9.0 GB, max allowed: 9.1 GB). Tried to allocate 1.5 GB": (
+        "out-of-memory",
+        "1.5 GB",
+    ),
     "错误：cudaErrorIllegalAddress，请问怎么解决": ("illegal-address", "cudaErrorIllegalAddress, 700"),
     "오류RuntimeError: CUDA error: misaligned address가 발생합니다": ("misaligned-address", "716"),
     "エラーCUDA_ERROR_LAUNCH_FAILEDが出ます": ("launch-failure", "719"),
     "Me sale este error: CL_OUT_OF_RESOURCES al ejecutar clFinish": ("out-of-resources", "noticed"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("line", KNOWN)
@@ -98,7 +140,8 @@ def test_the_call_that_returns_a_sticky_error_is_not_the_cause(text: str) -> Non
 def test_a_refused_call_is_still_blamed() -> None:
     assert explained("CUDA error 1 in cudaMemcpy(d, s, n) at a.cu:7").diagnosis[0].status == "likely"
     sanitizer = (
-        "========= COMPUTE-SANITIZER\n========= Program hit cudaErrorInvalidValue (error 1) due to \"invalid argument\" on CUDA API call to cudaMemcpy.\n"
+        '========= COMPUTE-SANITIZER\n========= Program hit cudaErrorInvalidValue (error 1) due to "invalid argument" on CUDA API '
+        "call to cudaMemcpy.\n"
         "=========     Host Frame: main [0x1] in app\n=========\n========= ERROR SUMMARY: 1 error\n"
     )
     (entry,) = explained(sanitizer).diagnosis
@@ -158,7 +201,8 @@ def test_strange_lines_are_left_out_beside_known_ones() -> None:
 def test_rank_step_test_and_operation_are_kept() -> None:
     text = (
         "[ RUN      ] Rows.Add\nloading llama-8b-q4.gguf\nstep 120 ok\nggml_cuda_compute_forward: MUL_MAT_ID failed\n"
-        "CUDA error: misaligned address\n  current device: 1, in function ggml_cuda_compute_forward at /b/ggml-cuda.cu:99\n  cudaGetLastError()\n"
+        "CUDA error: misaligned address\n  current device: 1, in function ggml_cuda_compute_forward at /b/ggml-cuda.cu:99\n  "
+        "cudaGetLastError()\n"
     )
     notes = " ".join(one.text for one in first(text).evidence)
     for part in ("device 1", "operation MUL_MAT_ID", "test Rows.Add", "step 120", "model llama-8b-q4.gguf"):
@@ -189,7 +233,7 @@ def test_next_steps_have_the_command_of_the_log() -> None:
     ("line", "command"),
     [
         ("     Running `target/debug/deps/gpu-1f2e --nocapture`", "target/debug/deps/gpu-1f2e --nocapture"),
-        ("1: Test command: /b/tests/copy_test \"--gtest_filter=A\"", '/b/tests/copy_test "--gtest_filter=A"'),
+        ('1: Test command: /b/tests/copy_test "--gtest_filter=A"', '/b/tests/copy_test "--gtest_filter=A"'),
         ("# executed command: env A=1 /b/x.out", "env A=1 /b/x.out"),
         ("PS C:\\work> .\\app.exe -n 4", ".\\app.exe -n 4"),
         ("$ git pull", ""),
@@ -214,7 +258,10 @@ def test_next_steps_fit_the_interface_and_the_failure() -> None:
     assert "VK_LAYER_KHRONOS_validation" in steps("vkQueueSubmit: VK_ERROR_OUT_OF_DEVICE_MEMORY")
     flaky = "$ pytest -q\n9 passed in 1.00s\n$ pytest -q\n9 failed in 1.10s\n"
     assert any(str(one.details["next"]).startswith("gpudx flake -- pytest") for one in findings(flaky))
-    race = "Write-write data race at global memory address 0x1000\n\tKernel: sum\n\tFirst entity:  Global(1,0,0) Local(1,0,0) Group(0,0,0)\n"
+    race = (
+        "Write-write data race at global memory address 0x1000\n\tKernel: sum\n\tFirst entity:  "
+        "Global(1,0,0) Local(1,0,0) Group(0,0,0)\n"
+    )
     assert "--sanitize" in steps(race)
 
 
@@ -222,17 +269,32 @@ def test_next_steps_fit_the_interface_and_the_failure() -> None:
 
 
 OCLGRIND = {
-    "Invalid read of size 4 at global memory address 0x0": ("null-pointer", "reads 4 bytes of global memory out of bounds"),
-    "Invalid write of size 8 at local memory address 0x1000000000040": ("out-of-bounds-access", "writes 8 bytes of local memory"),
-    "Read-write data race at local memory address 0x1000000000000": ("race-in-kernel", "has a read-write race in local memory"),
+    "Invalid read of size 4 at global memory address 0x0": (
+        "null-pointer",
+        "reads 4 bytes of global memory out of bounds",
+    ),
+    "Invalid write of size 8 at local memory address 0x1000000000040": (
+        "out-of-bounds-access",
+        "writes 8 bytes of local memory",
+    ),
+    "Read-write data race at local memory address 0x1000000000000": (
+        "race-in-kernel",
+        "has a read-write race in local memory",
+    ),
     "Index (4) exceeds static array size (4)": ("out-of-bounds-access", "uses index 4 of an array with 4 elements"),
     "Invalid read from write-only buffer": ("out-of-bounds-access", "reads a buffer that was created as write-only"),
     "Invalid write to read-only buffer": ("out-of-bounds-access", "writes a buffer that was created as read-only"),
     "Invalid read from buffer mapped for writing": ("unordered-access", "while the host has it mapped for writing"),
     "Invalid write to mapped buffer": ("unordered-access", "while the host has it mapped"),
-    "Invalid memory load - source pointer is not aligned to the pointed type": ("misaligned-access", "does a load at an address"),
+    "Invalid memory load - source pointer is not aligned to the pointed type": (
+        "misaligned-access",
+        "does a load at an address",
+    ),
     "Unaligned address on atomic_add": ("misaligned-access", "unaligned address"),
-    "Uninitialized value written to global memory address 0x1000000000000": ("read-before-write", "writes an uninitialized value"),
+    "Uninitialized value written to global memory address 0x1000000000000": (
+        "read-before-write",
+        "writes an uninitialized value",
+    ),
     "Uninitialized address used to read from global memory address 0x1000": ("read-before-write", "as an address"),
     "Controlflow depends on uninitialized value": ("read-before-write", "branches on an uninitialized value"),
     "Instruction depends on an uninitialized index value": ("read-before-write", "as an index"),
@@ -247,7 +309,10 @@ OCLGRIND = {
 @pytest.mark.parametrize("line", OCLGRIND)
 def test_every_message_of_oclgrind(line: str) -> None:
     cause, said = OCLGRIND[line]
-    text = f"\n{line}\n\tKernel: fold\n\tEntity: Global(3,0,0) Local(3,0,0) Group(0,0,0)\n\t  store i32 1\n\tAt line 9 (column 4) of input.cl:\n\t  a[i] = 1;\n"
+    text = (
+        f"\n{line}\n\tKernel: fold\n\tEntity: Global(3,0,0) Local(3,0,0) Group(0,0,0)\n\t  store i32 "
+        f"1\n\tAt line 9 (column 4) of input.cl:\n\t  a[i] = 1;\n"
+    )
     found = first(text)
     assert found.details["format"] == "oclgrind"
     assert said in found.message and "input.cl:9" in found.message and found.message.startswith("fold ")
@@ -265,22 +330,35 @@ def test_fatal_errors_of_oclgrind() -> None:
 LAUNCH = (
     ":3:rocvirtual.cpp           :723 : 4 us: [pid:7 tid:0x7] Arg2:   = ptr:0x7f0000001000 obj:[0x7f0000001000-0x7f0000002000]\n"
     ":3:rocvirtual.cpp           :3016: 5 us: [pid:7 tid:0x7] ShaderName : _Z4foldPf\n"
-    ":4:rocvirtual.cpp           :862 : 6 us: [pid:7 tid:0x7] HWq=0x1, Dispatch Header = 0xb02 (type=2), setup=3, grid=[4096, 1, 1], workgroup=[256, 1, 1], x=0\n"
+    ":4:rocvirtual.cpp           :862 : 6 us: [pid:7 tid:0x7] HWq=0x1, Dispatch Header = 0xb02 (type=2), setup=3, grid=[4096, 1, 1], "
+    "workgroup=[256, 1, 1], x=0\n"
 )
 
 
 def test_a_runtime_log_without_a_failure_names_the_last_launch() -> None:
     (found,) = findings(LAUNCH)
     assert found.severity == "info"
-    assert found.message == "The log of AMD's runtime has 1 launch; the last is fold (4096x1x1 work-items, work-group 256x1x1)."
+    assert (
+        found.message
+        == "The log of AMD's runtime has 1 launch; the last is fold (4096x1x1 work-items, work-group 256x1x1)."
+    )
 
 
 def test_the_argument_next_to_a_fault() -> None:
-    text = LAUNCH + "Memory access fault by GPU node-1 (Agent handle: 0x5) on address 0x7f0000002000. Reason: Page not present.\n"
+    text = (
+        LAUNCH
+        + "Memory access fault by GPU node-1 (Agent handle: 0x5) on address 0x7f0000002000. Reason: Page not present.\n"
+    )
     told = explained(text)
-    assert any("right past the end of the object (4,096 bytes) that argument 2 of fold points to" in one.message for one in told.findings)
+    assert any(
+        "right past the end of the object (4,096 bytes) that argument 2 of fold points to" in one.message
+        for one in told.findings
+    )
     assert all(entry.status == "inconclusive" for entry in told.diagnosis), "the nearest argument proves no launch"
-    far = LAUNCH + "Memory access fault by GPU node-1 (Agent handle: 0x5) on address 0x600000000000. Reason: Page not present.\n"
+    far = (
+        LAUNCH
+        + "Memory access fault by GPU node-1 (Agent handle: 0x5) on address 0x600000000000. Reason: Page not present.\n"
+    )
     assert not any("argument" in one.message for one in findings(far))
 
 
@@ -293,7 +371,10 @@ def joined(**logs: str) -> Explained:
 
 def test_faults_at_different_addresses_are_not_joined() -> None:
     app = "Memory access fault by GPU node-1 (Agent handle: 0x5) on address 0x7f0000002000. Reason: Page not present.\n"
-    kernel = "amdgpu 0000:0a:00.0: amdgpu: [gfxhub] page fault (src_id:0 ring:24 vmid:8 pasid:3)\namdgpu 0000:0a:00.0: amdgpu:   in page starting at address {} from client 10\n"
+    kernel = (
+        "amdgpu 0000:0a:00.0: amdgpu: [gfxhub] page fault (src_id:0 ring:24 vmid:8 pasid:3)\namdgpu "
+        "0000:0a:00.0: amdgpu:   in page starting at address {} from client 10\n"
+    )
     same = joined(app=app, dmesg=kernel.format("0x00007f0000002000"))
     other = joined(app=app, dmesg=kernel.format("0x00007faaaaaaa000"))
     assert sum(one.severity == "error" for one in same.findings) == 1

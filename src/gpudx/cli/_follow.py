@@ -71,6 +71,10 @@ class _Window:
             return
         self.changed, self._looked = False, time.monotonic()
         for one in explain([read_log("stream", [self._data])]).findings:
-            if one.fingerprint not in self._shown and one.id != f"log-{NOT_UNDERSTOOD}" and one.details.get("follows_line") is None:
+            if (
+                one.fingerprint not in self._shown
+                and one.id != f"log-{NOT_UNDERSTOOD}"
+                and one.details.get("follows_line") is None
+            ):
                 self._shown.add(one.fingerprint)
                 self._show(f"line {int(one.details.get('line') or 0) + self._cut:,}: {one.message}")

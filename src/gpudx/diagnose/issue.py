@@ -1,7 +1,7 @@
-"""An answer to a pasted bug report: what its logs establish, what it only claims, what its own numbers contradict, what to ask for.
+"""An answer to a pasted bug report: what its logs establish, what it only claims, what its numbers contradict, what to ask for.
 
-The report is read like a log. Claims are sentences outside of code blocks and log lines that name a cause, a culprit or a condition. Nothing
-is said about a claim that the logs do not settle, except that it is a claim.
+The report is read like a log. Claims are sentences outside of code blocks and log lines that name a cause, a culprit or a
+condition. Nothing is said about a claim that the logs do not settle, except that it is a claim.
 """
 
 from __future__ import annotations
@@ -20,9 +20,12 @@ LONGEST = 240
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])")
 _CLAIM = re.compile(
-    r"\bbecause\b|\bcaused? by\b|\bthe (?:bug|problem|issue|error|fault|crash) (?:is|comes|must|seems|lies|happens)\b|\bI (?:think|believe|suspect|guess|assume)\b|\bprobably\b|\bseems? (?:to be|like)\b"
-    r"|\bmust be\b|\bmemory leak\b|\brace condition\b|\bdriver bug\b|\bhardware\b|\bregression\b|\balways\b|\bnever\b|\bevery time\b|\bonly (?:happens|occurs|fails)\b|\bworks? (?:fine )?(?:on|with)\b"
-    r"|\bout of memory\b|\bOOM\b|\bnull pointer\b|\bout[- ]of[- ]bounds\b|\bsanitizer\b.{0,40}\b(?:clean|nothing|no errors?)\b|\bno (?:errors?|xids?) in dmesg\b|\bdmesg (?:is|shows) (?:clean|nothing)\b|\bis (?:wrong|broken|at fault|guilty)\b"
+    r"\bbecause\b|\bcaused? by\b|\bthe (?:bug|problem|issue|error|fault|crash) (?:is|comes|must|seems|lies|happens)\b|\bI (?:think"
+    r"|believe|suspect|guess|assume)\b|\bprobably\b|\bseems? (?:to be|like)\b"
+    r"|\bmust be\b|\bmemory leak\b|\brace condition\b|\bdriver bug\b|\bhardware\b|\bregression\b|\balways\b|\bnever\b|\bevery time\b"
+    r"|\bonly (?:happens|occurs|fails)\b|\bworks? (?:fine )?(?:on|with)\b"
+    r"|\bout of memory\b|\bOOM\b|\bnull pointer\b|\bout[- ]of[- ]bounds\b|\bsanitizer\b.{0,40}\b(?:clean|nothing|no errors?)\b|\bno "
+    r"(?:errors?|xids?) in dmesg\b|\bdmesg (?:is|shows) (?:clean|nothing)\b|\bis (?:wrong|broken|at fault|guilty)\b"
     r"|porque|causad[oa] por|parece que|creo que|siempre|因为|原因|总是|应该是|可能是|때문|원인|항상|아마|ため|原因|おそらく|必ず",
     re.IGNORECASE,
 )
@@ -34,11 +37,38 @@ UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1
 INT_LIMIT = 1 << 31
 # What a reader of the report needs, and how it is recognised in the text.
 NEEDED = (
-    ("the exact command that fails", re.compile(r"^\s*(?:\$|>|PS [A-Z]:|#)\s*\S|command(?: line)?\s*[:=]|\bpython3? \S+\.py|\./\w+", re.MULTILINE | re.IGNORECASE)),
-    ("the GPU model", re.compile(r"\b(?:RTX|GTX|Tesla|Quadro|A100|H100|H200|B200|L40S?|V100|T4|MI\d{2,3}X?|Radeon|Arc|Iris|Adreno|Mali|gfx\d{3,4}|sm_\d{2,3}|GB?200|GeForce|Instinct|Apple M\d)", re.IGNORECASE)),
-    ("driver and toolkit versions", re.compile(r"driver(?: version)?\D{0,12}\d{2,4}\.\d|CUDA(?: version)?\D{0,6}1\d\.\d|ROCm\D{0,6}\d\.\d|cuda[_-]?1\d", re.IGNORECASE)),
-    ("whether it fails every time, or how often", re.compile(r"\balways\b|every time|sometimes|random|intermittent|\d+ (?:of|out of) \d+|reproduc|siempre|总是|항상|必ず", re.IGNORECASE)),
-)  # fmt: skip
+    (
+        "the exact command that fails",
+        re.compile(
+            r"^\s*(?:\$|>|PS [A-Z]:|#)\s*\S|command(?: line)?\s*[:=]|\bpython3? \S+\.py|\./\w+",
+            re.MULTILINE | re.IGNORECASE,
+        ),
+    ),
+    (
+        "the GPU model",
+        re.compile(
+            r"\b(?:RTX|GTX|Tesla|Quadro|A100|H100|H200|B200|L40S?|V100|T4|MI\d{2,3}X?|Radeon|Arc|Iris|Adreno|Mali"
+            r"|gfx\d{3,4}|sm_\d{2,3}|GB?200|GeForce|Instinct|Apple M\d)",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "driver and toolkit versions",
+        re.compile(
+            r"driver(?: version)?\D{0,12}\d{2,4}\.\d|CUDA(?: version)?\D{0,6}1\d\.\d"
+            r"|ROCm\D{0,6}\d\.\d|cuda[_-]?1\d",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "whether it fails every time, or how often",
+        re.compile(
+            r"\balways\b|every time|sometimes|random|intermittent|\d+ (?:of|out of) \d+"
+            r"|reproduc|siempre|总是|항상|必ず",
+            re.IGNORECASE,
+        ),
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -63,7 +93,9 @@ def split(text: str, log_lines: frozenset[int]) -> Report:
 
 def answer(text: str, explained: Explained) -> str:
     """The answer as Markdown, ready to post."""
-    lines = frozenset(int(one.details.get("line") or 0) for one in explained.findings if one.id != f"log-{NOT_UNDERSTOOD}")
+    lines = frozenset(
+        int(one.details.get("line") or 0) for one in explained.findings if one.id != f"log-{NOT_UNDERSTOOD}"
+    )
     report = split(text, lines)
     against = list(_contradicted(report, explained))
     claims = [one for one in report.sentences if _CLAIM.search(one) and not any(one[:80] in other for other in against)]
@@ -73,8 +105,14 @@ def answer(text: str, explained: Explained) -> str:
         ("Claims that the logs or numbers contradict", against),
         ("Please add", list(_asked(report, explained))),
     )
-    shown = [f"**{title}**\n\n" + "\n".join(f"- {one}" for one in entries[:MOST]) for title, entries in parts if entries]
-    return "\n\n".join(shown) + "\n" if shown else "The report contains no message of a GPU runtime, driver or tool, and no claim about one.\n"
+    shown = [
+        f"**{title}**\n\n" + "\n".join(f"- {one}" for one in entries[:MOST]) for title, entries in parts if entries
+    ]
+    return (
+        "\n\n".join(shown) + "\n"
+        if shown
+        else "The report contains no message of a GPU runtime, driver or tool, and no claim about one.\n"
+    )
 
 
 def _established(explained: Explained) -> Iterator[str]:
@@ -97,13 +135,22 @@ def _contradicted(report: Report, explained: Explained) -> Iterator[str]:
     for sentence in report.sentences:
         call = _CALL.search(sentence)
         if call and late and _blames(sentence) and any(call[1] in one.message or call[1] in _text(one) for one in late):
-            yield f"“{sentence[:LONGEST]}”: the error was left by earlier device work; {call[1]} only returned it (line {late[0].details.get('line')})."
+            yield (
+                f"“{sentence[:LONGEST]}”: the error was left by earlier device work; {call[1]} only returned it "
+                f"(line {late[0].details.get('line')})."
+            )
         yield from _about_memory(sentence, errors)
         yield from _about_tools(sentence, errors)
 
 
 def _blames(sentence: str) -> bool:
-    return bool(re.search(r"\b(?:in|is|caused?|fails?|crash\w*|bug|wrong|problem|guilty|fault)\b|失败|错误|오류|falla", sentence, re.IGNORECASE))
+    return bool(
+        re.search(
+            r"\b(?:in|is|caused?|fails?|crash\w*|bug|wrong|problem|guilty|fault)\b|失败|错误|오류|falla",
+            sentence,
+            re.IGNORECASE,
+        )
+    )
 
 
 def _text(finding: Finding) -> str:
@@ -111,24 +158,42 @@ def _text(finding: Finding) -> str:
 
 
 def _about_memory(sentence: str, errors: Sequence[Finding]) -> Iterator[str]:
-    if not re.search(r"out of memory|\bOOM\b|memory leak|sin memoria|显存不足|메모리 부족|メモリ不足", sentence, re.IGNORECASE) or not errors:
+    if (
+        not re.search(
+            r"out of memory|\bOOM\b|memory leak|sin memoria|显存不足|메모리 부족|メモリ不足", sentence, re.IGNORECASE
+        )
+        or not errors
+    ):
         return
-    memory = [one for one in errors if "memory-allocation" in one.id or "out-of-memory" in one.id or "ALLOCATION" in one.message]
+    memory = [
+        one
+        for one in errors
+        if "memory-allocation" in one.id or "out-of-memory" in one.id or "ALLOCATION" in one.message
+    ]
     if not memory and any(one.details.get("asynchronous") for one in errors):
         yield f"“{sentence[:LONGEST]}”: no line in the logs reports that memory ran out; the first error is: {errors[0].message}"
     for one in memory:
         numbers = _FREE.search(_text(one))
         if numbers and _bytes(numbers[1], numbers[2]) < _bytes(numbers[3], numbers[4]):
             asked, free = f"{numbers[1]} {numbers[2]}", f"{numbers[3]} {numbers[4]}"
-            yield f"“{sentence[:LONGEST]}”: the failed allocation asked for {asked} while {free} were free; fragmentation or a limit refused it."
+            yield (
+                f"“{sentence[:LONGEST]}”: the failed allocation asked for {asked} while {free} were free; "
+                f"fragmentation or a limit refused it."
+            )
 
 
 def _about_tools(sentence: str, errors: Sequence[Finding]) -> Iterator[str]:
     xid = next((one for one in errors if one.id.startswith("log-xid")), None)
-    if xid and re.search(r"\bno (?:errors?|xids?|messages?) in (?:dmesg|the kernel log)|dmesg (?:is|shows) (?:clean|nothing|empty)", sentence, re.IGNORECASE):
+    if xid and re.search(
+        r"\bno (?:errors?|xids?|messages?) in (?:dmesg|the kernel log)|dmesg (?:is|shows) (?:clean|nothing|empty)",
+        sentence,
+        re.IGNORECASE,
+    ):
         yield f"“{sentence[:LONGEST]}”: line {xid.details.get('line')} is such a message: {xid.message}"
     found = next((one for one in errors if one.details.get("format") in ("compute-sanitizer", "oclgrind")), None)
-    if found and re.search(r"(?:sanitizer|memcheck|oclgrind)\b.{0,60}\b(?:clean|nothing|no errors?|passes|fine)", sentence, re.IGNORECASE):
+    if found and re.search(
+        r"(?:sanitizer|memcheck|oclgrind)\b.{0,60}\b(?:clean|nothing|no errors?|passes|fine)", sentence, re.IGNORECASE
+    ):
         yield f"“{sentence[:LONGEST]}”: the pasted report of the tool has an error: {found.message}"
 
 
@@ -162,7 +227,9 @@ def _asked(report: Report, explained: Explained) -> Iterator[str]:
     understood = [one for one in explained.findings if one.id != f"log-{NOT_UNDERSTOOD}"]
     if not understood:
         yield "the complete output of the failing run, from its first line"
-    step = next((str(one.details["next"]) for one in understood if one.severity != "info" and one.details.get("next")), "")
+    step = next(
+        (str(one.details["next"]) for one in understood if one.severity != "info" and one.details.get("next")), ""
+    )
     if step:
         yield f"the output of `{step}`"
     for what, pattern in NEEDED:

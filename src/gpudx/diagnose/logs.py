@@ -30,10 +30,20 @@ from gpudx.words import plural
 LOG = "log"  # the instrument's name
 SELDOM_WHY = ("test-failed", "test-flaky", "host-abort", "gpu-reset")  # endings that say nothing of a cause
 EVIDENCE = ("sanitizer-clean", "device-code", "amd-launches")  # no faults: they follow nothing
-API = {"pytorch": "cuda", "cuda-libraries": "cuda", "compute-sanitizer": "cuda", "ggml": "cuda", "xla": "cuda", "triton": "cuda", "xid": "cuda"}
+API = {
+    "pytorch": "cuda",
+    "cuda-libraries": "cuda",
+    "compute-sanitizer": "cuda",
+    "ggml": "cuda",
+    "xla": "cuda",
+    "triton": "cuda",
+    "xid": "cuda",
+}
 RANK_IN_NAME = re.compile(r"rank[-_.]?(\d+)", re.IGNORECASE)
 TRACEBACK = "python-exception"
-ONLY_A_LOG = "A log contains only what was printed: calls that printed nothing and faults that no tool detected are not in it."
+ONLY_A_LOG = (
+    "A log contains only what was printed: calls that printed nothing and faults that no tool detected are not in it."
+)
 
 
 @dataclass(frozen=True)
@@ -80,7 +90,11 @@ def _fitted_event(event: Event, log: Log) -> Event:
     command = before[-1] if before else log.commands[0][1] if log.commands else ""
     place_words = said(event.context)
     notes = (*((f"the log places it at {place_words}",) if place_words else ()), *event.notes)
-    return replace(event, next=fit(event.next, command, log.system, dict(event.facts).get("api", "") or API.get(event.format, "")), notes=notes)
+    return replace(
+        event,
+        next=fit(event.next, command, log.system, dict(event.facts).get("api", "") or API.get(event.format, "")),
+        notes=notes,
+    )
 
 
 def _sourced(event: Event, log: Log, sources: Sequence[Source], lines: dict[str, str]) -> Event:
@@ -238,7 +252,11 @@ def _diagnosis(judged: tuple[Judged, ...]) -> Iterator[Diagnosis]:
     sure = event.sure and event.role in ("fault", "refusal") and first.severity == "error"
     under = [one for one in judged if one.follows is first.told]
     followers = [Evidence(f"{_message(one)} ({_quoted(one)})") for one in under if not one.same]
-    again = [Evidence(f"also reported by {one.told.event.format}{_same(one, event)}: {_quoted(one)}") for one in under if one.same]
+    again = [
+        Evidence(f"also reported by {one.told.event.format}{_same(one, event)}: {_quoted(one)}")
+        for one in under
+        if one.same
+    ]
     yield Diagnosis(
         cause=cause.id,
         status="likely" if sure else "inconclusive",
@@ -267,12 +285,13 @@ def _ranks(judged: tuple[Judged, ...], first: Judged) -> Iterator[Evidence]:
     own = _rank(first)
     if own and len(ranks) > 1:
         others = ", ".join(rank for rank in ranks if rank != own)
-        yield Evidence(f"rank {own} is the first with this failure in these logs; ranks that report something as well: {others}")
+        yield Evidence(
+            f"rank {own} is the first with this failure in these logs; ranks that report something as well: {others}"
+        )
 
 
 def _rank(one: Judged) -> str:
-    found = dict(one.told.event.context).get("rank", "") or next(iter(RANK_IN_NAME.findall(one.log)), "")
-    return found
+    return dict(one.told.event.context).get("rank", "") or next(iter(RANK_IN_NAME.findall(one.log)), "")
 
 
 def _earliest(judged: tuple[Judged, ...], first: Judged) -> Iterator[Evidence]:
@@ -289,7 +308,9 @@ def _steps(event: Event, fix: tuple[str, ...]) -> tuple[str, ...]:
 
 def _reason(event: Event) -> str:
     if event.role == "report":
-        return "A log alone does not show which launch caused it: any launch since the last successful wait is possible."
+        return (
+            "A log alone does not show which launch caused it: any launch since the last successful wait is possible."
+        )
     if event.role == "ending":
         return "The log shows how it ended, not why."
     return ""

@@ -14,20 +14,61 @@ Context = tuple[tuple[str, str], ...]
 BEFORE, AFTER = 40, 4
 # How many lines above count: a rank or device belongs to its line, a step or test to what follows it.
 _LOOKED = (
-    ("rank", 2, re.compile(r"\[?\b(?:global_)?[Rr]ank[ =:]{0,2}(\d+)\b|\[\d+,(\d+)\]<std(?:err|out)>|\bworker[ =:]rank[ =:](\d+)")),
-    ("process", 3, re.compile(r"\bpid[ =:']{1,3}(\d+)|\bprocess (\d+)\b|^==(\d+)==|\[(\d+)\]: segfault|\bPID:? (\d+)|\[[\w.:/-]+\[(\d+)\]")),
-    ("device", 3, re.compile(r"\bcurrent device: (\d+)|\bcuda:(\d+)\b|\bGPU ?#?(\d+)\b|\bdevice[ =:#]+(\d+)\b|\bgpu id[ =:]+(\d+)", re.IGNORECASE)),
-    ("operation", 8, re.compile(
-        r"compute_forward: (\w+) failed|\b(?:op|operation|operator)\b[ =:]+['\"`]?((?:aten::)?[A-Za-z]\w{2,60})|\b(aten::\w+)|\bnode[ =:]+['\"]([\w/.:-]{3,80})['\"]"
-        r"|\bhlo[_ ](?:op|instruction)[ =:]+['\"%]?([\w.-]+)|\bname:['\"]([\w/.:-]{3,80})['\"]")),
-    ("test", BEFORE, re.compile(
-        r"\[ RUN +\] ([\w./]+)|^ *Start +\d+: (\S+)|Test +#\d+: (\S+)|((?:[\w./-]+\.py)::[\w\[\]:.-]+)|^test ([\w:]+) \.\.\.|^FAIL(?:ED)?: (.{3,80}? :: \S+)|^//(\S+:\S+) +(?:FAILED|TIMEOUT)",
-        re.MULTILINE)),
-    ("step", BEFORE, re.compile(r"\b(?:global[_ ])?(?:step|iteration|iter)\b[ =:#\]]{1,3}(\d+)|\bstep(\d+)\b", re.IGNORECASE)),
+    (
+        "rank",
+        2,
+        re.compile(
+            r"\[?\b(?:global_)?[Rr]ank[ =:]{0,2}(\d+)\b|\[\d+,(\d+)\]<std(?:err|out)>|\bworker[ =:]rank[ =:](\d+)"
+        ),
+    ),
+    (
+        "process",
+        3,
+        re.compile(
+            r"\bpid[ =:']{1,3}(\d+)|\bprocess (\d+)\b|^==(\d+)==|\[(\d+)\]: segfault|\bPID:? (\d+)|\[[\w.:/-]+\[(\d+)\]"
+        ),
+    ),
+    (
+        "device",
+        3,
+        re.compile(
+            r"\bcurrent device: (\d+)|\bcuda:(\d+)\b|\bGPU ?#?(\d+)\b|\bdevice[ =:#]+(\d+)\b|\bgpu id[ =:]+(\d+)",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "operation",
+        8,
+        re.compile(
+            r"compute_forward: (\w+) failed|\b(?:op|operation|operator)\b[ =:]+['\"`]?((?:aten::)?[A-Za-z]\w{2,60})|\b(aten::\w+)|\bnode[ "
+            r"=:]+['\"]([\w/.:-]{3,80})['\"]"
+            r"|\bhlo[_ ](?:op|instruction)[ =:]+['\"%]?([\w.-]+)|\bname:['\"]([\w/.:-]{3,80})['\"]"
+        ),
+    ),
+    (
+        "test",
+        BEFORE,
+        re.compile(
+            r"\[ RUN +\] ([\w./]+)|^ *Start +\d+: (\S+)|Test +#\d+: (\S+)|((?:[\w./-]+\.py)::[\w\[\]:.-]+)|^test ([\w:]+) \.\.\."
+            r"|^FAIL(?:ED)?: (.{3,80}? :: \S+)|^//(\S+:\S+) +(?:FAILED|TIMEOUT)",
+            re.MULTILINE,
+        ),
+    ),
+    (
+        "step",
+        BEFORE,
+        re.compile(r"\b(?:global[_ ])?(?:step|iteration|iter)\b[ =:#\]]{1,3}(\d+)|\bstep(\d+)\b", re.IGNORECASE),
+    ),
     ("epoch", BEFORE, re.compile(r"\bepoch\b[ =:#]{1,3}(\d+)", re.IGNORECASE)),
-    ("model", BEFORE, re.compile(
-        r"([\w.-]+\.(?:gguf|safetensors|onnx|engine|tflite|mlmodel))\b|\bmodel(?:_name|_path|[- ]id)?['\"]?\s*[=:]\s*['\"]?([\w.-]+/[\w.-]+)")),
-)  # fmt: skip
+    (
+        "model",
+        BEFORE,
+        re.compile(
+            r"([\w.-]+\.(?:gguf|safetensors|onnx|engine|tflite|mlmodel))\b|\bmodel(?:_name|_path|[- "
+            r"]id)?['\"]?\s*[=:]\s*['\"]?([\w.-]+/[\w.-]+)"
+        ),
+    ),
+)
 
 
 def context(near: Near) -> Context:

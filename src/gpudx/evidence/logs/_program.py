@@ -14,25 +14,94 @@ from gpudx.evidence.logs._near import Near
 
 FORMAT = "program"
 MARKS = (
-    "$ ", "# ./", "> ", ">.", "+ ", "Running `", "Test command:", "executed command:", "Command line:", "Executing", "srun ", "mpirun ", "torchrun ",
-    ".exe", ":\\", "nvlddmkm", "DXGI", "Win32", "Windows", "AndroidRuntime", "/data/app/", "F DEBUG", "F/libc", "libc    ", "Adreno-GSL", "/vendor/lib",
-    "/Users/", "macOS", "Darwin", "MTLCommandBuffer", "kIOGPU", "[mvk-", "/usr/", "/home/", "kernel: ", "amdgpu ", "NVRM", "i915 ",
-)  # fmt: skip
+    "$ ",
+    "# ./",
+    "> ",
+    ">.",
+    "+ ",
+    "Running `",
+    "Test command:",
+    "executed command:",
+    "Command line:",
+    "Executing",
+    "srun ",
+    "mpirun ",
+    "torchrun ",
+    ".exe",
+    ":\\",
+    "nvlddmkm",
+    "DXGI",
+    "Win32",
+    "Windows",
+    "AndroidRuntime",
+    "/data/app/",
+    "F DEBUG",
+    "F/libc",
+    "libc    ",
+    "Adreno-GSL",
+    "/vendor/lib",
+    "/Users/",
+    "macOS",
+    "Darwin",
+    "MTLCommandBuffer",
+    "kIOGPU",
+    "[mvk-",
+    "/usr/",
+    "/home/",
+    "kernel: ",
+    "amdgpu ",
+    "NVRM",
+    "i915 ",
+)
 MOST_READ = 5000
 MOST_COMMANDS = 200
 LONGEST = 200
 SYSTEMS = (
-    ("android", re.compile(r"AndroidRuntime|/data/app/|\bF DEBUG\b|F/libc|libc {4}|Adreno-GSL|/vendor/lib|com\.android|\bI/tflite")),
+    (
+        "android",
+        re.compile(
+            r"AndroidRuntime|/data/app/|\bF DEBUG\b|F/libc|libc {4}|Adreno-GSL|/vendor/lib|com\.android|\bI/tflite"
+        ),
+    ),
     ("windows", re.compile(r"\b[A-Za-z]:\\|\.exe\b|nvlddmkm|DXGI|\(Win32\)|\bWindows (?:10|11|Server)|\.dll\b")),
     ("macos", re.compile(r"/Users/\w|\bmacOS\b|\bDarwin\b|MTLCommandBuffer|kIOGPU|\[mvk-|/Applications/")),
     ("linux", re.compile(r"/usr/|/home/|kernel: |amdgpu |NVRM|i915 |/proc/|/opt/")),
 )
-_PROMPT = re.compile(r"^\s*(?:\([\w.-]+\) ?)?(?:[\w.-]+@[\w.-]+[^$#\n]{0,80}[$#] |\$ |[$%] |PS [A-Za-z]:\\[^>\n]{0,120}> ?|[A-Za-z]:\\[^>\n]{0,120}>)(?P<command>\S.{1,400})")
-_STARTED = re.compile(r"(?:Running `|Test command: ?|executed command: ?|Command line: ?|^\++ |Executing(?: command)?: ?)(?P<command>[^`]{2,400})`?")
+_PROMPT = re.compile(
+    r"^\s*(?:\([\w.-]+\) ?)?(?:[\w.-]+@[\w.-]+[^$#\n]{0,80}[$#] |\$ |[$%] |PS [A-Za-z]:\\[^>\n]{0,120}> ?"
+    r"|[A-Za-z]:\\[^>\n]{0,120}>)(?P<command>\S.{1,400})"
+)
+_STARTED = re.compile(
+    r"(?:Running `|Test command: ?|executed command: ?|Command line: ?|^\++ |Executing(?: command)?: "
+    r"?)(?P<command>[^`]{2,400})`?"
+)
 _RUNNER = re.compile(r"^\s*(?P<command>(?:srun|mpirun|mpiexec|torchrun|deepspeed|accelerate launch) .{2,400})")
-_STARTS = re.compile(r"(?:[A-Z_][A-Z0-9_]*=\S* )*(?:env (?:[A-Z_]\w*=\S* )*)?((?:\.{0,2}[/\\]|[A-Za-z]:\\|/)?[\w./\\+-]+)")
-RUNNERS = ("python", "python3", "srun", "mpirun", "mpiexec", "torchrun", "deepspeed", "accelerate", "pytest", "cargo", "node", "julia", "bazel", "ctest", "java", "ruby")
-NOT_PROGRAMS = re.compile(r"(?:^|/)(?:gpudx|dmesg|cat|tail|head|grep|cd|ls|export|set|git|pip\d?|make|cmake|ninja|nvcc|hipcc|clang\S*|gcc|g\+\+|clinfo|nvidia-smi|rocminfo|uname|echo|docker|apt\S*|sudo|journalctl|lspci|modprobe|bash|sh|wget|curl)$")
+_STARTS = re.compile(
+    r"(?:[A-Z_][A-Z0-9_]*=\S* )*(?:env (?:[A-Z_]\w*=\S* )*)?((?:\.{0,2}[/\\]|[A-Za-z]:\\|/)?[\w./\\+-]+)"
+)
+RUNNERS = (
+    "python",
+    "python3",
+    "srun",
+    "mpirun",
+    "mpiexec",
+    "torchrun",
+    "deepspeed",
+    "accelerate",
+    "pytest",
+    "cargo",
+    "node",
+    "julia",
+    "bazel",
+    "ctest",
+    "java",
+    "ruby",
+)
+NOT_PROGRAMS = re.compile(
+    r"(?:^|/)(?:gpudx|dmesg|cat|tail|head|grep|cd|ls|export|set|git|pip\d?|make|cmake|ninja|nvcc|hipcc|clang\S*"
+    r"|gcc|g\+\+|clinfo|nvidia-smi|rocminfo|uname|echo|docker|apt\S*|sudo|journalctl|lspci|modprobe|bash|sh|wget"
+    r"|curl)$"
+)
 _TAIL = re.compile(r"\s+(?:2?>&1|2?>{1,2}\s*\S+|\|\|?.*|&&.*|;.*|&)\s*$")
 
 

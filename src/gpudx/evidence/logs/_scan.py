@@ -30,7 +30,7 @@ class _Asked:
         self.reader: Reader = module.reader() if hasattr(module, "reader") else module  # type: ignore[assignment]
         self.left: int = getattr(module, "MOST_READ", MOST_READ)
         self.marks = tuple(mark.encode() for mark in module.MARKS)
-        self.silent = module is _program  # gathers, and tells of nothing
+        self.silent = module.FORMAT == _program.FORMAT  # gathers, and reports nothing
         self.exact = not getattr(module, "ANY_CASE", False)
 
 
@@ -43,7 +43,7 @@ class Scan:
         self.unread: dict[str, int] = defaultdict(int)
         self._covered = 0
         modules = sorted(formats or every(), key=lambda m: (int(getattr(m, "GENERIC", 0)), m.__name__))
-        self._asked = [_Asked(module) for module in (*modules, _program)]
+        self._asked = [*map(_Asked, modules), _Asked(_program)]  # type: ignore[arg-type]
         self._sites: set[tuple[object, ...]] = set()
         self._shapes = Shapes(
             Mark(mark, index, one.exact) for index, one in enumerate(self._asked) for mark in one.marks
@@ -84,7 +84,9 @@ class Scan:
     def _block(self, data: bytes, begin: int, end: int, line: int) -> Iterator[Event]:
         at = 0
         for start, stop, readers in self._shapes.lines(data, begin, end, self._reading, self._skipped):
-            for place, some in [(start, readers)] if stop - start <= FARTHEST else self._long(data, start, stop, readers):
+            for place, some in (
+                [(start, readers)] if stop - start <= FARTHEST else self._long(data, start, stop, readers)
+            ):
                 line += data.count(b"\n", at, place)
                 at = place
                 yield from self._line(Near(data, place, line), some)
@@ -93,7 +95,11 @@ class Scan:
         """Those that still read. Where a format has read its share, the rest of its lines are not left to the last resorts."""
         spent = {index for index in readers if self._asked[index].left <= 0}
         told = any(not self._asked[index].silent for index in spent)
-        return {index for index in readers - spent if not self._asked[index].silent and not (told and self._asked[index].generic > 1)}
+        return {
+            index
+            for index in readers - spent
+            if not self._asked[index].silent and not (told and self._asked[index].generic > 1)
+        }
 
     def _skipped(self, readers: set[int], lines: int) -> None:
         for index in readers:

@@ -54,7 +54,12 @@ class Shapes:
         self._size = 0
 
     def lines(
-        self, data: bytes, begin: int, end: int, asked: Callable[[set[int]], set[int]], skipped: Callable[[set[int], int], None]
+        self,
+        data: bytes,
+        begin: int,
+        end: int,
+        asked: Callable[[set[int]], set[int]],
+        skipped: Callable[[set[int], int], None],
     ) -> Iterator[tuple[int, int, set[int]]]:
         """Where lines with marks begin and end, and which readers they are for.
 

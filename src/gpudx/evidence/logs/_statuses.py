@@ -116,7 +116,8 @@ STATUSES = (
     _s(302, "cudaErrorSharedObjectSymbolNotFound CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND hipErrorSharedObjectSymbolNotFound",
        "shared object symbol not found", "image", "the device code uses a symbol that was not found", "not-device-code"),
     _s(303, "cudaErrorSharedObjectInitFailed CUDA_ERROR_SHARED_OBJECT_INIT_FAILED hipErrorSharedObjectInitFailed",
-       "shared object initialization failed", "image", "the device code could not be loaded: symbols are missing, or it is not for this device",
+       "shared object initialization failed", "image", "the device code could not be loaded: symbols are missing, or it is not for this "
+                                                       "device",
        "not-device-code"),
     _s(4, "cudaErrorCudartUnloading CUDA_ERROR_DEINITIALIZED hipErrorDeinitialized", "driver shutting down", "follower",
        "a call was made while the process ended"),

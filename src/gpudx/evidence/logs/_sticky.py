@@ -34,4 +34,6 @@ def sticky(text: str) -> bool:
 def reported(event: Event) -> Event:
     """The same event as a report of earlier work: it blames no call."""
     causes = tuple(dict.fromkeys(("device-error-reported", *(one for one in event.causes if one != "failed-call"))))
-    return replace(event, role="report", causes=causes, sure=False, noticed=event.noticed or dict(event.facts).get("at", ""))
+    return replace(
+        event, role="report", causes=causes, sure=False, noticed=event.noticed or dict(event.facts).get("at", "")
+    )

@@ -21,7 +21,14 @@ from gpudx.model import Evidence, Finding
 from gpudx.words import plural
 
 FORMAT = "amd-log"
-MARKS = ("Returned hipError", "ShaderName : ", " obj:[0x", "workgroup=[", "emory access fault by GPU", "faulting addr: 0x")
+MARKS = (
+    "Returned hipError",
+    "ShaderName : ",
+    " obj:[0x",
+    "workgroup=[",
+    "emory access fault by GPU",
+    "faulting addr: 0x",
+)
 MOST_READ = 100_000
 LAST = 3  # launches that are named beside a failure
 MOST_KEPT = 64  # launches whose ranges are compared with a fault
@@ -122,7 +129,8 @@ class Lines:
         far = f"{distance:,} bytes {side}" if distance else "inside" if side == "inside" else f"right {side}"
         size = one.end - one.begin
         said = (
-            f"The fault address {address:#x} is {far} the object ({size:,} bytes) that argument {one.argument} of {launch.kernel} points to."
+            f"The fault address {address:#x} is {far} the object ({size:,} bytes) that argument {one.argument} of {launch.kernel} "
+            f"points to."
         )
         others = {other.kernel for place, other, _ in places if place == distance} - {launch.kernel}
         doubt = "not proved: that this launch faulted; the address is only nearest to its argument"

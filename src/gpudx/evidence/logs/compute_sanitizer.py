@@ -138,5 +138,8 @@ def _event(finding: Finding, kind: str, line: int, text: str = "") -> Event:
 def _reported(finding: Finding) -> Finding:
     """An error that a kernel left behind: the call that returned it is only the first that noticed."""
     name = finding.details.get("error") or f"error {finding.details.get('code')}"
-    said = f"A kernel failed before {finding.details.get('api')} returned {name}; the log shows where this was noticed, not which launch caused it."
+    said = (
+        f"A kernel failed before {finding.details.get('api')} returned {name}; the log shows where this "
+        f"was noticed, not which launch caused it."
+    )
     return replace(finding, message=said)

@@ -19,19 +19,48 @@ FORMAT = "device-lost"
 GENERIC = 2
 ANY_CASE = True
 MARKS = (
-    "device is lost", "device was lost", "device lost", "lost device", "devicelost", "context lost", "context_lost", "context was lost",
-    "device removed", "device removal", "device hung", "device_hung", "device_removed", "device_lost", "nvlddmkm", "tdr",
-    "stopped responding", "gpu crash", "gpu process", "gpu hang", "gpu reset", "device reset", "lost vkdevice", "gpu timeout",
-    "command buffer was aborted", "command buffer exited with error", "command buffer execution", "amdkmdag", "livekernelevent",
-)  # fmt: skip
-_HUNG = re.compile(r"hung|hang|TDR|timed? ?out|stopped responding|took an unreasonable|nvlddmkm.*(?:153|4101)", re.IGNORECASE)
+    "device is lost",
+    "device was lost",
+    "device lost",
+    "lost device",
+    "devicelost",
+    "context lost",
+    "context_lost",
+    "context was lost",
+    "device removed",
+    "device removal",
+    "device hung",
+    "device_hung",
+    "device_removed",
+    "device_lost",
+    "nvlddmkm",
+    "tdr",
+    "stopped responding",
+    "gpu crash",
+    "gpu process",
+    "gpu hang",
+    "gpu reset",
+    "device reset",
+    "lost vkdevice",
+    "gpu timeout",
+    "command buffer was aborted",
+    "command buffer exited with error",
+    "command buffer execution",
+    "amdkmdag",
+    "livekernelevent",
+)
+_HUNG = re.compile(
+    r"hung|hang|TDR|timed? ?out|stopped responding|took an unreasonable|nvlddmkm.*(?:153|4101)", re.IGNORECASE
+)
 _LOST = re.compile(
     r"(?:device|context|gpu)\W*(?:is|was|has been|got)?\W*_?(?:lost|removed|removal|hung|hang|reset\b|crash|timeout)"
     r"|lost (?:vk)?device|nvlddmkm|amdkmdag|\bTDR\b|stopped responding|LiveKernelEvent|GPU process (?:exited|crashed|was)"
     r"|command buffer (?:was aborted|exited with error|execution (?:failed|error))",
     re.IGNORECASE,
 )
-_REASON = re.compile(r"(?:DXGI_ERROR_DEVICE_(\w+))|for the following reason \((\w+)|reason: ?'?(\w+)|\((?:code )?\w*:?(kIOGPU\w+)\)")
+_REASON = re.compile(
+    r"(?:DXGI_ERROR_DEVICE_(\w+))|for the following reason \((\w+)|reason: ?'?(\w+)|\((?:code )?\w*:?(kIOGPU\w+)\)"
+)
 APIS = tuple(
     (api, re.compile(pattern, re.IGNORECASE))
     for api, pattern in (
@@ -44,7 +73,11 @@ APIS = tuple(
     )
 )
 # Promises and settings are no losses.
-_NOT_LOST = re.compile(r"device[- ]lost (?:callback|handler|promise)|on_?device_?lost|TdrDelay|TdrLevel|if the device|lost\.then|no gpu hang", re.IGNORECASE)
+_NOT_LOST = re.compile(
+    r"device[- ]lost (?:callback|handler|promise)|on_?device_?lost|TdrDelay|TdrLevel|if the device|lost\.then|no gpu "
+    r"hang",
+    re.IGNORECASE,
+)
 
 
 def read(near: Near) -> Iterator[Event]:
@@ -54,11 +87,16 @@ def read(near: Near) -> Iterator[Event]:
     hung = bool(_HUNG.search(text))
     found = _REASON.search(text)
     reason = next(filter(None, found.groups()), "") if found else ""
-    why = "it did not finish its work in time, and the system reset it" if hung else "work on it failed, or the driver stopped it"
+    why = (
+        "it did not finish its work in time, and the system reset it"
+        if hung
+        else "work on it failed, or the driver stopped it"
+    )
     yield Event(
         kind="device-lost",
         role="report",
-        message=f"The device was lost: {why}{f' ({reason})' if reason else ''}; the log shows where this was noticed, not which work caused it.",
+        message=f"The device was lost: {why}{f' ({reason})' if reason else ''}; the log shows where this was noticed, not which work "
+        f"caused it.",
         facts=(("api", _api(text)), ("hung", str(hung))),
         notes=("not proved: which launch, dispatch or submission caused it",),
         causes=("hang", "device-error-reported") if hung else ("device-error-reported",),

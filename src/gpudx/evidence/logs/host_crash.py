@@ -37,11 +37,16 @@ MARKS = (
     "Fault Address",
 )
 _SIGNAL = re.compile(
-    r"\b(SIGSEGV|SIGABRT|SIGBUS|SIGILL|SIGFPE)\b|(Segmentation fault|EXC_BAD_ACCESS|Access[ _]violation|0xC0000005)|(Bus error)|(Aborted|IOT instruction)",
+    r"\b(SIGSEGV|SIGABRT|SIGBUS|SIGILL|SIGFPE)\b|(Segmentation fault|EXC_BAD_ACCESS|Access[ _]violation|0xC0000005)|(Bus error)|(Aborted"
+    r"|IOT instruction)",
     re.IGNORECASE,
 )
 # A program may speak of signals without having met one.
-_MET = re.compile(r"signal|segmentation fault|core dumped|fault addr|fatal|killed|terminated|crash|exit|exception|bus error|violation|EXC_BAD|0xc0000005", re.IGNORECASE)
+_MET = re.compile(
+    r"signal|segmentation fault|core dumped|fault addr|fatal|killed|terminated|crash|exit|exception|bus error|violation"
+    r"|EXC_BAD|0xc0000005",
+    re.IGNORECASE,
+)
 _NOT_MET = re.compile(r"handler|install|ignor|catch", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?:fault addr(?:ess)?|si_addr|Fault Address)\W{0,8}(0x[0-9a-fA-F]+)", re.IGNORECASE)
 _FRAME = re.compile(r"^\s*#(\d+)\s+(?:pc [0-9a-f]+\s+)?(.+)")
@@ -85,8 +90,19 @@ def _tombstone(near: Near) -> Iterator[Event]:
         return
     frames = [match[1] for match in map(_TOMBSTONE.search, (near.text, *near.after(MOST_FRAMES))) if match]
     said = "The log has frames of an Android crash without the headline that names the signal."
-    notes = ("innermost frames in the log: " + " < ".join(frame[:100] for frame in frames), "the lines above the first frame were not pasted")
-    yield Event("host-crash", "ending", said, (("signal", "unknown"),), notes, ("crash-in-call",) if _in_driver(frames) else ("crash-outside-calls",), TOMBSTONE)
+    notes = (
+        "innermost frames in the log: " + " < ".join(frame[:100] for frame in frames),
+        "the lines above the first frame were not pasted",
+    )
+    yield Event(
+        "host-crash",
+        "ending",
+        said,
+        (("signal", "unknown"),),
+        notes,
+        ("crash-in-call",) if _in_driver(frames) else ("crash-outside-calls",),
+        TOMBSTONE,
+    )
 
 
 def _frames(below: list[str]) -> list[str]:

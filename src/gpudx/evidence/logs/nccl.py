@@ -15,15 +15,38 @@ from gpudx.evidence.logs._near import Near
 
 FORMAT = "nccl"
 MARKS = (
-    "Watchdog caught collective operation timeout", "ncclUnhandledCudaError", "ncclSystemError", "ncclRemoteError", "ncclInternalError",
-    "ncclInvalidUsage", "ncclInvalidArgument", "Heartbeat monitor timed out", "watchdog got stuck", "no heartbeat of its watchdog", "NCCL WARN",
-    "unhandled cuda error", "unhandled system error", "NCCL error", "NCCL Error", "NCCL failure", "RCCL", "watchdog thread terminated", "NCCL INFO ",
-)  # fmt: skip
+    "Watchdog caught collective operation timeout",
+    "ncclUnhandledCudaError",
+    "ncclSystemError",
+    "ncclRemoteError",
+    "ncclInternalError",
+    "ncclInvalidUsage",
+    "ncclInvalidArgument",
+    "Heartbeat monitor timed out",
+    "watchdog got stuck",
+    "no heartbeat of its watchdog",
+    "NCCL WARN",
+    "unhandled cuda error",
+    "unhandled system error",
+    "NCCL error",
+    "NCCL Error",
+    "NCCL failure",
+    "RCCL",
+    "watchdog thread terminated",
+    "NCCL INFO ",
+)
 _TIMEOUT = re.compile(r"\[Rank (\d+)\] Watchdog caught .*?SeqNum=(\d+), OpType=(\w+).*?ran for (\d+) milliseconds")
 _RANK = re.compile(r"\b[Rr]ank (\d+)\]?")
 _STUCK = re.compile(r"Heartbeat monitor timed out|watchdog got stuck for (\d+) seconds|no heartbeat of its watchdog")
 _ARROW = re.compile(r"NCCL INFO (\S+\.(?:cc|cu|cpp):\d+) -> ([1-7])\b")
-RESULTS = {"1": "ncclUnhandledCudaError", "2": "ncclSystemError", "3": "ncclInternalError", "4": "ncclInvalidArgument", "5": "ncclInvalidUsage", "6": "ncclRemoteError"}
+RESULTS = {
+    "1": "ncclUnhandledCudaError",
+    "2": "ncclSystemError",
+    "3": "ncclInternalError",
+    "4": "ncclInvalidArgument",
+    "5": "ncclInvalidUsage",
+    "6": "ncclRemoteError",
+}
 _WARN = re.compile(r"NCCL WARN (.+)|(?:NCCL|RCCL) (?:[Ee]rror|failure)\W*(.+)|(unhandled (?:cuda|system) error.*)")
 _PROGRESS = re.compile(r"last enqueued work: (\d+), last completed work: (\d+)")
 ERRORS = {
@@ -96,7 +119,9 @@ def _warned(said: str) -> Event:
 
 def _timed_out(found: re.Match[str], near: Near) -> Event:
     progress = next((hit for hit in map(_PROGRESS.search, near.after(4)) if hit), None)
-    notes = ["not proved: which rank is at fault; usually one that did not join the collective, not the one that waited"]
+    notes = [
+        "not proved: which rank is at fault; usually one that did not join the collective, not the one that waited"
+    ]
     if progress:
         notes.append(f"this rank completed work {progress[2]} last and enqueued {progress[1]} last")
     return Event(

@@ -1,7 +1,7 @@
 """Oclgrind: everything that it prints about kernels on its simulated device, and the API errors of --check-api.
 
-Invalid accesses, data races, uninitialized values, divergence, misalignment, static arrays, read-only and mapped buffers, events that nobody
-waited for, and fatal errors. It reports the fault itself with kernel, work-item and source line. A race is a warning: a race
+Invalid accesses, data races, uninitialized values, divergence, misalignment, static arrays, read-only and mapped buffers, events
+without a wait, and fatal errors. It reports the fault itself with kernel, work-item and source line. A race is a warning: a race
 whose outcome the program does not depend on is also reported. Messages: the strings of Oclgrind 21.10 and its plugins.
 """
 
@@ -19,11 +19,24 @@ from gpudx.evidence.logs._sticky import sticky
 
 FORMAT = "oclgrind"
 MARKS = (
-    "Oclgrind - OpenCL runtime error", "OCLGRIND FATAL ERROR", "data race at ", "Invalid read ", "Invalid write ", "Invalid memory load -",
-    "Invalid memory store -", "Unaligned address on ", "ninitialized value", "Uninitialized address used", "depends on an uninitialized",
-    "Work-group divergence detected", "Work-item finished without waiting", "Invalid wait event", "exceeds static array size",
-    "Undefined behaviour due to an arithmetic", "errors generated - suppressing",
-)  # fmt: skip
+    "Oclgrind - OpenCL runtime error",
+    "OCLGRIND FATAL ERROR",
+    "data race at ",
+    "Invalid read ",
+    "Invalid write ",
+    "Invalid memory load -",
+    "Invalid memory store -",
+    "Unaligned address on ",
+    "ninitialized value",
+    "Uninitialized address used",
+    "depends on an uninitialized",
+    "Work-group divergence detected",
+    "Work-item finished without waiting",
+    "Invalid wait event",
+    "exceeds static array size",
+    "Undefined behaviour due to an arithmetic",
+    "errors generated - suppressing",
+)
 
 
 class _Kind(NamedTuple):
@@ -43,32 +56,113 @@ def _kind(pattern: str, kind: str, says: str, cause: str, warning: bool = False)
 _BY = r"Invalid (?P<does>read|write) of size (?P<size>\d+) at (?P<space>\w+) memory address (?P<address>0x[0-9a-fA-F]+)"
 KINDS = (
     _kind(_BY, "out-of-bounds-access", "{does}s {size} bytes of {space} memory out of bounds", "out-of-bounds-access"),
-    _kind(r"(?P<type>[\w-]+) data race at (?P<space>\w+) memory address (?P<address>0x[0-9a-fA-F]+)", "race-in-kernel",
-          "has a {type} race in {space} memory", "race-in-kernel", warning=True),
-    _kind(r"Index \((?P<index>-?\d+)\) exceeds static array size \((?P<size>\d+)\)", "static-array",
-          "uses index {index} of an array with {size} elements", "out-of-bounds-access"),
-    _kind(r"Invalid read from write-only buffer", "write-only-buffer", "reads a buffer that was created as write-only", "out-of-bounds-access"),
-    _kind(r"Invalid write to read-only buffer", "read-only-buffer", "writes a buffer that was created as read-only", "out-of-bounds-access"),
-    _kind(r"Invalid read from buffer mapped for writing", "mapped-buffer", "reads a buffer while the host has it mapped for writing", "unordered-access"),
-    _kind(r"Invalid write to mapped buffer", "mapped-buffer", "writes a buffer while the host has it mapped", "unordered-access"),
-    _kind(r"Invalid memory (?P<what>load|store) - source pointer is not aligned", "misaligned-access",
-          "does a {what} at an address that is not a multiple of the type's size", "misaligned-access"),
-    _kind(r"Unaligned address on (?P<what>[\w ]+)", "misaligned-access", "uses an unaligned address ({what})", "misaligned-access"),
-    _kind(r"Uninitialized value written to (?P<space>\w+) memory address (?P<address>0x[0-9a-fA-F]+)", "uninitialized-value",
-          "writes an uninitialized value to {space} memory", "read-before-write"),
-    _kind(r"Uninitialized address used to (?P<does>read|write)\w* (?:from|to) (?P<space>\w+) memory", "uninitialized-address",
-          "uses an uninitialized value as an address ({does}, {space} memory)", "read-before-write"),
-    _kind(r"Controlflow depends on uninitialized value", "uninitialized-branch", "branches on an uninitialized value", "read-before-write"),
-    _kind(r"Instruction depends on an uninitialized index", "uninitialized-index", "uses an uninitialized value as an index", "read-before-write"),
-    _kind(r"Work-group divergence detected \(barrier\)", "divergence", "has a barrier that not all work-items of a work-group execute", "barrier-misuse"),
-    _kind(r"Work-group divergence detected \(async copy\)", "divergence",
-          "calls an asynchronous copy that differs between work-items of a work-group", "barrier-misuse"),
-    _kind(r"Work-group divergence detected", "divergence", "diverges within a work-group where it must not", "barrier-misuse"),
-    _kind(r"Work-item finished without waiting for events", "events-not-waited-for", "ends without waiting for an asynchronous copy", "unordered-access"),
+    _kind(
+        r"(?P<type>[\w-]+) data race at (?P<space>\w+) memory address (?P<address>0x[0-9a-fA-F]+)",
+        "race-in-kernel",
+        "has a {type} race in {space} memory",
+        "race-in-kernel",
+        warning=True,
+    ),
+    _kind(
+        r"Index \((?P<index>-?\d+)\) exceeds static array size \((?P<size>\d+)\)",
+        "static-array",
+        "uses index {index} of an array with {size} elements",
+        "out-of-bounds-access",
+    ),
+    _kind(
+        r"Invalid read from write-only buffer",
+        "write-only-buffer",
+        "reads a buffer that was created as write-only",
+        "out-of-bounds-access",
+    ),
+    _kind(
+        r"Invalid write to read-only buffer",
+        "read-only-buffer",
+        "writes a buffer that was created as read-only",
+        "out-of-bounds-access",
+    ),
+    _kind(
+        r"Invalid read from buffer mapped for writing",
+        "mapped-buffer",
+        "reads a buffer while the host has it mapped for writing",
+        "unordered-access",
+    ),
+    _kind(
+        r"Invalid write to mapped buffer",
+        "mapped-buffer",
+        "writes a buffer while the host has it mapped",
+        "unordered-access",
+    ),
+    _kind(
+        r"Invalid memory (?P<what>load|store) - source pointer is not aligned",
+        "misaligned-access",
+        "does a {what} at an address that is not a multiple of the type's size",
+        "misaligned-access",
+    ),
+    _kind(
+        r"Unaligned address on (?P<what>[\w ]+)",
+        "misaligned-access",
+        "uses an unaligned address ({what})",
+        "misaligned-access",
+    ),
+    _kind(
+        r"Uninitialized value written to (?P<space>\w+) memory address (?P<address>0x[0-9a-fA-F]+)",
+        "uninitialized-value",
+        "writes an uninitialized value to {space} memory",
+        "read-before-write",
+    ),
+    _kind(
+        r"Uninitialized address used to (?P<does>read|write)\w* (?:from|to) (?P<space>\w+) memory",
+        "uninitialized-address",
+        "uses an uninitialized value as an address ({does}, {space} memory)",
+        "read-before-write",
+    ),
+    _kind(
+        r"Controlflow depends on uninitialized value",
+        "uninitialized-branch",
+        "branches on an uninitialized value",
+        "read-before-write",
+    ),
+    _kind(
+        r"Instruction depends on an uninitialized index",
+        "uninitialized-index",
+        "uses an uninitialized value as an index",
+        "read-before-write",
+    ),
+    _kind(
+        r"Work-group divergence detected \(barrier\)",
+        "divergence",
+        "has a barrier that not all work-items of a work-group execute",
+        "barrier-misuse",
+    ),
+    _kind(
+        r"Work-group divergence detected \(async copy\)",
+        "divergence",
+        "calls an asynchronous copy that differs between work-items of a work-group",
+        "barrier-misuse",
+    ),
+    _kind(
+        r"Work-group divergence detected",
+        "divergence",
+        "diverges within a work-group where it must not",
+        "barrier-misuse",
+    ),
+    _kind(
+        r"Work-item finished without waiting for events",
+        "events-not-waited-for",
+        "ends without waiting for an asynchronous copy",
+        "unordered-access",
+    ),
     _kind(r"Invalid wait event", "invalid-wait-event", "waits for an event that is none", "barrier-misuse"),
-    _kind(r"Undefined behaviour due to an arithmetic exception", "arithmetic", "divides by zero or overflows an integer", "index-overflow", warning=True),
+    _kind(
+        r"Undefined behaviour due to an arithmetic exception",
+        "arithmetic",
+        "divides by zero or overflows an integer",
+        "index-overflow",
+        warning=True,
+    ),
     _kind(r"OCLGRIND FATAL ERROR", "oclgrind-stopped", "stopped the simulation", "device-trap"),
-)  # fmt: skip
+)
 _KERNEL = re.compile(r"(?:Kernel: +|creating kernel ')(\w+)")
 _ITEM = re.compile(r"(?:Entity|First entity|Work-item): +(Global\([\d,]+\) Local\([\d,]+\) Group\([\d,]+\))")
 _ONLY = re.compile(r"Only (\d+) out of (\d+) work-items executed (\w+)")

@@ -79,17 +79,24 @@ STATUSES = {
     -9999: ("NVIDIA's error -9999", "a kernel read or wrote outside its memory", ""),
 }  # fmt: skip
 NAMES = {name: code for code, (name, _, _) in STATUSES.items()}
-WORDS = {name.removeprefix("CL_").replace("_", " ").lower(): code for name, code in NAMES.items() if name.startswith("CL_")}
+WORDS = {
+    name.removeprefix("CL_").replace("_", " ").lower(): code for name, code in NAMES.items() if name.startswith("CL_")
+}
 SETUP = (-1, -2, -3, -16, -1001)
 SEVERAL = (-38, -48, -50)  # a wrong value, or an object that was released
 LATE = (-5, -14, -36, -9999)  # what drivers return when earlier work failed
 _NAME = re.compile(r"(?<![A-Za-z0-9_])CL_[A-Z_]{3,60}(?![A-Za-z0-9_])")
 _CODE = re.compile(
-    r"(?:OpenCL|\bopencl\w*|\bOCL\b|oclError|\bCL[ _][Ee]rror|cl::Error|(?<![A-Za-z])cl[A-Z]\w+(?:\([^)]{0,200}\))?)[^\n]{0,80}?(?<![\w.])(-\d{1,4})\b(?!\.\d)"
+    r"(?:OpenCL|\bopencl\w*|\bOCL\b|oclError|\bCL[ _][Ee]rror|cl::Error"
+    r"|(?<![A-Za-z])cl[A-Z]\w+(?:\([^)]{0,200}\))?)[^\n]{0,80}?(?<![\w.])(-\d{1,4})\b(?!\.\d)"
 )
-_SHORT = re.compile(r"(?<![A-Za-z])cl[A-Z]\w+ failed: ([A-Z][A-Z_]{3,60})\b")  # pyopencl leaves the beginning of the name out
+_SHORT = re.compile(
+    r"(?<![A-Za-z])cl[A-Z]\w+ failed: ([A-Z][A-Z_]{3,60})\b"
+)  # pyopencl leaves the beginning of the name out
 _FAILS = re.compile(r"error|fail|->|returned|assert|exception|couldn.t|could not|cannot|\(-\d+\)", re.IGNORECASE)
-_WORDY = re.compile(rf"(?:OpenCL|\bocl\b|clEnqueue\w*).{{0,80}}?\b({'|'.join(sorted(WORDS, key=len, reverse=True))})\b", re.IGNORECASE)
+_WORDY = re.compile(
+    rf"(?:OpenCL|\bocl\b|clEnqueue\w*).{{0,80}}?\b({'|'.join(sorted(WORDS, key=len, reverse=True))})\b", re.IGNORECASE
+)
 _THROWN = re.compile(r"what\(\): +(cl[A-Z]\w+)\s*$")  # cl::Error says only the call; the code is printed by the program
 _BESIDE = re.compile(r"(?:code|error|err)\D{0,10}(-\d{1,4})\b", re.IGNORECASE)
 _CODELIKE = re.compile(r"[=!]= *CL_|^\s*case |\breturn CL_|#define|CL_CHECK\(")

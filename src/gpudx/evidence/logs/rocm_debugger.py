@@ -19,7 +19,10 @@ FORMAT = "rocm-debugger"
 MARKS = ("received signal SIG",)
 _SIGNAL = re.compile(r"received signal (SIG[A-Z]+)")
 _WAVE = re.compile(r"AMDGPU (?:Wave|Lane) ([\d:./]+)(?: \(([\d,]+)\)(?:\[([\d,]+)\]|/(\d+))?)?")
-_FRAME = re.compile(r"^(?:#0 +)?(?:0x[0-9a-f]+ in |with the wave )?(?:void )?([A-Za-z_][\w:<>, ]{0,120}?) ?\([^)]*\)(?: \[clone[^\]]*\])?(?: at (\S+:\d+))?")
+_FRAME = re.compile(
+    r"^(?:#0 +)?(?:0x[0-9a-f]+ in |with the wave )?(?:void )?([A-Za-z_][\w:<>, ]{0,120}?) ?\([^)]*\)(?: "
+    r"\[clone[^\]]*\])?(?: at (\S+:\d+))?"
+)
 MEANINGS = {
     "SIGSEGV": ("accessed memory that is not mapped, or not for this kind of access", "out-of-bounds-access"),
     "SIGBUS": ("used an address that is not aligned or not valid", "misaligned-access"),
@@ -66,4 +69,6 @@ def _notes(wave: re.Match[str] | None, imprecise: bool) -> Iterator[str]:
 
 def takes(near: Near) -> bool:
     """A signal of the device is no crash of the host."""
-    return any(_WAVE.search(line) or IMPRECISE in line for line in (near.text, *near.after(MOST_LINES), *near.before(3)))
+    return any(
+        _WAVE.search(line) or IMPRECISE in line for line in (near.text, *near.after(MOST_LINES), *near.before(3))
+    )
