@@ -19,7 +19,7 @@ def test_a_report_and_a_case(gpudx_cli: Gpudx, tmp_path: Path) -> None:
     done = gpudx_cli("explain", "crash.log", "--case", "told")
     assert done.returncode == 0 and not done.stderr
     assert done.stdout.startswith("gpudx: INCONCLUSIVE device-error-reported\n")
-    assert "This would settle it: gpudx run --serialise --stacks -- ./app" in done.stdout
+    assert "To settle it: gpudx run --serialise --stacks -- ./app" in done.stdout
     assert casefile.read(tmp_path / "told").findings[0].id == "log-illegal-address"
     for name in ("terminal", "markdown", "json"):
         assert gpudx_cli("report", "told", "-f", name).returncode == 0
@@ -36,7 +36,10 @@ def test_nothing_is_recognised(gpudx_cli: Gpudx, tmp_path: Path) -> None:
     (tmp_path / "poem.txt").write_text("roses are red\n")
     done = gpudx_cli("explain", "poem.txt")
     assert done.returncode == 1
-    assert done.stdout.startswith("gpudx: NOTHING RECOGNISED\n") and "what is known to gpudx:" in done.stdout
+    assert (
+        done.stdout.startswith("gpudx: NOTHING RECOGNISED\n")
+        and "Nothing in 1 line looks like a failure." in done.stdout
+    )
 
 
 def test_what_cannot_be_read(gpudx_cli: Gpudx, tmp_path: Path) -> None:
@@ -46,3 +49,48 @@ def test_what_cannot_be_read(gpudx_cli: Gpudx, tmp_path: Path) -> None:
 
 def test_help_has_examples(gpudx_cli: Gpudx) -> None:
     assert "dmesg | gpudx explain -" in gpudx_cli("explain", "--help").stdout
+
+
+def test_a_bug_report_is_answered(gpudx_cli: Gpudx, tmp_path: Path) -> None:
+    (tmp_path / "report.md").write_text(
+        "The bug is in cudaFree.\n\n```\nCUDA error 719 in cudaFree(p) at a.cu:7\n```\n"
+    )
+    done = gpudx_cli("explain", "--issue", "report.md")
+    assert done.returncode == 0 and done.stdout.startswith("**Established by the logs**\n")
+    assert "cudaFree only returned it" in done.stdout
+
+
+def test_only_strange_lines_are_not_recognised(gpudx_cli: Gpudx, tmp_path: Path) -> None:
+    (tmp_path / "strange.log").write_text("the widget failed to align\n")
+    done = gpudx_cli("explain", "strange.log")
+    assert done.returncode == 1 and "gpudx does not know its format" in done.stdout.replace("\n  ", " ")
+
+
+def test_nothing_to_read(gpudx_cli: Gpudx) -> None:
+    done = gpudx_cli("explain")
+    assert done.returncode == 2 and "no log given" in done.stderr
+    assert "can be read once" in gpudx_cli("explain", "-", "-").stderr
+
+
+def test_events_of_a_log_that_is_still_written(environment: dict[str, str], tmp_path: Path) -> None:
+    """The first event is shown while the writer is still there: it writes its last line only after that."""
+    command = [sys.executable, str(HERE / "stand_in.py"), "explain", "-"]
+    with subprocess.Popen(
+        command,
+        env=environment,
+        cwd=tmp_path,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin and process.stdout and process.stderr
+        process.stdin.write("step 1\nCUDA error: misaligned address at a.cu:1\n")
+        process.stdin.flush()
+        shown = process.stderr.readline()
+        assert shown.startswith("gpudx: line 2: A kernel accessed memory at an address")
+        process.stdin.write("Aborted (core dumped)\n")
+        process.stdin.close()
+        report = process.stdout.read()
+        assert process.wait(timeout=60) == 0
+    assert report.startswith("gpudx: INCONCLUSIVE device-error-reported\n") and "3 lines" in report

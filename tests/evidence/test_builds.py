@@ -95,7 +95,7 @@ def test_warnings_that_are_faults_in_disguise(line: str) -> None:
 
 def test_errors_of_compilers() -> None:
     (found,) = told('a.cu(8): error: identifier "x" is undefined\n').findings
-    assert found.message == 'The compiler refused a.cu:8: identifier "x" is undefined.'
+    assert found.message == 'The compiler rejected a.cu:8: identifier "x" is undefined.'
     (found,) = told(
         "ptxas error   : Entry function 'k' uses too much shared data (0x14000 bytes, 0xc000 max)\n"
     ).findings
@@ -111,7 +111,7 @@ OPENCL = {
 @pytest.mark.parametrize("line", OPENCL)
 def test_build_logs_of_opencl(line: str) -> None:
     (found,) = told(f"{line}\n").findings
-    assert found.message == f"The compiler refused line 1 of the program's source: {OPENCL[line]}."
+    assert found.message == f"The compiler rejected line 1 of the program's source: {OPENCL[line]}."
 
 
 def test_a_real_build_log_of_pocl() -> None:

@@ -123,4 +123,4 @@ def test_documents_about_failures(path: Path) -> None:
     if path.name.startswith("003"):
         (entry,) = told.diagnosis
         assert entry.cause == "device-trap" and "has its load in memory of a single thread" in entry.summary
-        assert any("told by compute-sanitizer, too" in fact.text for fact in entry.evidence), "one fault, two tools"
+        assert any("also reported by compute-sanitizer" in fact.text for fact in entry.evidence), "one fault, two tools"

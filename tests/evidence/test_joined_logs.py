@@ -41,10 +41,10 @@ def test_one_fault_told_by_three_tools_is_one_finding() -> None:
     assert error.message.startswith("scatter writes 4 bytes of global memory")
     (entry,) = told.diagnosis
     assert (entry.cause, entry.status) == ("out-of-bounds-access", "likely")
-    assert any("told by xid, too: line 1 of dmesg.log" in fact.text for fact in entry.evidence)
+    assert any("also reported by xid: line 1 of dmesg.log" in fact.text for fact in entry.evidence)
     assert any("this follows line 2 of check.log" in fact.text for fact in entry.not_counted)
     xid = next(one for one in told.findings if one.id == "log-xid-31")
-    assert xid.severity == "info" and xid.message.endswith("; this is taken for the same fault as line 2 of check.log.")
+    assert xid.severity == "info" and xid.message.endswith("; this is probably the same fault as line 2 of check.log.")
 
 
 def test_the_order_of_the_files_does_not_matter() -> None:
@@ -76,7 +76,7 @@ def test_logs_that_are_hours_apart_are_two_stories() -> None:
     near = joined(dmesg="2026-01-02T03:00:01Z " + XID, app="2026-01-02T03:00:02Z " + REPORT)
     assert len(errors(near)) == 1
     assert any(
-        fact.text == "by its time stamp the first line of it is line 1 of dmesg.log"
+        fact.text == "by time stamp, its first line is line 1 of dmesg.log"
         for fact in near.diagnosis[0].evidence
     )
 

@@ -130,7 +130,8 @@ def test_host_reports_are_no_faults_of_a_device() -> None:
 
 def test_same_words_without_a_failure() -> None:
     quiet = "aborting with error handling enabled\n#define X HSA_STATUS_ERROR_EXCEPTION\nno queue was inactivated due to async error\n"
-    assert findings(quiet) == () and faults_in(quiet) == ()
+    understood = [one for one in findings(quiet) if one.id != "log-not-understood"]
+    assert understood == [] and faults_in(quiet) == ()
 
 
 def test_the_line_of_a_wave_is_the_place_only_of_traps() -> None:

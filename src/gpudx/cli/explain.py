@@ -1,15 +1,16 @@
-"""gpudx explain: say what a pasted log means."""
+"""gpudx explain: what a pasted log means."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpudx import __version__
+from gpudx.cli._follow import follow
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -18,28 +19,33 @@ if TYPE_CHECKING:
 
 STDIN = "-"
 UNKNOWN = 1
-CHUNK = 1 << 20
+STRANGE = "log-not-understood"
+MOST_TEXT = 4 << 20  # characters of a pasted report
 
 
 def command(
     logs: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(metavar="FILE...", help='Logs of any kind, GPU core dumps; "-" is standard input.'),
-    ],
+    ] = None,
+    issue: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A pasted bug report: write an answer that is ready to post.")
+    ] = None,
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a case there, for gpudx report.")] = None,
     format: Annotated[str, typer.Option("--format", "-f", help="terminal, markdown or json.")] = "terminal",
 ) -> None:
-    """Say what a log means: what came first, what only follows, what it does not prove, and the next command.
+    """Explain a log: what failed first, what only follows, what it does not prove, and the next command.
 
     \b
         gpudx explain crash.log
         dmesg | gpudx explain -
-        ./app 2>&1 | gpudx explain -
-        gpudx explain app.log dmesg.txt core.nvcudmp        # one story: what is first, what follows, what is told twice
+        tail -f app.log | gpudx explain -                   # events as they come, the report at the end
+        gpudx explain app.log dmesg.txt core.nvcudmp        # several logs of one failure
+        gpudx explain --issue report.md                     # answer a bug report
         gpudx explain ci.log --case explained && gpudx report explained -f markdown
 
     A build log (ptxas -v, hipcc -Rpass-analysis=kernel-resource-usage) gives a table of kernels; source files that it names
-    are read where they are there. `gpudx rule` lists the known formats. An asynchronous error is never blamed on the line that printed it.
+    are read if they exist. `gpudx rule` lists the known formats. An asynchronous error is never blamed on the line that printed it.
 
     Exit status: 0 if something was recognised, 1 if nothing was.
     """
@@ -47,28 +53,62 @@ def command(
     from gpudx.cli.page import page_here
     from gpudx.report import render
 
-    made = _case([_read(name) for name in logs], logs)
+    names = [*(logs or []), *([issue] if issue is not None else [])]
+    if not names:
+        raise UserError("no log given: name a file, or pipe one in with `gpudx explain -`.")
+    if names.count(STDIN) > 1:
+        raise UserError('standard input can be read once: give "-" for one log only.')
+    live = format == "terminal" and issue is None and sys.stdout.isatty()
+    kept = _Kept() if issue is not None else None
+    read = [_read(name, live, kept if name == issue else None) for name in names]
+    made = _case(read, names)
     if case is not None:
         with new_case(case, "explain") as folder:
             made = written(made, folder)
-    sys.stdout.write(render(made, format, page_here()))
-    if not made.findings and not made.kernels:
+    if kept is not None:
+        sys.stdout.write(_answer(kept.text, read))
+    else:
+        sys.stdout.write(render(made, format, page_here()))
+    if not made.kernels and all(one.id == STRANGE for one in made.findings):
         raise typer.Exit(UNKNOWN)
 
 
-def _read(name: str) -> Log:
+class _Kept:
+    """The text of a report, beside what is read of it; the longest that people paste are shorter."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def pieces(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            if len(self.text) < MOST_TEXT:
+                self.text += chunk.decode("utf-8", "replace")
+            yield chunk
+
+
+def _read(name: str, live: bool, kept: _Kept | None) -> Log:
     from gpudx.evidence.reading import chunks, read_log, read_whole
 
     if name == STDIN:
-        return read_log("standard input", _stdin())
+        pieces: Iterable[bytes] = follow(sys.stdin.fileno(), _show if live or not sys.stdin.isatty() else None)
+        return read_log("standard input", kept.pieces(pieces) if kept else pieces)
     if Path(name).is_dir():
         raise UserError(f"{name} is a directory: give log files, or show a case with `gpudx report {name}`.")
-    return read_whole(Path(name)) or read_log(Path(name).name, chunks(Path(name)))
+    whole = read_whole(Path(name))
+    return whole or read_log(Path(name).name, kept.pieces(chunks(Path(name))) if kept else chunks(Path(name)))
 
 
-def _stdin() -> Iterator[bytes]:
-    while chunk := sys.stdin.buffer.read(CHUNK):
-        yield chunk
+def _show(line: str) -> None:
+    """An event of a log that is still being written; the report itself goes to standard output."""
+    sys.stderr.write(f"gpudx: {line}\n")
+    sys.stderr.flush()
+
+
+def _answer(text: str, logs: list[Log]) -> str:
+    from gpudx.diagnose.issue import answer
+    from gpudx.diagnose.logs import explain
+
+    return answer(text, explain(logs))
 
 
 def _case(logs: list[Log], names: list[str]) -> Case:

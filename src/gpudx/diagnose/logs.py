@@ -11,14 +11,16 @@ An asynchronous error is an interval, not a line: reports are "inconclusive" her
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpudx.causes import every as every_cause
-from gpudx.diagnose.stories import ENDS, Entry, Judged, may_be_same, place, stories, told_once
-from gpudx.evidence.logs import every as every_format
-from gpudx.evidence.logs._event import Event
+from gpudx.diagnose.stories import ENDS, Entry, Judged, may_be_same, place, shared, stories, told_once
+from gpudx.evidence.logs._context import said
+from gpudx.evidence.logs._event import NOT_UNDERSTOOD, Event
 from gpudx.evidence.logs._fold import Log
+from gpudx.evidence.logs._next import fit
 from gpudx.evidence.sources import _tile_builds as tile_builds
 from gpudx.evidence.sources._compiled import bare, built, kernel_lines
 from gpudx.evidence.sources._functions import Source
@@ -27,9 +29,21 @@ from gpudx.text import plural
 
 LOG = "log"  # the instrument's name
 SELDOM_WHY = ("test-failed", "test-flaky", "host-abort", "gpu-reset")  # endings that say nothing of a cause
-EVIDENCE = ("sanitizer-clean", "device-code")  # no faults: they follow nothing
+EVIDENCE = ("sanitizer-clean", "device-code", "amd-launches")  # no faults: they follow nothing
+API = {
+    "pytorch": "cuda",
+    "cuda-libraries": "cuda",
+    "compute-sanitizer": "cuda",
+    "ggml": "cuda",
+    "xla": "cuda",
+    "triton": "cuda",
+    "xid": "cuda",
+}
+RANK_IN_NAME = re.compile(r"rank[-_.]?(\d+)", re.IGNORECASE)
 TRACEBACK = "python-exception"
-ONLY_A_LOG = "A log holds what was printed: calls that printed nothing, and faults that nobody noticed, are not in it."
+ONLY_A_LOG = (
+    "A log contains only what was printed: calls that printed nothing and faults that no tool detected are not in it."
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +60,7 @@ class Explained:
 
 def explain(logs: Sequence[Log], sources: Sequence[Source] = ()) -> Explained:
     """The whole of it, for one or several logs, with the source files that they name."""
-    logs = [_with_sources(log, sources) for log in logs]
+    logs = [_fitted(_with_sources(log, sources)) for log in logs]
     told = stories(logs)
     judged = [told_once(tuple(_judge(story)), story) for story in told]
     entries = [entry for one in judged for entry in _diagnosis(one)]
@@ -66,6 +80,23 @@ def _with_sources(log: Log, sources: Sequence[Source]) -> Log:
     return replace(log, told=tuple(replace(one, event=_sourced(one.event, log, sources, lines)) for one in log.told))
 
 
+def _fitted(log: Log) -> Log:
+    """Next steps with the log's own command, for the system that it is of; what it says of the place is kept."""
+    return replace(log, told=tuple(replace(one, event=_fitted_event(one.event, log)) for one in log.told))
+
+
+def _fitted_event(event: Event, log: Log) -> Event:
+    before = [command for line, command in log.commands if line <= event.line]
+    command = before[-1] if before else log.commands[0][1] if log.commands else ""
+    place_words = said(event.context)
+    notes = (*((f"the log places it at {place_words}",) if place_words else ()), *event.notes)
+    return replace(
+        event,
+        next=fit(event.next, command, log.system, dict(event.facts).get("api", "") or API.get(event.format, "")),
+        notes=notes,
+    )
+
+
 def _sourced(event: Event, log: Log, sources: Sequence[Source], lines: dict[str, str]) -> Event:
     if event.kind == tile_builds.KIND:
         return tile_builds.told(event, log.builds, sources)
@@ -79,7 +110,7 @@ def _not_checked(logs: Sequence[Log]) -> Iterator[str]:
         yield ONLY_A_LOG
     for log in logs:
         for name, lines in log.unread:
-            yield f"{log.name}: there is so much of {name} that some {plural(lines, 'line')} behind the first were counted, not read."
+            yield f"{log.name}: {plural(lines, 'line')} of {name} after the first were counted, not read."
 
 
 # ---- first and followers ----
@@ -150,10 +181,11 @@ def first_of(judged: Iterable[Judged]) -> Judged | None:
     standing = [one for one in judged if one.follows is None]
     errors = [one for one in standing if one.severity == "error"]
     if errors and errors[0].told.event.role == "report":
-        faults = [one for one in errors if one.told.event.role == "fault"]
+        faults = [one for one in errors if one.told.event.role == "fault" and one.told.event.causes]
         return (faults or errors)[0]
     warned = [one for one in standing if one.severity == "warning" and one.told.event.causes]
-    return next(iter(errors or warned), None)
+    named = [one for one in errors if one.told.event.causes]  # an ending says how, another event why
+    return next(iter(named or errors or warned), None)
 
 
 # ---- findings ----
@@ -179,7 +211,7 @@ def _finding(one: Judged) -> Finding:
 def _written(one: Judged) -> Written:
     event, follows = one.told.event, one.follows
     leader = (one.follows_log, follows.event.line) if follows else None
-    return Written(one.log, event.line, one.told.last, event.format, event.role, leader)
+    return Written(one.log, event.line, one.told.last, event.format, event.role, leader, event.next or "")
 
 
 def _message(one: Judged) -> str:
@@ -189,9 +221,9 @@ def _message(one: Judged) -> str:
     text = event.message.partition("; ")[0].rstrip(".")
     leader = place(follows, one.follows_log) if one.follows_log != one.log else f"line {follows.event.line:,}"
     if one.same:
-        return f"{text}; this is taken for the same fault as {leader}."
+        return f"{text}; this is probably the same fault as {leader}."
     if event.kind == TRACEBACK and follows.event.role == "report":
-        return f"{text}: there the fault of {leader} was noticed, not made."
+        return f"{text}: this line noticed the fault of {leader} and did not cause it."
     return f"{text}; this follows {leader}."
 
 
@@ -213,16 +245,20 @@ def _diagnosis(judged: tuple[Judged, ...]) -> Iterator[Diagnosis]:
     sure = event.sure and event.role in ("fault", "refusal") and first.severity == "error"
     under = [one for one in judged if one.follows is first.told]
     followers = [Evidence(f"{_message(one)} ({_quoted(one)})") for one in under if not one.same]
-    again = [Evidence(f"told by {one.told.event.format}, too: {_quoted(one)}") for one in under if one.same]
+    again = [
+        Evidence(f"also reported by {one.told.event.format}{_same(one, event)}: {_quoted(one)}")
+        for one in under
+        if one.same
+    ]
     yield Diagnosis(
         cause=cause.id,
         status="likely" if sure else "inconclusive",
         summary=finding.message,
         guilty=event.guilty,
-        victim=Victim(f"It was noticed in {event.noticed}; that call or line is not blamed.")
+        victim=Victim(f"It was noticed in {event.noticed}; that call or line is not the cause.")
         if event.noticed
         else None,
-        evidence=(*finding.evidence, *again, *_earliest(judged, first)),
+        evidence=(*finding.evidence, *again, *_earliest(judged, first), *_ranks(judged, first)),
         refutes_if=cause.refutes_if,
         fix=_steps(event, cause.fix if sure else ()),
         reason=_reason(event),
@@ -231,23 +267,45 @@ def _diagnosis(judged: tuple[Judged, ...]) -> Iterator[Diagnosis]:
     )
 
 
+def _same(one: Judged, event: Event) -> str:
+    common = shared(one.told.event, event)
+    return f" (same {', same '.join(common)})" if common else ""
+
+
+def _ranks(judged: tuple[Judged, ...], first: Judged) -> Iterator[Evidence]:
+    """Which ranks tell of it: the first one is where to look, the others often only wait for it."""
+    ranks = dict.fromkeys(rank for one in judged if (rank := _rank(one)))
+    own = _rank(first)
+    if own and len(ranks) > 1:
+        others = ", ".join(rank for rank in ranks if rank != own)
+        yield Evidence(
+            f"rank {own} is the first with this failure in these logs; ranks that report something as well: {others}"
+        )
+
+
+def _rank(one: Judged) -> str:
+    return dict(one.told.event.context).get("rank", "") or next(iter(RANK_IN_NAME.findall(one.log)), "")
+
+
 def _earliest(judged: tuple[Judged, ...], first: Judged) -> Iterator[Evidence]:
     """Which of the events of this fault was written first, where one clock stamped several logs."""
     own = [one for one in judged if one is first or one.follows is first.told]
     times = [(one.told.event.time, one) for one in own if one.told.event.clock == first.told.event.clock != ""]
     if len({one.log for _, one in times}) > 1:
-        yield Evidence(f"by its time stamp the first line of it is {min(times, key=lambda pair: pair[0])[1].place}")
+        yield Evidence(f"by time stamp, its first line is {min(times, key=lambda pair: pair[0])[1].place}")
 
 
 def _steps(event: Event, fix: tuple[str, ...]) -> tuple[str, ...]:
-    return (*((f"This would settle it: {event.next}",) if event.next else ()), *(event.fix or fix))
+    return (*((f"To settle it: {event.next}",) if event.next else ()), *(event.fix or fix))
 
 
 def _reason(event: Event) -> str:
     if event.role == "report":
-        return "A log alone does not show which launch did it: all since the last successful wait come into question."
+        return (
+            "A log alone does not show which launch caused it: any launch since the last successful wait is possible."
+        )
     if event.role == "ending":
-        return "How it ended is told, and why is not."
+        return "The log shows how it ended, not why."
     return ""
 
 
@@ -256,11 +314,11 @@ def _reason(event: Event) -> str:
 
 def _instrument(log: Log) -> Instrument:
     counts: dict[str, int] = {}
-    for one in log.told:
+    for one in (told for told in log.told if told.event.kind != NOT_UNDERSTOOD):
         counts[one.event.format] = counts.get(one.event.format, 0) + one.count
     known = ", ".join(f"{name} ({count:,})" for name, count in counts.items()) or "nothing"
-    more = f"; {plural(log.left_out, 'event')} of further sites were left out" if log.left_out else ""
-    blind = "so much that not all of it was read" if log.left_out or log.unread else ""
+    more = f"; {plural(log.left_out, 'further event')} left out" if log.left_out else ""
+    blind = "not all lines were read" if log.left_out or log.unread else ""
     return Instrument(
         f"{LOG} {log.name}", "live", f"{plural(log.lines, 'line')}; recognised: {known}{more}.", blind=blind
     )
@@ -269,9 +327,11 @@ def _instrument(log: Log) -> Instrument:
 def _summary(logs: Sequence[Log], judged: Sequence[tuple[Judged, ...]]) -> str:
     lines = sum(log.lines for log in logs)
     if not any(judged):
-        names = ", ".join(module.FORMAT for module in every_format())
-        return f"Nothing here was recognised ({plural(lines, 'line')}); what is known to gpudx: {names}."
+        return f"Nothing in {plural(lines, 'line')} looks like a failure. Formats that gpudx knows: docs/formats."
+    strange = [one for log in judged for one in log if one.told.event.kind == NOT_UNDERSTOOD]
+    if strange and len(strange) == sum(map(len, judged)):
+        return f"No known message in {plural(lines, 'line')}; {plural(len(strange), 'line')} that may be a failure are listed."
     standing = sum(one.follows is None for log in judged for one in log)
     followers = sum(map(len, judged)) - standing
     tail = f" and {plural(followers, 'follower')}" if followers else ""
-    return f"No program was run: {plural(lines, 'line')} of logs were read, with {plural(standing, 'event')}{tail}."
+    return f"Read {plural(lines, 'line')} of logs and ran no program: {plural(standing, 'event')}{tail}."

@@ -3,8 +3,9 @@
     together   all logs, unless their clocks can be compared and say that they are far apart
     order      by time stamps of the same clock; else by kind: builds, then the device's own records, then their reporters;
                inside a log always by position
-    the same   records of the device by different tools that can mean the same exception, and name no different kernels; told
-               once, by the one that says most (kernel, line), with the others as its evidence
+    the same   records of the device by different tools that can mean the same exception, and differ in no kernel, address or rank; shown
+               once, by the one that says most (kernel, line), with the others as its evidence; address and process decide
+               where several are possible
 
 That two records are the same fault is an inference, and the words say so ("taken for").
 """
@@ -18,7 +19,7 @@ from dataclasses import dataclass, replace
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._fold import Log, Told
 from gpudx.evidence.sources._tile_builds import KIND as BUILT_WRONG
-from gpudx.model import Severity
+from gpudx.model import DeviceFault, Severity
 
 APART_S = 600.0  # comparable stamps that are farther apart than this tell of two failures
 ENDS = ("host-abort", "host-crash", "test-process-died")  # endings of whole processes
@@ -128,16 +129,42 @@ def told_once(judged: Sequence[Judged], entries: Sequence[Entry]) -> tuple[Judge
     faults = [i for i in standing if out[i].told.event.role == "fault"]
     leads: list[int] = []
     for i in sorted(faults, key=lambda i: (-_says(out[i].told.event), i)):
-        lead = next((k for k in leads if _mergeable(entries[i], entries[k])), None)
+        lead = _nearest(i, leads, entries)
         if lead is None:
             leads.append(i)
         else:
             out[i] = _under(out[i], out[lead], same=True)
     for i in standing:
-        lead = next((k for k in leads if _mergeable(entries[i], entries[k])), None)
+        lead = _nearest(i, leads, entries)
         if out[i].told.event.role == "report" and lead is not None:
             out[i] = _under(out[i], out[lead], same=False)
     return tuple(_resettled(out))
+
+
+def _nearest(i: int, leads: Sequence[int], entries: Sequence[Entry]) -> int | None:
+    """Of the faults that this entry can be, the one with the same address or process; else the first."""
+    possible = [k for k in leads if k != i and _mergeable(entries[i], entries[k])]
+    return max(possible, key=lambda k: (len(shared(entries[i].told.event, entries[k].told.event)), -k), default=None)
+
+
+def shared(first: Event, second: Event) -> tuple[str, ...]:
+    """What two records have in common beside their kind: the address, the process, the rank."""
+    found = []
+    places = [event.fault for event in (first, second) if event.fault and event.fault.address]
+    if len(places) == 2 and _same_place(*places):
+        found.append(f"address {places[0].address:#x}")
+    contexts = [dict(event.context) for event in (first, second)]
+    for name in ("process", "rank"):
+        values = {context.get(name, "") for context in contexts}
+        if len(values) == 1 and "" not in values:
+            found.append(f"{name} {values.pop()}")
+    return tuple(found)
+
+
+def _same_place(first: DeviceFault, second: DeviceFault) -> bool:
+    """Pages and exact addresses are compared by the larger span."""
+    span = max(first.span, second.span, 1)
+    return (first.address or 0) // span == (second.address or 0) // span
 
 
 def _resettled(judged: list[Judged]) -> list[Judged]:
@@ -163,6 +190,12 @@ def _mergeable(one: Entry, lead: Entry) -> bool:
 
 def may_be_same(first: Event, second: Event) -> bool:
     """Can two events tell of one exception? Where both name kernels, one must be the same."""
+    places = [event.fault for event in (first, second) if event.fault and event.fault.address]
+    if len(places) == 2 and not _same_place(*places):
+        return False
+    ranks = {dict(event.context).get("rank") for event in (first, second)} - {None}
+    if len(ranks) > 1:
+        return False
     names = [kernels_of(event) for event in (first, second)]
     kinds = [set(event.causes) & (NAMED | {UNNAMED}) for event in (first, second)]
     if not all(kinds) or (all(names) and not names[0] & names[1]):

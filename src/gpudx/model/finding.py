@@ -134,6 +134,7 @@ class Written:
     format: str = ""  # of a log
     role: str = ""  # of a line of a log: fault, report, refusal, ending
     follows: tuple[str, int] | None = None
+    next: str = ""  # the command that would settle it, as it fits this log
 
 
 @dataclass(frozen=True)

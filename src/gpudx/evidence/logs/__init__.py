@@ -9,7 +9,9 @@ A format is a module here with
 
 and, where needed,
 
-    GENERIC = True asked only about lines that no other format has taken
+    GENERIC        1: asked only about lines in which no other format found more than an ending; 2: only about lines in which nothing was
+                   found; 3: the same, after all others
+    ANY_CASE       True where marks count in upper and lower case
     MOST_READ      how many of its lines are read in one log, where the usual number is too small or too large
     reader()       in place of `read`: an object with `read(near)` and, if it likes, `finish()`, for formats that need memory; it may
                    have `builds` (what a compiler told of kernels) and `sources` (files that were compiled)
@@ -31,7 +33,7 @@ from gpudx.evidence.logs._near import Near
 
 
 class Format(Protocol):
-    """What a module here offers; `reader` and `GENERIC` are optional."""
+    """What a module here offers; the others are optional."""
 
     __name__: str
     __doc__: str | None

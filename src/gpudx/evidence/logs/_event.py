@@ -13,6 +13,7 @@ from gpudx.model import DeviceFault, Finding, Guilty
 # ending   how a process or a test ended; what made it end may be elsewhere
 Role = Literal["fault", "report", "refusal", "ending"]
 LONGEST_QUOTE = 300
+NOT_UNDERSTOOD = "not-understood"  # the kind of lines that read like a failure and belong to no format
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Event:
     kernels: tuple[str, ...] = ()  # of a fault that names none: those that it can be, by their bare names
     clock: str = ""  # which clock stamped its line: only stamps of the same one can be compared
     time: float = 0.0  # seconds of that clock
+    context: tuple[tuple[str, str], ...] = ()  # the log's own words: rank, step, test, operation, model, device
     guilty: Guilty | None = None  # only where the log and the sources it names prove it
 
 

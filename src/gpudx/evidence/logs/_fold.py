@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from gpudx.evidence.logs._event import Compiled, Event
+from gpudx.evidence.logs._event import NOT_UNDERSTOOD, Compiled, Event
 from gpudx.evidence.logs._scan import Scan
 from gpudx.model import KernelBuild
 
 T = TypeVar("T")
 MOST_SITES = 2000
+MOST_STRANGE = 8  # lines that are shown where nothing is understood
 ROLES = ("fault", "refusal", "report", "ending")  # on one line, what says most comes first
 
 
@@ -36,6 +37,8 @@ class Log:
     unread: tuple[tuple[str, int], ...] = ()  # formats of which there was too much, and the lines that were not read
     builds: tuple[KernelBuild, ...] = ()  # what compilers told of kernels
     sources: tuple[Compiled, ...] = ()  # files that a compiler was called for
+    commands: tuple[tuple[int, str], ...] = ()  # programs that were started, with their lines
+    system: str = ""  # "linux", "windows", "android", "macos", where the log shows it
 
 
 def read_log(name: str, chunks: Iterable[bytes]) -> Log:
@@ -49,7 +52,7 @@ def read_log(name: str, chunks: Iterable[bytes]) -> Log:
             sites[_site(event)] = Told(event, last=event.line)
         else:
             left_out += 1
-    told = sorted(sites.values(), key=lambda one: (one.event.line, ROLES.index(one.event.role)))
+    told = sorted(_understood(list(sites.values())), key=lambda one: (one.event.line, ROLES.index(one.event.role)))
     unread = tuple(sorted(scan.unread.items()))
     return Log(
         name,
@@ -60,7 +63,17 @@ def read_log(name: str, chunks: Iterable[bytes]) -> Log:
         unread,
         _once(scan.all("builds")),
         _once(scan.all("sources")),
+        _once(scan.all("commands")),
+        next(iter(scan.all("systems")), ""),
     )
+
+
+def _understood(sites: Iterable[Told]) -> list[Told]:
+    """Lines that nobody understands count only where nothing else tells of a failure; the first of them are enough."""
+    known = [one for one in sites if one.event.kind != NOT_UNDERSTOOD]
+    if any(not one.event.warning and (one.event.finding is None or one.event.causes) for one in known):
+        return known
+    return [*known, *[one for one in sites if one.event.kind == NOT_UNDERSTOOD][:MOST_STRANGE]]
 
 
 def _once(things: Iterable[T]) -> tuple[T, ...]:

@@ -7,13 +7,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from gpudx.evidence.logs import Format, Reader, every
+from gpudx.evidence.logs import Format, Reader, _program, every
 from gpudx.evidence.logs._clean import clean_block
+from gpudx.evidence.logs._context import context
 from gpudx.evidence.logs._event import LONGEST_QUOTE, Event
 from gpudx.evidence.logs._near import FARTHEST, Near
+from gpudx.evidence.logs._shapes import Mark, Shapes
 from gpudx.evidence.logs._stamps import stamp
+from gpudx.evidence.logs._sticky import reported, sticky
 
 BLOCK = 1 << 20
+BUILDS = ("build-failed", "symbol-missing", "compiler-crashed")  # they may quote code that names an error
+MOST_SITES = 2000
 MOST_READ = 20_000  # lines of one format, unless it says otherwise; more are counted, not read
 
 
@@ -21,9 +26,12 @@ class _Asked:
     """A reader, and how many more lines it may read."""
 
     def __init__(self, module: Format) -> None:
-        self.name, self.generic = module.FORMAT, getattr(module, "GENERIC", False)
+        self.name, self.generic = module.FORMAT, int(getattr(module, "GENERIC", 0))
         self.reader: Reader = module.reader() if hasattr(module, "reader") else module  # type: ignore[assignment]
         self.left: int = getattr(module, "MOST_READ", MOST_READ)
+        self.marks = tuple(mark.encode() for mark in module.MARKS)
+        self.silent = module.FORMAT == _program.FORMAT  # gathers, and reports nothing
+        self.exact = not getattr(module, "ANY_CASE", False)
 
 
 class Scan:
@@ -32,17 +40,14 @@ class Scan:
     def __init__(self, formats: Iterable[Format] | None = None) -> None:
         self.lines = 0
         self.size = 0
-        self._marks: dict[bytes, list[int]] = defaultdict(list)
-        self._asked: list[_Asked] = []
         self.unread: dict[str, int] = defaultdict(int)
         self._covered = 0
-        for module in sorted(formats or every(), key=lambda m: (getattr(m, "GENERIC", False), m.__name__)):
-            self._ask(module)
-
-    def _ask(self, module: Format) -> None:
-        for mark in module.MARKS:
-            self._marks[mark.encode()].append(len(self._asked))
-        self._asked.append(_Asked(module))
+        modules = sorted(formats or every(), key=lambda m: (int(getattr(m, "GENERIC", 0)), m.__name__))
+        self._asked = [*map(_Asked, modules), _Asked(_program)]  # type: ignore[arg-type]
+        self._sites: set[tuple[object, ...]] = set()
+        self._shapes = Shapes(
+            Mark(mark, index, one.exact) for index, one in enumerate(self._asked) for mark in one.marks
+        )
 
     def events(self, chunks: Iterable[bytes]) -> Iterator[Event]:
         """`chunks` are pieces of the file, of any size."""
@@ -50,7 +55,7 @@ class Scan:
             yield from self._block(data, begin, end, line)
         for one in self._asked:
             if hasattr(one.reader, "finish"):
-                yield from (replace(event, format=one.name) for event in one.reader.finish())
+                yield from (_late(replace(event, format=one.name)) for event in one.reader.finish())
 
     def all(self, name: str) -> Iterator[Any]:
         """What the readers have gathered beside events: "builds" or "sources"."""
@@ -78,47 +83,76 @@ class Scan:
 
     def _block(self, data: bytes, begin: int, end: int, line: int) -> Iterator[Event]:
         at = 0
-        for start, readers in sorted(self._hits(data, begin, end).items()):
-            line += data.count(b"\n", at, start)
-            at = start
-            yield from self._line(Near(data, start, line), readers)
+        for start, stop, readers in self._shapes.lines(data, begin, end, self._reading, self._skipped):
+            for place, some in (
+                [(start, readers)] if stop - start <= FARTHEST else self._long(data, start, stop, readers)
+            ):
+                line += data.count(b"\n", at, place)
+                at = place
+                yield from self._line(Near(data, place, line), some)
 
-    def _hits(self, data: bytes, begin: int, end: int) -> dict[int, set[int]]:
-        """Where lines with marks begin, and who is to read them. A line counts once for each mark."""
+    def _reading(self, readers: set[int]) -> set[int]:
+        """Those that still read. Where a format has read its share, the rest of its lines are not left to the last resorts."""
+        spent = {index for index in readers if self._asked[index].left <= 0}
+        told = any(not self._asked[index].silent for index in spent)
+        return {
+            index
+            for index in readers - spent
+            if not self._asked[index].silent and not (told and self._asked[index].generic > 1)
+        }
+
+    def _skipped(self, readers: set[int], lines: int) -> None:
+        for index in readers:
+            if self._asked[index].left <= 0 and not self._asked[index].silent:
+                self.unread[self._asked[index].name] += lines
+
+    def _long(self, data: bytes, begin: int, end: int, readers: set[int]) -> list[tuple[int, set[int]]]:
+        """Of a line that is too long to be read at once: the pieces in which marks stand."""
         found: dict[int, set[int]] = defaultdict(set)
-        for mark, every_reader in self._marks.items():
-            readers = [index for index in every_reader if self._asked[index].left > 0]
-            if not readers:
-                self.unread[self._asked[every_reader[0]].name] += data.count(mark, begin, end)
-                continue
-            at = data.find(mark, begin, end)
-            while at >= 0:
-                found[_start(data, at)].update(readers)
-                stop = data.find(b"\n", at, at + FARTHEST)
-                back = data.find(b"\r", at, stop if stop >= 0 else at + FARTHEST)
-                at = data.find(mark, max(at + 1, back, stop), end)
-        return found
+        for index in readers:
+            one = self._asked[index]
+            text, marks = (data, one.marks) if one.exact else (data.lower(), [mark.lower() for mark in one.marks])
+            for mark in marks:
+                at = text.find(mark, begin, end)
+                while at >= 0:
+                    found[max(begin, at - FARTHEST // 2)].add(index)
+                    at = text.find(mark, at + FARTHEST, end)
+        return sorted(found.items())
 
     def _line(self, near: Near, readers: set[int]) -> Iterator[Event]:
-        taken = near.line <= self._covered
+        taken = settled = near.line <= self._covered  # an ending settles nothing: the same line may name its reason
         for index in sorted(readers):  # generic ones come last
             one = self._asked[index]
-            if one.generic and taken:
+            if (one.generic and settled) or (one.generic > 1 and taken):
+                continue
+            if one.left <= 0:
+                self.unread[one.name] += not one.silent
+                taken = taken or not one.silent
                 continue
             one.left -= 1
             for event in one.reader.read(near):
-                taken = True
+                taken, settled = True, settled or event.role != "ending"
                 self._covered = max(self._covered, near.line + event.covers)
-                yield _placed(event, one.name, near)
+                yield self._in_context(_placed(event, one.name, near), near)
+            if hasattr(one.reader, "takes") and one.reader.takes(near):
+                taken = settled = True
+
+    def _in_context(self, event: Event, near: Near) -> Event:
+        """Only the first of a site is shown, so that only its neighbours are looked at."""
+        site = (event.format, event.kind, event.facts)
+        if site in self._sites or len(self._sites) > MOST_SITES or event.warning:
+            return event
+        self._sites.add(site)
+        return replace(event, context=context(near))
 
 
-def _start(data: bytes, at: int) -> int:
-    low = max(0, at - FARTHEST)
-    start = data.rfind(b"\n", low, at) + 1 or low
-    return max(start, data.rfind(b"\r", start, at) + 1)
+def _late(event: Event) -> Event:
+    return reported(event) if event.role == "refusal" and not event.warning and sticky(event.quote) else event
 
 
 def _placed(event: Event, name: str, near: Near) -> Event:
     quote = (event.quote or near.text.strip())[:LONGEST_QUOTE]
+    if event.role == "refusal" and not event.warning and event.kind not in BUILDS and sticky(quote):
+        event = reported(event)
     clock, time = stamp(near.raw)
     return replace(event, format=name, line=event.line or near.line, quote=quote, clock=clock, time=time)

@@ -111,16 +111,26 @@ STATUSES = (
     _s(900, "cudaErrorStreamCaptureUnsupported CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED hipErrorStreamCaptureUnsupported",
        "operation not permitted when stream is capturing", "capture",
        "a call was made that cannot be made while work is captured", "capture-broken"),
+    _s(301, "cudaErrorFileNotFound CUDA_ERROR_FILE_NOT_FOUND hipErrorFileNotFound", "file not found", "image",
+       "a file with device code was not found", "failed-call", False),
+    _s(302, "cudaErrorSharedObjectSymbolNotFound CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND hipErrorSharedObjectSymbolNotFound",
+       "shared object symbol not found", "image", "the device code uses a symbol that was not found", "not-device-code"),
+    _s(303, "cudaErrorSharedObjectInitFailed CUDA_ERROR_SHARED_OBJECT_INIT_FAILED hipErrorSharedObjectInitFailed",
+       "shared object initialization failed", "image", "the device code could not be loaded: symbols are missing, or it is not for this "
+                                                       "device",
+       "not-device-code"),
     _s(4, "cudaErrorCudartUnloading CUDA_ERROR_DEINITIALIZED hipErrorDeinitialized", "driver shutting down", "follower",
        "a call was made while the process ended"),
 )  # fmt: skip
 SEVERAL = (98, 400)  # statuses that more than one cause is known for
 
 
-_NAME = re.compile(r"\b(?:cudaError|CUDA_ERROR_|hipError)[A-Za-z_]+")
+_NAME = re.compile(r"(?<![A-Za-z0-9_])(?:cudaError|CUDA_ERROR_|hipError)[A-Za-z_]+")  # text in other scripts may touch it
 BY_NAME = {name.lower(): one for one in STATUSES for name in one.names}
 BY_TEXT = sorted(((text.lower(), one) for one in STATUSES for text in one.texts), key=lambda pair: -len(pair[0]))
 BY_CODE = {one.code: one for one in STATUSES}
+# Numbers that the runtime used before CUDA 10.1 and that mean nothing else today (cudaError_t of CUDA 9).
+BY_CODE |= {old: BY_CODE[new] for old, new in {77: 700, 74: 716, 59: 710, 48: 209, 38: 100, 30: 999}.items()}
 
 
 def named(text: str) -> Status | None:

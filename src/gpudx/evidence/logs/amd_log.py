@@ -1,8 +1,9 @@
-"""The log of AMD's runtime (AMD_LOG_LEVEL): ":3:hip_module.cpp :670 : ... us: ... hipLaunchKernel: Returned hipErrorX".
+"""The log of AMD's runtime (AMD_LOG_LEVEL): launches with grid, arguments and the ranges of the objects behind them, calls that failed.
 
-Calls that returned an error, with the kernel that was dispatched last before them (ShaderName). Queues that were aborted are told
-by another format (rocm-queue). An error of the device is noticed by the call, not made by it, and the last kernel is only the nearest one.
-Answers that programs ask for on purpose (not ready, peer access already there, no device) are left alone.
+":3:hip_module.cpp :670 : ... us: ... hipLaunchKernel: Returned hipErrorX", "ShaderName : ...", "Arg2: = ptr:0x... obj:[0x...-0x...]" and
+"Dispatch Header = ..., grid=[...], workgroup=[...]". A device error is noticed by the call that returns it, not caused by it; the last
+launches are only the nearest ones. Where the log also has the address of a fault, it is compared with the ranges of the last launches.
+Status codes that programs ask for on purpose (not ready, peer access already enabled, no device) are left alone.
 """
 
 from __future__ import annotations
@@ -10,19 +11,34 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from gpudx.backends.mangling import function_name
-from gpudx.evidence.logs import _statuses
+from gpudx.evidence.logs import _next, _statuses
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
+from gpudx.model import Evidence, Finding
+from gpudx.text import plural
 
 FORMAT = "amd-log"
-MARKS = ("Returned hipError", "ShaderName : ")
+MARKS = (
+    "Returned hipError",
+    "ShaderName : ",
+    " obj:[0x",
+    "workgroup=[",
+    "emory access fault by GPU",
+    "faulting addr: 0x",
+)
 MOST_READ = 100_000
-LAST = 3
+LAST = 3  # launches that are named beside a failure
+MOST_KEPT = 64  # launches whose ranges are compared with a fault
+NEAR = 16 << 20  # bytes: an address farther from an object says nothing about it
+LAUNCHES = "amd-launches"
 _RETURNED = re.compile(r"^:\d:[\w.]+ *:\d+ *: .*?\b(hip\w+): Returned (hipError\w+)")
 _SHADER = re.compile(r"^:\d:[\w.]+ *:\d+ *: .*ShaderName : (\S+)")
+_ARGUMENT = re.compile(r"Arg(\d+): +(?:(\S+) +)?= ?ptr:(0x[0-9a-fA-F]+) obj:\[(0x[0-9a-fA-F]+)-(0x[0-9a-fA-F]+)\]")
+_GRID = re.compile(r"grid=\[(\d+), (\d+), (\d+)\], workgroup=\[(\d+), (\d+), (\d+)\]")
+_FAULT = re.compile(r"(?:on address|faulting addr:) (0x[0-9a-fA-F]+)")
 ON_PURPOSE = (
     "hipErrorNotReady",
     "hipErrorPeerAccessAlreadyEnabled",
@@ -31,27 +47,108 @@ ON_PURPOSE = (
 )
 
 
+@dataclass(frozen=True)
+class _Range:
+    argument: int
+    begin: int
+    end: int
+
+
+@dataclass
+class _Launch:
+    kernel: str
+    ranges: tuple[_Range, ...]
+    line: int
+    sizes: str = ""
+
+
+@dataclass
+class _Seen:
+    """What the log has told so far."""
+
+    launches: deque[_Launch] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
+    count: int = 0
+    failed: bool = False
+
+
 class Lines:
-    """Remembers the kernels that were dispatched last."""
+    """The arguments of a launch are printed before the name of its kernel, the grid after it."""
 
     def __init__(self) -> None:
-        self._shaders: deque[str] = deque(maxlen=LAST)
+        self._seen = _Seen()
+        self._ranges: list[_Range] = []
 
     def read(self, near: Near) -> Iterator[Event]:
-        if found := _SHADER.search(near.text):
-            self._shaders.append(function_name(found[1])[:120])
-        elif (found := _RETURNED.search(near.text)) and found[2] not in ON_PURPOSE:
-            status = _statuses.named(found[2])
-            if status is not None:
-                event = _statuses.event(status, "hip", found[1])
-                yield replace(event, notes=(*event.notes, *self._nearest()))
+        text = near.text
+        if found := _ARGUMENT.search(text):
+            self._ranges = [*self._ranges[-MOST_KEPT:], _Range(int(found[1]), int(found[4], 16), int(found[5], 16))]
+        elif found := _SHADER.search(text):
+            self._seen.launches.append(_Launch(function_name(found[1])[:120], tuple(self._ranges), near.line))
+            self._seen.count += 1
+            self._ranges = []
+        elif (found := _GRID.search(text)) and self._seen.launches:
+            grid, group = ("x".join(found.groups()[i : i + 3]) for i in (0, 3))
+            self._seen.launches[-1].sizes = f"{grid} work-items, work-group {group}"
+        elif (found := _RETURNED.search(text)) and found[2] not in ON_PURPOSE:
+            yield from self._returned(found[1], found[2])
+        elif (found := _FAULT.search(text)) and self._seen.launches:
+            yield from self._fault(int(found[1], 16))
+
+    def finish(self) -> Iterator[Event]:
+        """A log without a failure still says what was launched last: that is where a hang or a silent end is."""
+        if self._seen.count and not self._seen.failed:
+            last = self._seen.launches[-1]
+            sizes = f" ({last.sizes})" if last.sizes else ""
+            said = f"The log of AMD's runtime has {plural(self._seen.count, 'launch', 'launches')}; the last is {last.kernel}{sizes}."
+            seen = Evidence("no call in this log returned an error")
+            finding = Finding(LAUNCHES, "info", said, (seen,), facts=(("kernel", last.kernel),))
+            yield Event(LAUNCHES, "ending", said, finding=finding, line=last.line, quote=f"ShaderName : {last.kernel}")
+
+    def _returned(self, call: str, name: str) -> Iterator[Event]:
+        status = _statuses.named(name)
+        if status is not None:
+            self._seen.failed = True
+            event = _statuses.event(status, "hip", call)
+            yield replace(event, notes=(*event.notes, *self._nearest()))
 
     def _nearest(self) -> tuple[str, ...]:
-        if not self._shaders:
+        names = [f"{one.kernel}{f' ({one.sizes})' if one.sizes else ''}" for one in list(self._seen.launches)[-LAST:]]
+        if not names:
             return ()
-        names = ", ".join(dict.fromkeys(reversed(self._shaders)))
-        return (f"dispatched last before it, the latest first: {names}; with several queues another may be meant",)
+        joined = ", ".join(dict.fromkeys(reversed(names)))
+        return (f"launched last before it, the latest first: {joined}; with several queues it may be another one",)
+
+    def _fault(self, address: int) -> Iterator[Event]:
+        """The object that is nearest to the address of a fault, among those of the last launches."""
+        self._seen.failed = True
+        places = [(_distance(one, address), launch, one) for launch in self._seen.launches for one in launch.ranges]
+        distance, launch, one = min(places, key=lambda place: place[0], default=(NEAR, None, None))
+        if launch is None or one is None or distance >= NEAR:
+            return
+        side = "past the end of" if address >= one.end else "before the start of" if address < one.begin else "inside"
+        far = f"{distance:,} bytes {side}" if distance else "inside" if side == "inside" else f"right {side}"
+        size = one.end - one.begin
+        said = (
+            f"The fault address {address:#x} is {far} the object ({size:,} bytes) that argument {one.argument} of {launch.kernel} "
+            f"points to."
+        )
+        others = {other.kernel for place, other, _ in places if place == distance} - {launch.kernel}
+        doubt = "not proved: that this launch faulted; the address is only nearest to its argument"
+        yield Event(
+            kind="amd-argument-near-fault",
+            role="fault",
+            message=said,
+            facts=(("argument", str(one.argument)), *((("kernel", launch.kernel),) if not others else ())),
+            notes=(doubt, *((f"{', '.join(sorted(others))} got the same object",) if others else ())),
+            causes=("use-after-free",) if side == "inside" else ("out-of-bounds-access",),
+            sure=False,
+            next=_next.HIP_SERIALISE,
+        )
 
 
 def reader() -> Lines:
     return Lines()
+
+
+def _distance(one: _Range, address: int) -> int:
+    return max(one.begin - address, address - one.end, 0)

@@ -31,7 +31,7 @@ def read(near: Near) -> Iterator[Event]:
         yield _fault(near.text, near.after(MOST_LINES))
     elif ring := _RING.search(near.text):
         text = f"The device did not finish the work of its ring {ring[1]} in time."
-        yield Event("ring-timeout", "fault", text, (("ring", ring[1]),), causes=("hang",), next=_next.HIP_SERIALISE)
+        yield Event("ring-timeout", "fault", text, (("ring", ring[1]),), causes=("hang",), next=_next.DEVCOREDUMP)
     elif "reset begin" in near.text:
         yield Event("gpu-reset", "ending", "The driver resets the device; all work on it is lost.")
 

@@ -16,10 +16,11 @@ from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import source
 
 FORMAT = "compilers"
-GENERIC = True
+GENERIC = 1
 MARKS = (
     "): error",
     ": error: ",
+    ": fatal error: ",
     "error: /",
     "nvcc fatal",
     "): warning #",
@@ -34,8 +35,9 @@ MARKS = (
 MOST_SOURCES = 2000
 LONGEST_MESSAGE = 160
 SOURCES = (".cu", ".hip", ".cl", ".cpp", ".cc", ".cxx", ".c")
-_NVCC = re.compile(r"([\w./+-]+)\((\d+)\): (error|warning)(?: #([\w-]+))?: +(.+)")
-_CLANG = re.compile(r"(<[\w ]{1,30}>|[\w./+-]+\.\w+):(\d+):\d+: (error|warning): (.+)")
+_NVCC = re.compile(r"((?:[A-Za-z]:)?[\w./\\+-]+)\((\d+)\): (error|warning)(?: #([\w-]+))?: +(.+)")
+_CLANG = re.compile(r"(?:^|[\s'\"`])(<[\w ]{1,30}>|(?:[A-Za-z]:)?[\w./\\+~-]*):(\d+):\d+: (?:fatal )?(error|warning): (.+)")
+_NAMELESS = re.compile(r"^(?:\d*|[\w-]+|.*/(?:CompileSource|input))$")  # drivers call a program's text "1", "BC-src-code", "program_source"
 _POCL = re.compile(r"\b(error|warning): (/[\w./+-]+\.cl):(\d+):\d+: (.+)")
 _CALL = re.compile(r"(?:^|[\s/;&|])(?:nvcc|hipcc|hipcc-clang)\s")
 _OBJECT = re.compile(r"Building (?:CUDA|HIP) object \S+?\.dir/(\S+)\.o\b")
@@ -106,18 +108,18 @@ def _words(text: str) -> list[str]:
 
 def _at(path: str, line: str) -> str:
     """Sources that a program gives as text have names that say nothing, and may change with each run."""
-    if path.startswith("<") or "/tempfile_" in path:
+    if path.startswith("<") or "/tempfile_" in path or _NAMELESS.match(path):
         return f"line {line} of the program's source"
     return source(f"{path}:{line}") or f"{path}:{line}"
 
 
 def _told(path: str, line: str, level: str, number: str, said: str) -> Iterator[Event]:
-    if not path.endswith((*SOURCES, ".h", ".hpp", ".cuh", ".hh", ">")):
+    if not path.endswith((*SOURCES, ".h", ".hpp", ".cuh", ".hh", ">", ".metal", ".wgsl", ".comp")) and not _NAMELESS.match(path):
         return
     at = _at(path, line)
     said = re.sub(r"\. ", "; ", re.sub(r" \[-W[\w-]+\]$", "", said.strip()))[:LONGEST_MESSAGE].rstrip(".")
     if level == "error":
-        yield Event("build-failed", "refusal", f"The compiler refused {at}: {said}.", (("at", at),))
+        yield Event("build-failed", "refusal", f"The compiler rejected {at}: {said}.", (("at", at),))
     elif number in DISGUISED:
         kind = DISGUISED[number]
         facts = (("at", at), ("said", said))

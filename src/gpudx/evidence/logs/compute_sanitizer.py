@@ -9,7 +9,9 @@ record of a failed call in the tool's documentation; records of the other tools 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from gpudx.evidence._sanitizer_groups import Groups, key_of
 from gpudx.evidence._sanitizer_records import Record, Report
@@ -18,6 +20,7 @@ from gpudx.evidence.compute_sanitizer import report_of, to_findings
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._sticky import CODES, sticky
 from gpudx.model import Evidence, Finding
 
 FORMAT = "compute-sanitizer"
@@ -31,6 +34,7 @@ CAUSES = {
     "cluster-race": "race-in-kernel", "uninitialised-read": "read-before-write", "uninitialised-copy": "read-before-write",
     "barrier": "barrier-misuse", "hardware-exception": "device-exception", "trap": "device-trap", "api-error": "failed-call",
 }  # fmt: skip
+_OWN = re.compile(r"={9} ")
 HOST = ("api-error", "leak", "unused-memory")
 
 
@@ -54,6 +58,10 @@ class InLog:
         elif near.text.lstrip().startswith(MARKS[1:]):
             self._unmarked(near)
         yield from ()
+
+    def takes(self, near: Near) -> bool:
+        """Its own lines are not read by others: an error that it quotes is told by its record."""
+        return bool(_OWN.match(near.text)) and self._parser.draft is not None
 
     def _line(self, text: str, line: int) -> None:
         draft = self._parser.draft
@@ -94,7 +102,7 @@ def events(report: Report, first: int = 0, lines: Mapping[tuple[object, ...], in
         yield _event(finding, finding.id, first)
     for finding, fault in zip(findings[told:], report.faults, strict=True):
         line = (lines or {}).get(key_of(fault.first), first)
-        yield _event(finding, fault.kind, line, fault.first.text)
+        yield _event(finding, fault.kind, line, fault.first.text, fault.first)
 
 
 def _clean(report: Report, line: int) -> Event:
@@ -107,12 +115,17 @@ def _clean(report: Report, line: int) -> Event:
     )
 
 
-def _event(finding: Finding, kind: str, line: int, text: str = "") -> Event:
+def _event(finding: Finding, kind: str, line: int, text: str = "", record: Record | None = None) -> Event:
+    late = record is not None and kind == "api-error" and (record.code in CODES or sticky(str(record.error)))
+    if late and record is not None:
+        finding = _reported(finding, record)
     return Event(
         kind=kind,
-        role="ending" if finding.severity == "info" else "refusal" if kind in HOST else "fault",
+        role="ending" if finding.severity == "info" else "report" if late else "refusal" if kind in HOST else "fault",
         message=finding.message,
-        causes=tuple(filter(None, (CAUSES.get(kind, ""),))),
+        causes=("device-error-reported",) if late else tuple(filter(None, (CAUSES.get(kind, ""),))),
+        sure=not late,
+        noticed=(record.api or "") if late and record else "",
         next=_next.SANITIZE,
         warning=finding.severity == "warning",
         finding=finding,
@@ -120,3 +133,13 @@ def _event(finding: Finding, kind: str, line: int, text: str = "") -> Event:
         quote=text or finding.evidence[0].text,
         format=FORMAT,
     )
+
+
+def _reported(finding: Finding, record: Record) -> Finding:
+    """An error that a kernel left behind: the call that returned it is only the first that noticed."""
+    name = record.error or f"error {record.code}"
+    said = (
+        f"A kernel failed before {record.api} returned {name}; the log shows where this "
+        f"was noticed, not which launch caused it."
+    )
+    return replace(finding, message=said)

@@ -16,19 +16,50 @@ from gpudx.evidence.logs._places import place
 from gpudx.evidence.logs._statuses import event, numbered, told
 
 FORMAT = "cuda-error"
-GENERIC = True
+GENERIC = 1
 MARKS = (
-    "CUDA error", "CUDA Error", "CUDA ERROR", "cuda error", "cudaError", "CUDA_ERROR_", "CUDA failure", "Cuda failure", "Cuda error",
-    "cuda runtime error", "illegal memory access", "unspecified launch failure", "device-side assert triggered",
-    "misaligned address", "an illegal instruction was", "Illegal address", "too many resources requested",
-    "no kernel image is available", "CUDA out of memory", "invalid device function", "CUDA driver error", "GPUassert",
-    "no CUDA-capable device", "driver version is insufficient", "CudaAPIError",
-)  # fmt: skip
+    "CUDA error",
+    "CUDA Error",
+    "CUDA ERROR",
+    "cuda error",
+    "cudaError",
+    "CUDA_ERROR_",
+    "CUDA failure",
+    "Cuda failure",
+    "Cuda error",
+    "cuda runtime error",
+    "illegal memory access",
+    "unspecified launch failure",
+    "device-side assert triggered",
+    "misaligned address",
+    "an illegal instruction was",
+    "Illegal address",
+    "too many resources requested",
+    "no kernel image is available",
+    "CUDA out of memory",
+    "invalid device function",
+    "CUDA driver error",
+    "GPUassert",
+    "no CUDA-capable device",
+    "driver version is insufficient",
+    "CudaAPIError",
+    "Cuda driver error",
+    "Cuda Runtime (",
+    "CUDNN failure",
+    "cuda failure",
+    "Cuda Error",
+    "cudaGetLastError",
+    "CUDA call",
+    "CUDA runtime error",
+    "CUDA Runtime Error",
+    "cuda_check",
+    "Cuda API error",
+)
 
 _API = re.compile(r"(?i:cuda)|\bcu[A-Z]|GPUassert")
 _HIP = re.compile(r"\bhip|\bROCm", re.IGNORECASE)
 _NUMBER = re.compile(
-    r"CudaAPIError: \[(\d{1,4})\]|(?:CUDA|cuda runtime|cuda) (?:driver )?(?:error|failure)[ :=]*\(?(?:code )?(\d{1,3})\b",
+    r"CudaAPIError: \[(\d{1,4})\]|(?:CUDA|cuda runtime|cuda) (?:driver )?(?:error|failure)[ :=#]*\(?(?:code[ :=]*)?(\d{1,3})\b",
     re.IGNORECASE,
 )
 # Source code that tests for an error, and advice of frameworks, are no errors.
@@ -37,8 +68,17 @@ NOT_TOLD = re.compile(
 )
 
 
+_ADVICE = re.compile(r"CUDA kernel errors might be|For debugging consider|Compile with `TORCH_USE")
+
+
+def without_advice(text: str) -> str:
+    """What a line says before PyTorch's advice: pasted reports have both in one line."""
+    found = _ADVICE.search(text)
+    return text[: found.start()] if found and found.start() > 0 else text
+
+
 def read(near: Near) -> Iterator[Event]:
-    text = near.text
+    text = without_advice(near.text)
     if NOT_TOLD.search(text) or _HIP.search(text):
         return
     api = "cuda" if _API.search(text) else ""  # HIP has the same texts

@@ -28,9 +28,9 @@ def read(near: Near) -> Iterator[Event]:
     text = near.text
     if found := _HANG.search(text):
         who = f", in {found[2]} (process {found[3]})" if found[2] else ""
-        yield _event("gpu-hang", f"The device hung{who} and was reset.", found[2] or "", "hang")
+        yield _event("gpu-hang", f"The device hung{who} and was reset.", found[2] or "", "hang", driver="i915")
     elif found := _RESET.search(text):
-        yield Event("gpu-reset", "ending", f"The work of {found[1]} was thrown away after a hang of the device.")
+        yield Event("gpu-reset", "ending", f"The work of {found[1]} was discarded after the device hung.")
     elif found := _MALI.search(text):
         access, pid = (next(filter(None, map(p.search, near.after(8))), None) for p in (_ACCESS, _PID))
         does = f"A {access[1].lower()}" if access else "An access"
@@ -44,7 +44,7 @@ def read(near: Near) -> Iterator[Event]:
         yield _event("adreno-refusal", said, found[1], "hang")
 
 
-def _event(kind: str, message: str, fact: str, cause: str, note: str = "") -> Event:
+def _event(kind: str, message: str, fact: str, cause: str, note: str = "", driver: str = "mali") -> Event:
     notes = tuple(filter(None, (note, "not proved: which kernel, launch or line it was")))
-    command = _next.HANG if cause == "hang" else _next.SERIALISE
+    command = _next.driver(driver, cause)
     return Event(kind, "fault", message, (("what", fact),), notes, (cause,), command, sure=False)

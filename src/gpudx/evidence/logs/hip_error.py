@@ -7,16 +7,18 @@ left its memory: such a line is read as OpenCL's.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import place
-from gpudx.evidence.logs._statuses import event, told
+from gpudx.evidence.logs._statuses import event, numbered, told
 from gpudx.evidence.logs.cuda_error import NOT_TOLD
 
 FORMAT = "hip-error"
-GENERIC = True
+GENERIC = 1
 MARKS = (
     "hipError",
     "HIP error",
@@ -27,11 +29,32 @@ MARKS = (
     "hipMemcpy",
     "hipModule",
     "hipLaunch",
+    "MIOpen",
+    "hipStream",
+    "hipDevice",
+    "hipMalloc",
+    "hipFree",
+    "hipEvent",
+    "hipGet",
+    "hipSet",
+    "hipGraph",
+    "hipInit",
+    "hipCtx",
+    "hipFunc",
 )
+_NUMBER = re.compile(r"(?:(?<![A-Za-z])hip[A-Z]\w+|\bHIP\b)[^\n]{0,60}?(?:error|failed|returned|code)\D{0,12}(\d{1,3})\b", re.IGNORECASE)
+_MIOPEN = re.compile(r"MIOpen(?:\(HIP\))?:? Error\W*(?:\[[^\]]*\]\s*)?(.+)")
 
 
 def read(near: Near) -> Iterator[Event]:
     text = near.text
     status = None if NOT_TOLD.search(text) or "(CL_" in text else told(text)
+    number = _NUMBER.search(text)
+    if status is None and number and not NOT_TOLD.search(text):
+        status = numbered(int(number[1]))
     if status is not None:
         yield event(status, "hip", place(text))
+    elif found := _MIOPEN.search(text):
+        said = found[1].strip()[:160].rstrip(".")
+        facts = (("said", re.sub(r"\d+", "#", said)[:80]),)
+        yield Event("miopen-error", "refusal", f"MIOpen failed: {said}.", facts, next=_next.HIP_SERIALISE, sure=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpudx.evidence.logs import _next
+from gpudx.evidence.logs import _next, rocm_debugger
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._numbers import address
@@ -23,29 +23,50 @@ MARKS = (
     "SIGILL",
     "SIGFPE",
     "Segmentation fault",
+    "segmentation fault",
+    "EXC_BAD_ACCESS",
+    "Access violation",
+    "access violation",
+    "0xC0000005",
+    "0xc0000005",
+    "EXCEPTION_ACCESS_VIOLATION",
+    "Bus error",
+    "F DEBUG   : ",
     "(core dumped)",
     "Fatal Python error",
     "Fault Address",
 )
 _SIGNAL = re.compile(
-    r"\b(SIGSEGV|SIGABRT|SIGBUS|SIGILL|SIGFPE)\b|(Segmentation fault)|(Bus error)|(Aborted|IOT instruction)",
+    r"\b(SIGSEGV|SIGABRT|SIGBUS|SIGILL|SIGFPE)\b|(Segmentation fault|EXC_BAD_ACCESS|Access[ _]violation|0xC0000005)|(Bus error)|(Aborted"
+    r"|IOT instruction)",
     re.IGNORECASE,
 )
 # A program may speak of signals without having met one.
-_MET = re.compile(r"signal|segmentation fault|core dumped|fault addr|fatal|killed|terminated|crash|exit", re.IGNORECASE)
+_MET = re.compile(
+    r"signal|segmentation fault|core dumped|fault addr|fatal|killed|terminated|crash|exit|exception|bus error|violation"
+    r"|EXC_BAD|0xc0000005",
+    re.IGNORECASE,
+)
 _NOT_MET = re.compile(r"handler|install|ignor|catch", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?:fault addr(?:ess)?|si_addr|Fault Address)\W{0,8}(0x[0-9a-fA-F]+)", re.IGNORECASE)
 _FRAME = re.compile(r"^\s*#(\d+)\s+(?:pc [0-9a-f]+\s+)?(.+)")
 _DRIVER = re.compile(r"libOpenCL|libcuda|libamdhip|libhsa|libMali|libGLES|adreno|libigd|libpocl|qCLDrv", re.IGNORECASE)
+_TOMBSTONE = re.compile(r"F DEBUG +: +#\d+ pc [0-9a-f]+ +(.+)")
+TOMBSTONE = "adb logcat -b crash -d"
 NAMES = ("SIGSEGV", "SIGBUS", "SIGABRT")
 MOST_LINES = 40
 MOST_FRAMES = 3
 
 
 def read(near: Near) -> Iterator[Event]:
+    if _TOMBSTONE.search(near.text):
+        yield from _tombstone(near)
+        return
     signal = _SIGNAL.search(near.text)
     met = _MET.search(near.text) and not _NOT_MET.search(near.text)
     if signal is None or not met or "process didn't exit" in near.text:  # the last is told by the format of tests
+        return
+    if "received signal" in near.text and rocm_debugger.takes(near):
         return
     name = (signal[1] or next(name for name, text in zip(NAMES, signal.groups()[1:], strict=True) if text)).upper()
     below = near.after(MOST_LINES)
@@ -60,6 +81,27 @@ def read(near: Near) -> Iterator[Event]:
         notes=tuple(_notes(value, frames)),
         causes=() if name == "SIGABRT" else ("crash-in-call",) if _in_driver(frames) else ("crash-outside-calls",),
         next=_next.RECORD,
+    )
+
+
+def _tombstone(near: Near) -> Iterator[Event]:
+    """The frames of an Android crash whose headline was not pasted."""
+    if any("signal" in line or _TOMBSTONE.search(line) for line in near.before(6)):
+        return
+    frames = [match[1] for match in map(_TOMBSTONE.search, (near.text, *near.after(MOST_FRAMES))) if match]
+    said = "The log has frames of an Android crash without the headline that names the signal."
+    notes = (
+        "innermost frames in the log: " + " < ".join(frame[:100] for frame in frames),
+        "the lines above the first frame were not pasted",
+    )
+    yield Event(
+        "host-crash",
+        "ending",
+        said,
+        (("signal", "unknown"),),
+        notes,
+        ("crash-in-call",) if _in_driver(frames) else ("crash-outside-calls",),
+        TOMBSTONE,
     )
 
 

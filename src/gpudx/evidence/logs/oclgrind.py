@@ -1,55 +1,232 @@
-"""Oclgrind: data races, invalid accesses and API errors of OpenCL programs on its simulated device.
+"""Oclgrind: everything that it prints about kernels on its simulated device, and the API errors of --check-api.
 
-It tells of the fault itself: kernel, work-items, source lines. Races are told as warnings: a race whose outcome the program does not
-depend on is also reported.
+Invalid accesses, data races, uninitialized values, divergence, misalignment, static arrays, read-only and mapped buffers, events
+without a wait, and fatal errors. It reports the fault itself with kernel, work-item and source line. A race is a warning: a race
+whose outcome the program does not depend on is also reported. Messages: the strings of Oclgrind 21.10 and its plugins.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._numbers import address
+from gpudx.evidence.logs._sticky import sticky
 
 FORMAT = "oclgrind"
-MARKS = ("Oclgrind - OpenCL runtime error", "data race at ", "Invalid read of size", "Invalid write of size")
-_RACE = re.compile(r"([\w-]+) data race at (\w+) memory address (0x[0-9a-fA-F]+)")
-_ACCESS = re.compile(r"Invalid (read|write) of size (\d+) at (\w+) memory address (0x[0-9a-fA-F]+)")
-_KERNEL = re.compile(r"Kernel: (\S+)")
+MARKS = (
+    "Oclgrind - OpenCL runtime error",
+    "OCLGRIND FATAL ERROR",
+    "data race at ",
+    "Invalid read ",
+    "Invalid write ",
+    "Invalid memory load -",
+    "Invalid memory store -",
+    "Unaligned address on ",
+    "ninitialized value",
+    "Uninitialized address used",
+    "depends on an uninitialized",
+    "Work-group divergence detected",
+    "Work-item finished without waiting",
+    "Invalid wait event",
+    "exceeds static array size",
+    "Undefined behaviour due to an arithmetic",
+    "errors generated - suppressing",
+)
+
+
+class _Kind(NamedTuple):
+    """A message, and what it means: `says` is put behind the kernel's name."""
+
+    pattern: re.Pattern[str]
+    kind: str
+    says: str
+    cause: str
+    warning: bool = False
+
+
+def _kind(pattern: str, kind: str, says: str, cause: str, warning: bool = False) -> _Kind:
+    return _Kind(re.compile(pattern), kind, says, cause, warning)
+
+
+_BY = r"Invalid (?P<does>read|write) of size (?P<size>\d+) at (?P<space>\w+) memory address (?P<address>0x[0-9a-fA-F]+)"
+KINDS = (
+    _kind(_BY, "out-of-bounds-access", "{does}s {size} bytes of {space} memory out of bounds", "out-of-bounds-access"),
+    _kind(
+        r"(?P<type>[\w-]+) data race at (?P<space>\w+) memory address (?P<address>0x[0-9a-fA-F]+)",
+        "race-in-kernel",
+        "has a {type} race in {space} memory",
+        "race-in-kernel",
+        warning=True,
+    ),
+    _kind(
+        r"Index \((?P<index>-?\d+)\) exceeds static array size \((?P<size>\d+)\)",
+        "static-array",
+        "uses index {index} of an array with {size} elements",
+        "out-of-bounds-access",
+    ),
+    _kind(
+        r"Invalid read from write-only buffer",
+        "write-only-buffer",
+        "reads a buffer that was created as write-only",
+        "out-of-bounds-access",
+    ),
+    _kind(
+        r"Invalid write to read-only buffer",
+        "read-only-buffer",
+        "writes a buffer that was created as read-only",
+        "out-of-bounds-access",
+    ),
+    _kind(
+        r"Invalid read from buffer mapped for writing",
+        "mapped-buffer",
+        "reads a buffer while the host has it mapped for writing",
+        "unordered-access",
+    ),
+    _kind(
+        r"Invalid write to mapped buffer",
+        "mapped-buffer",
+        "writes a buffer while the host has it mapped",
+        "unordered-access",
+    ),
+    _kind(
+        r"Invalid memory (?P<what>load|store) - source pointer is not aligned",
+        "misaligned-access",
+        "does a {what} at an address that is not a multiple of the type's size",
+        "misaligned-access",
+    ),
+    _kind(
+        r"Unaligned address on (?P<what>[\w ]+)",
+        "misaligned-access",
+        "uses an unaligned address ({what})",
+        "misaligned-access",
+    ),
+    _kind(
+        r"Uninitialized value written to (?P<space>\w+) memory address (?P<address>0x[0-9a-fA-F]+)",
+        "uninitialized-value",
+        "writes an uninitialized value to {space} memory",
+        "read-before-write",
+    ),
+    _kind(
+        r"Uninitialized address used to (?P<does>read|write)\w* (?:from|to) (?P<space>\w+) memory",
+        "uninitialized-address",
+        "uses an uninitialized value as an address ({does}, {space} memory)",
+        "read-before-write",
+    ),
+    _kind(
+        r"Controlflow depends on uninitialized value",
+        "uninitialized-branch",
+        "branches on an uninitialized value",
+        "read-before-write",
+    ),
+    _kind(
+        r"Instruction depends on an uninitialized index",
+        "uninitialized-index",
+        "uses an uninitialized value as an index",
+        "read-before-write",
+    ),
+    _kind(
+        r"Work-group divergence detected \(barrier\)",
+        "divergence",
+        "has a barrier that not all work-items of a work-group execute",
+        "barrier-misuse",
+    ),
+    _kind(
+        r"Work-group divergence detected \(async copy\)",
+        "divergence",
+        "calls an asynchronous copy that differs between work-items of a work-group",
+        "barrier-misuse",
+    ),
+    _kind(
+        r"Work-group divergence detected",
+        "divergence",
+        "diverges within a work-group where it must not",
+        "barrier-misuse",
+    ),
+    _kind(
+        r"Work-item finished without waiting for events",
+        "events-not-waited-for",
+        "ends without waiting for an asynchronous copy",
+        "unordered-access",
+    ),
+    _kind(r"Invalid wait event", "invalid-wait-event", "waits for an event that is none", "barrier-misuse"),
+    _kind(
+        r"Undefined behaviour due to an arithmetic exception",
+        "arithmetic",
+        "divides by zero or overflows an integer",
+        "index-overflow",
+        warning=True,
+    ),
+    _kind(r"OCLGRIND FATAL ERROR", "oclgrind-stopped", "stopped the simulation", "device-trap"),
+)
+_KERNEL = re.compile(r"(?:Kernel: +|creating kernel ')(\w+)")
+_ITEM = re.compile(r"(?:Entity|First entity|Work-item): +(Global\([\d,]+\) Local\([\d,]+\) Group\([\d,]+\))")
+_ONLY = re.compile(r"Only (\d+) out of (\d+) work-items executed (\w+)")
 _LINE = re.compile(r"At line (\d+) .*?of (\S+?):?$")
 _API = re.compile(r"(Function|Error): +(\S+)")
+_CUT = re.compile(r"(\d+) errors generated - suppressing further errors")
+MOST_LINES = 14
 
 
 def read(near: Near) -> Iterator[Event]:
-    below = near.after(14)
     if "runtime error" in near.text:
-        yield _refused(below)
+        yield _refused(near.after(MOST_LINES))
         return
-    race, access = _RACE.search(near.text), _ACCESS.search(near.text)
-    if race is None and access is None:
+    if found := _CUT.search(near.text):
+        said = f"Oclgrind stopped printing after {found[1]} errors: there may be more."
+        yield Event("oclgrind-cut-off", "ending", said, warning=True)
         return
-    kernel = next((hit[1] for hit in map(_KERNEL.search, below) if hit), "a kernel")
+    for kind in KINDS:
+        if found := kind.pattern.search(near.text):
+            below = _block(near)
+            if below or kind.kind != "out-of-bounds-access":
+                yield _event(kind, found, below)
+            return
+
+
+def _block(near: Near) -> list[str]:
+    """The lines of this message: all that are indented; a fatal error has its reason in front of them."""
+    lines: list[str] = []
+    for line in near.after(MOST_LINES):
+        if lines and line.strip() and line[:1] not in " \t" and "FATAL" not in near.text:
+            break
+        lines.append(line)
+    return lines
+
+
+def _event(kind: _Kind, found: re.Match[str], below: list[str]) -> Event:
+    facts = {name: (value or "").lower() for name, value in found.groupdict().items()}
+    kernel = next((hit[1] for hit in map(_KERNEL.search, below) if hit), "")
     lines = [f"{hit[2]}:{hit[1]}" for hit in map(_LINE.search, below) if hit]
     where = f" at {' and '.join(dict.fromkeys(lines))}" if lines else ""
-    if race:
-        what = f"{kernel} has a {race[1].lower()} race in {race[2]} memory{where}."
-    else:
-        assert access is not None
-        does = "reads" if access[1] == "read" else "writes"
-        what = f"{kernel} {does} {access[2]} bytes of {access[3]} memory out of bounds{where}."
-    cause = "race-in-kernel" if race else "out-of-bounds-access"
-    yield Event(
-        cause,
-        "fault",
-        what,
-        (("kernel", kernel), ("at", where)),
-        causes=(cause,),
-        next=_next.RECORD,
-        warning=bool(race),
+    reason = f": {below[0].strip()[:160]}" if kind.kind == "oclgrind-stopped" and below else ""
+    null = int(facts.get("address") or "1", 16) < 4096
+    subject = "Oclgrind" if kind.kind == "oclgrind-stopped" else kernel or "A kernel"
+    of = f" of {kernel}" if kind.kind == "oclgrind-stopped" and kernel else ""
+    return Event(
+        kind=kind.kind,
+        role="fault",
+        message=f"{subject} {kind.says.format(**facts)}{of}{where}{reason}.",
+        facts=(("kernel", kernel or "a kernel"), ("at", where)),
+        notes=tuple(_notes(facts, below)),
+        causes=("null-pointer",) if null and kind.kind == "out-of-bounds-access" else (kind.cause,),
+        next=_next.SANITIZE if kind.cause == "race-in-kernel" else _next.RECORD,
+        warning=kind.warning,
         covers=1,
     )
+
+
+def _notes(facts: dict[str, str], below: list[str]) -> Iterator[str]:
+    if item := next((hit for hit in map(_ITEM.search, below) if hit), None):
+        yield f"the first work-item is {item[1]}"
+    if only := next((hit for hit in map(_ONLY.search, below) if hit), None):
+        yield f"{only[1]} of {only[2]} work-items executed the {only[3]}"
+    if (value := facts.get("address")) and address(int(value, 16)):
+        yield address(int(value, 16))
 
 
 def _refused(below: list[str]) -> Event:
@@ -58,12 +235,13 @@ def _refused(below: list[str]) -> Event:
     call, error = told.get("Function", "a call"), told.get("Error", "an error")
     said = f"Oclgrind refused {call} ({error}){f': {reason[:200]}' if reason else ''}."
     cause = "launch-refused" if "NDRange" in call else "failed-call"
+    late = sticky(error)
     return Event(
         "oclgrind-refusal",
-        "refusal",
-        said,
+        "report" if late else "refusal",
+        f"{call} returned {error}, which belongs to earlier work." if late else said,
         (("call", call), ("error", error)),
-        causes=(cause,),
+        causes=("device-error-reported",) if late else (cause,),
         next=_next.RECORD,
         covers=6,
     )

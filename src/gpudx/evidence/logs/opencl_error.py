@@ -1,8 +1,9 @@
-"""OpenCL errors as wrappers print them: CL_OUT_OF_RESOURCES, "clEnqueueNDRangeKernel failed (-54)", "OpenCL error -5".
+"""OpenCL errors as programs print them: CL_OUT_OF_RESOURCES, "clEnqueueNDRangeKernel failed (-54)", "OpenCL error -5".
 
 Codes and names: the OpenCL 3.0 specification, section "Error codes" of the API headers. Most are refusals: the printed call is
-the right one. CL_OUT_OF_RESOURCES (-5) from a wait or a read is what drivers answer after a fault of the device, so there the
-printed call is innocent. Geometry that stands in the line is checked: a global size that is no multiple of the local one.
+the right one. Drivers return CL_OUT_OF_RESOURCES (-5), CL_INVALID_COMMAND_QUEUE (-36), -14 and NVIDIA's -9999 after a fault of the
+device, from whatever call comes next: that call is not the cause. Sizes in the line are checked: a global size that is
+not a multiple of the local one.
 """
 
 from __future__ import annotations
@@ -16,44 +17,88 @@ from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import place
 
 FORMAT = "opencl-error"
-GENERIC = True
-MARKS = ("CL_INVALID_", "CL_OUT_OF_", "CL_MEM_OBJECT_ALLOCATION", "CL_BUILD_PROGRAM_FAILURE", "CL_DEVICE_NOT", "CL_EXEC_STATUS",
-         "OpenCL error", "OpenCL Error", "clEnqueue", "clFinish", "clSetKernelArg", "clBuildProgram", "clCreate", "clFlush",
-         "clWaitForEvents")  # fmt: skip
+GENERIC = 1
+MARKS = ("CL_INVALID_", "CL_OUT_OF_", "CL_MEM_", "CL_BUILD_PROGRAM_FAILURE", "CL_DEVICE_NOT", "CL_EXEC_STATUS", "CL_PLATFORM_NOT",
+         "CL_COMPILE", "CL_LINK", "CL_IMAGE_FORMAT", "CL_MISALIGNED", "CL_MAP_FAILURE",
+         "OpenCL error", "OpenCL Error", "OpenCL ERROR", "opencl", "cl::Error", "oclError", "clEnqueue", "clFinish", "clSetKernelArg",
+         "clBuildProgram", "clCompileProgram", "clLinkProgram", "clCreate", "clFlush", "clWaitForEvents", "clGetPlatformIDs",
+         "clGetDeviceIDs", "clRelease", "OCL error", "CL error", "CL Error", "cl_int", "PlatformNotFound", "Ocl")  # fmt: skip
 STATUSES = {
     -1: ("CL_DEVICE_NOT_FOUND", "no device was found", ""),
     -2: ("CL_DEVICE_NOT_AVAILABLE", "the device is not available", ""),
-    -4: ("CL_MEM_OBJECT_ALLOCATION_FAILURE", "memory for a buffer could not be had on the device", "failed-call"),
-    -5: ("CL_OUT_OF_RESOURCES", "the device ran out of something, or a kernel faulted: drivers answer both alike", ""),
-    -6: ("CL_OUT_OF_HOST_MEMORY", "the host ran out of memory, or the driver failed inside", "failed-call"),
+    -3: ("CL_COMPILER_NOT_AVAILABLE", "the driver has no compiler", ""),
+    -4: ("CL_MEM_OBJECT_ALLOCATION_FAILURE", "a buffer could not be allocated on the device", "failed-call"),
+    -5: ("CL_OUT_OF_RESOURCES", "the device ran out of a resource, or a kernel faulted: drivers use this code for both", ""),
+    -6: ("CL_OUT_OF_HOST_MEMORY", "host memory ran out, or the driver failed internally", "failed-call"),
+    -7: ("CL_PROFILING_INFO_NOT_AVAILABLE", "profiling information was requested that does not exist", ""),
+    -8: ("CL_MEM_COPY_OVERLAP", "source and destination of a copy overlap", "copy-overlap"),
+    -9: ("CL_IMAGE_FORMAT_MISMATCH", "two images have different formats", "failed-call"),
+    -10: ("CL_IMAGE_FORMAT_NOT_SUPPORTED", "the device does not support an image format", "failed-call"),
     -11: ("CL_BUILD_PROGRAM_FAILURE", "the device code did not compile", "failed-call"),
-    -14: ("CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST", "work that this call waited for had failed before", ""),
-    -30: ("CL_INVALID_VALUE", "a call was given a value that it does not take", "failed-call"),
+    -12: ("CL_MAP_FAILURE", "a buffer could not be mapped", "failed-call"),
+    -13: ("CL_MISALIGNED_SUB_BUFFER_OFFSET", "the offset of a sub-buffer is not aligned for the device", "failed-call"),
+    -14: ("CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST", "work that this call waited for had already failed", ""),
+    -15: ("CL_COMPILE_PROGRAM_FAILURE", "the device code did not compile", "failed-call"),
+    -16: ("CL_LINKER_NOT_AVAILABLE", "the driver has no linker", ""),
+    -17: ("CL_LINK_PROGRAM_FAILURE", "the device code did not link", "failed-call"),
+    -30: ("CL_INVALID_VALUE", "a call got a value that it does not accept", "failed-call"),
+    -31: ("CL_INVALID_DEVICE_TYPE", "a device type was requested that does not exist", "failed-call"),
+    -32: ("CL_INVALID_PLATFORM", "a platform handle is not valid", "failed-call"),
+    -33: ("CL_INVALID_DEVICE", "a device handle is not valid, or belongs to another context", "failed-call"),
     -34: ("CL_INVALID_CONTEXT", "an object of another context was used", "failed-call"),
-    -36: ("CL_INVALID_COMMAND_QUEUE", "the queue is dead, or the device failed under it", ""),
-    -38: ("CL_INVALID_MEM_OBJECT", "what was given as a buffer is none", "value-is-not-a-handle"),
+    -35: ("CL_INVALID_QUEUE_PROPERTIES", "the device does not support the properties of a queue", "failed-call"),
+    -36: ("CL_INVALID_COMMAND_QUEUE", "the queue was released, or the device failed under it", ""),
+    -37: ("CL_INVALID_HOST_PTR", "host pointer and flags of a buffer do not fit together", "failed-call"),
+    -38: ("CL_INVALID_MEM_OBJECT", "the value passed as a buffer is not a buffer", "value-is-not-a-handle"),
+    -39: ("CL_INVALID_IMAGE_FORMAT_DESCRIPTOR", "an image format is not valid", "failed-call"),
+    -40: ("CL_INVALID_IMAGE_SIZE", "the device does not support the size of an image", "failed-call"),
+    -41: ("CL_INVALID_SAMPLER", "the value passed as a sampler is not a sampler", "failed-call"),
+    -42: ("CL_INVALID_BINARY", "a program binary is not for this device", "not-device-code"),
+    -43: ("CL_INVALID_BUILD_OPTIONS", "the build options are not valid", "failed-call"),
+    -44: ("CL_INVALID_PROGRAM", "the value passed as a program is not a program", "failed-call"),
     -45: ("CL_INVALID_PROGRAM_EXECUTABLE", "the program was not built for this device", "failed-call"),
     -46: ("CL_INVALID_KERNEL_NAME", "the program has no kernel of this name", "failed-call"),
-    -48: ("CL_INVALID_KERNEL", "what was given as a kernel is none", "value-is-not-a-handle"),
+    -47: ("CL_INVALID_KERNEL_DEFINITION", "a kernel is declared differently for different devices", "failed-call"),
+    -48: ("CL_INVALID_KERNEL", "the value passed as a kernel is not a kernel", "value-is-not-a-handle"),
     -49: ("CL_INVALID_ARG_INDEX", "the kernel has no argument of this number", "failed-call"),
-    -50: ("CL_INVALID_ARG_VALUE", "an argument's value does not fit its type", "value-is-not-a-handle"),
-    -51: ("CL_INVALID_ARG_SIZE", "an argument has another size than the kernel declares", "argument-size"),
+    -50: ("CL_INVALID_ARG_VALUE", "the value of an argument does not fit its type", "value-is-not-a-handle"),
+    -51: ("CL_INVALID_ARG_SIZE", "the size of an argument differs from what the kernel declares", "argument-size"),
     -52: ("CL_INVALID_KERNEL_ARGS", "an argument of the kernel was never set", "argument-never-set"),
+    -53: ("CL_INVALID_WORK_DIMENSION", "the number of dimensions of a launch is not 1, 2 or 3", "launch-refused"),
     -54: ("CL_INVALID_WORK_GROUP_SIZE", "the work-group is too large, or does not divide the global size", "launch-refused"),
     -55: ("CL_INVALID_WORK_ITEM_SIZE", "the work-group is too long in one dimension", "launch-refused"),
-    -57: ("CL_INVALID_EVENT_WAIT_LIST", "a wait list holds what is no event", "failed-call"),
-    -58: ("CL_INVALID_EVENT", "what was given as an event is none", "failed-call"),
-    -59: ("CL_INVALID_OPERATION", "a call was made that is not allowed now", "failed-call"),
-    -61: ("CL_INVALID_BUFFER_SIZE", "a buffer was asked for that is empty or larger than the device allows", "failed-call"),
+    -56: ("CL_INVALID_GLOBAL_OFFSET", "the global offset is too large", "launch-refused"),
+    -57: ("CL_INVALID_EVENT_WAIT_LIST", "a wait list contains something that is not an event", "failed-call"),
+    -58: ("CL_INVALID_EVENT", "the value passed as an event is not an event", "failed-call"),
+    -59: ("CL_INVALID_OPERATION", "a call is not allowed in this state", "failed-call"),
+    -60: ("CL_INVALID_GL_OBJECT", "an OpenGL object cannot be shared", "failed-call"),
+    -61: ("CL_INVALID_BUFFER_SIZE", "a buffer size is zero, or larger than the device allows", "failed-call"),
     -63: ("CL_INVALID_GLOBAL_WORK_SIZE", "a global size is zero or too large", "launch-refused"),
+    -64: ("CL_INVALID_PROPERTY", "a property is not valid", "failed-call"),
+    -1001: ("CL_PLATFORM_NOT_FOUND_KHR", "no OpenCL driver was found", ""),
+    -9999: ("NVIDIA's error -9999", "a kernel read or wrote outside its memory", ""),
 }  # fmt: skip
 NAMES = {name: code for code, (name, _, _) in STATUSES.items()}
+WORDS = {
+    name.removeprefix("CL_").replace("_", " ").lower(): code for name, code in NAMES.items() if name.startswith("CL_")
+}
+SETUP = (-1, -2, -3, -16, -1001)
 SEVERAL = (-38, -48, -50)  # a wrong value, or an object that was released
-LATE = (-5, -14, -36)  # what drivers answer when earlier work failed
-_NAME = re.compile(r"\bCL_[A-Z_]{3,60}\b")
-_CODE = re.compile(r"(?:OpenCL[ _][Ee]rror|cl[A-Z]\w+(?:\([^)]{0,200}\))?)[^\n]{0,80}?(?<![\w.])(-\d{1,3})\b")
-_SHORT = re.compile(r"\bcl[A-Z]\w+ failed: ([A-Z][A-Z_]{3,60})\b")  # pyopencl leaves the beginning of the name out
-_FAILS = re.compile(r"error|fail|->|returned|assert|exception", re.IGNORECASE)
+LATE = (-5, -14, -36, -9999)  # what drivers return when earlier work failed
+_NAME = re.compile(r"(?<![A-Za-z0-9_])CL_[A-Z_]{3,60}(?![A-Za-z0-9_])")
+_CODE = re.compile(
+    r"(?:OpenCL|\bopencl\w*|\bOCL\b|oclError|\bCL[ _][Ee]rror|cl::Error"
+    r"|(?<![A-Za-z])cl[A-Z]\w+(?:\([^)]{0,200}\))?)[^\n]{0,80}?(?<![\w.])(-\d{1,4})\b(?!\.\d)"
+)
+_SHORT = re.compile(
+    r"(?<![A-Za-z])cl[A-Z]\w+ failed: ([A-Z][A-Z_]{3,60})\b"
+)  # pyopencl leaves the beginning of the name out
+_FAILS = re.compile(r"error|fail|->|returned|assert|exception|couldn.t|could not|cannot|\(-\d+\)", re.IGNORECASE)
+_WORDY = re.compile(
+    rf"(?:OpenCL|\bocl\b|clEnqueue\w*).{{0,80}}?\b({'|'.join(sorted(WORDS, key=len, reverse=True))})\b", re.IGNORECASE
+)
+_THROWN = re.compile(r"what\(\): +(cl[A-Z]\w+)\s*$")  # cl::Error says only the call; the code is printed by the program
+_BESIDE = re.compile(r"(?:code|error|err)\D{0,10}(-\d{1,4})\b", re.IGNORECASE)
 _CODELIKE = re.compile(r"[=!]= *CL_|^\s*case |\breturn CL_|#define|CL_CHECK\(")
 _SIZES = re.compile(
     r"global\w*\s*=?\s*[<\[({]?\s*([\dx, ]+?)\s*[>\])}]?,? *local\w*\s*=?\s*[<\[({]?\s*([\dx, ]+?)\s*(?:[>\])}]|$)"
@@ -63,6 +108,10 @@ _SIZES = re.compile(
 def read(near: Near) -> Iterator[Event]:
     text = near.text
     code = None if _CODELIKE.search(text) else _status(text)
+    if code is None and (thrown := _THROWN.search(text)):
+        beside = next((hit for hit in map(_BESIDE.search, (*near.before(4), *near.after(2))) if hit), None)
+        code = int(beside[1]) if beside and int(beside[1]) in STATUSES else None
+        text = f"{thrown[1]}()"
     if code is not None:
         yield refused(code, place(text), _geometry(text, near))
 
@@ -72,6 +121,8 @@ def _status(text: str) -> int | None:
     short = _SHORT.search(text)
     if named is None and short:
         named = NAMES.get(f"CL_{short[1]}")
+    if named is None and (wordy := _WORDY.search(text)):
+        named = WORDS[wordy[1].lower()]
     if named is not None:
         return named
     match = _CODE.search(text) if _FAILS.search(text) else None
@@ -79,27 +130,28 @@ def _status(text: str) -> int | None:
 
 
 def refused(code: int, where: str, geometry: tuple[str, ...]) -> Event:
+    """What a status means; `where` is the call or line that printed it."""
     name, means, cause = STATUSES[code]
-    launched = "NDRange" in where or "Task" in where
-    late = code in LATE and not launched
+    late = code in LATE
     role: Role = "report" if late else "refusal"
-    head = f"{means[:1].upper()}{means[1:]} ({name}, {code})"
+    head = f"{means[:1].upper()}{means[1:]} ({name if code == -9999 else f'{name}, {code}'})"
     message = (
         f"{head}; the printed call may only be where it was noticed."
         if late
         else f"{head}{f', in {where}' if where else ''}."
     )
-    unproved = ("not proved: which launch it was; earlier ones in the queue come into question",) if late else ()
-    maybe = ("device-error-reported",) if late else ("launch-refused",) if code == -5 else ()
+    unproved = ("not proved: which launch it was; earlier launches in the queue are possible",) if late else ()
+    launched = "NDRange" in where or "Task" in where
+    maybe = ("device-error-reported", *(("launch-refused",) if launched and code == -5 else ())) if late else ()
     return Event(
-        kind=name.removeprefix("CL_").lower().replace("_", "-"),
+        kind=name.removeprefix("CL_").lower().replace("_", "-").replace(" ", "-").replace("'", ""),
         role=role,
         message=message,
         facts=(("api", "opencl"), ("status", name), *((("at", where),) if where else ())),
         notes=(*geometry, *unproved),
         causes=(cause,) if cause else maybe,
         sure=code not in (*LATE, *SEVERAL),
-        next=_next.SERIALISE if late else _next.RECORD,
+        next=_next.SERIALISE if late else _next.DOCTOR if code in SETUP else _next.RECORD,
         noticed=where if late else "",
     )
 
@@ -115,7 +167,7 @@ def sizes(text: str) -> tuple[str, ...]:
     if match is None:
         return ()
     parts = [[int(one[:9]) for one in re.findall(r"\d+", part)] for part in match.groups()]
-    odd = [f"{g} is no multiple of {n}" for g, n in zip(*parts, strict=False) if n and g % n]
+    odd = [f"{g} is not a multiple of {n}" for g, n in zip(*parts, strict=False) if n and g % n]
     items = 1
     for one in parts[1]:
         items *= one

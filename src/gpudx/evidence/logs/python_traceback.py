@@ -19,10 +19,15 @@ _FRAME = re.compile(r'\s*File "([^"]+)", line (\d+)(?:, in (.+))?')
 _RAISED = re.compile(
     r"([A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Warning|Failed|OutOfResources|Timeout))(?::\s*(.*))?$"
 )
+_NOTEBOOK = re.compile(r"([A-Za-z_][\w.]*) +Traceback \(most recent call last\)")  # IPython and Jupyter
+_CELL = re.compile(r"^(?:File (\S+?):(\d+)|Cell In\[(\d+)\], line (\d+)|Input In \[(\d+)\])")
 INSTALLED = ("site-packages", "dist-packages", "/lib/python", "<frozen")
 
 
 def read(near: Near) -> Iterator[Event]:
+    if heading := _NOTEBOOK.match(near.text.strip()):
+        yield from _notebook(heading[1], near)
+        return
     frames: list[tuple[str, str, str]] = []
     indent = len(near.text) - len(near.text.lstrip())
     for number, line in enumerate(near.after(), start=1):
@@ -34,6 +39,19 @@ def read(near: Near) -> Iterator[Event]:
             if raised:
                 yield _event(raised[1], raised[2] or "", frames, near.line + number, line)
             return
+
+
+def _notebook(kind: str, near: Near) -> Iterator[Event]:
+    """IPython names the exception first, and repeats it with its text at the end."""
+    frames: list[tuple[str, str, str]] = []
+    for number, line in enumerate(near.after(), start=1):
+        if found := _CELL.match(line.strip()):
+            file = found[1] or f"cell {found[3] or found[5]}"
+            frames.append((file, found[2] or found[4] or "1", ""))
+        elif line.startswith(f"{kind}:"):
+            yield _event(kind, line.partition(":")[2].strip(), frames, near.line + number, line)
+            return
+    yield _event(kind, "", frames, near.line, near.text)
 
 
 def _event(kind: str, text: str, frames: list[tuple[str, str, str]], line: int, quote: str) -> Event:

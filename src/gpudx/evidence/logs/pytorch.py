@@ -14,7 +14,7 @@ from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import source
 from gpudx.evidence.logs._statuses import event, numbered, told
-from gpudx.evidence.logs.cuda_error import NOT_TOLD
+from gpudx.evidence.logs.cuda_error import NOT_TOLD, without_advice
 
 FORMAT = "pytorch"
 MARKS = ("Error: CUDA error", "Error: HIP error", "error 'CUDA error", "cuda runtime error", "OutOfMemoryError", "CUDA out of memory",
@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"runtime error \((\d+)\)")
 
 
 def read(near: Near) -> Iterator[Event]:
-    text = near.text
+    text = without_advice(near.text)
     api = "hip" if "HIP" in text else "cuda"
     number = _NUMBER.search(text)
     status = numbered(2) if "OutOfMemoryError" in text or "out of memory" in text else told(text)

@@ -66,5 +66,6 @@ def read(near: Near) -> Iterator[Event]:
         causes=causes,
         sure=False,
         next=_next.HIP_SERIALISE,
+        covers=int(near.text.endswith(":")),
         fault=DeviceFault(does, near.text.strip()),
     )

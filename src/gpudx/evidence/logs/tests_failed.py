@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._places import source
 
 FORMAT = "tests"
 MARKS = (
@@ -24,6 +25,16 @@ MARKS = (
     "process didn't exit successfully",
     "***Exception",
     "***Failed",
+    "***Timeout",
+    "FAILED in",
+    "FAILED ",
+    "TIMEOUT in",
+    "FAIL: ",
+    ": Failure",
+    ": error: Expected",
+    "FAIL [",
+    "SIGABRT [",
+    "SIGSEGV [",
 )
 _PYTEST = re.compile(r"(?:=+ )?(?:(\d+) failed)?(?:, )?(?:(\d+) passed)?(?:, \d+ \w+)* in [\d.]+s")
 _CARGO = re.compile(r"test ([\w:]+) \.\.\. FAILED")
@@ -31,6 +42,11 @@ _CARGO_DIED = re.compile(r"process didn't exit successfully: `([^`]{1,400})`? \(
 _CTEST = re.compile(
     r"(\d+)% tests passed, (\d+) tests? failed out of (\d+)|Test +#\d+: (\S+) .*\*\*\*(?:Exception: )?(\w+)"
 )
+_BAZEL = re.compile(r"^//(\S+) +(?:\(cached\) )?(FAILED|TIMEOUT|FAILED TO BUILD|NO STATUS)\b")
+_LIT = re.compile(r"^(?:FAIL|TIMEOUT|UNRESOLVED): (.{2,120}?)(?: \(\d+ of \d+\))?$")
+_NEXTEST = re.compile(r"^\s*(?:FAIL|SIGABRT|SIGSEGV|TIMEOUT) \[ *[\d.]+s\] (.{2,120})$")
+_CHECK = re.compile(r"^(\S+\.\w+)[:(](\d+)\)?: (?:Failure|error: (?:Expected|Value of))")
+_RUN = re.compile(r"\[ RUN +\] ([\w./]+)")
 _GTEST = re.compile(r"\[  FAILED  \] (\d+) tests?, listed below|\[  FAILED  \] ([\w./]+)")
 CAUSES = {"test-flaky": ("order-or-timing",), "test-process-died": ("crash-outside-calls",)}
 
@@ -48,7 +64,10 @@ class Tests:
 
     def read(self, near: Near) -> Iterator[Event]:
         text = near.text
-        if found := _PYTEST.search(text):
+        if found := _BAZEL.search(text):
+            why = "ran out of time" if found[2] == "TIMEOUT" else "failed"
+            yield _event("test-failed", f"Bazel's test {found[1]} {why}.", found[1], _next.HANG if why != "failed" else _next.RECORD)
+        elif found := _PYTEST.search(text):
             yield from self._pytest(int(found[1] or 0), int(found[2] or 0))
         elif found := _CARGO_DIED.search(text):
             yield _event(
@@ -65,6 +84,12 @@ class Tests:
                 f"{'The test ' if found[4] else ''}{name} failed{f' ({found[5]})' if found[5] else ''}.",
                 name,
             )
+        elif found := _CHECK.match(text):
+            at = source(f"{found[1]}:{found[2]}") or found[1]
+            run = next((hit[1] for hit in map(_RUN.search, near.before(30)) if hit), "")
+            yield _event("test-failed", f"{f'The test {run}' if run else 'A test'} failed at {at}.", run or at)
+        elif found := _LIT.match(text.strip()) or _NEXTEST.match(text):
+            yield _event("test-failed", f"The test {found[1].strip()} failed.", found[1])
         elif found := _GTEST.search(text):
             name = found[2] or f"{found[1]} tests"
             yield _event("test-failed", f"{'The test ' if found[2] else ''}{name} failed.", name)
@@ -76,7 +101,7 @@ class Tests:
             yield _event("test-failed", "A pytest run has failing tests.", "pytest")
         if len(self._ended) == 2:
             text = "Runs of pytest in this log passed and failed: if the command was the same, it is a matter of order, timing or luck."
-            yield _event("test-flaky", text, "pytest", _next.INVESTIGATE)
+            yield _event("test-flaky", text, "pytest", _next.FLAKE)
 
 
 def _event(kind: str, message: str, name: str, command: str = _next.RECORD) -> Event:

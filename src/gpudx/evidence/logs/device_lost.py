@@ -1,0 +1,111 @@
+"""A device that was lost, as Vulkan, Direct3D, WebGPU, OpenGL, browsers and Windows put it in words.
+
+A device is lost after a kernel or shader hung, faulted, or was stopped by the operating system (TDR on Windows, a GPU reset on Linux).
+The call that reports it is only the first that noticed. Every later error of the same device follows from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpudx.evidence.logs import _next
+from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._places import source
+from gpudx.evidence.logs.gpu_status import CODELIKE
+
+FORMAT = "device-lost"
+GENERIC = 2
+ANY_CASE = True
+MARKS = (
+    "device is lost",
+    "device was lost",
+    "device lost",
+    "lost device",
+    "devicelost",
+    "context lost",
+    "context_lost",
+    "context was lost",
+    "device removed",
+    "device removal",
+    "device hung",
+    "device_hung",
+    "device_removed",
+    "device_lost",
+    "nvlddmkm",
+    "tdr",
+    "stopped responding",
+    "gpu crash",
+    "gpu process",
+    "gpu hang",
+    "gpu reset",
+    "device reset",
+    "lost vkdevice",
+    "gpu timeout",
+    "command buffer was aborted",
+    "command buffer exited with error",
+    "command buffer execution",
+    "amdkmdag",
+    "livekernelevent",
+)
+_HUNG = re.compile(
+    r"hung|hang|TDR|timed? ?out|stopped responding|took an unreasonable|nvlddmkm.*(?:153|4101)", re.IGNORECASE
+)
+_LOST = re.compile(
+    r"(?:device|context|gpu)\W*(?:is|was|has been|got)?\W*_?(?:lost|removed|removal|hung|hang|reset\b|crash|timeout)"
+    r"|lost (?:vk)?device|nvlddmkm|amdkmdag|\bTDR\b|stopped responding|LiveKernelEvent|GPU process (?:exited|crashed|was)"
+    r"|command buffer (?:was aborted|exited with error|execution (?:failed|error))",
+    re.IGNORECASE,
+)
+_REASON = re.compile(
+    r"(?:DXGI_ERROR_DEVICE_(\w+))|for the following reason \((\w+)|reason: ?'?(\w+)|\((?:code )?\w*:?(kIOGPU\w+)\)"
+)
+APIS = tuple(
+    (api, re.compile(pattern, re.IGNORECASE))
+    for api, pattern in (
+        ("metal", r"\bMTL|Metal\b|kIOGPU|command buffer"),
+        ("direct3d", r"DXGI|D3D|Direct3D"),
+        ("webgpu", r"wgpu|WebGPU|Dawn|Parent device|GPUDevice"),
+        ("vulkan", r"vulkan|\bvk|VkDevice"),
+        ("opengl", r"\bGL_|OpenGL|WebGL|context lost"),
+        ("cuda", r"CUDA|nvlddmkm|nvidia"),
+    )
+)
+# Promises and settings are no losses.
+_NOT_LOST = re.compile(
+    r"device[- ]lost (?:callback|handler|promise)|on_?device_?lost|TdrDelay|TdrLevel|if the device|lost\.then|no gpu "
+    r"hang",
+    re.IGNORECASE,
+)
+
+
+def read(near: Near) -> Iterator[Event]:
+    text = near.text
+    if not _LOST.search(text) or _NOT_LOST.search(text) or CODELIKE.search(text):
+        return
+    hung = bool(_HUNG.search(text))
+    found = _REASON.search(text)
+    reason = next(filter(None, found.groups()), "") if found else ""
+    why = (
+        "it did not finish its work in time, and the system reset it"
+        if hung
+        else "work on it failed, or the driver stopped it"
+    )
+    yield Event(
+        kind="device-lost",
+        role="report",
+        message=f"The device was lost: {why}{f' ({reason})' if reason else ''}; the log shows where this was noticed, not which work "
+        f"caused it.",
+        facts=(("api", _api(text)), ("hung", str(hung))),
+        notes=("not proved: which launch, dispatch or submission caused it",),
+        causes=("hang", "device-error-reported") if hung else ("device-error-reported",),
+        next=_next.HANG if hung else _next.SERIALISE,
+        noticed=source(text),
+        sure=False,
+        covers=3,
+    )
+
+
+def _api(text: str) -> str:
+    return next((api for api, pattern in APIS if pattern.search(text)), "")

@@ -1,0 +1,154 @@
+"""Kernels that were not built: the messages of OpenCL, HIP, Level Zero, Metal, Vulkan and JIT compilers that name no source line.
+
+Messages with file and line are read as compilers'. Here are link errors with the missing symbol, crashes of a driver's compiler, and
+programs that say only that a build failed. The build log above or below such a line has the reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpudx.evidence.logs import _next
+from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._near import Near
+
+FORMAT = "kernel-build"
+GENERIC = 2
+ANY_CASE = True
+MARKS = (
+    "failed to build",
+    "build failed",
+    "build failure",
+    "build error",
+    "build program",
+    "failed to compile",
+    "compilation failed",
+    "compile failed",
+    "compile error",
+    "compiling",
+    "could not compile",
+    "couldn't compile",
+    "internal compiler error",
+    "backend compiler",
+    "cannot find symbol",
+    "symbols not found",
+    "undefined symbol",
+    "undefined hidden symbol",
+    "undefined reference",
+    "unresolved extern",
+    "linking failed",
+    "error(s) while linking",
+    "link error",
+    "llvm error",
+    "cannot select",
+    "ptxas fatal",
+    "ptx input",
+    "lld: error",
+    "clang: error",
+    "ld.lld",
+    "spir-v",
+    "spirv",
+    "codegen",
+    "compiler frontend",
+    "program build",
+    "kernel build",
+    "not built",
+    "hiprtc",
+    "nvrtc",
+    "comgr",
+    "program_source",
+    "shader",
+    "loading file",
+    "jit session",
+    "unsupported gpu arch",
+    "cannot execute",
+    "can't execute",
+    "failed to create pipeline",
+    "create compute pipeline",
+    "failed to load module",
+    "offload-arch",
+    "clc:",
+    "unsupported target",
+)
+_SYMBOL = re.compile(
+    r"(?:Cannot find symbol|undefined (?:hidden |protected )?symbol:?|undefined reference to|unresolved extern(?:al)? (?:function"
+    r"|symbol):?|Symbols not found:)"
+    r"\s*[`'\"\[]*\s*([\w$.:@~<>]+)",
+    re.IGNORECASE,
+)
+_CRASH = re.compile(
+    r"internal compiler error|LLVM ERROR: (.+)|Cannot select: (.+)|compiler (?:crashed|segfault)|PLEASE submit a bug "
+    r"report",
+    re.IGNORECASE,
+)
+_WHAT = (
+    r"(?:program|kernel|shader|module|executable|source|\S+\.(?:cl|cu|hip|metal|wgsl|comp|spv)\W?"
+    r"|OpenCL|CUDA|HIP|pipeline|code|library|device code)"
+)
+_FAILED = re.compile(
+    rf"(?:failed|unable|could not|couldn't|cannot|can't|error|not able)(?: to| while| when|:)? (?:re)?(?:build|compil|link|creat"
+    rf"|load)\w*.{{0,60}}{_WHAT}"
+    rf"|{_WHAT}.{{0,60}}(?:build|compil\w+|link\w*)\W*(?:has )?(?:fail|error|not success)|(?:build|compilation|compile|link(?:ing"
+    rf"|age)?)\W*(?:has |step )?(?:failed|failure|error)"
+    r"|error: (?:backend compiler failed|linking failed|Compiler frontend failed)|(?:nvrtc|hiprtc|comgr)\S*.{0,60}(?:fail|error)|ptxas "
+    r"fatal|ld\.lld: error|lld: error"
+    r"|clang(?:\+\+)?(?:-\d+)?: error: |error: unsupported GPU arch|Failed to (?:load module|create (?:compute )?pipeline)"
+    r"|error(?:\(s\))? while linking|llvm-link: error|Can't execute .{0,200}clang",
+    re.IGNORECASE,
+)
+_PTX = re.compile(r"ptx input, line (\d+); (error|fatal)\s*: (.+)")
+_SPIRV = re.compile(
+    r"(?:SPIR-?V|shader).{0,40}(?:invalid|error|fail)|spirv-val.{0,80}error|error: line \d+: ", re.IGNORECASE
+)
+_FINE = re.compile(r"successfully|warning|without errors?|\b0 (?:errors?|failed)|BUILD SUCCESS", re.IGNORECASE)
+_KERNEL = re.compile(
+    r"kernel|program|OpenCL|CUDA|HIP|\.cl\b|\.cu\b|shader|SPIR|ptx|nvrtc|hiprtc|comgr|GPU|device", re.IGNORECASE
+)
+# Linkers of device code; the same words come from linkers of host programs.
+_LINKED = re.compile(
+    r"hidden symbol|kernel library|comgr|called by kernel|JIT session|\.bc\b|nvlink|unresolved extern", re.IGNORECASE
+)
+LONGEST = 160
+
+
+def read(near: Near) -> Iterator[Event]:
+    text = " ".join(near.text.split())
+    if _FINE.search(text):
+        return
+    if found := _SYMBOL.search(text):
+        kernel = _LINKED.search(" ".join((text, *near.after(2))))
+        what = "A kernel was not linked" if kernel else "A link step failed"
+        notes = ("a declared function has no definition in what was linked",)
+        yield _event("symbol-missing", f"{what}: the symbol {found[1][:120]} is not defined.", found[1][:120], notes)
+    elif found := _PTX.search(text):
+        yield _event(
+            "build-failed",
+            f"ptxas refused line {found[1]} of the PTX: {found[3][:LONGEST].rstrip('.')}.",
+            found[3][:80],
+        )
+    elif found := _CRASH.search(text):
+        detail = next(filter(None, found.groups()), "")
+        said = f"The device compiler itself failed{f': {detail[:LONGEST].rstrip(chr(46))}' if detail else ''}."
+        yield _event(
+            "compiler-crashed",
+            said,
+            detail[:80],
+            ("a fault of the compiler, or code that it cannot translate for this device",),
+        )
+    elif _FAILED.search(text) or _SPIRV.search(text):
+        what = "A kernel was not built" if _KERNEL.search(text) else "A build step failed"
+        yield _event("build-failed", f"{what}: {text[:LONGEST].rstrip('.')}.", text[:80])
+
+
+def _event(kind: str, message: str, fact: str, notes: tuple[str, ...] = ()) -> Event:
+    return Event(
+        kind,
+        "refusal",
+        message,
+        (("said", fact),),
+        notes,
+        ("failed-call",),
+        _next.RECORD,
+        sure=kind == "symbol-missing",
+    )

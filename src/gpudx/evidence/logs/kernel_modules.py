@@ -1,0 +1,255 @@
+"""GPU drivers in the kernel's log that no other format has read: amdgpu, kfd, i915, xe, nvidia, nouveau, msm, mali, panfrost and others.
+
+Lines are read by the driver's name and by their words: firmware that did not load, hangs and timeouts, page faults, resets, memory errors,
+devices that left the bus or were never started. They name the process at most; neither kernel nor line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from gpudx.evidence.logs import _next
+from gpudx.evidence.logs._event import Event, Role
+from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._numbers import address
+
+FORMAT = "kernel-module"
+GENERIC = 2
+ANY_CASE = True
+MARKS = (
+    "amdgpu",
+    "kfd",
+    "i915",
+    "xe 0000",
+    "[xe]",
+    "nouveau",
+    "nvrm",
+    "nvidia:",
+    "nvidia 0000",
+    "nvidia-",
+    "panfrost",
+    "panthor",
+    "lima",
+    "mali",
+    "msm",
+    "adreno",
+    "kgsl",
+    "asahi",
+    "v3d",
+    "etnaviv",
+    "radeon",
+    "gpu fault",
+    "gpu hang",
+    "gpu reset",
+    "[drm",
+    "drmn",
+    "gpu sched",
+    "iommu",
+    "smmu",
+    "devcoredump",
+    "virtio_gpu",
+    "pvrsrvkm",
+    "powervr",
+    "vivante",
+    "habanalabs",
+    "snd_hda",
+    "gpu_sched",
+    "ast 0000",
+    "binary firmware",
+    "firmware image",
+)
+_DRIVER = re.compile(
+    r"\b(amdgpu|amdkfd|kfd|i915|xe|nouveau|NVRM|nvidia(?:-\w+)?|panfrost|panthor|lima|mali\w*|msm\w*|adreno\w*|kgsl\w*|Adreno-GSL|asahi|v3d"
+    r"|etnaviv|radeon|pvrsrvkm|powervr|habanalabs|virtio_gpu|drmn\d+|gpu_sched|\w*iommu\w*|\w*smmu\w*)\b",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(r"gpu fault|\[drm|firmware image|binary firmware|gpu hang", re.IGNORECASE)
+_STACK = re.compile(
+    r"\b(\w+)\+0x[0-9a-f]+/0x[0-9a-f]+ \[(nvidia\w*|amdgpu|amdkfd|i915|xe|nouveau|msm|panfrost|radeon|mali\w*)\b"
+)
+# What lines of a kernel have and others do not: a source in brackets, a PCI or platform address, the time since the start.
+_KERNEL_LOG = re.compile(
+    r"kern(?:el)?\b|\[ *\d+\.\d{3,6}\]|\[drm|\*ERROR\*|drm:|firmware|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d|[0-9a-f]{6,}\.\w+:|NVRM"
+    r"|-GSL|\*\*\* gpu fault"
+    r"|^\s*(?:drmn\d+|amdgpu|i915|xe|nouveau|nvidia\S*|panfrost|mali\w*|kfd|amdkfd): "
+)
+
+
+class _Kind(NamedTuple):
+    pattern: re.Pattern[str]
+    kind: str
+    role: Role
+    means: str
+    cause: str
+
+
+def _kind(pattern: str, kind: str, role: Role, means: str, cause: str = "") -> _Kind:
+    return _Kind(re.compile(pattern, re.IGNORECASE), kind, role, means, cause)
+
+
+SOON = 100  # lines
+KINDS = (
+    _kind(
+        r"firmware.{0,80}(?:fail|missing|not found|unable|error|-2\b|invalid)|(?:fail|unable|could ?n.t|cannot).{0,60}(?:firmware"
+        r"|ucode|microcode|request_firmware|\.fw\b)"
+        r"|Possible missing firmware|Direct firmware load",
+        "firmware-missing",
+        "refusal",
+        "firmware of the device did not load",
+    ),
+    _kind(
+        r"fallen off the bus|GPU lost|PCIe? (?:bus )?error|AER:|link (?:is )?down|no longer accessible|device inaccessible|dead fence"
+        r"|PCI config space",
+        "device-left-bus",
+        "fault",
+        "the device left the bus, or the link to it failed",
+    ),
+    _kind(
+        r"uncorrect\w* (?:ecc|error)|RAS.{0,40}(?:error|poison)|poison|ECC error|bad page|row remap|retired page|hardware error",
+        "device-memory-error",
+        "fault",
+        "the device reported a hardware error",
+    ),
+    _kind(
+        r"illegal (?:opcode|instruction|register|command)|bad_op|invalid opcode|protected mode error|trap\b.*(?:illegal|invalid)|bad "
+        r"(?:command|packet)",
+        "device-bad-command",
+        "fault",
+        "the device found an invalid command or instruction",
+        "device-exception",
+    ),
+    _kind(
+        r"resetting (?:chip|gpu|rcs|engine|device)|reset begin",
+        "gpu-reset",
+        "ending",
+        "the driver reset the device, and work on it was lost",
+    ),
+    _kind(
+        r"page ?fault|fault:? .{0,40}iova|context fault|mmu fault|vm fault|translation fault|protection fault|unhandled.{0,20}fault"
+        r"|fault info|invalid (?:read|write)|smmu.{0,40}fault"
+        r"|iommu.{0,60}fault|IO_PAGE_FAULT|CAT[_ ]?ERR|DATA_INVALID_FAULT|Unmapped|bus fault",
+        "device-page-fault",
+        "fault",
+        "the device accessed memory that is not mapped",
+        "out-of-bounds-access",
+    ),
+    _kind(
+        r"gpu fault|GPU exception|shader (?:exception|fault)|trap\b|SM exception|PBDMA|PGRAPH|CE fault",
+        "device-fault",
+        "fault",
+        "work on the device failed",
+        "device-exception",
+    ),
+    _kind(
+        r"(?:fail\w*|unable|could ?n.t|cannot).{0,60}(?:init|probe|regulator|enable|load|alloc|bring up|start)|(?:init|probe|load"
+        r"|start)\w*.{0,40}(?:fail|error)|RmInitAdapter failed"
+        r"|API mismatch|No NVIDIA (?:GPU|device)|Fatal error during GPU init|hw_init of IP block|GPU init",
+        "driver-init-failed",
+        "refusal",
+        "the driver could not start the device",
+    ),
+    _kind(
+        r"timed? ?out|timeout|hang(?!check timer)|hung|hangcheck|lockup|stuck|not respond|failed to respon|wait(?:ing)? for "
+        r".{0,40}(?:fail|expired)|too long|no heartbeat|GuC.{0,40}(?:fail|dead)|wedged|deadlock",
+        "device-hang",
+        "fault",
+        "the device did not finish its work in time",
+        "hang",
+    ),
+    _kind(
+        r"reset (?:begin|fail|succeed|success|complete)|resetting|soft[- ]reset|hard[- ]reset|reset is needed|recover|VRAM is lost"
+        r"|engine reset|GPU reset|BACO|MODE[12] reset|banned|context reset",
+        "gpu-reset",
+        "ending",
+        "the driver reset the device, and work on it was lost",
+    ),
+    _kind(
+        r"out of memory|ENOMEM|-12\b|no memory|failed to (?:allocate|reserve|pin)|OOM",
+        "driver-out-of-memory",
+        "refusal",
+        "the driver got no memory",
+        "failed-call",
+    ),
+    _kind(
+        r"\*ERROR\*|\berror\b|\bfail(?:ed|ure)?\b|fatal|abort|invalid|Oops|BUG:|unable|cannot|could not",
+        "driver-error",
+        "refusal",
+        "the driver met an error",
+    ),
+)
+_PROCESS = re.compile(
+    r"[Pp]rocess(?: information: process)? (?P<name>\S+) pid (?P<pid>\d+)|offending task: (?P<task>\S+)|in (?P<who>[\w.:/-]+) "
+    r"\[(?P<id>\d+)\]|pid[=: ](?P<p>\d+)"
+)
+_ADDRESS = re.compile(r"(?:iova|addr(?:ess)?|VA|at)\s*[=:]?\s*(0x[0-9a-fA-F]+|(?<=iova=)[0-9a-fA-F]{8,16})")
+# Ordinary lines that have one of the words above.
+_FINE = re.compile(
+    r"loaded .{0,60}from new location|Finished loading|supports|initialized|\benabled\b|timeout=\d+|timeouts?: \d+ ?ms|optional "
+    r".{0,40}not available|succeed|\bno errors?\b|error_inject"
+    r"|Dumping IP State|coredump file has been created|Check your /sys|hangcheck timer|loading NVIDIA UNIX|module verification|taints "
+    r"kernel|watchdog: .*enabled|reset succeeded",
+    re.IGNORECASE,
+)
+
+
+class Lines:
+    """A driver prints many lines about one fault: what comes soon after the first follows from it."""
+
+    def __init__(self) -> None:
+        self._fault = -SOON
+
+    def read(self, near: Near) -> Iterator[Event]:
+        text = near.text
+        driver = _DRIVER.search(text)
+        if found := _STACK.search(text):
+            said = f"The kernel's stack trace goes through the driver {found[2]} ({found[1]})."
+            yield Event("kernel-stack", "ending", said, (("driver", found[2]),), next=_next.DMESG)
+            return
+        if driver is None and not _NAMED.search(text):
+            return
+        if _FINE.search(text) or not _KERNEL_LOG.search(near.raw.decode("utf-8", "replace")[:400]):
+            return
+        kind = next((one for one in KINDS if one.pattern.search(text)), None)
+        if kind is not None:
+            event = _event(kind, driver[1].lower() if driver else "", near)
+            if event.role == "fault":
+                event = replace(event, role="report") if near.line - self._fault < SOON else event
+                self._fault = near.line
+            yield event
+
+
+def reader() -> Lines:
+    return Lines()
+
+
+def _event(kind: _Kind, driver: str, near: Near) -> Event:
+    found = next(filter(None, map(_PROCESS.search, (near.text, *near.after(3)))), None)
+    name = (found["name"] or found["task"] or found["who"] or "") if found else ""
+    pid = (found["pid"] or found["id"] or found["p"] or "") if found else ""
+    who = (
+        f", in {name}{f' (process {pid})' if pid else ''}"
+        if name
+        else f", in process {pid}"
+        if pid and pid != "0"
+        else ""
+    )
+    where = _ADDRESS.search(near.text)
+    value = int(where[1], 16) if where and kind.kind == "device-page-fault" else None
+    notes = (
+        f"the address is {value:#x}" if value else "",
+        address(value) if value is not None else "",
+        "not proved: which kernel, launch or line it was" if kind.cause else "",
+    )
+    return Event(
+        kind=kind.kind,
+        role=kind.role,
+        message=f"The kernel driver{f' ({driver})' if driver else ''} reported that {kind.means}{who}.",
+        facts=(("driver", driver or "gpu"), *((("process", name),) if name else ())),
+        notes=tuple(filter(None, notes)),
+        causes=(kind.cause,) if kind.cause else (),
+        next=_next.driver(driver, kind.cause) if kind.role != "ending" else "",
+        sure=False,
+    )

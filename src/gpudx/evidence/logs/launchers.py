@@ -1,0 +1,152 @@
+"""How launchers, schedulers, shells and CI systems say that a process ended: Slurm, MPI, torchrun, Ray, Kubernetes, GitHub, Bazel.
+
+They tell how it ended: killed, out of memory, over its time, by a signal, with an exit status. Why is in the log of the process itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpudx.evidence.logs import _next
+from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._near import Near
+
+FORMAT = "launcher"
+GENERIC = 2
+MARKS = (
+    "srun:",
+    "slurmstepd",
+    "slurm_script",
+    "MPI_Abort",
+    "MPI_ABORT",
+    "mpirun",
+    "mpiexec",
+    "prterun",
+    "exitcode",
+    "exit code",
+    "Exit code",
+    "exit status",
+    "Exit status",
+    "exited with",
+    "Killed",
+    "OOMKilled",
+    "oom_kill",
+    "oom-kill",
+    "SIGKILL",
+    "SIGTERM",
+    "ChildFailedError",
+    "EngineDeadError",
+    "WorkerCrashedError",
+    "ActorDiedError",
+    "worker died",
+    "BrokenProcessPool",
+    "terminated by signal",
+    "killed by signal",
+    "returned non-zero",
+    "runner terminated",
+    "runner process",
+    "terminate called",
+    "std::terminate",
+    "unexpectedly",
+    "signal: ",
+    "TIMEOUT in",
+    "TIMEOUT:",
+    "Terminated",
+    "DUE TO TIME LIMIT",
+    "EngineCore",
+    "process died",
+    "died with",
+    "Child aborted",
+    "exit=",
+    "code=killed",
+    "status=6/ABRT",
+    "core-dump",
+    "goroutine ",
+)
+SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
+_LIMIT = re.compile(r"DUE TO TIME LIMIT|(?:job|test|step) .{0,40}(?:time ?limit|timed out)", re.IGNORECASE)
+_MEMORY = re.compile(r"OOMKilled|oom[-_]kill|Out[- ]Of[- ]Memory|DUE TO MEMORY", re.IGNORECASE)
+_CODE = re.compile(
+    r"(?:exit(?:ed)?(?:\s*(?:with|on))?\s*(?:code|status|value)?|exitcode|exit_code|ExitCode|exit status|non-zero exit status"
+    r"|return(?:ed)? code)\s*[:=]?\s*\(?(0x[0-9a-fA-F]{8}|-?\d{1,10})\b",
+    re.IGNORECASE,
+)
+_SIGNAL = re.compile(
+    r"\b(?:signal:? |signal )(\d{1,2})\b|\b(SIG(?:SEGV|ABRT|KILL|TERM|BUS|FPE|ILL))\b|signal: (\w[\w ]+)", re.IGNORECASE
+)
+_RANK = re.compile(r"\brank\s*[:=]?\s*(\d+)|local_rank: (\d+)|task (\d+)|process rank (\d+)", re.IGNORECASE)
+_GO = re.compile(r"^(?:goroutine \d+ \[|created by .+ in goroutine \d+)")
+_TERMINATE = re.compile(r"terminate called (?:after throwing an instance of '([^']+)'|without an active exception)")
+_DIED = re.compile(
+    r"\bKilled\b|EngineDeadError|EngineCore.{0,60}(?:died|dead|failed|fatal)|WorkerCrashedError|ActorDiedError|worker died|process died"
+    r"|unexpectedly|runner (?:process )?(?:has )?terminated|MPI_A(?:bort|BORT)"
+    r"|Job step aborted|Child aborted|ChildFailedError|terminated by signal|killed by signal|Force Terminated|BrokenProcessPool"
+    r"|status=6/ABRT|code=killed"
+)
+WINDOWS = {
+    0xC0000139: "a function that a DLL does not have",
+    0xC0000135: "a DLL that was not found",
+    0xC0000005: "an access violation",
+    0xC0000409: "a stack buffer overrun or abort",
+    0xC00000FD: "a stack overflow",
+}
+
+
+def read(near: Near) -> Iterator[Event]:
+    text = near.text
+    if found := _TERMINATE.search(text):
+        what = f"an exception of type {found[1]} that nobody caught" if found[1] else "std::terminate"
+        said = next((line.strip() for line in near.after(1) if "what():" in line), "")
+        yield _event(
+            "cpp-terminated",
+            f"The C++ runtime ended the process: {what}{f' ({said[:160]})' if said else ''}.",
+            found[1] or "",
+        )
+    elif _LIMIT.search(text):
+        yield _event(
+            "over-time",
+            "The job or test was stopped because it ran longer than its limit: it may hang.",
+            "time",
+            _next.HANG,
+        )
+    elif _MEMORY.search(text):
+        yield _event("killed-for-memory", "The process was killed because host memory ran out.", "memory")
+    else:
+        yield from _ended(near)
+
+
+def _ended(near: Near) -> Iterator[Event]:
+    if _GO.search(near.text):
+        yield _event(
+            "go-stack",
+            "The log has a stack trace of the Go runtime: it ended the process; the reason is above it.",
+            "go",
+        )
+        return
+    how = _how(near.text) if "closing signal" not in near.text else ""  # torchrun stops the other ranks in this way
+    if how:
+        above = near.before(2) if "exitcode" in near.text else []
+        rank = next((hit for hit in map(_RANK.search, (near.text, *above)) if hit), None)
+        who = f"Rank {next(filter(None, rank.groups()))}" if rank else "A process"
+        yield _event("process-ended", f"{who} ended {how}; the reason is in its own output.", how)
+
+
+def _how(text: str) -> str:
+    signal = _SIGNAL.search(text)
+    code = _CODE.search(text)
+    number = int(code[1], 0 if code[1].startswith("0x") else 10) if code else 0
+    if code and number & 0xFFFFFFFF in WINDOWS:
+        return f"with {WINDOWS[number & 0xFFFFFFFF]} (exit code {number & 0xFFFFFFFF:#x})"
+    if code and (number - 128 in SIGNALS or -number in SIGNALS):
+        return f"by {SIGNALS[number - 128 if number > 128 else -number]} (exit code {number})"
+    if signal:
+        name = (signal[2] or SIGNALS.get(int(signal[1] or 0), "") or signal[3] or f"signal {signal[1]}").strip()
+        return f"by {name}"
+    if code and number:
+        return f"with exit code {number}"
+    return "early" if _DIED.search(text) else ""
+
+
+def _event(kind: str, message: str, fact: str, command: str = _next.RECORD) -> Event:
+    return Event(kind, "ending", message, (("how", fact[:80]),), next=command)

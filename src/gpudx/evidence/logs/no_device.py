@@ -1,0 +1,162 @@
+"""No usable device: no platform, no driver, no permission, a library that cannot be loaded, a container without the GPU.
+
+The program never reached the device. What is missing is in the line; whether driver, permission, container or selection is at fault
+is what `gpudx doctor` checks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpudx.evidence.logs import _next
+from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._near import Near
+
+FORMAT = "no-device"
+GENERIC = 2
+ANY_CASE = True
+MARKS = (
+    "platform",
+    "no opencl",
+    "no cuda",
+    "no hip",
+    "no gpu",
+    "no nvidia",
+    "no rocm",
+    "no supported gpu",
+    "no suitable",
+    "no adapter",
+    "no compatible",
+    "no device",
+    "0 devices",
+    "devices found",
+    "devices: 0",
+    "cannot get devices",
+    "get devices",
+    "libopencl",
+    "libcuda",
+    "libamdhip",
+    "libnvidia-ml",
+    "libze_",
+    "/dev/kfd",
+    "/dev/dri",
+    "/dev/nvidia",
+    "nvml",
+    "nvidia-smi",
+    "nvidia driver",
+    "cuda is not available",
+    "not compiled with",
+    "nvidia-container",
+    "capabilities: [[gpu",
+    "find a gpu",
+    "gpu not found",
+    "gpu adapter",
+    "opencl library",
+    "cuinit",
+    "hsa_init",
+    "rocr",
+    "no usable",
+    "gpu is not available",
+    "not detect",
+    "gpu delegate",
+    "isn't exposed",
+    "no kfd",
+    "couldn't find",
+    "find opencl",
+    "gpu device not",
+    "no vulkan",
+    "vulkan loader",
+    "vkcreateinstance",
+    "insufficient",
+    "secondary gpu",
+    "linked against",
+    "compiled against",
+    "built against",
+)
+_GPU = r"(?:OpenCL|CUDA|HIP|ROCm|GPU|NVIDIA|AMD|Vulkan|SYCL|Level Zero|WebGPU|Metal|graphics)"
+_PATTERNS = (
+    (
+        r"dlopen failed|cannot open shared object|library .{0,40}not (?:found|loaded)|couldn't find \"?lib|unable to load .{0,30}lib|Can "
+        r"not open OpenCL library",
+        "A GPU library could not be loaded",
+    ),
+    (
+        r"(?:unable to open|cannot open|failed to open|permission denied)\W.{0,40}/dev/(?:kfd|dri|nvidia)|/dev/(?:kfd|dri"
+        r"|nvidia)\S*\W.{0,40}(?:denied|no such|not permitted|failed|unable)",
+        "The device file could not be opened",
+    ),
+    (
+        r"nvidia-container-cli|capabilities: \[\[gpu|could not select device driver",
+        "The container was started without the GPU",
+    ),
+    (
+        r"Failed to initialize NVML|couldn't communicate with the NVIDIA driver|NVIDIA-SMI has failed|Driver/library version mismatch"
+        r"|found no nvidia driver",
+        "The NVIDIA driver does not answer",
+    ),
+    (
+        r"Insufficient (?:nvidia|amd|gpu)\S*gpu|nvidia\.com/gpu.{0,40}(?:insufficient|unavailable)|No GPU resources?",
+        "The scheduler has no free GPU",
+    ),
+    (
+        r"not compiled with (?:CUDA|ROCm|HIP|GPU|OpenCL)|built without (?:CUDA|GPU|ROCm)",
+        "The program was built without support for this device",
+    ),
+    (
+        rf"(?:number of (?:platforms|devices)|num_?(?:platforms|devices)|platforms?|devices)\s*(?:found|available|detected)?\s*(?:[:=]"
+        rf"|\s)\s*0\s*$"
+        rf"|\b(?:0|zero) (?:{_GPU} )?(?:platforms?|devices?|GPUs?) (?:found|detected|available)|(?:found|detected) (?:0|zero|no) (?:{_GPU} "
+        rf")?(?:platforms?|devices?|GPUs?)",
+        "No device was found",
+    ),
+    (
+        rf"\bno (?:suitable |usable |compatible |supported |available |such |valid )*{_GPU}(?:[- ]capable)?(?: \w+)?(?: \w+)?(?: (?:is|was"
+        rf"|are|were|has been))? ?(?:found|detected|available|present|exist)"
+        rf"|\bno (?:suitable |usable |compatible )+(?:{_GPU} )?(?:adapter|device|GPU)|no (?:platforms?|adapters?) (?:found|available)"
+        rf"|{_GPU} (?:device|GPU|driver|platform)s? (?:is |was |are )?not (?:found|available|detected)|(?:cannot|can't|could not|couldn't"
+        rf"|failed to|unable to) (?:find|get|detect|query|enumerate|access|open) (?:secondary |discrete |a |any |the |suitable |an? "
+        rf"appropriate )*(?:{_GPU} )*(?:adapter|devices?|GPUs?|platforms?)"
+        r"|CUDA is not available|GPU is not available|no usable GPU|PLATFORM_NOT_FOUND|clGetPlatformIDs.{0,60}-1001|isn't exposed to SYCL"
+        r"|no device of requested type",
+        "No device was found",
+    ),
+    (
+        r"(?:cuInit|hsa_init|hipInit|zeInit|vkCreateInstance|clGetPlatformIDs).{0,40}(?:fail|error|returned)|Initialization of (?:CUDA|HIP"
+        r"|OpenCL) failed",
+        "The driver could not be started",
+    ),
+    (
+        r"(?:GPU )?delegate.{0,60}(?:not initialized|failed|not supported)|Failed to apply delegate|not supported by GPU delegate",
+        "The GPU delegate could not be used",
+    ),
+)
+PATTERNS = tuple((re.compile(pattern, re.IGNORECASE), means) for pattern, means in _PATTERNS)
+
+
+_MISMATCH = re.compile(
+    r"(?:linked|compiled|built) against (.{2,60}?) (?:but|and) (?:is )?(?:loaded|loading|running|found|using"
+    r"|have)\b(.{0,60})",
+    re.IGNORECASE,
+)
+
+
+def read(near: Near) -> Iterator[Event]:
+    if found := _MISMATCH.search(near.text):
+        said = (
+            f"A library was built against {found[1].strip()} and runs with{found[2].rstrip('.')}: the versions differ."
+        )
+        yield Event("library-mismatch", "refusal", said, (("said", found[0][:80]),), next=_next.DOCTOR, warning=True)
+        return
+    for pattern, means in PATTERNS:
+        if found := pattern.search(near.text):
+            said = " ".join(near.text.split())[:160].rstrip(".")
+            yield Event(
+                kind="no-device",
+                role="refusal",
+                message=f"{means}: {said}.",
+                facts=(("means", means), ("said", found[0][:80].lower())),
+                next=_next.DOCTOR,
+                sure=False,
+            )
+            return

@@ -1,0 +1,74 @@
+"""rocgdb sessions: a signal that a wave of the device received, with its kernel, lane and line.
+
+rocgdb shows faults of the device as signals: SIGSEGV for memory violations, SIGBUS for addresses, SIGABRT and SIGTRAP for traps, SIGILL,
+SIGFPE. Only the thread tells them from crashes of the host: it is an "AMDGPU Wave" or "AMDGPU Lane". Without precise memory reporting
+("set amdgpu precise-memory on") the wave has run past the access, and the line is near it, not exact.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpudx.evidence.logs import _next
+from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._places import source
+
+FORMAT = "rocm-debugger"
+MARKS = ("received signal SIG",)
+_SIGNAL = re.compile(r"received signal (SIG[A-Z]+)")
+_WAVE = re.compile(r"AMDGPU (?:Wave|Lane) ([\d:./]+)(?: \(([\d,]+)\)(?:\[([\d,]+)\]|/(\d+))?)?")
+_FRAME = re.compile(
+    r"^(?:#0 +)?(?:0x[0-9a-f]+ in |with the wave )?(?:void )?([A-Za-z_][\w:<>, ]{0,120}?) ?\([^)]*\)(?: "
+    r"\[clone[^\]]*\])?(?: at (\S+:\d+))?"
+)
+MEANINGS = {
+    "SIGSEGV": ("accessed memory that is not mapped, or not for this kind of access", "out-of-bounds-access"),
+    "SIGBUS": ("used an address that is not aligned or not valid", "misaligned-access"),
+    "SIGABRT": ("stopped at a failed assert or an abort", "device-assertion"),
+    "SIGTRAP": ("stopped at a trap", "device-trap"),
+    "SIGILL": ("reached an instruction that the device does not have", "device-exception"),
+    "SIGFPE": ("raised a floating-point exception", "device-exception"),
+}
+IMPRECISE = "precise memory violation signal reporting is not enabled"
+MOST_LINES = 8
+
+
+def read(near: Near) -> Iterator[Event]:
+    signal = _SIGNAL.search(near.text)
+    around = (near.text, *near.after(MOST_LINES))
+    before = near.before(3)
+    wave = next((hit for hit in map(_WAVE.search, (*around, *before)) if hit), None)
+    imprecise = any(IMPRECISE in line for line in (*before, *around))
+    if signal is None or signal[1] not in MEANINGS or (wave is None and not imprecise):
+        return
+    does, cause = MEANINGS[signal[1]]
+    frame = next((hit for line in around[1:] if not line.startswith("[") and (hit := _FRAME.match(line.strip()))), None)
+    kernel = frame[1].strip() if frame else ""
+    line = source(frame[2]) if frame and frame[2] else ""
+    at = f" near {line}" if line and imprecise else f" at {line}" if line else ""
+    yield Event(
+        kind="rocm-wave-signal",
+        role="fault",
+        message=f"{f'The kernel {kernel}' if kernel else 'A kernel'} {does}{at} ({signal[1]} on the device).",
+        facts=(("kernel", kernel), ("signal", signal[1]), ("at", line)),
+        notes=tuple(_notes(wave, imprecise)),
+        causes=(cause,),
+        sure=bool(kernel) and not imprecise,
+        next="set amdgpu precise-memory on" if imprecise else _next.HIP_SERIALISE,
+    )
+
+
+def _notes(wave: re.Match[str] | None, imprecise: bool) -> Iterator[str]:
+    if wave and wave[2]:
+        yield f"the wave is in work-group ({wave[2]})"
+    if imprecise:
+        yield "the line is near the access, not exact: precise memory reporting was off (rocgdb: set amdgpu precise-memory on)"
+
+
+def takes(near: Near) -> bool:
+    """A signal of the device is no crash of the host."""
+    return any(
+        _WAVE.search(line) or IMPRECISE in line for line in (near.text, *near.after(MOST_LINES), *near.before(3))
+    )
