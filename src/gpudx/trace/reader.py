@@ -541,7 +541,8 @@ class Trace:
         return int(self.header[name]) if known else 0
 
     def _vouched(self) -> bool:
-        header, fields = self.header, self.schema.layouts["header"].fields or {}
+        header = self.header
+        fields: Any = self.schema.layouts["header"].fields
         if "signal_flags" in fields:
             return bool(self._optional("signal_flags") & HAS_ADDRESS)
         return int(header["signal"]) in FAULTS and 0 < int(header["signal_code"]) < SI_KERNEL

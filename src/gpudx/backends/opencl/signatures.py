@@ -59,7 +59,7 @@ def signature_of(source: str, kernel: str, options: str = "") -> tuple[Parameter
     text = STRING.sub('""', COMMENT.sub(" ", source.replace("\\\r\n", " ").replace("\\\n", " ")))
     try:
         macros = _Macros(text, options)
-        tokens = [t for t in TOKEN.findall(DIRECTIVE.sub(" \x00 ", text))]
+        tokens = TOKEN.findall(DIRECTIVE.sub(" \x00 ", text))
         found = {tuple(_parameter(p) for p in declared) for declared in _declarations(tokens, kernel, macros)}
     except _Unclear:
         return None
