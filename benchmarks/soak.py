@@ -74,7 +74,12 @@ def cases(seed: int, count: int) -> list[Case]:
 
 def run(program: Path, case: Case, environment: Mapping[str, str]) -> Seen:
     done = subprocess.run(
-        [program, case.letters], env=dict(environment), capture_output=True, text=True, timeout=PATIENCE_S, errors="replace"
+        [program, case.letters],
+        env=dict(environment),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        errors="replace",
     )
     return Seen(done.returncode, done.stdout, done.stderr)
 

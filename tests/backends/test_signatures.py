@@ -20,7 +20,11 @@ CLEAR = {
     "kernel __attribute__((vec_type_hint(float4)))\nvoid f(/* global int *x, */ global float const *in, // (\n"
     "global float *out, int n) { f2(1); }": (IN, OUT, COUNT),
     "#define T float\n#define G __global\nkernel void f(G const T *in, G T *out, int n) {}": (IN, OUT, COUNT),
-    "#define KERNEL __kernel\nKERNEL void f(global const float *in, global float *out, \\\n int n) {}": (IN, OUT, COUNT),
+    "#define KERNEL __kernel\nKERNEL void f(global const float *in, global float *out, \\\n int n) {}": (
+        IN,
+        OUT,
+        COUNT,
+    ),
     "kernel void f(local float *room, constant int *table, global float * restrict x) {}": (
         Parameter("float*", "room", LOCAL, 4, 0),
         Parameter("int*", "table", CONSTANT, 4, CONST),

@@ -51,4 +51,8 @@ def test_arguments_are_described_by_the_source(intel: OpenCL) -> None:
     """The driver describes them only for programs that ask for it, and nobody asks on their behalf."""
     kernels = intel.run("unharmed", "right").facts.kernels
     (info,) = (i for infos in kernels.described.values() for i in infos if i.name == "scale")
-    assert [(a.type, a.name) for _, a in sorted(info.args.items())] == [("float*", "data"), ("float", "factor"), ("int", "n")]
+    assert [(a.type, a.name) for _, a in sorted(info.args.items())] == [
+        ("float*", "data"),
+        ("float", "factor"),
+        ("int", "n"),
+    ]

@@ -555,7 +555,9 @@ def host_stack(trace: Trace) -> tuple[str, ...]:
 def recorder_frame(trace: Trace) -> str | None:
     """The recorder's own function that the process died in, or in a library function that it had called; else None."""
     words = trace.last_words
-    if words is None or words.signal not in FAULTS or words.code <= 0:  # a signal that was sent says nothing of the place
+    if (
+        words is None or words.signal not in FAULTS or words.code <= 0
+    ):  # a signal that was sent says nothing of the place
         return None
     symbols = symbols_of(trace.maps)
     if words.in_recorder:
