@@ -106,6 +106,7 @@ def test_an_access_that_is_the_crash_needs_no_more() -> None:
         (fault(11), (reported(),), EXITED, "inconclusive"),
         (fault(inevitable=True), (reported(),), EXITED, "confirmed"),
         (fault(inevitable=True), (reported(launches=2),), EXITED, "likely"),
+        (fault(), (reported(),), PASSED, "likely"),  # the device failed, whatever the exit status says
         (fault(severity="warning"), (), EXITED, "inconclusive"),
         (fault(certainty="inferred"), (), EXITED, "inconclusive"),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudx.investigate import same_failure
-from gpudx.model import Case, Evidence, Finding, Instrument, Outcome, Site
+from gpudx.model import Case, Evidence, Finding, Instrument, Interval, Outcome, Site, Symptom
 
 ILLEGAL, FAILED = "CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_ERROR_LAUNCH_FAILED"
 
@@ -13,6 +13,8 @@ ILLEGAL, FAILED = "CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_ERROR_LAUNCH_FAILED"
 def case(status: str, call: str, code: int = 1, tool: str = "recorder", kind: str = "exit") -> Case:
     found = Finding(
         id="device-error-reported",
+        scope="symptom",
+        symptom=Symptom("device error", interval=Interval(1, 0)),
         severity="error",
         message="A fault.",
         evidence=(Evidence("seen"),),

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 from gpudx.diagnose import diagnose
 from gpudx.investigate.same_failure import faults
-from gpudx.model import Case, Evidence, Finding, Identity, Outcome, Probe, Site
+from gpudx.model import Case, Evidence, Finding, Identity, Interval, Outcome, Probe, Site, Symptom
 from gpudx.report.outline import needs_report, outline
 
 EXIT = Outcome("exit", "The program exited with status 1.", 1)
 SITE = Site("enqueue", 9, 100, 1, status="BAD")
-FAILED = Finding("failed-call", "error", "enqueue failed.", (Evidence("it said so"),), SITE, causes=("failed-call",))
+FAILED = Finding("failed-call", "error", "enqueue failed.", (Evidence("it said so"),), SITE, causes=("failed-call",),
+                 scope="symptom", symptom=Symptom("failed call"))  # fmt: skip
 REPORTED = Finding(
     "device-error-reported",
     "error",
@@ -19,15 +20,24 @@ REPORTED = Finding(
     (Evidence("it said so"),),
     SITE,
     causes=("device-error-reported",),
+    scope="symptom",
+    symptom=Symptom("device error", interval=Interval(2, 0)),
 )
 HANDLE = Finding(
     "value-is-not-a-handle", "error", "No handle.", (Evidence("e"),), SITE, causes=("value-is-not-a-handle",)
 )
-ABSENT = Finding("probe-absent", "error", "It is absent.", (Evidence("searched"),), causes=("stale-executable",))
+ABSENT = Finding("probe-absent", "error", "It is absent.", (Evidence("searched"),), causes=("stale-executable",),
+                 scope="program", certainty="observed")  # fmt: skip
 STALE = Finding(
-    "object-older-than-sources", "warning", "It is old.", (Evidence("older"),), causes=("stale-executable",)
+    "object-older-than-sources",
+    "warning",
+    "It is old.",
+    (Evidence("older"),),
+    causes=("stale-executable",),
+    scope="program",
+    certainty="inferred",
 )
-PROVEN = replace(STALE, severity="error")
+PROVEN = replace(STALE, severity="error", certainty="recorded")
 
 
 def causes(*findings: Finding, outcome: Outcome = EXIT) -> list[tuple[str, str]]:

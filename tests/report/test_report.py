@@ -13,6 +13,7 @@ from sample_cases import BLIND, DIAGNOSIS, EMPTY, FINDING, FULL, PASSED
 from gpudx import casefile
 from gpudx.errors import UserError
 from gpudx.model import Case, Diagnosis, Evidence, Instrument, Investigation, Observation, Outcome, ProcessInfo
+from gpudx.model.how import Ways
 from gpudx.report import Page, formats, render
 from gpudx.report.blocks import Code
 from gpudx.report.markdown import escape
@@ -100,7 +101,8 @@ def test_how_to_reproduce_it() -> None:
     assert told(plain) == ["gpudx run -- ./app --layers 4"]
     odd = replace(FULL, command=("./my app", "a'b"), environment={"N": "1 2"}, observations=())
     assert told(odd) == ["env 'N=1 2' gpudx run -- './my app' 'a'\"'\"'b'"]
-    fenced = replace(plain, observations=(Observation("memcheck and fenced and serialised", "reproduced", 1, 1),))
+    ways = Ways(check="memcheck", fence="high", serialise=True)
+    fenced = replace(plain, observations=(Observation(ways.name, "reproduced", 1, 1, ways=ways),))
     assert told(fenced)[-1].startswith("gpudx run --sanitize=memcheck --fence --serialise -- ")
     long = replace(plain, command=tuple("0123456789" * 20))
     assert shlex.split("\n".join(told(long)).replace("\\\n", "")) == ["gpudx", "run", "--", *long.command]

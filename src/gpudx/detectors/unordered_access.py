@@ -114,7 +114,7 @@ def _finding(facts: Facts, run: Run, conflict: Conflict, first: int, second: int
         allocation=allocation_of(facts, conflict.memory),
         causes=(ID,),
         facts=tuple((f"{name}{n}", str(value)) for n, s in enumerate(sites) for name, value in _lasting(s)),
-        access=Access(width=met.bytes or None, seen_by="record") if met.bytes else None,
+        access=Access(width=met.bytes, seen_by="record") if met.bytes else None,
         pair=_pair(facts, queues, edge),
     )
 

@@ -77,7 +77,7 @@ RECORDED: dict[Relation, Rule] = {
     "after the report": Rule("inconclusive", "The fault is certain, but the device had faulted before this was called."),
     "cannot succeed": Rule("confirmed", "This very launch faulted on the device, and it cannot run without a fault.", own=True),
     "may have been running": Rule("likely", "It may have been running when the device faulted; that it is what faulted is not shown."),
-    "crash follows from the value": Rule("confirmed", "The program crashed inside this very call, at an address that follows from it."),
+    "crash follows from the value": Rule("confirmed", "It crashed in this very call, and the fault address follows from the value."),
     "refused": Rule("confirmed", "The driver refused this very call."),
     "in flight, thread unknown": Rule("likely", "The program died while this very call was in flight; which thread died is not known."),
     "crash in the call": Rule("likely", "The program crashed inside this very call; the fault address does not show which value did it."),
@@ -192,7 +192,7 @@ def _tied(finding: Finding, symptom: Finding | None) -> bool:
 def _relation(finding: Finding, symptom: Finding | None, outcome: Outcome, suspects: Sequence[Finding]) -> Relation:
     if finding.allocation and finding.allocation.needed and any(_shows(other, finding) for other in suspects):
         return "observed there"
-    if not outcome.failed:
+    if not outcome.failed and not (symptom and symptom.reports_device_error):
         return "survived"
     if finding.severity == "warning" or finding.certainty == "inferred":
         return "unusual"

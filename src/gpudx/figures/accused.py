@@ -39,15 +39,15 @@ def accused_in(case: Case) -> Accused:
     finding, site = told
     guilty, victim = best.guilty, best.victim.site if best.victim else None
     calls = dict.fromkeys(number for one in finding.evidence for number in one.calls)
-    memory = (guilty.allocation if guilty else None) or finding.allocation
+    known = [one for one in (guilty.allocation if guilty else None, finding.allocation) if one]
     return Accused(
         pid=site.pid,
         guilty=guilty.number if guilty else None,
         victim=victim.number if victim and victim.pid == site.pid else None,
         evidence=tuple(calls)[:MOST_EVIDENCE],
         value=_number(guilty.value) if guilty else None,
-        allocation=memory.id if memory else None,
-        missing=memory.missing if memory else None,
+        allocation=known[0].id if known else None,
+        missing=next((one.missing for one in known if one.missing), None),
         fault=(finding.access.address if finding.access else None) or _number(case.outcome.fault_address),
     )
 
