@@ -185,7 +185,7 @@ static void gdx_track_global(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o
   ulong group = (get_group_id(2) * get_num_groups(1) + get_group_id(1)) * get_num_groups(0) + get_group_id(0);
   uint team = (uint)(group % 32766u) + 1u, item = gdx_item() % 1023u, epoch = min(c->epoch, 63u);
   uint me = team << 17 | item << 6 | epoch, fixed = how & 8u ? 0x10000u : 0u;
-  for (ulong g = off >> 2; g <= (off + w - 1) >> 2; g++) {
+  for (ulong g = off >> GDX_SHIFT; g <= (off + w - 1) >> GDX_SHIFT; g++) {
     __global volatile uint *cell = o.w + 2u * g;
     uint old = cell[0], seen = cell[1];
     if (how & 4u) { cell[0] = GDX_FREE; continue; }
@@ -212,7 +212,7 @@ static void gdx_track_span(ulong off, ulong w, gdx_obj o, uint how)
   uint grain = (how >> 8) & 255u;
   if (gdx_item() || !(how & 2u) || !w) return;
   if (o.l) for (ulong g = off / grain; g <= (off + w - 1) / grain; g++) o.l[2u * g] = GDX_FREE;
-  if (o.w) for (ulong g = off >> 2; g <= (off + w - 1) >> 2; g++) o.w[2u * g] = GDX_FREE;
+  if (o.w) for (ulong g = off >> GDX_SHIFT; g <= (off + w - 1) >> GDX_SHIFT; g++) o.w[2u * g] = GDX_FREE;
   if (o.u) for (ulong i = off; i < off + w; i++) o.u[i] = 1;
 }
 """
@@ -269,7 +269,7 @@ def _nan(name: str) -> str:
     )
 
 
-def text(checks: frozenset[str], late: bool = False, blind: bool = False, fences: bool = False, doubles: bool = False) -> str:
+def text(checks: frozenset[str], late: bool = False, blind: bool = False, fences: bool = False, doubles: bool = False, grain: int = 4) -> str:
     """`blind`: some writes are not seen; `fences`: the kernels order accesses themselves."""
     races = "races" in checks and not fences
     uninit = "uninit" in checks and not blind
@@ -277,7 +277,7 @@ def text(checks: frozenset[str], late: bool = False, blind: bool = False, fences
     parts += ["#define GDX_LATE 1\n"] * (late and not {"races", "uninit"} & checks)
     parts += ["#define GDX_RACES 1\n"] * races + ["#define GDX_UNINIT 1\n"] * uninit
     parts += ["#define GDX_TRACK 1\n"] * bool({"races", "uninit"} & checks)
-    parts.append(COMMON)
+    parts += [f"#define GDX_SHIFT {grain.bit_length() - 1}\n", COMMON]
     if {"races", "uninit"} & checks:
         parts.append(TRACK)
     parts += [BOUNDS, BARRIERS, ARITHMETIC]

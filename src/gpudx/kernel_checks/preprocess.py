@@ -120,6 +120,9 @@ class Preprocessor:
         for name, body in defined.items():
             self._macros[name] = Macro(tuple(tokens(body)))
 
+    def define(self, name: str, macro: Macro) -> None:
+        self._macros.setdefault(name, macro)
+
     def run(self, source: str) -> Preprocessed:
         self._file(source, "", 0)
         return Preprocessed("\n".join(self._out) + "\n", self._from)
@@ -148,6 +151,7 @@ class Preprocessor:
                     self._directive(word, rest, line, told, number + shift)
             elif active:
                 self._text(line, told, number + shift, extra)
+        self._flush()
         if conditions:
             raise Unsupported("a condition of the preprocessor is not closed")
 
@@ -302,7 +306,9 @@ class Preprocessor:
         if name in self._undefined or not name.startswith("_"):
             # Names of the program's own; drivers keep to names with an underscore in front, and cl_ for extensions.
             return False
-        if name.startswith(("__opencl_c_", "__EMBEDDED_PROFILE__", "__IMAGE_SUPPORT__", "__FAST_RELAXED_MATH__")):
+        if name.startswith("__opencl_c_") and self._macros["__OPENCL_C_VERSION__"].body[0][1] < "300":
+            return False
+        if name.startswith(("__EMBEDDED_PROFILE__", "__IMAGE_SUPPORT__", "__FAST_RELAXED_MATH__")):
             return False
         vendor = VENDORS.get(name)
         if vendor is not None and (not self._vendor or vendor not in self._vendor):

@@ -141,6 +141,7 @@ class Rewriter:
         self._returns: dict[str, tuple[Root, ...] | None] = {}
         self.blind = False  # some access is not seen: what it writes counts as unwritten
         self.fences = False
+        self.grain = 4  # the smallest elements that are accessed
 
     # ---- the whole ----
 
@@ -159,8 +160,18 @@ class Rewriter:
             at = end
         out.append(self.text[at:])
         body = "".join(out).encode("latin-1").decode("utf-8", "surrogateescape")
-        head = prelude.text(self.checks, self.late, self.blind, self.fences, "double" in self.text)
+        self._settle(kernels)
+        head = prelude.text(self.checks, self.late, self.blind, self.fences, "double" in self.text, self.grain)
         return Rewritten(head + body, kernels, self.sites, self.things)
+
+    def _settle(self, kernels: list[KernelPlan]) -> None:
+        """What only the whole source says: how finely global memory is followed, and that unseen writes may happen."""
+        for plan in kernels:
+            for at, spec in enumerate(plan.extra):
+                if spec.startswith("w:"):
+                    plan.extra[at] = f"{spec}:{self.grain}"
+                elif spec.startswith("u:") and self.blind:
+                    plan.extra[at] = spec.replace("u:", "x:")
 
     def _collect(self) -> None:
         for node in self.tree.declarations:
@@ -331,6 +342,7 @@ class Rewriter:
         """Kind of access, size of the elements that are followed, and whether it is a struct: those have gaps."""
         record = 16 if element.get_canonical().kind.name in ("RECORD", "CONSTANTARRAY") else 0
         tracked = bool({"races", "uninit"} & self.checks)
+        self.grain = min(self.grain, scalar_bytes(element))
         return f"{how | record | (scalar_bytes(element) << 8 if tracked else 0)}u"
 
     # ---- where a pointer comes from ----
@@ -447,7 +459,7 @@ class Rewriter:
         if pointer_space == "x" and own not in ("g", "x"):
             return None
         if own == "l" and {"races", "uninit"} & self.checks and self._shadowed(node):
-            return f"gdx_loc((ulong)&{node.name}, sizeof({node.name}), {self.thing(node, own)}u, gdx_s{self.thing(node, "l")})"
+            return f"gdx_loc((ulong)&{node.name}, sizeof({node.name}), {self.thing(node, own)}u, gdx_s{self.thing(node, 'l')})"
         return f"gdx_arr((ulong)&{node.name}, sizeof({node.name}), {self.thing(node, own)}u)"
 
     def _shadowed(self, node: Node) -> bool:
@@ -573,8 +585,8 @@ class Rewriter:
         for node in function.variables.values():
             if node.kind == "VAR_DECL" and self._shadowed(node):
                 count = max(1, node.type.get_canonical().get_size() // scalar_bytes(node.type))
-                text.append(f"__local uint gdx_s{self.thing(node, "l")}[{2 * count + 2}];")
-                shadows.append(f"gdx_clear(gdx_s{self.thing(node, "l")}, {2 * count + 2}u);")
+                text.append(f"__local uint gdx_s{self.thing(node, 'l')}[{2 * count + 2}];")
+                shadows.append(f"gdx_clear(gdx_s{self.thing(node, 'l')}, {2 * count + 2}u);")
         if function.has_barrier and "barriers" in self.checks:
             text.append("__local uint gdx_v[4]; gdx->v = gdx_v;")
         if shadows:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gpudx.lab import fenced, poisoned, watched
 from gpudx.lab.fenced import Fence
+from gpudx.lab.kernel_checked import KernelChecks
 from gpudx.lab.sanitized import Sanitizer
 from gpudx.lab.watched import Watch
 
@@ -25,6 +26,7 @@ class How:
     serialise: bool = False  # a wait after each launch
     stacks: bool = False  # of each launch
     sanitizer: Sanitizer | None = None  # the tool that it runs under
+    kernel_checks: KernelChecks | None = None  # OpenCL kernels check themselves
     fence: Fence | None = None
     poison: str | None = None  # the pattern that fresh memory holds
     watch: Watch | None = None
