@@ -16,6 +16,7 @@ from gpudx.diagnose import (
     device_faults,
     diagnose,
     fenced_runs,
+    kernel_check_runs,
     model_numbers,
     poisoned_runs,
     sanitizer_runs,
@@ -156,6 +157,11 @@ def _checked(
 ) -> tuple[tuple[Instrument, ...], tuple[Finding, ...], tuple[str, ...]]:
     """Of all that was asked to check the run: the instruments, what they found, and what was not checked."""
     tools, found, unchecked = _fenced(run, facts) if run.how.fence else _sanitized(run, facts, command, case_dir)
+    if run.how.kernel_checks is not None:
+        tool = kernel_check_runs.instrument(run.how.kernel_checks, facts, case_dir)
+        rest = () if unchecked == NOT_CHECKED else unchecked
+        tools, found = (*tools, tool), (*found, *kernel_check_runs.findings(facts, case_dir))
+        unchecked = (*rest, *kernel_check_runs.not_checked(run.how.kernel_checks, facts, tool.state == "live"))
     if run.how.watch is None:
         return tools, found, unchecked
     tool = watched_runs.instrument(facts)
@@ -276,6 +282,7 @@ def _observation(run: RunResult, outcome: Outcome) -> Observation:
     name: OutcomeName = "timeout" if outcome.kind == "timeout" else "reproduced" if failed else ended
     ways = [
         *([run.sanitized.sanitizer.check] if run.sanitized else []),
+        *(["opencl"] if run.how.kernel_checks else []),
         *(["fenced"] if run.how.fence else []),
         *(["poisoned"] if run.how.poison else []),
         *(["watched"] if run.how.watch else []),

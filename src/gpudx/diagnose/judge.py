@@ -39,6 +39,7 @@ ORDER: dict[Status, int] = {"confirmed": 0, "likely": 1, "inconclusive": 2, "ref
 UNEXPLAINED = "unexplained"
 ASSERTION = "device-assertion"
 SANITIZER = "sanitizer-"
+IN_KERNEL = "kernel-check-"
 CONTRACT = "contract-violated"
 FENCE_HIT, BESIDE, PRINTED = "fence-hit", "write-outside-allocation", "device-fault-printed"
 DIMENSIONS = "model-dimensions"
@@ -137,6 +138,8 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
         return "likely", "It was on the device when the time was up; a larger --timeout tells slow from stuck."
     if finding.id.startswith(SANITIZER) and finding.severity == "error":
         return _sanitizer(finding, surface, outcome)
+    if finding.id.startswith(IN_KERNEL):
+        return "confirmed", "The kernel checked itself and reported this place."
     if finding.id in (FENCE_HIT, BESIDE, PRINTED):
         return _fence(finding)
     if finding.id == BYSTANDER and finding.severity == "error":
