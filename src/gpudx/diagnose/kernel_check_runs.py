@@ -14,7 +14,7 @@ from gpudx.model import Evidence, Finding, Instrument
 from gpudx.words import plural
 
 ID = "kernel-check-"
-MOST = 50
+MOST = 1000
 CAUSES = {
     "bounds": "out-of-bounds-access", "alignment": "misaligned-access", "uninitialized": "read-before-write",
     "race": "race-in-kernel", "barrier": "barrier-misuse", "loop": "hang", "overflow": "index-overflow",

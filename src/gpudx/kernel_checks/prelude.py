@@ -8,6 +8,8 @@ The report is a buffer of 32-bit words (native/opencl/checks_report.h reads it):
 
 from __future__ import annotations
 
+import re
+
 HEAD, RECORD, PER_SITE = 72, 24, 4
 KINDS = ("", "bounds", "alignment", "uninitialized", "race", "barrier", "loop", "overflow", "division", "nan")
 
@@ -246,7 +248,8 @@ static long gdx_divl(__private gdx_ctx *c, long d, uint s) { if (d) return d; gd
 static ulong gdx_divm(__private gdx_ctx *c, ulong d, uint s) { if (d) return d; gdx_say(c->r, 8u, s, ~0u, 0u, 0u, 0, 0, 0); return 1; }
 static int gdx_wide(__private gdx_ctx *c, int narrow, long wide, uint s)
 {
-  if (wide != (long)narrow) gdx_say(c->r, 7u, s, ~0u, 0u, 4u, (ulong)wide, (ulong)(long)narrow, 0);
+  /* Not by comparing the two: a compiler may take for granted that signed arithmetic does not overflow. */
+  if (wide > 2147483647L || wide < -2147483647L - 1L) gdx_say(c->r, 7u, s, ~0u, 0u, 4u, (ulong)wide, (ulong)(long)(int)wide, 0);
   return narrow;
 }
 static int gdx_step(__private gdx_ctx *c, uint s)
@@ -269,19 +272,26 @@ def _nan(name: str) -> str:
     )
 
 
-def text(checks: frozenset[str], late: bool = False, blind: bool = False, fences: bool = False, doubles: bool = False, grain: int = 4) -> str:
-    """`blind`: some writes are not seen; `fences`: the kernels order accesses themselves."""
+def text(
+    checks: frozenset[str],
+    body: str,
+    late: bool = False,
+    blind: bool = False,
+    fences: bool = False,
+    grain: int = 4,
+) -> str:
+    """What `body` needs. `blind`: some writes are not seen; `fences`: the kernels order accesses themselves."""
+    tracks = bool({"races", "uninit"} & checks)
     races = "races" in checks and not fences
     uninit = "uninit" in checks and not blind
-    parts = ["#define GDX_COLD __attribute__((noinline))\n"]
-    parts += ["#define GDX_LATE 1\n"] * (late and not {"races", "uninit"} & checks)
-    parts += ["#define GDX_RACES 1\n"] * races + ["#define GDX_UNINIT 1\n"] * uninit
-    parts += ["#define GDX_TRACK 1\n"] * bool({"races", "uninit"} & checks)
-    parts += [f"#define GDX_SHIFT {grain.bit_length() - 1}\n", COMMON]
-    if {"races", "uninit"} & checks:
+    parts = ["#define GDX_COLD __attribute__((noinline))\n", f"#define GDX_SHIFT {grain.bit_length() - 1}\n"]
+    parts += ["#define GDX_LATE 1\n"] * (late and not tracks)
+    parts += ["#define GDX_RACES 1\n"] * races + ["#define GDX_UNINIT 1\n"] * uninit + ["#define GDX_TRACK 1\n"] * tracks
+    parts.append(COMMON)
+    if tracks:
         parts.append(TRACK)
-    parts += [BOUNDS, BARRIERS, ARITHMETIC]
-    if "nan" in checks:
-        names = [f"{s}{n}" for s in ("float", *(["double"] if doubles else [])) for n in ("", 2, 3, 4, 8, 16)]
-        parts += [_nan(name) for name in names]
+    parts.append(BOUNDS)
+    parts += [BARRIERS] * ("gdx_agree" in body or "gdx_lost" in body)
+    parts += [ARITHMETIC] * any(name in body for name in ("gdx_div", "gdx_wide", "gdx_step"))
+    parts += [_nan(name) for name in sorted(set(re.findall(r"gdx_nan_(\w+)\(", body)))]
     return "".join(parts)

@@ -161,7 +161,7 @@ class Rewriter:
         out.append(self.text[at:])
         body = "".join(out).encode("latin-1").decode("utf-8", "surrogateescape")
         self._settle(kernels)
-        head = prelude.text(self.checks, self.late, self.blind, self.fences, "double" in self.text, self.grain)
+        head = prelude.text(self.checks, body, self.late, self.blind, self.fences, self.grain)
         return Rewritten(head + body, kernels, self.sites, self.things)
 
     def _settle(self, kernels: list[KernelPlan]) -> None:
@@ -665,8 +665,9 @@ class Rewriter:
         if uniform is not None and uniform.restores(node):
             self._temporary += 1
             name = f"gdx_d{self._temporary}"
-            semicolon = ";" if node.kind == "DO_STMT" else ""
-            return f"{{ const uint {name} = gdx->apart; {text}{semicolon} gdx->apart = {name}; }}"
+            inside = f"{{ const uint {name} = gdx->apart; {text}; gdx->apart = {name}; }}"
+            # A semicolon that follows belongs to the statement, though not to its extent; nothing in here leaves a loop outside.
+            return f"do {inside} while (0)" if self.text[node.end : node.end + 200].lstrip()[:1] == ";" else inside
         return text
 
     def _endless(self, node: Node, text: str) -> str:

@@ -33,10 +33,11 @@ def need() -> None:
 class Node:
     """One cursor. What is asked for rarely is asked for late: most nodes are never edited."""
 
-    __slots__ = ("_cursor", "_end", "_start", "_type", "children", "kind", "parent")
+    __slots__ = ("_cursor", "_end", "_ends", "_start", "_type", "children", "kind", "parent")
 
-    def __init__(self, cursor: Any, parent: Node | None) -> None:
+    def __init__(self, cursor: Any, parent: Node | None, ends: dict[int, tuple[int, int]]) -> None:
         self._cursor = cursor
+        self._ends = ends
         self.kind: str = cursor.kind.name
         self.parent = parent
         self.children: list[Node] = []
@@ -49,6 +50,8 @@ class Node:
         extent = lib.clang_getCursorExtent(self._cursor)
         self._start = _offset(lib, lib.clang_getRangeStart(extent))
         self._end = _offset(lib, lib.clang_getRangeEnd(extent))
+        while self._end in self._ends and self._start <= self._ends[self._end][0]:
+            self._end = self._ends[self._end][1]
 
     @property
     def start(self) -> int:
@@ -150,6 +153,9 @@ class Tree:
         for problem in self._unit.diagnostics:
             if problem.severity >= cindex.Diagnostic.Error:
                 raise Unsupported(f"libclang says: {problem.spelling}")
+        self._bytes = text.encode("utf-8", "surrogateescape")
+        # (float4)(1.0f) ends for clang before its last parenthesis, and so does all that ends with it: from, to.
+        self._ends: dict[int, tuple[int, int]] = {}
         self.declarations = self._read(cindex)
 
     def _read(self, cindex: Any) -> list[Node]:
@@ -160,11 +166,13 @@ class Tree:
 
         def visit(cursor: Any, parent: Any, into: Any) -> int:
             cursor._tu = unit
-            node = Node(cursor, stack[-1] if stack else None)
+            node = Node(cursor, stack[-1] if stack else None, self._ends)
             (stack[-1].children if stack else roots).append(node)
             stack.append(node)
             lib.clang_visitChildren(cursor, callback, None)
             stack.pop()
+            if node.kind == "CSTYLE_CAST_EXPR":
+                self._complete(node)
             return 1  # go on with the next
 
         def top(cursor: Any, parent: Any, into: Any) -> int:
@@ -176,3 +184,14 @@ class Tree:
         callback, outer = kind(visit), kind(top)
         lib.clang_visitChildren(unit.cursor, outer, None)
         return roots
+
+    def _complete(self, node: Node) -> None:
+        start, end = node.start, node.end
+        text = self._bytes[start:end]
+        missing, at = text.count(b"(") - text.count(b")"), end
+        while missing > 0 and at < len(self._bytes) and self._bytes[at : at + 1] in b") \t\n":
+            missing -= self._bytes[at : at + 1] == b")"
+            at += 1
+        if missing == 0 and at > end:
+            self._ends[end] = (start, at)
+            node._end = at
