@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpudx.kernel_checks import prelude
@@ -92,6 +92,11 @@ class Function:
     checked: int = 0
 
 
+def real(text: str) -> str:
+    """Text of the source, which has one character per byte here, as people read it."""
+    return text if text.isascii() else text.encode("latin-1").decode("utf-8", "replace")
+
+
 def space(pointer: Any) -> str:
     """The address space that a pointer type points into: g, l, c, p or x."""
     return qualifier(pointer.get_pointee())
@@ -162,7 +167,9 @@ class Rewriter:
         body = "".join(out).encode("latin-1").decode("utf-8", "surrogateescape")
         self._settle(kernels)
         head = prelude.text(self.checks, body, self.late, self.blind, self.fences, self.grain)
-        return Rewritten(head + body, kernels, self.sites, self.things)
+        sites = [replace(site, text=real(site.text), kernel=real(site.kernel)) for site in self.sites]
+        things = [replace(thing, name=real(thing.name), function=real(thing.function)) for thing in self.things]
+        return Rewritten(head + body, [replace(plan, name=real(plan.name)) for plan in kernels], sites, things)
 
     def _settle(self, kernels: list[KernelPlan]) -> None:
         """What only the whole source says: how finely global memory is followed, and that unseen writes may happen."""

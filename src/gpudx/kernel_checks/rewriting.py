@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from gpudx.kernel_checks import base_header, options
@@ -14,6 +15,8 @@ from gpudx.kernel_checks.syntax import Tree
 # Every check, and those of a plain --sanitize: the rest reports what correct programs do, too, or needs a limit.
 ALL = ("bounds", "align", "uninit", "races", "barriers", "overflow", "div", "loops", "nan")
 USUAL = frozenset(ALL) - {"loops", "nan"}
+
+DIGRAPH, STRING = re.compile("<%|%>|<:|:>"), re.compile(r"\"(?:[^\"\\\n]|\\.)*\"")
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,8 @@ def rewrite(source: str, build_options: str, device: Device, checks: frozenset[s
     for name, kind in base_header.macros().items():
         preprocessor.define(name, Macro(tuple(tokens(f"__builtin_astype((x), {kind})")), ("x",)))
     text = preprocessor.run(source)
+    if DIGRAPH.search(STRING.sub("", text.text)):
+        raise Unsupported("it uses digraphs")
     if "gdx_" in text.text:
         raise Unsupported("it uses names that begin with gdx_")
     tree = Tree(text.text, given.version, device.address_bits, [])

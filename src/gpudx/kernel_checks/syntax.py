@@ -73,7 +73,9 @@ class Node:
 
     @property
     def name(self) -> str:
-        return str(self._cursor.spelling)
+        """One character per byte, like the text that it is found in."""
+        name = str(self._cursor.spelling)
+        return name if name.isascii() else name.encode("utf-8", "surrogateescape").decode("latin-1")
 
     @property
     def declared(self) -> int:
@@ -145,7 +147,7 @@ class Tree:
         arguments = ["-x", "cl", f"-cl-std={standard}", "-cl-no-stdinc", "-Xclang", "-fdeclare-opencl-builtins", "-w"]
         arguments += ["-target", "spir-unknown-unknown" if address_bits == 32 else "spir64-unknown-unknown"]
         arguments += ["-Xclang", "-cl-ext=+all", "-include", BASE, "-ferror-limit=1", *options]
-        files = [(MAIN, text), (BASE, base_header.text(version))]
+        files = [(MAIN, text.encode("utf-8", "surrogateescape")), (BASE, base_header.text(version))]
         try:
             self._unit = cindex.Index.create().parse(MAIN, args=arguments, unsaved_files=files)
         except cindex.TranslationUnitLoadError:
