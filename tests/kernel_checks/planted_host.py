@@ -25,7 +25,9 @@ class Planted:
     text: str
 
     def source(self, faulty: bool) -> str:
-        return VARIANT.sub(lambda match: match[1 if faulty else 2], self.text).replace("KERNEL(", f"__kernel void {self.kernel(faulty)}(")
+        return VARIANT.sub(lambda match: match[1 if faulty else 2], self.text).replace(
+            "KERNEL(", f"__kernel void {self.kernel(faulty)}("
+        )
 
     def kernel(self, faulty: bool) -> str:
         return f"{self.name}_{'faulty' if faulty else 'right'}"

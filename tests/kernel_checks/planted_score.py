@@ -22,7 +22,9 @@ def every() -> list[Planted]:
 
 def score(case: Path) -> tuple[list[str], list[str], list[str]]:
     """Found; missed with what was said instead; accused twins."""
-    findings = [f for f in json.loads((case / "case.json").read_text())["findings"] if f["id"].startswith("kernel-check-")]
+    findings = [
+        f for f in json.loads((case / "case.json").read_text())["findings"] if f["id"].startswith("kernel-check-")
+    ]
     said: dict[str, list[tuple[str, int]]] = {}
     for finding in findings:
         kind = finding["id"].removeprefix("kernel-check-")
@@ -31,7 +33,9 @@ def score(case: Path) -> tuple[list[str], list[str], list[str]]:
     for one in every():
         faulty = said.get(one.kernel(True), [])
         hit = any(kind in EXPECTED[one.file] and line in one.lines for kind, line in faulty)
-        (found if hit else missed).append(one.name if hit else f"{one.file}/{one.name}: {faulty}, wanted lines {sorted(one.lines)}")
+        (found if hit else missed).append(
+            one.name if hit else f"{one.file}/{one.name}: {faulty}, wanted lines {sorted(one.lines)}"
+        )
         twin = said.get(one.kernel(False), [])
         if twin:
             accused.append(f"{one.file}/{one.name}: {twin}")

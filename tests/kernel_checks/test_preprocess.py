@@ -69,7 +69,9 @@ def test_a_vendor_macro_on_its_own_device_is_not_guessed() -> None:
 
 def test_includes_and_lines(tmp_path: Path) -> None:
     (tmp_path / "a.h").write_text("#pragma once\n#define TWO 2\nint h;\n")
-    done = Preprocessor(DEVICE, (tmp_path,)).run('#include "a.h"\n#include "a.h"\nint x = TWO;\n#line 100 "other.cl"\nint y;\n')
+    done = Preprocessor(DEVICE, (tmp_path,)).run(
+        '#include "a.h"\n#include "a.h"\nint x = TWO;\n#line 100 "other.cl"\nint y;\n'
+    )
     place = {line.strip(): where for line, where in zip(done.text.splitlines(), done.lines, strict=True)}
     assert place["int h;"] == ("a.h", 3)
     assert place["int x = 2;"] == ("", 3)

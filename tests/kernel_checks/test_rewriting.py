@@ -44,19 +44,26 @@ def test_the_result_is_opencl_c(source: str) -> None:
 
 
 def test_options_and_macros_are_used_up() -> None:
-    source = "#if FAST\n__kernel void fast(__global TYPE *a) { a[N] = 0; }\n#else\n__kernel void slow(void) {}\n#endif\n"
+    source = (
+        "#if FAST\n__kernel void fast(__global TYPE *a) { a[N] = 0; }\n#else\n__kernel void slow(void) {}\n#endif\n"
+    )
     done = rewrite(source, "-D FAST=1 -DTYPE=int -DN=(3) -Werror -cl-mad-enable", Device(), USUAL)
     assert [one.name for one in done.rewritten.kernels] == ["fast"]
     assert done.options == "-cl-mad-enable -w"
 
 
 def test_a_pointer_from_memory_is_counted_as_unchecked() -> None:
-    done = plan("struct s { __global float *p; };\n__kernel void k(__global float *a) { struct s x; x.p = a; x.p[3] = 1; }\n")
+    done = plan(
+        "struct s { __global float *p; };\n__kernel void k(__global float *a) { struct s x; x.p = a; x.p[3] = 1; }\n"
+    )
     assert done.kernels[0].unchecked == 1
 
 
 def test_what_a_constant_loop_proves_is_not_checked() -> None:
-    done = plan("__kernel void k(__global int *o) { int v[8]; for (int i = 0; i < 8; i++) v[i] = i; o[0] = v[7]; }\n", frozenset({"bounds"}))
+    done = plan(
+        "__kernel void k(__global int *o) { int v[8]; for (int i = 0; i < 8; i++) v[i] = i; o[0] = v[7]; }\n",
+        frozenset({"bounds"}),
+    )
     assert [site.text for site in done.sites] == ["o[0]"]
 
 

@@ -11,7 +11,9 @@ CAUSE = Cause(
     id="not-a-number",
     title="A kernel computes NaN or infinity",
     refutes_if="The operands at this line would already hold NaN or infinity.",
-    fix=("Check the operands at the named line: a division by zero, a logarithm or root of a negative number, or an overflow.",),
+    fix=(
+        "Check the operands at the named line: a division by zero, a logarithm or root of a negative number, or an overflow.",
+    ),
     predicts=(("recorded", "results hold NaN or infinity although no call fails"),),
     kind=IN_KERNEL,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpudx.errors import UserError
 
@@ -44,7 +44,9 @@ def _cuda_check(text: str) -> str:
     from gpudx.kernel_checks.rewriting import ALL
 
     if text not in CHECKS:
-        raise UserError(f"There is no check {text!r}: write --sanitize, or --sanitize= with one of {', '.join((*CHECKS, 'opencl', *ALL))}.")
+        raise UserError(
+            f"There is no check {text!r}: write --sanitize, or --sanitize= with one of {', '.join((*CHECKS, 'opencl', *ALL))}."
+        )
     return text
 
 
@@ -82,7 +84,7 @@ def looks_like(program: Path) -> str:
             elf = ELFFile(file)
             if elf.get_section_by_name(".nv_fatbin") is not None:
                 return "cuda"
-            dynamic = elf.get_section_by_name(".dynamic")
+            dynamic: Any = elf.get_section_by_name(".dynamic")
             needed = [tag.needed for tag in dynamic.iter_tags("DT_NEEDED")] if dynamic is not None else []
     except (OSError, ELFError):
         return ""

@@ -20,7 +20,13 @@ CAUSES = {
     "race": "race-in-kernel", "barrier": "barrier-misuse", "loop": "hang", "overflow": "index-overflow",
     "division": "division-by-zero", "nan": "not-a-number",
 }  # fmt: skip
-SPACES = {"argument": "argument", "local": "local array", "private": "private array", "constant": "constant array", "program": "array"}
+SPACES = {
+    "argument": "argument",
+    "local": "local array",
+    "private": "private array",
+    "constant": "constant array",
+    "program": "array",
+}
 
 
 def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
@@ -128,13 +134,19 @@ def _side(f: Failure) -> str:
     if f.offset < 0:
         return f"{plural(-f.offset, 'byte')} before the start"
     past = f.offset - f.size
-    return f"{plural(past, 'byte')} past the end" if past > 0 else "right past the end" if past == 0 else "across the end"
+    return (
+        f"{plural(past, 'byte')} past the end" if past > 0 else "right past the end" if past == 0 else "across the end"
+    )
 
 
 def _other(f: Failure) -> str:
     code = f.more >> 32
     did = "a write" if code & 2 else "a read"
-    return f"{did} by a work-item of another group" if code & 4 else f"{did} by work-item {f.more & 0xFFFFFFFF} of the same group"
+    return (
+        f"{did} by a work-item of another group"
+        if code & 4
+        else f"{did} by work-item {f.more & 0xFFFFFFFF} of the same group"
+    )
 
 
 def _detail(f: Failure, label: str) -> Iterator[Evidence]:

@@ -40,7 +40,21 @@ LIMITS = {
     "FP_ILOGBNAN": "INT_MAX", "HALF_MAX": "65504.0f", "HALF_MIN": "6.103515625e-05f", "HALF_EPSILON": "9.765625e-04f",
     "NULL": "((void*)0)", "CLK_NULL_EVENT": "0", "CLK_NULL_RESERVE_ID": "0", "ATOMIC_FLAG_INIT": "0",
 }  # fmt: skip
-CONSTANTS = ("E", "LOG2E", "LOG10E", "LN2", "LN10", "PI", "PI_2", "PI_4", "1_PI", "2_PI", "2_SQRTPI", "SQRT2", "SQRT1_2")
+CONSTANTS = (
+    "E",
+    "LOG2E",
+    "LOG10E",
+    "LN2",
+    "LN10",
+    "PI",
+    "PI_2",
+    "PI_4",
+    "1_PI",
+    "2_PI",
+    "2_SQRTPI",
+    "SQRT2",
+    "SQRT1_2",
+)
 # What clang's declarations of built-in functions depend on (its opencl-c-base.h defines them for 2.0).
 FEATURES = (
     "generic_address_space", "atomic_order_acq_rel", "atomic_order_seq_cst", "atomic_scope_device", "atomic_scope_all_devices",
@@ -59,7 +73,12 @@ typedef enum memory_order { memory_order_relaxed, memory_order_acquire, memory_o
 @cache
 def text(version: int) -> str:
     """The header for a version of the language: 120 for 1.2."""
-    parts = [UNSIGNED, SIZES, "#pragma OPENCL EXTENSION cl_khr_fp16 : enable", "#pragma OPENCL EXTENSION cl_khr_fp64 : enable"]
+    parts = [
+        UNSIGNED,
+        SIZES,
+        "#pragma OPENCL EXTENSION cl_khr_fp16 : enable",
+        "#pragma OPENCL EXTENSION cl_khr_fp64 : enable",
+    ]
     parts += [f"typedef {s} {s}{n} __attribute__((ext_vector_type({n})));" for s in SCALARS for n in WIDTHS]
     parts += ["typedef uint cl_mem_fence_flags;", f"enum {{ {FLAGS} }};", f"enum {{ {CHANNELS} }};"]
     parts += [f"#define {name} {value}" for name, value in LIMITS.items()]

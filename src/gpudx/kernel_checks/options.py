@@ -77,7 +77,7 @@ def macros(options: Options, device: Device) -> dict[str, str]:
     out |= {"CL_VERSION_2_0": "200"} if options.version >= 200 else {}
     out |= {"CL_VERSION_3_0": "300"} if options.version >= 300 else {}
     out |= {"__FAST_RELAXED_MATH__": "1"} if "-cl-fast-relaxed-math" in options.kept else {}
-    out |= {name: "1" for name in device.extensions.split()}
+    out |= dict.fromkeys(device.extensions.split(), "1")
     return out | options.defined
 
 

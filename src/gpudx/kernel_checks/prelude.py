@@ -286,7 +286,9 @@ def text(
     uninit = "uninit" in checks and not blind
     parts = ["#define GDX_COLD __attribute__((noinline))\n", f"#define GDX_SHIFT {grain.bit_length() - 1}\n"]
     parts += ["#define GDX_LATE 1\n"] * (late and not tracks)
-    parts += ["#define GDX_RACES 1\n"] * races + ["#define GDX_UNINIT 1\n"] * uninit + ["#define GDX_TRACK 1\n"] * tracks
+    parts += (
+        ["#define GDX_RACES 1\n"] * races + ["#define GDX_UNINIT 1\n"] * uninit + ["#define GDX_TRACK 1\n"] * tracks
+    )
     parts.append(COMMON)
     if tracks:
         parts.append(TRACK)

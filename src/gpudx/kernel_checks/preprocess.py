@@ -104,7 +104,11 @@ class Preprocessor:
     """One run over one source."""
 
     def __init__(
-        self, defined: Mapping[str, str], folders: tuple[Path, ...], vendor: str = "", headers: Mapping[str, str] | None = None
+        self,
+        defined: Mapping[str, str],
+        folders: tuple[Path, ...],
+        vendor: str = "",
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         self._macros: dict[str, Macro] = {}
         self._folders = folders
@@ -240,14 +244,21 @@ class Preprocessor:
         self._macros[match[1]] = Macro(body, params, variadic)
 
     def _line(self, rest: str, number: int, name: str) -> tuple[int, str]:
-        match = re.fullmatch(r'(\d+)\s*(?:"(.*)")?.*', "".join(t for _, t in self._expand(tokens(rest), frozenset(), name, number)).strip())
+        match = re.fullmatch(
+            r'(\d+)\s*(?:"(.*)")?.*',
+            "".join(t for _, t in self._expand(tokens(rest), frozenset(), name, number)).strip(),
+        )
         if match is None:
             raise Unsupported("a #line is not understood")
         return int(match[1]) - number - 1, match[2] if match[2] is not None else name
 
     def _include(self, rest: str, depth: int, number: int) -> None:
         self._flush()
-        spelled = "".join(t for _, t in self._expand(tokens(rest), frozenset(), "", number)).strip() if rest[:1] not in '"<' else rest
+        spelled = (
+            "".join(t for _, t in self._expand(tokens(rest), frozenset(), "", number)).strip()
+            if rest[:1] not in '"<'
+            else rest
+        )
         match = re.match(r'"([^"]+)"|<([^>]+)>', spelled)
         if match is None:
             raise Unsupported("an #include is not understood")
@@ -342,7 +353,9 @@ class Preprocessor:
 
     # ---- expansion ----
 
-    def _expand(self, found: list[tuple[str, str]], hidden: frozenset[str], name: str, number: int) -> list[tuple[str, str]]:
+    def _expand(
+        self, found: list[tuple[str, str]], hidden: frozenset[str], name: str, number: int
+    ) -> list[tuple[str, str]]:
         out: list[tuple[str, str]] = []
         at = 0
         while at < len(found):
@@ -498,7 +511,18 @@ def _arguments(found: list[tuple[str, str]], at: int) -> tuple[list[list[tuple[s
 class _Expression:
     """The value of a condition: C's operators on integers of 64 bits."""
 
-    LEVELS = (("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), ("<<", ">>"), ("+", "-"), ("*", "/", "%"))
+    LEVELS = (
+        ("||",),
+        ("&&",),
+        ("|",),
+        ("^",),
+        ("&",),
+        ("==", "!="),
+        ("<", ">", "<=", ">="),
+        ("<<", ">>"),
+        ("+", "-"),
+        ("*", "/", "%"),
+    )
 
     def __init__(self, found: list[tuple[str, str]], unknown: Callable[[str], int]) -> None:
         self._found = found

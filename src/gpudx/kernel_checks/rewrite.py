@@ -125,7 +125,9 @@ def scalar_bytes(kind: Any) -> int:
 
 
 class Rewriter:
-    def __init__(self, text: str, lines: list[tuple[str, int]], tree: Tree, checks: frozenset[str], late: bool = False) -> None:
+    def __init__(
+        self, text: str, lines: list[tuple[str, int]], tree: Tree, checks: frozenset[str], late: bool = False
+    ) -> None:
         # One character per byte, because libclang counts bytes.
         self.text = text.encode("utf-8", "surrogateescape").decode("latin-1")
         self.lines = lines
@@ -246,7 +248,9 @@ class Rewriter:
         if not node.children:
             return None
         last = node.children[-1]
-        return last if last.end == node.end and last.kind not in ("TYPE_REF", "UNEXPOSED_ATTR", "ALIGNED_ATTR") else None
+        return (
+            last if last.end == node.end and last.kind not in ("TYPE_REF", "UNEXPOSED_ATTR", "ALIGNED_ATTR") else None
+        )
 
     def _is_pointer(self, node: Node) -> bool:
         return bool(node.type.get_canonical().kind.name == "POINTER")
@@ -430,7 +434,9 @@ class Rewriter:
         out: set[Root] = set()
         for kind, declared in summary:
             at = numbers.get(declared)
-            out |= self.roots(arguments[at]) if kind == "param" and at is not None and at < len(arguments) else {UNKNOWN}
+            out |= (
+                self.roots(arguments[at]) if kind == "param" and at is not None and at < len(arguments) else {UNKNOWN}
+            )
         return frozenset(out)
 
     # ---- objects in the rewritten text ----
@@ -470,7 +476,12 @@ class Rewriter:
         return f"gdx_arr((ulong)&{node.name}, sizeof({node.name}), {self.thing(node, own)}u)"
 
     def _shadowed(self, node: Node) -> bool:
-        return bool({"races", "uninit"} & self.checks) and qualifier(node.type) == "l" and self.now is not None and self.now.is_kernel
+        return (
+            bool({"races", "uninit"} & self.checks)
+            and qualifier(node.type) == "l"
+            and self.now is not None
+            and self.now.is_kernel
+        )
 
     def thing(self, node: Node, own: str) -> int:
         assert self.now is not None
@@ -557,8 +568,14 @@ class Rewriter:
 
     def _parameter_edit(self, node: Node, params: list[Node], extra: str, limit: int) -> tuple[int, int, str]:
         if params:
-            return (params[-1].end, params[-1].end, extra) if not self._ends_with_brackets(params[-1]) else self._behind(params[-1], extra)
-        match = re.compile(r"\b" + re.escape(node.name) + r"\s*\(\s*(?:void)?\s*\)").search(self.text, node.start, limit)
+            return (
+                (params[-1].end, params[-1].end, extra)
+                if not self._ends_with_brackets(params[-1])
+                else self._behind(params[-1], extra)
+            )
+        match = re.compile(r"\b" + re.escape(node.name) + r"\s*\(\s*(?:void)?\s*\)").search(
+            self.text, node.start, limit
+        )
         if match is None:
             raise Unsupported(f"the parameters of {node.name} are not understood")
         open_at = self.text.index("(", match.start()) + 1
@@ -704,7 +721,7 @@ class Rewriter:
         return condition, [body], others
 
     def _semicolons(self, at: int, end: int) -> tuple[int, int]:
-        found = []
+        found: list[int] = []
         depth = 0
         while at < end and len(found) < 2:
             char = self.text[at]
@@ -747,7 +764,9 @@ class Rewriter:
         if bare.kind == "BINARY_OPERATOR" and bare.operator == ",":
             left, right = bare.children
             return f"({self.unused(left)}, {self.unused(right)})"
-        stores = (bare.kind == "BINARY_OPERATOR" and bare.operator == "=") or bare.kind == "COMPOUND_ASSIGNMENT_OPERATOR"
+        stores = (
+            bare.kind == "BINARY_OPERATOR" and bare.operator == "="
+        ) or bare.kind == "COMPOUND_ASSIGNMENT_OPERATOR"
         steps = bare.kind == "UNARY_OPERATOR" and bare.operator in ("x++", "x--", "++", "--")
         if stores or steps:
             guarded = self._guarded_store(bare)
@@ -774,7 +793,11 @@ class Rewriter:
         if guard is None:
             return None
         if not guard:
-            return self.splice(node, [(node.children[1], self._right(node))]) if len(node.children) > 1 else self.source(node)
+            return (
+                self.splice(node, [(node.children[1], self._right(node))])
+                if len(node.children) > 1
+                else self.source(node)
+            )
         if len(node.children) > 1:
             parts = [(node.children[1], self._right(node))]
             text = self.splice(node, parts)
@@ -783,8 +806,21 @@ class Rewriter:
         return f"({guard} ? (void)({text}) : (void)0)"
 
     def _is_constant(self, node: Node) -> bool:
-        return all(one.kind in ("INTEGER_LITERAL", "FLOATING_LITERAL", "UNEXPOSED_EXPR", "PAREN_EXPR", "UNARY_OPERATOR", "CSTYLE_CAST_EXPR", "TYPE_REF", "CHARACTER_LITERAL", "CXX_BOOL_LITERAL_EXPR") for one in node.walk()) and not any(
-            one.kind == "UNARY_OPERATOR" and one.operator in ("*", "&") for one in node.walk())
+        return all(
+            one.kind
+            in (
+                "INTEGER_LITERAL",
+                "FLOATING_LITERAL",
+                "UNEXPOSED_EXPR",
+                "PAREN_EXPR",
+                "UNARY_OPERATOR",
+                "CSTYLE_CAST_EXPR",
+                "TYPE_REF",
+                "CHARACTER_LITERAL",
+                "CXX_BOOL_LITERAL_EXPR",
+            )
+            for one in node.walk()
+        ) and not any(one.kind == "UNARY_OPERATOR" and one.operator in ("*", "&") for one in node.walk())
 
     def _right(self, node: Node) -> str:
         """The right side of an assignment."""
@@ -822,7 +858,9 @@ class Rewriter:
             return self.statement(node)
         if not node.children:
             return self.source(node)
-        return self.splice(node, [(child, self.expression(child, READ)) for child in node.children if child.kind != "TYPE_REF"])
+        return self.splice(
+            node, [(child, self.expression(child, READ)) for child in node.children if child.kind != "TYPE_REF"]
+        )
 
     def _binary(self, node: Node) -> str:
         left, right = node.children[0], node.children[1]
@@ -859,7 +897,13 @@ class Rewriter:
             index = self.expression(children[1], READ)
             if "overflow" in self.checks:
                 index = self._overflow(0, children[1], index)
-            return self.splice(node, [(children[0], self.expression(children[0], ADDRESS if self._is_array(base) else READ)), (children[1], index)])
+            return self.splice(
+                node,
+                [
+                    (children[0], self.expression(children[0], ADDRESS if self._is_array(base) else READ)),
+                    (children[1], index),
+                ],
+            )
         arrow = node.kind == "UNARY_OPERATOR" or self._is_arrow(node)
         base = self._bare(children[0])
         inner = READ if arrow and not self._is_array(base) else ADDRESS
@@ -915,7 +959,11 @@ class Rewriter:
 
     def _alignment(self, pointer: Node, node: Node) -> str:
         """What the address must be a multiple of, where a cast can have made it less."""
-        return "_a" if "align" in self.checks and any(one.kind == "CSTYLE_CAST_EXPR" for one in self._pointer_nodes(pointer)) else ""
+        return (
+            "_a"
+            if "align" in self.checks and any(one.kind == "CSTYLE_CAST_EXPR" for one in self._pointer_nodes(pointer))
+            else ""
+        )
 
     def _pointer_nodes(self, pointer: Node) -> list[Node]:
         assert self.now is not None
@@ -989,7 +1037,9 @@ class Rewriter:
         bare = self._bare(index)
         if bare.kind == "INTEGER_LITERAL":
             digits = self.source(bare).rstrip("uUlL")
-            return int(digits, 8) if re.fullmatch(r"0[0-7]+", digits) else int(digits, 0) if digits[:1].isdigit() else None
+            return (
+                int(digits, 8) if re.fullmatch(r"0[0-7]+", digits) else int(digits, 0) if digits[:1].isdigit() else None
+            )
         if bare.kind == "DECL_REF_EXPR":
             return self._loop_limit(bare)
         if bare.kind == "BINARY_OPERATOR":
@@ -1016,9 +1066,17 @@ class Rewriter:
         assert self.now is not None
         condition, bodies, others = self._parts_of(loop)
         first = others[0] if others else None
-        if condition is None or first is None or first.kind != "DECL_STMT" or len(others) != 2 or declared in self.now.taken:
+        if (
+            condition is None
+            or first is None
+            or first.kind != "DECL_STMT"
+            or len(others) != 2
+            or declared in self.now.taken
+        ):
             return None
-        variable = next((child for child in first.children if child.kind == "VAR_DECL" and child.number == declared), None)
+        variable = next(
+            (child for child in first.children if child.kind == "VAR_DECL" and child.number == declared), None
+        )
         start = self.initial(variable) if variable is not None else None
         compare = self._bare(condition)
         if start is None or compare.kind != "BINARY_OPERATOR" or compare.operator not in ("<", "<=", "!="):
@@ -1029,7 +1087,10 @@ class Rewriter:
             return None
         step = self._bare(others[1])
         up = (step.kind == "UNARY_OPERATOR" and step.operator in ("x++", "++")) or (
-            step.kind == "COMPOUND_ASSIGNMENT_OPERATOR" and step.operator == "+=" and self._most(step.children[1]) is not None and compare.operator != "!="
+            step.kind == "COMPOUND_ASSIGNMENT_OPERATOR"
+            and step.operator == "+="
+            and self._most(step.children[1]) is not None
+            and compare.operator != "!="
         )
         if not up or any(self._changes(body, declared) for body in bodies):
             return None
@@ -1038,9 +1099,7 @@ class Rewriter:
     def _changes(self, body: Node, declared: int) -> bool:
         for node in body.walk():
             target = None
-            if (node.kind == "BINARY_OPERATOR" and node.operator == "=") or node.kind == "COMPOUND_ASSIGNMENT_OPERATOR":
-                target = self._bare(node.children[0])
-            elif node.kind == "UNARY_OPERATOR" and node.operator in ("x++", "x--", "++", "--"):
+            if (node.kind == "BINARY_OPERATOR" and node.operator == "=") or node.kind == "COMPOUND_ASSIGNMENT_OPERATOR" or (node.kind == "UNARY_OPERATOR" and node.operator in ("x++", "x--", "++", "--")):
                 target = self._bare(node.children[0])
             if target is not None and target.kind == "DECL_REF_EXPR" and target.declared == declared:
                 return True
@@ -1083,14 +1142,24 @@ class Rewriter:
         parts = [(one, self.expression(one, READ)) for one in arguments]
         vector = vector_access(name)
         if vector is not None and len(arguments) == (3 if vector.stores else 2):
-            return self._vector_call(node, arguments, vector.elements, vector.aligned, vector.half, vector.stores, self.splice(node, parts))
+            return self._vector_call(
+                node, arguments, vector.elements, vector.aligned, vector.half, vector.stores, self.splice(node, parts)
+            )
         if ATOMIC.match(name) and arguments and self._is_pointer(arguments[0]):
-            parts[0] = (arguments[0], self._checked_pointer(arguments[0], parts[0][1], f"sizeof(*({self.source(arguments[0])}))", ATOMICALLY | BOTH))
+            parts[0] = (
+                arguments[0],
+                self._checked_pointer(
+                    arguments[0], parts[0][1], f"sizeof(*({self.source(arguments[0])}))", ATOMICALLY | BOTH
+                ),
+            )
             return self.splice(node, parts)
         if name in ASYNC and len(arguments) >= 4:
             return self._async(node, arguments, parts, name)
         if name in POINTER_OUT and self._is_pointer(arguments[-1]):
-            parts[-1] = (arguments[-1], self._checked_pointer(arguments[-1], parts[-1][1], f"sizeof(*({self.source(arguments[-1])}))", WRITE))
+            parts[-1] = (
+                arguments[-1],
+                self._checked_pointer(arguments[-1], parts[-1][1], f"sizeof(*({self.source(arguments[-1])}))", WRITE),
+            )
             return self.splice(node, parts)
         return self.splice(node, parts)
 
@@ -1104,7 +1173,9 @@ class Rewriter:
             given = space(arguments[at].type.get_canonical()) if self._is_pointer(arguments[at]) else where
             pure = self.pure(arguments[at])
             roots = self.roots(arguments[at])
-            bounds = self.bounds(roots, f"(ulong)({self.source(arguments[at])})", given) if pure or len(roots) == 1 else None
+            bounds = (
+                self.bounds(roots, f"(ulong)({self.source(arguments[at])})", given) if pure or len(roots) == 1 else None
+            )
             extra.append(bounds or "gdx_any()")
         text = self.splice(node, texts)
         assert text.endswith(")")
@@ -1115,7 +1186,11 @@ class Rewriter:
         assert self.now is not None
         where = space(pointer.type.get_canonical())
         roots = self.roots(pointer)
-        bounds = self.bounds(roots, f"(ulong)({self.source(pointer)})", where) if len(roots) == 1 or self.pure(pointer) else None
+        bounds = (
+            self.bounds(roots, f"(ulong)({self.source(pointer)})", where)
+            if len(roots) == 1 or self.pure(pointer)
+            else None
+        )
         if bounds is None or where == "x":
             self._miss()
             return text
@@ -1123,7 +1198,9 @@ class Rewriter:
         site = self.site("access", pointer)
         return f"(__typeof__({self.source(pointer)}))gdx_p{where}(gdx, {CASTS[where]}({text}), {width}, {bounds}, {site}u, {self.mode(how, pointer.type.get_canonical().get_pointee())})"
 
-    def _vector_call(self, node: Node, arguments: list[Node], elements: int, aligned: bool, half: bool, stores: bool, text: str) -> str:
+    def _vector_call(
+        self, node: Node, arguments: list[Node], elements: int, aligned: bool, half: bool, stores: bool, text: str
+    ) -> str:
         assert self.now is not None
         pointer, offset = arguments[-1], arguments[-2]
         if stores:
@@ -1148,7 +1225,16 @@ class Rewriter:
         if stores:
             return f"({guard} ? {text} : (void)0)"
         scalar = plain(pointer.type.get_canonical().get_pointee())
-        kind = "float" if half else {"unsigned char": "uchar", "unsigned short": "ushort", "unsigned int": "uint", "unsigned long": "ulong"}.get(scalar, scalar)
+        kind = (
+            "float"
+            if half
+            else {
+                "unsigned char": "uchar",
+                "unsigned short": "ushort",
+                "unsigned int": "uint",
+                "unsigned long": "ulong",
+            }.get(scalar, scalar)
+        )
         return f"({guard} ? {text} : ({kind}{elements if elements > 1 else ''})(0))"
 
     def _async(self, node: Node, arguments: list[Node], parts: list[tuple[Node, str]], name: str) -> str:
@@ -1171,7 +1257,9 @@ class Rewriter:
             if "strided" in name and where == "g":
                 length = f"(({length} - 1) * (ulong)({self.source(arguments[3])}) + 1)"
             site = self.site("access", pointer)
-            guards.append(f"gdx_span(gdx, (ulong)({raw}), {length} * sizeof(*({raw})), {bounds}, {site}u, {self.mode(how, pointer.type.get_canonical().get_pointee())})")
+            guards.append(
+                f"gdx_span(gdx, (ulong)({raw}), {length} * sizeof(*({raw})), {bounds}, {site}u, {self.mode(how, pointer.type.get_canonical().get_pointee())})"
+            )
         if not guards:
             return self.splice(node, parts)
         old = parts[2][1]
@@ -1185,7 +1273,12 @@ class Rewriter:
         if kind not in ("INT", "UINT", "LONG", "ULONG", "SHORT", "USHORT", "UCHAR", "CHAR_S", "SCHAR", "CHAR_U"):
             return text
         left = node.children[0].type.get_canonical().kind.name
-        if left in FLOATS or left in ("EXTVECTOR", "VECTOR") or self._bare(right).kind == "INTEGER_LITERAL" or self._bare(right).kind == "CXX_UNARY_EXPR":
+        if (
+            left in FLOATS
+            or left in ("EXTVECTOR", "VECTOR")
+            or self._bare(right).kind == "INTEGER_LITERAL"
+            or self._bare(right).kind == "CXX_UNARY_EXPR"
+        ):
             return text
         suffix = {"UINT": "u", "LONG": "l", "ULONG": "m"}.get(kind, "i")
         return f"gdx_div{suffix}(gdx, {text}, {self.site('division', node)}u)"
@@ -1193,7 +1286,11 @@ class Rewriter:
     def _overflow(self, declared: int, node: Node, text: str) -> str:
         """Signed arithmetic of 32 bits that makes an index, beside the same in 64 bits."""
         bare = self._bare(node)
-        if bare.type.get_canonical().kind.name != "INT" or bare.kind != "BINARY_OPERATOR" or bare.operator not in ("+", "-", "*"):
+        if (
+            bare.type.get_canonical().kind.name != "INT"
+            or bare.kind != "BINARY_OPERATOR"
+            or bare.operator not in ("+", "-", "*")
+        ):
             return text
         if declared and declared not in self._indices():
             return text
@@ -1221,7 +1318,11 @@ class Rewriter:
 
     def _wide(self, node: Node) -> str | None:
         bare = self._bare(node)
-        if bare.kind == "BINARY_OPERATOR" and bare.operator in ("+", "-", "*") and bare.type.get_canonical().kind.name == "INT":
+        if (
+            bare.kind == "BINARY_OPERATOR"
+            and bare.operator in ("+", "-", "*")
+            and bare.type.get_canonical().kind.name == "INT"
+        ):
             left, right = self._wide(bare.children[0]), self._wide(bare.children[1])
             return f"({left} {bare.operator} {right})"
         return f"(long)({self.source(node)})"

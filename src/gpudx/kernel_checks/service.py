@@ -71,7 +71,9 @@ def serve(connection: socket.socket, number: int, folder: Path, checks: frozense
         except RecursionError:
             answer = b"no it is nested too deeply"
         except Exception as error:  # a bug of ours costs the program its checks, nothing else
-            answer = f"no gpudx failed on it ({type(error).__name__}: {error})".replace("\n", " ").encode(errors="replace")[:380]
+            answer = f"no gpudx failed on it ({type(error).__name__}: {error})".replace("\n", " ").encode(
+                errors="replace"
+            )[:380]
         connection.sendall(struct.pack("=I", len(answer)) + answer)
 
 

@@ -13,7 +13,9 @@ PIP = "pip install 'gpudx[opencl]'"
 MAIN, BASE = "/gpudx/source.cl", "/gpudx/base.h"
 
 # clang_getCursorBinaryOperatorKind and clang_getCursorUnaryOperatorKind (clang-c/Index.h of LLVM 17 and later)
-BINARY = dict(enumerate("? .* ->* * / % + - << >> <=> < > <= >= == != & ^ | && || = *= /= %= += -= <<= >>= &= ^= |= ,".split()))
+BINARY = dict(
+    enumerate("? .* ->* * / % + - << >> <=> < > <= >= == != & ^ | && || = *= /= %= += -= <<= >>= &= ^= |= ,".split())
+)
 UNARY = dict(enumerate("? x++ x-- ++ -- & * + - ~ ! __real __imag __extension__ co_await".split()))
 
 

@@ -40,7 +40,9 @@ class Uniformity:
                 changes.append((node.number, [init] if init is not None else [], node))
                 if node.number in self._function.taken:
                     self._differs.add(node.number)
-            elif (node.kind == "BINARY_OPERATOR" and node.operator == "=") or node.kind == "COMPOUND_ASSIGNMENT_OPERATOR":
+            elif (
+                node.kind == "BINARY_OPERATOR" and node.operator == "="
+            ) or node.kind == "COMPOUND_ASSIGNMENT_OPERATOR":
                 target = self._rewriter._bare(node.children[0])
                 if target.kind == "DECL_REF_EXPR":
                     changes.append((target.declared, [node.children[1]], node))
@@ -67,7 +69,11 @@ class Uniformity:
                 if condition is not None and not self.same(condition):
                     # A variable that is declared within is new for each of those work-items, yet it may differ in when it changes.
                     return True
-                if above.kind in LOOPS and any(self._leaves_apart(one) for one in above.walk() if one.kind in ("BREAK_STMT", "CONTINUE_STMT", "RETURN_STMT")):
+                if above.kind in LOOPS and any(
+                    self._leaves_apart(one)
+                    for one in above.walk()
+                    if one.kind in ("BREAK_STMT", "CONTINUE_STMT", "RETURN_STMT")
+                ):
                     return True
             above = above.parent
         return False
@@ -87,7 +93,13 @@ class Uniformity:
         """Has the expression the same value in all work-items of a group?"""
         for one in node.walk():
             if one.kind == "DECL_REF_EXPR":
-                if one.parent is not None and one.parent.kind == "UNEXPOSED_EXPR" and one.parent.parent is not None and one.parent.parent.kind == "CALL_EXPR" and one.parent.parent.children[0] is one.parent:
+                if (
+                    one.parent is not None
+                    and one.parent.kind == "UNEXPOSED_EXPR"
+                    and one.parent.parent is not None
+                    and one.parent.parent.kind == "CALL_EXPR"
+                    and one.parent.parent.children[0] is one.parent
+                ):
                     continue  # the name of a function
                 if one.declared in self._differs:
                     return False
@@ -96,7 +108,9 @@ class Uniformity:
             elif one.kind == "CALL_EXPR":
                 if one.name not in SAME_FOR_ALL and not one.name.startswith("convert_"):
                     return False
-            elif one.kind in ("ARRAY_SUBSCRIPT_EXPR", "MEMBER_REF_EXPR") or (one.kind == "UNARY_OPERATOR" and one.operator in ("*", "x++", "x--", "++", "--")):
+            elif one.kind in ("ARRAY_SUBSCRIPT_EXPR", "MEMBER_REF_EXPR") or (
+                one.kind == "UNARY_OPERATOR" and one.operator in ("*", "x++", "x--", "++", "--")
+            ):
                 if not self._reads_uniformly(one):
                     return False
         return True
@@ -160,4 +174,9 @@ class Uniformity:
     def restores(self, node: Node) -> bool:
         """Are work-items that went different ways together again behind it?"""
         condition = self._rewriter._parts_of(node)[0]
-        return condition is not None and node.kind != "SWITCH_STMT" and self.must_agree(node, condition) and not self._skips_barrier(node)
+        return (
+            condition is not None
+            and node.kind != "SWITCH_STMT"
+            and self.must_agree(node, condition)
+            and not self._skips_barrier(node)
+        )

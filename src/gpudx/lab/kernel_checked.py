@@ -64,7 +64,12 @@ def service(wanted: KernelChecks | None, case_dir: Path) -> Iterator[Mapping[str
 
 
 def _start(path: Path, folder: Path, wanted: KernelChecks) -> subprocess.Popen[bytes]:
-    words = [str(path), str(folder.absolute()), ",".join(sorted(wanted.checks)), *([wanted.kernel] if wanted.kernel else [])]
+    words = [
+        str(path),
+        str(folder.absolute()),
+        ",".join(sorted(wanted.checks)),
+        *([wanted.kernel] if wanted.kernel else []),
+    ]
     package = str(Path(__file__).parents[2])
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")]))}
     with (folder / "service.txt").open("wb") as log:
@@ -82,5 +87,7 @@ def _wait(process: subprocess.Popen[bytes], path: Path) -> None:
     until = time.monotonic() + STARTS_S
     while not path.exists():
         if process.poll() is not None or time.monotonic() > until:
-            raise UserError("The process that rewrites OpenCL kernels did not start: run without --sanitize, and report this.")
+            raise UserError(
+                "The process that rewrites OpenCL kernels did not start: run without --sanitize, and report this."
+            )
         time.sleep(0.01)
