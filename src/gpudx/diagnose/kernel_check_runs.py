@@ -8,6 +8,7 @@ from pathlib import Path
 from gpudx.facts import Facts
 from gpudx.kernel_checks import reports
 from gpudx.kernel_checks.reports import Failure
+from gpudx.kernel_checks.rewrite import Site
 from gpudx.kernel_checks.rewriting import ALL
 from gpudx.lab.kernel_checked import FOLDER, KernelChecks
 from gpudx.model import Evidence, Finding, Instrument
@@ -32,9 +33,9 @@ SPACES = {
 def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
     """One finding per place in the source; the launches after the first are counted."""
     found = [failure for one in facts for failure in reports.failures(one, case_dir / FOLDER)]
-    places: dict[tuple[str, str, int, str], list[Failure]] = {}
+    places: dict[tuple[str, Site], list[Failure]] = {}
     for failure in found:
-        places.setdefault((failure.kind, failure.site.file, failure.site.line, failure.site.text), []).append(failure)
+        places.setdefault((failure.kind, failure.site), []).append(failure)
     for same in list(places.values())[:MOST]:
         yield _finding(same[0], len(same))
 

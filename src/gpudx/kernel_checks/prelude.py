@@ -233,10 +233,21 @@ static int gdx_agree(__private gdx_ctx *c, int yes, uint s)
   if (c->v[0] && c->v[1]) c->apart = s;
   return yes;
 }
+/* The same where a barrier is sure to come on one of the ways: reported at once, and then all go the same way, because some
+   compilers for CPUs follow the first work-item wherever a barrier depends on a condition. */
+static int gdx_split(__private gdx_ctx *c, int yes, uint s, uint bar)
+{
+  int before = c->apart != 0;
+  yes = gdx_agree(c, yes, s);
+  if (before || !c->apart) return yes;
+  gdx_say(c->r, 5u, bar, ~0u, 0u, 0u, c->v[0], c->v[0] + c->v[1], s);
+  c->said |= 2;
+  return 0;
+}
 static int gdx_lost(__private gdx_ctx *c, uint s)
 {
   if (!c->apart) return 0;
-  gdx_say(c->r, 5u, s, ~0u, 0u, 0u, c->v[0], c->v[0] + c->v[1], c->apart);
+  if (c->said < 2) gdx_say(c->r, 5u, s, ~0u, 0u, 0u, c->v[0], c->v[0] + c->v[1], c->apart);
   return 1;
 }
 """
@@ -267,7 +278,7 @@ def _nan(name: str) -> str:
     made = "isnan(v) ? 1 : 0" if not width else "any(isnan(v)) ? 1 : 0"
     return (
         f"static {name} gdx_nan_{name}(__private gdx_ctx *c, {name} v, uint s)\n"
-        f"{{ if (!c->said && ({bad})) {{ c->said = 1;"
+        f"{{ if (!(c->said & 1) && ({bad})) {{ c->said |= 1;"
         f" gdx_say(c->r, 9u, s, ~0u, 0u, sizeof(v), 0, 0, {made}); }} return v; }}\n"
     )
 
@@ -293,7 +304,7 @@ def text(
     if tracks:
         parts.append(TRACK)
     parts.append(BOUNDS)
-    parts += [BARRIERS] * ("gdx_agree" in body or "gdx_lost" in body)
+    parts += [BARRIERS] * any(name in body for name in ("gdx_agree", "gdx_split", "gdx_lost"))
     parts += [ARITHMETIC] * any(name in body for name in ("gdx_div", "gdx_wide", "gdx_step"))
     parts += [_nan(name) for name in sorted(set(re.findall(r"gdx_nan_(\w+)\(", body)))]
     return "".join(parts)

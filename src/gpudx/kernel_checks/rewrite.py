@@ -285,7 +285,16 @@ class Rewriter:
             node.kind == "ARRAY_SUBSCRIPT_EXPR"
             or (node.kind == "UNARY_OPERATOR" and node.operator == "*")
             or (node.kind == "MEMBER_REF_EXPR" and bool(node.children))
+            or self._is_local(node)
         )
+
+    def _is_local(self, node: Node) -> bool:
+        """A variable in local memory that is followed."""
+        if node.kind != "DECL_REF_EXPR" or self.now is None or not self.now.is_kernel or not {"races", "uninit"} & self.checks:
+            return False
+        if "__local" not in node.type.spelling or self._is_pointer(node) or self._is_array(node):
+            return False
+        return node.declared in self.now.variables
 
     def pure(self, node: Node) -> bool:
         """May it be evaluated twice?"""
@@ -675,7 +684,7 @@ class Rewriter:
         if condition is not None:
             text = self.expression(condition, READ)
             if uniform is not None and node.kind != "SWITCH_STMT" and uniform.must_agree(node, condition):
-                text = f"gdx_agree(gdx, ({text}) ? 1 : 0, {self.site('barrier', condition)}u)"
+                text = self._agreeing(node, condition, text)
             if "loops" in self.checks and node.kind in LOOPS:
                 text = f"(gdx_step(gdx, {self.site('loop', condition)}u) && ({text}))"
             parts.append((condition, text))
@@ -693,6 +702,14 @@ class Rewriter:
             # A semicolon that follows belongs to the statement, though not to its extent; nothing in here leaves a loop outside.
             return f"do {inside} while (0)" if self.text[node.end : node.end + 200].lstrip()[:1] == ";" else inside
         return text
+
+    def _agreeing(self, node: Node, condition: Node, text: str) -> str:
+        assert self._uniform is not None
+        here = self.site("barrier", condition)
+        certain = self._uniform.certain(node)
+        if certain is None:
+            return f"gdx_agree(gdx, ({text}) ? 1 : 0, {here}u)"
+        return f"gdx_split(gdx, ({text}) ? 1 : 0, {here}u, {self.site('barrier', certain)}u)"
 
     def _endless(self, node: Node, text: str) -> str:
         """for (;;): the condition is empty."""
@@ -892,6 +909,8 @@ class Rewriter:
     def _parts(self, node: Node) -> str:
         """The text of an lvalue, with what it consists of checked."""
         children = node.children
+        if not children:
+            return self.source(node)
         if node.kind == "ARRAY_SUBSCRIPT_EXPR":
             base = self._bare(children[0])
             index = self.expression(children[1], READ)
@@ -1111,7 +1130,8 @@ class Rewriter:
         last = self._path(node)[-1]
         if last.kind == "DECL_REF_EXPR":
             variable = self.now.variables.get(last.declared) or self.globals.get(last.declared)
-            if variable is None or not any(one.kind == "ARRAY_SUBSCRIPT_EXPR" for one in self._path(node)):
+            subscripted = any(one.kind == "ARRAY_SUBSCRIPT_EXPR" for one in self._path(node))
+            if variable is None or not (subscripted or self._shadowed(variable)):
                 return text
             where = qualifier(variable.type)
             bounds: str | None = self._bounds_of(("object", last.declared), where)

@@ -180,3 +180,30 @@ class Uniformity:
             and self.must_agree(node, condition)
             and not self._skips_barrier(node)
         )
+
+    def certain(self, node: Node) -> Node | None:
+        """A barrier that work-items come to if they go one of the ways at `node`, whatever else is the case."""
+        _, bodies, _ = self._rewriter._parts_of(node)
+        for body in bodies:
+            for statement in [body] if body.kind != "COMPOUND_STMT" else body.children:
+                if self._is_barrier(statement):
+                    return statement
+        if not self._skips_barrier(node):
+            return None
+        below, above = node, node.parent
+        while above is not None and above is not self._function.node:
+            if above.kind == "COMPOUND_STMT":
+                later = [one for one in above.children if one.start > below.start]
+                found = next((one for one in later if self._is_barrier(one)), None)
+                if found is not None or any(one.kind in CONTROL and self._skips_barrier(one) for one in later):
+                    return found
+            elif above.kind in CONTROL:
+                return None
+            below, above = above, above.parent
+        return None
+
+    def _is_barrier(self, node: Node) -> bool:
+        if node.kind != "CALL_EXPR":
+            return False
+        called = self._rewriter.functions.get(node.name)
+        return node.name in BARRIERS or (called is not None and called.has_barrier)

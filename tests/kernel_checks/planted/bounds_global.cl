@@ -213,12 +213,12 @@ KERNEL(__global struct pair *p, __global float *out) {
   __global struct pair *q = p + {{4|3}};
   out[0] = q->b; /*!*/
 }
-//== struct_copy | 5/1 | f16
+//== struct_copy | 5/1 | f16 f5
 typedef struct { float a[4]; } Q;
-KERNEL(__global Q *q) {
+KERNEL(__global Q *q, __global float *out) {
   int i = get_global_id(0);
   Q one = q[{{i|i & 3}}]; /*!*/
-  if (i < 4) q[i].a[0] = one.a[1];
+  out[i] = one.a[1];
 }
 //== constant_argument | 20 | f16 f20
 KERNEL(__constant float *table, __global float *out) {
@@ -292,4 +292,9 @@ KERNEL(__global float (*m)[3]) {
 KERNEL(__global int *a) {
   int i = get_global_id(0), j = 0;
   {{|if (i < 4)}} j = 2, a[i] = j; /*!*/
+}
+//== volatile_write | 9/1 | i32*8
+KERNEL(volatile __global int *a) {
+  int i = get_global_id(0);
+  {{|if (i < 8)}} a[i] = 5; /*!*/
 }

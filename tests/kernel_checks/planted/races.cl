@@ -2,7 +2,7 @@
 KERNEL(__global float *out) {
   __local float t[32];
   int l = get_local_id(0);
-  t[l] = (float)l;
+  t[l] = (float)l; /*!*/
   {{|barrier(CLK_LOCAL_MEM_FENCE);}}
   out[l] = t[31 - l]; /*!*/
 }
@@ -63,7 +63,7 @@ KERNEL(__global float *a) {
 //== local_argument_race | 32/32 | f32 l128
 KERNEL(__global float *out, __local float *t) {
   int l = get_local_id(0);
-  t[l] = 3.0f;
+  t[l] = 3.0f; /*!*/
   {{|barrier(CLK_LOCAL_MEM_FENCE);}}
   out[l] = t[(l + 1) & 31]; /*!*/
 }
@@ -74,14 +74,14 @@ float other(__local float *t, int l) {
 KERNEL(__global float *out) {
   __local float t[32];
   int l = get_local_id(0);
-  t[l] = 1.0f;
+  t[l] = 1.0f; /*!*/
   {{|barrier(CLK_LOCAL_MEM_FENCE);}}
   out[l] = other(t, l);
 }
 //== group_to_group | 64/32 | f64 f64
 KERNEL(__global float *a, __global float *b) {
   int i = get_global_id(0);
-  a[i] = 1.0f;
+  a[i] = 1.0f; /*!*/
   barrier(CLK_GLOBAL_MEM_FENCE);
   b[i] = a[{{63 - i|get_group_id(0) * 32 + 31 - get_local_id(0)}}]; /*!*/
 }
