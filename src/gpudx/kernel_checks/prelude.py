@@ -74,17 +74,21 @@ static gdx_obj gdx_pick(ulong a, gdx_obj x, gdx_obj y) { return a - x.lo < x.n ?
 """
 
 BOUNDS = """
+static void gdx_miss(__private gdx_ctx *c, uint s, uint id, uint how, ulong w, ulong off, ulong n)
+{
 #ifdef GDX_LATE
-#define GDX_MISS(c, s, o_id, how, w, off, n) do { if (!(c)->site) { (c)->site = (s); (c)->id = (o_id); \\
-  (c)->how = (how) | (uint)(w) << 8; (c)->off = (off); (c)->n = (n); } } while (0)
+  int first = c->site == 0;
+  c->site = first ? s : c->site; c->id = first ? id : c->id; c->how = first ? how | (uint)w << 8 : c->how;
+  c->off = first ? off : c->off; c->n = first ? n : c->n;
 #else
-#define GDX_MISS(c, s, o_id, how, w, off, n) gdx_say((c)->r, 1u, s, o_id, how, (uint)(w), off, n, 0)
+  gdx_say(c->r, 1u, s, id, how, (uint)w, off, n, 0);
 #endif
+}
 static int gdx_at(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, uint how)
 {
   ulong off = a - o.lo;
   int ok = (off <= o.n - w) & (o.n >= w);
-  if (!ok) GDX_MISS(c, s, o.id, how, w, off, o.n);
+  if (!ok) gdx_miss(c, s, o.id, how, w, off, o.n);
 #ifdef GDX_TRACK
   else gdx_track(c, off, w, o, s, how);
 #endif
@@ -99,7 +103,7 @@ static int gdx_at_a(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, u
 static int gdx_ix(__private gdx_ctx *c, long i, uint total, uint each, uint id, uint s, uint how)
 {
   int ok = (ulong)i < (ulong)total;
-  if (!ok) GDX_MISS(c, s, id, how, each, (ulong)i * each, (ulong)total * each);
+  if (!ok) gdx_miss(c, s, id, how, each, (ulong)i * each, (ulong)total * each);
   return ok;
 }
 static int gdx_span(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, uint how)

@@ -19,6 +19,7 @@ from typing import Any
 from gpudx.kernel_checks import prelude
 from gpudx.kernel_checks.builtins import ASYNC, ATOMIC, BARRIERS, FENCES, IMPURE, POINTER_OUT, vector_access
 from gpudx.kernel_checks.errors import Unsupported
+from gpudx.kernel_checks.proofs import Prover
 from gpudx.kernel_checks.syntax import Node, Tree
 from gpudx.kernel_checks.uniform import Uniformity
 
@@ -33,6 +34,7 @@ QUALIFIERS = re.compile(
 VALUE_UNUSED = {"COMPOUND_STMT", "CASE_STMT", "DEFAULT_STMT", "LABEL_STMT"}
 LOOPS = {"FOR_STMT", "WHILE_STMT", "DO_STMT"}
 UNKNOWN = ("unknown", 0)
+PROVABLE = {"bounds", "align", "overflow", "div", "barriers"}
 Root = tuple[str, int]
 
 
@@ -66,6 +68,7 @@ class KernelPlan:
     extra: list[str] = field(default_factory=list)  # "n:2" the size of argument 2, "r" the report, ...
     unchecked: int = 0  # accesses through pointers of unknown origin
     checked: int = 0
+    proof: list[str] = field(default_factory=list)  # conditions under which no check can fail (proofs.py)
 
 
 @dataclass
@@ -145,6 +148,8 @@ class Rewriter:
         self.now: Function | None = None
         self._resolving: set[int] = set()
         self._temporary = 0
+        self._prover: Prover | None = None
+        self._uniform: Uniformity | None = None
         self._returns: dict[str, tuple[Root, ...] | None] = {}
         self.blind = False  # some access is not seen: what it writes counts as unwritten
         self.fences = False
@@ -346,7 +351,9 @@ class Rewriter:
         at = bisect.bisect_right(self._starts, node.start) - 1
         return self.lines[at] if at < len(self.lines) else ("", 0)
 
-    def site(self, kind: str, node: Node) -> int:
+    def site(self, kind: str, node: Node, proved: bool = False) -> int:
+        if not proved and self._prover is not None and kind != "overflow" and not (kind == "barrier" and node.kind == "CALL_EXPR"):
+            self._prover.give_up()
         file, line = self.line(node)
         text = " ".join(self.source(node).split())[:120]
         self.sites.append(Site(kind, file, line, text, self.now.name if self.now else ""))
@@ -357,6 +364,8 @@ class Rewriter:
         assert self.now is not None
         self.now.unchecked += 1
         self.blind = True
+        if self._prover is not None:
+            self._prover.give_up()
 
     def mode(self, how: int, element: Any) -> str:
         """Kind of access, size of the elements that are followed, and whether it is a struct: those have gaps."""
@@ -517,15 +526,22 @@ class Rewriter:
         self.now = function
         self._uniform = Uniformity(self, function) if "barriers" in self.checks and function.has_barrier else None
         self._number_arguments(function)
+        self._prover = Prover(self, function) if function.is_kernel else None
         body = self.statement(function.body)
         opening = self._opening(function)
         closing = " gdx_end(gdx);" if function.is_kernel else ""
         edits.append((function.body.start, function.body.end, "{" + opening + body[1:-1] + closing + "}"))
         if function.is_kernel:
-            plan = KernelPlan(function.name, len(function.params), specs, *self._counted(function))
+            plan = KernelPlan(function.name, len(function.params), specs, *self._counted(function), self._proof(function))
             kernels.append(plan)
         self.now = None
         return edits
+
+    def _proof(self, function: Function) -> list[str]:
+        """Sizes prove the bounds of accesses, and nothing about what helpers, races or other checks are about."""
+        if self._prover is None or function.calls or not self.checks <= PROVABLE:
+            return []
+        return self._prover.conditions
 
     def _counted(self, function: Function) -> tuple[int, int]:
         seen, stack = set(), [function.name]
@@ -958,10 +974,23 @@ class Rewriter:
             self._miss()
             return None
         self.now.checked += 1
-        site = self.site("access", node)
         align = self._alignment(pointer, node)
+        site = self.site("access", node, not align and self._provable(node, pointer))
         guard = f"gdx_at{align}(gdx, {address}, sizeof({self.source(node)}), {bounds}, {site}u, {self.mode(how, node.type)})"
         return f"({first}{guard})" if first else guard
+
+    def _provable(self, node: Node, pointer: Node) -> bool:
+        """argument[index], with the argument as the kernel was given it: the prover takes it."""
+        base = self._bare(pointer)
+        function = self.now
+        if self._prover is None or function is None or node.kind != "ARRAY_SUBSCRIPT_EXPR" or base.kind != "DECL_REF_EXPR":
+            return False
+        declared = base.declared
+        at = next((i for i, param in enumerate(function.params) if param.number == declared), None)
+        if at is None or declared in function.sources or declared in function.taken or self._changes(function.body, declared):
+            return False
+        self._prover.element(node.children[1], max(1, node.type.get_canonical().get_size()), at)
+        return True
 
     def _index_overflows(self, node: Node) -> str:
         """The checks of the arithmetic in the subscripts, each with a comma behind it."""
@@ -1019,9 +1048,17 @@ class Rewriter:
                 continue
             linear, total, bytes_each = text
             self.now.checked += 1
-            site = self.site("access", node)
+            site = self.site("access", node, self._provable_array(group))
             guards.append(f"gdx_ix(gdx, {linear}, {total}u, {bytes_each}u, {number}u, {site}u, {how}u)")
         return " && ".join(guards).join("()") if guards else ""
+
+    def _provable_array(self, group: list[Node]) -> bool:
+        if self._prover is None:
+            return False
+        for one in group:
+            array = self._bare(one.children[0]).type.get_canonical()
+            self._prover.place(one.children[1], int(array.element_count))
+        return True
 
     def _groups(self, subscripts: list[Node]) -> list[list[Node]]:
         """Subscripts that follow each other without a member in between: t[i][j]. The outermost node comes first."""
