@@ -298,6 +298,17 @@ static bool read_plan(const char *head, const char *name, struct gdx_cl_checked 
     return true;
 }
 
+/* "proof NAME condition,condition,..." */
+static void read_proof(const char *head, const char *name, struct gdx_cl_checked *plan)
+{
+    char start[NAME + 16];
+    snprintf(start, sizeof start, "\nproof %s ", name);
+    const char *line = strstr(head, start);
+    size_t length = line ? strcspn(line + strlen(start), "\n") : 0;
+    if (length && length < sizeof plan->proof)
+        memcpy(plan->proof, line + strlen(start), length);
+}
+
 static void keep_kernel(cl_kernel kernel, const struct gdx_cl_checked *plan)
 {
     struct gdx_calm calm;
@@ -327,6 +338,8 @@ void gdx_cl_check_kernel(cl_program program, cl_kernel kernel)
     gdx_lock(GDX_LOCK_CHECKS, &calm);
     struct program *known = program_at(program);
     bool planned = known && known->ours && read_plan(known->reply.head, name, &plan);
+    if (planned)
+        read_proof(known->reply.head, name, &plan);
     if (planned && gdx_cl_next.clRetainProgram(known->ours) == CL_SUCCESS)
         ours = known->ours;
     gdx_unlock(GDX_LOCK_CHECKS, &calm);

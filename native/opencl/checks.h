@@ -46,12 +46,13 @@ void gdx_cl_check_argument(cl_kernel kernel, cl_uint index, size_t size, const v
 /* What one more argument of a kernel of ours is made from. */
 enum gdx_cl_extra { GDX_EXTRA_REPORT, GDX_EXTRA_SIZE, GDX_EXTRA_RACES, GDX_EXTRA_WRITTEN, GDX_EXTRA_LOCAL, GDX_EXTRA_UNSEEN };  /* r n w u l x */
 struct gdx_cl_spec { uint8_t what, grain; uint16_t argument; };
-enum { GDX_SPECS = 256 };
+enum { GDX_SPECS = 256, GDX_PROOF = 2048 };
 struct gdx_cl_checked {
     cl_kernel kernel;        /* ours; NULL: it is not checked */
     uint32_t number, sites;  /* of the program; how many places are checked */
     uint32_t arguments, spec_count;
     struct gdx_cl_spec specs[GDX_SPECS];
+    char proof[GDX_PROOF];   /* conditions under which no check can fail; empty: there are none */
 };
 bool gdx_cl_checked_kernel(cl_kernel kernel, struct gdx_cl_checked *out);
 void gdx_cl_check_gives_up(cl_kernel kernel, const char *why);
@@ -71,6 +72,11 @@ struct gdx_cl_launch {
 bool gdx_cl_check_launch(const struct gdx_cl_launch *launch, uint64_t began, cl_int *result);
 void gdx_cl_check_collect(bool patient);
 void gdx_cl_check_queue_leaves(cl_command_queue queue);
+
+/* ---- checks_proof.c: do the sizes of this launch prove that all accesses are inside? ---- */
+
+bool gdx_cl_check_proved(const char *proof, const struct gdx_cl_launch *launch);
+uint64_t gdx_cl_check_size(const struct gdx_argument *argument);  /* bytes behind a pointer argument; all ones: not known */
 
 /* ---- checks_written.c: which bytes of buffers somebody wrote ---- */
 

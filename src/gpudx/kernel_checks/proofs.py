@@ -11,6 +11,7 @@ size, local size, groups, offset in dimension 0), and + - * / min le ge. native/
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gpudx.kernel_checks.syntax import Node
@@ -55,11 +56,15 @@ class Prover:
         """An index into a dimension of an array."""
         self._try(lambda: f"{self._index(index)} {count - 1} le")
 
-    def _try(self, condition: object) -> None:
+    def fits(self, node: Node) -> None:
+        """The arithmetic of an index stays within 32 bits."""
+        self._try(lambda: f"{self._most(node)} {LARGEST_INT} le")
+
+    def _try(self, condition: Callable[[], str]) -> None:
         if self._failed:
             return
         try:
-            self._conditions[condition()] = None  # type: ignore[operator]
+            self._conditions[condition()] = None
         except Unproved:
             self._failed = True
 
@@ -107,9 +112,9 @@ class Prover:
         if node.operator == "/":
             divisor = self._exact(right)
             self._conditions[f"1 {divisor} le"] = None
-            return f"{self._most(left)} {divisor} /"
+            return f"{self._index(left)} {divisor} /"
         if node.operator == "%":
-            self._most(left)
+            self._index(left)
             divisor = self._exact(right)
             self._conditions[f"1 {divisor} le"] = None
             return f"{divisor} 1 -"
@@ -125,7 +130,7 @@ class Prover:
                 raise Unproved
             return (IDS.get(name) or SIZES[name]).format(dimension)
         if name == "min" and len(arguments) == 2:
-            return f"{self._most(arguments[0])} {self._most(arguments[1])} min"
+            return f"{self._index(arguments[0])} {self._index(arguments[1])} min"
         raise Unproved
 
     def _exact(self, node: Node) -> str:
@@ -174,10 +179,7 @@ class Prover:
             init = self._rewriter.initial(variable)
             if init is None:
                 raise Unproved
-            try:
-                own = self._most(init)
-            except Unproved:
-                raise Unproved from None
+            own = self._index(init) if limits else self._most(init)
         for limit in limits:
             own = f"{own} {limit} min"
         return own

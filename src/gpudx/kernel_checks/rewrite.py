@@ -721,6 +721,8 @@ class Rewriter:
 
     def _agreeing(self, node: Node, condition: Node, text: str) -> str:
         assert self._uniform is not None
+        if self._prover is not None:
+            self._prover.give_up()
         here = self.site("barrier", condition)
         certain = self._uniform.certain(node)
         if certain is None:
@@ -1354,6 +1356,8 @@ class Rewriter:
         if not self.pure(bare) or any(self._is_access(one) for one in bare.walk()):
             return text
         wide = self._wide(bare)
+        if self._prover is not None:
+            self._prover.fits(bare)
         return f"gdx_wide(gdx, {text}, {wide}, {self.site('overflow', bare)}u)" if wide else text
 
     def _indices(self) -> set[int]:
