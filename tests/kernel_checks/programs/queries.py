@@ -80,7 +80,8 @@ except cl.Error as error:
 count = cl.Buffer(context, flags.READ_WRITE | flags.COPY_HOST_PTR, hostbuf=np.zeros(8, np.int32))
 values = rng.integers(0, 255, 5000, np.uint8)
 second = cl._cl.Kernel(raw, "second")
-for index, value in enumerate((count, cl.Buffer(context, flags.COPY_HOST_PTR, hostbuf=values), np.uint32(5000))):
+byte_buffer = cl.Buffer(context, flags.COPY_HOST_PTR, hostbuf=values)
+for index, value in enumerate((count, byte_buffer, np.uint32(5000))):
     second.set_arg(index, value)
 for _ in range(3):
     cl.enqueue_nd_range_kernel(queue, second, (64,), None)
