@@ -36,6 +36,26 @@ static bool argument(const struct gdx_cl_launch *l, bool bytes, unsigned index, 
     return a.flags == GDX_ARG_set && (a.size == 4 || a.size == 8);
 }
 
+/* Is the buffer of this argument given as another one, or a part of a buffer? Parts may overlap. */
+static bool apart(const struct gdx_cl_launch *l, cl_mem mem)
+{
+    uint64_t values[256];
+    uint32_t count = gdx_cl_argument_words(l->kernel, values, 256), same = 0;
+    for (uint32_t i = 0; i < count; i++)
+        same += values[i] == (uint64_t)(uintptr_t)mem;
+    return same == 1 && count < 256 && gdx_cl_check_is_whole_buffer(mem);
+}
+
+static bool buffer(const struct gdx_cl_launch *l, char which, unsigned index, int64_t *value)
+{
+    struct gdx_argument a;
+    if (!gdx_cl_argument_at(l->kernel, index, &a) || a.flags != GDX_ARG_set || a.size != sizeof(cl_mem) || !a.value)
+        return false;
+    cl_mem mem = (cl_mem)(uintptr_t)a.value;
+    *value = which == 'd' ? apart(l, mem) : gdx_cl_check_all_written(mem);
+    return true;
+}
+
 /* One operand; false: it is not known. */
 static bool operand(const struct gdx_cl_launch *l, const char *word, int64_t *value)
 {
@@ -43,6 +63,8 @@ static bool operand(const struct gdx_cl_launch *l, const char *word, int64_t *va
         return sized(l, word[0], (unsigned)(word[1] - '0'), value);
     if (word[0] == 'a' || word[0] == 'n')
         return argument(l, word[0] == 'n', (unsigned)strtoul(word + 1, NULL, 10), value);
+    if (word[0] == 'd' || word[0] == 'w')
+        return buffer(l, word[0], (unsigned)strtoul(word + 1, NULL, 10), value);
     char *end;
     *value = strtoll(word, &end, 10);
     return end != word;

@@ -19,6 +19,7 @@ struct buffer {
     size_t size;
     cl_mem shadow;    /* NULL: no checked kernel has had it yet */
     bool all;         /* all of it counts as written */
+    bool divided;     /* parts were made of it */
     uint32_t marks;   /* ranges that the shadow does not have yet */
     struct mark mark[MARKS];
 };
@@ -109,8 +110,34 @@ void gdx_cl_check_wrote(cl_mem mem, size_t offset, size_t bytes)
 /* A part that is made of a buffer can be written where we do not look. */
 void gdx_cl_check_part(cl_mem of)
 {
-    if (of && gdx_on())
-        marked(of, 0, SIZE_MAX);
+    struct gdx_calm calm;
+    if (!of || !gdx_on())
+        return;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct buffer *known = place_of(of, false);
+    if (known)
+        known->all = known->divided = true;
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+}
+
+bool gdx_cl_check_all_written(cl_mem mem)
+{
+    struct gdx_calm calm;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct buffer *known = place_of(mem, false);
+    bool all = !known || known->all;  /* what is not followed is not checked at run time either */
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    return all;
+}
+
+bool gdx_cl_check_is_whole_buffer(cl_mem mem)
+{
+    struct gdx_calm calm;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct buffer *known = place_of(mem, false);
+    bool whole = known && !known->divided;
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    return whole;
 }
 
 /* ---- the shadow ---- */

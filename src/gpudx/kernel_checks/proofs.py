@@ -106,16 +106,16 @@ class Prover:
         if node.operator in ("+", "*"):
             return f"{self._most(left)} {self._most(right)} {node.operator}"
         if node.operator == "-":
-            exact = f"{self._exact(left)} {self._exact(right)} -"
+            exact = f"{self.exact(left)} {self.exact(right)} -"
             self._conditions[f"0 {exact} le"] = None
             return exact
         if node.operator == "/":
-            divisor = self._exact(right)
+            divisor = self.exact(right)
             self._conditions[f"1 {divisor} le"] = None
             return f"{self._index(left)} {divisor} /"
         if node.operator == "%":
             self._index(left)
-            divisor = self._exact(right)
+            divisor = self.exact(right)
             self._conditions[f"1 {divisor} le"] = None
             return f"{divisor} 1 -"
         if node.operator == "&" and self._rewriter._bare(right).kind == "INTEGER_LITERAL":
@@ -133,7 +133,7 @@ class Prover:
             return f"{self._index(arguments[0])} {self._index(arguments[1])} min"
         raise Unproved
 
-    def _exact(self, node: Node) -> str:
+    def exact(self, node: Node) -> str:
         """An expression that has one value for the whole launch."""
         bare = self._rewriter._bare(node)
         if bare.kind == "CALL_EXPR" and bare.name not in SIZES:
@@ -141,24 +141,24 @@ class Prover:
         if bare.kind == "BINARY_OPERATOR":
             if bare.operator not in ("+", "-", "*"):
                 raise Unproved
-            return f"{self._exact(bare.children[0])} {self._exact(bare.children[1])} {bare.operator}"
+            return f"{self.exact(bare.children[0])} {self.exact(bare.children[1])} {bare.operator}"
         if bare.kind == "DECL_REF_EXPR":
             declared = bare.declared
             variable = self._function.variables.get(declared)
-            if variable is None or self._changes(declared):
+            if variable is None or self.changes(declared):
                 raise Unproved
             if variable.kind == "VAR_DECL":
                 init = self._rewriter.initial(variable)
                 if init is None:
                     raise Unproved
-                return self._exact(init)
+                return self.exact(init)
         elif bare.kind not in ("INTEGER_LITERAL", "CALL_EXPR"):
             raise Unproved
         return self._of(bare)
 
     # ---- variables ----
 
-    def _changes(self, declared: int) -> bool:
+    def changes(self, declared: int) -> bool:
         return declared in self._function.taken or self._rewriter._changes(self._function.body, declared)
 
     def _variable(self, node: Node) -> str:
@@ -168,12 +168,12 @@ class Prover:
             raise Unproved
         limits = self._conditions_above(node, declared)
         if variable.kind == "PARM_DECL":
-            if self._changes(declared):
+            if self.changes(declared):
                 raise Unproved
             at = next(i for i, param in enumerate(self._function.params) if param.number == declared)
             self._conditions[f"0 a{at} le"] = None
             own = f"a{at}"
-        elif self._changes(declared):
+        elif self.changes(declared):
             own = self._counter(node, declared)
         else:
             init = self._rewriter.initial(variable)
@@ -206,7 +206,7 @@ class Prover:
         if self._rewriter._changes(body, declared):
             return []
         try:
-            limit = self._exact(bare.children[1])
+            limit = self.exact(bare.children[1])
         except Unproved:
             return []
         return [f"{limit} 1 -" if bare.operator == "<" else limit]

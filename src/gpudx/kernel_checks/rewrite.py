@@ -19,7 +19,8 @@ from typing import Any
 from gpudx.kernel_checks import prelude
 from gpudx.kernel_checks.builtins import ASYNC, ATOMIC, BARRIERS, FENCES, IMPURE, POINTER_OUT, vector_access
 from gpudx.kernel_checks.errors import Unsupported
-from gpudx.kernel_checks.proofs import Prover
+from gpudx.kernel_checks.proofs import Prover, Unproved
+from gpudx.kernel_checks.sharing import Sharing
 from gpudx.kernel_checks.syntax import Node, Tree
 from gpudx.kernel_checks.uniform import Uniformity
 
@@ -34,7 +35,7 @@ QUALIFIERS = re.compile(
 VALUE_UNUSED = {"COMPOUND_STMT", "CASE_STMT", "DEFAULT_STMT", "LABEL_STMT"}
 LOOPS = {"FOR_STMT", "WHILE_STMT", "DO_STMT"}
 UNKNOWN = ("unknown", 0)
-PROVABLE = {"bounds", "align", "overflow", "div", "barriers"}
+PROVABLE = {"bounds", "align", "overflow", "div", "barriers", "races", "uninit"}
 Root = tuple[str, int]
 
 
@@ -541,7 +542,13 @@ class Rewriter:
         """Sizes prove the bounds of accesses, and nothing about what helpers, races or other checks are about."""
         if self._prover is None or function.calls or not self.checks <= PROVABLE:
             return []
-        return self._prover.conditions
+        conditions = self._prover.conditions
+        if not conditions or not {"races", "uninit"} & self.checks:
+            return conditions
+        try:
+            return [*conditions, *Sharing(self, function, self._prover).conditions()]
+        except Unproved:
+            return []
 
     def _counted(self, function: Function) -> tuple[int, int]:
         seen, stack = set(), [function.name]
@@ -1040,7 +1047,7 @@ class Rewriter:
         number = self.thing(variable, own)
         if watched:
             self.now.checked += 1
-            site = self.site("access", node)
+            site = self.site("access", node, all([self._provable_array(group) for group in self._groups(subscripts)]))
             address = f"(ulong)&({self.source(node)})"
             return f"gdx_at(gdx, {address}, sizeof({self.source(node)}), {self._bounds_of(('object', root.declared), own)}, {site}u, {self.mode(how, node.type)})"
         guards = []
