@@ -143,6 +143,30 @@ def watch_after(call: Call) -> list[str]:
     return ["gdx_cl_watch_asked(mem, what, result, value);"] if call.name == "clGetMemObjectInfo" else []
 
 
+def check_before(call: Call) -> list[str]:
+    """What native/opencl/checks.h is told: memory that the call writes, parts that it makes of a buffer, programs it cannot read."""
+    if call.does == "release mem":
+        return ["if (gdx_checks())", "    gdx_cl_check_mem_released(mem);"]
+    if call.does == "release queue":
+        return ["if (gdx_checks())", "    gdx_cl_check_queue_leaves(queue);"]
+    target = call.extra.get("writes") or call.extra.get("maps") or ""
+    name, _, rest = target.partition("@")
+    offset, _, size = rest.partition("+")
+    if not any(p.name == name and p.type == "cl_mem" for p in call.params):
+        return []
+    return ["if (gdx_checks())", f"    gdx_cl_check_wrote({name}, {offset or '0'}, {size or 'SIZE_MAX'});"]
+
+
+def check_after(call: Call) -> list[str]:
+    if call.does == "create buffer" and has(call, "size"):
+        return ["if (gdx_checks())", "    gdx_cl_check_made(result, flags, size);"]
+    if call.name == "clCreateSubBuffer":
+        return ["if (gdx_checks())", "    gdx_cl_check_part(buffer);"]
+    if call.does == "create program" and not call.by_hand:
+        return ["if (gdx_checks())", '    gdx_cl_check_cannot(result, "it is not built from source");']
+    return []
+
+
 def wrapper(call: Call) -> str:
     void = call.returns == "void"
     keep = "" if void else f"{call.returns} result = "
@@ -158,14 +182,14 @@ def wrapper(call: Call) -> str:
         *(f"        {line}" for line in fill_lines(call)),
         "        gdx_commit(&open);",
         "    }",
-        *(f"    {line}" for line in (*watch_before(call), *site_before(call))),
+        *(f"    {line}" for line in (*watch_before(call), *check_before(call), *site_before(call))),
         f"    {keep}{driver(call)}({arguments_at_site(call)});",
     ]
     if patch:
         lines += ["    if (gdx_still_open(&open)) {", *(f"        {line}" for line in patch), "    }"]
     quiet = "gdx_end_quiet" if call.verb == "query" else "gdx_end"
     lines += [*(f"    {line}" for line in watch_within(call)), f"    {quiet}(&open, {status_of(call)});"]
-    lines += [f"    {line}" for line in (*site_after(call), *after_lines(call), *watch_after(call))]
+    lines += [f"    {line}" for line in (*site_after(call), *after_lines(call), *watch_after(call), *check_after(call))]
     lines += [*([] if void else ["    return result;"]), "}"]
     return "\n".join(lines)
 
@@ -173,7 +197,7 @@ def wrapper(call: Call) -> str:
 def wrappers(calls: list[Call]) -> str:
     own = opencl_calls(calls)
     parts = [
-        '/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "opencl/hooks.h"\n#include "opencl/sites.h"\n'
+        '/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "opencl/hooks.h"\n#include "opencl/sites.h"\n#include "opencl/checks.h"\n'
     ]
     parts += [wrapper(c) for c in own if not c.by_hand and not c.skip]
     rows = [f"    .{c.name} = rec_{c.name}," for c in own if not c.skip]

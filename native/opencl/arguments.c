@@ -209,3 +209,12 @@ uint32_t gdx_cl_argument_words(cl_kernel kernel, uint64_t *values, uint32_t room
             values[found++] = shadow->args[i].value;
     return found;
 }
+
+bool gdx_cl_argument_at(cl_kernel kernel, cl_uint index, struct gdx_argument *out)
+{
+    struct shadow *shadow = find(kernel);
+    if (!shadow || index >= ARGS || !(shadow->args[index].flags & GDX_ARG_set))
+        return false;
+    *out = shadow->args[index];
+    return true;
+}

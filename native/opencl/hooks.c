@@ -9,6 +9,7 @@
 
 #include "core/perturb.h"
 #include "core/stacks.h"
+#include "opencl/checks.h"
 #include "opencl/sites.h"
 #include "opencl/turns.h"
 
@@ -117,6 +118,8 @@ cl_program rec_clCreateProgramWithSource(cl_context context, cl_uint count, cons
     gdx_end(&open, *errcode);
     if (result && gdx_on())
         note_source(result, count, strings, lengths);  /* the driver has just read these strings */
+    if (result && gdx_checks())
+        gdx_cl_check_source(result, count, strings, lengths);
     return result;
 }
 
@@ -128,6 +131,8 @@ cl_int rec_clReleaseProgram(cl_program program)
         gdx_commit(&open);
         gdx_cl_forget_program(program);  /* its address may name another program next */
     }
+    if (gdx_checks())
+        gdx_cl_check_program_released(program);
     cl_int result = gdx_cl_next.clReleaseProgram(program);
     gdx_end(&open, result);
     return result;
@@ -165,6 +170,8 @@ cl_int rec_clBuildProgram(cl_program program, cl_uint num_devices, const cl_devi
     cl_int result = gdx_cl_next.clBuildProgram(program, num_devices, devices, options, notify, user_data);
     gdx_end(&open, result);
     gdx_cl_note_build(program, num_devices, devices, result);
+    if (gdx_checks() && result == CL_SUCCESS)
+        gdx_cl_check_build(program, num_devices, devices, options);
     return result;
 }
 
@@ -189,6 +196,8 @@ cl_int rec_clCompileProgram(cl_program program, cl_uint num_devices, const cl_de
                                                  header_include_names, notify, user_data);
     gdx_end(&open, result);
     gdx_cl_note_build(program, num_devices, devices, result);
+    if (gdx_checks())
+        gdx_cl_check_cannot(program, "it is compiled and linked in separate steps");
     return result;
 }
 
@@ -211,6 +220,8 @@ cl_kernel rec_clCreateKernel(cl_program program, const char *kernel_name, cl_int
     gdx_cl_kernel_born(result);
     gdx_end(&open, *errcode);
     gdx_cl_describe_kernel(program, result);
+    if (gdx_checks())
+        gdx_cl_check_kernel(program, result);
     return result;
 }
 
@@ -222,6 +233,8 @@ static void note_made(cl_program program, cl_kernel kernel, void *caller)
     struct gdx_open open;
     gdx_cl_kernel_born(kernel);
     gdx_cl_describe_kernel(program, kernel);
+    if (gdx_checks())
+        gdx_cl_check_kernel(program, kernel);
     if (gdx_cl_next.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, &bytes) != CL_SUCCESS)
         return;
     if (gdx_begin(&open, GDX_CALL_clCreateKernel, caller)) {
@@ -265,6 +278,8 @@ cl_kernel rec_clCloneKernel(cl_kernel source_kernel, cl_int *errcode)
     if (gdx_still_open(&open))
         open.slot->w[1] = WORD(result);
     gdx_cl_kernel_copied(source_kernel, result);
+    if (gdx_checks())
+        gdx_cl_check_copy(source_kernel, result);
     gdx_end(&open, *errcode);
     return result;
 }
@@ -277,6 +292,8 @@ cl_int rec_clRetainKernel(cl_kernel kernel)
         gdx_commit(&open);
         gdx_cl_kernel_retained(kernel);
     }
+    if (gdx_checks())
+        gdx_cl_check_retain(kernel);
     cl_int result = gdx_cl_next.clRetainKernel(kernel);
     gdx_end(&open, result);
     return result;
@@ -290,6 +307,8 @@ cl_int rec_clReleaseKernel(cl_kernel kernel)
         gdx_commit(&open);
         gdx_cl_kernel_released(kernel);  /* before the driver can give the address to another thread */
     }
+    if (gdx_checks())
+        gdx_cl_check_release(kernel);
     cl_int result = gdx_cl_next.clReleaseKernel(kernel);
     gdx_end(&open, result);
     return result;
@@ -313,6 +332,8 @@ GDX_HOT cl_int rec_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, 
     cl_int result = gdx_cl_next.clSetKernelArg(kernel, index, size, value);
     if (GDX_LIKELY(result == CL_SUCCESS && open.slot))
         gdx_cl_argument_keep(&open, kernel, index, &fresh);  /* what the driver refuses, the kernel does not hold */
+    if (gdx_checks() && result == CL_SUCCESS)
+        gdx_cl_check_argument(kernel, index, size, value, false);
     gdx_end(&open, result);
     return result;
 }
@@ -334,6 +355,8 @@ cl_int rec_clSetKernelArgSVMPointer(cl_kernel kernel, cl_uint index, const void 
     cl_int result = gdx_cl_next.clSetKernelArgSVMPointer(kernel, index, value);
     if (result == CL_SUCCESS && open.slot)
         gdx_cl_argument_keep(&open, kernel, index, &fresh);
+    if (gdx_checks() && result == CL_SUCCESS)
+        gdx_cl_check_argument(kernel, index, sizeof value, value, true);
     gdx_end(&open, result);
     return result;
 }
@@ -348,6 +371,16 @@ GDX_HOT static void put_sizes(struct gdx_open *open, unsigned word, cl_uint dims
     }
     for (cl_uint i = 0; i < 3; i++)
         open->slot->w[word + i] = given[i];
+}
+
+/* The program's kernel, or the checked one in its place. */
+GDX_HOT static cl_int launch(const struct gdx_cl_launch *l, const struct gdx_open *open)
+{
+    cl_int result;
+    if (gdx_checks() && gdx_on() && gdx_cl_check_launch(l, open->slot ? open->slot->begin : 0, &result))
+        return result;
+    return gdx_cl_next.clEnqueueNDRangeKernel(l->queue, l->kernel, l->dims, l->offset, l->global, l->local, l->num_waits, l->waits,
+                                              l->event);
 }
 
 GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint work_dim,
@@ -376,8 +409,8 @@ GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
         gdx_stack_of_launch(&open);
     }
     gdx_cl_site_begins(&site, queue, NULL, kernel, num_waits, waits, event);
-    cl_int result = gdx_cl_next.clEnqueueNDRangeKernel(queue, kernel, work_dim, global_work_offset, global_work_size,
-                                                       local_work_size, site.num_waits, site.waits, site.event);
+    cl_int result = launch(&(struct gdx_cl_launch){ queue, kernel, work_dim, global_work_offset, global_work_size, local_work_size,
+                                                    site.num_waits, site.waits, site.event }, &open);
     if (event && result == CL_SUCCESS && gdx_still_open(&open))
         open.slot->w[8] = WORD(*event);
     gdx_cl_watch_submitted(queue, result == CL_SUCCESS);
@@ -412,7 +445,10 @@ cl_int rec_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint num_w
         gdx_stack_of_launch(&open);
     }
     gdx_cl_site_begins(&site, queue, NULL, kernel, num_waits, waits, event);
-    cl_int result = gdx_cl_next.clEnqueueTask(queue, kernel, site.num_waits, site.waits, site.event);
+    struct gdx_cl_launch task = { queue, kernel, 1, NULL, &one, &one, site.num_waits, site.waits, site.event };
+    cl_int result;
+    if (!gdx_checks() || !gdx_on() || !gdx_cl_check_launch(&task, open.slot ? open.slot->begin : 0, &result))
+        result = gdx_cl_next.clEnqueueTask(queue, kernel, site.num_waits, site.waits, site.event);
     if (event && result == CL_SUCCESS && gdx_still_open(&open))
         open.slot->w[8] = WORD(*event);
     gdx_cl_watch_submitted(queue, result == CL_SUCCESS);

@@ -99,9 +99,15 @@ static inline void gdx_cl_watch_launch(bool after)
         gdx_cl_watch_look(after);
 }
 
+/* checks.h: kernels that check themselves. */
+extern _Atomic int gdx_checks_setting;
+void gdx_cl_check_collect(bool patient);
+
 /* What fences, poison and watching are told alike. */
 static inline void gdx_cl_waited(void)
 {
+    if (GDX_UNLIKELY(gdx_checks_setting > 0))
+        gdx_cl_check_collect(false);
     if (GDX_UNLIKELY(gdx_fence_edge()))
         gdx_cl_look();
     if (GDX_UNLIKELY(gdx_watching()))
@@ -119,5 +125,6 @@ struct gdx_cl_fresh { struct gdx_argument is; const char *value; };
 void gdx_cl_argument_read(struct gdx_open *open, struct gdx_cl_fresh *fresh, cl_uint index, size_t size, const void *value);
 void gdx_cl_argument_keep(const struct gdx_open *open, cl_kernel kernel, cl_uint index, const struct gdx_cl_fresh *fresh);
 void gdx_cl_put_arguments(struct gdx_open *open, cl_kernel kernel);
+bool gdx_cl_argument_at(cl_kernel kernel, cl_uint index, struct gdx_argument *out);  /* false: it was never set */
 /* The values of 8 bytes that a kernel object holds: handles of memory are among them. */
 uint32_t gdx_cl_argument_words(cl_kernel kernel, uint64_t *values, uint32_t room);

@@ -7,6 +7,33 @@ from gpudx.model.cause_kinds import COPIES, FENCES, FIXED, IN_KERNEL, MEMORY, OR
 
 CAUSES = (
     Cause(
+        id="division-by-zero",
+        title="A kernel divides an integer by zero",
+        refutes_if="The divisor at this line would never be zero.",
+        fix=("Test the divisor before the division, or pass the size or stride that it should have been.",),
+        predicts=(("recorded", "results are wrong on some devices, and the program dies of SIGFPE on others"),),
+        kind=IN_KERNEL,
+        about="""A kernel divides an integer by zero.
+
+OpenCL leaves the result undefined: CPU devices stop the program with SIGFPE, GPUs give some number and go on.
+""",
+    ),
+    Cause(
+        id="not-a-number",
+        title="A kernel computes NaN or infinity",
+        refutes_if="The operands at this line would already hold NaN or infinity.",
+        fix=(
+            "Check the operands at the named line: a division by zero, a logarithm or root of a negative number, or an overflow.",
+        ),
+        predicts=(("recorded", "results hold NaN or infinity although no call fails"),),
+        kind=IN_KERNEL,
+        about="""A kernel computes NaN or infinity.
+
+Once made, NaN spreads through every later operation; what the program reports is far from where it began. The place named is
+the first one in that work-item.
+""",
+    ),
+    Cause(
         id="device-stack-overflow",
         title="The stack of a kernel's threads overflowed",
         refutes_if="A larger stack limit (cudaDeviceSetLimit with cudaLimitStackSize) would not change where the kernel fails.",

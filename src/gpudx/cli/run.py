@@ -13,7 +13,7 @@ from gpudx.errors import UserError
 from gpudx.model import Case
 
 if TYPE_CHECKING:
-    from gpudx.model.how import Fence, Sanitizer, Watch
+    from gpudx.model.how import Fence, Watch
     from gpudx.pipeline import Stated
 
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
@@ -27,12 +27,12 @@ class Command(TyperCommand):
     """Some options may stand alone; they take a value only behind "=", never the word that follows."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        from gpudx.backends.cuda.sanitizer import DEFAULT
+        from gpudx.cli.sanitizing import AUTOMATIC
         from gpudx.lab.fenced import EDGES
         from gpudx.lab.poisoned import PATTERNS
         from gpudx.lab.watched import AGAIN
 
-        alone = {SANITIZE: DEFAULT, FENCE: EDGES[0], POISON: PATTERNS[0], WATCH: AGAIN}
+        alone = {SANITIZE: AUTOMATIC, FENCE: EDGES[0], POISON: PATTERNS[0], WATCH: AGAIN}
         valued = {name for one in self.params if not getattr(one, "is_flag", True) for name in one.opts}
         for option, value in alone.items():
             args = with_value(args, option, value, valued - set(alone))
@@ -78,7 +78,7 @@ def command(
         typer.Option(
             SANITIZE,
             metavar="[=CHECK]",
-            help="Under compute-sanitizer: memcheck, racecheck, initcheck or synccheck. [memcheck]",
+            help="Check inside kernels. OpenCL: opencl, or bounds,races,... CUDA: memcheck, racecheck, initcheck, synccheck. [what fits]",
         ),
     ] = None,
     kernel: Annotated[
@@ -154,6 +154,7 @@ def command(
     Exit status: that of the program, or its signal; N of --error-exitcode if it passed and has faults; 124 after
     --timeout; 126 or 127 if it cannot be started; 2 if gpudx cannot do what was asked.
     """
+    from gpudx.cli import sanitizing
     from gpudx.cli.cases import new_case
     from gpudx.cli.running import run_and_tell
     from gpudx.lab import program as programs
@@ -162,7 +163,9 @@ def command(
 
     earlier = _earlier(like, sanitize, watch)
     words = program or list(earlier.command if earlier else ())
-    programs.find(words)
+    file = programs.find(words)
+    narrowed = kernel or (guilty_kernel(earlier) if earlier and sanitize else None)
+    checked = sanitizing.choose(sanitize, narrowed, dump, file)
     how = How(
         timeout=timeout,
         keep=keep,
@@ -173,7 +176,8 @@ def command(
         poison=_poison(poison, sanitize),
         watch=_watch(watch, watch_limit, sanitize, earlier),
         probes=probes(probe),
-        sanitizer=_sanitizer(sanitize, kernel or (guilty_kernel(earlier) if earlier and sanitize else None), dump),
+        sanitizer=checked.sanitizer,
+        kernel_checks=checked.kernel_checks,
     )
     stated = _stated(contracts, hypotheses, model or [])
     with new_case(case, words[0]) as directory:
@@ -226,19 +230,6 @@ def guilty_kernel(case: Case) -> str:
     return names[0]
 
 
-def _sanitizer(sanitize: str | None, kernel: str | None, dump: bool) -> Sanitizer | None:
-    """The tool, found before anything is run."""
-    from gpudx.lab import sanitized
-
-    if sanitize is None and kernel:
-        raise UserError("--kernel says what --sanitize checks: add --sanitize.")
-    if sanitize is None:
-        return None
-    if dump:
-        raise UserError("--dump and --sanitize exclude each other: the driver writes no core dumps under the tool.")
-    return sanitized.find(sanitize, kernel)
-
-
 def _fence(edge: str | None, align: int | None, sanitize: str | None) -> Fence | None:
     from gpudx.lab import fenced
 
@@ -247,7 +238,7 @@ def _fence(edge: str | None, align: int | None, sanitize: str | None) -> Fence |
     if edge is None:
         return None
     if sanitize is not None:
-        raise UserError("--fence and --sanitize exclude each other: the tool would check the fences' mappings instead.")
+        raise UserError("--fence and --sanitize exclude each other: leave one out.")
     return fenced.wanted(edge, align)
 
 

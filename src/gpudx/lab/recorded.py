@@ -18,7 +18,7 @@ from typing import NoReturn
 
 from gpudx import backends, native
 from gpudx.errors import UserError
-from gpudx.lab import hang, program, sanitized, signals
+from gpudx.lab import hang, kernel_checked, program, sanitized, signals
 from gpudx.lab.environment import DUMPS, recorded_environment
 from gpudx.lab.how import How, variables
 from gpudx.lab.probe_output import Listener, Mark
@@ -94,7 +94,8 @@ def run_recorded(
     if sanitizer:
         _make_directory(case_dir / sanitized.FOLDER)
         start, words = Path(sanitizer.path), sanitized.command(sanitizer, case_dir / sanitized.FOLDER, file, command)
-    with signals.held() as (watched, mask):
+    with kernel_checked.service(how.kernel_checks, case_dir) as more, signals.held() as (watched, mask):
+        env |= more
         below = case_dir / sanitized.FOLDER if sanitizer else None
         listener = Listener(how.probes, how.output)
         started = _start(start, words, env, mask, _into(how.output) if how.output else listener.actions)

@@ -13,7 +13,7 @@ PLAIN = "recorded"
 class Ways:
     """What was done to a run beside recording it, as a case keeps it."""
 
-    check: str = ""  # of compute-sanitizer: "memcheck"
+    check: str = ""  # of compute-sanitizer ("memcheck"), or "opencl": the kernels check themselves
     fence: str = ""  # at which edge
     poison: str = ""  # the pattern that fresh memory held
     watch: bool = False
@@ -80,6 +80,14 @@ class Sanitizer:
 
 
 @dataclass(frozen=True)
+class KernelChecks:
+    """OpenCL kernels check themselves: what they check; `kernel` narrows it to one."""
+
+    checks: frozenset[str]
+    kernel: str | None = None
+
+
+@dataclass(frozen=True)
 class How:
     """One more way to run a program is one more field here, and its variables in gpudx.lab.how."""
 
@@ -89,6 +97,7 @@ class How:
     serialise: bool = False  # a wait after each launch
     stacks: bool = False  # of each launch
     sanitizer: Sanitizer | None = None  # the tool that it runs under
+    kernel_checks: KernelChecks | None = None  # OpenCL kernels check themselves
     fence: Fence | None = None
     poison: str | None = None  # the pattern that fresh memory holds
     watch: Watch | None = None
@@ -103,7 +112,7 @@ class How:
     @property
     def ways(self) -> Ways:
         return Ways(
-            check=self.sanitizer.check if self.sanitizer else "",
+            check=self.sanitizer.check if self.sanitizer else "opencl" if self.kernel_checks else "",
             fence=self.fence.edge if self.fence else "",
             poison=self.poison or "",
             watch=self.watch is not None,

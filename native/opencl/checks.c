@@ -1,0 +1,444 @@
+/* The programs and kernels of ours beside the program's own (checks.h). */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "opencl/checks.h"
+
+enum { PROGRAMS = 1 << 10, KERNELS = 1 << 12, SOURCE_MOST = 8 << 20, OPTIONS = 8192, NAME = 256 };
+#define WORD(x) ((uint64_t)(uintptr_t)(x))
+
+struct program {
+    cl_program program;  /* the program's; NULL: the place is free */
+    int references;      /* of the program's own */
+    char *source;        /* mapped */
+    size_t source_bytes;
+    cl_program ours;
+    struct gdx_cl_reply reply;  /* its head names the kernels */
+};
+struct kernel {
+    cl_kernel kernel;    /* the program's; NULL: the place is free */
+    int references;
+    struct gdx_cl_checked checked;
+};
+static struct program programs[PROGRAMS];  /* all with the lock held */
+static struct kernel kernels[KERNELS];
+
+/* ---- places ---- */
+
+static size_t home(const void *object, size_t places)
+{
+    return (size_t)((WORD(object) >> 4) * 0x9e3779b97f4a7c15ull >> 40) & (places - 1);
+}
+
+static struct program *program_at(cl_program program)
+{
+    for (size_t i = 0, at = home(program, PROGRAMS); program && i < PROGRAMS; i++, at = (at + 1) & (PROGRAMS - 1))
+        if (programs[at].program == program)
+            return &programs[at];
+    return NULL;
+}
+
+static struct kernel *kernel_at(cl_kernel kernel)
+{
+    size_t at = home(kernel, KERNELS);
+    for (size_t i = 0; kernel && i < 64; i++, at = (at + 1) & (KERNELS - 1))
+        if (kernels[at].kernel == kernel)
+            return &kernels[at];
+    return NULL;
+}
+
+static struct kernel *kernel_place(cl_kernel kernel)
+{
+    struct kernel *known = kernel_at(kernel);
+    size_t at = home(kernel, KERNELS);
+    for (size_t i = 0; !known && i < 64; i++, at = (at + 1) & (KERNELS - 1))
+        if (!kernels[at].kernel)
+            known = &kernels[at];
+    return known;
+}
+
+/* ---- notes ---- */
+
+static const struct gdx_text nothing;
+
+static void note_missing(cl_program program, const char *kernel, const char *why)
+{
+    const uint64_t words[] = { WORD(program) };
+    gdx_note(GDX_CALL_note_not_checked, words, 1, (struct gdx_text){ why, strlen(why) },
+             (struct gdx_text){ kernel, kernel ? strlen(kernel) : 0 }, NULL, 0);
+}
+
+void gdx_cl_check_cannot(cl_program program, const char *why)
+{
+    int saved = errno;
+    if (program && gdx_on())
+        note_missing(program, NULL, why);
+    errno = saved;
+}
+
+/* ---- sources ---- */
+
+static char *joined(cl_uint count, const char **strings, const size_t *lengths, size_t *total)
+{
+    size_t at = 0;
+    *total = 0;
+    for (cl_uint i = 0; i < count; i++)
+        *total += lengths && lengths[i] ? lengths[i] : strlen(strings[i]);
+    if (!*total || *total > SOURCE_MOST)
+        return NULL;
+    char *text = mmap(NULL, *total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (cl_uint i = 0; text != MAP_FAILED && i < count; i++) {
+        size_t n = lengths && lengths[i] ? lengths[i] : strlen(strings[i]);
+        memcpy(text + at, strings[i], n);
+        at += n;
+    }
+    return text == MAP_FAILED ? NULL : text;
+}
+
+void gdx_cl_check_source(cl_program program, cl_uint count, const char **strings, const size_t *lengths)
+{
+    struct gdx_calm calm;
+    size_t bytes;
+    int saved = errno;
+    char *text = gdx_on() ? joined(count, strings, lengths, &bytes) : NULL;
+    struct program *place = NULL;
+    if (!text)
+        return;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    for (size_t i = 0, at = home(program, PROGRAMS); !place && i < PROGRAMS; i++, at = (at + 1) & (PROGRAMS - 1))
+        if (!programs[at].program || programs[at].program == program)
+            place = &programs[at];
+    if (place)
+        *place = (struct program){ .program = program, .references = 1, .source = text, .source_bytes = bytes };
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    if (!place) {
+        munmap(text, bytes);
+        note_missing(program, NULL, "there are too many programs");
+    }
+    errno = saved;
+}
+
+cl_int gdx_cl_check_clRetainProgram(cl_program program)
+{
+    cl_int result = gdx_cl_next.clRetainProgram(program);
+    if (gdx_checks() && gdx_on() && result == CL_SUCCESS) {
+        struct gdx_calm calm;
+        gdx_lock(GDX_LOCK_CHECKS, &calm);
+        struct program *known = program_at(program);
+        if (known)
+            known->references++;
+        gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    }
+    return result;
+}
+
+/* Before the driver can give the address to another program. */
+void gdx_cl_check_program_released(cl_program program)
+{
+    struct gdx_calm calm;
+    struct program gone = { 0 };
+    if (!gdx_on())
+        return;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct program *known = program_at(program);
+    if (known && --known->references <= 0) {
+        gone = *known;
+        /* The place stays in its chain; only its name goes. */
+        *known = (struct program){ 0 };
+    }
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    if (gone.source)
+        munmap(gone.source, gone.source_bytes);
+    if (gone.ours)
+        gdx_cl_next.clReleaseProgram(gone.ours);  /* its kernels keep it for as long as they need it */
+    gdx_cl_reply_free(&gone.reply);
+}
+
+/* ---- building ---- */
+
+static cl_program build_ours(cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
+                             const struct gdx_cl_reply *reply, char *why)
+{
+    cl_context context = NULL;
+    cl_int status = CL_SUCCESS;
+    char log[2048] = "";
+    snprintf(why, GDX_WHY, "%s", "the driver gave no program for the rewritten source");
+    if (gdx_cl_next.clGetProgramInfo(program, CL_PROGRAM_CONTEXT, sizeof context, &context, NULL) != CL_SUCCESS)
+        return NULL;
+    cl_program ours = gdx_cl_next.clCreateProgramWithSource(context, 1, (const char **)&reply->source, &reply->source_bytes, &status);
+    if (!ours)
+        return NULL;
+    status = gdx_cl_next.clBuildProgram(ours, count, devices, options, NULL, NULL);
+    if (status == CL_SUCCESS)
+        return ours;
+    if (count && devices)
+        gdx_cl_next.clGetProgramBuildInfo(ours, devices[0], CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL);
+    const char *error = strstr(log, "error");
+    snprintf(why, GDX_WHY, "the driver does not compile the rewritten source: %.300s", error ? error : log);
+    why[strcspn(why, "\n")] = 0;
+    gdx_cl_next.clReleaseProgram(ours);
+    return NULL;
+}
+
+static cl_uint devices_of(cl_program program, cl_device_id *devices, size_t room)
+{
+    size_t bytes = 0;
+    if (gdx_cl_next.clGetProgramInfo(program, CL_PROGRAM_DEVICES, room * sizeof *devices, devices, &bytes) != CL_SUCCESS)
+        return 0;
+    return (cl_uint)(bytes / sizeof *devices);
+}
+
+/* The options for ours: no macros and includes are left to resolve, and warnings are nobody's. "-options" lines of the reply. */
+static void options_of(const struct gdx_cl_reply *reply, char *room, size_t bytes)
+{
+    const char *line = strstr(reply->head, "\noptions ");
+    room[0] = 0;
+    if (line)
+        snprintf(room, bytes, "%.*s", (int)strcspn(line + 9, "\n"), line + 9);
+}
+
+void gdx_cl_check_build(cl_program program, cl_uint count, const cl_device_id *devices, const char *options)
+{
+    struct gdx_calm calm;
+    struct gdx_cl_reply reply;
+    char why[GDX_WHY], own_options[OPTIONS];
+    cl_device_id all[64];
+    const char *source = NULL;
+    size_t bytes = 0;
+    int saved = errno;
+    if (!gdx_on())
+        return;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct program *known = program_at(program);
+    if (known) {
+        source = known->source;  /* stays: the program holds a reference while it builds */
+        bytes = known->source_bytes;
+    }
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    if (!devices || !count) {
+        count = devices_of(program, all, 64);
+        devices = all;
+    }
+    if (!source || !count)
+        return;
+    if (!gdx_cl_rewrite(devices[0], options ? options : "", source, bytes, &reply, why)) {
+        note_missing(program, NULL, why);
+        errno = saved;
+        return;
+    }
+    options_of(&reply, own_options, sizeof own_options);
+    cl_program ours = build_ours(program, count, devices, own_options, &reply, why);
+    if (!ours) {
+        note_missing(program, NULL, why);
+        gdx_cl_reply_free(&reply);
+        errno = saved;
+        return;
+    }
+    cl_program old = NULL;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    known = program_at(program);
+    if (known) {
+        struct gdx_cl_reply before = known->reply;
+        old = known->ours;
+        known->ours = ours;
+        known->reply = reply;
+        reply = before;
+    } else {
+        old = ours;
+    }
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    if (old)
+        gdx_cl_next.clReleaseProgram(old);
+    gdx_cl_reply_free(&reply);
+    errno = saved;
+}
+
+/* ---- kernels ---- */
+
+/* One word of a kernel's line: "r", "n:0", "w:0:4", "u:0", "l:2:4", "x:1". */
+static bool read_spec(const char *word, struct gdx_cl_spec *spec)
+{
+    static const char letters[] = "rnwulx";
+    const char *at = strchr(letters, word[0]);
+    unsigned argument = 0, grain = 4;
+    if (!at || !*at)
+        return false;
+    if (word[0] != 'r' && sscanf(word + 1, ":%u:%u", &argument, &grain) < 1)
+        return false;
+    *spec = (struct gdx_cl_spec){ .what = (uint8_t)(at - letters), .grain = (uint8_t)(grain ? grain : 1),
+                                  .argument = (uint16_t)argument };
+    return true;
+}
+
+/* "kernel NAME ARGUMENTS spec spec ..." */
+static bool read_plan(const char *head, const char *name, struct gdx_cl_checked *plan)
+{
+    char start[NAME + 16], word[32];
+    int length = 0;
+    unsigned number = 0, sites = 0;
+    snprintf(start, sizeof start, "\nkernel %s ", name);
+    const char *line = strstr(head, start);
+    if (!line || sscanf(head, "ok %u %u", &number, &sites) != 2)
+        return false;
+    line += strlen(start);
+    *plan = (struct gdx_cl_checked){ .number = number, .sites = sites };
+    if (sscanf(line, "%u%n", &plan->arguments, &length) != 1)
+        return false;
+    for (line += length; *line == ' '; line += length) {
+        line++;
+        if (plan->spec_count == GDX_SPECS || sscanf(line, "%31[^ \n]%n", word, &length) != 1
+            || !read_spec(word, &plan->specs[plan->spec_count++]))
+            return false;
+    }
+    return true;
+}
+
+/* "proof NAME condition,condition,..." */
+static void read_proof(const char *head, const char *name, struct gdx_cl_checked *plan)
+{
+    char start[NAME + 16];
+    snprintf(start, sizeof start, "\nproof %s ", name);
+    const char *line = strstr(head, start);
+    size_t length = line ? strcspn(line + strlen(start), "\n") : 0;
+    if (length && length < sizeof plan->proof)
+        memcpy(plan->proof, line + strlen(start), length);
+}
+
+static void keep_kernel(cl_kernel kernel, const struct gdx_cl_checked *plan)
+{
+    struct gdx_calm calm;
+    bool kept = false;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct kernel *place = kernel_place(kernel);
+    if (place) {
+        *place = (struct kernel){ .kernel = kernel, .references = 1, .checked = *plan };
+        kept = true;
+    }
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    if (!kept)
+        gdx_cl_next.clReleaseKernel(plan->kernel);
+}
+
+void gdx_cl_check_kernel(cl_program program, cl_kernel kernel)
+{
+    struct gdx_calm calm;
+    struct gdx_cl_checked plan = { 0 };
+    char name[NAME];
+    cl_int status = CL_SUCCESS;
+    cl_program ours = NULL;
+    int saved = errno;
+    if (!kernel || !gdx_on()
+        || gdx_cl_next.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL) != CL_SUCCESS)
+        return;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct program *known = program_at(program);
+    bool planned = known && known->ours && read_plan(known->reply.head, name, &plan);
+    if (planned)
+        read_proof(known->reply.head, name, &plan);
+    if (planned && gdx_cl_next.clRetainProgram(known->ours) == CL_SUCCESS)
+        ours = known->ours;
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    if (ours) {
+        plan.kernel = gdx_cl_next.clCreateKernel(ours, name, &status);
+        gdx_cl_next.clReleaseProgram(ours);
+        if (plan.kernel)
+            keep_kernel(kernel, &plan);
+        else
+            note_missing(program, name, "the driver made no kernel from the rewritten source");
+    }
+    errno = saved;
+}
+
+void gdx_cl_check_copy(cl_kernel from, cl_kernel to)
+{
+    struct gdx_cl_checked plan;
+    cl_int status = CL_SUCCESS;
+    if (!to || !gdx_cl_next.clCloneKernel || !gdx_cl_checked_kernel(from, &plan))
+        return;
+    plan.kernel = gdx_cl_next.clCloneKernel(plan.kernel, &status);
+    if (plan.kernel)
+        keep_kernel(to, &plan);
+}
+
+void gdx_cl_check_retain(cl_kernel kernel)
+{
+    struct gdx_calm calm;
+    if (!gdx_on())
+        return;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct kernel *known = kernel_at(kernel);
+    if (known)
+        known->references++;
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+}
+
+void gdx_cl_check_release(cl_kernel kernel)
+{
+    struct gdx_calm calm;
+    cl_kernel last = NULL;
+    if (!gdx_on())
+        return;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct kernel *known = kernel_at(kernel);
+    if (known && --known->references <= 0) {
+        last = known->checked.kernel;
+        *known = (struct kernel){ 0 };
+    }
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    if (last)
+        gdx_cl_next.clReleaseKernel(last);
+}
+
+bool gdx_cl_checked_kernel(cl_kernel kernel, struct gdx_cl_checked *out)
+{
+    struct gdx_calm calm;
+    bool found = false;
+    if (!gdx_on())
+        return false;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct kernel *known = kernel_at(kernel);
+    if (known && known->checked.kernel) {
+        *out = known->checked;
+        found = true;
+    }
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    return found;
+}
+
+/* From now on the program's own kernel is launched. */
+void gdx_cl_check_gives_up(cl_kernel kernel, const char *why)
+{
+    struct gdx_calm calm;
+    char name[NAME] = "";
+    cl_kernel ours = NULL;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct kernel *known = kernel_at(kernel);
+    if (known) {
+        ours = known->checked.kernel;
+        known->checked.kernel = NULL;
+    }
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    if (!ours)
+        return;
+    gdx_cl_next.clReleaseKernel(ours);
+    gdx_cl_next.clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
+    note_missing(NULL, name, why);
+}
+
+void gdx_cl_check_argument(cl_kernel kernel, cl_uint index, size_t size, const void *value, bool svm)
+{
+    struct gdx_cl_checked plan;
+    int saved = errno;
+    if (!gdx_cl_checked_kernel(kernel, &plan))
+        return;
+    cl_int status = svm ? gdx_cl_next.clSetKernelArgSVMPointer(plan.kernel, index, value)
+                        : gdx_cl_next.clSetKernelArg(plan.kernel, index, size, value);
+    if (status != CL_SUCCESS)
+        gdx_cl_check_gives_up(kernel, "the driver took an argument for the program's kernel but not for the checked one");
+    errno = saved;
+}

@@ -1,0 +1,195 @@
+/* Which bytes of buffers somebody wrote, a byte of ours for each of theirs (checks.h).
+ *
+ * A shadow only ever goes from "not written" to "written". So it does no harm that host calls mark their range when they are
+ * made and not when they run: a read of bytes that nobody wrote may be missed then, but none is reported that had been written.
+ * What cannot be followed (mapped, part of an image, used by kernels that are not checked) counts as written. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "opencl/checks.h"
+
+enum { BUFFERS = 1 << 12, MARKS = 24 };
+static const size_t FOLLOWED_MOST = 1ull << 30;
+
+struct mark { size_t offset, bytes; };
+struct buffer {
+    cl_mem mem;       /* NULL: the place is free */
+    size_t size;
+    cl_mem shadow;    /* NULL: no checked kernel has had it yet */
+    bool all;         /* all of it counts as written */
+    bool divided;     /* parts were made of it */
+    uint32_t marks;   /* ranges that the shadow does not have yet */
+    struct mark mark[MARKS];
+};
+static struct buffer buffers[BUFFERS];  /* with the lock held */
+#define WORD(x) ((uint64_t)(uintptr_t)(x))
+
+static struct buffer *place_of(cl_mem mem, bool fresh)
+{
+    size_t at = (size_t)((WORD(mem) >> 4) * 0x9e3779b97f4a7c15ull >> 40) & (BUFFERS - 1);
+    struct buffer *room = NULL;
+    for (size_t i = 0; i < 64; i++, at = (at + 1) & (BUFFERS - 1)) {
+        if (buffers[at].mem == mem)
+            return &buffers[at];
+        if (!room && !buffers[at].mem)
+            room = &buffers[at];
+    }
+    return fresh ? room : NULL;
+}
+
+void gdx_cl_check_made(cl_mem mem, cl_mem_flags flags, size_t bytes)
+{
+    struct gdx_calm calm;
+    cl_mem old = NULL;
+    if (!mem || !gdx_on())
+        return;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct buffer *place = place_of(mem, true);
+    if (place) {
+        bool content = flags & (CL_MEM_COPY_HOST_PTR | CL_MEM_USE_HOST_PTR);
+        old = place->shadow;
+        *place = (struct buffer){ .mem = mem, .size = bytes, .all = content || bytes > FOLLOWED_MOST };
+    }
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    if (old)
+        gdx_cl_next.clReleaseMemObject(old);
+}
+
+/* The program drops a reference: the last one? */
+void gdx_cl_check_mem_released(cl_mem mem)
+{
+    struct gdx_calm calm;
+    cl_uint count = 0;
+    cl_mem shadow = NULL;
+    if (!gdx_on() || gdx_cl_next.clGetMemObjectInfo(mem, CL_MEM_REFERENCE_COUNT, sizeof count, &count, NULL) != CL_SUCCESS
+        || count > 1)
+        return;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct buffer *known = place_of(mem, false);
+    if (known) {
+        shadow = known->shadow;
+        *known = (struct buffer){ 0 };
+    }
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    if (shadow)
+        gdx_cl_next.clReleaseMemObject(shadow);
+}
+
+static void mark(struct buffer *b, size_t offset, size_t bytes)
+{
+    if (b->all || offset >= b->size)
+        return;
+    bytes = bytes < b->size - offset ? bytes : b->size - offset;
+    if (bytes == b->size || b->marks == MARKS) {
+        b->all = true;  /* without room for more, nothing of it is followed any longer */
+        return;
+    }
+    if (bytes)
+        b->mark[b->marks++] = (struct mark){ offset, bytes };
+}
+
+static bool marked(cl_mem mem, size_t offset, size_t bytes)
+{
+    struct gdx_calm calm;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct buffer *known = place_of(mem, false);
+    if (known)
+        mark(known, offset, bytes);
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    return known;
+}
+
+void gdx_cl_check_wrote(cl_mem mem, size_t offset, size_t bytes)
+{
+    if (mem && gdx_on())
+        marked(mem, offset, bytes);  /* parts and images: all of their buffer counts as written since they were made */
+}
+
+/* A part that is made of a buffer can be written where we do not look. */
+void gdx_cl_check_part(cl_mem of)
+{
+    struct gdx_calm calm;
+    if (!of || !gdx_on())
+        return;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct buffer *known = place_of(of, false);
+    if (known)
+        known->all = known->divided = true;
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+}
+
+bool gdx_cl_check_all_written(cl_mem mem)
+{
+    struct gdx_calm calm;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct buffer *known = place_of(mem, false);
+    bool all = !known || known->all;  /* what is not followed is not checked at run time either */
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    return all;
+}
+
+bool gdx_cl_check_is_whole_buffer(cl_mem mem)
+{
+    struct gdx_calm calm;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct buffer *known = place_of(mem, false);
+    bool whole = known && !known->divided;
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    return whole;
+}
+
+/* ---- the shadow ---- */
+
+static bool fill(cl_context context, cl_command_queue queue, cl_mem shadow, size_t offset, size_t bytes, unsigned char value)
+{
+    cl_event event;
+    if (!bytes)
+        return true;
+    return gdx_cl_next.clEnqueueFillBuffer(queue, shadow, &value, 1, offset, bytes, 0, NULL, &event) == CL_SUCCESS
+        && gdx_cl_own_ended(context, queue, event, GDX_CL_PATIENCE_MS);
+}
+
+static cl_mem brought_up(cl_context context, cl_command_queue queue, const struct buffer *b)
+{
+    cl_int status = CL_SUCCESS;
+    cl_mem shadow = b->shadow;
+    if (!shadow) {
+        shadow = gdx_cl_next.clCreateBuffer(context, CL_MEM_READ_WRITE, b->size, NULL, &status);
+        if (!shadow || !fill(context, queue, shadow, 0, b->size, 0))
+            return NULL;
+    }
+    for (uint32_t i = 0; i < b->marks; i++)
+        if (!fill(context, queue, shadow, b->mark[i].offset, b->mark[i].bytes, 1))
+            return NULL;
+    return shadow;
+}
+
+/* The shadow of a buffer, with all that the host has written; NULL: its bytes are not followed. */
+cl_mem gdx_cl_check_written(cl_context context, cl_mem mem)
+{
+    struct gdx_calm calm;
+    struct buffer copy = { 0 };
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct buffer *known = place_of(mem, false);
+    if (known && !known->all)
+        copy = *known;
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    cl_command_queue queue = copy.mem ? gdx_cl_own_hold(context, true) : NULL;
+    if (!queue)
+        return NULL;
+    cl_mem shadow = brought_up(context, queue, &copy);
+    gdx_cl_own_drop(context);
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    known = place_of(mem, false);
+    if (known && known->mem == mem && known->size == copy.size) {
+        known->shadow = shadow;
+        known->all |= !shadow;
+        uint32_t done = copy.marks < known->marks ? copy.marks : known->marks;
+        memmove(known->mark, known->mark + done, (known->marks - done) * sizeof *known->mark);
+        known->marks -= done;
+    }
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    return shadow;
+}

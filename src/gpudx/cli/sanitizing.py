@@ -1,0 +1,92 @@
+"""What --sanitize stands for: compute-sanitizer for CUDA, checks inside the kernels for OpenCL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpudx.errors import UserError
+
+if TYPE_CHECKING:
+    from gpudx.model.how import KernelChecks, Sanitizer
+
+AUTOMATIC = "what-fits"
+DRIVER = Path("/proc/driver/nvidia/version")
+
+
+@dataclass(frozen=True)
+class Chosen:
+    sanitizer: Sanitizer | None = None
+    kernel_checks: KernelChecks | None = None
+
+
+def choose(text: str | None, kernel: str | None, dump: bool, program: Path) -> Chosen:
+    """The tools, found before anything is run."""
+    from gpudx.lab import kernel_checked, sanitized
+
+    if text is None and kernel:
+        raise UserError("--kernel says what --sanitize checks: add --sanitize.")
+    if text is None:
+        return Chosen()
+    if dump:
+        raise UserError("--dump and --sanitize exclude each other: the driver writes no core dumps under the tool.")
+    if text == AUTOMATIC:
+        return _fitting(kernel, program)
+    if kernel_checked.named(text):
+        return Chosen(kernel_checks=kernel_checked.wanted(text, kernel))
+    return Chosen(sanitizer=sanitized.find(_cuda_check(text), kernel))
+
+
+def _cuda_check(text: str) -> str:
+    from gpudx.backends.cuda.sanitizer import CHECKS
+    from gpudx.kernel_checks.rewriting import ALL
+
+    if text not in CHECKS:
+        raise UserError(
+            f"There is no check {text!r}: write --sanitize, or --sanitize= with one of {', '.join((*CHECKS, 'opencl', *ALL))}."
+        )
+    return text
+
+
+def _fitting(kernel: str | None, program: Path) -> Chosen:
+    """CUDA's tool where the program looks like CUDA's, or may be and the tool is there; OpenCL's checks wherever they can be."""
+    from gpudx.backends.cuda.sanitizer import DEFAULT
+    from gpudx.kernel_checks import syntax
+    from gpudx.lab import kernel_checked, sanitized
+
+    kind = looks_like(program)
+    if kind == "opencl":
+        return Chosen(kernel_checks=kernel_checked.wanted("opencl", kernel))
+    checks = kernel_checked.wanted("opencl", kernel) if syntax.available() else None
+    if kind == "cuda":
+        return Chosen(sanitized.find(DEFAULT, kernel), checks)
+    tool = None
+    if DRIVER.exists():
+        try:
+            tool = sanitized.find(DEFAULT, kernel)
+        except UserError:
+            if checks is None:
+                raise
+    if tool is None and checks is None:
+        syntax.need()
+    return Chosen(tool, checks)
+
+
+def looks_like(program: Path) -> str:
+    """ "cuda" or "opencl" if the file says so, "" if it does not."""
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
+    try:
+        with program.open("rb") as file:
+            elf = ELFFile(file)
+            if elf.get_section_by_name(".nv_fatbin") is not None:
+                return "cuda"
+            dynamic: Any = elf.get_section_by_name(".dynamic")
+            needed = [tag.needed for tag in dynamic.iter_tags("DT_NEEDED")] if dynamic is not None else []
+    except (OSError, ELFError):
+        return ""
+    if any(name.startswith(("libcuda.so", "libcudart.so", "libnvrtc.so")) for name in needed):
+        return "cuda"
+    return "opencl" if any(name.startswith("libOpenCL.so") for name in needed) else ""

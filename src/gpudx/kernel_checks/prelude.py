@@ -1,0 +1,314 @@
+"""The part of a rewritten source that is ours: OpenCL C 1.1, names that begin with gdx_.
+
+The report is a buffer of 32-bit words (native/opencl/checks_report.h reads it):
+    0 records asked for, 1 room for records, 2 sites, 3 steps that a work-item may take in loops (in units of 1024)
+    8..71 a scratch place for accesses that must not happen
+    72.. how often each site was seen to fail, from site 1 on; behind them the records, 24 words each
+"""
+
+from __future__ import annotations
+
+import re
+
+HEAD, RECORD, PER_SITE = 72, 24, 4
+KINDS = ("", "bounds", "alignment", "uninitialized", "race", "barrier", "loop", "overflow", "division", "nan")
+
+COMMON = """
+typedef struct { ulong lo; ulong n; uint id;
+#ifdef GDX_TRACK
+  __global uint *w; __global uchar *u; __local uint *l;
+#endif
+} gdx_obj;
+typedef struct { __global uint *r; uint apart; uint epoch; uint said; ulong steps; __local uint *v;
+#ifdef GDX_LATE
+  uint site; uint id; uint how; ulong off; ulong n;
+#endif
+} gdx_ctx;
+static void gdx_put(__global uint *o, ulong v) { o[0] = (uint)v; o[1] = (uint)(v >> 32); }
+static GDX_COLD void gdx_say(__global uint *r, uint kind, uint site, uint id, uint how, uint width, ulong off, ulong n, ulong more)
+{
+  if (atomic_inc((volatile __global uint *)(r + 72 + site - 1)) >= 4u) return;
+  uint at = atomic_inc((volatile __global uint *)r);
+  if (at >= r[1]) return;
+  __global uint *o = r + 72 + r[2] + at * 24u;
+  o[1] = site; o[2] = id; o[3] = how; o[4] = width; o[5] = (uint)get_work_dim();
+  gdx_put(o + 6, off); gdx_put(o + 8, n);
+  gdx_put(o + 10, get_global_id(0)); gdx_put(o + 12, get_global_id(1)); gdx_put(o + 14, get_global_id(2));
+  o[16] = (uint)get_local_id(0); o[17] = (uint)get_local_id(1); o[18] = (uint)get_local_id(2);
+  o[19] = (uint)get_group_id(0); o[20] = (uint)get_group_id(1); o[21] = (uint)get_group_id(2);
+  gdx_put(o + 22, more);
+  o[0] = kind;
+}
+static void gdx_begin(__private gdx_ctx *c, __global uint *r)
+{
+  c->r = r; c->apart = 0; c->epoch = 0; c->said = 0; c->steps = 0; c->v = 0;
+#ifdef GDX_LATE
+  c->site = 0; c->id = 0; c->how = 0; c->off = 0; c->n = 0;
+#endif
+}
+static void gdx_end(__private gdx_ctx *c)
+{
+#ifdef GDX_LATE
+  if (c->site) gdx_say(c->r, 1u, c->site, c->id, c->how & 255u, c->how >> 8, c->off, c->n, 0);
+#endif
+}
+static uint gdx_item(void)
+{
+  return (uint)((get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0));
+}
+static void gdx_clear(__local uint *at, uint count)
+{
+  uint step = (uint)(get_local_size(0) * get_local_size(1) * get_local_size(2));
+  for (uint i = gdx_item(); i < count; i += step) at[i] = 0;
+}
+static gdx_obj gdx_arr(ulong lo, ulong n, uint id)
+{
+  gdx_obj o; o.lo = n == ~0UL ? 0 : lo; o.n = n; o.id = id;
+#ifdef GDX_TRACK
+  o.w = 0; o.u = 0; o.l = 0;
+#endif
+  return o;
+}
+static gdx_obj gdx_any(void) { return gdx_arr(0, ~0UL, ~0u); }
+static gdx_obj gdx_pick(ulong a, gdx_obj x, gdx_obj y) { return a - x.lo < x.n ? x : a - y.lo < y.n ? y : x; }
+"""
+
+BOUNDS = """
+static void gdx_miss(__private gdx_ctx *c, uint s, uint id, uint how, ulong w, ulong off, ulong n)
+{
+#ifdef GDX_LATE
+  int first = c->site == 0;
+  c->site = first ? s : c->site; c->id = first ? id : c->id; c->how = first ? how | (uint)w << 8 : c->how;
+  c->off = first ? off : c->off; c->n = first ? n : c->n;
+#else
+  gdx_say(c->r, 1u, s, id, how, (uint)w, off, n, 0);
+#endif
+}
+static int gdx_at(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, uint how)
+{
+  ulong off = a - o.lo;
+  int ok = (off <= o.n - w) & (o.n >= w);
+  if (!ok) gdx_miss(c, s, o.id, how, w, off, o.n);
+#ifdef GDX_TRACK
+  else gdx_track(c, off, w, o, s, how);
+#endif
+  return ok;
+}
+static int gdx_at_a(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, uint how)
+{
+  ulong need = w <= 1 ? 1 : w <= 2 ? 2 : w <= 4 ? 4 : w <= 8 ? 8 : w <= 16 ? 16 : w <= 32 ? 32 : w <= 64 ? 64 : 128;
+  if ((a & (need - 1)) && w == need) { gdx_say(c->r, 2u, s, o.id, how, (uint)w, a - o.lo, o.n, need); return 0; }
+  return gdx_at(c, a, w, o, s, how);
+}
+static int gdx_ix(__private gdx_ctx *c, long i, uint total, uint each, uint id, uint s, uint how)
+{
+  int ok = (ulong)i < (ulong)total;
+  if (!ok) gdx_miss(c, s, id, how, each, (ulong)i * each, (ulong)total * each);
+  return ok;
+}
+static int gdx_span(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, uint how)
+{
+  ulong off = a - o.lo;
+  int ok = ((off <= o.n - w) & (o.n >= w)) | (w == 0);
+  if (!ok) gdx_say(c->r, 1u, s, o.id, how, (uint)w, off, o.n, 0);
+#ifdef GDX_TRACK
+  else gdx_track_span(off, w, o, how);
+#endif
+  return ok;
+}
+static __global void *gdx_pg(__private gdx_ctx *c, __global void *p, ulong w, gdx_obj o, uint s, uint how)
+{
+  return gdx_at(c, (ulong)p, w, o, s, how) || w > 256 ? p : (__global void *)(c->r + 8);
+}
+static __local void *gdx_pl(__private gdx_ctx *c, __local void *p, ulong w, gdx_obj o, uint s, uint how)
+{
+  return gdx_at(c, (ulong)p, w, o, s, how) || w > o.n ? p : (__local void *)(size_t)o.lo;
+}
+static __constant void *gdx_pc(__private gdx_ctx *c, __constant void *p, ulong w, gdx_obj o, uint s, uint how)
+{
+  return gdx_at(c, (ulong)p, w, o, s, how) || w > o.n ? p : (__constant void *)(size_t)o.lo;
+}
+static __private void *gdx_pp(__private gdx_ctx *c, __private void *p, ulong w, gdx_obj o, uint s, uint how)
+{
+  return gdx_at(c, (ulong)p, w, o, s, how) || w > o.n ? p : (__private void *)(size_t)o.lo;
+}
+"""
+
+# A word per element says who wrote last, a second one who read last. Local memory: bit 31 set, 30 a constant was written,
+# 16 bits of work-item, 14 of epoch. Global memory: 15 bits of group (never 0), a bit for constants, 10 of item, 6 of epoch.
+TRACK = """
+#define GDX_FREE 0xffffffffu   /* written by an atomic or a copy: in order with everything */
+#define GDX_MANY 0xfffffffeu   /* read by several groups */
+static gdx_obj gdx_loc(ulong lo, ulong n, uint id, __local uint *l)
+{
+  gdx_obj o = gdx_arr(lo, n, id); o.l = l; return o;
+}
+static gdx_obj gdx_glo(ulong lo, ulong n, uint id, __global uint *w, __global uchar *u)
+{
+  gdx_obj o = gdx_arr(lo, n, id); o.w = w; o.u = u; return o;
+}
+static void gdx_track_local(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o, uint s, uint how)
+{
+  uint item = gdx_item() & 0xffffu, epoch = min(c->epoch, 0x3fffu);
+  uint me = 0x80000000u | item << 14 | epoch, fixed = how & 8u ? 0x40000000u : 0u, grain = (how >> 8) & 255u;
+  uint first = (uint)(off / grain), last = (uint)((off + w - 1) / grain);
+  for (uint g = first; g <= last; g++) {
+    __local volatile uint *cell = o.l + 2u * g;
+    uint old = cell[0], seen = cell[1];
+    if (how & 4u) { cell[0] = GDX_FREE; continue; }
+    uint by = old >> 14 & 0xffffu, reader = seen >> 14 & 0xffffu;
+    int together = old != 0 && old != GDX_FREE && by != item && (old & 0x3fffu) == epoch && epoch < 0x3fffu;
+    int read_too = seen != 0 && (reader != item || (seen & 0x40000000u)) && (seen & 0x3fffu) == epoch && epoch < 0x3fffu;
+    if ((how & 1u) && !(how & 16u) && old == 0) {
+#ifdef GDX_UNINIT
+      gdx_say(c->r, 3u, s, o.id, how & 255u, (uint)w, off, o.n, 0);
+#endif
+    }
+#ifdef GDX_RACES
+    if (together && !((how & 2u) && fixed && (old & 0x40000000u)))
+      gdx_say(c->r, 4u, s, o.id, how & 255u, (uint)w, off, o.n, by | (ulong)2 << 32);
+    else if ((how & 2u) && read_too)
+      gdx_say(c->r, 4u, s, o.id, how & 255u, (uint)w, off, o.n, reader | (ulong)(seen & 0x40000000u ? 3 : 1) << 32);
+#endif
+    if (how & 2u) cell[0] = me | fixed;
+    if (how & 1u) cell[1] = read_too ? me | 0x40000000u : me;
+  }
+}
+static void gdx_track_global(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o, uint s, uint how)
+{
+#ifdef GDX_UNINIT
+  if (o.u) {
+    int unset = 0;
+    for (ulong i = off; i < off + w; i++) {
+      if ((how & 1u) && !(how & 16u)) unset |= !o.u[i];
+      if (how & 2u) o.u[i] = 1;
+    }
+    if (unset) gdx_say(c->r, 3u, s, o.id, how & 255u, (uint)w, off, o.n, 0);
+  }
+#endif
+#ifdef GDX_RACES
+  if (!o.w) return;
+  ulong group = (get_group_id(2) * get_num_groups(1) + get_group_id(1)) * get_num_groups(0) + get_group_id(0);
+  uint team = (uint)(group % 32766u) + 1u, item = gdx_item() % 1023u, epoch = min(c->epoch, 63u);
+  uint me = team << 17 | item << 6 | epoch, fixed = how & 8u ? 0x10000u : 0u;
+  for (ulong g = off >> GDX_SHIFT; g <= (off + w - 1) >> GDX_SHIFT; g++) {
+    __global volatile uint *cell = o.w + 2u * g;
+    uint old = cell[0], seen = cell[1];
+    if (how & 4u) { cell[0] = GDX_FREE; continue; }
+    int other = old != 0 && old != GDX_FREE && (old & ~0x1003fu) != (me & ~0x3fu);
+    if (other && old >> 17 == team) other = (old & 63u) == epoch && epoch < 63u;
+    int reader = seen != 0 && (seen == GDX_MANY || (seen & ~0x3fu) != (me & ~0x3fu));
+    if (reader && seen != GDX_MANY && seen >> 17 == team) reader = (seen & 63u) == epoch && epoch < 63u;
+    if (other && !((how & 2u) && fixed && (old & 0x10000u)))
+      gdx_say(c->r, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (old >> 6 & 1023u) | (ulong)(old >> 17 == team ? 2 : 6) << 32);
+    else if ((how & 2u) && reader)
+      gdx_say(c->r, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (seen >> 6 & 1023u) | (ulong)(seen >> 17 == team ? 1 : 5) << 32);
+    if (how & 2u) cell[0] = me | fixed;
+    if (how & 1u) cell[1] = !reader ? me : seen >> 17 == team && seen != GDX_MANY ? (me | 0x3ffu << 6) : GDX_MANY;
+  }
+#endif
+}
+static void gdx_track(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o, uint s, uint how)
+{
+  if (o.l) gdx_track_local(c, off, w, o, s, how);
+  else if (o.w || o.u) gdx_track_global(c, off, w, o, s, how);
+}
+static void gdx_track_span(ulong off, ulong w, gdx_obj o, uint how)
+{
+  uint grain = (how >> 8) & 255u;
+  if (gdx_item() || !(how & 2u) || !w) return;
+  if (o.l) for (ulong g = off / grain; g <= (off + w - 1) / grain; g++) o.l[2u * g] = GDX_FREE;
+  if (o.w) for (ulong g = off >> GDX_SHIFT; g <= (off + w - 1) >> GDX_SHIFT; g++) o.w[2u * g] = GDX_FREE;
+  if (o.u) for (ulong i = off; i < off + w; i++) o.u[i] = 1;
+}
+"""
+
+# All work-items of a group come to a condition together; they tell each other which way they go. Those who went apart must
+# meet no barrier until they are together again.
+BARRIERS = """
+static int gdx_agree(__private gdx_ctx *c, int yes, uint s)
+{
+  if (c->apart) return yes;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (gdx_item() == 0) { c->v[0] = 0; c->v[1] = 0; }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (yes) atomic_inc((volatile __local uint *)c->v); else atomic_inc((volatile __local uint *)(c->v + 1));
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (c->v[0] && c->v[1]) c->apart = s;
+  return yes;
+}
+/* The same where a barrier is sure to come on one of the ways: reported at once, and then all go the same way, because some
+   compilers for CPUs follow the first work-item wherever a barrier depends on a condition. */
+static int gdx_split(__private gdx_ctx *c, int yes, uint s, uint bar)
+{
+  int before = c->apart != 0;
+  yes = gdx_agree(c, yes, s);
+  if (before || !c->apart) return yes;
+  gdx_say(c->r, 5u, bar, ~0u, 0u, 0u, c->v[0], c->v[0] + c->v[1], s);
+  c->said |= 2;
+  return 0;
+}
+static int gdx_lost(__private gdx_ctx *c, uint s)
+{
+  if (!c->apart) return 0;
+  if (c->said < 2) gdx_say(c->r, 5u, s, ~0u, 0u, 0u, c->v[0], c->v[0] + c->v[1], c->apart);
+  return 1;
+}
+"""
+
+ARITHMETIC = """
+static int gdx_divi(__private gdx_ctx *c, int d, uint s) { if (d) return d; gdx_say(c->r, 8u, s, ~0u, 0u, 0u, 0, 0, 0); return 1; }
+static uint gdx_divu(__private gdx_ctx *c, uint d, uint s) { if (d) return d; gdx_say(c->r, 8u, s, ~0u, 0u, 0u, 0, 0, 0); return 1; }
+static long gdx_divl(__private gdx_ctx *c, long d, uint s) { if (d) return d; gdx_say(c->r, 8u, s, ~0u, 0u, 0u, 0, 0, 0); return 1; }
+static ulong gdx_divm(__private gdx_ctx *c, ulong d, uint s) { if (d) return d; gdx_say(c->r, 8u, s, ~0u, 0u, 0u, 0, 0, 0); return 1; }
+static int gdx_wide(__private gdx_ctx *c, int narrow, long wide, uint s)
+{
+  /* Not by comparing the two: a compiler may take for granted that signed arithmetic does not overflow. */
+  if (wide > 2147483647L || wide < -2147483647L - 1L) gdx_say(c->r, 7u, s, ~0u, 0u, 4u, (ulong)wide, (ulong)(long)(int)wide, 0);
+  return narrow;
+}
+static int gdx_step(__private gdx_ctx *c, uint s)
+{
+  if (++c->steps >> 10 < c->r[3]) return 1;
+  gdx_say(c->r, 6u, s, ~0u, 0u, 0u, c->steps, 0, 0);
+  return 0;
+}
+"""
+
+
+def _nan(name: str) -> str:
+    width = "".join(char for char in name if char.isdigit())
+    bad = "isnan(v) || isinf(v)" if not width else "any(isnan(v)) || any(isinf(v))"
+    made = "isnan(v) ? 1 : 0" if not width else "any(isnan(v)) ? 1 : 0"
+    return (
+        f"static {name} gdx_nan_{name}(__private gdx_ctx *c, {name} v, uint s)\n"
+        f"{{ if (!(c->said & 1) && ({bad})) {{ c->said |= 1;"
+        f" gdx_say(c->r, 9u, s, ~0u, 0u, sizeof(v), 0, 0, {made}); }} return v; }}\n"
+    )
+
+
+def text(
+    checks: frozenset[str],
+    body: str,
+    late: bool = False,
+    blind: bool = False,
+    fences: bool = False,
+    grain: int = 4,
+) -> str:
+    """What `body` needs. `blind`: some writes are not seen; `fences`: the kernels order accesses themselves."""
+    tracks = bool({"races", "uninit"} & checks)
+    races = "races" in checks and not fences
+    uninit = "uninit" in checks and not blind
+    parts = ["#define GDX_COLD __attribute__((noinline))\n", f"#define GDX_SHIFT {grain.bit_length() - 1}\n"]
+    parts += ["#define GDX_LATE 1\n"] * (late and not tracks)
+    parts += (
+        ["#define GDX_RACES 1\n"] * races + ["#define GDX_UNINIT 1\n"] * uninit + ["#define GDX_TRACK 1\n"] * tracks
+    )
+    parts.append(COMMON)
+    if tracks:
+        parts.append(TRACK)
+    parts.append(BOUNDS)
+    parts += [BARRIERS] * any(name in body for name in ("gdx_agree", "gdx_split", "gdx_lost"))
+    parts += [ARITHMETIC] * any(name in body for name in ("gdx_div", "gdx_wide", "gdx_step"))
+    parts += [_nan(name) for name in sorted(set(re.findall(r"gdx_nan_(\w+)\(", body)))]
+    return "".join(parts)

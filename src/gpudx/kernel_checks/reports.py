@@ -1,0 +1,136 @@
+"""What checked kernels reported, read from a trace, with the meaning of its numbers from the case."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpudx.facts import Facts
+from gpudx.kernel_checks.prelude import KINDS
+from gpudx.kernel_checks.rewrite import Site, Thing
+from gpudx.kernel_checks.service import PROGRAMS
+
+UNKNOWN = (1 << 32) - 1
+WRITES, ATOMIC = 2, 4
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One place that failed in one launch: its first report, and how often it failed."""
+
+    facts: Facts
+    position: int  # of the launch's call
+    kind: str  # one of KINDS
+    site: Site
+    thing: Thing | None  # the argument or array concerned
+    writes: bool
+    reads: bool
+    atomic: bool
+    width: int
+    offset: int  # from the start of `thing`, in bytes
+    size: int  # of `thing`
+    item: tuple[int, int, int]
+    local: tuple[int, int, int]
+    group: tuple[int, int, int]
+    more: int
+    count: int
+    other: Site | None = None  # of a barrier: the condition that divided the group
+
+
+@dataclass(frozen=True)
+class Program:
+    sites: tuple[Site, ...]
+    things: tuple[Thing, ...]
+    kernels: tuple[dict[str, Any], ...]
+    checks: tuple[str, ...]
+
+
+@cache
+def program(folder: Path, number: int) -> Program | None:
+    """What a rewritten source consists of; None when it is not kept."""
+    try:
+        data = json.loads((folder / PROGRAMS / f"{number}.json").read_text())
+    except (OSError, ValueError):
+        return None
+    return Program(
+        tuple(Site(**one) for one in data["sites"]),
+        tuple(Thing(**one) for one in data["things"]),
+        tuple(data["kernels"]),
+        tuple(data["checks"]),
+    )
+
+
+def failures(facts: Facts, folder: Path) -> Iterator[Failure]:
+    """In order of launches; one per launch, place and kind."""
+    trace = facts.trace
+    counts = _counts(facts)
+    begins = trace.column("begin")
+    seen: set[tuple[int, int, int]] = set()
+    for position in _notes(facts, "note_kernel_check"):
+        words, values = trace.record(position), trace.named_numbers(position)
+        key = (words["began"], values["site"], values["kind"])
+        known = program(folder, words["program"])
+        at = np.flatnonzero(begins == np.uint64(words["began"]))
+        if key in seen or known is None or not len(at) or not 0 < values["site"] <= len(known.sites):
+            continue
+        seen.add(key)
+        yield _failure(facts, int(at[0]), known, values, counts[words["began"], values["site"]])
+
+
+def _notes(facts: Facts, name: str) -> list[int]:
+    note = facts.trace.schema.by_name(name)
+    return [int(p) for p in facts.trace.select(note)] if note is not None else []
+
+
+def _counts(facts: Facts) -> Counter[tuple[int, int]]:
+    out: Counter[tuple[int, int]] = Counter()
+    for position in _notes(facts, "note_kernel_check_count"):
+        words = facts.trace.record(position)
+        out[words["began"], words["site"]] += words["count"]
+    return out
+
+
+def _failure(facts: Facts, position: int, known: Program, values: dict[str, int], count: int) -> Failure:
+    def wide(name: str) -> int:
+        return values[f"{name}_low"] | values[f"{name}_high"] << 32
+
+    offset, how, number = wide("offset"), values["how"], values["object"]
+    more = wide("more")
+    kind = KINDS[values["kind"]]
+    return Failure(
+        facts=facts,
+        position=position,
+        kind=kind,
+        site=known.sites[values["site"] - 1],
+        thing=known.things[number] if number < len(known.things) else None,
+        writes=bool(how & WRITES),
+        reads=bool(how & 1),
+        atomic=bool(how & ATOMIC),
+        width=values["width"],
+        offset=offset - (1 << 64) if offset >> 63 else offset,
+        size=wide("size"),
+        item=(wide("x"), wide("y"), wide("z")),
+        local=(values["local_x"], values["local_y"], values["local_z"]),
+        group=(values["group_x"], values["group_y"], values["group_z"]),
+        more=more,
+        count=max(count, 1),
+        other=known.sites[more - 1] if kind == "barrier" and 0 < more <= len(known.sites) else None,
+    )
+
+
+def not_checked(facts: Facts) -> Counter[tuple[str, str]]:
+    """Why programs, or kernels by name, ran without checks, and how many."""
+    return Counter((facts.trace.text(p), facts.trace.text(p, "text2")) for p in _notes(facts, "note_not_checked"))
+
+
+def programs(folder: Path) -> list[Program]:
+    """All that were rewritten."""
+    numbers = sorted(int(path.stem) for path in (folder / PROGRAMS).glob("*.json") if path.stem.isdigit())
+    return [one for one in (program(folder, number) for number in numbers) if one is not None]

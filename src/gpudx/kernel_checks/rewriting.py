@@ -1,0 +1,45 @@
+"""From a source, as a program hands it to its driver, to one with checks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gpudx.kernel_checks import base_header, options
+from gpudx.kernel_checks.errors import Unsupported
+from gpudx.kernel_checks.options import Device
+from gpudx.kernel_checks.preprocess import Macro, Preprocessor, tokens
+from gpudx.kernel_checks.rewrite import Rewriter, Rewritten
+from gpudx.kernel_checks.syntax import Tree
+
+# Every check, and those of a plain --sanitize: the rest reports what correct programs do, too, or needs a limit.
+ALL = ("bounds", "align", "uninit", "races", "barriers", "overflow", "div", "loops", "nan")
+USUAL = frozenset(ALL) - {"loops", "nan"}
+
+DIGRAPH, STRING = re.compile("<%|%>|<:|:>"), re.compile(r"\"(?:[^\"\\\n]|\\.)*\"")
+
+
+@dataclass(frozen=True)
+class Done:
+    rewritten: Rewritten
+    options: str  # for the driver
+
+
+def rewrite(source: str, build_options: str, device: Device, checks: frozenset[str] = USUAL) -> Done:
+    """Raises Unsupported with the reason where the source has to stay as it is."""
+    if "\0" in source:
+        raise Unsupported("it has a zero byte in it")
+    if device.address_bits != 64:
+        raise Unsupported(f"the device has addresses of {device.address_bits} bits")
+    given = options.read(build_options)
+    preprocessor = Preprocessor(options.macros(given, device), options.folders(given, device), device.vendor)
+    for name, kind in base_header.macros().items():
+        preprocessor.define(name, Macro(tuple(tokens(f"__builtin_astype((x), {kind})")), ("x",)))
+    text = preprocessor.run(source)
+    if DIGRAPH.search(STRING.sub("", text.text)):
+        raise Unsupported("it uses digraphs")
+    if "gdx_" in text.text:
+        raise Unsupported("it uses names that begin with gdx_")
+    tree = Tree(text.text, given.version, device.address_bits, [])
+    late = "intel" in device.vendor.lower()
+    return Done(Rewriter(text.text, text.lines, tree, checks, late).run(), given.text)

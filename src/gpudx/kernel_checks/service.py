@@ -1,0 +1,128 @@
+"""The process that rewrites kernels while a program runs: python -m gpudx.kernel_checks.service SOCKET FOLDER CHECKS [KERNEL]
+
+One answer per connection, each made in a process of its own: a source that crashes libclang, or takes too long, costs that
+program its checks and nothing else. The protocol is the one of native/opencl/checks_service.c.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import struct
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from gpudx.kernel_checks.errors import Unsupported
+from gpudx.kernel_checks.options import Device
+from gpudx.kernel_checks.rewriting import rewrite
+
+PROGRAMS = "programs"  # in the folder: what the numbers of sites and objects mean
+SECONDS = 25
+LARGEST = 16 << 20
+
+
+def main(arguments: list[str]) -> int:
+    path, folder, checks = arguments[0], Path(arguments[1]), frozenset(arguments[2].split(","))
+    kernel = arguments[3] if len(arguments) > 3 else ""
+    (folder / PROGRAMS).mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the program's
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen(64)
+    warm()
+    number = 0
+    parent = os.getppid()
+    listener.settimeout(1)
+    while os.getppid() == parent:
+        try:
+            connection, _ = listener.accept()
+        except TimeoutError:
+            continue
+        number += 1
+        child = os.fork()
+        if child == 0:
+            listener.close()
+            serve(connection, number, folder, checks, kernel)
+            os._exit(0)
+        connection.close()
+    return 0
+
+
+def warm() -> None:
+    """Loads libclang before the first question."""
+    with contextlib.suppress(Unsupported):
+        rewrite("__kernel void k(__global float *a) { a[get_global_id(0)] = 0; }\n", "", Device())
+
+
+def serve(connection: socket.socket, number: int, folder: Path, checks: frozenset[str], kernel: str) -> None:
+    signal.alarm(SECONDS)
+    connection.settimeout(SECONDS)
+    with connection:
+        try:
+            answer = reply(receive(connection), number, folder, checks, kernel)
+        except Unsupported as error:
+            answer = f"no {error}".replace("\n", " ").encode(errors="replace")[:380]
+        except RecursionError:
+            answer = b"no it is nested too deeply"
+        except Exception as error:  # a bug of ours costs the program its checks, nothing else
+            answer = f"no gpudx failed on it ({type(error).__name__}: {error})".replace("\n", " ").encode(
+                errors="replace"
+            )[:380]
+        connection.sendall(struct.pack("=I", len(answer)) + answer)
+
+
+def receive(connection: socket.socket) -> bytes:
+    (size,) = struct.unpack("=I", exactly(connection, 4))
+    if size > LARGEST:
+        raise Unsupported("it is too long")
+    return exactly(connection, size)
+
+
+def exactly(connection: socket.socket, size: int) -> bytes:
+    parts = []
+    while size:
+        part = connection.recv(min(size, 1 << 20))
+        if not part:
+            raise Unsupported("the question was cut off")
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def reply(question: bytes, number: int, folder: Path, checks: frozenset[str], kernel: str) -> bytes:
+    given, c_version, version, vendor, extensions, bits, where, source = (
+        part.decode("utf-8", "surrogateescape") for part in question.split(b"\0", 7)
+    )
+    sys.setrecursionlimit(20_000)
+    device = Device(c_version, version, vendor, extensions, int(bits or 64), where)
+    done = rewrite(source, given, device, checks)
+    plans = [plan for plan in done.rewritten.kernels if wanted(plan.name, kernel)]
+    if not plans:
+        raise Unsupported("--kernel names none of its kernels" if kernel else "it has no kernels")
+    about = {
+        "sites": [asdict(site) for site in done.rewritten.sites],
+        "things": [asdict(thing) for thing in done.rewritten.things],
+        "kernels": [asdict(plan) for plan in done.rewritten.kernels],
+        "checks": sorted(checks),
+    }
+    (folder / PROGRAMS / f"{number}.json").write_text(json.dumps(about))
+    lines = [f"ok {number} {len(done.rewritten.sites)}", f"options {done.options}"]
+    lines += [" ".join(["kernel", plan.name, str(plan.arguments), *plan.extra]) for plan in plans]
+    lines += [f"proof {plan.name} " + ",".join(plan.proof) for plan in plans if plan.proof]
+    return ("\n".join(lines) + "\n").encode() + b"\0" + done.rewritten.text.encode("utf-8", "surrogateescape")
+
+
+def wanted(name: str, pattern: str) -> bool:
+    if pattern.startswith("regex:"):
+        return re.search(pattern.removeprefix("regex:"), name) is not None
+    return not pattern or pattern == name
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

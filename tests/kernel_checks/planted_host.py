@@ -1,0 +1,97 @@
+"""Runs planted kernels: each with its fault, then each as it should be. Usage: planted_host.py FILE... [-- NAME...]
+
+An entry of a file begins with "//== name | global/local | arguments". {{fault|fix}} are the two variants of a place. Arguments:
+f100 and i32*8, u8*9, d4 are global buffers that the host wrote (i32*3=1,2,3 with these values), U16 is a buffer of floats that
+nothing wrote, P16 one of which the host wrote the first half, i5 an int, l64 local memory of 64 bytes.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+VARIANT = re.compile(r"\{\{([^{}|]*)\|([^{}]*)\}\}")
+KINDS = {"i32": "int32", "u8": "uint8"}
+
+
+@dataclass(frozen=True)
+class Planted:
+    name: str
+    file: str
+    sizes: str
+    arguments: tuple[str, ...]
+    text: str
+
+    def source(self, faulty: bool) -> str:
+        return VARIANT.sub(lambda match: match[1 if faulty else 2], self.text).replace(
+            "KERNEL(", f"__kernel void {self.kernel(faulty)}("
+        )
+
+    def kernel(self, faulty: bool) -> str:
+        return f"{self.name}_{'faulty' if faulty else 'right'}"
+
+    @property
+    def lines(self) -> set[int]:
+        """Where the fault may be reported."""
+        return {number for number, line in enumerate(self.text.splitlines(), 1) if "/*!*/" in line}
+
+
+def read(path: Path) -> list[Planted]:
+    parts = re.split(r"^//== (.*)\n", path.read_text(), flags=re.M)[1:]
+    out = []
+    for head, text in zip(parts[::2], parts[1::2], strict=True):
+        name, sizes, arguments = (word.strip() for word in head.split("|"))
+        out.append(Planted(name, path.stem, sizes, tuple(arguments.split()), text))
+    return out
+
+
+def main(words: list[str]) -> None:
+    import pyopencl as cl
+
+    names = set(words[words.index("--") + 1 :]) if "--" in words else set()
+    files = words[: words.index("--")] if "--" in words else words
+    device = cl.get_platforms()[0].get_devices()[0]
+    context = cl.Context([device])
+    queue = cl.CommandQueue(context)
+    for path in files:
+        for one in read(Path(path)):
+            if not names or one.name in names:
+                for faulty in (True, False):
+                    run(cl, context, queue, one, faulty)
+
+
+def run(cl: object, context: object, queue: object, one: Planted, faulty: bool) -> None:
+    program = cl.Program(context, one.source(faulty)).build()
+    kernel = getattr(program, one.kernel(faulty))
+    sizes, _, local = one.sizes.partition("/")
+    values = [argument(cl, context, queue, text) for text in one.arguments]
+    shape = tuple(int(n) for n in sizes.split(","))
+    kernel(queue, shape, tuple(int(n) for n in local.split(",")) if local else None, *values)
+    queue.finish()
+
+
+def argument(cl: object, context: object, queue: object, text: str) -> object:
+    import numpy as np
+
+    if match := re.fullmatch(r"(i32|u8)\*(\d+)(?:=(.*))?", text):
+        data = np.zeros(int(match[2]), KINDS[match[1]])
+        if match[3]:
+            data[:] = [int(n) for n in match[3].split(",")]
+    elif text[0] in "fd":
+        data = np.zeros(int(text[1:]), "float32" if text[0] == "f" else "float64")
+    elif text[0] == "i":
+        return np.int32(int(text[1:]))
+    elif text[0] == "l":
+        return cl.LocalMemory(int(text[1:]))
+    else:
+        buffer = cl.Buffer(context, cl.mem_flags.READ_WRITE, 4 * int(text[1:]))
+        if text[0] == "P":
+            cl.enqueue_copy(queue, buffer, np.zeros(int(text[1:]) // 2, "float32"))
+        return buffer
+    return cl.Buffer(context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=data)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,112 @@
+"""What is rewritten, what is left alone, and that hostile sources end in a reason."""
+
+from __future__ import annotations
+
+import random
+import string
+
+import pytest
+
+pytest.importorskip("clang.cindex")
+
+from gpudx.kernel_checks.errors import Unsupported
+from gpudx.kernel_checks.options import Device
+from gpudx.kernel_checks.rewriting import ALL, USUAL, rewrite
+from gpudx.kernel_checks.syntax import Tree
+
+EVERYTHING = frozenset(ALL)
+GOOD = "__kernel void k(__global float *a, int n) { int i = get_global_id(0); if (i < n) a[i] += 1.0f; }\n"
+
+
+def plan(source: str, checks: frozenset[str] = USUAL, options: str = ""):  # type: ignore[no-untyped-def]
+    return rewrite(source, options, Device(), checks).rewritten
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        GOOD,
+        "typedef struct { float4 p; int n[3]; } S;\n__kernel void k(__global S *s, __constant int *c) { s[c[0]].n[c[1]] = s->n[2]; }\n",
+        "__kernel void k(__global uchar *a) { a[get_global_id(0)] = max(a[0], a[1]); }\n",
+        "__kernel void k(read_only image2d_t i, sampler_t s, __global float4 *o) { o[0] = read_imagef(i, s, (int2)(1, 2)); }\n",
+        "__kernel void k(__global half *a, __global float *b) { vstore_half(b[1], 3, a); b[0] = vload_half4(0, a).x; }\n",
+        "__kernel void k(__global int *a) { for (int i = 0, j = 9; i < j; i++, j--) a[i] = a[j], a[j] = i; }\n",
+        "__kernel void k(__global int *a) { int x = a[0] ? a[1] : a[2]; switch (x) { case 1: a[3]++; default: --a[4]; } }\n",
+        "__kernel void k(__global float2 *a) { float2 v = a[0]; v.x = a[1].y; a[2].xy = v.yx; a[3] = (float2)(v.x, as_float(7)); }\n",
+        "void f(float *p) { *p = 1; }\n__kernel void k(__global float *a) { float x; f(&x); float y[2][3]; y[1][2] = x; a[0] = y[1][2]; }\n",
+        "float g(__local float *);\n__kernel void k(__local float *l, __global float *o) { o[0] = g(l); }\nfloat g(__local float *l) { return l[0]; }\n",
+        "__kernel __attribute__((reqd_work_group_size(8, 1, 1))) void k(__global int *restrict a) { if (get_local_id(0)) return; a[0] = 1; }\n",
+    ],
+)
+def test_the_result_is_opencl_c(source: str) -> None:
+    text = plan(source, EVERYTHING).text
+    Tree(text, 120, 64, [])  # raises where clang finds an error
+
+
+def test_options_and_macros_are_used_up() -> None:
+    source = (
+        "#if FAST\n__kernel void fast(__global TYPE *a) { a[N] = 0; }\n#else\n__kernel void slow(void) {}\n#endif\n"
+    )
+    done = rewrite(source, "-D FAST=1 -DTYPE=int -DN=(3) -Werror -cl-mad-enable", Device(), USUAL)
+    assert [one.name for one in done.rewritten.kernels] == ["fast"]
+    assert done.options == "-cl-mad-enable -w"
+
+
+def test_a_pointer_from_memory_is_counted_as_unchecked() -> None:
+    done = plan(
+        "struct s { __global float *p; };\n__kernel void k(__global float *a) { struct s x; x.p = a; x.p[3] = 1; }\n"
+    )
+    assert done.kernels[0].unchecked == 1
+
+
+def test_what_a_constant_loop_proves_is_not_checked() -> None:
+    done = plan(
+        "__kernel void k(__global int *o) { int v[8]; for (int i = 0; i < 8; i++) v[i] = i; o[0] = v[7]; }\n",
+        frozenset({"bounds"}),
+    )
+    assert [site.text for site in done.sites] == ["o[0]"]
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("__kernel void k(__global int *a) { a[0] = ; }\n", "libclang says"),
+        ("__kernel void k(__global int *a) { {{{ }\n", "libclang says"),
+        ("__kernel void j(__global int *a) {}\n__kernel void k(__global int *a) { j(a); }\n", "called like a function"),
+        ("__kernel void gdx_k(__global int *a) { a[0] = 1; }\n", "gdx_"),
+        ("__kernel void k(__global int *a) { vendor_builtin(a); }\n", "libclang says"),
+    ],
+)
+def test_reasons(source: str, why: str) -> None:
+    with pytest.raises(Unsupported, match=why):
+        plan(source)
+
+
+def hostile() -> dict[str, str]:
+    noise = random.Random(7)
+    return {
+        "empty": "",
+        "unbalanced": "}" * 1000 + "{" * 1000,
+        "a megabyte of comments": "/* x */" * 150_000 + GOOD,
+        "a megabyte of digits": "int a = " + "1" * (1 << 20) + ";",
+        "deep": "int a = " + "(" * 3000 + "1" + ")" * 3000 + ";\n" + GOOD,
+        "lines": '#line 4294967295 "x"\n#line 1 "\\""\n' + GOOD,
+        "utf-8": "__kernel void k(__global float *größe) { größe[0] = 1.0f; }\n",
+        "not utf-8": GOOD.replace("i < n", "i < n /* \udcff\udcfe */"),
+        "trigraphs": "??=define A 1\n" + GOOD,
+        "digraphs": "__kernel void k(__global int *a) <% a<:0:> = 1; %>\n",
+        "noise": "".join(noise.choice(string.printable) for _ in range(20_000)),
+        "macro bomb": "".join(f"#define M{n} M{n + 1} M{n + 1}\n" for n in range(64)) + "M0\n",
+        "unfinished": '__kernel void k(__global char *a) { a[0] = "',
+        "backslash": GOOD + "\\",
+    }
+
+
+@pytest.mark.parametrize("name", list(hostile()))
+@pytest.mark.timeout(60)
+def test_hostile_sources_end_in_opencl_c_or_a_reason(name: str) -> None:
+    try:
+        text = plan(hostile()[name]).text
+    except (Unsupported, RecursionError):
+        return
+    Tree(text, 120, 64, [])

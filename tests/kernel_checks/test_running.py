@@ -1,0 +1,116 @@
+"""Programs under gpudx run --sanitize: they see what they would see without, faults are found, correct twins are not accused."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("clang.cindex")
+pytest.importorskip("pyopencl")
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from planted_score import every, score
+
+from gpudx.kernel_checks.rewriting import ALL
+
+
+def intel() -> dict[str, str] | None:
+    """The environment for Intel's runtime for CPUs (pip install intel-opencl-rt), where it is installed or named."""
+    known = os.environ.get("GPUDX_TEST_INTEL_OPENCL", "")
+    found = [Path(known)] if known else list(Path(sys.prefix, "lib").glob("libintelocl.so*"))
+    return {"INTEL": str(found[0])} if found else None
+
+
+@pytest.fixture(params=["pocl", "intel"])
+def platform(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
+    if request.param == "pocl":
+        return {}
+    given = intel()
+    if given is None:
+        pytest.skip("Intel's OpenCL runtime is not installed (intel-opencl-rt)")
+    library = Path(given["INTEL"])
+    vendors = tmp_path / "vendors"
+    vendors.mkdir()
+    (vendors / "intel.icd").write_text(f"{library}\n")
+    path = f"{library.parent}:{os.environ.get('LD_LIBRARY_PATH', '')}"
+    return {"OCL_ICD_VENDORS": str(vendors), "LD_LIBRARY_PATH": path}
+
+
+def run(words: list[str], env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        words, capture_output=True, text=True, timeout=600, env={**os.environ, "PYOPENCL_NO_CACHE": "1", **env}
+    )
+
+
+def sanitized(
+    case: Path, *program: str, env: dict[str, str], checks: str = "opencl", more: tuple[str, ...] = ()
+) -> subprocess.CompletedProcess[str]:
+    words = [
+        sys.executable,
+        "-m",
+        "gpudx",
+        "run",
+        f"--sanitize={checks}",
+        *more,
+        "--case",
+        str(case),
+        "--",
+        sys.executable,
+        *program,
+    ]
+    return run(words, env)
+
+
+def findings(case: Path) -> list[dict[str, object]]:
+    return [
+        one
+        for one in json.loads((case / "case.json").read_text())["findings"]
+        if str(one["id"]).startswith("kernel-check-")
+    ]
+
+
+@pytest.mark.timeout(600)
+def test_a_program_sees_the_same(tmp_path: Path, platform: dict[str, str]) -> None:
+    program = str(HERE / "programs" / "queries.py")
+    plain = run([sys.executable, program], platform)
+    checked = sanitized(tmp_path / "case", program, env=platform)
+    assert plain.stdout and plain.returncode == 3
+    assert checked.stdout == plain.stdout
+    assert checked.returncode == 3
+    assert findings(tmp_path / "case") == []
+    case = json.loads((tmp_path / "case" / "case.json").read_text())
+    tool = next(one for one in case["instruments"] if one["name"].startswith("kernel checks"))
+    assert tool["state"] == "live" and tool["saw"].startswith("2 kernels of 1 program rewritten")
+
+
+@pytest.mark.timeout(900)
+def test_planted_faults_are_found_and_twins_are_not_accused(tmp_path: Path, platform: dict[str, str]) -> None:
+    files = [str(path) for path in sorted((HERE / "planted").glob("*.cl"))]
+    sanitized(
+        tmp_path / "case", str(HERE / "planted_host.py"), *files, env=platform, checks=",".join(ALL), more=("-q",)
+    )
+    found, missed, accused = score(tmp_path / "case")
+    assert accused == []
+    assert len(found) >= 0.97 * len(every()), missed
+
+
+def test_only_the_named_kernel(tmp_path: Path) -> None:
+    files = [str(HERE / "planted" / "bounds_global.cl"), "--", "copy_tail", "read_next"]
+    sanitized(tmp_path / "case", str(HERE / "planted_host.py"), *files, env={}, more=("--kernel", "copy_tail_faulty"))
+    assert {one["site"]["kernel"] for one in findings(tmp_path / "case")} == {"copy_tail_faulty"}  # type: ignore[index]
+
+
+def test_without_libclang_one_sentence_names_the_package(tmp_path: Path) -> None:
+    (tmp_path / "clang").mkdir()
+    (tmp_path / "clang" / "__init__.py").write_text("")
+    path = f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"
+    done = sanitized(tmp_path / "case", "-c", "pass", env={"PYTHONPATH": path})
+    assert done.returncode == 2
+    assert "pip install 'gpudx[opencl]'" in done.stderr and len(done.stderr.strip().splitlines()) == 1
