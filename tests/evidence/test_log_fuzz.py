@@ -1,4 +1,4 @@
-"""Mutated lines of every format: no crash, one sentence each, bounded memory. GPUDX_FUZZ_LINES sets how many (a million in the benchmark)."""
+"""Mutated lines of every format: no crash, bounded memory. GPUDX_FUZZ_LINES sets how many."""
 
 from __future__ import annotations
 

@@ -110,7 +110,8 @@ _KERNEL = re.compile(
 )
 # A compiler's error without a place; other programs print "error:" as well, so that the words must be a compiler's.
 _BARE = re.compile(
-    r"(?:^|Log: ?|\.\w+: )(?:fatal )?error:? .{0,80}\b(?:register|constraint|argument type|undeclared|undefined|expected|identifier|built-in function"
+    r"(?:^|Log: ?|\.\w+: )(?:fatal )?error:? .{0,80}\b(?:register|constraint|argument type|undeclared|undefined|expected|identifier"
+    r"|built-in function"
     r"|address space|adding symbols|wrong format|redefinition|template|attribute|unable to execute command|frontend command failed)",
     re.IGNORECASE,
 )
