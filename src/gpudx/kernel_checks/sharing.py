@@ -203,8 +203,8 @@ class Sharing:
             kind = kind.element_type.get_canonical()
         if kind.kind.name == "CONSTANTARRAY":
             raise Unproved
-        for dimension in range(len(names), 3):
-            self._conditions[f"L{dimension} 1 le"] = None
+        for rest in range(len(names), 3):
+            self._conditions[f"L{rest} 1 le"] = None
 
     def _id(self, node: Node) -> tuple[str, str] | None:
         """The work-item function that an expression is, and its dimension."""

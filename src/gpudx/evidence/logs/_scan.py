@@ -95,11 +95,7 @@ class Scan:
         """Those that still read. Where a format has read its share, the rest of its lines are not left to the last resorts."""
         spent = {index for index in readers if self._asked[index].left <= 0}
         told = any(not self._asked[index].silent for index in spent)
-        return {
-            index
-            for index in readers - spent
-            if not self._asked[index].silent and not (told and self._asked[index].generic > 1)
-        }
+        return {index for index in readers - spent if not (told and self._asked[index].generic > 1)}
 
     def _skipped(self, readers: set[int], lines: int) -> None:
         for index in readers:

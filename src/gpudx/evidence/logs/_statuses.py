@@ -128,6 +128,10 @@ SEVERAL = (98, 400)  # statuses that more than one cause is known for
 _NAME = re.compile(r"(?<![A-Za-z0-9_])(?:cudaError|CUDA_ERROR_|hipError)[A-Za-z_]+")  # text in other scripts may touch it
 BY_NAME = {name.lower(): one for one in STATUSES for name in one.names}
 BY_TEXT = sorted(((text.lower(), one) for one in STATUSES for text in one.texts), key=lambda pair: -len(pair[0]))
+BY_SHORT = {
+    name.removeprefix("CUDA_ERROR_"): one for one in STATUSES for name in one.names if name.startswith("CUDA_ERROR_")
+}
+_SHORT = re.compile(r"(?<![A-Za-z0-9_])(?:ERROR_)?([A-Z]{2,}(?:_[A-Z]+)+)(?![A-Za-z0-9_])")
 BY_CODE = {one.code: one for one in STATUSES}
 # Numbers that the runtime used before CUDA 10.1 and that mean nothing else today (cudaError_t of CUDA 9).
 BY_CODE |= {old: BY_CODE[new] for old, new in {77: 700, 74: 716, 59: 710, 48: 209, 38: 100, 30: 999}.items()}
@@ -138,11 +142,16 @@ def named(text: str) -> Status | None:
     return next((BY_NAME[name.lower()] for name in _NAME.findall(text) if name.lower() in BY_NAME), None)
 
 
+def _shortened(text: str) -> Status | None:
+    """Names without "CUDA_ERROR_", as Julia and Cycles print them."""
+    return next((BY_SHORT[name] for name in _SHORT.findall(text) if name in BY_SHORT), None)
+
+
 def told(text: str, distinct: bool = False) -> Status | None:
     """The status whose name or text stands in a line; with `distinct`, only texts that cannot mean anything else."""
-    if status := named(text):
-        return status
     low = text.lower()
+    if status := named(text) or (_shortened(text) if "cuda" in low or "hip" in low else None):
+        return status
     return next((one for words, one in BY_TEXT if words in low and (one.distinct or not distinct)), None)
 
 

@@ -26,6 +26,7 @@ MARKS = (
     "ShaderName : ",
     " obj:[0x",
     "workgroup=[",
+    "LaunchKernel (",
     "emory access fault by GPU",
     "faulting addr: 0x",
 )
@@ -36,6 +37,7 @@ NEAR = 16 << 20  # bytes: an address farther from an object says nothing about i
 LAUNCHES = "amd-launches"
 _RETURNED = re.compile(r"^:\d:[\w.]+ *:\d+ *: .*?\b(hip\w+): Returned (hipError\w+)")
 _SHADER = re.compile(r"^:\d:[\w.]+ *:\d+ *: .*ShaderName : (\S+)")
+_CALL = re.compile(r"^:\d:[\w.]+ *:\d+ *: .*\b(hip\w*LaunchKernel\w*) *\( ")
 _ARGUMENT = re.compile(r"Arg(\d+): +(?:(\S+) +)?= ?ptr:(0x[0-9a-fA-F]+) obj:\[(0x[0-9a-fA-F]+)-(0x[0-9a-fA-F]+)\]")
 _GRID = re.compile(r"grid=\[(\d+), (\d+), (\d+)\], workgroup=\[(\d+), (\d+), (\d+)\]")
 _FAULT = re.compile(r"(?:on address|faulting addr:) (0x[0-9a-fA-F]+)")
@@ -77,11 +79,15 @@ class Lines:
     def __init__(self) -> None:
         self._seen = _Seen()
         self._ranges: list[_Range] = []
+        self._calls, self._called = 0, ("", 0)
 
     def read(self, near: Near) -> Iterator[Event]:
         text = near.text
         if found := _ARGUMENT.search(text):
             self._ranges = [*self._ranges[-MOST_KEPT:], _Range(int(found[1]), int(found[4], 16), int(found[5], 16))]
+        elif found := _CALL.search(text):
+            self._called = (found[1], near.line)
+            self._calls += 1
         elif found := _SHADER.search(text):
             self._seen.launches.append(_Launch(function_name(found[1])[:120], tuple(self._ranges), near.line))
             self._seen.count += 1
@@ -96,6 +102,10 @@ class Lines:
 
     def finish(self) -> Iterator[Event]:
         """A log without a failure still says what was launched last: that is where a hang or a silent end is."""
+        if self._calls and not self._seen.count and not self._seen.failed:
+            said = f"The log of AMD's runtime has {plural(self._calls, 'launch call')}; the last is {self._called[0]}."
+            finding = Finding(LAUNCHES, "info", said, (Evidence("no call in this log returned an error"),))
+            yield Event(LAUNCHES, "ending", said, finding=finding, line=self._called[1], quote=self._called[0])
         if self._seen.count and not self._seen.failed:
             last = self._seen.launches[-1]
             sizes = f" ({last.sizes})" if last.sizes else ""

@@ -43,6 +43,7 @@ MARKS = (
     "no CUDA-capable device",
     "driver version is insufficient",
     "CudaAPIError",
+    "CuError(",
     "Cuda driver error",
     "Cuda Runtime (",
     "CUDNN failure",
@@ -59,7 +60,8 @@ MARKS = (
 _API = re.compile(r"(?i:cuda)|\bcu[A-Z]|GPUassert")
 _HIP = re.compile(r"\bhip|\bROCm", re.IGNORECASE)
 _NUMBER = re.compile(
-    r"CudaAPIError: \[(\d{1,4})\]|(?:CUDA|cuda runtime|cuda) (?:driver )?(?:error|failure)[ :=#]*\(?(?:code[ :=]*)?(\d{1,3})\b",
+    r"(?:CudaAPIError: \[|Cu(?:da)?Error\(code ?=? ?)(\d{1,4})|(?:CUDA|cuda runtime|cuda) (?:driver )?(?:error|failure)[ "
+    r":=#]*\(?(?:code[ :=]*)?(\d{1,3})\b",
     re.IGNORECASE,
 )
 # Source code that tests for an error, and advice of frameworks, are no errors.

@@ -17,6 +17,12 @@ from gpudx.evidence.logs._places import source
 
 FORMAT = "cuda-libraries"
 MARKS = (
+    "CUBLASError(",
+    "CUSOLVERError(",
+    "CUDNNError(",
+    "CUFFTError(",
+    "CUSPARSEError(",
+    "CURANDError(",
     "CUBLAS_STATUS_",
     "CUDNN_STATUS_",
     "CUFFT_",
@@ -46,7 +52,15 @@ MEANINGS: dict[str, tuple[Role, str, str]] = {
 }
 
 
+_JULIA = re.compile(r"\b(CUBLAS|CUSOLVER|CUDNN|CUFFT|CUSPARSE|CURAND)Error\(code (\d+), ([^)]{3,120})\)")
+
+
 def read(near: Near) -> Iterator[Event]:
+    if julia := _JULIA.search(near.text):
+        said = f"{julia[1]} failed: {julia[3]} (code {julia[2]}); an earlier device error can be the reason."
+        facts = (("library", julia[1]), ("status", julia[2]))
+        yield Event("library-error", "report", said, facts, causes=("device-error-reported",), next=_next.SERIALISE)
+        return
     found = None if _CODELIKE.search(near.text) else _STATUS.search(near.text)
     if found is None or found[2] not in MEANINGS:
         return

@@ -74,7 +74,8 @@ APIS = tuple(
 )
 # Promises and settings are no losses.
 _NOT_LOST = re.compile(
-    r"device[- ]lost (?:callback|handler|promise)|on_?device_?lost|TdrDelay|TdrLevel|if the device|lost\.then|no gpu "
+    r"Insufficient Memory|OutOfMemory|device[- ]lost (?:callback|handler|promise)|on_?device_?lost|TdrDelay|TdrLevel|if the device"
+    r"|lost\.then|no gpu "
     r"hang",
     re.IGNORECASE,
 )

@@ -27,6 +27,7 @@ MARKS = (
     "ggml-cuda.cu:",
 )
 _ASSERT = re.compile(r"(\S+:\d+): ?GGML_ASSERT\((.+?)\) failed|GGML_ASSERT: (\S+:\d+): (.+)")
+_BARE = re.compile(r"GGML_ASSERT\((?:([\w.-]+:\d+)\): ?(.+)|(.+?)\)(?: failed)?\s*$)")
 _WHERE = re.compile(r"current device: (-?\d+), in function (\w+) at (.+)")
 _OPERATOR = re.compile(r"ggml_cuda_compute_forward: (\w+) failed")
 
@@ -36,6 +37,8 @@ def read(near: Near) -> Iterator[Event]:
     asserted = _ASSERT.search(text)
     if asserted:
         yield _asserted(asserted[1] or asserted[3], asserted[2] or asserted[4])
+    elif bare := _BARE.match(text.strip()):
+        yield _asserted(bare[1] or "an unknown line", bare[2] or bare[3])
     elif "CUDA error: " in text or "ROCm error:" in text:
         yield from _error(near)
 
@@ -45,7 +48,7 @@ def _asserted(where: str, condition: str) -> Event:
     return Event(
         kind="host-assertion",
         role="refusal",
-        message=f"ggml stopped itself on the host at {at}: {condition[:200]} does not hold.",
+        message=f"ggml stopped on the host at {at}: the assertion {condition[:200]} failed.",
         facts=(("at", at), ("condition", condition[:200])),
         notes=("an assertion on the host fails before the work is given to the device",),
         next=_next.RECORD,

@@ -54,6 +54,8 @@ MARKS = (
     "program build",
     "kernel build",
     "not built",
+    "error: ",
+    "adding symbols",
     "hiprtc",
     "nvrtc",
     "comgr",
@@ -87,6 +89,7 @@ _WHAT = (
     r"|OpenCL|CUDA|HIP|pipeline|code|library|device code)"
 )
 _FAILED = re.compile(
+    r"program (?:was )?not (?:been )?built|"
     rf"(?:failed|unable|could not|couldn't|cannot|can't|error|not able)(?: to| while| when|:)? (?:re)?(?:build|compil|link|creat"
     rf"|load)\w*.{{0,60}}{_WHAT}"
     rf"|{_WHAT}.{{0,60}}(?:build|compil\w+|link\w*)\W*(?:has )?(?:fail|error|not success)|(?:build|compilation|compile|link(?:ing"
@@ -104,6 +107,13 @@ _SPIRV = re.compile(
 _FINE = re.compile(r"successfully|warning|without errors?|\b0 (?:errors?|failed)|BUILD SUCCESS", re.IGNORECASE)
 _KERNEL = re.compile(
     r"kernel|program|OpenCL|CUDA|HIP|\.cl\b|\.cu\b|shader|SPIR|ptx|nvrtc|hiprtc|comgr|GPU|device", re.IGNORECASE
+)
+# A compiler's error without a place; other programs print "error:" as well, so that the words must be a compiler's.
+_BARE = re.compile(
+    r"(?:^|Log: ?|\.\w+: )(?:fatal )?error:? .{0,80}\b(?:register|constraint|argument type|undeclared|undefined|expected|identifier"
+    r"|built-in function"
+    r"|address space|adding symbols|wrong format|redefinition|template|attribute|unable to execute command|frontend command failed)",
+    re.IGNORECASE,
 )
 # Linkers of device code; the same words come from linkers of host programs.
 _LINKED = re.compile(
@@ -136,7 +146,7 @@ def read(near: Near) -> Iterator[Event]:
             detail[:80],
             ("a fault of the compiler, or code that it cannot translate for this device",),
         )
-    elif _FAILED.search(text) or _SPIRV.search(text):
+    elif _FAILED.search(text) or _SPIRV.search(text) or _BARE.search(text):
         what = "A kernel was not built" if _KERNEL.search(text) else "A build step failed"
         yield _event("build-failed", f"{what}: {text[:LONGEST].rstrip('.')}.", text[:80])
 

@@ -48,6 +48,8 @@ MARKS = (
     "drmn",
     "gpu sched",
     "iommu",
+    "dmar",
+    "amd-vi",
     "smmu",
     "devcoredump",
     "virtio_gpu",
@@ -63,7 +65,7 @@ MARKS = (
 )
 _DRIVER = re.compile(
     r"\b(amdgpu|amdkfd|kfd|i915|xe|nouveau|NVRM|nvidia(?:-\w+)?|panfrost|panthor|lima|mali\w*|msm\w*|adreno\w*|kgsl\w*|Adreno-GSL|asahi|v3d"
-    r"|etnaviv|radeon|pvrsrvkm|powervr|habanalabs|virtio_gpu|drmn\d+|gpu_sched|\w*iommu\w*|\w*smmu\w*)\b",
+    r"|etnaviv|radeon|DMAR|AMD-Vi|pvrsrvkm|powervr|habanalabs|virtio_gpu|drmn\d+|gpu_sched|\w*iommu\w*|\w*smmu\w*)\b",
     re.IGNORECASE,
 )
 _NAMED = re.compile(r"gpu fault|\[drm|firmware image|binary firmware|gpu hang", re.IGNORECASE)
@@ -130,7 +132,7 @@ KINDS = (
     _kind(
         r"page ?fault|fault:? .{0,40}iova|context fault|mmu fault|vm fault|translation fault|protection fault|unhandled.{0,20}fault"
         r"|fault info|invalid (?:read|write)|smmu.{0,40}fault"
-        r"|iommu.{0,60}fault|IO_PAGE_FAULT|CAT[_ ]?ERR|DATA_INVALID_FAULT|Unmapped|bus fault",
+        r"|iommu.{0,60}fault|DMAR.{0,60}fault|IO_PAGE_FAULT|CAT[_ ]?ERR|DATA_INVALID_FAULT|Unmapped|bus fault",
         "device-page-fault",
         "fault",
         "the device accessed memory that is not mapped",
@@ -145,7 +147,7 @@ KINDS = (
     ),
     _kind(
         r"(?:fail\w*|unable|could ?n.t|cannot).{0,60}(?:init|probe|regulator|enable|load|alloc|bring up|start)|(?:init|probe|load"
-        r"|start)\w*.{0,40}(?:fail|error)|RmInitAdapter failed"
+        r"|start)\w*.{0,40}(?:fail|error)|RmInitAdapter failed|not supported on|unsupported (?:device|gpu|hardware|asic)"
         r"|API mismatch|No NVIDIA (?:GPU|device)|Fatal error during GPU init|hw_init of IP block|GPU init",
         "driver-init-failed",
         "refusal",

@@ -63,6 +63,9 @@ MARKS = (
     "status=6/ABRT",
     "core-dump",
     "goroutine ",
+    "engine dead",
+    "#0  0x",
+    "+0x",
 )
 SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
 _LIMIT = re.compile(r"DUE TO TIME LIMIT|(?:job|test|step) .{0,40}(?:time ?limit|timed out)", re.IGNORECASE)
@@ -76,10 +79,12 @@ _SIGNAL = re.compile(
     r"\b(?:signal:? |signal )(\d{1,2})\b|\b(SIG(?:SEGV|ABRT|KILL|TERM|BUS|FPE|ILL))\b|signal: (\w[\w ]+)", re.IGNORECASE
 )
 _RANK = re.compile(r"\brank\s*[:=]?\s*(\d+)|local_rank: (\d+)|task (\d+)|process rank (\d+)", re.IGNORECASE)
+_FRAME = re.compile(r"^#\d+ +0x[0-9a-f]+ in \S|^\S*/\S+\(\S*\+0x[0-9a-f]+\) ?\[0x[0-9a-f]+\]")
 _GO = re.compile(r"^(?:goroutine \d+ \[|created by .+ in goroutine \d+)")
 _TERMINATE = re.compile(r"terminate called (?:after throwing an instance of '([^']+)'|without an active exception)")
 _DIED = re.compile(
-    r"\bKilled\b|EngineDeadError|EngineCore.{0,60}(?:died|dead|failed|fatal)|WorkerCrashedError|ActorDiedError|worker died|process died"
+    r"\bKilled\b|EngineDeadError|engine dead|EngineCore.{0,60}(?:died|dead|failed|fatal)|WorkerCrashedError|ActorDiedError|worker died"
+    r"|process died"
     r"|unexpectedly|runner (?:process )?(?:has )?terminated|MPI_A(?:bort|BORT)"
     r"|Job step aborted|Child aborted|ChildFailedError|terminated by signal|killed by signal|Force Terminated|BrokenProcessPool"
     r"|status=6/ABRT|code=killed"
@@ -117,6 +122,9 @@ def read(near: Near) -> Iterator[Event]:
 
 
 def _ended(near: Near) -> Iterator[Event]:
+    if _FRAME.match(near.text) and not any(_FRAME.match(line) for line in near.before(3)):
+        yield _event("host-stack", "The log has a stack trace of the host process without the reason for it.", "stack")
+        return
     if _GO.search(near.text):
         yield _event(
             "go-stack",

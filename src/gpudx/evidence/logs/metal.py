@@ -21,6 +21,7 @@ MARKS = (
     "MPSNDArray",
     "[MPS",
     "MTLLibrary",
+    "command buffer ",
 )
 _MEMORY = re.compile(
     r"MPS backend out of memory \(MPS allocated: ([\d.]+ \w+).*?max allowed: ([\d.]+ \w+)\)(?:.*?Tried to allocate "
@@ -28,6 +29,7 @@ _MEMORY = re.compile(
 )
 _ASSERT = re.compile(r"(?:-\[(\w+) (\w+)[^\]]*\]:?\d*: ?)?.*?failed assertion [`'](.+?)'?$")
 _METAL = re.compile(r"MTL|MPS|Metal|AGX", re.IGNORECASE)
+_STATUS = re.compile(r"command buffer (\d+) failed with status 5")  # MTLCommandBufferStatusError
 _LIMIT = re.compile(r"Compute function exceeds available (.+)")
 
 
@@ -37,6 +39,14 @@ def read(near: Near) -> Iterator[Event]:
         wanted = f" of {found[3]}" if found[3] else ""
         said = f"An allocation{wanted} did not fit into device memory: {found[1]} were in use, and {found[2]} are allowed (PyTorch MPS)."
         yield Event("out-of-memory", "refusal", said, (("api", "metal"),), causes=("failed-call",), sure=False)
+    elif found := _STATUS.search(text):
+        reason = next((line.strip() for line in near.after(1) if "memory" in line.lower()), "")
+        said = (
+            f"Metal stopped command buffer {found[1]} with an error{f': {reason[:120]}' if reason else ''} (status 5)."
+        )
+        yield Event(
+            "metal-command-buffer", "report", said, (("api", "metal"),), causes=("device-error-reported",), sure=False
+        )
     elif found := _LIMIT.search(text):
         yield Event(
             "metal-limit",

@@ -21,8 +21,9 @@ GENERIC = 1
 MARKS = ("CL_INVALID_", "CL_OUT_OF_", "CL_MEM_", "CL_BUILD_PROGRAM_FAILURE", "CL_DEVICE_NOT", "CL_EXEC_STATUS", "CL_PLATFORM_NOT",
          "CL_COMPILE", "CL_LINK", "CL_IMAGE_FORMAT", "CL_MISALIGNED", "CL_MAP_FAILURE",
          "OpenCL error", "OpenCL Error", "OpenCL ERROR", "opencl", "cl::Error", "oclError", "clEnqueue", "clFinish", "clSetKernelArg",
-         "clBuildProgram", "clCompileProgram", "clLinkProgram", "clCreate", "clFlush", "clWaitForEvents", "clGetPlatformIDs",
-         "clGetDeviceIDs", "clRelease", "OCL error", "CL error", "CL Error", "cl_int", "PlatformNotFound", "Ocl")  # fmt: skip
+         "clBuildProgram", "clCompileProgram", "clLinkProgram", "clCreate", "clFlush", "clWaitForEvents",
+         "clGetPlatformIDs", "clGetDeviceIDs",
+         "clRelease", "OCL error", "CL error", "CL Error", "cl_int", "PlatformNotFound", "Ocl")  # fmt: skip
 STATUSES = {
     -1: ("CL_DEVICE_NOT_FOUND", "no device was found", ""),
     -2: ("CL_DEVICE_NOT_AVAILABLE", "the device is not available", ""),

@@ -51,6 +51,12 @@ MARKS = (
     "incorrect",
     "nan ",
     "backtrace",
+    "not support",
+    "unsupported",
+    "missing",
+    "unavailable",
+    "too many",
+    "call returned",
     "traceback",
     "#0",
     "错误",
@@ -69,7 +75,7 @@ _BAD = re.compile(
     r"error|fail(?:ed|ure|s|ing)?\b|fatal|fault\b|abort|crash|exception|panic|assert\w*|time(?:d )?-?out|\bhangs?\b|\bhung\b|\bstuck\b"
     r"|deadlock|corrupt|\binvalid\b|\billegal\b"
     r"|unable to|\bcan(?:not|'t)\b|could(?: not|n't)|not found|denied|killed|violation|out of (?:memory|range|bounds)|overflow|mismatch"
-    r"|wrong|incorrect|\bnan\b|backtrace"
+    r"|wrong|incorrect|\bnan\b|backtrace|not support(?:ed)?\b|unsupported|\bmissing\b|unavailable|too many|call returned [1-9]"
     r"|^\s*(?:\S+ +){0,9}#\d+ +(?:pc |0x)|错误|失败|崩溃|エラー|失敗|오류|실패|fallo|fehler|ошибка",
     re.IGNORECASE,
 )
