@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/crumbs.h"
 #include "core/process.h"
 #include "core/stacks.h"
 
@@ -714,6 +715,22 @@ static uint32_t put_large(const char *data, size_t bytes)
     return chunk ? (uint32_t)((offset + HEAD) / 8) : 0;
 }
 
+struct gdx_chunk *gdx_own_chunk(uint32_t kind, uint32_t units)
+{
+    struct gdx_calm calm;
+    uint64_t offset;
+    int err;
+    gdx_lock(GDX_LOCK_FILE, &calm);
+    struct gdx_chunk *chunk = new_chunk(kind, units, &offset, &err);
+    gdx_unlock(GDX_LOCK_FILE, &calm);
+    return chunk;
+}
+
+void gdx_publish_chunk(struct gdx_chunk *chunk)
+{
+    publish(chunk);
+}
+
 static void put_own(struct gdx_open *open, uint32_t field, struct gdx_text text)
 {
     void *room = text.bytes ? gdx_part(open, field, text.bytes) : NULL;
@@ -861,6 +878,7 @@ __attribute__((destructor)) static void leave(void)
         return;
     }
     gdx_clock_pair(&state->header->late_ticks, &state->header->late_mono_ns);
+    gdx_crumbs_keep();
     keep_maps();
     state->header->ended = 1;
 }

@@ -40,7 +40,7 @@
 /* Recorded as the status of calls that report failure by a null result alone (clSVMAlloc). */
 #define GDX_STATUS_NULL (-100000)
 
-enum { GDX_RING = 1, GDX_LEDGER = 2, GDX_LARGE = 3 };
+enum { GDX_RING = 1, GDX_LEDGER = 2, GDX_LARGE = 3, GDX_CRUMBS = 4 };
 enum {
     GDX_BLOB_MAX = 64 * 1024,
     GDX_BLOB_ROOM = 16 * 1024,  /* what every record may use in any case */
@@ -121,6 +121,10 @@ struct gdx_text { const char *data; size_t bytes; };
 void gdx_note(uint32_t note, const uint64_t *words, unsigned count, struct gdx_text text, struct gdx_text text2,
               const uint64_t *numbers, unsigned number_count);
 
+/* A chunk of the caller's own, which stays mapped; NULL: there is no room. Readers see it when it is published. */
+struct gdx_chunk *gdx_own_chunk(uint32_t kind, uint32_t units);
+void gdx_publish_chunk(struct gdx_chunk *chunk);
+
 /* Is this memory of the program readable right now? Never faults. */
 bool gdx_readable(struct gdx_lane *lane, const void *data, size_t bytes);
 /* The first 8 bytes of a value, zeros where it has fewer. The usual sizes without a call of memcpy, and without a word that
@@ -146,7 +150,8 @@ struct gdx_lane *gdx_lane(void);
 
 /* A lock that a forked child finds open, and that no signal handler of the program can meet while it is held. Only
  * where gdx_on(). */
-enum gdx_lock { GDX_LOCK_FILE, GDX_LOCK_KERNELS, GDX_LOCK_SEEN, GDX_LOCK_PYTHON, GDX_LOCK_FENCE, GDX_LOCK_WATCH, GDX_LOCKS };
+enum gdx_lock { GDX_LOCK_FILE, GDX_LOCK_KERNELS, GDX_LOCK_SEEN, GDX_LOCK_PYTHON, GDX_LOCK_FENCE, GDX_LOCK_WATCH, GDX_LOCK_CRUMBS,
+                GDX_LOCKS };
 struct gdx_calm { sigset_t mask; int cancel, saved_errno; };
 void gdx_lock(enum gdx_lock which, struct gdx_calm *calm);
 void gdx_unlock(enum gdx_lock which, const struct gdx_calm *calm);
