@@ -3,6 +3,8 @@
 #include "core/crumbs.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,10 +14,10 @@
 #include "core/process.h"
 
 enum { FREE, USED, GONE };
-enum { IN_FILE = 1, OUTSIDE = 2 };
+enum { IN_TRACE = 1, IN_SHM = 2, IN_PROCESS = 3 };
 enum { PAGE = 4096, LANES = 256, SEQUENCE_BITS = 24 };
-enum { INTERVAL_NS = 30000, THREAD_INTERVAL_NS = 10000 };
-enum { BURST = 16, THREAD_BURST = 64 };      /* crumbs that a pause pays for in advance */
+enum { INTERVAL_NS = 30000, THREAD_INTERVAL_NS = 10000, DEVICE_INTERVAL_NS = 200000 };
+enum { BURST = 8, THREAD_BURST = 32 };       /* crumbs that a pause pays for in advance */
 enum { BEHIND = 2, DEEP = 256, DEEP_STEP = 8 };  /* crumbs not reached; from DEEP on only each DEEP_STEP-th call gets one,
                                                   * because they fill the driver's queue, which programs need themselves */
 
@@ -37,15 +39,21 @@ enum gdx_crumbs gdx_read_crumbs(void)
 
 /* ---- a context ---- */
 
-static void note(uint32_t context, uint64_t on, uint64_t interval_ns, const char *why)
+static struct gdx_text text_of(const char *text)
 {
-    const uint64_t words[] = { context, on, interval_ns };
-    gdx_note(GDX_CALL_note_crumbs, words, 3, (struct gdx_text){ why, why ? strlen(why) : 0 }, (struct gdx_text){ 0 }, NULL, 0);
+    return (struct gdx_text){ text, text ? strlen(text) : 0 };
 }
 
 void gdx_crumbs_none(uint32_t context, const char *why)
 {
-    note(context, 0, 0, why);
+    const uint64_t words[] = { context, 0, 0 };
+    gdx_note(GDX_CALL_note_crumbs, words, 3, text_of(why), (struct gdx_text){ 0 }, NULL, 0);
+}
+
+static void note(const struct gdx_crumb_field *field)
+{
+    const uint64_t words[] = { field->context, gdx_crumbs() == GDX_CRUMBS_ALL ? 2 : 1, field->at / 8 };
+    gdx_note(GDX_CALL_note_crumbs, words, 3, (struct gdx_text){ 0 }, text_of(field->path), NULL, 0);
 }
 
 static uint64_t ticks_of(const struct gdx_header *header, uint64_t ns)
@@ -53,24 +61,49 @@ static uint64_t ticks_of(const struct gdx_header *header, uint64_t ns)
     return (header->late_ticks - header->start_ticks) * ns / (header->late_mono_ns - header->start_mono_ns + 1);
 }
 
-/* Memory of the file, else of the process: kernels from 6.5 on do not pin pages of some file systems for long. */
+/* A file that outlives the process, whoever kills it. */
+static void *map_shm(struct gdx_crumb_field *field)
+{
+    static _Atomic unsigned count;
+    snprintf(field->path, sizeof field->path, "/dev/shm/gpudx-%d-%u", (int)getpid(), atomic_fetch_add(&count, 1));
+    int fd = open(field->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        field->path[0] = 0;
+        return MAP_FAILED;
+    }
+    static const char zeros[PAGE];
+    void *memory = write(fd, zeros, PAGE) == PAGE ? mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    close(fd);
+    return memory;
+}
+
+static void *map_process(struct gdx_crumb_field *field)
+{
+    (void)field;
+    return mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
+
+static const char *attach_to(struct gdx_crumb_field *field, uint32_t state, void *memory)
+{
+    const char *why = memory == MAP_FAILED ? "no memory" : field->api->attach(memory, PAGE, &field->device);
+    if (!why) {
+        field->cells = memory;
+        field->chunk->crumbs_state = state;
+        return NULL;
+    }
+    if (memory != MAP_FAILED && state != IN_TRACE)
+        munmap(memory, PAGE);
+    if (field->path[0])
+        unlink(field->path);
+    field->path[0] = 0;
+    return why;
+}
+
 static const char *attach(struct gdx_crumb_field *field)
 {
-    const char *why = field->api->attach(field->cells, PAGE, &field->device);
-    field->chunk->crumbs_state = IN_FILE;
-    if (!why)
+    if (!attach_to(field, IN_TRACE, field->cells) || !attach_to(field, IN_SHM, map_shm(field)))
         return NULL;
-    void *memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        return why;
-    why = field->api->attach(memory, PAGE, &field->device);
-    if (why) {
-        munmap(memory, PAGE);
-        return why;
-    }
-    field->cells = memory;
-    field->chunk->crumbs_state = OUTSIDE;
-    return NULL;
+    return attach_to(field, IN_PROCESS, map_process(field));
 }
 
 /* Never freed: another thread may be about to use it, and there is one per context. */
@@ -91,7 +124,8 @@ static struct gdx_crumb_field *make_field(const struct gdx_crumb_api *api, uint3
 {
     struct gdx_crumb_field *field = new_field();
     struct gdx_header *header = gdx_own_header();
-    struct gdx_chunk *chunk = field && header ? gdx_own_chunk(GDX_CRUMBS, GDX_CRUMBS_units) : NULL;
+    uint64_t at = 0;
+    struct gdx_chunk *chunk = field && header ? gdx_own_chunk(GDX_CRUMBS, GDX_CRUMBS_units, &at) : NULL;
     if (!chunk) {
         gdx_crumbs_none(context, "there is no room for them in the trace");
         return NULL;
@@ -100,7 +134,8 @@ static struct gdx_crumb_field *make_field(const struct gdx_crumb_api *api, uint3
     *field = (struct gdx_crumb_field){ .api = api, .chunk = chunk, .rows = (struct gdx_crumb *)(chunk + 1),
         .cells = base + GDX_CRUMBS_cells, .marks = (uint32_t *)(base + GDX_CRUMBS_marks), .context = context,
         .generation = generation, .pid = (uint32_t)getpid(), .interval = ticks_of(header, INTERVAL_NS),
-        .thread_interval = ticks_of(header, THREAD_INTERVAL_NS) };
+        .thread_interval = ticks_of(header, THREAD_INTERVAL_NS), .at = at,
+        .device_interval = ticks_of(header, DEVICE_INTERVAL_NS) };
     chunk->crumbs_context = context;
     const char *why = attach(field);
     chunk->crumbs_at = (uint64_t)(uintptr_t)field->cells;
@@ -121,21 +156,36 @@ struct gdx_crumb_field *gdx_crumbs_open(const struct gdx_crumb_api *api, uint32_
     struct gdx_crumb_field *field = lane ? make_field(api, context, lane->generation) : NULL;
     if (field) {
         link_field(field);
-        note(context, gdx_crumbs() == GDX_CRUMBS_ALL ? 2 : 1, gdx_crumbs() == GDX_CRUMBS_ALL ? 0 : INTERVAL_NS, NULL);
+        note(field);
     }
     errno = saved;
     return field;
 }
 
+static void keep(struct gdx_crumb_field *one)
+{
+    if (one->chunk->crumbs_state == IN_TRACE)
+        return;
+    memcpy((char *)one->chunk + GDX_CRUMBS_cells, one->cells, GDX_CRUMBS_rows * GDX_CRUMBS_cell_bytes);
+    one->chunk->crumbs_kept = gdx_ticks();
+}
+
+/* Fields of a process that this one was forked from are not ours to write. */
 void gdx_crumbs_keep(void)
 {
     uint32_t own = (uint32_t)getpid();
-    for (struct gdx_crumb_field *one = atomic_load(&fields); one; one = one->next) {
-        if (one->chunk->crumbs_state != OUTSIDE || one->pid != own)
-            continue;
-        memcpy((char *)one->chunk + GDX_CRUMBS_cells, one->cells, GDX_CRUMBS_rows * GDX_CRUMBS_cell_bytes);
-        one->chunk->crumbs_kept = gdx_ticks();
-    }
+    for (struct gdx_crumb_field *one = atomic_load(&fields); one; one = one->next)
+        if (one->pid == own)
+            keep(one);
+}
+
+void gdx_crumbs_end(void)
+{
+    uint32_t own = (uint32_t)getpid();
+    gdx_crumbs_keep();
+    for (struct gdx_crumb_field *one = atomic_load(&fields); one; one = one->next)
+        if (one->pid == own && one->path[0])
+            unlink(one->path);
 }
 
 /* ---- a stream ---- */
@@ -227,15 +277,38 @@ static bool is_paid_for(const struct gdx_crumb_field *field, struct gdx_crumb *r
     return true;
 }
 
-static bool is_due(const struct gdx_crumb_field *field, struct gdx_crumb *row, uint64_t now, bool sparing)
+/* How long the device takes for a call, from when its cell changed; while it does not change, at least that long. Several
+ * threads may do this at once for one stream: an estimate that is off costs a crumb too many or too few. */
+static void learn_pace(struct gdx_crumb *row, uint32_t cell, uint64_t now)
+{
+    uint64_t calls = row->step ? row->step : 1, since = now - row->seen_at;
+    if (cell != row->seen) {
+        row->pace = since / (calls * (cell - row->seen));
+        row->seen = cell;
+        row->seen_at = now;
+    } else if (since / calls > row->pace) {
+        row->pace = since / calls;
+    }
+}
+
+static bool is_due_behind(const struct gdx_crumb_field *field, struct gdx_crumb *row, uint32_t open)
+{
+    uint64_t calls = row->skipped + 1;
+    return calls * row->pace >= field->device_interval && (open < DEEP || calls >= DEEP_STEP);
+}
+
+static bool is_due(const struct gdx_crumb_field *field, struct gdx_crumb *row, uint64_t now)
 {
     if (gdx_crumbs() == GDX_CRUMBS_ALL)
         return true;
-    uint32_t open = behind(field, row);
-    if (open >= DEEP)
-        return row->skipped + 1 >= DEEP_STEP;
-    if (open >= BEHIND && !sparing)
-        return true;
+    uint32_t cell = __atomic_load_n(cell_of(field, row), __ATOMIC_RELAXED), open = row->issued - cell;
+    if (open >= BEHIND) {
+        learn_pace(row, cell, now);
+        return is_due_behind(field, row, open);
+    }
+    row->seen = cell;
+    row->seen_at = now;
+    row->pace = 0;
     return is_paid_for(field, row, now);
 }
 
@@ -247,6 +320,7 @@ static void put_crumb(struct gdx_crumb_field *field, struct gdx_open *open, stru
     __atomic_store_n(mark, open->lane->number << SEQUENCE_BITS | (uint32_t)(open->seq & ((1u << SEQUENCE_BITS) - 1)), __ATOMIC_RELEASE);
     enum gdx_crumb_answer answer = field->api->write(row->queue, device, number);
     if (answer == GDX_CRUMB_TAKEN) {
+        row->step = row->skipped + 1;
         row->skipped = 0;
         open->slot->flags |= GDX_FLAG_crumb;
         return;
@@ -256,7 +330,7 @@ static void put_crumb(struct gdx_crumb_field *field, struct gdx_open *open, stru
         gdx_crumbs_none(field->context, field->api->refused);
 }
 
-GDX_HOT void gdx_crumb(struct gdx_crumb_field *field, struct gdx_open *open, uint64_t queue, bool own_stream, bool sparing)
+GDX_HOT void gdx_crumb(struct gdx_crumb_field *field, struct gdx_open *open, uint64_t queue, bool own_stream)
 {
     if (GDX_UNLIKELY(!gdx_still_open(open) || field->generation != open->generation || open->lane->number >= LANES
                      || open->track != &open->lane->track[0] || atomic_load_explicit(&field->off, memory_order_relaxed)))
@@ -265,7 +339,7 @@ GDX_HOT void gdx_crumb(struct gdx_crumb_field *field, struct gdx_open *open, uin
     struct gdx_crumb *row = known_row(field, queue, tid);
     if (GDX_UNLIKELY(!row) && !(row = take_row(field, queue, tid)))
         return;
-    if (is_due(field, row, open->slot->begin, sparing))
+    if (is_due(field, row, open->slot->begin))
         put_crumb(field, open, row);
     else
         row->skipped++;

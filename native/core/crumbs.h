@@ -2,14 +2,18 @@
  * hang, or when somebody looks from outside, the number says how far each stream has come.
  *
  * Each context has a chunk of the trace file for this (schema/events.toml, "Crumbs"). Each stream has a row: a cell that the
- * device writes, and a table of which call each number stands behind. Where the driver does not take memory of the file, the
- * cells are memory of the process, and copied to the file at its end, at a fatal signal and at the first error of the device.
+ * device writes, and a table of which call each number stands behind. Drivers do not take memory of files on a disk (NVIDIA
+ * 580: ext4 is refused, tmpfs is not). There the cells are a file in /dev/shm, or else memory of the process; they are copied to the
+ * trace at the process's end, at a fatal signal and at the first error of the device. Who kills a process copies them before
+ * (src/gpudx/lab/crumbs.py).
  *
- * A crumb costs about 1 us of host time, and nothing on the device behind a kernel of 10 us. So by default
+ * A crumb costs about 0.8 us of host time behind an empty kernel, and about 2 us of the device's time where it has other work
+ * to do (H200, cuStreamWriteValue32 with its barrier: the flag that leaves that out is refused by the v2 API). So by default
  *
- *   - a stream gets one per INTERVAL and a thread asks for one per THREAD_INTERVAL, on average; after a pause some more, so
- *     that a program which launches little is followed call by call;
- *   - while the device is behind (two crumbs that it has not come to), the host's time does not matter: every call has one.
+ *   - while the device waits for the host, a stream gets one per INTERVAL and a thread asks for one per THREAD_INTERVAL, on
+ *     average; after a pause some more, so that a program which launches little is followed call by call;
+ *   - while the device is behind (two crumbs that it has not come to), one per DEVICE_INTERVAL of the device's time: long
+ *     kernels have one each.
  *
  * GPUDX_CRUMBS=all puts one behind every call, GPUDX_CRUMBS=off none. What refuses a crumb turns them off for the context, and
  * the trace says why (note_crumbs); the program never sees an error of ours.
@@ -51,7 +55,9 @@ struct gdx_crumb_field {
     char *cells;         /* where the device writes, as the host sees it */
     uint64_t device;     /* and as the device sees it */
     uint32_t *marks;
-    uint64_t interval, thread_interval;  /* ticks */
+    uint64_t interval, thread_interval, device_interval;  /* ticks */
+    uint64_t at;         /* file offset of the chunk */
+    char path[64];       /* of a file in /dev/shm; "": none */
     uint32_t generation, context, pid;
     _Atomic bool off;
     struct gdx_crumb_field *next;  /* of all that were ever made */
@@ -61,10 +67,10 @@ struct gdx_crumb_field {
 struct gdx_crumb_field *gdx_crumbs_open(const struct gdx_crumb_api *api, uint32_t context);
 void gdx_crumbs_none(uint32_t context, const char *why);
 
-/* The driver accepted the work of a call that is still open: puts a crumb behind it, if one is due. `sparing`: not only because
- * the device is behind. */
-void gdx_crumb(struct gdx_crumb_field *field, struct gdx_open *open, uint64_t queue, bool own_stream, bool sparing);
+/* The driver accepted the work of a call that is still open: puts a crumb behind it, if one is due. */
+void gdx_crumb(struct gdx_crumb_field *field, struct gdx_open *open, uint64_t queue, bool own_stream);
 void gdx_crumbs_leave(struct gdx_crumb_field *field, uint64_t queue);  /* the stream is about to go */
 
-/* Copies cells that are not in the file. Stores only: signal handlers call it. */
+/* Copies cells that are not in the trace file to it. Stores and system calls only: signal handlers call it. */
 void gdx_crumbs_keep(void);
+void gdx_crumbs_end(void);  /* the same for the last time: files in /dev/shm go */

@@ -715,13 +715,12 @@ static uint32_t put_large(const char *data, size_t bytes)
     return chunk ? (uint32_t)((offset + HEAD) / 8) : 0;
 }
 
-struct gdx_chunk *gdx_own_chunk(uint32_t kind, uint32_t units)
+struct gdx_chunk *gdx_own_chunk(uint32_t kind, uint32_t units, uint64_t *offset)
 {
     struct gdx_calm calm;
-    uint64_t offset;
     int err;
     gdx_lock(GDX_LOCK_FILE, &calm);
-    struct gdx_chunk *chunk = new_chunk(kind, units, &offset, &err);
+    struct gdx_chunk *chunk = new_chunk(kind, units, offset, &err);
     gdx_unlock(GDX_LOCK_FILE, &calm);
     return chunk;
 }
@@ -878,7 +877,7 @@ __attribute__((destructor)) static void leave(void)
         return;
     }
     gdx_clock_pair(&state->header->late_ticks, &state->header->late_mono_ns);
-    gdx_crumbs_keep();
+    gdx_crumbs_end();
     keep_maps();
     state->header->ended = 1;
 }

@@ -122,7 +122,7 @@ void gdx_note(uint32_t note, const uint64_t *words, unsigned count, struct gdx_t
               const uint64_t *numbers, unsigned number_count);
 
 /* A chunk of the caller's own, which stays mapped; NULL: there is no room. Readers see it when it is published. */
-struct gdx_chunk *gdx_own_chunk(uint32_t kind, uint32_t units);
+struct gdx_chunk *gdx_own_chunk(uint32_t kind, uint32_t units, uint64_t *offset);
 void gdx_publish_chunk(struct gdx_chunk *chunk);
 
 /* Is this memory of the program readable right now? Never faults. */

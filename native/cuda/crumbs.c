@@ -54,7 +54,7 @@ static enum gdx_crumb_answer write_value(uint64_t queue, uint64_t device, uint32
 {
     CUstream stream = (CUstream)(uintptr_t)queue;
     CUresult status = gdx_cu_driver.cuStreamWriteValue32_v2
-        ? gdx_cu_driver.cuStreamWriteValue32_v2(stream, device, value, NO_MEMORY_BARRIER)
+        ? gdx_cu_driver.cuStreamWriteValue32_v2(stream, device, value, 0)  /* v2 knows no flag */
         : gdx_cu_driver.cuStreamWriteValue32(stream, device, value, NO_MEMORY_BARRIER);
     return status == CUDA_SUCCESS ? GDX_CRUMB_TAKEN : is_over(status) ? GDX_CRUMB_BROKEN : GDX_CRUMB_REFUSED;
 }
@@ -110,7 +110,7 @@ void gdx_cu_crumbs_queue_leaves(CUstream queue)
 
 /* ---- behind a call ---- */
 
-GDX_HOT void gdx_cu_crumbs_put(struct gdx_open *open, CUstream queue, bool own_thread, bool sparing)
+GDX_HOT void gdx_cu_crumbs_put(struct gdx_open *open, CUstream queue, bool own_thread)
 {
     struct gdx_crumb_field *field = current_field();
     uint64_t handle = gdx_cu_queue(queue, own_thread);
@@ -119,5 +119,5 @@ GDX_HOT void gdx_cu_crumbs_put(struct gdx_open *open, CUstream queue, bool own_t
     if (GDX_UNLIKELY(atomic_load_explicit(&gdx_cu_captures, memory_order_relaxed) > 0)
         && (handle < CU_STREAM_PER_THREAD || gdx_cu_is_captured(queue, own_thread)))
         return;  /* work in the legacy stream depends on streams that may be captured */
-    gdx_crumb(field, open, handle, handle == CU_STREAM_PER_THREAD, sparing);
+    gdx_crumb(field, open, handle, handle == CU_STREAM_PER_THREAD);
 }

@@ -12,7 +12,7 @@ enum { GDX_CU_CRUMB_CONTEXTS = 257 };  /* numbers of contexts are 1 to 256 (cont
 extern _Atomic(struct gdx_crumb_field *) gdx_cu_crumb_fields[GDX_CU_CRUMB_CONTEXTS];  /* NULL: not decided */
 
 void gdx_cu_crumbs_open(void);
-void gdx_cu_crumbs_put(struct gdx_open *open, CUstream queue, bool own_thread, bool sparing);
+void gdx_cu_crumbs_put(struct gdx_open *open, CUstream queue, bool own_thread);
 void gdx_cu_crumbs_queue_leaves(CUstream queue);
 void gdx_cu_crumbs_forget(uint32_t context);      /* its context is gone, or another has its number */
 void gdx_cu_crumbs_forget_device(CUdevice device);
@@ -30,7 +30,7 @@ static inline void gdx_cu_crumbs_ready(void)
 static inline void gdx_cu_crumb(struct gdx_open *open, CUstream queue, bool own_thread, CUresult status)
 {
     if (GDX_LIKELY(status == CUDA_SUCCESS) && gdx_crumbs() != GDX_CRUMBS_OFF)
-        gdx_cu_crumbs_put(open, queue, own_thread, false);
+        gdx_cu_crumbs_put(open, queue, own_thread);
 }
 
 static inline void gdx_cu_crumbs_leaving(CUstream queue)

@@ -35,6 +35,7 @@ ASKED = (
     "GPUDX_SERIALISE",
     "GPUDX_HOLD",
     "GPUDX_EDGE",
+    "GPUDX_CRUMBS",
 )
 OURS = (*ASKED, "LD_PRELOAD", "OPENCL_LAYERS", "LD_LIBRARY_PATH")
 
@@ -113,7 +114,7 @@ class Kit(Builds):
     @cached_property
     def driver(self) -> Path:
         """The folder of the fake driver. Like NVIDIA's, it binds its own names itself (-Bsymbolic)."""
-        place = self.library(HERE / "fake_cuda.c", "libcuda.so.1", "-Wl,-Bsymbolic").parent
+        place = self.library(HERE / "fake_cuda.c", "libcuda.so.1", "-Wl,-Bsymbolic", str(HERE / "fake_crumbs.c")).parent
         return once(place / "libcuda.so", lambda link: link.symlink_to("libcuda.so.1")).parent
 
     @cached_property
