@@ -3,12 +3,23 @@ read right, never that a GPU wrote one."""
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 import numpy as np
 import pytest
-from cuda_kit import Kit, Ran, decode, of
+from cuda_kit import OURS, Kit, Ran, decode, of
+from support.own import PYTHONPATH
 
+from gpudx import casefile
 from gpudx.facts import Facts, derive
 from gpudx.facts.crumbs import State
+from gpudx.trace import open_case
 from gpudx.trace.crumbs import read_crumbs
 
 LAUNCHES = ("cuLaunchKernel", "cuGraphLaunch")
@@ -98,7 +109,9 @@ def test_off_means_off(kit: Kit) -> None:
     ("env", "word"),
     [({"FAKE_CUDA_REGISTER": "-1"}, "cuMemHostRegister"), ({"FAKE_CUDA_NO_WRITES": "1"}, "cuStreamWriteValue32")],
 )
-def test_a_driver_that_refuses_turns_crumbs_off_and_the_trace_says_why(kit: Kit, env: dict[str, str], word: str) -> None:
+def test_a_driver_that_refuses_turns_crumbs_off_and_the_trace_says_why(
+    kit: Kit, env: dict[str, str], word: str
+) -> None:
     _, facts = run(kit, "2", "10", **env)
     assert len(why_not(facts)) == 1 and word in why_not(facts)[0]
     assert State.DONE not in states(facts) and not any(facts.errors.position)
@@ -107,7 +120,9 @@ def test_a_driver_that_refuses_turns_crumbs_off_and_the_trace_says_why(kit: Kit,
 @pytest.mark.parametrize("refused", ["1", "2"])
 def test_cells_outside_the_trace_are_copied_to_it(kit: Kit, refused: str) -> None:
     """As on a disk whose files a driver does not take: first the trace is refused, then /dev/shm too."""
-    _, facts = run(kit, "2", "30", FAKE_CUDA_FAIL="cuLaunchKernel:20:700", FAKE_CUDA_WRITES="5", FAKE_CUDA_REGISTER=refused)
+    _, facts = run(
+        kit, "2", "30", FAKE_CUDA_FAIL="cuLaunchKernel:20:700", FAKE_CUDA_WRITES="5", FAKE_CUDA_REGISTER=refused
+    )
     found = states(facts)
     assert found[:5] == [State.DONE] * 5 and found[5:7] == [State.RUNNING] * 2
 
@@ -127,3 +142,102 @@ def test_a_killed_process_leaves_its_crumbs(kit: Kit) -> None:
     """Crumbs in the trace itself need nobody to copy them."""
     _, facts = run(kit, "1", "12", FAKE_CUDA_CRASH="cuCtxSynchronize:1", FAKE_CUDA_WRITES="3")
     assert states(facts)[:4] == [State.DONE] * 3 + [State.RUNNING]
+
+
+# ---- what users read ----
+
+
+def gpudx(kit: Kit, *words: str | Path, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "gpudx", *map(str, words)],
+        env=environment(kit, **env),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def environment(kit: Kit, **env: str) -> dict[str, str]:
+    plain = {name: value for name, value in os.environ.items() if name not in OURS}
+    ours = {"PYTHONPATH": PYTHONPATH, "GPUDX_LIB": str(kit.recorder), "LD_LIBRARY_PATH": str(kit.driver)}
+    return {**plain, **ours, **env}
+
+
+def test_one_suspect_is_the_guilty_launch(kit: Kit, tmp_path: Path) -> None:
+    done = gpudx(
+        kit, "run", "--crumbs=all", "--case", tmp_path / "case", "--", kit.program("crumbs"), "2", "40",
+        FAKE_CUDA_FAIL="cuLaunchKernel:6:700", FAKE_CUDA_WRITES="5",
+    )  # fmt: skip
+    case = casefile.read(tmp_path / "case")
+    entry = case.diagnosis[0]
+    assert done.returncode == 1 and entry.status == "confirmed" and entry.guilty, done.stderr
+    assert entry.guilty.launch == 6 and entry.guilty.kernel == "pair"
+    assert any("5 launches of" in e.text and "had completed when the device stopped" in e.text for e in entry.evidence)
+
+
+def test_streams_that_ran_at_once_are_all_suspects(kit: Kit, tmp_path: Path) -> None:
+    """Nothing tells two streams apart that both stood still: neither is blamed alone."""
+    gpudx(
+        kit, "run", "--crumbs=all", "--case", tmp_path / "case", "--", kit.program("crumbs"), "2", "40",
+        FAKE_CUDA_FAIL="cuLaunchKernel:20:700", FAKE_CUDA_WRITES="5",
+    )  # fmt: skip
+    case = casefile.read(tmp_path / "case")
+    (found,) = [f for f in case.findings if f.id == "device-error-reported"]
+    assert sorted(s.launch or 0 for s in found.others) == [6, 7]
+    assert case.diagnosis[0].status == "inconclusive" and case.diagnosis[0].guilty is None
+
+
+def test_a_hang_names_the_launch_and_what_waits_behind_it(kit: Kit, tmp_path: Path) -> None:
+    done = gpudx(
+        kit, "run", "--timeout", "2", "--crumbs=all", "--case", tmp_path / "case", "--",
+        kit.program("crumbs"), "3", "30", "wait=2", FAKE_CUDA_STUCK="2",
+    )  # fmt: skip
+    case = casefile.read(tmp_path / "case")
+    entry = case.diagnosis[0]
+    assert done.returncode == 124 and entry.cause == "hang" and entry.status == "likely", done.stderr
+    assert entry.guilty is not None and (entry.guilty.launch, entry.guilty.kernel) == (2, "pair")
+    assert "cuStreamSynchronize" in entry.summary and "Launch 2 of kernel pair" in entry.summary
+    text = " ".join(e.text for e in entry.evidence)
+    assert "9 calls of the stream wait behind it" in text and "grid 1 x 1 x 1" in text and "argument 0 = 1" in text
+
+
+def test_a_program_that_only_takes_long_is_not_called_a_hang(kit: Kit, tmp_path: Path) -> None:
+    """All that was launched is done: it is the host that takes its time."""
+    done = gpudx(kit, "run", "--timeout", "1", "--crumbs=all", "--case", tmp_path / "case", "--", "/bin/sh", "-c",
+                 f"{kit.program('crumbs')} 2 20; exec sleep 60")  # fmt: skip
+    case = casefile.read(tmp_path / "case")
+    assert done.returncode == 124 and not any(f.details.get("named") for f in case.findings)
+
+
+def test_the_watchdog_speaks_once_and_attach_shows_what_is_in_flight(kit: Kit, tmp_path: Path) -> None:
+    program = [str(kit.program("crumbs")), "3", "30", "wait=2"]
+    command = [sys.executable, "-m", "gpudx", "run", "--stall", "1", "--case", str(tmp_path / "case"), "--", *program]
+    env = environment(kit, FAKE_CUDA_STUCK="2", GPUDX_CRUMBS="all")
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        time.sleep(6)
+        (pid,) = [int(path.name.split("-")[0]) for path in (tmp_path / "case/traces").glob("*.gdx")]
+        shown, dumped = gpudx(kit, "attach", str(pid)), json.loads(gpudx(kit, "dump", str(pid)).stdout)
+        assert running.poll() is None, "nothing was stopped"
+        running.send_signal(signal.SIGTERM)
+        _, said = running.communicate(timeout=30)
+    assert said.count("no progress for 1 s") == 1 and "Launch 2 of kernel pair" in said, said
+    assert "launch 2 of kernel pair" in shown.stdout and "cuStreamSynchronize" in shown.stdout, (
+        shown.stdout + shown.stderr
+    )
+    assert [one["running"][0].split(" (")[0] for one in dumped["streams"]] == ["launch 2 of kernel pair"]
+    case = casefile.read(tmp_path / "case")
+    assert case.diagnosis[0].cause == "hang" and case.diagnosis[0].guilty and case.diagnosis[0].guilty.launch == 2
+
+
+@pytest.mark.parametrize("pid", ["999999999", str(os.getpid())])
+def test_attach_to_what_is_not_recorded(kit: Kit, pid: str) -> None:
+    done = gpudx(kit, "attach", pid)
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and "Traceback" not in done.stderr
+
+
+def test_fenced_runs_mark_every_launch(kit: Kit, tmp_path: Path) -> None:
+    gpudx(kit, "run", "--fence", "--case", tmp_path / "case", "--", kit.program("crumbs"), "1", "400")
+    (trace,) = open_case(tmp_path / "case")
+    facts = derive(trace)
+    flags = trace.column("flags", facts.launches.position) & trace.schema.flags["crumb"]
+    assert len(flags) == 400 and flags.all()

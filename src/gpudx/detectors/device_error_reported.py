@@ -11,7 +11,10 @@ Example:
     rope<<<grid, block>>>(q);
     cudaMemcpy(host, other, bytes, cudaMemcpyDeviceToHost);        // "an illegal memory access was encountered"
 
-Mend it by looking at the launches of the interval, the most suspicious first. A wait after each launch makes the
+Breadcrumbs (gpudx run --crumbs) narrow the interval: launches that had completed when the device stopped, and launches that had not
+begun, are left out. With one launch left, it is the guilty one.
+
+Fix it by looking at the launches of the interval, the most suspicious first. --crumbs=all or a wait after each launch makes the
 interval one launch long; a device dump names the launch at once.
 
 What makes a launch suspicious: freed or null memory, a pointer to the end of memory, and, after an illegal address,
@@ -55,7 +58,7 @@ def _finding(facts: Facts, found: Interval) -> Finding:
     followers = int((facts.errors.position > found.report).sum())
     single = _single(facts, found)
     own = found.report in (*found.graphs, *(int(facts.launches.position[s.launch]) for s in found.suspects))
-    whose = "nothing that was recorded ran before it" if not count else f"the fault is of {_whose(count, own)}"
+    whose = "nothing that was recorded ran before it" if not count else _whose(facts, found, count, own)
     return Finding(
         id=ID,
         severity="error",
@@ -66,7 +69,7 @@ def _finding(facts: Facts, found: Interval) -> Finding:
                 (site.number,),
             ),
             *_itself(facts, found.report),
-            _since(facts, found),
+            _since(facts, found) if found.completed is None else _progress(facts, found),
             *(_told(facts, s) for s in found.suspects[:SHOWN]),
             *_fitting(facts, found),
             *_graphs(found),
@@ -90,6 +93,7 @@ def _finding(facts: Facts, found: Interval) -> Finding:
             "ended_before": _ended_before(facts, found) + 1,
             "followers": followers,
             "own_wait": _own_wait(facts, found.report),
+            "completed": found.completed,
             "allocation_size": int(facts.objects.table["size"][single.object])
             if single and single.object >= 0
             else None,
@@ -106,7 +110,8 @@ def _own_wait(facts: Facts, report: int) -> bool:
 def _complete(facts: Facts, found: Interval) -> bool:
     """Is all work of the interval in the record? Calls that were overwritten do not matter where everything was waited for
     after them."""
-    kept = all(gap.kind == "overwritten" for gap in facts.trace.gaps) and _whole_since(facts, found.since)
+    whole = _whole_since(facts, found.since) or (found.completed is not None and facts.crumbs.complete)
+    kept = all(gap.kind == "overwritten" for gap in facts.trace.gaps) and whole
     return (kept or not facts.trace.gaps) and not len(facts.trace.select(_unknown_entries(facts)))
 
 
@@ -121,12 +126,34 @@ def _unknown_entries(facts: Facts) -> tuple[CallInfo, ...]:
     return tuple(c for c in facts.trace.schema.calls if c.name == "note_unknown_entry")
 
 
-def _whose(count: int, own: bool) -> str:
+def _whose(facts: Facts, found: Interval, count: int, own: bool) -> str:
+    if found.completed is not None:
+        return f"{_named(facts, found, count)} caused it"
     others = count - own
     before = "the launch before it" if others == 1 else f"one of {plural(others, 'launch', 'launches')} before it"
     if not own:
-        return before
-    return f"this launch or {before}" if others else "this launch"
+        return f"{before} caused it"
+    return f"this launch or {before} caused it" if others else "this launch caused it"
+
+
+def _named(facts: Facts, found: Interval, count: int) -> str:
+    """The work that was running, where crumbs tell."""
+    if count > 1:
+        return f"one of {plural(count, 'launch', 'launches')} that had not completed"
+    if found.graphs:
+        return f"the graph launched by call {found.graphs[0] + 1}"
+    launch = found.suspects[0].launch
+    return f"launch {launch + 1} of kernel {facts.launches.name(launch)}"
+
+
+def _progress(facts: Facts, found: Interval) -> Evidence:
+    """What the crumbs say, in numbers."""
+    done = plural(found.completed or 0, "launch", "launches")
+    first = min((s.launch for s in found.suspects), default=None)
+    numbers = () if first is None else (int(facts.launches.position[first]) + 1,)
+    skipped = any(front.skipped for front in facts.crumbs.fronts) and found.count > 1
+    why = "; launches between two breadcrumbs cannot be told apart (--crumbs=all marks every launch)" if skipped else ""
+    return Evidence(f"{done} of {len(facts.launches):,} had completed when the device stopped{why}", numbers)
 
 
 def _single(facts: Facts, found: Interval) -> Suspect | None:
@@ -202,8 +229,8 @@ def _itself(facts: Facts, report: int) -> list[Evidence]:
 
 def _told(facts: Facts, one: Suspect) -> Evidence:
     position = int(facts.launches.position[one.launch])
-    what = "; ".join(one.odd) or "nothing odd about its arguments was recorded"
-    return Evidence(f"launch {one.launch + 1} of kernel {facts.launches.name(one.launch)}: {what}", (position + 1,))
+    what = f": {'; '.join(one.odd)}" if one.odd else ""
+    return Evidence(f"launch {one.launch + 1} of kernel {facts.launches.name(one.launch)}{what}", (position + 1,))
 
 
 def _fences(facts: Facts, found: Interval) -> list[Evidence]:

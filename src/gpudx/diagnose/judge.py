@@ -37,6 +37,7 @@ from gpudx.model import (
 
 ORDER: dict[Status, int] = {"confirmed": 0, "likely": 1, "inconclusive": 2, "refuted": 3}
 UNEXPLAINED = "unexplained"
+NOT_ENDED = "Breadcrumbs show that it had begun and not ended; a larger --timeout tells slow from stuck."
 ASSERTION = "device-assertion"
 SANITIZER = "sanitizer-"
 CONTRACT = "contract-violated"
@@ -414,6 +415,8 @@ def _with_stack(launch: Site, surface: Finding) -> Site:
 
 def _why_only(surface: Finding) -> str:
     only = "It is the only launch between the last wait that went well and the call that reported the fault."
+    if surface.details.get("completed") is not None:
+        only = "Breadcrumbs show that it had begun and not completed when the device stopped; no other launch had."
     inferred = " Which of its arguments is inferred from sizes: the device did not say."
     return only + inferred if surface.details.get("short") else only
 
@@ -427,7 +430,8 @@ def _innocent(surface: Finding) -> Victim:
 def _only_surface(surface: Finding) -> Diagnosis:
     """Only the place is known. A failing call that ended the program is named as what failed, not as why."""
     cause = cause_of(surface)
-    status: Status = "likely" if surface.id == "failed-call" else "inconclusive"
+    named = surface.id == "hang" and bool(surface.details.get("named"))
+    status: Status = "likely" if surface.id == "failed-call" or named else "inconclusive"
     return Diagnosis(
         cause=cause.id,
         status=status,
@@ -438,7 +442,7 @@ def _only_surface(surface: Finding) -> Diagnosis:
         refutes_if=cause.refutes_if,
         fix=cause.fix,
         findings=(surface.fingerprint,),
-        reason="Where it surfaced is known; no recorded fact says why.",
+        reason=NOT_ENDED if named else "Where it surfaced is known; no recorded fact says why.",
     )
 
 

@@ -56,6 +56,11 @@ class Crumbs:
         """The streams about which something is known."""
         return tuple(row for row in read_crumbs(self._trace) if row.known)
 
+    @property
+    def complete(self) -> bool:
+        """Is the work at which each stream stood still in the record?"""
+        return all(row.next != NONE or not row.behind for row in self.rows)
+
     @cached_property
     def why_not(self) -> tuple[str, ...]:
         """Why some context or stream has no crumbs."""
@@ -133,7 +138,11 @@ class Crumbs:
             mine &= self._trace.column("tid", self.work) == row.tid
         elif row.queue > OWN_STREAM:
             anchor = row.next if row.next != NONE else row.reached
-            stream = self._objects.at(np.array([row.queue], np.uint64), np.array([anchor], np.int64)) if anchor >= 0 else [-1]
+            stream = (
+                self._objects.at(np.array([row.queue], np.uint64), np.array([anchor], np.int64))
+                if anchor >= 0
+                else [-1]
+            )
             mine &= self._stream == stream[0]
         return np.flatnonzero(mine)
 

@@ -18,7 +18,7 @@ from typing import NoReturn
 
 from gpudx import backends, native
 from gpudx.errors import UserError
-from gpudx.lab import hang, program, sanitized, signals
+from gpudx.lab import crumbs, hang, program, sanitized, signals
 from gpudx.lab.environment import DUMPS, recorded_environment
 from gpudx.lab.heard import Listener, Mark
 from gpudx.lab.how import How
@@ -105,6 +105,7 @@ def run_recorded(
         picture = _end(run, case_dir) if timed_out else None
         heard = listener.finish()
     _tidy(case_dir / DUMPS)
+    crumbs.settle(traces)
     roll = read_roll(traces / ROLL)
     result = RunResult(
         command=tuple(command),
@@ -246,6 +247,7 @@ def _end(run: _Run, case_dir: Path) -> Path | None:
         (case_dir / HANG).write_text(hang.snapshot(run.pid))
     except OSError:
         path = None  # a full disk must not keep the program running
+    crumbs.settle(case_dir / TRACES)
     backends.snapshot(case_dir / DUMPS)
     hang.end_tree(run.pid, run.ended)
     return path
