@@ -88,6 +88,12 @@ void gdx_cu_crumbs_forget(uint32_t context)
     atomic_store(&gdx_cu_crumb_fields[context], NULL);
 }
 
+void gdx_cu_crumbs_forget_all(void)
+{
+    for (uint32_t i = 1; i < GDX_CU_CRUMB_CONTEXTS; i++)
+        gdx_cu_crumbs_forget(i);
+}
+
 void gdx_cu_crumbs_forget_device(CUdevice device)
 {
     for (uint32_t i = 1; i < GDX_CU_CRUMB_CONTEXTS; i++)

@@ -16,6 +16,7 @@ void gdx_cu_crumbs_put(struct gdx_open *open, CUstream queue, bool own_thread);
 void gdx_cu_crumbs_queue_leaves(CUstream queue);
 void gdx_cu_crumbs_forget(uint32_t context);      /* its context is gone, or another has its number */
 void gdx_cu_crumbs_forget_device(CUdevice device);
+void gdx_cu_crumbs_forget_all(void);              /* another driver was loaded */
 
 /* Before a launch. */
 static inline void gdx_cu_crumbs_ready(void)
