@@ -16,10 +16,11 @@
 enum { FREE, USED, GONE };
 enum { IN_TRACE = 1, IN_SHM = 2, IN_PROCESS = 3 };
 enum { PAGE = 4096, LANES = 256, SEQUENCE_BITS = 24 };
-enum { INTERVAL_NS = 30000, THREAD_INTERVAL_NS = 10000, DEVICE_INTERVAL_NS = 200000 };
-enum { BURST = 8, THREAD_BURST = 32 };       /* crumbs that a pause pays for in advance */
-enum { BEHIND = 2, DEEP = 256, DEEP_STEP = 8 };  /* crumbs not reached; from DEEP on only each DEEP_STEP-th call gets one,
-                                                  * because they fill the driver's queue, which programs need themselves */
+enum { INTERVAL_NS = 100000, THREAD_INTERVAL_NS = 50000, DEVICE_INTERVAL_NS = 200000 };
+enum { BURST = 8, THREAD_BURST = 16 };       /* crumbs that a pause pays for in advance */
+enum { BEHIND = 2, DEEP = 32, DEEP_STEP = 32 };  /* crumbs not reached; from DEEP on only each DEEP_STEP-th call gets one: a crumb
+                                                  * takes one of the about 1,022 places of a stream's queue (H200, driver 580), and
+                                                  * programs may need them all before they let the device go on */
 
 _Atomic int gdx_crumbs_setting GDX_HOT_DATA;
 static _Atomic(struct gdx_crumb_field *) fields;  /* all of this process, and of those it was forked from */

@@ -7,8 +7,8 @@
  * trace at the process's end, at a fatal signal and at the first error of the device. Who kills a process copies them before
  * (src/gpudx/lab/crumbs.py).
  *
- * A crumb costs about 0.8 us of host time behind an empty kernel, and about 2 us of the device's time where it has other work
- * to do (H200, cuStreamWriteValue32 with its barrier: the flag that leaves that out is refused by the v2 API). So by default
+ * A crumb costs about 1 us of host time and 2 us of the stream's time on the device (H200, cuStreamWriteValue32 with its barrier;
+ * the flag that leaves the barrier out is refused by the v2 API). So by default
  *
  *   - while the device waits for the host, a stream gets one per INTERVAL and a thread asks for one per THREAD_INTERVAL, on
  *     average; after a pause some more, so that a program which launches little is followed call by call;

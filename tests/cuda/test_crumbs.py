@@ -86,7 +86,7 @@ def test_the_default_skips_crumbs_and_says_so(kit: Kit) -> None:
     _, facts = run(kit, "1", "2000", crumbs="")
     flags = facts.trace.column("flags", facts.launches.position) & facts.trace.schema.flags["crumb"]
     marked = int((flags != 0).sum())
-    assert flags[:8].all() and 8 <= marked < 1000, marked
+    assert flags[:8].all() and 8 <= marked < 1000, marked  # the burst, then few
     assert states(facts)[: int(np.flatnonzero(flags)[-1]) + 1] == [State.DONE] * (int(np.flatnonzero(flags)[-1]) + 1)
 
 
@@ -175,16 +175,44 @@ def test_one_suspect_is_the_guilty_launch(kit: Kit, tmp_path: Path) -> None:
     assert any("5 launches of" in e.text and "had completed when the device stopped" in e.text for e in entry.evidence)
 
 
-def test_streams_that_ran_at_once_are_all_suspects(kit: Kit, tmp_path: Path) -> None:
-    """Nothing tells two streams apart that both stood still: neither is blamed alone."""
+def test_of_streams_that_stood_still_at_once_the_oldest_launch_is_only_likely(kit: Kit, tmp_path: Path) -> None:
     gpudx(
         kit, "run", "--crumbs=all", "--case", tmp_path / "case", "--", kit.program("crumbs"), "2", "40",
         FAKE_CUDA_FAIL="cuLaunchKernel:20:700", FAKE_CUDA_WRITES="5",
     )  # fmt: skip
     case = casefile.read(tmp_path / "case")
     (found,) = [f for f in case.findings if f.id == "device-error-reported"]
-    assert sorted(s.launch or 0 for s in found.others) == [6, 7]
+    assert [s.launch or 0 for s in found.others] == [6, 7]
+    entry = case.diagnosis[0]
+    assert (
+        entry.status == "likely"
+        and entry.guilty
+        and entry.guilty.launch == 6
+        and "most likely launch 6" in entry.summary
+    )
+
+
+def test_a_graph_that_faults_is_named(kit: Kit, tmp_path: Path) -> None:
+    """Work 5 is a graph of three kernels."""
+    gpudx(
+        kit, "run", "--crumbs=all", "--case", tmp_path / "case", "--", kit.program("crumbs"), "2", "9", "graph",
+        FAKE_CUDA_FAIL="cuGraphLaunch:1:700", FAKE_CUDA_WRITES="4",
+    )  # fmt: skip
+    entry = casefile.read(tmp_path / "case").diagnosis[0]
+    assert entry.status == "confirmed" and entry.guilty and entry.guilty.call == "cuGraphLaunch", entry.summary
+    assert entry.summary.startswith("The graph launched by cuGraphLaunch")
+
+
+def test_launches_between_two_crumbs_are_not_told_apart(kit: Kit, tmp_path: Path) -> None:
+    gpudx(
+        kit, "run", "--case", tmp_path / "case", "--", kit.program("crumbs"), "1", "2000",
+        FAKE_CUDA_FAIL="cuLaunchKernel:1900:700", FAKE_CUDA_WRITES="8",
+    )  # fmt: skip
+    case = casefile.read(tmp_path / "case")
+    (found,) = [f for f in case.findings if f.id == "device-error-reported"]
+    assert found.details["completed"] == 8 and found.details["launches"] > 1
     assert case.diagnosis[0].status == "inconclusive" and case.diagnosis[0].guilty is None
+    assert any("--crumbs=all" in e.text for e in found.evidence)
 
 
 def test_a_hang_names_the_launch_and_what_waits_behind_it(kit: Kit, tmp_path: Path) -> None:
@@ -229,9 +257,9 @@ def test_the_watchdog_speaks_once_and_attach_shows_what_is_in_flight(kit: Kit, t
     assert case.diagnosis[0].cause == "hang" and case.diagnosis[0].guilty and case.diagnosis[0].guilty.launch == 2
 
 
-@pytest.mark.parametrize("pid", ["999999999", str(os.getpid())])
-def test_attach_to_what_is_not_recorded(kit: Kit, pid: str) -> None:
-    done = gpudx(kit, "attach", pid)
+@pytest.mark.parametrize("own", [False, True])
+def test_attach_to_what_is_not_recorded(kit: Kit, own: bool) -> None:
+    done = gpudx(kit, "attach", str(os.getpid()) if own else "999999999")
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and "Traceback" not in done.stderr
 
 

@@ -85,7 +85,7 @@ def command(
         Crumbs | None,
         typer.Option(
             metavar="all|off",
-            help="Breadcrumbs behind every launch, or none. [one per 30 us and stream; all with --fence or --poison]",
+            help="Breadcrumbs behind every launch, or none. [as many as cost a few percent; all with --fence or --poison]",
         ),
     ] = None,
     sanitize: Annotated[

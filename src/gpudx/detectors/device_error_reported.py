@@ -56,7 +56,7 @@ def _finding(facts: Facts, found: Interval) -> Finding:
     said = facts.errors.device_error(found.report)
     count = found.count + len(found.graphs)
     followers = int((facts.errors.position > found.report).sum())
-    single = _single(facts, found)
+    single, graph = _single(facts, found), _graph(facts, found)
     own = found.report in (*found.graphs, *(int(facts.launches.position[s.launch]) for s in found.suspects))
     whose = "nothing that was recorded ran before it" if not count else _whose(facts, found, count, own)
     return Finding(
@@ -77,16 +77,19 @@ def _finding(facts: Facts, found: Interval) -> Finding:
             *_followers(facts, found, followers),
         ),
         site=site,
-        others=tuple(_site(facts, s) for s in found.suspects[:SHOWN]),
+        others=(
+            *((facts.sites.at(graph),) if graph is not None else ()),
+            *(_site(facts, s) for s in found.suspects[:SHOWN]),
+        ),
         causes=(ID,),
         allocation=facts.objects.label(single.object) if single and single.object >= 0 else None,
         facts=(("call", site.call), ("status", site.status or "?"), ("kernel", _kernel(facts, single))),
         details={
-            "single": single is not None,
+            "single": single is not None or graph is not None,
             "cause": facts.errors.device_cause(found.report),
             "said": said,
             "complete": _complete(facts, found),
-            "launches": found.count,
+            "launches": found.count if graph is None else count,
             "suspicious": len(found.odd),
             "short": brief(facts, short) if (short := _short(single)) else None,
             "missing": short.missing if short else None,
@@ -94,6 +97,7 @@ def _finding(facts: Facts, found: Interval) -> Finding:
             "followers": followers,
             "own_wait": _own_wait(facts, found.report),
             "completed": found.completed,
+            "came_first": count > 1 and (graph is not None or _came_first(facts, found)),
             "allocation_size": int(facts.objects.table["size"][single.object])
             if single and single.object >= 0
             else None,
@@ -163,7 +167,33 @@ def _single(facts: Facts, found: Interval) -> Suspect | None:
     ranked = found.count == len(found.suspects)
     if found.count == 1 or (ranked and (len(found.odd) == 1 or _of_one_memory(facts, found.odd))):
         return found.suspects[0]
-    return None
+    return found.suspects[0] if _came_first(facts, found) else None
+
+
+def _came_first(facts: Facts, found: Interval) -> bool:
+    """Do breadcrumbs show that all launches made before the first suspect had completed? A device that faults starts no more work
+    (H200: of 16 streams, each stood at its first launch behind the one that faulted), so the others had most likely not begun."""
+    if found.completed is None or found.odd or not found.suspects or found.count != len(found.suspects):
+        return False
+    first = int(facts.launches.position[found.suspects[0].launch])
+    mine = [front for front in facts.crumbs.fronts if first in front.running]
+    return len(mine) == 1 and mine[0].running[0] == first and _alone(facts, found, mine[0].running)
+
+
+def _graph(facts: Facts, found: Interval) -> int | None:
+    """The launch of a graph that did it, by breadcrumbs: the same for graphs, whose kernels cannot be told apart."""
+    if found.completed is None or not found.graphs or found.odd:
+        return None
+    first = found.graphs[0]
+    mine = [front for front in facts.crumbs.fronts if first in front.running]
+    older = any(int(facts.launches.position[s.launch]) < first for s in found.suspects)
+    return first if not older and len(mine) == 1 and len(mine[0].running) == 1 else None
+
+
+def _alone(facts: Facts, found: Interval, running: tuple[int, ...]) -> bool:
+    """Is the first suspect the only one of its stream?"""
+    positions = {int(facts.launches.position[s.launch]) for s in found.suspects}
+    return len(positions & set(running)) == 1
 
 
 def _of_one_memory(facts: Facts, odd: tuple[Suspect, ...]) -> bool:

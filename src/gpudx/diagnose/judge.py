@@ -368,6 +368,8 @@ def _reported(surface: Finding) -> Diagnosis:
 
 
 def _why_odd(surface: Finding) -> str:
+    if surface.details.get("came_first"):
+        return "Breadcrumbs show that every launch made before it had completed; the others were made after it."
     if surface.details.get("suspicious") == 1:
         return "It is the only one with something odd among the launches that may have been running."
     return (
@@ -377,8 +379,10 @@ def _why_odd(surface: Finding) -> str:
 
 def _likely_summary(surface: Finding, launch: Site) -> str:
     short = surface.details.get("short")
-    lead = f"most likely of launch {launch.launch} of kernel {launch.kernel}, where {short}"
-    return _with(surface.message, lead if short else None)
+    lead = f"most likely {_called(launch)[:1].lower()}{_called(launch)[1:]}"
+    if not short:
+        return _with(surface.message, lead if surface.details.get("came_first") else None)
+    return _with(surface.message, f"{lead}, where {short}")
 
 
 def _with(sentence: str, more: object) -> str:
@@ -392,10 +396,7 @@ def _only_launch(surface: Finding, launch: Site) -> Diagnosis:
     return Diagnosis(
         cause=cause.id,
         status="confirmed" if surface.details.get("complete") else "likely",
-        summary=_with(
-            f"Launch {launch.launch} of kernel {launch.kernel} (call {launch.number}) failed: {said}.",
-            surface.details.get("short"),
-        ),
+        summary=_with(f"{_called(launch)} failed: {said}.", surface.details.get("short")),
         guilty=_guilty(_with_stack(launch, surface), surface),
         victim=_innocent(surface),
         evidence=surface.evidence,
@@ -404,6 +405,12 @@ def _only_launch(surface: Finding, launch: Site) -> Diagnosis:
         findings=(surface.fingerprint,),
         reason=_why_only(surface),
     )
+
+
+def _called(launch: Site) -> str:
+    if launch.launch is None:
+        return f"The graph launched by {launch.call} (call {launch.number})"
+    return f"Launch {launch.launch} of kernel {launch.kernel} (call {launch.number})"
 
 
 def _with_stack(launch: Site, surface: Finding) -> Site:
