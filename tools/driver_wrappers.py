@@ -219,7 +219,12 @@ def wrapper(call: DriverCall, name: str) -> str:
     ]
     if patch := patch_lines(call):
         body += [f"if (status == {api.success} && gdx_still_open(&open)) {{", *(f"    {line}" for line in patch), "}"]
-    body += [*watch_within(call, own_thread), *crumb_within(call, own_thread), end_line(call, own_thread), *site_after(call, own_thread)]
+    body += [
+        *watch_within(call, own_thread),
+        *crumb_within(call, own_thread),
+        end_line(call, own_thread),
+        *site_after(call, own_thread),
+    ]
     body += [*hook_call(call, "after"), *watch_after(call)]
     return function(call, name, [*body, "return status;"])
 

@@ -313,17 +313,23 @@ static bool is_due(const struct gdx_crumb_field *field, struct gdx_crumb *row, u
     return is_paid_for(field, row, now);
 }
 
-static void put_crumb(struct gdx_crumb_field *field, struct gdx_open *open, struct gdx_crumb *row)
+uint32_t *gdx_crumb_mark(const struct gdx_crumb_field *field, const struct gdx_crumb *row, uint32_t number)
 {
-    uint32_t number = __atomic_add_fetch(&row->issued, 1, __ATOMIC_ACQ_REL);
-    uint32_t *mark = field->marks + (size_t)(row - field->rows) * GDX_CRUMBS_marks_per_row + number % GDX_CRUMBS_marks_per_row;
+    return field->marks + (size_t)(row - field->rows) * GDX_CRUMBS_marks_per_row + number % GDX_CRUMBS_marks_per_row;
+}
+
+void gdx_crumb_put(struct gdx_crumb_field *field, struct gdx_open *open, struct gdx_crumb *row)
+{
+    const uint32_t sequence = (uint32_t)(open->seq & ((1u << SEQUENCE_BITS) - 1));
+    uint32_t number = __atomic_add_fetch(&row->issued, 1, __ATOMIC_ACQ_REL), *mark = gdx_crumb_mark(field, row, number);
     uint64_t device = field->device + (uint64_t)(row - field->rows) * GDX_CRUMBS_cell_bytes;
-    __atomic_store_n(mark, open->lane->number << SEQUENCE_BITS | (uint32_t)(open->seq & ((1u << SEQUENCE_BITS) - 1)), __ATOMIC_RELEASE);
-    enum gdx_crumb_answer answer = field->api->write(row->queue, device, number);
+    __atomic_store_n(mark, open->lane->number << SEQUENCE_BITS | sequence, __ATOMIC_RELEASE);
+    enum gdx_crumb_answer answer = field->api->write(row, device, number);
     if (answer == GDX_CRUMB_TAKEN) {
         row->step = row->skipped + 1;
         row->skipped = 0;
-        open->slot->flags |= GDX_FLAG_crumb;
+        if (gdx_still_open(open))
+            open->slot->flags |= GDX_FLAG_crumb;
         return;
     }
     __atomic_store_n(mark, 0, __ATOMIC_RELEASE);
@@ -331,17 +337,24 @@ static void put_crumb(struct gdx_crumb_field *field, struct gdx_open *open, stru
         gdx_crumbs_none(field->context, field->api->refused);
 }
 
-GDX_HOT void gdx_crumb(struct gdx_crumb_field *field, struct gdx_open *open, uint64_t queue, bool own_stream)
+GDX_HOT struct gdx_crumb *gdx_crumb_due(struct gdx_crumb_field *field, struct gdx_open *open, uint64_t queue, bool own_stream)
 {
     if (GDX_UNLIKELY(!gdx_still_open(open) || field->generation != open->generation || open->lane->number >= LANES
                      || open->track != &open->lane->track[0] || atomic_load_explicit(&field->off, memory_order_relaxed)))
-        return;
+        return NULL;
     uint32_t tid = own_stream ? open->lane->tid : 0;
     struct gdx_crumb *row = known_row(field, queue, tid);
     if (GDX_UNLIKELY(!row) && !(row = take_row(field, queue, tid)))
-        return;
+        return NULL;
     if (is_due(field, row, open->slot->begin))
-        put_crumb(field, open, row);
-    else
-        row->skipped++;
+        return row;
+    row->skipped++;
+    return NULL;
+}
+
+GDX_HOT void gdx_crumb(struct gdx_crumb_field *field, struct gdx_open *open, uint64_t queue, bool own_stream)
+{
+    struct gdx_crumb *row = gdx_crumb_due(field, open, queue, own_stream);
+    if (row)
+        gdx_crumb_put(field, open, row);
 }

@@ -43,7 +43,7 @@ enum gdx_crumb_answer { GDX_CRUMB_TAKEN, GDX_CRUMB_BROKEN /* the device has fail
 struct gdx_crumb_api {
     /* Lets the device write to `bytes` of memory, from `device` on. NULL: it does; else why not. */
     const char *(*attach)(void *memory, size_t bytes, uint64_t *device);
-    enum gdx_crumb_answer (*write)(uint64_t queue, uint64_t device, uint32_t value);
+    enum gdx_crumb_answer (*write)(const struct gdx_crumb *row, uint64_t device, uint32_t value);
     const char *refused;  /* what the trace says when write was refused */
 };
 
@@ -69,6 +69,10 @@ void gdx_crumbs_none(uint32_t context, const char *why);
 
 /* The driver accepted the work of a call that is still open: puts a crumb behind it, if one is due. */
 void gdx_crumb(struct gdx_crumb_field *field, struct gdx_open *open, uint64_t queue, bool own_stream);
+/* The same in two steps, for APIs that must know before the call. NULL: none is due. */
+struct gdx_crumb *gdx_crumb_due(struct gdx_crumb_field *field, struct gdx_open *open, uint64_t queue, bool own_stream);
+void gdx_crumb_put(struct gdx_crumb_field *field, struct gdx_open *open, struct gdx_crumb *row);
+uint32_t *gdx_crumb_mark(const struct gdx_crumb_field *field, const struct gdx_crumb *row, uint32_t number);
 void gdx_crumbs_leave(struct gdx_crumb_field *field, uint64_t queue);  /* the stream is about to go */
 
 /* Copies cells that are not in the trace file to it. Stores and system calls only: signal handlers call it. */

@@ -50,9 +50,9 @@ static bool is_over(CUresult status)
         || status == CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
-static enum gdx_crumb_answer write_value(uint64_t queue, uint64_t device, uint32_t value)
+static enum gdx_crumb_answer write_value(const struct gdx_crumb *row, uint64_t device, uint32_t value)
 {
-    CUstream stream = (CUstream)(uintptr_t)queue;
+    CUstream stream = (CUstream)(uintptr_t)row->queue;
     CUresult status = gdx_cu_driver.cuStreamWriteValue32_v2
         ? gdx_cu_driver.cuStreamWriteValue32_v2(stream, device, value, 0)  /* v2 knows no flag */
         : gdx_cu_driver.cuStreamWriteValue32(stream, device, value, NO_MEMORY_BARRIER);

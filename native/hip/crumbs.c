@@ -42,10 +42,10 @@ static const char *attach(void *memory, size_t bytes, uint64_t *device)
     return NULL;
 }
 
-static enum gdx_crumb_answer write_value(uint64_t queue, uint64_t device, uint32_t value)
+static enum gdx_crumb_answer write_value(const struct gdx_crumb *row, uint64_t device, uint32_t value)
 {
     hipError_t status = quiet(
-        gdx_hip_driver.hipStreamWriteValue32((hipStream_t)(uintptr_t)queue, (void *)(uintptr_t)device, value, 0));
+        gdx_hip_driver.hipStreamWriteValue32((hipStream_t)(uintptr_t)row->queue, (void *)(uintptr_t)device, value, 0));
     bool over = status == hipErrorIllegalAddress || status == hipErrorLaunchFailure || status == hipErrorUnknown;
     return status == hipSuccess ? GDX_CRUMB_TAKEN : over ? GDX_CRUMB_BROKEN : GDX_CRUMB_REFUSED;
 }

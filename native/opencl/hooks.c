@@ -11,6 +11,7 @@
 
 #include "core/perturb.h"
 #include "core/stacks.h"
+#include "opencl/crumbs.h"
 #include "opencl/sites.h"
 #include "opencl/turns.h"
 
@@ -420,6 +421,7 @@ GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
 {
     struct gdx_open open;
     struct gdx_cl_site site;
+    struct gdx_cl_crumb crumb;
     gdx_perturb();
     gdx_cl_launching(queue, kernel);
     gdx_cl_turn_begins(kernel);
@@ -439,11 +441,13 @@ GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
         gdx_stack_of_launch(&open);
     }
     gdx_cl_site_begins(&site, queue, NULL, kernel, num_waits, waits, event);
+    gdx_cl_crumb_begins(&crumb, &open, queue, &site.event);
     cl_int result = gdx_cl_next.clEnqueueNDRangeKernel(queue, kernel, work_dim, global_work_offset, global_work_size,
                                                        local_work_size, site.num_waits, site.waits, site.event);
     if (event && result == CL_SUCCESS && gdx_still_open(&open))
         open.slot->w[8] = WORD(*event);
     gdx_cl_watch_submitted(queue, result == CL_SUCCESS);
+    gdx_cl_crumb_ends(&crumb, &open, queue, result == CL_SUCCESS);
     gdx_end(&open, result);
     gdx_cl_site_ends(&site, queue, result == CL_SUCCESS);
     gdx_cl_turn_ends(kernel);
@@ -456,6 +460,7 @@ cl_int rec_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint num_w
 {
     struct gdx_open open;
     struct gdx_cl_site site;
+    struct gdx_cl_crumb crumb;
     static const size_t one = 1;
     gdx_perturb();
     gdx_cl_launching(queue, kernel);
@@ -474,10 +479,12 @@ cl_int rec_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint num_w
         gdx_stack_of_launch(&open);
     }
     gdx_cl_site_begins(&site, queue, NULL, kernel, num_waits, waits, event);
+    gdx_cl_crumb_begins(&crumb, &open, queue, &site.event);
     cl_int result = gdx_cl_next.clEnqueueTask(queue, kernel, site.num_waits, site.waits, site.event);
     if (event && result == CL_SUCCESS && gdx_still_open(&open))
         open.slot->w[8] = WORD(*event);
     gdx_cl_watch_submitted(queue, result == CL_SUCCESS);
+    gdx_cl_crumb_ends(&crumb, &open, queue, result == CL_SUCCESS);
     gdx_end(&open, result);
     gdx_cl_site_ends(&site, queue, result == CL_SUCCESS);
     gdx_cl_turn_ends(kernel);

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -237,17 +238,30 @@ def test_a_program_that_only_takes_long_is_not_called_a_hang(kit: Kit, tmp_path:
     assert done.returncode == 124 and not any(f.details.get("named") for f in case.findings)
 
 
+def wait_until(ready: Callable[[], str], seconds: float = 90) -> str:
+    """What `ready` gives, once it gives something."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if found := ready():
+            return found
+        time.sleep(0.2)
+    raise AssertionError("it did not come")
+
+
 def test_the_watchdog_speaks_once_and_attach_shows_what_is_in_flight(kit: Kit, tmp_path: Path) -> None:
     program = [str(kit.program("crumbs")), "3", "30", "wait=2"]
     command = [sys.executable, "-m", "gpudx", "run", "--stall", "1", "--case", str(tmp_path / "case"), "--", *program]
     env = environment(kit, FAKE_CUDA_STUCK="2", GPUDX_CRUMBS="all")
-    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-        time.sleep(6)
-        (pid,) = [int(path.name.split("-")[0]) for path in (tmp_path / "case/traces").glob("*.gdx")]
-        shown, dumped = gpudx(kit, "attach", str(pid)), json.loads(gpudx(kit, "dump", str(pid)).stdout)
-        assert running.poll() is None, "nothing was stopped"
-        running.send_signal(signal.SIGTERM)
-        _, said = running.communicate(timeout=30)
+    with (tmp_path / "said").open("w") as said_to, subprocess.Popen(command, env=env, stderr=said_to) as running:
+        try:
+            wait_until(lambda: (tmp_path / "said").read_text())
+            (pid,) = [int(path.name.split("-")[0]) for path in (tmp_path / "case/traces").glob("*.gdx")]
+            shown, dumped = gpudx(kit, "attach", str(pid)), json.loads(gpudx(kit, "dump", str(pid)).stdout)
+            assert running.poll() is None, "nothing was stopped"
+        finally:
+            running.send_signal(signal.SIGTERM)
+            running.wait(60)
+    said = (tmp_path / "said").read_text()
     assert said.count("no progress for 1 s") == 1 and "Launch 2 of kernel pair" in said, said
     assert "launch 2 of kernel pair" in shown.stdout and "cuStreamSynchronize" in shown.stdout, (
         shown.stdout + shown.stderr

@@ -48,7 +48,12 @@ def _may_wait_for(facts: Facts, one: Front, other: Front) -> bool:
 
 
 def _waits_for_event(facts: Facts, front: Front) -> bool:
-    """Is there a wait in the stream between its last work that ended and its first that did not?"""
+    return held_by(facts, front) is not None
+
+
+def held_by(facts: Facts, front: Front) -> int | None:
+    """The wait for an event or a value in the stream between its last work that ended and what may be running: until that wait is
+    over, nothing behind it has begun."""
     trace = facts.trace
     calls = tuple(c for c in trace.schema.doing("queue_wait") if c.word("queue") is not None)
     waits = trace.select(calls)
@@ -56,7 +61,8 @@ def _waits_for_event(facts: Facts, front: Front) -> bool:
     work = facts.crumbs.work
     ended = work[(_queues(facts, work) == np.uint64(front.queue)) & (work < front.running[0])]
     since = int(ended[-1]) if len(ended) else -1
-    return bool(((mine > since) & (mine < front.running[-1])).any())
+    hits = mine[(mine > since) & (mine < front.running[-1])]
+    return int(hits[-1]) if len(hits) else None
 
 
 def _queues(facts: Facts, positions: I64) -> NDArray[np.uint64]:
@@ -75,6 +81,8 @@ def work_name(facts: Facts, position: int) -> str:
 
 
 def stream_name(front: Front) -> str:
+    if not front.context:  # OpenCL
+        return f"queue {front.queue:#x}"
     names = {0: "the default stream", 1: "the default stream", 2: f"the default stream of thread {front.tid}"}
     return names.get(front.queue, f"stream {front.queue:#x}")
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from gpudx.detectors import Run
 from gpudx.detectors._in_flight import events_of, maker_of, open_calls, open_launches, pending
-from gpudx.detectors._stuck import described, stuck_fronts, waiting_for_none, work_name
+from gpudx.detectors._stuck import described, held_by, stuck_fronts, waiting_for_none, work_name
 from gpudx.detectors._words import capital, several, site_of, sites_of
 from gpudx.facts import Facts
 from gpudx.facts.crumbs import Front
@@ -40,7 +40,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     if not _stopped(facts, run, calls) or (facts.trace.ended and not calls):
         return
     fronts = stuck_fronts(facts)
-    if fronts:
+    if fronts and not _waits_for_the_program(facts, calls):
         yield _standing(facts, run, calls, fronts)
     else:
         yield _stuck(facts, run, calls) if calls else _elsewhere(facts, run)
@@ -54,10 +54,21 @@ def _stopped(facts: Facts, run: Run, calls: list[int]) -> bool:
     return run.outcome.signal in STOPPING and any(_waited(facts, run, p) >= PATIENCE_S for p in waits)
 
 
+def _waits_for_the_program(facts: Facts, calls: list[int]) -> bool:
+    """Does the work wait for an event that the program never completed? Then no launch is at fault."""
+    for position in (p for p in calls if _waits(facts, p)):
+        for event in _events(facts, position, _behind(facts, position)):
+            maker = maker_of(facts, event, position)
+            if maker is not None and _forgotten(facts, event, maker):
+                return True
+    return False
+
+
 def _standing(facts: Facts, run: Run, calls: list[int], fronts: list[Front]) -> Finding:
     """Breadcrumbs say where the streams stand."""
     roots = waiting_for_none(facts, fronts)
-    only = roots[0].running[0] if len(roots) == 1 and len(roots[0].running) == 1 else None
+    sole = len(roots) == 1 and len(roots[0].running) == 1 and held_by(facts, roots[0]) is None
+    only = roots[0].running[0] if sole and not _has_wait_list(facts, roots[0].running[0]) else None
     main = next((p for p in calls if _waits(facts, p)), calls[0] if calls else None)
     ended = [front for front in fronts if front not in roots]
     evidence = [e for front in (*roots, *ended)[:SHOWN] for e in described(facts, front)]
@@ -80,10 +91,17 @@ def _standing(facts: Facts, run: Run, calls: list[int], fronts: list[Front]) -> 
     )
 
 
+def _has_wait_list(facts: Facts, position: int) -> bool:
+    """Was it given events to wait for? Then it may not have begun."""
+    return len(facts.trace.array(position, "waits")) > 0
+
+
 def _what_stands(facts: Facts, roots: list[Front], only: int | None) -> str:
     if only is not None:
         return capital(work_name(facts, only))
     names = [work_name(facts, p) for front in roots for p in front.running]
+    if len(names) == 1:
+        return f"{capital(names[0])}, or what it waits for,"
     return f"One of {len(names)} calls ({several(names)})"
 
 

@@ -22,7 +22,7 @@ from gpudx.trace import Trace
 from gpudx.trace.crumbs import NONE, CrumbRow, read_crumbs
 
 I64 = NDArray[np.int64]
-WORK = ("launch", "launch_graph", "copy", "fill")
+WORK = ("launch", "launch_graph", "copy", "fill", "map", "unmap", "native_kernel", "migrate")
 OWN_STREAM = 2  # the handle of a thread's own default stream, in CUDA and in HIP
 
 
@@ -59,7 +59,7 @@ class Crumbs:
     @property
     def complete(self) -> bool:
         """Is the work at which each stream stood still in the record?"""
-        return all(row.next != NONE or not row.behind for row in self.rows)
+        return all(row.next != NONE or not row.behind or row.unordered for row in self.rows)
 
     @cached_property
     def why_not(self) -> tuple[str, ...]:
@@ -85,6 +85,9 @@ class Crumbs:
         answer = np.full(len(self.work), State.UNKNOWN, np.int8)
         for row in self.rows:
             mine = self._of(row)
+            if row.unordered:
+                self._any_order(row, mine, answer)
+                continue
             done, waiting = self._done(row, mine), self._waiting(row, mine)
             fresh = answer[mine]
             fresh[(fresh == State.UNKNOWN)] = State.RUNNING
@@ -92,6 +95,13 @@ class Crumbs:
             fresh[done] = State.DONE
             answer[mine] = np.where(answer[mine] == State.DONE, State.DONE, fresh)
         return answer
+
+    def _any_order(self, row: CrumbRow, mine: I64, answer: NDArray[np.int8]) -> None:
+        """In an unordered queue a crumb speaks only of its own call."""
+        flagged = self._trace.column("flags", self.work[mine]) & self._trace.schema.flags.get("crumb", 0)
+        pending = np.isin(self.work[mine], row.pending)
+        answer[mine[(flagged != 0) & ~pending]] = State.DONE
+        answer[mine[pending]] = State.RUNNING
 
     def at(self, positions: I64) -> NDArray[np.int8]:
         """The State of calls by position; UNKNOWN for calls that are no work."""
@@ -137,7 +147,9 @@ class Crumbs:
         if row.queue == OWN_STREAM:
             mine &= self._trace.column("tid", self.work) == row.tid
         elif row.queue > OWN_STREAM:
-            anchor = row.next if row.next != NONE else row.reached
+            anchor = next((p for p in (row.next, row.reached, *row.pending[:1]) if p != NONE), NONE)
+            if anchor == NONE and row.unordered:
+                return np.flatnonzero(mine)
             stream = (
                 self._objects.at(np.array([row.queue], np.uint64), np.array([anchor], np.int64))
                 if anchor >= 0

@@ -16,6 +16,7 @@ from gpudx.trace.reader import CRUMBS, Trace
 
 IN_TRACE = 1
 FREE = 0
+UNORDERED = 1
 SEQUENCE_BITS = 24
 WANTED = ("rows", "cells", "cell_bytes", "marks", "marks_per_row")
 NONE = -1
@@ -40,6 +41,8 @@ class CrumbRow:
     reached: int
     next: int
     known: bool
+    unordered: bool = False  # work ends in any order: `reached` and `next` say nothing, `pending` does
+    pending: tuple[int, ...] = ()  # of an unordered queue: calls with a crumb that have not ended
 
     @property
     def behind(self) -> int:
@@ -88,11 +91,12 @@ def _rows(trace: Trace, block: NDArray[np.uint8], keys: _Keys) -> Iterator[Crumb
     cells = block[places["cells"] : places["cells"] + count * places["cell_bytes"]].reshape(count, -1)[:, :4]
     cells = np.ascontiguousarray(cells).view("<u4").reshape(-1)
     marks = block[places["marks"] : end].view("<u4").reshape(count, per_row)
-    state = int(chunk["crumbs_state"])
+    state, fields = int(chunk["crumbs_state"]), layout.names or ()
     known = state == IN_TRACE or (state > IN_TRACE and int(chunk["crumbs_kept"]) > 0)
     for i in np.flatnonzero(rows["state"] != FREE).tolist():
         cell, issued = int(cells[i]), int(rows["issued"][i])
-        reached, following = _places(marks[i], cell, issued, keys)
+        unordered = "unordered" in fields and int(rows["unordered"][i]) == UNORDERED
+        reached, following = (NONE, NONE) if unordered else _places(marks[i], cell, issued, keys)
         yield CrumbRow(
             context=int(chunk["crumbs_context"]),
             queue=int(rows["queue"][i]),
@@ -102,7 +106,15 @@ def _rows(trace: Trace, block: NDArray[np.uint8], keys: _Keys) -> Iterator[Crumb
             reached=reached,
             next=following,
             known=known and cell <= issued,
+            unordered=unordered,
+            pending=_pending(marks[i], issued, keys) if unordered else (),
         )
+
+
+def _pending(marks: U32, issued: int, keys: _Keys) -> tuple[int, ...]:
+    """The calls whose marks were not taken away; the oldest may have been overwritten."""
+    found = keys.positions(marks[marks != 0])
+    return tuple(sorted(int(p) for p in found if p != NONE))
 
 
 def _places(marks: U32, cell: int, issued: int, keys: _Keys) -> tuple[int, int]:
