@@ -230,6 +230,7 @@ static struct gdx_crumb *new_row(const struct gdx_crumb_field *field, uint64_t q
             continue;
         row->queue = queue;
         row->tid = tid;
+        row->unordered = 0;
         __atomic_store_n(&row->state, USED, __ATOMIC_RELEASE);
         return row;
     }

@@ -141,8 +141,8 @@ class Laboratory:
             run = run_recorded(words, folder, how)
         if run.interrupted:
             raise Interrupted
-        if run.timed_out and how.timeout != self._patience():
-            raise OutOfTime
+        if run.timed_out and how.timeout != self._patience() and state.trials:
+            raise OutOfTime  # the first run counts all the same: what it was doing is all that there is to tell
         case = pipeline.diagnose_run(run, words, folder)
         seen = self.learn(case, folder, experiment == PLAIN)
         idle = getattr(module, "without_effect", _works)(context, seen)

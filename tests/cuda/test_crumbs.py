@@ -283,3 +283,12 @@ def test_fenced_runs_mark_every_launch(kit: Kit, tmp_path: Path) -> None:
     facts = derive(trace)
     flags = trace.column("flags", facts.launches.position) & trace.schema.flags["crumb"]
     assert len(flags) == 400 and flags.all()
+
+
+def test_an_investigation_of_a_hang_ends_with_a_verdict(kit: Kit, tmp_path: Path) -> None:
+    """Without --timeout only the budget ends the first run; what it was doing is told all the same."""
+    words = ["investigate", "--budget", "6s", "--case", tmp_path / "case", "--", kit.program("crumbs"), "2", "20", "wait=2"]
+    done = gpudx(kit, *words, FAKE_CUDA_STUCK="2")
+    case = casefile.read(tmp_path / "case")
+    assert done.returncode == 1 and "Launch 2 of kernel pair" in done.stdout, done.stderr
+    assert case.diagnosis[0].cause == "hang" and case.outcome.kind == "timeout"
