@@ -15,7 +15,7 @@ from gpudx.errors import UserError
 from gpudx.facts import derive
 from gpudx.lab.crumbs import refresh
 from gpudx.trace import open_trace
-from gpudx.trace.progress import progress
+from gpudx.trace.progress import Moved, Progress
 
 PATIENCE_S = 20.0
 PERIOD_S = 0.5
@@ -26,7 +26,8 @@ class Watchdog:
 
     def __init__(self, traces: Path, say: Callable[[str], None], patience_s: float = PATIENCE_S) -> None:
         self._traces, self._say, self.patience_s = traces, say, patience_s
-        self._seen: object = None
+        self._progress = Progress(traces)
+        self._seen: Moved = ()
         self._still_since = self._next_look = 0.0
         self._wait = patience_s  # until the whole record is read again; grows while nothing moves
         self._told = False
@@ -36,7 +37,7 @@ class Watchdog:
         if self._told or self.patience_s <= 0 or elapsed < self._next_look:
             return
         self._next_look = elapsed + PERIOD_S
-        now = progress(self._traces)
+        now = self._progress.now()
         if now != self._seen:
             self._seen, self._still_since, self._wait = now, elapsed, self.patience_s
         elif now and elapsed - self._still_since >= self._wait:

@@ -287,8 +287,33 @@ def test_fenced_runs_mark_every_launch(kit: Kit, tmp_path: Path) -> None:
 
 def test_an_investigation_of_a_hang_ends_with_a_verdict(kit: Kit, tmp_path: Path) -> None:
     """Without --timeout only the budget ends the first run; what it was doing is told all the same."""
-    words = ["investigate", "--budget", "6s", "--case", tmp_path / "case", "--", kit.program("crumbs"), "2", "20", "wait=2"]
+    words = [
+        "investigate",
+        "--budget",
+        "6s",
+        "--case",
+        tmp_path / "case",
+        "--",
+        kit.program("crumbs"),
+        "2",
+        "20",
+        "wait=2",
+    ]
     done = gpudx(kit, *words, FAKE_CUDA_STUCK="2")
     case = casefile.read(tmp_path / "case")
     assert done.returncode == 1 and "Launch 2 of kernel pair" in done.stdout, done.stderr
     assert case.diagnosis[0].cause == "hang" and case.outcome.kind == "timeout"
+
+
+def test_crumbs_of_a_killed_process_are_taken_from_shared_memory(kit: Kit, tmp_path: Path) -> None:
+    """As on a disk whose files the driver does not take: `gpudx run` copies the cells, and leaves nothing behind."""
+    before = set(Path("/dev/shm").glob("gpudx-*"))
+    program = f"{kit.program('crumbs')} 2 20 & p=$!; sleep 3; kill -9 $p; wait $p"
+    env = {"FAKE_CUDA_REGISTER": "1", "FAKE_CUDA_WRITES": "5", "FAKE_CUDA_STUCK": "2", "GPUDX_CRUMBS": "all"}
+    gpudx(
+        kit, "run", "--case", tmp_path / "case", "--", "/bin/sh", "-c", program.replace(" 2 20", " 2 20 wait=2"), **env
+    )
+    (trace,) = open_case(tmp_path / "case")
+    facts = derive(trace)
+    assert State.DONE in states(facts) and State.RUNNING in states(facts)
+    assert set(Path("/dev/shm").glob("gpudx-*")) == before

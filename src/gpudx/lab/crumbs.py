@@ -9,8 +9,11 @@ import contextlib
 import os
 from pathlib import Path
 
+import numpy as np
+
 from gpudx.errors import UserError
 from gpudx.trace import Trace, open_trace
+from gpudx.trace.progress import shared_files
 
 IN_SHM, IN_PROCESS = 2, 3
 
@@ -19,7 +22,9 @@ def settle(traces: Path) -> None:
     """For all traces in a folder. What cannot be read stays as it is: the trace then says that nothing is known."""
     for path in sorted(traces.glob("*.gdx")):
         with contextlib.suppress(UserError, OSError, ValueError):
-            refresh(open_trace(path))
+            pid = int(path.name.partition("-")[0])
+            if shared_files(path) or _lives(pid):  # else the process has copied them itself
+                refresh(open_trace(path))
 
 
 def refresh(trace: Trace) -> None:
@@ -50,8 +55,6 @@ def _copy(trace: Trace, at: int, file: Path | None) -> None:
 
 
 def _chunk(data: bytes, trace: Trace) -> dict[str, int]:
-    import numpy as np
-
     row = np.frombuffer(data, trace.schema.layouts["chunk"])[0]
     return {name: int(row[name]) for name in ("crumbs_state", "crumbs_at", "crumbs_kept")}
 
