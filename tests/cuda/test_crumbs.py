@@ -230,6 +230,18 @@ def test_a_hang_names_the_launch_and_what_waits_behind_it(kit: Kit, tmp_path: Pa
     assert "9 calls of the stream wait behind it" in text and "grid 1 x 1 x 1" in text and "argument 0 = 1" in text
 
 
+def test_a_hang_is_named_by_default_too(kit: Kit, tmp_path: Path) -> None:
+    """Most launches have no crumb: of the stream that stands it is known, of the other nothing is claimed."""
+    gpudx(
+        kit, "run", "--timeout", "2", "--case", tmp_path / "case", "--", kit.program("crumbs"), "2", "400", "wait=2",
+        FAKE_CUDA_STUCK="2",
+    )  # fmt: skip
+    entry = casefile.read(tmp_path / "case").diagnosis[0]
+    assert entry.cause == "hang" and entry.status == "likely" and entry.guilty and entry.guilty.launch == 2, (
+        entry.summary
+    )
+
+
 def test_a_program_that_only_takes_long_is_not_called_a_hang(kit: Kit, tmp_path: Path) -> None:
     """All that was launched is done: it is the host that takes its time."""
     done = gpudx(kit, "run", "--timeout", "1", "--crumbs=all", "--case", tmp_path / "case", "--", "/bin/sh", "-c",

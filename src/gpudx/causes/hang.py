@@ -8,8 +8,8 @@ CAUSE = Cause(
     refutes_if="The call in flight would have returned on its own with more time.",
     fix=(
         (
-            "Look at the launch that was queued last before the wait: does its loop end for these arguments, do "
-            "all work-items reach its barriers?"
+            "Look at the launch that did not end, or was queued last before the wait: does its loop end for these "
+            "arguments, do all work-items reach its barriers?"
         ),
         "Run again with a larger --timeout to tell slow from stuck.",
         "With CUDA, run again with --dump and --timeout to see which kernel is on the device, and at which line.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +21,18 @@ MOST_ARGUMENTS = 8
 
 
 def stuck_fronts(facts: Facts) -> list[Front]:
-    """Streams whose work had not ended, without what a successful wait covers; the oldest work first."""
+    """Streams whose work had not ended, without what a successful wait covers; the oldest work first.
+
+    Where some certainly stand, those that may be done are left out.
+    """
     found = []
     for front in facts.crumbs.fronts:
         running = np.array(front.running, np.int64)
         queues = np.full(len(running), front.queue, np.uint64)
         left = running[facts.order.open(running, queues, len(facts.trace))]
         if len(left):
-            found.append(
-                Front(front.context, front.queue, front.tid, tuple(map(int, left)), front.waiting, front.skipped)
-            )
-    return found
+            found.append(replace(front, running=tuple(map(int, left))))
+    return [front for front in found if front.certain] or found
 
 
 def waiting_for_none(facts: Facts, fronts: list[Front]) -> list[Front]:
@@ -93,17 +95,15 @@ def described(facts: Facts, front: Front) -> Iterator[Evidence]:
     names = [work_name(facts, p) for p in front.running]
     numbers = tuple(p + 1 for p in front.running[:SHOWN])
     if len(names) == 1:
-        yield Evidence(
-            f"{names[0]} in {stream_name(front)} has not ended; everything before it in the stream has", numbers
-        )
+        yield Evidence(f"{names[0]} in {stream_name(front)} has not ended", numbers)
         yield from launch_facts(facts, first)
     else:
         yield Evidence(
             f"one of {len(names)} calls in {stream_name(front)} has not ended: {several(names, SHOWN)}", numbers
         )
     if front.waiting:
-        waiting = [work_name(facts, p) for p in front.waiting[:SHOWN]]
-        text = f"{plural(len(front.waiting), 'call')} of the stream wait behind it, first {several(waiting)}"
+        first = work_name(facts, front.waiting[0])
+        text = f"{plural(len(front.waiting), 'call')} of the stream wait behind it, the first is {first}"
         yield Evidence(text, tuple(p + 1 for p in front.waiting[:SHOWN]))
 
 

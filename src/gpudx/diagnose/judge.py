@@ -37,7 +37,7 @@ from gpudx.model import (
 
 ORDER: dict[Status, int] = {"confirmed": 0, "likely": 1, "inconclusive": 2, "refuted": 3}
 UNEXPLAINED = "unexplained"
-NOT_ENDED = "Breadcrumbs show that it had begun and not ended; a larger --timeout tells slow from stuck."
+NOT_ENDED = "Breadcrumbs show that its stream had come to it and that it had not ended; a larger --timeout tells slow from stuck."
 ASSERTION = "device-assertion"
 SANITIZER = "sanitizer-"
 CONTRACT = "contract-violated"
@@ -423,7 +423,7 @@ def _with_stack(launch: Site, surface: Finding) -> Site:
 def _why_only(surface: Finding) -> str:
     only = "It is the only launch between the last wait that went well and the call that reported the fault."
     if surface.details.get("completed") is not None:
-        only = "Breadcrumbs show that it had begun and not completed when the device stopped; no other launch had."
+        only = "Breadcrumbs show that it had not completed when the device stopped, and that no other launch was open."
     inferred = " Which of its arguments is inferred from sizes: the device did not say."
     return only + inferred if surface.details.get("short") else only
 

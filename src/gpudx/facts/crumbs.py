@@ -43,6 +43,7 @@ class Front:
     running: tuple[int, ...]  # positions
     waiting: tuple[int, ...]
     skipped: bool  # some of `running` have no crumb of their own
+    certain: bool = True  # a crumb behind `running` was not reached; else it may all be done, without a crumb to say so
 
 
 class Crumbs:
@@ -121,7 +122,8 @@ class Crumbs:
             if len(running):
                 flags = self._trace.column("flags", running) & self._trace.schema.flags.get("crumb", 0)
                 skipped = bool((flags == 0).any())
-                found.append(Front(row.context, row.queue, row.tid, _ints(running), _ints(waiting), skipped))
+                place = (row.context, row.queue, row.tid, _ints(running), _ints(waiting))
+                found.append(Front(*place, skipped, row.unordered or row.next != NONE))
         return tuple(sorted(found, key=lambda front: front.running[0]))
 
     # ---- one stream ----
