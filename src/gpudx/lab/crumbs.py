@@ -8,22 +8,28 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from gpudx.errors import UserError
-from gpudx.trace import Trace, open_trace
-from gpudx.trace.progress import shared_files
+from gpudx.native import shared_files
+
+if TYPE_CHECKING:
+    from gpudx.trace import Trace
 
 IN_SHM, IN_PROCESS = 2, 3
 
 
 def settle(traces: Path) -> None:
-    """For all traces in a folder. What cannot be read stays as it is: the trace then says that nothing is known."""
+    """For all traces in a folder. What cannot be read stays as it is: the trace then says that nothing is known.
+
+    Traces are read only where that is needed: numpy starts threads, and gpudx has one while the program runs.
+    """
     for path in sorted(traces.glob("*.gdx")):
         with contextlib.suppress(UserError, OSError, ValueError):
             pid = int(path.name.partition("-")[0])
-            if shared_files(path) or _lives(pid):  # else the process has copied them itself
+            if shared_files(pid) or _lives(pid):  # else the process has copied them itself
+                from gpudx.trace import open_trace
+
                 refresh(open_trace(path))
 
 
@@ -55,6 +61,8 @@ def _copy(trace: Trace, at: int, file: Path | None) -> None:
 
 
 def _chunk(data: bytes, trace: Trace) -> dict[str, int]:
+    import numpy as np
+
     row = np.frombuffer(data, trace.schema.layouts["chunk"])[0]
     return {name: int(row[name]) for name in ("crumbs_state", "crumbs_at", "crumbs_kept")}
 

@@ -8,9 +8,9 @@ from typing import BinaryIO
 
 import numpy as np
 
+from gpudx.native import shared_files
 from gpudx.trace.reader import CRUMBS, HEAD, MAGIC
 
-SHM = Path("/dev/shm")
 HEAD_OF_CHUNK = np.dtype([("magic", "<u8"), ("kind", "<u4"), ("units", "<u4")])  # the first fields, in every version
 ROWS_AND_CELLS = 12288  # of a chunk of crumbs: all but its marks (schema/events.toml)
 
@@ -58,10 +58,6 @@ class Progress:
         return found
 
 
-def shared_files(trace: Path) -> list[Path]:
-    """Files of cells that the process of a trace has, or left."""
-    return sorted(SHM.glob(f"gpudx-{trace.name.partition('-')[0]}-*"))
-
-
 def shared_cells(trace: Path) -> bytes:
-    return b"".join(file.read_bytes() for file in shared_files(trace))
+    """Cells of that process that are not in its trace."""
+    return b"".join(file.read_bytes() for file in shared_files(trace.name.partition("-")[0]))
