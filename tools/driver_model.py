@@ -56,6 +56,7 @@ class Api:
     watched: bool
     globals_watched: bool  # does the driver refuse to copy from a variable that went with its module?
     sites: bool  # experiments at named calls
+    crumbs: bool = False  # numbers that the device writes behind work
 
     @classmethod
     def load(cls, row: dict[str, Any]) -> Api:

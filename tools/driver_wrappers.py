@@ -106,6 +106,25 @@ def submits(call: DriverCall) -> bool:
     return call.verb in ("copy", "fill") or (queue_of(call) is not None and call.verb not in quiet)
 
 
+def has_crumb(call: DriverCall) -> bool:
+    """Does a crumb stand behind it (native/core/crumbs.h)? Not where the call returns only when the work is done."""
+    if not call.driver.crumbs or call.in_ledger:
+        return False
+    return call.verb in ("fill", "launch_graph") or (call.verb == "copy" and queue_of(call) is not None)
+
+
+def crumb_before(call: DriverCall) -> list[str]:
+    if call.driver.crumbs and call.does == "release queue":
+        return [f"gdx_{call.driver.short}_crumbs_leaving(queue);"]
+    return [f"gdx_{call.driver.short}_crumbs_ready();"] if has_crumb(call) and call.verb == "launch_graph" else []
+
+
+def crumb_within(call: DriverCall, own_thread: bool) -> list[str]:
+    if not has_crumb(call):
+        return []
+    return [f"gdx_{call.driver.short}_crumb(&open, {queue_of(call) or 'NULL'}, {int(own_thread)}, status);"]
+
+
 def site_before(call: DriverCall, own_thread: bool) -> list[str]:
     """What native/cuda/sites.h may do at this call, before it is written down."""
     if not call.driver.sites or not submits(call):
@@ -188,6 +207,7 @@ def wrapper(call: DriverCall, name: str) -> str:
     body = [
         "struct gdx_open open;",
         *site_before(call, own_thread),
+        *crumb_before(call),
         f"if ({begin}(&open, GDX_CALL_{call.name}, __builtin_return_address(0))) {{",
         *(f"    {line}" for line in fill_lines(call, own_thread)),
         "    gdx_commit(&open);",
@@ -199,7 +219,12 @@ def wrapper(call: DriverCall, name: str) -> str:
     ]
     if patch := patch_lines(call):
         body += [f"if (status == {api.success} && gdx_still_open(&open)) {{", *(f"    {line}" for line in patch), "}"]
-    body += [*watch_within(call, own_thread), end_line(call, own_thread), *site_after(call, own_thread)]
+    body += [
+        *watch_within(call, own_thread),
+        *crumb_within(call, own_thread),
+        end_line(call, own_thread),
+        *site_after(call, own_thread),
+    ]
     body += [*hook_call(call, "after"), *watch_after(call)]
     return function(call, name, [*body, "return status;"])
 
@@ -230,7 +255,8 @@ def function(call: DriverCall, name: str, body: list[str]) -> str:
 
 
 def _more(api: Api) -> list[str]:
-    return [name for name, wanted in (("sites", api.sites), ("watch", api.watched)) if wanted]
+    parts = (("sites", api.sites), ("watch", api.watched), ("crumbs", api.crumbs))
+    return [name for name, wanted in parts if wanted]
 
 
 def includes(api: Api) -> list[str]:

@@ -85,6 +85,7 @@ def trace_schema(events: dict[str, Any], calls: list[Call], errors: dict[str, di
         "flags": events["flags"],
         "argument_flags": events["argument_flags"],
         "recorder_errors": events["recorder_errors"],
+        "crumbs": events["crumbs"],
         "errors": errors,
         "calls": [call.as_json() for call in calls],
     }
@@ -105,6 +106,7 @@ def abi_h(events: dict[str, Any], calls: list[Call]) -> str:
             enum("FLAG_", events["flags"]),
             enum("ARG_", events["argument_flags"]),
             enum("ERROR_", events["recorder_errors"]),
+            enum("CRUMBS_", events["crumbs"]),
             enum("CALL_", ids),
             f"#define GDX_CALLS {len(calls)}",
             "/* Does the record go to the ledger, which is never overwritten? Known when compiled, for a call that is. */\n"

@@ -120,8 +120,9 @@ def submits(call: Call) -> bool:
 
 
 def watch_before(call: Call) -> list[str]:
-    """What native/opencl/watch.c is told before the driver is called."""
-    return ["gdx_cl_watch_leaving(queue);"] if call.does == "release queue" else []
+    """What native/opencl/watch.c and crumbs.c are told before the driver is called."""
+    leaving = ["gdx_cl_watch_leaving(queue);", "gdx_cl_crumbs_leaving(queue);"]
+    return leaving if call.does == "release queue" else []
 
 
 def watch_within(call: Call) -> list[str]:
@@ -197,7 +198,8 @@ def wrapper(call: Call) -> str:
 def wrappers(calls: list[Call]) -> str:
     own = opencl_calls(calls)
     parts = [
-        '/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "opencl/hooks.h"\n#include "opencl/sites.h"\n#include "opencl/checks.h"\n'
+        '/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "opencl/checks.h"\n#include "opencl/crumbs.h"\n'
+        '#include "opencl/hooks.h"\n#include "opencl/sites.h"\n'
     ]
     parts += [wrapper(c) for c in own if not c.by_hand and not c.skip]
     rows = [f"    .{c.name} = rec_{c.name}," for c in own if not c.skip]

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 
 #include "core/clock.h"
+#include "core/crumbs.h"
 #include "core/process.h"
 #include "core/recorder.h"
 
@@ -118,6 +119,7 @@ static void speak(struct gdx_header *header, int number, const siginfo_t *info, 
     gdx_clock_pair(&header->late_ticks, &header->late_mono_ns);
     header->signal_ticks = header->late_ticks;
     __atomic_store_n(&header->signal, (uint32_t)number, __ATOMIC_RELEASE);
+    gdx_crumbs_end();
     char *room = gdx_last_room(STACK_KEPT + MAPS_KEPT, &where);
     if (room) {
         keep_stack(header, room, where);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/crumbs.h"
 #include "core/process.h"
 #include "core/stacks.h"
 
@@ -756,6 +757,21 @@ static uint32_t put_large(const char *data, size_t bytes)
     return chunk ? (uint32_t)((offset + HEAD) / 8) : 0;
 }
 
+struct gdx_chunk *gdx_own_chunk(uint32_t kind, uint32_t units, uint64_t *offset)
+{
+    struct gdx_calm calm;
+    int err;
+    gdx_lock(GDX_LOCK_FILE, &calm);
+    struct gdx_chunk *chunk = new_chunk(kind, units, offset, &err);
+    gdx_unlock(GDX_LOCK_FILE, &calm);
+    return chunk;
+}
+
+void gdx_publish_chunk(struct gdx_chunk *chunk)
+{
+    publish(chunk);
+}
+
 struct note {
     uint32_t call;
     unsigned count, number_count;
@@ -888,6 +904,7 @@ __attribute__((destructor)) static void leave(void)
         return;
     }
     gdx_clock_pair(&state->header->late_ticks, &state->header->late_mono_ns);
+    gdx_crumbs_end();
     keep_maps();
     state->header->ended = 1;
 }

@@ -43,7 +43,7 @@
 /* Recorded as the status of calls that report failure by a null result alone (clSVMAlloc). */
 #define GDX_STATUS_NULL (-100000)
 
-enum { GDX_RING = 1, GDX_LEDGER = 2, GDX_LARGE = 3 };
+enum { GDX_RING = 1, GDX_LEDGER = 2, GDX_LARGE = 3, GDX_CRUMBS = 4 };
 enum {
     GDX_BLOB_MAX = 64 * 1024,
     GDX_BLOB_ROOM = 16 * 1024,  /* what every record may use in any case */
@@ -129,6 +129,10 @@ void gdx_note(uint32_t note, const uint64_t *words, unsigned count, struct gdx_t
 /* The same with one text, of which something may be missing. */
 void gdx_note_cut(uint32_t note, const uint64_t *words, unsigned count, struct gdx_text text, bool cut);
 
+/* A chunk of the caller's own, which stays mapped; NULL: there is no room. Readers see it when it is published. */
+struct gdx_chunk *gdx_own_chunk(uint32_t kind, uint32_t units, uint64_t *offset);
+void gdx_publish_chunk(struct gdx_chunk *chunk);
+
 /* The first 8 bytes of a value, zeros where it has fewer. The usual sizes without a call of memcpy, and without a word that
  * is written in parts and read as a whole, which processors cannot pass on from store to load. */
 static inline uint64_t gdx_first_word(const void *at, size_t size)
@@ -151,7 +155,8 @@ struct gdx_lane *gdx_lane(void);
 
 /* A lock that a forked child finds open, and that no signal handler of the program can meet while it is held. Only
  * where gdx_on(). */
-enum gdx_lock { GDX_LOCK_FILE, GDX_LOCK_KERNELS, GDX_LOCK_SEEN, GDX_LOCK_PYTHON, GDX_LOCK_FENCE, GDX_LOCK_WATCH, GDX_LOCK_CHECKS, GDX_LOCKS };
+enum gdx_lock { GDX_LOCK_FILE, GDX_LOCK_KERNELS, GDX_LOCK_SEEN, GDX_LOCK_PYTHON, GDX_LOCK_FENCE, GDX_LOCK_WATCH, GDX_LOCK_CHECKS,
+                GDX_LOCK_CRUMBS, GDX_LOCKS };
 struct gdx_calm { sigset_t mask; int cancel, saved_errno; };
 void gdx_lock(enum gdx_lock which, struct gdx_calm *calm);
 void gdx_unlock(enum gdx_lock which, const struct gdx_calm *calm);

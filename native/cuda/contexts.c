@@ -6,11 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cuda/crumbs.h"
 #include "cuda/hooks.h"
 #include "cuda/watch.h"
 #include "driver/captures.h"
 
-enum { CONTEXTS = 256, DEVICES = 64, TEXT = 256 };
+enum { CONTEXTS = GDX_CU_CRUMB_CONTEXTS - 1, DEVICES = 64, TEXT = 256 };
 
 __thread struct gdx_cu_thread gdx_cu_thread __attribute__((tls_model("initial-exec")));
 _Atomic int gdx_cu_captures GDX_HOT_DATA;
@@ -138,8 +139,10 @@ static void context_made(CUresult status, const CUcontext *context, CUdevice dev
     if (status != CUDA_SUCCESS || !context || !lane)
         return;
     for (uint32_t i = 0; i < CONTEXTS; i++)
-        if (atomic_load(&contexts[i].context) == (uintptr_t)*context)
+        if (atomic_load(&contexts[i].context) == (uintptr_t)*context) {
             atomic_store(&contexts[i].noted, 0);
+            gdx_cu_crumbs_forget(i + 1);
+        }
     describe_device(device, lane->generation);
 }
 
@@ -178,24 +181,37 @@ void gdx_cu_after_cuDevicePrimaryCtxRetain(CUresult status, CUcontext *result, C
         describe_device(device, lane->generation);
 }
 
+/* Only the last release ends a primary context. */
+static bool is_active(CUdevice device)
+{
+    unsigned int flags;
+    int active = 0;
+    return gdx_cu_driver.cuDevicePrimaryCtxGetState
+        && gdx_cu_driver.cuDevicePrimaryCtxGetState(device, &flags, &active) == CUDA_SUCCESS && active;
+}
+
 void gdx_cu_after_cuDevicePrimaryCtxRelease_v2(CUresult status, CUdevice device)
 {
-    (void)status;
     context_changed();
+    if (status == CUDA_SUCCESS && !is_active(device))
+        gdx_cu_crumbs_forget_device(device);
     gdx_cu_watch_forget_inactive(device);
 }
 
 void gdx_cu_before_cuDevicePrimaryCtxReset_v2(CUdevice device)
 {
-    (void)device;
     gdx_captures_forget(&captures, gdx_cu_thread.context);
     context_changed();
+    gdx_cu_crumbs_forget_device(device);
     gdx_forget_functions(GDX_CU_FUNCTION);
     gdx_cu_watch_forget(NULL);
 }
 
 void gdx_cu_before_cuCtxDestroy_v2(CUcontext context)
 {
+    for (uint32_t i = 0; i < CONTEXTS; i++)
+        if (atomic_load(&contexts[i].context) == (uintptr_t)context)
+            gdx_cu_crumbs_forget(i + 1);
     gdx_forget_functions(GDX_CU_FUNCTION);
     gdx_cu_watch_forget(context);
 }

@@ -1,6 +1,7 @@
 /* Copies that are described by a structure: the two ends are worked out to plain addresses, and the structure is kept
  * as it was. */
 #define _GNU_SOURCE
+#include "cuda/crumbs.h"
 #include "cuda/hooks.h"
 #include "cuda/sites.h"
 
@@ -56,7 +57,7 @@ static void put_box(struct gdx_open *open, uint64_t queue, struct gdx_cu_box box
 }
 
 /* The structure is the program's: only our copy of it is looked at. */
-#define COPY(name, call, type, box, queue_parameter, queue, own_thread, ...)                                    \
+#define COPY(name, call, type, box, queue_parameter, queue, own_thread, crumb, ...)                             \
     CUresult rec_##name(const type *copy queue_parameter)                                                       \
     {                                                                                                           \
         struct gdx_open open;                                                                                   \
@@ -74,18 +75,20 @@ static void put_box(struct gdx_open *open, uint64_t queue, struct gdx_cu_box box
             gdx_commit(&open);                                                                                  \
         }                                                                                                       \
         CUresult result = gdx_cu_next.name(__VA_ARGS__);                                                        \
+        crumb(&open, queue, own_thread, result);                                                                \
         gdx_cu_end_on(&open, queue, own_thread, result);                                                        \
         gdx_cu_site_ends(site, queue, own_thread, result);                                                      \
         return result;                                                                                          \
     }
 #define NOTHING
+#define NO_CRUMB(...)  /* these return only when the work is done */
 #define STREAM , CUstream queue
 #define BLOCKING(name, type, box)                                     \
-    COPY(name, name, type, box, NOTHING, NULL, false, copy)           \
-    COPY(name##_ptds, name, type, box, NOTHING, NULL, true, copy)
+    COPY(name, name, type, box, NOTHING, NULL, false, NO_CRUMB, copy) \
+    COPY(name##_ptds, name, type, box, NOTHING, NULL, true, NO_CRUMB, copy)
 #define QUEUED(name, type, box)                                       \
-    COPY(name, name, type, box, STREAM, queue, false, copy, queue)    \
-    COPY(name##_ptsz, name, type, box, STREAM, queue, true, copy, queue)
+    COPY(name, name, type, box, STREAM, queue, false, gdx_cu_crumb, copy, queue) \
+    COPY(name##_ptsz, name, type, box, STREAM, queue, true, gdx_cu_crumb, copy, queue)
 
 BLOCKING(cuMemcpy2D_v2, CUDA_MEMCPY2D, box2)
 BLOCKING(cuMemcpy2DUnaligned_v2, CUDA_MEMCPY2D, box2)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "driver/driver.h"
+#include "cuda/crumbs.h"
 #include "cuda/fence.h"
 #include "cuda/hooks.h"
 
@@ -20,6 +21,7 @@ static void gone(void)
 {
     gdx_forget_functions(GDX_OF_CUDA);
     gdx_cu_fence_forget();
+    gdx_cu_crumbs_forget_all();
 }
 
 /* One by one, as driver.c does: two threads may adopt the driver at once. */

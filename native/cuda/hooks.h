@@ -10,6 +10,7 @@
 
 #include "driver/driver.h"
 #include "driver/functions.h"
+#include "core/crumbs.h"
 #include "core/recorder.h"
 #include "core/stacks.h"
 #include "cu_abi.h"
@@ -66,8 +67,10 @@ static inline bool gdx_cu_of_earlier_work(CUresult status)
 
 static inline void gdx_cu_look_at(CUresult status)
 {
-    if (GDX_UNLIKELY(status != CUDA_SUCCESS) && gdx_cu_of_earlier_work(status))
+    if (GDX_UNLIKELY(status != CUDA_SUCCESS) && gdx_cu_of_earlier_work(status)) {
+        gdx_crumbs_keep();
         gdx_cu_expect_dump();
+    }
 }
 
 static inline void gdx_cu_end(struct gdx_open *open, CUresult status)

@@ -1,5 +1,6 @@
 /* Launches: written down with all of their arguments before the driver sees them. */
 #define _GNU_SOURCE
+#include "cuda/crumbs.h"
 #include "cuda/hooks.h"
 #include "cuda/sites.h"
 #include "cuda/watch.h"
@@ -52,6 +53,7 @@ GDX_INLINE bool begins(struct launching *at, uint32_t call, CUfunction kernel, C
     at->site = gdx_cu_launch_begins(kernel, queue, own_thread);
     at->layout = gdx_cu_layout_of(kernel);
     gdx_cu_watch_launch(false);
+    gdx_cu_crumbs_ready();
     return gdx_cu_begin(&at->open, call, caller);
 }
 
@@ -66,6 +68,7 @@ GDX_INLINE void described(struct launching *at, void **params, void **extra)
 GDX_COLD static void end_rarely(struct launching *at, CUfunction kernel, CUstream queue, bool own_thread, CUresult result)
 {
     gdx_cu_watch_submitted(queue, own_thread, result);
+    gdx_cu_crumb(&at->open, queue, own_thread, result);
     gdx_cu_end_on(&at->open, queue, own_thread, result);
     gdx_cu_site_ends(at->site, queue, own_thread, result);
     if (!at->layout && result == CUDA_SUCCESS)
@@ -79,10 +82,12 @@ GDX_INLINE void ends(struct launching *at, CUfunction kernel, CUstream queue, bo
 {
     bool usual = result == CUDA_SUCCESS && at->layout && !at->site && !gdx_watching() && !gdx_serialised()
         && atomic_load_explicit(&gdx_cu_captures, memory_order_relaxed) <= 0;
-    if (GDX_LIKELY(usual))
+    if (GDX_LIKELY(usual)) {
+        gdx_cu_crumb(&at->open, queue, own_thread, result);
         gdx_end(&at->open, result);
-    else
+    } else {
         end_rarely(at, kernel, queue, own_thread, result);
+    }
 }
 
 #define SHAPE (struct gdx_shape){ grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "driver/driver.h"
+#include "hip/crumbs.h"
 #include "hip/hooks.h"
 #include "hip/red.h"
 #include "hip/watch.h"
@@ -24,6 +25,7 @@ static void gone(void)
     gdx_forget_functions(GDX_HIP_FUNCTION);
     gdx_hip_red_forget();
     gdx_hip_watch_forget();
+    gdx_hip_crumbs_forget();
 }
 
 static void stand_in(void **functions)

@@ -11,6 +11,7 @@
 
 #include "driver/driver.h"
 #include "driver/functions.h"
+#include "core/crumbs.h"
 #include "core/recorder.h"
 #include "core/stacks.h"
 #include "hip_abi.h"
@@ -49,6 +50,8 @@ static inline bool gdx_hip_begin(struct gdx_open *open, uint32_t call, void *cal
 
 static inline void gdx_hip_end(struct gdx_open *open, hipError_t status)
 {
+    if (GDX_UNLIKELY(status == hipErrorIllegalAddress || status == hipErrorLaunchFailure))
+        gdx_crumbs_keep();
     gdx_end(open, status);
 }
 

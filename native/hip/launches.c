@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "core/perturb.h"
 #include "core/serialise.h"
+#include "hip/crumbs.h"
 #include "hip/hooks.h"
 #include "hip/red.h"
 #include "hip/watch.h"
@@ -48,6 +49,7 @@ static inline void begin(struct gdx_open *open, uint32_t call, void *caller, con
     if (GDX_UNLIKELY(gdx_serialised()))
         wait_at(GDX_WAITS_BEFORE, kernel, queue, own_thread);
     gdx_hip_watch_launch(false);
+    gdx_hip_crumbs_ready();
     const struct gdx_layout *layout = gdx_hip_layout_of(kernel);
     if (!gdx_hip_begin(open, call, caller))
         return;
@@ -62,6 +64,7 @@ static inline hipError_t end(struct gdx_open *open, const void *kernel, hipStrea
                              void **extra, hipError_t status)
 {
     gdx_hip_watch_submitted(queue, own_thread, status);
+    gdx_hip_crumb(open, queue, own_thread, status);
     gdx_hip_end_on(open, queue, own_thread, status);
     if (GDX_UNLIKELY(gdx_serialised()) && status == hipSuccess && wait_at(GDX_WAITS_AFTER, kernel, queue, own_thread))
         gdx_hip_red_launched(kernel, params, extra);

@@ -12,6 +12,8 @@
 #define _GNU_SOURCE
 #include "hip/watch.h"
 
+#include "hip/crumbs.h"
+
 #include <errno.h>
 #include <stdatomic.h>
 
@@ -254,12 +256,14 @@ static void ends(uint64_t home)
 
 void gdx_hip_before_hipDeviceReset(void)
 {
+    gdx_hip_crumbs_forget();
     if (gdx_watching() && can_watch())
         ends(current());
 }
 
 void gdx_hip_before_hipDevicePrimaryCtxReset(hipDevice_t device)
 {
+    gdx_hip_crumbs_forget();
     if (gdx_watching())
         ends((uint64_t)device + 1);
 }

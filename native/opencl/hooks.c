@@ -10,6 +10,7 @@
 #include "core/perturb.h"
 #include "core/stacks.h"
 #include "opencl/checks.h"
+#include "opencl/crumbs.h"
 #include "opencl/sites.h"
 #include "opencl/turns.h"
 
@@ -389,6 +390,7 @@ GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
 {
     struct gdx_open open;
     struct gdx_cl_site site;
+    struct gdx_cl_crumb crumb;
     gdx_perturb();
     gdx_cl_launching(queue, kernel);
     gdx_cl_turn_begins(kernel);
@@ -409,11 +411,13 @@ GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
         gdx_stack_of_launch(&open);
     }
     gdx_cl_site_begins(&site, queue, NULL, kernel, num_waits, waits, event);
+    gdx_cl_crumb_begins(&crumb, &open, queue, &site.event);
     cl_int result = launch(&(struct gdx_cl_launch){ queue, kernel, work_dim, global_work_offset, global_work_size, local_work_size,
                                                     site.num_waits, site.waits, site.event }, &open);
     if (event && result == CL_SUCCESS && gdx_still_open(&open))
         open.slot->w[8] = WORD(*event);
     gdx_cl_watch_submitted(queue, result == CL_SUCCESS);
+    gdx_cl_crumb_ends(&crumb, &open, queue, result == CL_SUCCESS);
     gdx_end(&open, result);
     gdx_cl_site_ends(&site, queue, result == CL_SUCCESS);
     gdx_cl_turn_ends(kernel);
@@ -426,6 +430,7 @@ cl_int rec_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint num_w
 {
     struct gdx_open open;
     struct gdx_cl_site site;
+    struct gdx_cl_crumb crumb;
     static const size_t one = 1;
     gdx_perturb();
     gdx_cl_launching(queue, kernel);
@@ -445,6 +450,7 @@ cl_int rec_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint num_w
         gdx_stack_of_launch(&open);
     }
     gdx_cl_site_begins(&site, queue, NULL, kernel, num_waits, waits, event);
+    gdx_cl_crumb_begins(&crumb, &open, queue, &site.event);
     struct gdx_cl_launch task = { queue, kernel, 1, NULL, &one, &one, site.num_waits, site.waits, site.event };
     cl_int result;
     if (!gdx_checks() || !gdx_on() || !gdx_cl_check_launch(&task, open.slot ? open.slot->begin : 0, &result))
@@ -452,6 +458,7 @@ cl_int rec_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint num_w
     if (event && result == CL_SUCCESS && gdx_still_open(&open))
         open.slot->w[8] = WORD(*event);
     gdx_cl_watch_submitted(queue, result == CL_SUCCESS);
+    gdx_cl_crumb_ends(&crumb, &open, queue, result == CL_SUCCESS);
     gdx_end(&open, result);
     gdx_cl_site_ends(&site, queue, result == CL_SUCCESS);
     gdx_cl_turn_ends(kernel);

@@ -12,6 +12,11 @@ PACKAGED = Path(__file__).resolve().parent / "_native"
 IN_SOURCE_TREE = Path(__file__).resolve().parents[2] / "build/native"  # tools/test builds there
 
 
+def shared_files(pid: int | str) -> list[Path]:
+    """Files in shared memory that the recorder in a process has, or left there (native/core/crumbs.c)."""
+    return sorted(Path("/dev/shm").glob(f"gpudx-{pid}-*"))
+
+
 def library() -> Path:
     """The recorder, libgpudx.so: what GPUDX_LIB names, else the one in the package. An absolute path.
 

@@ -59,13 +59,20 @@ def test_copies_and_frees(kit: Kit, what: str, expected: str, severity: str, sai
 
 
 def test_a_fault_of_the_device_is_not_blamed_on_the_call_that_reports_it(kit: Kit) -> None:
-    ran = kit.run([kit.program("memory")], env={"FAKE_CUDA_FAIL": "cuLaunchKernel:3:700"})
+    ran = kit.run([kit.program("memory")], env={"FAKE_CUDA_FAIL": "cuLaunchKernel:3:700", "GPUDX_CRUMBS": "off"})
     assert ran.returncode == 1
     found = findings(ran)
     (told,) = diagnose(found, outcome(ran))
     assert [f.id for f in found] == ["device-error-reported"]
     assert told.victim is not None and told.victim.site is not None and told.victim.site.call == "cuStreamSynchronize"
     assert told.status == "inconclusive" and interval(found[0]).launches == 2 and interval(found[0]).followers == 1
+
+
+def test_with_breadcrumbs_the_same_fault_names_its_launch(kit: Kit) -> None:
+    ran = kit.run([kit.program("memory")], env={"FAKE_CUDA_FAIL": "cuLaunchKernel:3:700"})
+    (told,) = diagnose(findings(ran), outcome(ran))
+    assert told.status == "confirmed" and told.guilty is not None and told.guilty.launch == 3
+    assert told.victim is not None and told.victim.site is not None and told.victim.site.call == "cuStreamSynchronize"
 
 
 def test_an_assertion_is_told_with_its_text_line_and_launch(kit: Kit) -> None:

@@ -50,11 +50,16 @@ def test_nothing_is_printed_where_nothing_faults(kit: Kit, tmp_path: Path) -> No
 
 
 def test_a_blocking_launch_may_be_its_own_fault(kit: Kit, tmp_path: Path) -> None:
-    """The launch before it ended well: it must not be blamed alone."""
-    case = diagnosed(kit, tmp_path, "second", HIP_LAUNCH_BLOCKING="1")
+    """The launch before it ended well, which nothing shows without breadcrumbs: it must not be blamed alone."""
+    case = diagnosed(kit, tmp_path, "second", HIP_LAUNCH_BLOCKING="1", GPUDX_CRUMBS="off")
     best = case["diagnosis"][0]
     assert best["cause"] == "device-error-reported" and best["status"] == "inconclusive"
     assert "this launch or the launch before it" in best["summary"]
+
+
+def test_breadcrumbs_show_that_the_launch_before_a_blocking_one_ended(kit: Kit, tmp_path: Path) -> None:
+    best = diagnosed(kit, tmp_path, "second", HIP_LAUNCH_BLOCKING="1")["diagnosis"][0]
+    assert best["status"] == "confirmed" and best["guilty"]["launch"] == 2
 
 
 def test_refused_launches_name_the_limits_of_amd(kit: Kit, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +22,11 @@ SANITIZE = "--sanitize"
 FENCE = "--fence"
 POISON = "--poison"
 WATCH = "--watch"
+
+
+class Crumbs(StrEnum):
+    all = "all"
+    off = "off"
 
 
 class Command(TyperCommand):
@@ -73,6 +79,13 @@ def command(
     stacks: Annotated[
         bool, typer.Option("--stacks", help="Record the host and Python stack of each launch. Slower.")
     ] = False,
+    crumbs: Annotated[
+        Crumbs | None,
+        typer.Option(
+            metavar="all|off",
+            help="Breadcrumbs behind every launch, or none. [as many as cost a few percent; all with --fence or --poison]",
+        ),
+    ] = None,
     sanitize: Annotated[
         str | None,
         typer.Option(
@@ -136,6 +149,9 @@ def command(
         str | None,
         typer.Option(metavar="SIZE", help="With --watch: so many bytes at most; takes as much memory. [1G]"),
     ] = None,
+    stall: Annotated[
+        float, typer.Option(min=0, metavar="S", help="Report once if no stream moves for S seconds; 0: never.")
+    ] = 20.0,
     probe: Probe = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the case, say nothing.")] = False,
 ) -> None:
@@ -172,6 +188,7 @@ def command(
         dump=dump,
         serialise=serialise,
         stacks=stacks,
+        crumbs=crumbs.value if crumbs else "",
         fence=_fence(fence, fence_align, sanitize),
         poison=_poison(poison, sanitize),
         watch=_watch(watch, watch_limit, sanitize, earlier),
@@ -181,7 +198,7 @@ def command(
     )
     stated = _stated(contracts, hypotheses, model or [])
     with new_case(case, words[0]) as directory:
-        told = run_and_tell(words, directory, how, quiet, stated)
+        told = run_and_tell(words, directory, how, quiet, stated, stall)
     remember(told.case, quiet)
     end_like(told.run, error_exitcode if told.case and has_faults(told.case) else None)
 

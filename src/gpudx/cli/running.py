@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpudx.cli.speak import complain, say, write
 from gpudx.errors import UserError
-from gpudx.lab.recorded import RunResult, run_recorded
+from gpudx.lab.recorded import TRACES, RunResult, run_recorded
 from gpudx.model import Case
 from gpudx.model.how import How
 
@@ -28,16 +29,40 @@ class Told:
 
 
 def run_and_tell(
-    command: list[str], case_dir: Path, how: How, quiet: bool = False, stated: Stated | None = None
+    command: list[str],
+    case_dir: Path,
+    how: How,
+    quiet: bool = False,
+    stated: Stated | None = None,
+    patience_s: float = 0,
 ) -> Told:
-    """Run `command`, write the case, report on stderr. A failing analysis never hides how the program ended."""
-    run = run_recorded(command, case_dir, how)
+    """Run `command`, write the case, report on stderr. A failing analysis never hides how the program ended.
+
+    `patience_s`: say so when the program has made no progress for that long; 0: never.
+    """
+    run = run_recorded(command, case_dir, how, _watchdog(case_dir, patience_s) if patience_s and not quiet else None)
     case = _diagnose(run, command, case_dir, stated)
     if case is not None:
         case = _look_again(case, command, case_dir, how, quiet)
     if case is not None and not quiet:
         tell(case)
     return Told(run, case)
+
+
+def _watchdog(case_dir: Path, patience_s: float) -> Callable[[float], None]:
+    """Loaded only when a program has run for some time: most end before."""
+    made: list[Callable[[float], None]] = []
+
+    def look(elapsed: float) -> None:
+        if elapsed < patience_s / 2:
+            return
+        if not made:
+            from gpudx.live.watchdog import Watchdog
+
+            made.append(Watchdog(case_dir / TRACES, say, patience_s).look)
+        made[0](elapsed)
+
+    return look
 
 
 def _diagnose(run: RunResult, command: list[str], case_dir: Path, stated: Stated | None = None) -> Case | None:

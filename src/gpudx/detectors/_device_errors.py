@@ -13,6 +13,7 @@ from gpudx.detectors._undersized import Short, object_of, shortages
 from gpudx.detectors._undersized_words import told
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts
+from gpudx.facts.crumbs import State
 from gpudx.model import Evidence
 
 FREED, NULL, PAST, SHORT = 8, 4, 2, 1  # how much each oddity weighs
@@ -51,6 +52,7 @@ class Interval:
     suspects: tuple[Suspect, ...]  # the most suspicious first, equal ones in order; then the others, newest first
     graphs: tuple[int, ...]  # launches of graphs among it, by position
     count: int = 0  # launches in it; only the newest are ranked
+    completed: int | None = None  # launches that crumbs or waits show to have ended; None: crumbs say nothing
 
     @property
     def odd(self) -> tuple[Suspect, ...]:
@@ -79,12 +81,33 @@ def interval(facts: Facts) -> Interval | None:
     ran = np.flatnonzero((open_ | _itself(facts, report)) & _same_context(facts, report))
     waiting = (graphs.status == 0) & facts.order.open(graphs.position, graphs.queue, report)
     started = np.flatnonzero(waiting | (graphs.started & (graphs.position == report)))
+    known = _may_have_run(facts, launches.position[ran], graphs.position[started])
+    if known is not None:
+        ran, started = ran[known[0]], started[known[1]]
     short = _shortages(facts, ran[-MOST_RANKED:], running & ~open_, report)
     ranked = [suspect(facts, row, short.get(row, ())) for row in ran[-MOST_RANKED:].tolist()]
-    ranked.sort(key=lambda s: (-s.weight, s.launch if s.weight else -s.launch))  # the first that faults stops the rest
+    # The first that faults stops the rest. Without crumbs what ran last is more likely not to have ended.
+    ranked.sort(key=lambda s: (-s.weight, s.launch if s.weight or known is not None else -s.launch))
     queues = facts.order.pairs(launches.position[ran], launches.queue[ran])
     since = max((facts.order.covered(q, c, report) for q, c in queues), default=-1)
-    return Interval(report, since, tuple(ranked), tuple(map(int, graphs.position[started])), len(ran))
+    positions = tuple(map(int, graphs.position[started]))
+    completed = None if known is None else _completed(facts, running & _same_context(facts, report), open_)
+    return Interval(report, since, tuple(ranked), positions, len(ran), completed)
+
+
+def _may_have_run(facts: Facts, launches: I64, graphs: I64) -> tuple[Bool, Bool] | None:
+    """Which of this work crumbs leave as running; None where they say nothing, or would leave nothing at all."""
+    states = [facts.crumbs.at(positions) for positions in (launches, graphs)]
+    left = [np.isin(found, (State.RUNNING, State.UNKNOWN)) for found in states]
+    narrowed = any(len(mask) and not mask.all() for mask in left)
+    if not any(mask.any() for mask in left) or not (narrowed or any((s == State.RUNNING).any() for s in states)):
+        return None
+    return left[0], left[1]
+
+
+def _completed(facts: Facts, accepted: Bool, open_: Bool) -> int:
+    done = facts.crumbs.at(facts.launches.position) == State.DONE
+    return int((accepted & (~open_ | done)).sum())
 
 
 def _accepted(facts: Facts, before: int) -> Bool:

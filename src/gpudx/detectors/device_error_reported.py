@@ -11,7 +11,10 @@ Example:
     rope<<<grid, block>>>(q);
     cudaMemcpy(host, other, bytes, cudaMemcpyDeviceToHost);        // "an illegal memory access was encountered"
 
-Mend it by looking at the launches of the interval, the most suspicious first. A wait after each launch makes the
+Breadcrumbs (gpudx run --crumbs) narrow the interval: launches that had completed when the device stopped, and launches that had not
+begun, are left out. With one launch left, it is the guilty one.
+
+Fix it by looking at the launches of the interval, the most suspicious first. --crumbs=all or a wait after each launch makes the
 interval one launch long; a device dump names the launch at once.
 
 What makes a launch suspicious: freed or null memory, a pointer to the end of memory, and, after an illegal address,
@@ -44,7 +47,7 @@ CAUSE = Cause(
     title="Work on the device failed, and a later call reported it",
     refutes_if="The reporting call would fail alone, without any work before it.",
     fix=(
-        "Look at the launches listed, the most suspicious first; a wait after each launch, or a device dump, names the one that faults.",
+        "Look at the launches listed, the most suspicious first; `gpudx run --crumbs=all` marks every launch.",
     ),
     predicts=(("recorded", "the launches of the interval ran, and a later call reports the fault"),),
 )
@@ -64,10 +67,10 @@ def _finding(facts: Facts, found: Interval) -> Finding:
     said = facts.errors.device_error(found.report)
     count = found.count + len(found.graphs)
     followers = int((facts.errors.position > found.report).sum())
-    single = _single(facts, found)
+    single, graph = _single(facts, found), _graph(facts, found)
     short = _short(single)
     own = found.report in (*found.graphs, *(int(facts.launches.position[s.launch]) for s in found.suspects))
-    whose = "nothing that was recorded ran before it" if not count else f"the fault is of {_whose(count, own)}"
+    whose = "nothing that was recorded ran before it" if not count else _whose(facts, found, count, own)
     return Finding(
         id=ID,
         severity="error",
@@ -78,7 +81,7 @@ def _finding(facts: Facts, found: Interval) -> Finding:
                 (site.number,),
             ),
             *_itself(facts, found.report),
-            _since(facts, found),
+            _since(facts, found) if found.completed is None else _progress(facts, found),
             *(_told(facts, s) for s in found.suspects[:SHOWN]),
             *_fitting(facts, found),
             *_graphs(found),
@@ -86,7 +89,10 @@ def _finding(facts: Facts, found: Interval) -> Finding:
             *_followers(facts, found, followers),
         ),
         site=site,
-        others=tuple(_site(facts, s) for s in found.suspects[:SHOWN]),
+        others=(
+            *((facts.sites.at(graph),) if graph is not None else ()),
+            *(_site(facts, s) for s in found.suspects[:SHOWN]),
+        ),
         causes=(ID,),
         allocation=_allocation(facts, single, short),
         facts=(("call", site.call), ("status", site.status or "?"), ("kernel", _kernel(facts, single))),
@@ -94,9 +100,9 @@ def _finding(facts: Facts, found: Interval) -> Finding:
         symptom=Symptom(
             "device error",
             interval=model.Interval(
-                launches=found.count,
+                launches=found.count if graph is None else count,
                 ended_before=_ended_before(facts, found) + 1,
-                single=single is not None,
+                single=single is not None or graph is not None,
                 complete=_complete(facts, found),
                 suspicious=len(found.odd),
                 own_wait=_own_wait(facts, found.report),
@@ -104,6 +110,8 @@ def _finding(facts: Facts, found: Interval) -> Finding:
                 said=said or "",
                 cause=facts.errors.device_cause(found.report),
                 short=brief(facts, short) if short else "",
+                completed=found.completed,
+                came_first=count > 1 and (graph is not None or _came_first(facts, found)),
             ),
         ),
     )
@@ -125,7 +133,8 @@ def _own_wait(facts: Facts, report: int) -> bool:
 def _complete(facts: Facts, found: Interval) -> bool:
     """Is all work of the interval in the record? Calls that were overwritten do not matter where everything was waited for
     after them."""
-    kept = all(gap.kind == "overwritten" for gap in facts.trace.gaps) and _whole_since(facts, found.since)
+    whole = _whole_since(facts, found.since) or (found.completed is not None and facts.crumbs.complete)
+    kept = all(gap.kind == "overwritten" for gap in facts.trace.gaps) and whole
     return (kept or not facts.trace.gaps) and not len(facts.trace.select(_unknown_entries(facts)))
 
 
@@ -140,12 +149,34 @@ def _unknown_entries(facts: Facts) -> tuple[CallInfo, ...]:
     return tuple(c for c in facts.trace.schema.calls if c.name == "note_unknown_entry")
 
 
-def _whose(count: int, own: bool) -> str:
+def _whose(facts: Facts, found: Interval, count: int, own: bool) -> str:
+    if found.completed is not None:
+        return f"{_named(facts, found, count)} caused it"
     others = count - own
     before = "the launch before it" if others == 1 else f"one of {plural(others, 'launch', 'launches')} before it"
     if not own:
-        return before
-    return f"this launch or {before}" if others else "this launch"
+        return f"{before} caused it"
+    return f"this launch or {before} caused it" if others else "this launch caused it"
+
+
+def _named(facts: Facts, found: Interval, count: int) -> str:
+    """The work that was running, where crumbs tell."""
+    if count > 1:
+        return f"one of {plural(count, 'launch', 'launches')} that had not completed"
+    if found.graphs:
+        return f"the graph launched by call {found.graphs[0] + 1}"
+    launch = found.suspects[0].launch
+    return f"launch {launch + 1} of kernel {facts.launches.name(launch)}"
+
+
+def _progress(facts: Facts, found: Interval) -> Evidence:
+    """What the crumbs say, in numbers."""
+    done = plural(found.completed or 0, "launch", "launches")
+    first = min((s.launch for s in found.suspects), default=None)
+    numbers = () if first is None else (int(facts.launches.position[first]) + 1,)
+    skipped = any(front.skipped for front in facts.crumbs.fronts) and found.count > 1
+    why = "; launches between two breadcrumbs cannot be told apart (--crumbs=all marks every launch)" if skipped else ""
+    return Evidence(f"{done} of {len(facts.launches):,} had completed when the device stopped{why}", numbers)
 
 
 def _single(facts: Facts, found: Interval) -> Suspect | None:
@@ -155,7 +186,33 @@ def _single(facts: Facts, found: Interval) -> Suspect | None:
     ranked = found.count == len(found.suspects)
     if found.count == 1 or (ranked and (len(found.odd) == 1 or _of_one_memory(facts, found.odd))):
         return found.suspects[0]
-    return None
+    return found.suspects[0] if _came_first(facts, found) else None
+
+
+def _came_first(facts: Facts, found: Interval) -> bool:
+    """Do breadcrumbs show that all launches made before the first suspect had completed? A device that faults starts no more work
+    (H200: of 16 streams, each stood at its first launch behind the one that faulted), so the others had most likely not begun."""
+    if found.completed is None or found.odd or not found.suspects or found.count != len(found.suspects):
+        return False
+    first = int(facts.launches.position[found.suspects[0].launch])
+    mine = [front for front in facts.crumbs.fronts if first in front.running]
+    return len(mine) == 1 and mine[0].running[0] == first and _alone(facts, found, mine[0].running)
+
+
+def _graph(facts: Facts, found: Interval) -> int | None:
+    """The launch of a graph that did it, by breadcrumbs: the same for graphs, whose kernels cannot be told apart."""
+    if found.completed is None or not found.graphs or found.odd:
+        return None
+    first = found.graphs[0]
+    mine = [front for front in facts.crumbs.fronts if first in front.running]
+    older = any(int(facts.launches.position[s.launch]) < first for s in found.suspects)
+    return first if not older and len(mine) == 1 and len(mine[0].running) == 1 else None
+
+
+def _alone(facts: Facts, found: Interval, running: tuple[int, ...]) -> bool:
+    """Is the first suspect the only one of its stream?"""
+    positions = {int(facts.launches.position[s.launch]) for s in found.suspects}
+    return len(positions & set(running)) == 1
 
 
 def _of_one_memory(facts: Facts, odd: tuple[Suspect, ...]) -> bool:
@@ -221,8 +278,8 @@ def _itself(facts: Facts, report: int) -> list[Evidence]:
 
 def _told(facts: Facts, one: Suspect) -> Evidence:
     position = int(facts.launches.position[one.launch])
-    what = "; ".join(one.odd) or "nothing odd about its arguments was recorded"
-    return Evidence(f"launch {one.launch + 1} of kernel {facts.launches.name(one.launch)}: {what}", (position + 1,))
+    what = f": {'; '.join(one.odd)}" if one.odd else ""
+    return Evidence(f"launch {one.launch + 1} of kernel {facts.launches.name(one.launch)}{what}", (position + 1,))
 
 
 def _fences(facts: Facts, found: Interval) -> list[Evidence]:

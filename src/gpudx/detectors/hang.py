@@ -1,8 +1,9 @@
-"""The program was stopped because it did not end: what it was waiting for.
+"""The program was stopped because it did not end: the launch that does not end, and what waits for it.
 
 A wait that does not return waits for something that was queued before: a kernel whose loop does not end for these
-arguments, a barrier that not all work-items reach, an event that nobody completes. The calls in flight are named with
-their threads, and behind a wait everything that was queued there and is not known to be done.
+arguments, a barrier that not all work-items reach, an event that nobody completes. Where breadcrumbs were recorded, the launch
+at which each stream stands is named, with what waits behind it. Without them everything that was queued before the wait and
+is not known to be done is listed.
 
 Example:
 
@@ -10,8 +11,7 @@ Example:
     clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &n, NULL, 1, &go, NULL);
     clFinish(queue);                                     // nobody calls clSetUserEventStatus(go, CL_COMPLETE)
 
-Mend it at the launch that was queued last before the wait, or by completing the event. A larger --timeout tells slow
-from stuck.
+Fix it at the launch that does not end, or by completing the event. A larger --timeout tells slow from stuck.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ import numpy as np
 
 from gpudx.detectors import Run
 from gpudx.detectors._in_flight import events_of, maker_of, open_calls, open_launches, pending
-from gpudx.detectors._words import several, site_of, sites_of
+from gpudx.detectors._stuck import described, held_by, stuck_fronts, waiting_for_none, work_name
+from gpudx.detectors._words import capital, several, site_of, sites_of
 from gpudx.facts import Facts
+from gpudx.facts.crumbs import Front
 from gpudx.model import Cause, Evidence, Finding, Symptom
 
 ID = "hang"
@@ -33,8 +35,8 @@ CAUSE = Cause(
     refutes_if="The call in flight would have returned on its own with more time.",
     fix=(
         (
-            "Look at the launch that was queued last before the wait: does its loop end for these arguments, do "
-            "all work-items reach its barriers?"
+            "Look at the launch that did not end, or was queued last before the wait: does its loop end for these "
+            "arguments, do all work-items reach its barriers?"
         ),
         "Run again with a larger --timeout to tell slow from stuck.",
         "With CUDA, run again with --dump and --timeout to see which kernel is on the device, and at which line.",
@@ -43,24 +45,100 @@ CAUSE = Cause(
     settled_by="a run with ten times the time",
 )
 SHOWN = 8
+STOPPING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGKILL")
+PATIENCE_S = 2.0  # who stops a program earlier has not seen it hang
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """At most one finding for a process."""
     calls = [int(p) for p in open_calls(facts)]
-    if run.outcome.kind != "timeout" or (facts.trace.ended and not calls):
+    if not _stopped(facts, run, calls) or (facts.trace.ended and not calls):
         return
-    yield _stuck(facts, run, calls) if calls else _elsewhere(facts, run)
+    fronts = stuck_fronts(facts)
+    if fronts and not _waits_for_the_program(facts, calls):
+        yield _standing(facts, run, calls, fronts)
+    else:
+        yield _stuck(facts, run, calls) if calls else _elsewhere(facts, run)
+
+
+def _stopped(facts: Facts, run: Run, calls: list[int]) -> bool:
+    """Did somebody stop it: a timeout, or a person who had seen it wait for some time?"""
+    if run.outcome.kind == "timeout":
+        return True
+    waits = [p for p in calls if _waits(facts, p)]
+    return run.outcome.signal in STOPPING and any(_waited(facts, run, p) >= PATIENCE_S for p in waits)
+
+
+def _waits_for_the_program(facts: Facts, calls: list[int]) -> bool:
+    """Does the work wait for an event that the program never completed? Then no launch is at fault."""
+    for position in (p for p in calls if _waits(facts, p)):
+        for event in _events(facts, position, _behind(facts, position)):
+            maker = maker_of(facts, event, position)
+            if maker is not None and _forgotten(facts, event, maker):
+                return True
+    return False
+
+
+def _standing(facts: Facts, run: Run, calls: list[int], fronts: list[Front]) -> Finding:
+    """Breadcrumbs say where the streams stand."""
+    roots = waiting_for_none(facts, fronts)
+    sole = len(roots) == 1 and len(roots[0].running) == 1 and held_by(facts, roots[0]) is None
+    only = roots[0].running[0] if sole and not _has_wait_list(facts, roots[0].running[0]) else None
+    main = next((p for p in calls if _waits(facts, p)), calls[0] if calls else None)
+    ended = [front for front in fronts if front not in roots]
+    evidence = [e for front in (*roots, *ended)[:SHOWN] for e in described(facts, front)]
+    return Finding(
+        id=ID,
+        severity="error",
+        evidence=(*evidence, *_open(facts, run, calls)),
+        site=site_of(facts, only if only is not None else main if main is not None else roots[0].running[0]),
+        causes=(ID,),
+        message=f"{_what_stands(facts, roots, only)} did not end{_who_waits(facts, run, main)}.",
+        others=sites_of(facts, [p for front in roots for p in front.running if p != only][:SHOWN]),
+        facts=(("call", "" if main is None else facts.trace.info(main).name), ("kernels", _names(facts, roots))),
+        scope="symptom",
+        symptom=Symptom("hang", named=only is not None),
+    )
+
+
+def _has_wait_list(facts: Facts, position: int) -> bool:
+    """Was it given events to wait for? Then it may not have begun."""
+    return len(facts.trace.array(position, "waits")) > 0
+
+
+def _what_stands(facts: Facts, roots: list[Front], only: int | None) -> str:
+    if only is not None:
+        return capital(work_name(facts, only))
+    names = [work_name(facts, p) for front in roots for p in front.running]
+    if len(names) == 1:
+        return f"{capital(names[0])}, or what it waits for,"
+    return f"One of {len(names)} calls ({several(names)})"
+
+
+def _who_waits(facts: Facts, run: Run, main: int | None) -> str:
+    if main is None:
+        return ""
+    site = site_of(facts, main)
+    return f": {site.call} (call {site.number}) waited for up to {_waited(facts, run, main):.1f} s"
+
+
+def _names(facts: Facts, fronts: list[Front]) -> str:
+    rows = [facts.launches.at_position(p) for front in fronts for p in front.running]
+    return ",".join(sorted({facts.launches.name(r) for r in rows if r is not None}))
+
+
+def _open(facts: Facts, run: Run, calls: list[int]) -> list[Evidence]:
+    return [
+        Evidence(f"thread {s.tid} was in {s.call} for up to {_waited(facts, run, s.number - 1):.1f} s", (s.number,))
+        for s in sites_of(facts, calls[:SHOWN])
+    ]
 
 
 def _stuck(facts: Facts, run: Run, calls: list[int]) -> Finding:
     main = next((p for p in calls if _waits(facts, p)), calls[0])
     site = site_of(facts, main)
     reasons = list(_reasons(facts, main))
-    evidence = [
-        Evidence(f"thread {s.tid} was in {s.call} for up to {_waited(facts, run, s.number - 1):.1f} s", (s.number,))
-        for s in sites_of(facts, calls[:SHOWN])
-    ]
+    evidence = _open(facts, run, calls)
     behind = f": {reasons[0].text}" if reasons else ""
     return Finding(
         id=ID,

@@ -24,6 +24,8 @@ from gpudx.text import plural
 
 UNEXPLAINED = "unexplained"
 
+NOT_ENDED = "Breadcrumbs show that its stream had come to it and that it had not ended; a larger --timeout tells slow from stuck."
+
 
 def cause_of(finding: Finding) -> Cause:
     """The first cause that the finding suggests."""
@@ -114,14 +116,25 @@ def _reported(finding: Finding, interval: Interval) -> Diagnosis:
 
 
 def _why_odd(interval: Interval) -> str:
+    if interval.came_first:
+        return "Breadcrumbs show that every launch made before it had completed; the others were made after it."
     if interval.suspicious == 1:
         return "It is the only suspicious one among the launches that may have been running."
     return "It is the first of several launches that may have been running with the same buffer, which is too small for each."
 
 
 def _likely_summary(finding: Finding, interval: Interval, launch: Site) -> str:
-    lead = f"most likely of launch {launch.launch} of kernel {launch.kernel}, where {interval.short}"
-    return _with(finding.message, lead if interval.short else "")
+    name = _called(launch)
+    lead = f"most likely {name[:1].lower()}{name[1:]}"
+    if not interval.short:
+        return _with(finding.message, lead if interval.came_first else "")
+    return _with(finding.message, f"{lead}, where {interval.short}")
+
+
+def _called(launch: Site) -> str:
+    if launch.launch is None:
+        return f"The graph launched by {launch.call} (call {launch.number})"
+    return f"Launch {launch.launch} of kernel {launch.kernel} (call {launch.number})"
 
 
 def _with(sentence: str, more: str) -> str:
@@ -133,7 +146,7 @@ def _only_launch(finding: Finding, interval: Interval, launch: Site) -> Diagnosi
     an illegal address may come from a bad size, a bad pointer, or the stack. A size that does not fit supports it."""
     cause = every_cause().get(interval.cause) or cause_of(finding)
     said = interval.said or "it failed on the device"
-    head = f"Launch {launch.launch} of kernel {launch.kernel} (call {launch.number}) failed: {said}."
+    head = f"{_called(launch)} failed: {said}."
     status: Status = "confirmed" if interval.complete and interval.short else "likely"
     return Diagnosis(
         cause=cause.id,
@@ -159,6 +172,8 @@ def _with_stack(launch: Site, finding: Finding, interval: Interval) -> Site:
 
 def _why_only(interval: Interval) -> str:
     only = "It is the only launch between the last wait that went well and the call that reported the fault"
+    if interval.completed is not None:
+        only = "Breadcrumbs show that it had not completed when the device stopped, and that no other launch was open"
     if not interval.complete:
         return f"{only}, as far as the record goes: some work is missing from it."
     if interval.short:
@@ -179,9 +194,10 @@ def _only_place(finding: Finding) -> Diagnosis:
     """A failing call that ended the program is named as what failed, not as why."""
     cause = cause_of(finding)
     refused = finding.symptom is not None and finding.symptom.kind == "failed call"
+    named = finding.symptom is not None and finding.symptom.named
     return Diagnosis(
         cause=cause.id,
-        status="likely" if refused else "inconclusive",
+        status="likely" if refused or named else "inconclusive",
         summary=finding.message,
         guilty=_guilty(finding.site, finding),
         victim=None,
@@ -189,7 +205,7 @@ def _only_place(finding: Finding) -> Diagnosis:
         refutes_if=cause.refutes_if,
         fix=cause.fix,
         findings=(finding.fingerprint,),
-        reason="Where it surfaced is known; no recorded fact says why.",
+        reason=NOT_ENDED if named else "Where it surfaced is known; no recorded fact says why.",
         processes=_processes(finding),
     )
 

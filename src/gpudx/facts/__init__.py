@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from gpudx.facts.accesses import derive_accesses
 from gpudx.facts.bystanders import Bystanders
 from gpudx.facts.contexts import Contexts
+from gpudx.facts.crumbs import Crumbs
 from gpudx.facts.errors import Errors
 from gpudx.facts.fences import Fences
 from gpudx.facts.graphs import Graphs
@@ -112,6 +113,10 @@ class Facts:
     @cached_property
     def order(self) -> Order:
         return Order(self.trace, self.objects, self.contexts)
+
+    @cached_property
+    def crumbs(self) -> Crumbs:
+        return Crumbs(self.trace, self.objects)
 
     @cached_property
     def happens(self) -> Happens:

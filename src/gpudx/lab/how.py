@@ -11,6 +11,7 @@ __all__ = ["How", "variables"]
 
 SERIALISE = "GPUDX_SERIALISE"  # native/core/serialise.c
 STACKS = "GPUDX_STACKS"  # native/core/stacks.c
+CRUMBS = "GPUDX_CRUMBS"  # native/core/crumbs.c
 
 
 def variables(how: How, base: Mapping[str, str]) -> dict[str, str]:
@@ -18,7 +19,15 @@ def variables(how: How, base: Mapping[str, str]) -> dict[str, str]:
     return {
         **({SERIALISE: "1"} if how.serialise else {}),
         **({STACKS: "1"} if how.stacks else {}),
+        **({CRUMBS: crumbs} if (crumbs := _crumbs(how)) else {}),
         **(fenced.environment(how.fence, base) if how.fence else {}),
         **(poisoned.environment(how.poison, base) if how.poison else {}),
         **(watched.environment(how.watch, base) if how.watch else {}),
     }
+
+
+def _crumbs(how: How) -> str:
+    """A fault that fences or poison provoke must name its launch; a sanitizer does so itself."""
+    if how.crumbs or how.sanitizer:
+        return how.crumbs or "off"
+    return "all" if how.fence or how.poison else ""

@@ -18,7 +18,7 @@ from typing import NoReturn
 
 from gpudx import backends, native
 from gpudx.errors import UserError
-from gpudx.lab import hang, kernel_checked, program, sanitized, signals
+from gpudx.lab import crumbs, hang, kernel_checked, program, sanitized, signals
 from gpudx.lab.environment import DUMPS, recorded_environment
 from gpudx.lab.how import How, variables
 from gpudx.lab.probe_output import Listener, Mark
@@ -107,6 +107,7 @@ def run_recorded(
         picture = _end(run, case_dir) if timed_out else None
         heard = listener.finish()
     _tidy(case_dir / DUMPS)
+    crumbs.settle(traces)
     roll = read_roll(traces / ROLL)
     result = RunResult(
         command=tuple(command),
@@ -248,6 +249,7 @@ def _end(run: _Run, case_dir: Path) -> Path | None:
         (case_dir / HANG).write_text(hang.snapshot(run.pid))
     except OSError:
         path = None  # a full disk must not keep the program running
+    crumbs.settle(case_dir / TRACES)
     backends.snapshot(case_dir / DUMPS)
     hang.end_tree(run.pid, run.ended)
     return path

@@ -102,6 +102,8 @@ class Interval:
     said: str = ""  # what the status says, in words
     cause: str = ""  # the cause that the status alone names, if it does
     short: str = ""  # which memory of the launch is too small for it, in words
+    completed: int | None = None  # launches that breadcrumbs show as complete; None: there were no crumbs
+    came_first: bool = False  # breadcrumbs show that everything before the named launch had completed
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,7 @@ class Symptom:
     decoded: str = ""  # the value from which the fault address follows
     thread_known: bool = True  # is it known which thread died?
     interval: Interval | None = None  # of a device error
+    named: bool = False  # of a hang: breadcrumbs name the one launch that did not end
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ HEAD = np.dtype(
         ("first_unit", "<u8"),
     ]
 )
-RING, LEDGER, LARGE = 1, 2, 3
+RING, LEDGER, LARGE, CRUMBS = 1, 2, 3, 4
 MOST_PARTS = 8  # of one blob that are looked through
 HAS_ADDRESS, OWN_CODE = 1, 2  # bits of signal_flags: schema/events.toml
 FAULTS = (signal.SIGSEGV, signal.SIGBUS)
@@ -152,7 +152,7 @@ class Trace:
             chunk = self._bytes[offset : offset + layout.itemsize].view(layout)[0]
             if int(chunk["magic"]) == self.schema.chunk_magic:
                 found[i] = (offset, chunk["kind"], chunk["units"], chunk["lane"], chunk["laps"], chunk["first_seq"])
-                inside = max(int(chunk["units"]) - 1, 0) if int(chunk["kind"]) == LARGE else 0
+                inside = max(int(chunk["units"]) - 1, 0) if int(chunk["kind"]) in (LARGE, CRUMBS) else 0
         return found
 
     def _read_rows(self) -> tuple[I64, int]:
@@ -278,6 +278,19 @@ class Trace:
         """All named words of one record, as Python integers."""
         slot = self._slots[int(self.rows[position])]
         return {name: int(slot["w"][i]) for i, (name, _) in enumerate(self.info(position).fields)}
+
+    @cached_property
+    def lane(self) -> NDArray[np.uint32]:
+        """The lane whose ring each call is in; 0 for those that are in the ledger."""
+        slot = self.schema.layouts["slot"].itemsize
+        ring = np.where(self._chunks["kind"] == RING, self._chunks["lane"], 0).astype(np.uint32)
+        return ring[(self.rows * slot - self._first_unit) // self.schema.unit_bytes]
+
+    def blocks(self, kind: int) -> list[NDArray[np.uint8]]:
+        """The bytes of each chunk of a kind, as far as the file has them."""
+        found = self._chunks[self._chunks["kind"] == kind]
+        unit = self.schema.unit_bytes
+        return [self._bytes[int(c["offset"]) : int(c["offset"]) + int(c["units"]) * unit] for c in found]
 
     def slot_address(self, positions: I64) -> U64:
         """Where records lie in the file, in units of 8 bytes: what `note_stack.of` refers to."""

@@ -148,6 +148,7 @@ class TraceSchema:
     recorder_errors: dict[int, str]
     errors: dict[str, dict[int, str]]  # per API: status -> name
     calls: tuple[CallInfo, ...]
+    crumbs: dict[str, int]  # where things lie in a chunk of crumbs; traces of before have none
 
     @classmethod
     def parse(cls, text: bytes, where: str) -> TraceSchema:
@@ -182,6 +183,7 @@ class TraceSchema:
             recorder_errors={int(v): str(k) for k, v in data["recorder_errors"].items()},
             errors={str(api): {int(v): str(k) for k, v in names.items()} for api, names in data["errors"].items()},
             calls=calls,
+            crumbs={str(k): int(v) for k, v in data.get("crumbs", {}).items()},
         )
 
     def place(self, layout: str, name: str) -> tuple[np.dtype[Any], int]:

@@ -105,6 +105,7 @@ API hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t attribute,
         { hipDeviceAttributeMaxGridDimZ, 2147483647 }, { hipDeviceAttributeMaxSharedMemoryPerBlock, 65536 },
         { hipDeviceAttributeWarpSize, 64 }, { hipDeviceAttributeMultiprocessorCount, 60 },
         { hipDeviceAttributeComputeCapabilityMajor, 9 }, { hipDeviceAttributeMaxThreadsPerMultiProcessor, 2560 },
+        { hipDeviceAttributeCanUseStreamWaitValue, 1 },
     };
     *value = 0;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)

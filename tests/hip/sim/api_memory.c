@@ -102,6 +102,12 @@ API hipError_t hipHostRegister(void *host, size_t bytes, unsigned int flags)
     return sim_return(host && bytes ? hipSuccess : hipErrorInvalidValue);
 }
 
+API hipError_t hipHostGetDevicePointer(void **device, void *host, unsigned int flags)
+{
+    *device = host;
+    return sim_return(host && !flags ? hipSuccess : hipErrorInvalidValue);
+}
+
 API hipError_t hipHostUnregister(void *host)
 {
     return sim_return(host ? hipSuccess : hipErrorInvalidValue);

@@ -119,3 +119,23 @@ API hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event, unsigned
         sim_submit_after(sim_stream(stream, false), event->stream, event->number);
     return of(stream, hipSuccess);
 }
+
+/* ---- memory operations ---- */
+
+struct write { void *to; uint32_t value; };
+
+static void write_value(void *data)
+{
+    const struct write *one = data;
+    *(volatile uint32_t *)one->to = one->value;
+}
+
+API hipError_t hipStreamWriteValue32(hipStream_t stream, void *to, uint32_t value, unsigned int flags)
+{
+    const struct write one = { to, value };
+    (void)flags;
+    if (!to || !sim_is_stream(stream))
+        return of(stream, hipErrorInvalidValue);
+    sim_submit(sim_stream(stream, false), write_value, &one, sizeof one);
+    return sim_return(hipSuccess);
+}

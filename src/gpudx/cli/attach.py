@@ -1,0 +1,50 @@
+"""gpudx attach: what a recorded process is doing right now."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpudx.errors import UserError
+
+VARIABLE = "GPUDX_DIR"
+
+
+def command(
+    pid: Annotated[int, typer.Argument(metavar="PID", min=1, help="A process started by gpudx run, or a child of it.")],
+) -> None:
+    """Show the launches in flight in a running program: per stream, with what waits behind them.
+
+    The process must have been started by `gpudx run`. Nothing in it changes: its trace file is read.
+
+    \b
+        gpudx run -- ./server &
+        gpudx attach $(pgrep server)
+
+    Exit status: 0; 2 if there is no such process, or it is not being recorded.
+    """
+    from gpudx.live.in_flight import lines, look, newest
+    from gpudx.report.safe import clean
+
+    now = look(newest(traces_of(pid), pid))
+    sys.stdout.write("".join(f"{clean(line)}\n" for line in lines(now)))
+
+
+def traces_of(pid: int) -> Path:
+    """Where a process is recorded."""
+    try:
+        environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except FileNotFoundError:
+        raise UserError(f"There is no process {pid}: see `ps`.") from None
+    except OSError as error:
+        raise UserError(f"Process {pid} may not be read ({error.strerror}): ask as the user who started it.") from None
+    prefix = f"{VARIABLE}=".encode()
+    found = [
+        entry[len(prefix) :].decode("utf-8", "surrogateescape") for entry in environment if entry.startswith(prefix)
+    ]
+    if not found or not Path(found[0]).is_dir():
+        raise UserError(f"Process {pid} is not being recorded: start it with `gpudx run -- CMD`.")
+    return Path(found[0])

@@ -1,0 +1,139 @@
+"""What does not end, where breadcrumbs tell: the launch at which a stream stands, and what waits behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpudx.detectors._words import several
+from gpudx.facts import Facts
+from gpudx.facts.crumbs import Front
+from gpudx.facts.order.waits import DEFAULT_QUEUES
+from gpudx.model import Evidence
+from gpudx.text import plural
+
+I64 = NDArray[np.int64]
+SHOWN = 8
+MOST_ARGUMENTS = 8
+
+
+def stuck_fronts(facts: Facts) -> list[Front]:
+    """Streams whose work had not ended, without what a successful wait covers; the oldest work first.
+
+    Where some certainly stand, those that may be done are left out.
+    """
+    found = []
+    for front in facts.crumbs.fronts:
+        running = np.array(front.running, np.int64)
+        queues = np.full(len(running), front.queue, np.uint64)
+        left = running[facts.order.open(running, queues, len(facts.trace))]
+        if len(left):
+            found.append(replace(front, running=tuple(map(int, left))))
+    return [front for front in found if front.certain] or found
+
+
+def waiting_for_none(facts: Facts, fronts: list[Front]) -> list[Front]:
+    """The streams that do not wait for another one of these; all where each does."""
+    roots = [one for one in fronts if not any(_may_wait_for(facts, one, other) for other in fronts if other is not one)]
+    return roots or fronts
+
+
+def _may_wait_for(facts: Facts, one: Front, other: Front) -> bool:
+    """Does a stream wait for an event or a value, or do the two synchronise by themselves and the other's work is older?"""
+    if _waits_for_event(facts, one):
+        return True
+    default = one.queue in DEFAULT_QUEUES or other.queue in DEFAULT_QUEUES
+    return default and one.queue != other.queue and other.running[0] < one.running[0]
+
+
+def _waits_for_event(facts: Facts, front: Front) -> bool:
+    return held_by(facts, front) is not None
+
+
+def held_by(facts: Facts, front: Front) -> int | None:
+    """The wait for an event or a value in the stream between its last work that ended and what may be running: until that wait is
+    over, nothing behind it has begun."""
+    trace = facts.trace
+    calls = tuple(c for c in trace.schema.doing("queue_wait") if c.word("queue") is not None)
+    waits = trace.select(calls)
+    mine = waits[_queues(facts, waits) == np.uint64(front.queue)]
+    work = facts.crumbs.work
+    ended = work[(_queues(facts, work) == np.uint64(front.queue)) & (work < front.running[0])]
+    since = int(ended[-1]) if len(ended) else -1
+    hits = mine[(mine > since) & (mine < front.running[-1])]
+    return int(hits[-1]) if len(hits) else None
+
+
+def _queues(facts: Facts, positions: I64) -> NDArray[np.uint64]:
+    found = np.zeros(len(positions), np.uint64)
+    for at, position in enumerate(positions.tolist()):
+        found[at] = facts.trace.record(position).get("queue", 0)
+    return found
+
+
+def work_name(facts: Facts, position: int) -> str:
+    """ "launch 7 of kernel spin (call 31)", or the name of another call."""
+    row = facts.launches.at_position(position)
+    name = facts.trace.info(position).name
+    what = f"launch {row + 1} of kernel {facts.launches.name(row)}" if row is not None else name
+    return f"{what} (call {position + 1})"
+
+
+def stream_name(front: Front) -> str:
+    if not front.context:  # OpenCL
+        return f"queue {front.queue:#x}"
+    names = {0: "the default stream", 1: "the default stream", 2: f"the default stream of thread {front.tid}"}
+    return names.get(front.queue, f"stream {front.queue:#x}")
+
+
+def described(facts: Facts, front: Front) -> Iterator[Evidence]:
+    """The facts of one stream that stands still."""
+    first = front.running[0]
+    names = [work_name(facts, p) for p in front.running]
+    numbers = tuple(p + 1 for p in front.running[:SHOWN])
+    if len(names) == 1:
+        yield Evidence(f"{names[0]} in {stream_name(front)} has not ended", numbers)
+        yield from launch_facts(facts, first)
+    else:
+        yield Evidence(
+            f"one of {len(names)} calls in {stream_name(front)} has not ended: {several(names, SHOWN)}", numbers
+        )
+    if front.waiting:
+        behind = work_name(facts, front.waiting[0])
+        text = f"{plural(len(front.waiting), 'call')} of the stream wait behind it, the first is {behind}"
+        yield Evidence(text, tuple(p + 1 for p in front.waiting[:SHOWN]))
+
+
+def launch_facts(facts: Facts, position: int) -> Iterator[Evidence]:
+    """Grid, arguments and host line of a launch."""
+    row = facts.launches.at_position(position)
+    if row is None:
+        return
+    grid, block = facts.launches.grid(row)
+    if any(grid):
+        yield Evidence(f"grid {_shape(grid)}, block {_shape(block)}", (position + 1,))
+    else:
+        items, group = facts.launches.geometry(row)
+        yield Evidence(f"{_shape(items)} work-items in groups of {_shape(group)}", (position + 1,))
+    if values := [_value(facts, one) for one in facts.launches.values(row)[:MOST_ARGUMENTS]]:
+        yield Evidence(f"arguments: {'; '.join(values)}", (position + 1,))
+    site = facts.sites.at(position)
+    if site.source:
+        yield Evidence(f"launched at {site.source}", (position + 1,))
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return " x ".join(f"{n:,}" for n in shape if n) or "(not given)"
+
+
+def _value(facts: Facts, one: dict[str, object]) -> str:
+    declared, data, row = one["declared"], one["bytes"], one["object"]
+    name = getattr(declared, "name", "") or f"argument {one['index']}"
+    assert isinstance(data, bytes) and isinstance(row, int)
+    if row >= 0:
+        return f"{name} = {facts.objects.label(row)}"
+    number = int.from_bytes(data[:8], "little")
+    return f"{name} = {number:#x}" if number > 1 << 32 else f"{name} = {number}"
