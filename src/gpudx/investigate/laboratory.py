@@ -158,7 +158,8 @@ class Laboratory:
         if run.interrupted:
             raise Interrupted
         quiet = _quiet_for(folder) if run.timed_out else 0.0
-        if run.timed_out and (how.timeout != self._patience() or (self._is_guess and quiet < STILL_WORKING_S)):
+        cut_off = how.timeout != self._patience() and bool(state.trials)  # by the budget; what the first run did is worth telling
+        if run.timed_out and (cut_off or (self._is_guess and quiet < STILL_WORKING_S)):
             raise OutOfTime
         self._learn_patience(run.duration_s, quiet)
         analysis = pipeline.diagnose_run(run, words, folder)
