@@ -248,7 +248,7 @@ def test_a_program_that_only_takes_long_is_not_called_a_hang(kit: Kit, tmp_path:
     done = gpudx(kit, "run", "--timeout", "1", "--crumbs=all", "--case", tmp_path / "case", "--", "/bin/sh", "-c",
                  f"{kit.program('crumbs')} 2 20; exec sleep 60")  # fmt: skip
     case = casefile.read(tmp_path / "case")
-    assert done.returncode == 124 and not any(f.details.get("named") for f in case.findings)
+    assert done.returncode == 124 and not any(f.symptom and f.symptom.named for f in case.findings)
 
 
 def wait_until(ready: Callable[[], str], seconds: float = 90) -> str:

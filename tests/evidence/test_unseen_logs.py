@@ -134,7 +134,7 @@ def test_the_call_that_returns_a_sticky_error_is_not_the_cause(text: str) -> Non
     assert told.findings
     for entry in told.diagnosis:
         assert entry.status == "inconclusive" and entry.cause in ("device-error-reported", "hang"), entry.summary
-    assert all(one.details["asynchronous"] or one.severity == "info" for one in told.findings)
+    assert all((one.written and one.written.role == "report") or one.severity == "info" for one in told.findings)
 
 
 def test_a_refused_call_is_still_blamed() -> None:
@@ -217,7 +217,7 @@ def test_nothing_is_invented_about_the_place() -> None:
 
 
 def steps(text: str) -> str:
-    return str(first(text).details["next"])
+    return _next(first(text))
 
 
 def test_next_steps_have_the_command_of_the_log() -> None:
@@ -257,7 +257,7 @@ def test_next_steps_fit_the_system() -> None:
 def test_next_steps_fit_the_interface_and_the_failure() -> None:
     assert "VK_LAYER_KHRONOS_validation" in steps("vkQueueSubmit: VK_ERROR_OUT_OF_DEVICE_MEMORY")
     flaky = "$ pytest -q\n9 passed in 1.00s\n$ pytest -q\n9 failed in 1.10s\n"
-    assert any(str(one.details["next"]).startswith("gpudx flake -- pytest") for one in findings(flaky))
+    assert any(_next(one).startswith("gpudx flake -- pytest") for one in findings(flaky))
     race = (
         "Write-write data race at global memory address 0x1000\n\tKernel: sum\n\tFirst entity:  "
         "Global(1,0,0) Local(1,0,0) Group(0,0,0)\n"
@@ -314,7 +314,7 @@ def test_every_message_of_oclgrind(line: str) -> None:
         f"1\n\tAt line 9 (column 4) of input.cl:\n\t  a[i] = 1;\n"
     )
     found = first(text)
-    assert found.details["format"] == "oclgrind"
+    assert found.written and found.written.format == "oclgrind"
     assert said in found.message and "input.cl:9" in found.message and found.message.startswith("fold ")
     assert found.causes[0] == cause
 
@@ -389,3 +389,7 @@ def test_ranks_are_named() -> None:
         "WorkNCCL(SeqNum=12, OpType=ALLREDUCE, NumelIn=1) ran for 600100 milliseconds before timing out.\n",
     )
     assert any("rank 0 is the first" in one.text for entry in told.diagnosis for one in entry.evidence)
+
+
+def _next(finding: Finding) -> str:
+    return finding.written.next if finding.written else ""
