@@ -48,7 +48,11 @@ __kernel void gemm(__global const float *a, __global const float *b, __global fl
   c[y * n + x] = sum;
 }
 """
-ANY = GEMM.replace("void gemm(", "void gemm_any(").replace("float *c, int m", "float *c, __global const int *m").replace("n = m", "n = m[0]")
+ANY = (
+    GEMM.replace("void gemm(", "void gemm_any(")
+    .replace("float *c, int m", "float *c, __global const int *m")
+    .replace("n = m", "n = m[0]")
+)
 WAYS = {"plain": None, "bounds": "bounds", "all": "opencl"}
 KERNELS = ("stream", "gather", "gemm", "gemm_any")
 
@@ -63,7 +67,9 @@ def child(name: str, platform: str, megabytes: int, size: int, launches: int) ->
     queue = cl.CommandQueue(context)
     flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
     count = megabytes * (1 << 20) // 8 if name in ("stream", "gather") else size * size
-    buffers = [cl.Buffer(context, flags, hostbuf=np.ones(count, np.float32)) for _ in range(2 if count != size * size else 3)]
+    buffers = [
+        cl.Buffer(context, flags, hostbuf=np.ones(count, np.float32)) for _ in range(2 if count != size * size else 3)
+    ]
     one = cl.Buffer(context, flags, hostbuf=np.array([0 if name == "gather" else size], np.int32))
     source, rest, shape, local = {
         "stream": (STREAM, [np.float32(2), np.int32(count)], (count,), (64,)),
@@ -87,12 +93,23 @@ def child(name: str, platform: str, megabytes: int, size: int, launches: int) ->
 
 
 def measure(name: str, checks: str | None, given: argparse.Namespace) -> tuple[float, str, int]:
-    own = ["--child", name, "--platform", given.platform, "--megabytes", str(given.megabytes), "--size", str(given.size)]
+    own = [
+        "--child",
+        name,
+        "--platform",
+        given.platform,
+        "--megabytes",
+        str(given.megabytes),
+        "--size",
+        str(given.size),
+    ]
     words = [sys.executable, __file__, *own]
     with tempfile.TemporaryDirectory() as case:
         if checks:
             words = [sys.executable, "-m", "gpudx", "run", f"--sanitize={checks}", "-q", "--case", case, "--", *words]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=600, env={**os.environ, "PYOPENCL_NO_CACHE": "1"})
+        done = subprocess.run(
+            words, capture_output=True, text=True, timeout=600, env={**os.environ, "PYOPENCL_NO_CACHE": "1"}
+        )
         told = json.loads(done.stdout.splitlines()[-1])
         findings = json.loads(Path(case, "case.json").read_text())["findings"] if checks else []
     alarms = [one for one in findings if one["id"].startswith("kernel-check-")]
@@ -146,7 +163,9 @@ def main() -> None:
         for way in WAYS:
             ratios = [t / p for t, p in zip(times[way], times["plain"], strict=True)]
             best = f"{min(times[way]) * 1e3:.2f} ms | {min(times[way]) / min(times['plain']):.2f}x"
-            rows.append(f"| {name} | {way} | {best} | {statistics.median(ratios):.2f}x ({min(ratios):.2f}x to {max(ratios):.2f}x) | {alarms[way]} |")
+            rows.append(
+                f"| {name} | {way} | {best} | {statistics.median(ratios):.2f}x ({min(ratios):.2f}x to {max(ratios):.2f}x) | {alarms[way]} |"
+            )
             print(rows[-1], flush=True)
     text = "\n".join(
         [

@@ -166,7 +166,8 @@ def instrument(wanted: KernelChecks, facts: Sequence[Facts], case_dir: Path) -> 
     missing = sum(count for one in facts for count in reports.not_checked(one).values())
     checked = sum(int(kernel["checked"]) for one in programs for kernel in one.kernels)
     unchecked = sum(int(kernel["unchecked"]) for one in programs for kernel in one.kernels)
-    saw = f"{plural(kernels, 'kernel')} of {plural(len(programs), 'program')} rewritten, {checked:,} of {checked + unchecked:,} accesses checked"
+    rewritten = f"{plural(kernels, 'kernel')} of {plural(len(programs), 'program')} rewritten"
+    saw = f"{rewritten}, {checked:,} of {checked + unchecked:,} accesses checked"
     saw += f"; {plural(missing, 'program or kernel', 'programs or kernels')} ran without checks" if missing else ""
     return Instrument(f"kernel checks ({', '.join(sorted(wanted.checks))})", "live" if programs else "not live", saw)
 

@@ -421,7 +421,7 @@ class Preprocessor:
                     if text not in full:
                         full[text] = self._expand(given[text], hidden, name, number)
                     body += full[text]
-            elif not (text == "#"):
+            elif text != "#":
                 body.append((kind, text))
         return self._paste(body)
 
