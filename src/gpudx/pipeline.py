@@ -157,7 +157,7 @@ def _checked(
 ) -> tuple[tuple[Instrument, ...], tuple[Finding, ...], tuple[str, ...]]:
     """Of all that was asked to check the run: the instruments, what they found, and what was not checked."""
     tools, found, unchecked = _fenced(run, facts) if run.how.fence else _sanitized(run, facts, command, case_dir)
-    if run.how.kernel_checks is not None:
+    if run.how.kernel_checks is not None and kernel_check_runs.applies(facts, case_dir):
         tool = kernel_check_runs.instrument(run.how.kernel_checks, facts, case_dir)
         rest = () if unchecked == NOT_CHECKED else unchecked
         tools, found = (*tools, tool), (*found, *kernel_check_runs.findings(facts, case_dir))
