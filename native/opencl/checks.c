@@ -64,7 +64,6 @@ static struct kernel *kernel_place(cl_kernel kernel)
 
 /* ---- notes ---- */
 
-
 static void note_missing(cl_program program, const char *kernel, const char *why)
 {
     const uint64_t words[] = { WORD(program) };

@@ -1,4 +1,4 @@
-/* Asking the process that rewrites kernels (src/gpudx/kernel_checks/service.py), over a socket whose path is in GPUDX_CHECKS.
+/* Asking the process that rewrites kernels (src/gpudx/lab/rewriting_service.py), over a socket whose path is in GPUDX_CHECKS.
  *
  * A question is a count of bytes, then texts that each end with a zero byte. The answer is a count of bytes, then "ok" or "no"
  * and lines, a zero byte, and the source. Whatever goes wrong, the program's own kernels run. */

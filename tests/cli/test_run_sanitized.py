@@ -78,7 +78,7 @@ def test_wrong_use_is_one_sentence_and_runs_nothing(
 def test_a_tool_that_does_not_work_is_said_before_anything_runs(gpudx_cli: Gpudx, tmp_path: Path) -> None:
     (tmp_path / "compute-sanitizer").write_text("#!/bin/sh\nexit 3\n")
     (tmp_path / "compute-sanitizer").chmod(0o755)
-    done = gpudx_cli("run", "--sanitize", "--", "echo", "never", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    done = gpudx_cli("run", "--sanitize=memcheck", "--", "echo", "never", PATH=f"{tmp_path}:{os.environ['PATH']}")
     assert (done.returncode, done.stdout) == (2, "") and "pip install" in done.stderr
     assert not (tmp_path / "gpudx-cases").exists()
 

@@ -53,7 +53,7 @@ def test_expansion(source: str, text: str) -> None:
         ('#include "nowhere.h"\n', "not found"),
         ("#error no\n", "#error"),
         ("int a??(2??);", "trigraphs"),
-        ("#define A B B\n#define B C C\n#define C D D\n" + "".join(f"#define {chr(68 + n)} {chr(69 + n)} {chr(69 + n)}\n" for n in range(21)) + "A", "too much"),
+        ("#define A B B\n#define B C C\n#define C D D\n" + "".join(f"#define {chr(68 + n)} {chr(69 + n)} {chr(69 + n)}\n" for n in range(21)) + "A", "too much"),  # noqa: E501
         ("#if (1\n#endif", "not understood"),
     ],
 )  # fmt: skip

@@ -33,9 +33,9 @@ def plan(source: str, checks: frozenset[str] = USUAL, options: str = ""):  # typ
         "__kernel void k(__global int *a) { for (int i = 0, j = 9; i < j; i++, j--) a[i] = a[j], a[j] = i; }\n",
         "__kernel void k(__global int *a) { int x = a[0] ? a[1] : a[2]; switch (x) { case 1: a[3]++; default: --a[4]; } }\n",
         "__kernel void k(__global float2 *a) { float2 v = a[0]; v.x = a[1].y; a[2].xy = v.yx; a[3] = (float2)(v.x, as_float(7)); }\n",
-        "void f(float *p) { *p = 1; }\n__kernel void k(__global float *a) { float x; f(&x); float y[2][3]; y[1][2] = x; a[0] = y[1][2]; }\n",
-        "float g(__local float *);\n__kernel void k(__local float *l, __global float *o) { o[0] = g(l); }\nfloat g(__local float *l) { return l[0]; }\n",
-        "__kernel __attribute__((reqd_work_group_size(8, 1, 1))) void k(__global int *restrict a) { if (get_local_id(0)) return; a[0] = 1; }\n",
+        "void f(float *p) { *p = 1; }\n__kernel void k(__global float *a) { float x; f(&x); float y[2][3]; y[1][2] = x; a[0] = y[1][2]; }\n",  # noqa: E501
+        "float g(__local float *);\n__kernel void k(__local float *l, __global float *o) { o[0] = g(l); }\nfloat g(__local float *l) { return l[0]; }\n",  # noqa: E501
+        "__kernel __attribute__((reqd_work_group_size(8, 1, 1))) void k(__global int *restrict a) { if (get_local_id(0)) return; a[0] = 1; }\n",  # noqa: E501
     ],
 )
 def test_the_result_is_opencl_c(source: str) -> None:

@@ -16,9 +16,9 @@ pytest.importorskip("pyopencl")
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from planted_score import every, score
+from planted_score import every, score  # noqa: E402
 
-from gpudx.kernel_checks.rewriting import ALL
+from gpudx.kernel_checks.rewriting import ALL  # noqa: E402
 
 
 def intel() -> dict[str, str] | None:

@@ -14,6 +14,7 @@ from gpudx.access import (
     null_pointer,
     other_argument,
     other_device,
+    unallocated,
     undersized,
     wrapped_index,
 )
@@ -28,6 +29,7 @@ RULES = (
     other_device,
     wrapped_index,
     host_pointer,
+    unallocated,
     undersized,
     extent,
     other_argument,

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from gpudx.model.how import KernelChecks, Sanitizer
 
 AUTOMATIC = "what-fits"
-DRIVER = Path("/proc/driver/nvidia/version")
 
 
 @dataclass(frozen=True)
@@ -43,15 +42,17 @@ def _cuda_check(text: str) -> str:
     from gpudx.kernel_checks.rewriting import ALL
 
     if text not in CHECKS:
+        cuda = f"{', '.join(CHECKS[:-1])} or {CHECKS[-1]}"
         raise UserError(
-            f"There is no check {text!r}: write --sanitize, or --sanitize= with one of {', '.join((*CHECKS, 'opencl', *ALL))}."
+            f"There is no check {text!r}: write --sanitize, or --sanitize= with {cuda} for CUDA, with opencl or some of"
+            f" {','.join(ALL)} for OpenCL."
         )
     return text
 
 
 def _fitting(kernel: str | None, program: Path) -> Chosen:
     """CUDA's tool where the program looks like CUDA's, or may be and the tool is there; OpenCL's checks wherever they can be."""
-    from gpudx.backends.cuda.sanitizer import DEFAULT
+    from gpudx.backends.cuda.sanitizer import DEFAULT, kernel_filter
     from gpudx.kernel_checks import syntax
     from gpudx.lab import kernel_checked, sanitized
 
@@ -61,15 +62,14 @@ def _fitting(kernel: str | None, program: Path) -> Chosen:
     checks = kernel_checked.wanted("opencl", kernel) if syntax.available() else None
     if kind == "cuda":
         return Chosen(sanitized.find(DEFAULT, kernel), checks)
-    tool = None
-    if DRIVER.exists():
-        try:
-            tool = sanitized.find(DEFAULT, kernel)
-        except UserError:
-            if checks is None:
-                raise
-    if tool is None and checks is None:
-        syntax.need()
+    if kernel:
+        kernel_filter(kernel)
+    try:
+        tool = sanitized.find(DEFAULT, kernel)
+    except UserError:
+        if checks is None:
+            raise
+        tool = None
     return Chosen(tool, checks)
 
 

@@ -111,7 +111,6 @@ def _finding(facts: Facts, found: Interval) -> Finding:
                 cause=facts.errors.device_cause(found.report),
                 short=brief(facts, short) if short else "",
                 completed=found.completed,
-                came_first=count > 1 and (graph is not None or _came_first(facts, found)),
             ),
         ),
     )
@@ -186,22 +185,12 @@ def _single(facts: Facts, found: Interval) -> Suspect | None:
     ranked = found.count == len(found.suspects)
     if found.count == 1 or (ranked and (len(found.odd) == 1 or _of_one_memory(facts, found.odd))):
         return found.suspects[0]
-    return found.suspects[0] if _came_first(facts, found) else None
-
-
-def _came_first(facts: Facts, found: Interval) -> bool:
-    """Do breadcrumbs show that all launches made before the first suspect had completed? A device that faults starts no more work
-    (H200: of 16 streams, each stood at its first launch behind the one that faulted), so the others had most likely not begun."""
-    if found.completed is None or found.odd or not found.suspects or found.count != len(found.suspects):
-        return False
-    first = int(facts.launches.position[found.suspects[0].launch])
-    mine = [front for front in facts.crumbs.fronts if first in front.running]
-    return len(mine) == 1 and mine[0].running[0] == first and _alone(facts, found, mine[0].running)
+    return None  # several streams stood still at once: on an H200 the oldest of their launches was the wrong one in 9 of 20 faults
 
 
 def _graph(facts: Facts, found: Interval) -> int | None:
     """The launch of a graph that did it, by breadcrumbs: the same for graphs, whose kernels cannot be told apart."""
-    if found.completed is None or not found.graphs or found.odd:
+    if found.completed is None or len(found.graphs) != 1 or found.count or found.odd:
         return None
     first = found.graphs[0]
     mine = [front for front in facts.crumbs.fronts if first in front.running]

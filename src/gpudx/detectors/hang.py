@@ -82,8 +82,7 @@ def _waits_for_the_program(facts: Facts, calls: list[int]) -> bool:
 def _standing(facts: Facts, run: Run, calls: list[int], fronts: list[Front]) -> Finding:
     """Breadcrumbs say where the streams stand."""
     roots = waiting_for_none(facts, fronts)
-    sole = len(roots) == 1 and len(roots[0].running) == 1 and held_by(facts, roots[0]) is None
-    only = roots[0].running[0] if sole and not _has_wait_list(facts, roots[0].running[0]) else None
+    only = _only_launch(facts, roots)
     main = next((p for p in calls if _waits(facts, p)), calls[0] if calls else None)
     ended = [front for front in fronts if front not in roots]
     evidence = [e for front in (*roots, *ended)[:SHOWN] for e in described(facts, front)]
@@ -99,6 +98,15 @@ def _standing(facts: Facts, run: Run, calls: list[int], fronts: list[Front]) -> 
         scope="symptom",
         symptom=Symptom("hang", named=only is not None),
     )
+
+
+def _only_launch(facts: Facts, roots: list[Front]) -> int | None:
+    """The launch that did not end, where only one can be meant. Copies and fills end by themselves, so a launch beside them is it."""
+    if len(roots) != 1 or held_by(facts, roots[0]) is not None:
+        return None
+    launches = [p for p in roots[0].running if facts.launches.at_position(p) is not None]
+    named = launches if len(launches) == 1 else roots[0].running
+    return named[0] if len(named) == 1 and not _has_wait_list(facts, named[0]) else None
 
 
 def _has_wait_list(facts: Facts, position: int) -> bool:

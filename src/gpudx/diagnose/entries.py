@@ -116,8 +116,6 @@ def _reported(finding: Finding, interval: Interval) -> Diagnosis:
 
 
 def _why_odd(interval: Interval) -> str:
-    if interval.came_first:
-        return "Breadcrumbs show that every launch made before it had completed; the others were made after it."
     if interval.suspicious == 1:
         return "It is the only suspicious one among the launches that may have been running."
     return "It is the first of several launches that may have been running with the same buffer, which is too small for each."
@@ -126,9 +124,7 @@ def _why_odd(interval: Interval) -> str:
 def _likely_summary(finding: Finding, interval: Interval, launch: Site) -> str:
     name = _called(launch)
     lead = f"most likely {name[:1].lower()}{name[1:]}"
-    if not interval.short:
-        return _with(finding.message, lead if interval.came_first else "")
-    return _with(finding.message, f"{lead}, where {interval.short}")
+    return _with(finding.message, f"{lead}, where {interval.short}" if interval.short else "")
 
 
 def _called(launch: Site) -> str:

@@ -50,7 +50,7 @@ def _sanitized(run: RunResult, facts: Sequence[Facts], command: Sequence[str], c
 def _checked(run: RunResult, facts: Sequence[Facts], case_dir: Path) -> Checked:
     """Checks inside OpenCL kernels."""
     wanted = run.how.kernel_checks
-    if wanted is None:
+    if wanted is None or not (run.sanitized is None or kernel_check_runs.applies(facts, case_dir)):
         return Checked()
     tool = kernel_check_runs.instrument(wanted, facts, case_dir)
     found = tuple(kernel_check_runs.findings(facts, case_dir))

@@ -181,6 +181,11 @@ def _detail(f: Failure, label: str) -> Iterator[Evidence]:
 # ---- what was looked at ----
 
 
+def applies(facts: Sequence[Facts], case_dir: Path) -> bool:
+    """Did the program build anything that could be checked? Programs of other APIs have nothing to show here."""
+    return bool(reports.programs(case_dir / FOLDER)) or any(reports.not_checked(one) for one in facts)
+
+
 def instrument(wanted: KernelChecks, facts: Sequence[Facts], case_dir: Path) -> Instrument:
     programs = reports.programs(case_dir / FOLDER)
     kernels = sum(len(one.kernels) for one in programs)

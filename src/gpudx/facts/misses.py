@@ -101,7 +101,8 @@ def _live(facts: Facts, row: int, position: int) -> bool:
 
 def _inside(facts: Facts, given: list[_Given], address: int, position: int) -> Miss | None:
     row = facts.memory.one(address, position)
-    who = next((g for g in given if g.object == row), None)
+    who = max((g for g in given if g.object == row and g.value <= address), key=lambda g: g.value, default=None)
+    who = who or next((g for g in given if g.object == row), None)
     if row < 0 or who is None:
         return None
     offset = facts.memory.offset(row, address)

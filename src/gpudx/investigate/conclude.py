@@ -8,6 +8,7 @@ from dataclasses import replace
 from gpudx.causes import every as every_cause
 from gpudx.diagnose.judge import ORDER
 from gpudx.investigate.observed import observation, observed
+from gpudx.investigate.suspects import best_entries
 from gpudx.model import Case, Diagnosis, Evidence, Investigation, Row
 from gpudx.model.cause_kinds import WHERE
 
@@ -24,9 +25,14 @@ def conclude(case: Case, state: Investigation) -> Case:
 
 
 def _diagnosis(state: Investigation) -> tuple[Diagnosis, ...]:
-    entries = {entry.cause: entry for entry in (*state.before, *state.found)}
+    entries = best_entries(state)
     told = [*_judged(state, entries), *_untested(state, entries)]
-    return tuple(sorted(told, key=lambda entry: (ORDER[entry.status], _only_where(entry))))
+    return tuple(sorted(told, key=lambda entry: (ORDER[entry.status], _only_where(entry), not entry.observed, _unnamed(entry))))
+
+
+def _unnamed(entry: Diagnosis) -> bool:
+    """Of equals, one that names the argument says more."""
+    return entry.guilty is None or entry.guilty.argument is None
 
 
 def _only_where(entry: Diagnosis) -> bool:

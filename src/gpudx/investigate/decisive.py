@@ -37,7 +37,7 @@ ACCESS = (
 )
 BOUNDS = (
     Step("fenced", "accesses past the end of a buffer, or after its release"),
-    Step("fenced-memcheck", "which access met the fence", after="fenced"),
+    Step("fenced-dump", "which access met the fence", after="fenced"),
     Step("checked", "accesses outside buffers, races and barriers inside kernels"),
     Step("memcheck", "invalid accesses in kernels"),
     Step("low-fenced", "accesses before the start of a buffer"),

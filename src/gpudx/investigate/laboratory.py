@@ -48,6 +48,7 @@ from gpudx.trace import Trace, open_traces
 BUG = "gpudx-error.txt"
 PATIENCE = 10  # times the longest run so far: then a run hangs
 LEAST_PATIENCE_S = 10.0
+INSTRUMENT_PATIENCE_S = 30.0  # a tool that has found millions of faults takes its time
 FIRST_PATIENCE = 0.4  # of the budget: a first run that has not ended by then, and does nothing any more, hangs
 STILL_WORKING_S = 2.0  # a program that made a call so recently is slow, not stuck
 SHORTEST_S = 0.001
@@ -153,12 +154,14 @@ class Laboratory:
         with getattr(module, "around", _around)(context):
             words = list(getattr(module, "command", _command)(context))
             marks = self.context.asked.probes if experiment == PLAIN else ()
-            how: How = replace(module.how(context), output=folder / OUTPUT, timeout=self._timeout(), probes=marks)
+            how: How = replace(module.how(context), output=folder / OUTPUT, probes=marks)
+            patience = self._patience(how)
+            how = replace(how, timeout=min(patience, max(SHORTEST_S, self.budget_s - self.elapsed())))
             run = run_recorded(words, folder, how)
         if run.interrupted:
             raise Interrupted
         quiet = _quiet_for(folder) if run.timed_out else 0.0
-        cut_off = how.timeout != self._patience() and bool(state.trials)  # by the budget; what the first run did is worth telling
+        cut_off = how.timeout != patience and bool(state.trials)  # by the budget; what the first run did is worth telling
         if run.timed_out and (cut_off or (self._is_guess and quiet < STILL_WORKING_S)):
             raise OutOfTime
         self._learn_patience(run.duration_s, quiet)
@@ -174,22 +177,20 @@ class Laboratory:
             case, trial = _with_dependence(case, trial, state, analysis.facts)
         return case, trial if idle else at_sites.counted(trial, case, module, context, state)
 
-    def _patience(self) -> float:
+    def _patience(self, how: How | None = None) -> float:
         """After so many seconds a run hangs. Before a run has ended by itself, only the user can say."""
         given = self.context.how.timeout
         if given:
             return given
         first = max(LEAST_PATIENCE_S, FIRST_PATIENCE * self.budget_s)
-        return max(LEAST_PATIENCE_S, PATIENCE * self.longest) if self.longest else first
+        usual = max(LEAST_PATIENCE_S, PATIENCE * self.longest) if self.longest else first
+        looks = how is not None and (how.sanitizer or how.dump or how.kernel_checks)
+        return max(usual, INSTRUMENT_PATIENCE_S) if looks else usual
 
     @property
     def _is_guess(self) -> bool:
         """Nobody has said how long the program takes, and no run has ended: one that still makes calls is slow, not stuck."""
         return self.context.how.timeout is None and not self.longest
-
-    def _timeout(self) -> float:
-        """A run that only the budget ends is neither a pass nor a failure."""
-        return min(self._patience(), max(SHORTEST_S, self.budget_s - self.elapsed()))
 
     def remember(self, state: Investigation) -> None:
         """Learn again from the plain runs of an earlier call."""

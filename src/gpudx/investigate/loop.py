@@ -27,7 +27,7 @@ from gpudx.investigate.decisive import answered, clean, is_steady, next_step
 from gpudx.investigate.observed import PLAIN, Observed, observed
 from gpudx.investigate.order_experiments import told_of_order
 from gpudx.investigate.prediction import TWICE
-from gpudx.investigate.suspects import Suspect, suspects
+from gpudx.investigate.suspects import Suspect, best_entries, shows, suspects
 from gpudx.investigate.user_experiments import told
 from gpudx.investigate.verdicts import CONFIRMING, judge
 from gpudx.lab.trials import Interrupted
@@ -130,11 +130,11 @@ def _with(state: Investigation, result: Result) -> Investigation:
         if result.failure is not None:
             return replace(state, failure=result.failure, before=result.diagnosis)
         return replace(state, before=state.before or tuple(e for e in result.diagnosis if e.status == "confirmed"))
-    known = {(entry.cause, entry.status == "confirmed") for entry in (*state.before, *state.found)}
+    known = best_entries(state)
     new = [
         one
         for one in result.diagnosis
-        if one.cause in result.trial.shown and not known & {(one.cause, one.status == "confirmed"), (one.cause, True)}
+        if one.cause in result.trial.shown and (one.cause not in known or shows(one) > shows(known[one.cause]))
     ]
     return replace(state, found=(*state.found, *new))
 

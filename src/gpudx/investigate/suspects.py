@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from gpudx.causes import Cause
 from gpudx.causes import every as every_cause
+from gpudx.diagnose.judge import ORDER
 from gpudx.lab.experiments import base
 from gpudx.model import Diagnosis, Expectation, Investigation, Status
 from gpudx.model.cause_kinds import RIVALS, WHERE
@@ -50,13 +51,30 @@ class Suspect:
 def suspects(state: Investigation, threads: int, launches: int, runnable: Collection[str] = ()) -> tuple[Suspect, ...]:
     """All of them, suggested ones first. A diagnosis that only says where it surfaced suggests no cause."""
     named: dict[str, Suspect] = {}
-    for entry in (*state.before, *state.found):
+    for entry in best_entries(state).values():
         cause = every_cause().get(entry.cause)
-        if cause is not None and _is_suspect(cause, entry) and cause.id not in named:
+        if cause is not None and _is_suspect(cause, entry):
             certain = any(one.cause == cause.id and one.status == "confirmed" for one in (*state.before, *state.found))
             named[cause.id] = Suspect(cause, entry, entry not in state.before, certain)
     kinds = {suspect.cause.kind.name for suspect in named.values()}
     return (*named.values(), *_rivals(kinds, threads, launches, runnable))
+
+
+def best_entries(state: Investigation) -> dict[str, Diagnosis]:
+    """By cause, in the order in which causes were first named: the entry of all runs that shows most."""
+    best: dict[str, Diagnosis] = {}
+    for entry in (*state.before, *state.found):
+        known = best.get(entry.cause)
+        if known is None or shows(entry) > shows(known):
+            best[entry.cause] = entry
+    return best
+
+
+def shows(entry: Diagnosis) -> tuple[int, bool, int]:
+    """How firm it is, whether an instrument saw the act itself, and how much of launch, argument and memory is known."""
+    guilty = entry.guilty
+    parts = (guilty.launch, guilty.argument, guilty.allocation) if guilty else ()
+    return -ORDER[entry.status], entry.observed, sum(part is not None for part in parts)
 
 
 def _is_suspect(cause: Cause, entry: Diagnosis) -> bool:

@@ -154,8 +154,9 @@ static void gdx_track_local(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o,
   uint first = (uint)(off / grain), last = (uint)((off + w - 1) / grain);
   for (uint g = first; g <= last; g++) {
     __local volatile uint *cell = o.l + 2u * g;
-    uint old = cell[0], seen = cell[1];
     if (how & 4u) { cell[0] = GDX_FREE; continue; }
+    /* Exchanged, because work-items that run in step would all see what was there before them. */
+    uint old = how & 2u ? atomic_xchg(cell, me | fixed) : cell[0], seen = cell[1];
     uint by = old >> 14 & 0xffffu, reader = seen >> 14 & 0xffffu;
     int together = old != 0 && old != GDX_FREE && by != item && (old & 0x3fffu) == epoch && epoch < 0x3fffu;
     int read_too = seen != 0 && (reader != item || (seen & 0x40000000u)) && (seen & 0x3fffu) == epoch && epoch < 0x3fffu;
@@ -170,7 +171,6 @@ static void gdx_track_local(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o,
     else if ((how & 2u) && read_too)
       gdx_say(c->r, 4u, s, o.id, how & 255u, (uint)w, off, o.n, reader | (ulong)(seen & 0x40000000u ? 3 : 1) << 32);
 #endif
-    if (how & 2u) cell[0] = me | fixed;
     if (how & 1u) cell[1] = read_too ? me | 0x40000000u : me;
   }
 }
@@ -193,8 +193,8 @@ static void gdx_track_global(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o
   uint me = team << 17 | item << 6 | epoch, fixed = how & 8u ? 0x10000u : 0u;
   for (ulong g = off >> GDX_SHIFT; g <= (off + w - 1) >> GDX_SHIFT; g++) {
     __global volatile uint *cell = o.w + 2u * g;
-    uint old = cell[0], seen = cell[1];
     if (how & 4u) { cell[0] = GDX_FREE; continue; }
+    uint old = how & 2u ? atomic_xchg(cell, me | fixed) : cell[0], seen = cell[1];
     int other = old != 0 && old != GDX_FREE && (old & ~0x1003fu) != (me & ~0x3fu);
     if (other && old >> 17 == team) other = (old & 63u) == epoch && epoch < 63u;
     int reader = seen != 0 && (seen == GDX_MANY || (seen & ~0x3fu) != (me & ~0x3fu));
@@ -203,7 +203,6 @@ static void gdx_track_global(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o
       gdx_say(c->r, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (old >> 6 & 1023u) | (ulong)(old >> 17 == team ? 2 : 6) << 32);
     else if ((how & 2u) && reader)
       gdx_say(c->r, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (seen >> 6 & 1023u) | (ulong)(seen >> 17 == team ? 1 : 5) << 32);
-    if (how & 2u) cell[0] = me | fixed;
     if (how & 1u) cell[1] = !reader ? me : seen >> 17 == team && seen != GDX_MANY ? (me | 0x3ffu << 6) : GDX_MANY;
   }
 #endif

@@ -233,7 +233,9 @@ class Prover:
         left = self._rewriter._bare(compare.children[0])
         step = self._rewriter._bare(others[1])
         counts = (step.kind == "UNARY_OPERATOR" and step.operator in ("x++", "++")) or (
-            step.kind == "COMPOUND_ASSIGNMENT_OPERATOR" and step.operator == "+=" and self._is_positive(step.children[1])
+            step.kind == "COMPOUND_ASSIGNMENT_OPERATOR"
+            and step.operator == "+="
+            and self._is_positive(step.children[1])
         )
         own = left.kind == "DECL_REF_EXPR" and left.declared == declared
         if not counts or not own or compare.operator not in ("<", "<="):

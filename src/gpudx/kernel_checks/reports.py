@@ -14,8 +14,7 @@ import numpy as np
 
 from gpudx.facts import Facts
 from gpudx.kernel_checks.prelude import KINDS
-from gpudx.kernel_checks.rewrite import Site, Thing
-from gpudx.kernel_checks.service import PROGRAMS
+from gpudx.kernel_checks.rewrite import PROGRAMS, Site, Thing
 
 UNKNOWN = (1 << 32) - 1
 WRITES, ATOMIC = 2, 4

@@ -24,6 +24,7 @@ from gpudx.kernel_checks.sharing import Sharing
 from gpudx.kernel_checks.syntax import Node, Tree
 from gpudx.kernel_checks.uniform import Uniformity
 
+PROGRAMS = "programs"  # folder in a case: a file per rewritten source, with what its numbers mean
 READ, WRITE, BOTH, ATOMICALLY, CONSTANT = 1, 2, 3, 4, 8
 ADDRESS = 0
 INTS = ("INT", "UINT", "LONG", "ULONG", "SHORT", "USHORT", "UCHAR", "CHAR_S", "SCHAR", "CHAR_U", "ENUM", "BOOL")
@@ -296,7 +297,12 @@ class Rewriter:
 
     def _is_local(self, node: Node) -> bool:
         """A variable in local memory that is followed."""
-        if node.kind != "DECL_REF_EXPR" or self.now is None or not self.now.is_kernel or not {"races", "uninit"} & self.checks:
+        if (
+            node.kind != "DECL_REF_EXPR"
+            or self.now is None
+            or not self.now.is_kernel
+            or not {"races", "uninit"} & self.checks
+        ):
             return False
         if "__local" not in node.type.spelling or self._is_pointer(node) or self._is_array(node):
             return False
@@ -350,7 +356,12 @@ class Rewriter:
         return self.lines[at] if at < len(self.lines) else ("", 0)
 
     def site(self, kind: str, node: Node, proved: bool = False) -> int:
-        if not proved and self._prover is not None and kind != "overflow" and not (kind == "barrier" and node.kind == "CALL_EXPR"):
+        if (
+            not proved
+            and self._prover is not None
+            and kind != "overflow"
+            and not (kind == "barrier" and node.kind == "CALL_EXPR")
+        ):
             self._prover.give_up()
         file, line = self.line(node)
         text = " ".join(self.source(node).split())[:120]
@@ -530,7 +541,9 @@ class Rewriter:
         closing = " gdx_end(gdx);" if function.is_kernel else ""
         edits.append((function.body.start, function.body.end, "{" + opening + body[1:-1] + closing + "}"))
         if function.is_kernel:
-            plan = KernelPlan(function.name, len(function.params), specs, *self._counted(function), self._proof(function))
+            plan = KernelPlan(
+                function.name, len(function.params), specs, *self._counted(function), self._proof(function)
+            )
             kernels.append(plan)
         self.now = None
         return edits
@@ -989,11 +1002,21 @@ class Rewriter:
         """argument[index], with the argument as the kernel was given it: the prover takes it."""
         base = self._bare(pointer)
         function = self.now
-        if self._prover is None or function is None or node.kind != "ARRAY_SUBSCRIPT_EXPR" or base.kind != "DECL_REF_EXPR":
+        if (
+            self._prover is None
+            or function is None
+            or node.kind != "ARRAY_SUBSCRIPT_EXPR"
+            or base.kind != "DECL_REF_EXPR"
+        ):
             return False
         declared = base.declared
         at = next((i for i, param in enumerate(function.params) if param.number == declared), None)
-        if at is None or declared in function.sources or declared in function.taken or self._changes(function.body, declared):
+        if (
+            at is None
+            or declared in function.sources
+            or declared in function.taken
+            or self._changes(function.body, declared)
+        ):
             return False
         self._prover.element(node.children[1], max(1, node.type.get_canonical().get_size()), at)
         return True
@@ -1044,9 +1067,13 @@ class Rewriter:
         number = self.thing(variable, own)
         if watched:
             self.now.checked += 1
-            site = self.site("access", node, all([self._provable_array(group) for group in self._groups(subscripts)]))
+            proved = [self._provable_array(group) for group in self._groups(subscripts)]
+            site = self.site("access", node, all(proved) and bool(proved))
+            bounds = self._bounds_of(("object", root.declared), own)
             address = f"(ulong)&({self.source(node)})"
-            return f"gdx_at(gdx, {address}, sizeof({self.source(node)}), {self._bounds_of(('object', root.declared), own)}, {site}u, {self.mode(how, node.type)})"
+            return (
+                f"gdx_at(gdx, {address}, sizeof({self.source(node)}), {bounds}, {site}u, {self.mode(how, node.type)})"
+            )
         guards = []
         for group in self._groups(subscripts):
             text = self._linear(group)
@@ -1161,7 +1188,11 @@ class Rewriter:
     def _changes(self, body: Node, declared: int) -> bool:
         for node in body.walk():
             target = None
-            if (node.kind == "BINARY_OPERATOR" and node.operator == "=") or node.kind == "COMPOUND_ASSIGNMENT_OPERATOR" or (node.kind == "UNARY_OPERATOR" and node.operator in ("x++", "x--", "++", "--")):
+            if (
+                (node.kind == "BINARY_OPERATOR" and node.operator == "=")
+                or node.kind == "COMPOUND_ASSIGNMENT_OPERATOR"
+                or (node.kind == "UNARY_OPERATOR" and node.operator in ("x++", "x--", "++", "--"))
+            ):
                 target = self._bare(node.children[0])
             if target is not None and target.kind == "DECL_REF_EXPR" and target.declared == declared:
                 return True
@@ -1192,7 +1223,8 @@ class Rewriter:
         self.now.checked += 1
         site = self.site("access", node)
         raw = self.source(node)
-        return f"(*(__typeof__(&({raw})))gdx_p{where}(gdx, {CASTS[where]}&({text}), sizeof({raw}), {bounds}, {site}u, {self.mode(how, node.type)}))"
+        rest = f"sizeof({raw}), {bounds}, {site}u, {self.mode(how, node.type)}"
+        return f"(*(__typeof__(&({raw})))gdx_p{where}(gdx, {CASTS[where]}&({text}), {rest}))"
 
     # ---- calls ----
 
@@ -1259,7 +1291,9 @@ class Rewriter:
             return text
         self.now.checked += 1
         site = self.site("access", pointer)
-        return f"(__typeof__({self.source(pointer)}))gdx_p{where}(gdx, {CASTS[where]}({text}), {width}, {bounds}, {site}u, {self.mode(how, pointer.type.get_canonical().get_pointee())})"
+        mode = self.mode(how, pointer.type.get_canonical().get_pointee())
+        call = f"gdx_p{where}(gdx, {CASTS[where]}({text}), {width}, {bounds}, {site}u, {mode})"
+        return f"(__typeof__({self.source(pointer)})){call}"
 
     def _vector_call(
         self, node: Node, arguments: list[Node], elements: int, aligned: bool, half: bool, stores: bool, text: str
@@ -1284,7 +1318,8 @@ class Rewriter:
         address = f"((ulong)({raw}) + (ulong)({self.source(offset)}) * {step}u * {each})"
         self.now.checked += 1
         site = self.site("access", node)
-        guard = f"gdx_at(gdx, {address}, {elements}u * {each}, {bounds}, {site}u, {self.mode(WRITE if stores else READ, pointer.type.get_canonical().get_pointee())})"
+        mode = self.mode(WRITE if stores else READ, pointer.type.get_canonical().get_pointee())
+        guard = f"gdx_at(gdx, {address}, {elements}u * {each}, {bounds}, {site}u, {mode})"
         if stores:
             return f"({guard} ? {text} : (void)0)"
         scalar = plain(pointer.type.get_canonical().get_pointee())
@@ -1320,9 +1355,8 @@ class Rewriter:
             if "strided" in name and where == "g":
                 length = f"(({length} - 1) * (ulong)({self.source(arguments[3])}) + 1)"
             site = self.site("access", pointer)
-            guards.append(
-                f"gdx_span(gdx, (ulong)({raw}), {length} * sizeof(*({raw})), {bounds}, {site}u, {self.mode(how, pointer.type.get_canonical().get_pointee())})"
-            )
+            mode = self.mode(how, pointer.type.get_canonical().get_pointee())
+            guards.append(f"gdx_span(gdx, (ulong)({raw}), {length} * sizeof(*({raw})), {bounds}, {site}u, {mode})")
         if not guards:
             return self.splice(node, parts)
         old = parts[2][1]

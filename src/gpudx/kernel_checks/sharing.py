@@ -94,7 +94,9 @@ class Sharing:
         root = last
         if last.kind == "ARRAY_SUBSCRIPT_EXPR":
             root = self._rewriter._bare(last.children[0])
-        if root.kind != "DECL_REF_EXPR" or len(subscripts) != len([one for one in path if self._rewriter._is_access(one)]):
+        if root.kind != "DECL_REF_EXPR" or len(subscripts) != len(
+            [one for one in path if self._rewriter._is_access(one)]
+        ):
             raise Unproved  # members, pointers that were computed
         variable = self._function.variables.get(root.declared)
         if variable is None:
@@ -164,7 +166,11 @@ class Sharing:
             raise Unproved
         for row, column in (bare.children, reversed(bare.children)):
             product = self._rewriter._bare(row)
-            if self._id(column) != ("get_global_id", "0") or product.kind != "BINARY_OPERATOR" or product.operator != "*":
+            if (
+                self._id(column) != ("get_global_id", "0")
+                or product.kind != "BINARY_OPERATOR"
+                or product.operator != "*"
+            ):
                 continue
             for y, pitch in (product.children, reversed(product.children)):
                 if self._id(y) == ("get_global_id", "1"):
@@ -203,8 +209,8 @@ class Sharing:
             kind = kind.element_type.get_canonical()
         if kind.kind.name == "CONSTANTARRAY":
             raise Unproved
-        for rest in range(len(names), 3):
-            self._conditions[f"L{rest} 1 le"] = None
+        for other in range(len(names), 3):
+            self._conditions[f"L{other} 1 le"] = None
 
     def _id(self, node: Node) -> tuple[str, str] | None:
         """The work-item function that an expression is, and its dimension."""

@@ -108,12 +108,14 @@ class Uniformity:
             elif one.kind == "CALL_EXPR":
                 if one.name not in SAME_FOR_ALL and not one.name.startswith("convert_"):
                     return False
-            elif one.kind in ("ARRAY_SUBSCRIPT_EXPR", "MEMBER_REF_EXPR") or (
-                one.kind == "UNARY_OPERATOR" and one.operator in ("*", "x++", "x--", "++", "--")
-            ):
-                if not self._reads_uniformly(one):
-                    return False
+            elif self._reads_memory(one) and not self._reads_uniformly(one):
+                return False
         return True
+
+    def _reads_memory(self, node: Node) -> bool:
+        if node.kind == "UNARY_OPERATOR":
+            return node.operator in ("*", "x++", "x--", "++", "--")
+        return node.kind in ("ARRAY_SUBSCRIPT_EXPR", "MEMBER_REF_EXPR")
 
     def _reads_uniformly(self, node: Node) -> bool:
         """Memory can change between the reads of two work-items; constant memory cannot, nor can members of a scalar struct."""

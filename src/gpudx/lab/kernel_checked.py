@@ -66,7 +66,7 @@ def _start(path: Path, folder: Path, wanted: KernelChecks) -> subprocess.Popen[b
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH", "")]))}
     with (folder / "service.txt").open("wb") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "gpudx.kernel_checks.service", *words],
+            [sys.executable, "-m", "gpudx.lab.rewriting_service", *words],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -103,7 +103,6 @@ class Interval:
     cause: str = ""  # the cause that the status alone names, if it does
     short: str = ""  # which memory of the launch is too small for it, in words
     completed: int | None = None  # launches that breadcrumbs show as complete; None: there were no crumbs
-    came_first: bool = False  # breadcrumbs show that everything before the named launch had completed
 
 
 @dataclass(frozen=True)

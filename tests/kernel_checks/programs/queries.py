@@ -1,5 +1,6 @@
 """Prints everything that a program can ask about its programs, kernels and results."""
 
+import re
 import sys
 
 import numpy as np
@@ -93,5 +94,6 @@ try:
     wrong._build(b"", [device])
 except cl.Error:
     log = wrong.get_build_info(device, cl.program_build_info.LOG)
-    show("undeclared" in log, [line.rpartition(".cl:")[2] for line in log.splitlines() if "undeclared" in line][:1])
+    # line, column and words; what comes before is the name of a temporary file, or the number of the program in the process
+    show([re.findall(r"(\d+:\d+): ", line)[-1:] for line in log.splitlines() if "undeclared" in line][:1])
 sys.exit(3)

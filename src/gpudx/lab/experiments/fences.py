@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gpudx.backends.cuda.dumps import ABORTING
 from gpudx.lab.experiments import Context, Row, needs_gpu_calls
 from gpudx.model.how import Fence, How
 
@@ -26,6 +27,14 @@ def close(context: Context) -> How:
     return replace(context.how, fence=Fence("high", ALIGN))
 
 
+def dumped(context: Context) -> How:
+    return replace(context.how.under(ABORTING), fence=Fence("high"), dump=True)
+
+
+def no_dump(context: Context) -> str | None:
+    return None if "cuda" in context.apis else "only CUDA's driver writes dumps of the device"
+
+
 def by_parts(context: Context) -> How:
     return replace(context.how.under({PARTS: "1"}), fence=Fence("high"))
 
@@ -44,6 +53,17 @@ ROWS = (
 {SHOWN}""",
         missing=needs_gpu_calls,
         how=above,
+    ),
+    Row(
+        __name__,
+        "fenced-dump",
+        2.0,
+        """Memory against the upper fence, and a core dump of the device when a kernel meets it.
+
+A fence makes the device stop a kernel, but says only which launch failed. The dump has the instruction and its registers, so that
+address, argument and distance are known, also where the access would have landed in another live buffer without the fence.""",
+        missing=no_dump,
+        how=dumped,
     ),
     Row(
         __name__,

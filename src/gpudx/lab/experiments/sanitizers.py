@@ -8,7 +8,7 @@ from functools import partial
 from gpudx.errors import UserError
 from gpudx.lab import sanitized
 from gpudx.lab.experiments import Context, Row
-from gpudx.model.how import Fence, How
+from gpudx.model.how import How
 
 COST = 3.0  # measured on small programs: 1.9, most of it the start of the tool
 
@@ -32,22 +32,7 @@ def _row(check: str, cost: float, text: str) -> Row:
     return Row(__name__, check, cost, text, missing=partial(why_missing, check=check), how=partial(under, check=check))
 
 
-def fenced(context: Context) -> How:
-    return replace(under(context, "memcheck"), fence=Fence("high"))
-
-
 ROWS = (
-    Row(
-        __name__,
-        "fenced-memcheck",
-        COST,
-        """Memory between fences, under compute-sanitizer's memcheck: the access that meets a fence is named.
-
-A fence makes the device stop a kernel, but says only which launch failed. The tool says which thread accessed which address, also
-where the access would have landed in another live buffer without the fence.""",
-        missing=partial(why_missing, check="memcheck"),
-        how=fenced,
-    ),
     _row(
         "memcheck",
         COST,

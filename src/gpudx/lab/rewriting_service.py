@@ -1,4 +1,4 @@
-"""The process that rewrites kernels while a program runs: python -m gpudx.kernel_checks.service SOCKET FOLDER CHECKS [KERNEL]
+"""The process that rewrites kernels while a program runs: python -m gpudx.lab.rewriting_service SOCKET FOLDER CHECKS [KERNEL]
 
 One answer per connection, each made in a process of its own: a source that crashes libclang, or takes too long, costs that
 program its checks and nothing else. The protocol is the one of native/opencl/checks_service.c.
@@ -19,9 +19,9 @@ from pathlib import Path
 
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.options import Device
+from gpudx.kernel_checks.rewrite import PROGRAMS
 from gpudx.kernel_checks.rewriting import rewrite
 
-PROGRAMS = "programs"  # in the folder: what the numbers of sites and objects mean
 SECONDS = 25
 LARGEST = 16 << 20
 
