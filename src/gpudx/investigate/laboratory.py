@@ -164,7 +164,8 @@ class Laboratory:
         cut_off = how.timeout != patience and bool(state.trials)  # by the budget; what the first run did is worth telling
         if run.timed_out and (cut_off or (self._is_guess and quiet < STILL_WORKING_S)):
             raise OutOfTime
-        self._learn_patience(run.duration_s, quiet)
+        if not _looks_inside(how):
+            self._learn_patience(run.duration_s, quiet)
         analysis = pipeline.diagnose_run(run, words, folder)
         case, seen = analysis.case, self.learn(analysis.case, analysis.facts, experiment == PLAIN)
         idle = getattr(module, "without_effect", _works)(context, seen)
@@ -184,8 +185,7 @@ class Laboratory:
             return given
         first = max(LEAST_PATIENCE_S, FIRST_PATIENCE * self.budget_s)
         usual = max(LEAST_PATIENCE_S, PATIENCE * self.longest) if self.longest else first
-        looks = how is not None and (how.sanitizer or how.dump or how.kernel_checks)
-        return max(usual, INSTRUMENT_PATIENCE_S) if looks else usual
+        return max(usual, INSTRUMENT_PATIENCE_S) if how is not None and _looks_inside(how) else usual
 
     @property
     def _is_guess(self) -> bool:
@@ -228,6 +228,11 @@ def _with_dependence(case: Case, trial: Trial, state: Investigation, facts: Sequ
     if entry is None:
         return case, trial
     return replace(case, diagnosis=(entry, *case.diagnosis)), replace(trial, shown=(*trial.shown, entry.cause))
+
+
+def _looks_inside(how: How) -> bool:
+    """Does an instrument look at the device's work? How long such a run takes says nothing about the program."""
+    return bool(how.sanitizer or how.dump or how.kernel_checks)
 
 
 def new(command: Sequence[str], confidence: float, template: Sequence[str], asked: Asked) -> Investigation:
