@@ -93,7 +93,7 @@ def _unheard(facts: Facts, position: int, name: str) -> Finding:
         message=f"The process died of {name} while {site.call}{of} (call {site.number}) was in flight; "
         "which thread died is not known.",
         evidence=(
-            Evidence(f"another handler took {name}, so thread and place are not known"),
+            Evidence(f"the recorder's handler did not see {name}, so thread and place are not known"),
             Evidence(f"thread {site.tid} was inside {site.call}, the only call in flight", (site.number,)),
             Evidence(f"it was given {told(values_of(facts, position))}", (site.number,)),
         ),

@@ -150,7 +150,7 @@ def _unheard(facts: Facts, name: str) -> Finding:
         symptom=Symptom("crash", thread_known=False),
         message=f"The process died of {name} while no recorded call was in flight.",
         evidence=(
-            Evidence(f"another handler took {name}, so thread and place are not known"),
+            Evidence(f"the recorder's handler did not see {name}, so thread and place are not known"),
             *_last_calls(facts, None),
         ),
     )

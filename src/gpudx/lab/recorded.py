@@ -21,6 +21,7 @@ from gpudx.errors import UserError
 from gpudx.lab import hang, program, sanitized, signals
 from gpudx.lab.environment import DUMPS, recorded_environment
 from gpudx.lab.how import How, variables
+from gpudx.lab.orphans import Guard
 from gpudx.lab.probe_output import Listener, Mark
 from gpudx.lab.proc_watch import Look, Looker
 from gpudx.lab.roll import NAME as ROLL
@@ -94,10 +95,11 @@ def run_recorded(
     if sanitizer:
         _make_directory(case_dir / sanitized.FOLDER)
         start, words = Path(sanitizer.path), sanitized.command(sanitizer, case_dir / sanitized.FOLDER, file, command)
-    with signals.held() as (watched, mask):
+    with signals.held() as (watched, mask), Guard() as guard:
         below = case_dir / sanitized.FOLDER if sanitizer else None
         listener = Listener(how.probes, how.output)
         started = _start(start, words, env, mask, _into(how.output) if how.output else listener.actions)
+        guard.watch(started)
         listener.begin()
         run = _Run(started, watched, how.timeout, on_progress, below)
         timed_out = not run.wait()
