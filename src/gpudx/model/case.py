@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gpudx.model.bisection import Bisection
 from gpudx.model.diagnosis import Diagnosis, Observation, OutcomeName, Verdict
 from gpudx.model.fields import LATER
 from gpudx.model.finding import Finding
@@ -12,6 +13,7 @@ from gpudx.model.flake import Flake
 from gpudx.model.identity import Identity
 from gpudx.model.investigation import Investigation
 from gpudx.model.occupancy import Built
+from gpudx.model.verification import Verification
 
 SCHEMA = "gpudx.case/1"
 
@@ -130,3 +132,5 @@ class Case:
     # The variables of its environment that drivers, loaders and frameworks read.
     surroundings: dict[str, str] = field(default_factory=dict, metadata=LATER)
     flake: Flake | None = field(default=None, metadata=LATER)
+    verification: Verification | None = field(default=None, metadata=LATER)  # `gpudx verify`: is a fix a fix?
+    bisection: Bisection | None = field(default=None, metadata=LATER)  # `gpudx bisect`: which revision broke it
