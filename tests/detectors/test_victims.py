@@ -25,3 +25,12 @@ def test_a_program_that_stays_inside_is_left_alone(opencl: OpenCL) -> None:
 @pytest.mark.parametrize("mode", ["wild"])
 def test_a_wild_value_before_any_launch_is_still_an_error(opencl: OpenCL, mode: str) -> None:
     assert opencl.run("not_a_handle", mode).only("value-is-not-a-handle").severity == "error"
+
+
+def test_an_address_that_no_memory_can_have(opencl: OpenCL) -> None:
+    """The kernel reports it as address 0: the report must not, and the instruction says what was accessed."""
+    run = opencl.run("not_a_handle", "impossible")
+    crash = run.only("crash-in-call")
+    said = " ".join([crash.message, *(e.text for e in crash.evidence)])
+    assert "address 0x0" not in said and "= value 0x0" not in said
+    assert "0xc184c539c028f" in crash.message, crash.message

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpudx.facts import Facts
 from gpudx.model import Evidence
 
+FENCE_STEP = "Run it with `gpudx run --fence`: kernels ran on a CPU device, and one that leaves its buffer can damage any memory."
 CPU = 2  # CL_DEVICE_TYPE_CPU (cl.h), a bit
 
 

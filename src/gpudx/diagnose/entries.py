@@ -48,7 +48,7 @@ def of_finding(finding: Finding, verdict: Verdict, symptom: Finding | None) -> D
         victim=victim_of(finding, symptom),
         evidence=verdict.counted,
         refutes_if=cause.refutes_if,
-        fix=cause.steps(_api(finding)),
+        fix=_steps(finding, cause),
         reason=verdict.reason,
         findings=(finding.fingerprint,),
         not_counted=verdict.not_counted,
@@ -67,6 +67,10 @@ def of_symptom(finding: Finding) -> Diagnosis:
     if interval.single and interval.launches == 1 and finding.others:
         return _only_launch(finding, interval, finding.others[0])
     return _reported(finding, interval)
+
+
+def _steps(finding: Finding, cause: Cause) -> tuple[str, ...]:
+    return (*finding.steps, *cause.steps(_api(finding)))
 
 
 def _api(finding: Finding) -> str:
@@ -116,7 +120,7 @@ def _reported(finding: Finding, interval: Interval) -> Diagnosis:
         victim=_innocent(finding, interval),
         evidence=finding.evidence,
         refutes_if=cause.refutes_if,
-        fix=cause.steps(_api(finding)),
+        fix=_steps(finding, cause),
         findings=(finding.fingerprint,),
         reason=_why_odd(interval) if single else "Nothing recorded tells the launches apart.",
         processes=_processes(finding),
@@ -153,7 +157,7 @@ def _only_launch(finding: Finding, interval: Interval, launch: Site) -> Diagnosi
         victim=_innocent(finding, interval),
         evidence=finding.evidence,
         refutes_if=cause.refutes_if,
-        fix=cause.steps(_api(finding)),
+        fix=_steps(finding, cause),
         findings=(finding.fingerprint,),
         reason=_why_only(interval),
         processes=_processes(finding),
@@ -197,7 +201,7 @@ def _only_place(finding: Finding) -> Diagnosis:
         victim=None,
         evidence=finding.evidence,
         refutes_if=cause.refutes_if,
-        fix=cause.steps(_api(finding)),
+        fix=_steps(finding, cause),
         findings=(finding.fingerprint,),
         reason="Where it surfaced is known; no recorded fact says why.",
         processes=_processes(finding),
