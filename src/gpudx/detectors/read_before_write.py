@@ -41,6 +41,7 @@ from gpudx.model.cause_kinds import UNINITIALISED
 from gpudx.text import plural
 
 ID = "read-before-write"
+NEEDS_EVERY_CALL = True
 CAUSE = Cause(
     id=ID,
     title="A buffer was read before anything wrote it",
