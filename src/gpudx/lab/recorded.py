@@ -64,6 +64,7 @@ class RunResult:
     how: How = field(default_factory=How)
     heard: dict[str, Mark] = field(default_factory=dict)  # probes in what it wrote
     started: bool = True
+    ranks: dict[int, str] = field(default_factory=dict)  # by process: its number, where a launcher gave it one
     opened: tuple[str, ...] = ()  # files with a model's name that were seen open
     interrupted: bool = False  # somebody wanted to end it, or gpudx: how it ended says nothing about the program
 
@@ -122,6 +123,7 @@ def run_recorded(
         roll_torn=roll.torn,
         looks=run.looker.looks(),
         opened=run.looker.opened(),
+        ranks=run.looker.ranks(),
         hang=picture,
         how=how,
         heard=heard,

@@ -97,6 +97,8 @@ class ProcessInfo:
     signal: str = field(default="", metadata=LATER)  # that it died of, where that is known
     status: int | None = field(default=None, metadata=LATER)  # that it exited with, where that is known
 
+    rank: str = field(default="", metadata=LATER)  # the number that a launcher gave it
+
     @property
     def failed(self) -> bool:
         """Did it die of a signal, or exit with another status than 0?"""
