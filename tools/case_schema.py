@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "src/gpudx/case.schema.json"
 sys.path.insert(0, str(ROOT / "src"))
 
+from gpudx import model  # noqa: E402
 from gpudx.casefile import field_types  # noqa: E402
 from gpudx.model import SCHEMA, Case, Finding  # noqa: E402
 from gpudx.model.fields import LATER  # noqa: E402
@@ -77,10 +78,17 @@ def _of_tuple(inner: tuple[Any, ...], definitions: dict[str, Schema]) -> Schema:
 
 
 def _reference(cls: type, definitions: dict[str, Schema]) -> Schema:
-    if cls.__name__ not in definitions:
-        definitions[cls.__name__] = {}  # holds the place: a type may contain itself
-        definitions[cls.__name__] = _object(cls, definitions)
-    return {"$ref": f"#/$defs/{cls.__name__}"}
+    name = _name(cls)
+    if name not in definitions:
+        definitions[name] = {}  # holds the place: a type may contain itself
+        definitions[name] = _object(cls, definitions)
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _name(cls: type) -> str:
+    """Types of different modules share names (a Cell of an investigation, a Cell of a flake study)."""
+    known = getattr(model, cls.__name__, cls)
+    return cls.__name__ if known is cls else f"{cls.__module__.rpartition('.')[2]}.{cls.__name__}"
 
 
 def _object(cls: type, definitions: dict[str, Schema]) -> Schema:

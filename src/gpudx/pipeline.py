@@ -101,6 +101,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
             *unread_dumps,
             *unread_models,
             *presence.blind,
+            *_second_loaders(facts),
             *checked.unchecked,
             *identity.unknown,
         ),
@@ -118,6 +119,16 @@ def join(first: Case, second: Case) -> Case:
     case = watched_runs.joined(first, second)
     casefile.write(case, Path(case.directory))
     return case
+
+
+def _second_loaders(facts: Iterable[Facts]) -> list[str]:
+    """A sentence for each process with calls that may be missing from its trace."""
+    return [
+        f"Process {one.trace.pid} has {len(one.second_loader)} OpenCL loaders ({', '.join(one.second_loader)}): calls through one of "
+        "them may be missing from the trace, so nothing was concluded from missing calls."
+        for one in facts
+        if one.second_loader
+    ]
 
 
 def _models(run: RunResult, traces: Iterable[Trace], stated: Stated) -> tuple[Sequence[ModelFile], list[str]]:

@@ -13,6 +13,8 @@ import pytest
 from support.opencl import OpenCL
 
 import gpudx
+from gpudx import casefile
+from gpudx.report import render
 
 # The program of every revision: MODE is what a revision changes. Mode 1 releases a buffer that it then uses; mode 2 fails
 # otherwise; mode 3 has the fault in about every second run.
@@ -107,6 +109,7 @@ def test_the_guilty_revision_is_found_and_the_checkout_stays(repository: Reposit
     (repository.folder / "app").write_text("my own build\n")
     status, made, said = repository.bisect(good, "main")
     assert status in (0, 1), said
+    assert "REVISION" in render(casefile.read(repository.folder.parent / "case"), "terminal") or status == 1
     verdicts = {one["revision"]: one["verdict"] for one in made["tried"]}
     assert verdicts[bad] == "bad" and verdicts[good] == "good"
     assert verdicts.get(broken, "skip") == "skip" and verdicts.get(other, "skip") == "skip"

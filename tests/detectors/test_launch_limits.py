@@ -102,6 +102,12 @@ def test_product_passes_32_bits(world: Make, look: Look) -> None:
     assert "rows = 50,000 and columns = 50,000, whose product 2,500,000,000 passes 2^31" in finding.message
 
 
+@pytest.mark.parametrize("source", [WIDE, ""])
+def test_a_run_that_passed_is_not_warned_without_a_narrow_index(world: Make, look: Look, source: str) -> None:
+    """int arguments of kernels that index in 64 bits are correct, and most sources are not known."""
+    assert not _overflow(world(source=source), look, rows=50000, columns=50000, size=10_000_000_000)
+
+
 @pytest.mark.parametrize(("source", "severity"), [(NARROW, "error"), (WIDE, "warning"), ("", "warning")])
 def test_crash_after_it_makes_it_an_error(world: Make, look: Look, source: str, severity: str) -> None:
     found = _overflow(world(source=source), look, rows=50000, columns=50000, size=10_000_000_000, ended="signal")

@@ -185,7 +185,7 @@ def test_processes_that_only_followed_are_named() -> None:
     (told,) = diagnose([*crash_of(7)], EXITED, processes)
     assert [one.text for one in told.evidence[-2:]] == [
         "1 process failed after it: 9 (exit status 1)",
-        "1 process was killed, as launchers do when another one fails: 8",
+        "1 process was killed: 8",
     ]
 
 

@@ -149,6 +149,14 @@ def test_it():
     assert not (tests / "gpudx-cases").exists()
 
 
+@pytest.mark.parametrize("option", ["--gpudx-strict", "--gpudx-case=there"])
+def test_options_of_a_recording_that_was_not_asked_for(tests: Path, option: str) -> None:
+    """They did nothing, silently: CI believed its tests were watched."""
+    (tests / "test_it.py").write_text("def test_it(): pass\n")
+    done = run(tests, option)
+    assert done.returncode == 4 and "does nothing without --gpudx" in done.stderr and "add --gpudx" in done.stderr
+
+
 def test_pytest_inside_a_program_is_refused(tests: Path) -> None:
     (tests / "test_it.py").write_text("def test_it(): pass\n")
     (tests / "runner.py").write_text(

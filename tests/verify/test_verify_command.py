@@ -100,7 +100,7 @@ def state(place: Path) -> dict[str, Any]:
     return found
 
 
-def test_a_fix(verify: Verify, tmp_path: Path) -> None:
+def test_a_fix(verify: Verify, tmp_path: Path, environment: dict[str, str]) -> None:
     done = verify("3.", ".", ".3")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("gpudx: A FIX\n")
@@ -112,6 +112,10 @@ def test_a_fix(verify: Verify, tmp_path: Path) -> None:
     assert (tmp_path / "case/runs/0001-after/output.txt").read_text() == "run 0 of after: . \n"
     assert (tmp_path / "case/runs/0001-after/traces").is_dir()
     assert not (tmp_path / "case/runs/0005-after/traces").exists()
+    report = [sys.executable, "-m", "gpudx", "report", "case", "-f"]
+    for form in ("terminal", "junit"):
+        shown = subprocess.run([*report, form], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert shown.returncode == 0 and "A FIX" in shown.stdout, shown.stderr
 
 
 def test_runs_take_turns_in_an_order_drawn_by_lot(verify: Verify, tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ class Bisector:
         bisecting.check_order(self._top, self._good, self._bad)
         self._check_command()
         self.state = Bisection(self._good, self._bad, failure="", fingerprints=())
+        self._failing: Case | None = None  # of the bad revision
 
     def run(self) -> Bisection:
         """Both ends first, then the revisions that git chooses."""
@@ -82,6 +83,7 @@ class Bisector:
                 f"--bad {self._asked.bad} did not fail in {len(cases)} runs: give --runs N if it fails rarely."
             )
         names = tuple(dict.fromkeys(fingerprint(case) for case in failing))
+        self._failing = failing[0]
         self.state = replace(self.state, failure=_told(failing[0]), fingerprints=names)
         self._note(bad, "bad", f"{_told(failing[0])}: this is what is looked for", len(cases), len(failing))
 
@@ -171,7 +173,13 @@ class Bisector:
             self.state, first_bad=first, title=name, candidates=tree.candidates, ended=f"{ended} {self._sure()}".strip()
         )
         self._keep()
+        self._write_case()
         return self.state
+
+    def _write_case(self) -> None:
+        """The case of the bad revision's failure, with what was learned about where it came from."""
+        if self._failing is not None:
+            casefile.write(replace(self._failing, directory=str(self._case_dir), bisection=self.state), self._case_dir)
 
     def _sure(self) -> str:
         """How far "good" may be trusted."""

@@ -36,10 +36,11 @@ the first one in that work-item.
     Cause(
         id="device-stack-overflow",
         title="The stack of a kernel's threads overflowed",
-        refutes_if="A larger stack limit (cudaDeviceSetLimit with cudaLimitStackSize) would not change where the kernel fails.",
-        fix=(
-            "Bound the recursion, or turn it into a loop; large local arrays belong in global or shared memory.",
-            "If the depth is right, raise the limit before the launch: cudaDeviceSetLimit(cudaLimitStackSize, bytes).",
+        refutes_if="A larger stack limit would not change where the kernel fails.",
+        fix=("Bound the recursion, or turn it into a loop; large local arrays belong in global or shared memory.",),
+        fix_of=(
+            ("cuda", "If the depth is right, raise the limit before the launch: cudaDeviceSetLimit(cudaLimitStackSize, bytes)."),
+            ("hip", "If the depth is right, raise the limit before the launch: hipDeviceSetLimit(hipLimitStackSize, bytes)."),
         ),
         predicts=(("recorded", "the device reports an illegal address or a stack overflow in this kernel"),),
         kind=MEMORY,
@@ -55,8 +56,8 @@ reports an illegal address that belongs to no buffer.
         refutes_if="Every thread that the barrier counts would reach it, in the same turn of every loop around it.",
         fix=(
             "Move the barrier out of the branch, and let threads without work skip the work instead of returning.",
-            "For a barrier of a part of a warp give the mask of exactly the threads that reach it.",
         ),
+        fix_of=(("cuda", "For a barrier of a part of a warp, pass the mask of exactly the threads that reach it."),),
         predicts=(("recorded", "the kernel hangs, fails on the device, or gives wrong results"),),
         kind=IN_KERNEL,
         apart=(Prediction("synccheck", "shown", "the tool names the barrier"),),
@@ -71,7 +72,7 @@ without waiting, or works on one generation of devices and not on the next.
         title="A launch breaks a contract that was stated for its kernel",
         refutes_if="Every requirement of the contract would be true at this launch.",
         fix=(
-            "Follow the values named above back to where the program computes them, and mend them there.",
+            "Trace the values that break the contract back to where the program computes them, and fix them there.",
             "If the kernel can do with these values, the contract is wrong: correct it in its file.",
         ),
         predicts=(("recorded", "the requirement is false at the launches named"),),
@@ -143,7 +144,7 @@ type, or a pointer into the middle of packed data breaks that.
         title="A size or number was made from a default dimension, not from the model's file",
         refutes_if="The size would follow from numbers of the file, or the file would say the number that was used.",
         fix=(
-            "Find where the program gets the number named above, and read it from the model's file instead.",
+            "Find where the program gets this number, and read it from the model's file instead.",
             "Search for other uses of the same default: sizes of scratch memory, loops, launch geometry.",
         ),
         predicts=(("recorded", "the size or number follows exactly from the default"),),
@@ -186,7 +187,8 @@ failure that stays says nothing about a race between a copy and something else.
             "If the size came from defaults, compute it from the same numbers that the launch uses.",
         ),
         predicts=(("recorded", "the device reports an illegal address in this launch"),),
-        settled_by="the address of the access: gpudx run --sanitize or --dump tells it, or --fence where each buffer is memory of its own",
+        settled_by="gpudx run --fence, where each buffer is an allocation of its own",
+        settled_of=(("cuda", "gpudx run --sanitize or --dump, which show the address of the access"),),
         kind=MEMORY,
         about="""A kernel accessed memory outside the buffer it was given.
 
@@ -200,8 +202,13 @@ less than the launch needs (sizes from another place than the launch's own).
         title="Threads of a kernel race for the same memory",
         refutes_if="A barrier that both threads pass, or an atomic operation, would stand between the two accesses.",
         fix=(
-            "Put __syncthreads() between the two accesses named, where all threads of the block reach it.",
-            "Between threads of one warp use __syncwarp(); where several threads write one word use an atomic operation.",
+            "Put a barrier between the two accesses, where all threads of the group reach it.",
+            "Where several threads write one word, use an atomic operation.",
+        ),
+        fix_of=(
+            ("cuda", "The barrier is __syncthreads() for a block, and __syncwarp() for a warp."),
+            ("hip", "The barrier is __syncthreads() for a block."),
+            ("opencl", "The barrier is barrier(CLK_LOCAL_MEM_FENCE), or CLK_GLOBAL_MEM_FENCE for global memory."),
         ),
         predicts=(("recorded", "results differ between runs although no call fails"),),
         kind=IN_KERNEL,

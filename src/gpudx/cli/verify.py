@@ -116,6 +116,7 @@ def _verify(state: Verification, place: Path, limits: Limits, as_json: bool) -> 
     """Run, tell, and give the exit status."""
     from gpudx.cli.running import analyse
     from gpudx.lab.trials import Interrupted
+    from gpudx.verify.case import write_case
     from gpudx.verify.rounds import Verifier, Watcher
     from gpudx.verify.sentences import plan
     from gpudx.verify.tally import Tally
@@ -136,8 +137,10 @@ def _verify(state: Verification, place: Path, limits: Limits, as_json: bool) -> 
         say(f"what was learned is kept: gpudx verify --resume {place}")
         ended = None
     live.clear()
+    status = EXIT.get(ended.answer, 1) if ended else CANNOT_BE_TOLD
+    write_case(verifier.state, place, status)
     _tell(verifier.state, verifier.tally(), ended, place, as_json)
-    return EXIT.get(ended.answer, 1) if ended else CANNOT_BE_TOLD
+    return status
 
 
 def _same_file(asked: Question) -> list[str]:

@@ -6,6 +6,7 @@ A detector is a module here with
     ID                   its stable name, equal to the file's name with dashes; it states the fault, never the cure
     detect(facts, run)   yields findings; it reads facts and nothing else. Or, for what is of a run and not of one of its processes:
     examine(identity, run)   the same of who ran, with what
+    NEEDS_EVERY_CALL     true if it concludes from a call that is missing: silent where calls may have gone unrecorded
 
 Adding a file adds a detector. `run` says how the program ended, so that a detector can tell a failure that mattered
 from one that the program dealt with.
@@ -43,8 +44,12 @@ def every() -> tuple[ModuleType, ...]:
 
 def detect_all(facts: Facts, run: Run) -> Iterator[Finding]:
     """The findings of all detectors about one process."""
-    detectors = [detector for detector in every() if hasattr(detector, "detect")]
+    detectors = [one for one in every() if hasattr(one, "detect") and not (facts.second_loader and _needs_every_call(one))]
     yield from with_causes([finding for detector in detectors for finding in detector.detect(facts, run)])
+
+
+def _needs_every_call(detector: ModuleType) -> bool:
+    return bool(getattr(detector, "NEEDS_EVERY_CALL", False))
 
 
 def examine_all(identity: Identity, run: Run) -> Iterator[Finding]:

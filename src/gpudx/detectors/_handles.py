@@ -64,11 +64,20 @@ def _handles(facts: Facts, info: CallInfo, field: str, positions: I64) -> tuple[
     return values, facts.objects.at(values, positions)
 
 
+def _unjudged(facts: Facts, info: CallInfo, rows: I64, positions: I64) -> NDArray[np.bool_]:
+    """Memory by address whose life is not known: nobody saw it being made, or the driver freed it although it was taken to be gone,
+    so that something that was not recorded (a graph, another library) had made it again."""
+    memory = np.append(facts.objects.table["kind"] == KINDS.index("memory"), False)[rows]
+    unseen = np.append(facts.objects.table["born"] < 0, False)[rows]
+    accepted = (facts.trace.column("status", positions) == 0) & (facts.trace.column("end", positions) != 0)
+    return memory & (unseen | (accepted & (info.does in ("release", "free_later"))))
+
+
 def _check(facts: Facts, info: CallInfo, field: str, kinds: tuple[str, ...], positions: I64) -> Misused | None:
     values, rows = _handles(facts, info, field, positions)
     table = facts.objects.table
     right = np.append(np.isin(table["kind"], [KINDS.index(k) for k in kinds]), False)[rows]
-    alive = np.append(table["gone"], -1)[rows] >= positions
+    alive = (np.append(table["gone"], -1)[rows] >= positions) | _unjudged(facts, info, rows, positions)
     wrong = np.flatnonzero((values != 0) & ~(right & alive))
     if not len(wrong):
         return None

@@ -45,6 +45,8 @@ def overlap(facts: Facts, first: int, second: int) -> Overlap | None:
         return None
     if _split(facts, first, second) or _split(facts, second, first):
         return None
+    if all(_only_reads(facts, row) for row in (first, second)):
+        return None
     if len(kernels) == 2:
         return Overlap(False, 0, "that both touch the same bytes of it, and that one of them writes")
     return _kernel_and_copy(facts, kernels[0], second if kernels[0] == first else first)
@@ -52,6 +54,16 @@ def overlap(facts: Facts, first: int, second: int) -> Overlap | None:
 
 def _is_kernel(facts: Facts, row: int) -> bool:
     return int(facts.uses.table["argument"][row]) >= 0
+
+
+def _only_reads(facts: Facts, row: int) -> bool:
+    """Does a use surely not write? Of a kernel, by its source: pointers that are only read are often not declared const."""
+    use = facts.uses.table[row]
+    if not int(use["how"]) & WRITE:
+        return True
+    if not _is_kernel(facts, row) or use["node"]:
+        return False
+    return facts.kernels.only_reads(_kernel_row(facts, row), int(use["argument"]))
 
 
 def _is_mixed_up(facts: Facts, row: int) -> bool:

@@ -26,6 +26,7 @@ from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import FIXED
 
 ID = "argument-never-set"
+NEEDS_EVERY_CALL = True
 CAUSE = Cause(
     id=ID,
     title="A kernel was launched with an argument that was never set",

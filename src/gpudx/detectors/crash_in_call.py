@@ -21,25 +21,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudx.detectors import Run
+from gpudx.detectors._host_kernels import FENCE_STEP, may_be_overwritten
+from gpudx.detectors._impossible import impossible
 from gpudx.detectors._in_flight import died_unheard, fatal_call, open_calls
 from gpudx.detectors._own_crash import own_crash
 from gpudx.detectors._parameters import Value, label_of, nearest, told, values_of
 from gpudx.detectors._related import null_tie
 from gpudx.detectors._words import signal_name, site_of
 from gpudx.facts import Facts
+from gpudx.facts.instruction import impossible_access
 from gpudx.model import Access, Cause, Evidence, Finding, Site, Symptom
+from gpudx.trace.reader import LastWords
 
 ID = "crash-in-call"
 CAUSE = Cause(
     id=ID,
     title="The driver crashed inside a call of the program",
     refutes_if="The faulting thread would not have been inside this call.",
-    fix=(
-        (
-            "Check each value of the call shown; a value close to the fault address is what the driver used as a "
-            "pointer."
-        ),
-    ),
+    fix=("Check each value that the call was given.",),
     predicts=(("recorded", "the call is in flight when the signal arrives"),),
     settled_by="a run on another driver",
 )
@@ -50,20 +49,21 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     words = facts.trace.last_words
     position = fatal_call(facts)
     if words is not None and position is not None:
-        yield own_crash(facts, ID, position) or _finding(
-            facts, position, signal_name(words.signal), words.fault_address
-        )
+        yield own_crash(facts, ID, position) or _finding(facts, position, words)
     elif died_unheard(facts, run) and len(open_calls(facts)) == 1:
         yield _unheard(facts, int(open_calls(facts)[0]), str(run.outcome.signal))
 
 
-def _finding(facts: Facts, position: int, name: str, address: int | None) -> Finding:
-    site = site_of(facts, position)
+def _finding(facts: Facts, position: int, words: LastWords) -> Finding:
+    site, name = site_of(facts, position), signal_name(words.signal)
+    meant = impossible_access(words)  # where the kernel names no address, the instruction may
+    address = meant.address if meant else words.fault_address
     values = values_of(facts, position)
     near = nearest(values, address) if address is not None else None
     decoded = f"{near.name} {near.text} + {address - near.value:#x}" if near and address is not None else None
     of = f" for kernel {site.kernel}" if site.kernel else ""
-    where = "" if address is None else f" at address {address:#x}" + (f", which is {decoded}" if decoded else "")
+    at = "" if address is None else f" at address {address:#x}"
+    where = at + f", which is {decoded}" if decoded else impossible(words) or at
     return Finding(
         id=ID,
         severity="error",
@@ -80,6 +80,7 @@ def _finding(facts: Facts, position: int, name: str, address: int | None) -> Fin
         scope="symptom",
         symptom=Symptom("crash in call", decoded=decoded or ""),
         access=None if address is None else Access(address=address, by="driver", seen_by="signal"),
+        steps=_steps(facts, position, near),
         ties=_ties(facts, position),
     )
 
@@ -93,7 +94,7 @@ def _unheard(facts: Facts, position: int, name: str) -> Finding:
         message=f"The process died of {name} while {site.call}{of} (call {site.number}) was in flight; "
         "which thread died is not known.",
         evidence=(
-            Evidence(f"another handler took {name}, so thread and place are not known"),
+            Evidence(f"the recorder's handler did not see {name}, so thread and place are not known"),
             Evidence(f"thread {site.tid} was inside {site.call}, the only call in flight", (site.number,)),
             Evidence(f"it was given {told(values_of(facts, position))}", (site.number,)),
         ),
@@ -102,6 +103,7 @@ def _unheard(facts: Facts, position: int, name: str) -> Finding:
         facts=(("call", site.call), ("kernel", site.kernel or ""), ("signal", name), ("decoded", "")),
         scope="symptom",
         symptom=Symptom("crash in call", thread_known=False),
+        steps=_steps(facts, position, None),
         ties=_ties(facts, position),
     )
 
@@ -115,6 +117,13 @@ def _evidence(
         yield Evidence(f"fault address {address:#x} = {decoded}", (site.number,))
     elif address is not None:
         yield Evidence(f"the fault address {address:#x} lies near none of these values", (site.number,))
+
+
+def _steps(facts: Facts, position: int, near: Value | None) -> tuple[str, ...]:
+    """The value that the address follows from; otherwise the kernels, where they can damage what the driver works with."""
+    if near:
+        return (f"Look at {near.name} first: the driver used it as a pointer.",)
+    return (FENCE_STEP,) if may_be_overwritten(facts, position) else ()
 
 
 def _ties(facts: Facts, position: int) -> tuple[str, ...]:

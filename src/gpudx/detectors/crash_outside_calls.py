@@ -21,12 +21,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpudx.detectors import Run
+from gpudx.detectors._host_kernels import FENCE_STEP, may_be_overwritten
+from gpudx.detectors._impossible import impossible
 from gpudx.detectors._in_flight import all_pending, died_unheard, fatal_call, open_calls
 from gpudx.detectors._own_crash import own_crash
 from gpudx.detectors._parameters import nearest, values_of
 from gpudx.detectors._words import several, signal_name, sites_of
 from gpudx.facts import Facts
-from gpudx.facts.instruction import impossible_access
 from gpudx.facts.unwind import host_stack
 from gpudx.model import Access, Cause, Evidence, Finding, Symptom
 from gpudx.text import plural
@@ -37,12 +38,7 @@ CAUSE = Cause(
     id=ID,
     title="The program crashed outside any recorded GPU call",
     refutes_if="A recorded call of the same thread would have been in flight.",
-    fix=(
-        (
-            "Read the stack shown. If it is a driver thread or a kernel on a CPU device, look at the last "
-            "launches and their arguments."
-        ),
-    ),
+    fix=("Look at the code in which it crashed; in a thread of the driver, look at the last launches and their arguments.",),
     predicts=(("recorded", "no call of the crashing thread is in flight"),),
 )
 SHOWN = 5
@@ -63,7 +59,7 @@ def _finding(facts: Facts, words: LastWords) -> Finding:
     name, place = signal_name(words.signal), facts.symbols.describe(words.pc, False)
     commands = [int(p) for p in all_pending(facts)[::-1]]
     decoded = _decoded(facts, words, commands)
-    tail = f", at {decoded[1]}" if decoded else _impossible(words)
+    tail = f", at {decoded[1]}" if decoded else impossible(words)
     shown = list(dict.fromkeys([*([decoded[0]] if decoded else []), *commands]))[:SHOWN]
     return Finding(
         id=ID,
@@ -76,17 +72,8 @@ def _finding(facts: Facts, words: LastWords) -> Finding:
         scope="symptom",
         symptom=Symptom("crash", decoded=decoded[1] if decoded else ""),
         access=Access(address=words.address, pc=words.pc, seen_by="signal") if words.fault_address is not None else None,
+        steps=(FENCE_STEP,) if may_be_overwritten(facts, len(facts.trace)) else (),
     )
-
-
-def _impossible(words: LastWords) -> str:
-    """What the instruction meant to access, where the kernel named no address."""
-    access = impossible_access(words)
-    if access is None:
-        return ""
-    verb = "accessing" if access.writes is None else "writing to" if access.writes else "reading from"
-    why = "which is not aligned as the instruction needs" if access.canonical else "which no memory can have"
-    return f", {verb} address {access.address:#x} ({access.text}), {why}"
 
 
 def _decoded(facts: Facts, words: LastWords, commands: list[int]) -> tuple[int, str] | None:
@@ -150,7 +137,7 @@ def _unheard(facts: Facts, name: str) -> Finding:
         symptom=Symptom("crash", thread_known=False),
         message=f"The process died of {name} while no recorded call was in flight.",
         evidence=(
-            Evidence(f"another handler took {name}, so thread and place are not known"),
+            Evidence(f"the recorder's handler did not see {name}, so thread and place are not known"),
             *_last_calls(facts, None),
         ),
     )

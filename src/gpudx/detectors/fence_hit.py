@@ -268,7 +268,7 @@ def _finding(
                 f"{signal_name(words.signal)} reached thread {words.tid} in {who.place} at address {words.address:#x}"
             ),
             Evidence(
-                f"that is {_where(facts, block, words.address)} {label}, which call {made + 1} put at {block.address:#x} "
+                f"that is {_where(facts, block, words.address)}, which call {made + 1} put at {block.address:#x} "
                 "between pages that nobody can access",
                 (made + 1,),
             ),

@@ -44,6 +44,7 @@ from gpudx.model import Cause, Evidence, Finding, Site
 from gpudx.model.cause_kinds import LIFETIME, MENDED
 
 ID = "freed-while-in-use"
+NEEDS_EVERY_CALL = True
 CAUSE = Cause(
     id=ID,
     title="Memory was freed while work that uses it might still have been running",

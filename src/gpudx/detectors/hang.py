@@ -36,11 +36,11 @@ CAUSE = Cause(
     fix=(
         (
             "Look at the launch that did not end, or was queued last before the wait: does its loop end for these "
-            "arguments, do all work-items reach its barriers?"
+            "arguments, do all threads reach its barriers?"
         ),
         "Run again with a larger --timeout to tell slow from stuck.",
-        "With CUDA, run again with --dump and --timeout to see which kernel is on the device, and at which line.",
     ),
+    fix_of=(("cuda", "Run again with --dump and --timeout to see which kernel is on the device, and at which line."),),
     predicts=(("recorded", "a wait is in flight at the timeout"),),
     settled_by="a run with ten times the time",
 )

@@ -47,6 +47,7 @@ from gpudx.model.cause_kinds import LIFETIME
 from gpudx.text import plural
 
 ID = "host-memory-changed-under-copy"
+NEEDS_EVERY_CALL = True
 CAUSE = Cause(
     id=ID,
     title="Host memory was given up or written to while a copy might still be working on it",

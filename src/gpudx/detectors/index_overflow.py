@@ -11,8 +11,9 @@ Example:
 
 Mend it by computing the index in 64 bits: `size_t i = (size_t)row * columns + column`, or by splitting the launch.
 
-The recorder cannot see how the kernel computes its index, so this is a warning; it becomes an error when the program
-crashed before it had waited for the launch, and the kernel's source keeps its index in an int.
+A run that passed is warned only if the kernel's source keeps its index in an int: correct kernels cast to 64 bits before they
+multiply, and most of them cannot be told by their arguments. In a run that failed the product is worth a look even where the
+source is not known. It is an error if the program crashed before it had waited for the launch, and the source keeps its index in an int.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     rows = np.unique(args.launch[sizes[args.object] >= LARGE])
     for part in groups(rows, facts.kernels.functions(launches.kernel_row[rows])):
         found = next(filter(None, (_overflow(facts, int(r)) for r in part[:LOOKED_AT])), None)
-        if found:
+        if found and (run.failed or not _is_wide(facts, facts.launches.info(found.launch))):
             yield _finding(facts, run, found, len(part))
 
 

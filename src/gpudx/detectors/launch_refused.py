@@ -37,11 +37,11 @@ CAUSE = Cause(
     id=ID,
     title="A launch asked for more than the device or the kernel allows",
     refutes_if="The sizes would be within every limit that the device reports.",
-    fix=(
-        (
-            "Choose sizes within the limits shown; ask for the kernel's own limit (clGetKernelWorkGroupInfo) "
-            "instead of the device's."
-        ),
+    fix=("Choose sizes within the limits shown; query the kernel's own limit, which may be lower than the device's.",),
+    fix_of=(
+        ("opencl", "clGetKernelWorkGroupInfo(CL_KERNEL_WORK_GROUP_SIZE) returns the kernel's limit."),
+        ("cuda", "cudaFuncGetAttributes returns the kernel's limit (maxThreadsPerBlock)."),
+        ("hip", "hipFuncGetAttributes returns the kernel's limit (maxThreadsPerBlock)."),
     ),
     predicts=(("recorded", "the launch call fails"),),
     kind=FIXED,

@@ -41,6 +41,7 @@ from gpudx.model.cause_kinds import UNINITIALISED
 from gpudx.text import plural
 
 ID = "read-before-write"
+NEEDS_EVERY_CALL = True
 CAUSE = Cause(
     id=ID,
     title="A buffer was read before anything wrote it",
@@ -53,10 +54,8 @@ CAUSE = Cause(
         ("recorded", "no write precedes the read"),
         ("poisoned", "what is read holds the pattern; a program that ends differently then depends on it"),
     ),
-    settled_by=(
-        "gpudx run --sanitize=initcheck, or gpudx run --poison=cb, 4b and zero: ends or results that differ between these depend on "
-        "memory that nobody wrote"
-    ),
+    settled_by="gpudx run with --poison=cb, 4b and zero, where an outcome that differs depends on uninitialized memory,",
+    settled_of=(("cuda", "gpudx run --sanitize=initcheck"),),
     kind=UNINITIALISED,
 )
 I64 = NDArray[np.int64]

@@ -32,6 +32,7 @@ from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import LIFETIME
 
 ID = "released-while-bound"
+NEEDS_EVERY_CALL = True
 CAUSE = Cause(
     id=ID,
     title="A buffer was released while a kernel still held it, and the kernel was launched",

@@ -45,6 +45,7 @@ from gpudx.model.cause_kinds import UNORDERED
 from gpudx.text import plural
 
 ID = "unordered-access"
+NEEDS_EVERY_CALL = True
 CAUSE = Cause(
     id=ID,
     title="Two operations race for one buffer",

@@ -54,7 +54,7 @@ CAUSES = (
     Cause(
         id="not-device-code",
         title="What was given as device code is something else",
-        refutes_if="The image would begin as a cubin, as PTX or as a fat binary.",
+        refutes_if="The image would begin as device code does.",
         fix=(
             "Look at what the image is read from: a file that is missing, cut short, compressed or a pointer to another.",
         ),
@@ -66,11 +66,12 @@ CAUSES = (
     Cause(
         id="wrong-architecture",
         title="The program has no device code that this device can run",
-        refutes_if="The image would hold code for the device's architecture, or PTX of one that is not newer.",
-        fix=(
-            "Build for the device named: with nvcc -gencode arch=compute_XY,code=sm_XY, with CMake CMAKE_CUDA_ARCHITECTURES.",
-            "For AMD devices: with hipcc --offload-arch=gfxNNN, with CMake CMAKE_HIP_ARCHITECTURES; `gpudx audit` shows what a file has.",
-            "Keep PTX for devices to come: -gencode arch=compute_XY,code=compute_XY.",
+        refutes_if="The image would hold code for the device's architecture, or code that the driver can compile for it.",
+        fix=("Build for the architecture of the device; `gpudx audit FILE` shows which ones a file has code for.",),
+        fix_of=(
+            ("cuda", "With nvcc: -gencode arch=compute_XY,code=sm_XY; with CMake: CMAKE_CUDA_ARCHITECTURES."),
+            ("cuda", "Keep PTX for newer devices: -gencode arch=compute_XY,code=compute_XY."),
+            ("hip", "With hipcc: --offload-arch=gfxNNN; with CMake: CMAKE_HIP_ARCHITECTURES."),
         ),
         predicts=(("recorded", "loading the code, or its first kernel, fails on this device"),),
         settled_by="a run of a build for the device's architecture",

@@ -31,6 +31,7 @@ from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import LIFETIME
 
 ID = "use-of-released-object"
+NEEDS_EVERY_CALL = True
 CAUSE = Cause(
     id=ID,
     title="An object was used after the program released it",

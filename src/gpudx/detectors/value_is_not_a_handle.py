@@ -11,6 +11,9 @@ Example: a structure is read as another one, and its byte count lands in the han
 
 Mend it by passing the object itself; look at what the variable is in the line named by the finding.
 
+Where kernels had run on a CPU device before, a value that nothing explains is a warning: a kernel that writes outside its buffer
+may have overwritten the variable that held the handle, which is then a victim.
+
 An unknown address that the driver accepted is told as a note at most, and only when the run failed: the object may
 have been made in a way that is not recorded. Handles of released objects as parameters of calls are
 `use-of-released-object`, host addresses `host-pointer-as-buffer`.
@@ -19,6 +22,7 @@ have been made in a way that is not recorded. Handles of released objects as par
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,6 +30,7 @@ from gpudx.detectors import Run
 from gpudx.detectors._consequence import failed_launch
 from gpudx.detectors._groups import groups
 from gpudx.detectors._handles import Misused, by_handle, misused
+from gpudx.detectors._host_kernels import may_be_overwritten
 from gpudx.detectors._memory_arguments import Suspect, suspects
 from gpudx.detectors._values import Decoder, Origin
 from gpudx.detectors._words import argument, declared, site_of
@@ -63,7 +68,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     for suspect in suspects(facts):
         severity = _severity(suspect, run)
         if severity:
-            yield _of_argument(facts, suspect, severity)
+            yield _doubted(facts, _of_argument(facts, suspect, severity), suspect.origin)
     for found in misused(facts):
         if found.info.api in by_handle(facts):
             yield from _of_parameter(facts, found, run)
@@ -77,6 +82,14 @@ def _severity(suspect: Suspect, run: Run) -> Severity | None:
         return "warning"
     # Host addresses have a detector of their own; this one keeps what may be an object made out of our sight.
     return "info" if kind == "heap" and run.failed and not bad else None
+
+
+def _doubted(facts: Facts, finding: Finding, origin: Origin) -> Finding:
+    """A value that nothing explains may be a victim: memory that a kernel on a CPU device has overwritten."""
+    doubt = may_be_overwritten(facts, finding.site.number - 1) if finding.site and origin.kind == "unmapped" else None
+    if doubt is None or finding.severity == "info":
+        return finding
+    return replace(finding, severity="warning", evidence=(*finding.evidence, doubt))
 
 
 def _of_argument(facts: Facts, suspect: Suspect, severity: Severity) -> Finding:
@@ -114,7 +127,7 @@ def _of_parameter(facts: Facts, found: Misused, run: Run) -> Iterator[Finding]:
         row = int(part[0])
         origin = decoder.origin(int(found.value[row]), int(found.position[row]))
         if origin.kind not in ("live", "dead"):
-            yield _parameter(facts, found, row, origin, len(part))
+            yield _doubted(facts, _parameter(facts, found, row, origin, len(part)), origin)
 
 
 def _parameter(facts: Facts, found: Misused, row: int, origin: Origin, count: int) -> Finding:

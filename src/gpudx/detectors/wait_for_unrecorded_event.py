@@ -39,6 +39,7 @@ from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import UNORDERED
 
 ID = "wait-for-unrecorded-event"
+NEEDS_EVERY_CALL = True
 CAUSE = Cause(
     id=ID,
     title="A wait was made for an event that had not been recorded",

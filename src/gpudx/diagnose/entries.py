@@ -50,7 +50,7 @@ def of_finding(finding: Finding, verdict: Verdict, symptom: Finding | None) -> D
         victim=victim_of(finding, symptom),
         evidence=verdict.counted,
         refutes_if=cause.refutes_if,
-        fix=cause.fix,
+        fix=_steps(finding, cause),
         reason=verdict.reason,
         findings=(finding.fingerprint,),
         not_counted=verdict.not_counted,
@@ -69,6 +69,20 @@ def of_symptom(finding: Finding) -> Diagnosis:
     if interval.single and interval.launches == 1 and finding.others:
         return _only_launch(finding, interval, finding.others[0])
     return _reported(finding, interval)
+
+
+def _steps(finding: Finding, cause: Cause) -> tuple[str, ...]:
+    return (*finding.steps, *cause.steps(_api(finding)))
+
+
+def _api(finding: Finding) -> str:
+    """The API that a finding is about: "opencl", "cuda", "hip"; "" where no call is known."""
+    return next((site.api for site in (finding.site, *finding.others, finding.root) if site and site.api), "")
+
+
+def settled_by(finding: Finding) -> str:
+    """The run that would settle whether this is the cause, as it fits the program."""
+    return cause_of(finding).settled(_api(finding))
 
 
 def _processes(finding: Finding) -> tuple[int, ...]:
@@ -108,7 +122,7 @@ def _reported(finding: Finding, interval: Interval) -> Diagnosis:
         victim=_innocent(finding, interval),
         evidence=finding.evidence,
         refutes_if=cause.refutes_if,
-        fix=cause.fix,
+        fix=_steps(finding, cause),
         findings=(finding.fingerprint,),
         reason=_why_odd(interval) if single else "Nothing recorded tells the launches apart.",
         processes=_processes(finding),
@@ -152,7 +166,7 @@ def _only_launch(finding: Finding, interval: Interval, launch: Site) -> Diagnosi
         victim=_innocent(finding, interval),
         evidence=finding.evidence,
         refutes_if=cause.refutes_if,
-        fix=cause.fix,
+        fix=_steps(finding, cause),
         findings=(finding.fingerprint,),
         reason=_why_only(interval),
         processes=_processes(finding),
@@ -199,7 +213,7 @@ def _only_place(finding: Finding) -> Diagnosis:
         victim=None,
         evidence=finding.evidence,
         refutes_if=cause.refutes_if,
-        fix=cause.fix,
+        fix=_steps(finding, cause),
         findings=(finding.fingerprint,),
         reason=NOT_ENDED if named else "Where it surfaced is known; no recorded fact says why.",
         processes=_processes(finding),

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from gpudx.diagnose import entries
-from gpudx.diagnose.entries import cause_of
 from gpudx.diagnose.processes import folded
 from gpudx.diagnose.surface import Symptoms, pid_of, same_call
 from gpudx.model import Attribution, Certainty, Diagnosis, Evidence, Finding, Outcome, ProcessInfo, Status, Verdict
@@ -171,7 +170,7 @@ def _rule(finding: Finding, symptom: Finding | None, outcome: Outcome, suspects:
         untied = rule.status == "confirmed" and outcome.failed and not _tied(finding, symptom)
         return replace(rule, reason=f"{rule.reason} {UNTIED}") if untied else rule
     rule = _reasoned(RECORDED[_relation(finding, symptom, outcome, suspects)], finding)
-    settled = cause_of(finding).settled_by if rule.status == "likely" else ""
+    settled = entries.settled_by(finding) if rule.status == "likely" else ""
     return replace(rule, reason=f"{rule.reason} It would be settled by {settled}.") if settled else rule
 
 

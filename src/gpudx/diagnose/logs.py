@@ -92,7 +92,7 @@ def _fitted_event(event: Event, log: Log) -> Event:
     notes = (*((f"the log places it at {place_words}",) if place_words else ()), *event.notes)
     return replace(
         event,
-        next=fit(event.next, command, log.system, dict(event.facts).get("api", "") or API.get(event.format, "")),
+        next=fit(event.next, command, log.system, _api(event)),
         notes=notes,
     )
 
@@ -260,7 +260,7 @@ def _diagnosis(judged: tuple[Judged, ...]) -> Iterator[Diagnosis]:
         else None,
         evidence=(*finding.evidence, *again, *_earliest(judged, first), *_ranks(judged, first)),
         refutes_if=cause.refutes_if,
-        fix=_steps(event, cause.fix if sure else ()),
+        fix=_steps(event, cause.steps(_api(event)) if sure else ()),
         reason=_reason(event),
         findings=(finding.fingerprint,),
         not_counted=tuple(followers),
@@ -293,6 +293,10 @@ def _earliest(judged: tuple[Judged, ...], first: Judged) -> Iterator[Evidence]:
     times = [(one.told.event.time, one) for one in own if one.told.event.clock == first.told.event.clock != ""]
     if len({one.log for _, one in times}) > 1:
         yield Evidence(f"by time stamp, its first line is {min(times, key=lambda pair: pair[0])[1].place}")
+
+
+def _api(event: Event) -> str:
+    return dict(event.facts).get("api", "") or API.get(event.format, "")
 
 
 def _steps(event: Event, fix: tuple[str, ...]) -> tuple[str, ...]:

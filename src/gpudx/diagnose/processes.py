@@ -34,11 +34,11 @@ def _told(entry: Diagnosis, processes: Sequence[ProcessInfo], first: bool) -> Di
 
 
 def _which(entry: Diagnosis, processes: Sequence[ProcessInfo]) -> Evidence:
-    names = _named([one for one in processes if one.pid in entry.processes])
-    text = f"seen in {len(entry.processes)} of {len(processes)} recorded processes: {names}"
+    mine = [one for one in processes if one.pid in entry.processes]
+    text = f"seen in {len(entry.processes)} of {len(processes)} recorded processes{_ranks(mine)}: {_named(mine)}"
     failed = _by_end(one for one in processes if one.failed or one.pid in entry.processes)
     if len(entry.processes) > 1 and failed and failed[0].pid in entry.processes:
-        text += f"; process {failed[0].pid} failed first"
+        text += f"; {f'rank {failed[0].rank}, ' if failed[0].rank else ''}process {failed[0].pid} failed first"
     return Evidence(text)
 
 
@@ -48,16 +48,23 @@ def _followers(entry: Diagnosis, processes: Sequence[ProcessInfo]) -> list[Evide
     others = [one for one in processes if one.failed and one.pid not in entry.processes]
     later = [one for one in _by_end(others) if ends and (one.ended_at or 0.0) > min(ends)]
     killed = [one for one in others if one.ended_at is None]
-    said = [f"{plural(len(later), 'process', 'processes')} failed after it: {_named(later)}"] if later else []
+    said = [f"{plural(len(later), 'process', 'processes')} failed after it{_ranks(later)}: {_named(later)}"] if later else []
     if killed:
         names = listed([str(one.pid) for one in killed[:MOST_NAMED]])
         many = plural(len(killed), "process was", "processes were")
-        said.append(f"{many} killed, as launchers do when another one fails: {names}")
+        said.append(f"{many} killed{_ranks(killed)}: {names}")
     return [Evidence(text) for text in said]
 
 
 def _by_end(processes: Iterable[ProcessInfo]) -> list[ProcessInfo]:
     return sorted((one for one in processes if one.ended_at is not None), key=lambda one: one.ended_at or 0.0)
+
+
+def _ranks(processes: Sequence[ProcessInfo]) -> str:
+    """ " (ranks 3 and 5)", "" where a launcher gave none."""
+    known = sorted({int(one.rank) for one in processes if one.rank})
+    names = [str(rank) for rank in known[:MOST_NAMED]] + ([f"{len(known) - MOST_NAMED} more"] if len(known) > MOST_NAMED else [])
+    return f" (rank{'s' if len(known) > 1 else ''} {listed(names)})" if known else ""
 
 
 def _named(processes: Sequence[ProcessInfo]) -> str:

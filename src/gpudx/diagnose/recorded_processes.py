@@ -38,6 +38,7 @@ def _process(run: RunResult, facts: Facts, case_dir: Path, start: int) -> Proces
         ended_at=None if killed else at,
         signal=_name(words.signal) if words else killed,
         status=exits[-1].status if exits and not words else None,
+        rank=run.ranks.get(trace.pid, ""),
     )
 
 

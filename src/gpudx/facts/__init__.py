@@ -18,6 +18,7 @@ from gpudx.facts.host_copies import HostCopies
 from gpudx.facts.images import Images
 from gpudx.facts.kernels import Kernels
 from gpudx.facts.launches import Launches, SetArgs
+from gpudx.facts.loaders import opencl_loaders
 from gpudx.facts.marks import Marks
 from gpudx.facts.memory import Memory
 from gpudx.facts.messages import Messages
@@ -49,6 +50,12 @@ class Facts:
     @cached_property
     def objects(self) -> Objects:
         return derive_objects(self.trace)
+
+    @cached_property
+    def second_loader(self) -> tuple[str, ...]:
+        """The OpenCL loaders, where there are several: calls through one of them may be missing."""
+        found = opencl_loaders(self.trace.maps)
+        return found if len(found) > 1 else ()
 
     @cached_property
     def kernels(self) -> Kernels:

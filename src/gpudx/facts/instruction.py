@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from gpudx.trace.reader import LastWords
 
 MASK = (1 << 64) - 1
+SI_KERNEL = 0x80  # asm-generic/siginfo.h
 # Encoded register numbers -> the order of LastWords.registers (DWARF: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip)
 NAMES = ("rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", *(f"r{n}" for n in range(8, 16)), "rip")
 KEPT_AT = (0, 2, 1, 3, 7, 6, 4, 5, *range(8, 16), 16)
@@ -57,7 +58,7 @@ class Access:
 
 def impossible_access(words: LastWords) -> Access | None:
     """The access that no memory could have satisfied, where the kernel named no address; None: it cannot be told."""
-    if words.vouched:
+    if words.vouched or words.code != SI_KERNEL:  # others are sent by a process: no access was made
         return None
     wrong = [a for a in accesses(words.instruction, words.registers) if not a.canonical or not a.aligned]
     return wrong[0] if len(wrong) == 1 else None

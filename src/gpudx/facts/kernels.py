@@ -192,6 +192,23 @@ class Kernels:
                 info.args[i] = self._sized(ArgInfo(i, p.type, p.name, p.space, p.access, p.qualifiers), info)
             return
 
+    @cached_property
+    def _only_read(self) -> dict[tuple[int, str, str, int], bool]:
+        return {}
+
+    def only_reads(self, row: int, index: int) -> bool:
+        """Does the kernel's source show that it does not write through this argument, though it is not declared const?"""
+        info = self.info(row)
+        argument = info.args.get(index) if info else None
+        stores = backend_module(self._api, "stores")
+        if info is None or argument is None or not argument.name or stores is None:
+            return False
+        key = (info.program, info.name, argument.name, info.position)
+        if key not in self._only_read:
+            source = self.source(info.program, info.position)
+            self._only_read[key] = bool(source) and stores.only_reads(source, info.name, argument.name)
+        return self._only_read[key]
+
     def _last_call(self, names: tuple[str, ...], field_name: str, program: int, position: int) -> int | None:
         """The last call of these names before `position` whose field is this program."""
         calls = tuple(c for c in map(self._trace.schema.by_name, names) if c)

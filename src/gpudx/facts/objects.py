@@ -249,6 +249,20 @@ def _captured(trace: Trace, positions: I64) -> NDArray[np.bool_]:
     return (trace.column("flags", positions) & trace.schema.flags.get("captured", 0)) != 0
 
 
+def _of_graphs(trace: Trace) -> U64:
+    """Addresses that graphs allocate: by a captured allocation, or by a node that was added. Each launch of the graph allocates
+    there again, whoever freed it in between (CUDA programming guide, "Graph Memory Nodes")."""
+    found = [np.zeros(0, np.uint64)]
+    for info in trace.schema.doing("create", "memory"):
+        if info.word("result") is not None:
+            positions = trace.select(info)
+            found.append(trace.field(info, "result", positions[_captured(trace, positions)]))
+    note = trace.schema.by_name("note_graph_memory")
+    if note is not None:
+        found.append(trace.field(note, "address", trace.select(note)))
+    return np.unique(np.concatenate(found))
+
+
 def _subject(info: CallInfo) -> str | None:
     """The field that names the object of a retain or release, None where a list of objects does."""
     if info.object == "svm":
@@ -257,7 +271,7 @@ def _subject(info: CallInfo) -> str | None:
 
 
 def _collect(trace: Trace) -> _Rows:
-    rows = _Rows([], [], [], [], [], [])
+    rows, of_graphs = _Rows([], [], [], [], [], []), _of_graphs(trace)
     for info in trace.schema.calls:
         kind = _kind_number(info)
         if kind < 0 or info.does not in ("create", "retain", "release", "free_later"):
@@ -270,7 +284,8 @@ def _collect(trace: Trace) -> _Rows:
             change = 1 if info.does == "retain" else -1
             positions = positions[~_captured(trace, positions)]
             handles = trace.field(info, subject, positions)
-            rows.add(trace, handles[handles != 0], positions[handles != 0], change, kind)
+            known = (handles != 0) & ~np.isin(handles, of_graphs)  # when those live is not followed: they are not judged
+            rows.add(trace, handles[known], positions[known], change, kind)
     _collect_devices(trace, rows)
     _collect_unmapped(trace, rows)
     _collect_noted_kernels(trace, rows)

@@ -17,6 +17,9 @@ FIRST_PAUSE_S = 0.005
 LONGEST_PAUSE_S = 1.0
 MOST_PROCESSES = 256
 MOST_FILES = 256
+MOST_ENVIRONMENT = 1 << 20  # bytes
+# Where launchers put a process's number: torchrun, Open MPI, PMIx, MPICH and Intel MPI, Slurm, MVAPICH.
+RANKS = ("RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "MV2_COMM_WORLD_RANK")
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class Looker:
         self._pid = pid
         self._seen: dict[tuple[int, str], int] = {}
         self._opened: dict[str, None] = {}
+        self._ranks: dict[int, str] = {}
         self._pause = FIRST_PAUSE_S
 
     def pause(self) -> float:
@@ -46,6 +50,8 @@ class Looker:
         """Note what runs now."""
         for pid in _family(self._pid):
             path = executable(pid)
+            if path and (pid, path) not in self._seen:  # a new image may have a new environment
+                self._ranks[pid] = rank_of(pid)
             if path:
                 self._seen[pid, path] = time.monotonic_ns()
             self._opened.update(dict.fromkeys(open_models(pid)))
@@ -58,6 +64,22 @@ class Looker:
     def opened(self) -> tuple[str, ...]:
         """Files with a model's name that a process had open when we looked."""
         return tuple(self._opened)
+
+
+    def ranks(self) -> dict[int, str]:
+        """By process: the number that a launcher gave it, of those that have one."""
+        return {pid: rank for pid, rank in self._ranks.items() if rank}
+
+
+def rank_of(pid: int) -> str:
+    """The number that a launcher gave a process, "" if none is in the environment that it was started with."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            words = file.read(MOST_ENVIRONMENT).decode(errors="replace").split("\0")
+    except OSError:
+        return ""
+    known = dict(word.split("=", 1) for word in words if "=" in word)
+    return next((known[name] for name in RANKS if known.get(name, "").isdecimal()), "")
 
 
 def open_models(pid: int) -> list[str]:

@@ -21,6 +21,7 @@ from gpudx.errors import UserError
 from gpudx.lab import crumbs, hang, kernel_checked, program, sanitized, signals
 from gpudx.lab.environment import DUMPS, recorded_environment
 from gpudx.lab.how import How, variables
+from gpudx.lab.orphans import Guard
 from gpudx.lab.probe_output import Listener, Mark
 from gpudx.lab.proc_watch import Look, Looker
 from gpudx.lab.roll import NAME as ROLL
@@ -63,6 +64,7 @@ class RunResult:
     how: How = field(default_factory=How)
     heard: dict[str, Mark] = field(default_factory=dict)  # probes in what it wrote
     started: bool = True
+    ranks: dict[int, str] = field(default_factory=dict)  # by process: its number, where a launcher gave it one
     opened: tuple[str, ...] = ()  # files with a model's name that were seen open
     interrupted: bool = False  # somebody wanted to end it, or gpudx: how it ended says nothing about the program
 
@@ -94,11 +96,13 @@ def run_recorded(
     if sanitizer:
         _make_directory(case_dir / sanitized.FOLDER)
         start, words = Path(sanitizer.path), sanitized.command(sanitizer, case_dir / sanitized.FOLDER, file, command)
-    with kernel_checked.service(how.kernel_checks, case_dir) as more, signals.held() as (watched, mask):
+    service = kernel_checked.service(how.kernel_checks, case_dir)
+    with service as more, signals.held() as (watched, mask), Guard() as guard:
         env |= more
         below = case_dir / sanitized.FOLDER if sanitizer else None
         listener = Listener(how.probes, how.output)
         started = _start(start, words, env, mask, _into(how.output) if how.output else listener.actions)
+        guard.watch(started)
         listener.begin()
         run = _Run(started, watched, how.timeout, on_progress, below)
         timed_out = not run.wait()
@@ -122,6 +126,7 @@ def run_recorded(
         roll_torn=roll.torn,
         looks=run.looker.looks(),
         opened=run.looker.opened(),
+        ranks=run.looker.ranks(),
         hang=picture,
         how=how,
         heard=heard,

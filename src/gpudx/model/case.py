@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gpudx.model.bisection import Bisection
 from gpudx.model.diagnosis import Diagnosis, Observation, OutcomeName, Verdict
 from gpudx.model.fields import LATER
 from gpudx.model.finding import Finding
@@ -12,6 +13,7 @@ from gpudx.model.flake import Flake
 from gpudx.model.identity import Identity
 from gpudx.model.investigation import Investigation
 from gpudx.model.occupancy import Built
+from gpudx.model.verification import Verification
 
 SCHEMA = "gpudx.case/1"
 
@@ -95,6 +97,8 @@ class ProcessInfo:
     signal: str = field(default="", metadata=LATER)  # that it died of, where that is known
     status: int | None = field(default=None, metadata=LATER)  # that it exited with, where that is known
 
+    rank: str = field(default="", metadata=LATER)  # the number that a launcher gave it
+
     @property
     def failed(self) -> bool:
         """Did it die of a signal, or exit with another status than 0?"""
@@ -130,3 +134,5 @@ class Case:
     # The variables of its environment that drivers, loaders and frameworks read.
     surroundings: dict[str, str] = field(default_factory=dict, metadata=LATER)
     flake: Flake | None = field(default=None, metadata=LATER)
+    verification: Verification | None = field(default=None, metadata=LATER)  # `gpudx verify`: is a fix a fix?
+    bisection: Bisection | None = field(default=None, metadata=LATER)  # `gpudx bisect`: which revision broke it

@@ -13,7 +13,8 @@ from gpudx.model.diagnosis import Prediction
 class Cause:
     """`kind` brings what all causes of a family predict for each experiment; `apart` what this one predicts differently, and
     `predicts` says in its own words what is seen. `settled_by` says which run would turn "likely" into "confirmed". `about` is its
-    documentation, where no detector of the same name has it.
+    documentation, where no detector of the same name has it. `fix` and `settled_by` hold for every API; what names a function or a
+    tool of one API is in `fix_of` and `settled_of`, as (API, text), and is shown to programs of that API only.
     """
 
     id: str
@@ -25,6 +26,16 @@ class Cause:
     kind: Kind = WHERE
     apart: tuple[Prediction, ...] = ()
     about: str = ""
+    fix_of: tuple[tuple[str, str], ...] = ()
+    settled_of: tuple[tuple[str, str], ...] = ()
+
+    def steps(self, api: str) -> tuple[str, ...]:
+        """What to do in a program of this API ("": it is not known)."""
+        return (*self.fix, *(text for name, text in self.fix_of if name == api))
+
+    def settled(self, api: str) -> str:
+        """Which run would settle it, "" if none is known."""
+        return " or ".join(filter(None, [self.settled_by, *(text for name, text in self.settled_of if name == api)]))
 
     @cached_property
     def predictions(self) -> dict[str, Prediction]:

@@ -45,6 +45,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # before pytest takes the output over
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]:
     options = early_config.known_args_namespace
+    if (options.gpudx_strict or options.gpudx_case) and not options.gpudx:
+        option = "--gpudx-strict" if options.gpudx_strict else "--gpudx-case"
+        raise pytest.UsageError(f"{option} does nothing without --gpudx, which records the tests: add --gpudx.")
     if options.gpudx and DIRECTORY not in os.environ:
         _start_again(early_config, options.gpudx_case)
     return (yield)

@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ET
 
 from gpudx.model import Case, Finding
 from gpudx.report import Page
+from gpudx.report.blocks import in_words
 from gpudx.report.outline import outline
 from gpudx.report.safe import clean
 from gpudx.report.terminal import show
@@ -39,7 +40,7 @@ def render(case: Case, page: Page) -> str:
 
 def _program(suite: ET.Element, case: Case, page: Page) -> None:
     """How it ended, with the whole report."""
-    made = outline(case, language=page.language)
+    made = in_words(outline(case, language=page.language))
     text = show(made, Page(WIDTH))
     test = ET.SubElement(
         suite, "testcase", classname="gpudx", name="the program", time=f"{case.outcome.duration_s:.3f}"

@@ -23,7 +23,7 @@ from gpudx.model import (
     Site,
     fingerprint,
 )
-from gpudx.report import contracts, figures, flake
+from gpudx.report import contracts, figures, flake, revisions
 from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, Tone
 from gpudx.report.builds import kernels
 from gpudx.report.investigation import investigated
@@ -53,7 +53,7 @@ LEADS = {"error": "Errors:", "warning": "Warnings:", "info": "Notes:"}
 
 def outline(case: Case, drawing: Drawing | None = None, language: str = "en") -> Outline:
     """The report of a case; with what its traces give, where a format wants that. Made in English, then translated."""
-    sections = [_probes(case), *flake.first(case), *_story(case, drawing), *_rest(case, drawing)]
+    sections = [_probes(case), *revisions.sections(case), *flake.first(case), *_story(case, drawing), *_rest(case, drawing)]
     verdict, tone, headline = _verdict(case)
     made = Outline(verdict, tone, headline, tuple(section for section in sections if section.blocks))
     return translated(made, language)
@@ -78,6 +78,8 @@ def _eventful(case: Case) -> bool:
 def _verdict(case: Case) -> tuple[str, Tone, str]:
     if case.flake:
         return flake.verdict(case.flake)
+    if compared := revisions.verdict(case):
+        return compared
     dead = next((one for one in case.instruments if one.failed and one.name != RECORDER), None)
     if case.diagnosis:
         best = case.diagnosis[0]

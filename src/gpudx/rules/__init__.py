@@ -9,6 +9,7 @@ from functools import cache
 from gpudx import causes, detectors
 from gpudx.report import Rule
 
+API_NAMES = {"cuda": "CUDA", "hip": "HIP", "opencl": "OpenCL"}
 DETECTOR, CAUSE, EXPERIMENT, FORMAT, GATE, LINT = "detector", "cause", "experiment", "log format", "gate", "lint rule"
 
 
@@ -53,7 +54,8 @@ def _causes() -> Iterator[Entry]:
 
 def _cause_text(name: str) -> str:
     cause = causes.every()[name]
-    fix = "\n".join(f"- {step}" for step in cause.fix)
+    steps = [*cause.fix, *(f"{API_NAMES[api]}: {step}" for api, step in cause.fix_of)]
+    fix = "\n".join(f"- {step}" for step in steps)
     return "\n\n".join(filter(None, [cause.about.strip(), f"Refuted if: {cause.refutes_if}", f"Fix:\n{fix}"]))
 
 

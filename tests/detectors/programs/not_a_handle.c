@@ -23,6 +23,8 @@ int main(int argc, char **argv)
         value = 7;
     else if (is("wild"))
         value = 0x123456789000;
+    else if (is("impossible"))
+        value = 0xc184c539c028f07c;
     else
         memcpy(&value, &data, sizeof data);
     set(scale, 0, sizeof value, &value);

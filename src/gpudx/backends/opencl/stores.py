@@ -1,0 +1,77 @@
+"""Does a kernel only read through a pointer that it declares without const? Read from its OpenCL C source.
+
+Answers yes only where every use of the name is a plain load, `name[index]`, inside the kernel's one definition. A pointer
+that is copied, passed on, taken the address of, or hidden in a macro may be written through: no answer is given then.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gpudx.backends.opencl.signatures import COMMENT, DIRECTIVE, KERNEL, STRING
+
+TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|<<=|>>=|[-+*/%&|^=!<>]=|\+\+|--|&&|\|\||<<|>>|->|[^\s\w]")
+ASSIGNING = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--"))
+# What may stand before a load. "&" could take its address, "." and "->" would make it a member.
+BEFORE = frozenset("( ) [ { } ; , = + - * / % < > ! ~ ? : | ^ && || == != <= >= << >> += -= *= /= %= &= |= ^= <<= >>= return".split())
+
+
+def only_reads(source: str, kernel: str, parameter: str) -> bool:
+    """True: the kernel surely does not write through this parameter."""
+    text = STRING.sub('""', COMMENT.sub(" ", source.replace("\\\r\n", " ").replace("\\\n", " ")))
+    word = re.compile(rf"\b{re.escape(parameter)}\b")
+    if any(word.search(line) or _may_store(line) for line in DIRECTIVE.findall(text)):
+        return False
+    tokens = TOKEN.findall(DIRECTIVE.sub(" ", text))
+    bodies = [_body(tokens, at) for at in _definitions(tokens, kernel)]
+    return len(bodies) == 1 and bodies[0] is not None and _loads_only(bodies[0], parameter)
+
+
+def _may_store(directive: str) -> bool:
+    """May a macro turn what looks like a load into a store? `#define STORE(x) x = 1`"""
+    value = re.sub(r"^\s*#\s*define\s+\w+(\([^)]*\))?", "", directive)
+    return value != directive and ("#" in value or any(t in ASSIGNING or t == "&" for t in TOKEN.findall(value)))
+
+
+def _definitions(tokens: list[str], kernel: str) -> list[int]:
+    """Where the kernel's name stands in a definition: behind a kernel qualifier, before its parameters."""
+    found = []
+    for at, token in enumerate(tokens[:-1]):
+        if token != kernel or tokens[at + 1] != "(":
+            continue
+        start = at
+        while start and tokens[start - 1] not in (";", "}", "{"):
+            start -= 1
+        found += [at] if any(t in KERNEL for t in tokens[start:at]) else []
+    return found
+
+
+def _body(tokens: list[str], name: int) -> list[str] | None:
+    """The tokens between the braces behind the parameters; None for a declaration without them."""
+    after = _closing(tokens, name + 1, "(", ")") + 1
+    if after >= len(tokens) or tokens[after] != "{":
+        return None
+    return tokens[after + 1 : _closing(tokens, after, "{", "}")]
+
+
+def _closing(tokens: list[str], at: int, opens: str, closes: str) -> int:
+    depth = 0
+    for end in range(at, len(tokens)):
+        depth += (tokens[end] == opens) - (tokens[end] == closes)
+        if not depth:
+            return end
+    return len(tokens)
+
+
+def _loads_only(body: list[str], parameter: str) -> bool:
+    return all(_is_load(body, at) for at, token in enumerate(body) if token == parameter)
+
+
+def _is_load(body: list[str], at: int) -> bool:
+    """`name[index]` that is neither assigned to nor the base of something longer, and whose address is not taken."""
+    if at + 1 >= len(body) or body[at + 1] != "[" or (body[at - 1] if at else "{") not in BEFORE:
+        return False
+    end = _closing(body, at + 1, "[", "]") + 1
+    while end + 1 < len(body) and body[end] == ".":  # a component of a vector
+        end += 2
+    return end < len(body) and body[end] not in ASSIGNING and body[end] not in ("[", "->", "(")

@@ -1,0 +1,21 @@
+"""Launches that only read one buffer need no order, whether they declare it const or not."""
+
+from __future__ import annotations
+
+import sys
+
+from support.opencl import PROGRAMS, OpenCL
+
+PROGRAM = PROGRAMS / "pyopencl_readers.py"
+
+
+def test_two_readers_need_no_order(opencl: OpenCL) -> None:
+    run = opencl.record([sys.executable, PROGRAM, "read"])
+    assert run.outcome.passed, run.output
+    assert not [f.message for f in run.findings if f.severity != "info"]
+
+
+def test_a_reader_and_a_writer_do(opencl: OpenCL) -> None:
+    run = opencl.record([sys.executable, PROGRAM, "write"])
+    assert run.outcome.passed, run.output
+    assert [f.id for f in run.findings if f.severity != "info"] == ["unordered-access"]

@@ -1,0 +1,36 @@
+"""Victims are not culprits: a handle that was valid, and that a kernel on a CPU device has overwritten."""
+
+from __future__ import annotations
+
+import pytest
+from support.opencl import OpenCL
+
+from gpudx.diagnose import diagnose
+
+
+def test_an_overwritten_handle_is_not_the_cause(opencl: OpenCL) -> None:
+    run = opencl.run("overwritten", "past")
+    assert run.outcome.failed, "the kernel did not reach the variable"
+    blamed = [(one.cause, one.status) for one in diagnose(run.findings, run.outcome)]
+    assert not [pair for pair in blamed if pair[0] == "value-is-not-a-handle" and pair[1] in ("confirmed", "likely")], blamed
+    told = [e.text for f in run.findings if f.id == "value-is-not-a-handle" for e in f.evidence]
+    assert any("overwritten the variable" in text and "--fence" in text for text in told)
+
+
+def test_a_program_that_stays_inside_is_left_alone(opencl: OpenCL) -> None:
+    run = opencl.run("overwritten", "right")
+    assert run.outcome.passed and not [f for f in run.findings if f.severity != "info"]
+
+
+@pytest.mark.parametrize("mode", ["wild"])
+def test_a_wild_value_before_any_launch_is_still_an_error(opencl: OpenCL, mode: str) -> None:
+    assert opencl.run("not_a_handle", mode).only("value-is-not-a-handle").severity == "error"
+
+
+def test_an_address_that_no_memory_can_have(opencl: OpenCL) -> None:
+    """The kernel reports it as address 0: the report must not, and the instruction says what was accessed."""
+    run = opencl.run("not_a_handle", "impossible")
+    crash = run.only("crash-in-call")
+    said = " ".join([crash.message, *(e.text for e in crash.evidence)])
+    assert "address 0x0" not in said and "= value 0x0" not in said
+    assert "0xc184c539c028f" in crash.message, crash.message
