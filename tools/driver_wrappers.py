@@ -120,6 +120,19 @@ def site_after(call: DriverCall, own_thread: bool) -> list[str]:
     return [f"gdx_cu_site_ends(site, {queue}, {int(own_thread)}, status);"] if site_before(call, own_thread) else []
 
 
+def transfers(call: DriverCall) -> bool:
+    """May it return while it still reads or writes host memory? Copies that stay on devices are no transfers."""
+    stays = any(part in call.name for part in ("DtoD", "DtoA", "AtoD", "AtoA", "Peer"))
+    return call.verb == "copy" and queue_of(call) is not None and not stays
+
+
+def transfer_after(call: DriverCall, own_thread: bool) -> list[str]:
+    """The wait of core/transfers.h."""
+    if not transfers(call):
+        return []
+    return [f"gdx_{call.driver.short}_transfer_ends({queue_of(call)}, {int(own_thread)}, status);"]
+
+
 def watch(call: DriverCall, what: str, *given: str) -> str:
     """Tells native/cuda/watch.h, or its like, something."""
     return f"gdx_{call.driver.short}_watch_{what}({', '.join(given)});"
@@ -200,6 +213,7 @@ def wrapper(call: DriverCall, name: str) -> str:
     if patch := patch_lines(call):
         body += [f"if (status == {api.success} && gdx_still_open(&open)) {{", *(f"    {line}" for line in patch), "}"]
     body += [*watch_within(call, own_thread), end_line(call, own_thread), *site_after(call, own_thread)]
+    body += transfer_after(call, own_thread)
     body += [*hook_call(call, "after"), *watch_after(call)]
     return function(call, name, [*body, "return status;"])
 

@@ -87,11 +87,13 @@ def arguments_at_site(call: Call) -> str:
 
 def site_before(call: Call) -> list[str]:
     given = f'queue, "{call.name}", NULL, {", ".join(ANEW)}'
-    return [f"gdx_cl_site_begins(&site, {given});"] if waits(call) else []
+    transfer = ["gdx_cl_transfer_begins(&site, blocking);"] if has(call, "blocking") else []
+    return [f"gdx_cl_site_begins(&site, {given});", *transfer] if waits(call) else []
 
 
 def site_after(call: Call) -> list[str]:
-    return [f"gdx_cl_site_ends(&site, queue, {succeeded(call)});"] if waits(call) else []
+    ends = ["transfer", "site"] if has(call, "blocking") else ["site"]
+    return [f"gdx_cl_{what}_ends(&site, queue, {succeeded(call)});" for what in ends] if waits(call) else []
 
 
 def driver(call: Call) -> str:
