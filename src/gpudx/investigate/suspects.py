@@ -52,7 +52,8 @@ def suspects(state: Investigation, threads: int, launches: int, runnable: Collec
     named: dict[str, Suspect] = {}
     for entry in (*state.before, *state.found):
         cause = every_cause().get(entry.cause)
-        if cause is not None and _is_suspect(cause, entry) and cause.id not in named:
+        proved = entry.status == "confirmed" and entry.observed
+        if cause is not None and _is_suspect(cause, entry) and (cause.id not in named or proved):
             certain = any(one.cause == cause.id and one.status == "confirmed" for one in (*state.before, *state.found))
             named[cause.id] = Suspect(cause, entry, entry not in state.before, certain)
     kinds = {suspect.cause.kind.name for suspect in named.values()}
