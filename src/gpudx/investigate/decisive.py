@@ -79,7 +79,15 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         *ORDER,
     ),
     "hang": (Step("checked", "barriers and loops that never end"), *INSIDE, *BOUNDS),
-    "wrong result": (*BOUNDS, ORDERED, *UNINITIALIZED, *INSIDE, REPEATS, *ORDER, Step("oclgrind", "invalid accesses and races")),
+    "wrong result": (
+        *BOUNDS,
+        ORDERED,
+        *UNINITIALIZED,
+        *INSIDE,
+        REPEATS,
+        *ORDER,
+        Step("oclgrind", "invalid accesses and races"),
+    ),
     "no failure": (*BOUNDS, *INSIDE, *UNINITIALIZED),
     "": (),
 }

@@ -86,7 +86,9 @@ def _next_of(name: str, seen: Mapping[str, Observed]) -> Wanted | None:
         return Wanted(name, needed, WHY[base(name)]) if needed <= MOST_PASSES else None
     after = plain.after(one)
     if after.rate.failures < TWICE and len(after.trials) < _patience(plain):
-        return Wanted(PLAIN, len(plain.trials) + TWICE - after.rate.failures, "whether it still fails without the change")
+        return Wanted(
+            PLAIN, len(plain.trials) + TWICE - after.rate.failures, "whether it still fails without the change"
+        )
     return None
 
 
@@ -137,16 +139,13 @@ def _race(edge: Observed, plain: Observed, case: Case) -> Diagnosis | None:
         f"occurrence. It comes back in plain runs: {_rate(plain)}."
     )
     proof = Evidence(f"{edge.trials[-1].note}: {plural(edge.rate.runs, 'run')}, no failure")
-    verdict = Verdict("confirmed", (proof, _plain(edge, plain), *finding.evidence), (), reason)
-    return _observed(entries.of_finding(finding, verdict, None))
+    counted = (proof, _plain(edge, plain), *finding.evidence)
+    verdict = Verdict(entries.hypothesis(finding), "confirmed", counted, (), reason)
+    return replace(entries.of_finding(finding, verdict, None), observed=True)
 
 
 def _words(finding: Finding) -> str:
     return at_sites.edge_words(at_sites.every_edge(finding.pair.edge)) if finding.pair and finding.pair.edge else ""
-
-
-def _observed(found: Diagnosis) -> Diagnosis:
-    return replace(found, observed=True)
 
 
 def _plain(one: Observed, plain: Observed) -> Evidence:

@@ -16,6 +16,7 @@ from gpudx.trace import Trace
 
 MOST_EDGES = 4  # pairs that are tried
 
+
 def first_pair(case: Case) -> tuple[str, str] | None:
     """What the recorder is asked for at the two operations of the first finding that names such; errors come first."""
     named = [finding.pair for finding in case.findings if finding.pair and finding.pair.hold]
