@@ -133,6 +133,18 @@ def transfer_after(call: DriverCall, own_thread: bool) -> list[str]:
     return [f"gdx_{call.driver.short}_transfer_ends({queue_of(call)}, {int(own_thread)}, status);"]
 
 
+def sources_before(call: DriverCall) -> list[str]:
+    """The program waits: what copies may still read is compared (native/core/sources.h)."""
+    return ["gdx_sources_look();"] if call.verb == "wait" or (call.verb == "copy" and not queue_of(call)) else []
+
+
+def sources_after(call: DriverCall) -> list[str]:
+    """A copy may still read host memory."""
+    if not call.name.startswith("cuMemcpyHtoDAsync"):
+        return []
+    return [f"if (status == {call.driver.success})", "    gdx_source_given(src, size);"]
+
+
 def watch(call: DriverCall, what: str, *given: str) -> str:
     """Tells native/cuda/watch.h, or its like, something."""
     return f"gdx_{call.driver.short}_watch_{what}({', '.join(given)});"
@@ -207,13 +219,14 @@ def wrapper(call: DriverCall, name: str) -> str:
         *(["    gdx_stack_of_launch(&open);"] if call.verb == "launch_graph" else []),
         "}",
         *hook_call(call, "before"),
+        *sources_before(call),
         *watch_before(call),
         next_line(call, name),
     ]
     if patch := patch_lines(call):
         body += [f"if (status == {api.success} && gdx_still_open(&open)) {{", *(f"    {line}" for line in patch), "}"]
     body += [*watch_within(call, own_thread), end_line(call, own_thread), *site_after(call, own_thread)]
-    body += transfer_after(call, own_thread)
+    body += [*sources_after(call), *transfer_after(call, own_thread)]
     body += [*hook_call(call, "after"), *watch_after(call)]
     return function(call, name, [*body, "return status;"])
 
@@ -248,7 +261,7 @@ def _more(api: Api) -> list[str]:
 
 
 def includes(api: Api) -> list[str]:
-    return [f'#include "{api.name}/{part}.h"' for part in ("hooks", *_more(api))]
+    return ['#include "core/sources.h"', *(f'#include "{api.name}/{part}.h"' for part in ("hooks", *_more(api)))]
 
 
 def wrappers(schema: dict[str, Any], calls: list[Call]) -> str:

@@ -121,6 +121,20 @@ def submits(call: Call) -> bool:
     return has(call, "queue") and call.verb not in ("create", "retain", "release", "query", "wait", "flush", "other")
 
 
+def sources_before(call: Call) -> list[str]:
+    """The program waits: what copies may still read is compared (native/core/sources.h)."""
+    if call.verb == "wait":
+        return ["gdx_sources_look();"]
+    return ["if (blocking)", "    gdx_sources_look();"] if has(call, "blocking") else []
+
+
+def sources_after(call: Call) -> list[str]:
+    """A copy may still read host memory."""
+    if call.name != "clEnqueueWriteBuffer":
+        return []
+    return [f"if (!blocking && {succeeded(call)})", "    gdx_source_given(ptr, size);"]
+
+
 def watch_before(call: Call) -> list[str]:
     """What native/opencl/watch.c is told before the driver is called."""
     return ["gdx_cl_watch_leaving(queue);"] if call.does == "release queue" else []
@@ -160,14 +174,14 @@ def wrapper(call: Call) -> str:
         *(f"        {line}" for line in fill_lines(call)),
         "        gdx_commit(&open);",
         "    }",
-        *(f"    {line}" for line in (*watch_before(call), *site_before(call))),
+        *(f"    {line}" for line in (*sources_before(call), *watch_before(call), *site_before(call))),
         f"    {keep}{driver(call)}({arguments_at_site(call)});",
     ]
     if patch:
         lines += ["    if (gdx_still_open(&open)) {", *(f"        {line}" for line in patch), "    }"]
     quiet = "gdx_end_quiet" if call.verb == "query" else "gdx_end"
     lines += [*(f"    {line}" for line in watch_within(call)), f"    {quiet}(&open, {status_of(call)});"]
-    lines += [f"    {line}" for line in (*site_after(call), *after_lines(call), *watch_after(call))]
+    lines += [f"    {line}" for line in (*sources_after(call), *site_after(call), *after_lines(call), *watch_after(call))]
     lines += [*([] if void else ["    return result;"]), "}"]
     return "\n".join(lines)
 
@@ -175,7 +189,7 @@ def wrapper(call: Call) -> str:
 def wrappers(calls: list[Call]) -> str:
     own = opencl_calls(calls)
     parts = [
-        '/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "opencl/hooks.h"\n#include "opencl/sites.h"\n'
+        '/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "core/sources.h"\n#include "opencl/hooks.h"\n#include "opencl/sites.h"\n'
     ]
     parts += [wrapper(c) for c in own if not c.by_hand and not c.skip]
     rows = [f"    .{c.name} = rec_{c.name}," for c in own if not c.skip]

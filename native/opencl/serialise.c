@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/clock.h"
+#include "core/sources.h"
 #include "core/transfers.h"
 #include "opencl/own.h"
 
@@ -85,6 +86,7 @@ cl_event gdx_cl_serial_clCreateUserEvent(cl_context context, cl_int *errcode)
 
 cl_int gdx_cl_serial_clSetUserEventStatus(cl_event event, cl_int execution_status)
 {
+    gdx_sources_renew();  /* copies that wait for this event have not begun: their sources may be filled until now */
     cl_int status = gdx_cl_next.clSetUserEventStatus(event, execution_status);
     if (status == CL_SUCCESS)
         atomic_fetch_sub_explicit(&user_events, 1, memory_order_relaxed);
