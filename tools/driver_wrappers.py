@@ -139,6 +139,31 @@ def site_after(call: DriverCall, own_thread: bool) -> list[str]:
     return [f"gdx_cu_site_ends(site, {queue}, {int(own_thread)}, status);"] if site_before(call, own_thread) else []
 
 
+def transfers(call: DriverCall) -> bool:
+    """May it return while it still reads or writes host memory? Copies that stay on devices are no transfers."""
+    stays = any(part in call.name for part in ("DtoD", "DtoA", "AtoD", "AtoA", "Peer"))
+    return call.verb == "copy" and queue_of(call) is not None and not stays
+
+
+def transfer_after(call: DriverCall, own_thread: bool) -> list[str]:
+    """The wait of core/transfers.h."""
+    if not transfers(call):
+        return []
+    return [f"gdx_{call.driver.short}_transfer_ends({queue_of(call)}, {int(own_thread)}, status);"]
+
+
+def sources_before(call: DriverCall) -> list[str]:
+    """The program waits: what copies may still read is compared (native/core/sources.h)."""
+    return ["gdx_sources_look();"] if call.verb == "wait" or (call.verb == "copy" and not queue_of(call)) else []
+
+
+def sources_after(call: DriverCall) -> list[str]:
+    """A copy may still read host memory."""
+    if not call.name.startswith("cuMemcpyHtoDAsync"):
+        return []
+    return [f"if (status == {call.driver.success})", "    gdx_source_given(src, size);"]
+
+
 def watch(call: DriverCall, what: str, *given: str) -> str:
     """Tells native/cuda/watch.h, or its like, something."""
     return f"gdx_{call.driver.short}_watch_{what}({', '.join(given)});"
@@ -214,6 +239,7 @@ def wrapper(call: DriverCall, name: str) -> str:
         *(["    gdx_stack_of_launch(&open);"] if call.verb == "launch_graph" else []),
         "}",
         *hook_call(call, "before"),
+        *sources_before(call),
         *watch_before(call),
         next_line(call, name),
     ]
@@ -225,6 +251,7 @@ def wrapper(call: DriverCall, name: str) -> str:
         end_line(call, own_thread),
         *site_after(call, own_thread),
     ]
+    body += [*sources_after(call), *transfer_after(call, own_thread)]
     body += [*hook_call(call, "after"), *watch_after(call)]
     return function(call, name, [*body, "return status;"])
 
@@ -260,7 +287,7 @@ def _more(api: Api) -> list[str]:
 
 
 def includes(api: Api) -> list[str]:
-    return [f'#include "{api.name}/{part}.h"' for part in ("hooks", *_more(api))]
+    return ['#include "core/sources.h"', *(f'#include "{api.name}/{part}.h"' for part in ("hooks", *_more(api)))]
 
 
 def wrappers(schema: dict[str, Any], calls: list[Call]) -> str:

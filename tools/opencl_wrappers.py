@@ -87,11 +87,13 @@ def arguments_at_site(call: Call) -> str:
 
 def site_before(call: Call) -> list[str]:
     given = f'queue, "{call.name}", NULL, {", ".join(ANEW)}'
-    return [f"gdx_cl_site_begins(&site, {given});"] if waits(call) else []
+    transfer = ["gdx_cl_transfer_begins(&site, blocking);"] if has(call, "blocking") else []
+    return [f"gdx_cl_site_begins(&site, {given});", *transfer] if waits(call) else []
 
 
 def site_after(call: Call) -> list[str]:
-    return [f"gdx_cl_site_ends(&site, queue, {succeeded(call)});"] if waits(call) else []
+    ends = ["transfer", "site"] if has(call, "blocking") else ["site"]
+    return [f"gdx_cl_{what}_ends(&site, queue, {succeeded(call)});" for what in ends] if waits(call) else []
 
 
 def driver(call: Call) -> str:
@@ -117,6 +119,20 @@ def has(call: Call, name: str) -> bool:
 def submits(call: Call) -> bool:
     """Does it put a command into a queue?"""
     return has(call, "queue") and call.verb not in ("create", "retain", "release", "query", "wait", "flush", "other")
+
+
+def sources_before(call: Call) -> list[str]:
+    """The program waits: what copies may still read is compared (native/core/sources.h)."""
+    if call.verb == "wait":
+        return ["gdx_sources_look();"]
+    return ["if (blocking)", "    gdx_sources_look();"] if has(call, "blocking") else []
+
+
+def sources_after(call: Call) -> list[str]:
+    """A copy may still read host memory."""
+    if call.name != "clEnqueueWriteBuffer":
+        return []
+    return [f"if (!blocking && {succeeded(call)})", "    gdx_source_given(ptr, size);"]
 
 
 def watch_before(call: Call) -> list[str]:
@@ -183,14 +199,15 @@ def wrapper(call: Call) -> str:
         *(f"        {line}" for line in fill_lines(call)),
         "        gdx_commit(&open);",
         "    }",
-        *(f"    {line}" for line in (*watch_before(call), *check_before(call), *site_before(call))),
+        *(f"    {line}" for line in (*sources_before(call), *watch_before(call), *check_before(call), *site_before(call))),
         f"    {keep}{driver(call)}({arguments_at_site(call)});",
     ]
     if patch:
         lines += ["    if (gdx_still_open(&open)) {", *(f"        {line}" for line in patch), "    }"]
     quiet = "gdx_end_quiet" if call.verb == "query" else "gdx_end"
     lines += [*(f"    {line}" for line in watch_within(call)), f"    {quiet}(&open, {status_of(call)});"]
-    lines += [f"    {line}" for line in (*site_after(call), *after_lines(call), *watch_after(call), *check_after(call))]
+    after = (*sources_after(call), *site_after(call), *after_lines(call), *watch_after(call), *check_after(call))
+    lines += [f"    {line}" for line in after]
     lines += [*([] if void else ["    return result;"]), "}"]
     return "\n".join(lines)
 
@@ -198,8 +215,8 @@ def wrapper(call: Call) -> str:
 def wrappers(calls: list[Call]) -> str:
     own = opencl_calls(calls)
     parts = [
-        '/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "opencl/checks.h"\n#include "opencl/crumbs.h"\n'
-        '#include "opencl/hooks.h"\n#include "opencl/sites.h"\n'
+        '/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "core/sources.h"\n#include "opencl/checks.h"\n'
+        '#include "opencl/crumbs.h"\n#include "opencl/hooks.h"\n#include "opencl/sites.h"\n'
     ]
     parts += [wrapper(c) for c in own if not c.by_hand and not c.skip]
     rows = [f"    .{c.name} = rec_{c.name}," for c in own if not c.skip]

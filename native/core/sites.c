@@ -10,6 +10,7 @@
 
 enum { NAME_ROOM = 2048, LONGEST_MS = 60000, LOOK_AGAIN_NS = 1000 * 1000, MOST_TRIES = 1000 };
 enum { HELD, FIRST, SECOND, SITES };
+static const uint64_t EVERY = UINT64_MAX;  /* in place of a number */
 
 struct site { char name[NAME_ROOM]; uint64_t number; _Atomic uint64_t came; };
 
@@ -20,10 +21,14 @@ static _Atomic bool over;
 
 /* ---- the variables ---- */
 
-/* The number behind the last colon of a text, which ends there then; 0: there is none. */
+/* The number behind the last colon of a text, which ends there then, or EVERY; 0: there is none. */
 static uint64_t take_number(char *text)
 {
     char *colon = strrchr(text, ':');
+    if (colon && !strcmp(colon, ":*")) {
+        *colon = 0;
+        return EVERY;
+    }
     if (!colon || !colon[1] || strspn(colon + 1, "0123456789") != strlen(colon + 1))
         return 0;
     *colon = 0;
@@ -46,14 +51,15 @@ static bool read_hold(const char *text)
     char *end;
     uint64_t ms = colon && colon[1] >= '0' && colon[1] <= '9' ? strtoull(colon + 1, &end, 10) : 0;
     hold_ms = ms > LONGEST_MS ? LONGEST_MS : ms;
-    return ms && !*end && read_site(&sites[HELD], text, (size_t)(colon - text));
+    return ms && !*end && read_site(&sites[HELD], text, (size_t)(colon - text)) && sites[HELD].number != EVERY;
 }
 
 static bool read_edge(const char *text)
 {
     const char *arrow = strchr(text, '>');
     return arrow && read_site(&sites[FIRST], text, (size_t)(arrow - text))
-        && read_site(&sites[SECOND], arrow + 1, strlen(arrow + 1));
+        && read_site(&sites[SECOND], arrow + 1, strlen(arrow + 1))
+        && (sites[FIRST].number == EVERY) == (sites[SECOND].number == EVERY);
 }
 
 static bool refused(unsigned at, const char *why)
@@ -89,13 +95,33 @@ int gdx_read_sites(void)
 
 /* ---- calls ---- */
 
+static bool is_here(struct site *site, const char *name)
+{
+    if (!site->number || strcmp(site->name, name))
+        return false;
+    return site->number == EVERY || atomic_fetch_add(&site->came, 1) + 1 == site->number;
+}
+
 unsigned gdx_sites_here(const char *name)
 {
     unsigned at = 0;
     for (int i = 0; name && i < SITES; i++)
-        if (sites[i].number && !strcmp(sites[i].name, name) && atomic_fetch_add(&sites[i].came, 1) + 1 == sites[i].number)
+        if (is_here(&sites[i], name))
             at |= 1u << i;
     return at;
+}
+
+bool gdx_edge_everywhere(void)
+{
+    return sites[FIRST].number == EVERY;
+}
+
+void gdx_sites_noted(unsigned at, const char *why_not)
+{
+    static _Atomic uint64_t counts[16][2];
+    uint64_t count = atomic_fetch_add(&counts[at & 15][!why_not], 1) + 1;
+    if (!(count & (count - 1)))  /* the first, the second, the fourth and so on */
+        gdx_site_noted(at, why_not);
 }
 
 void gdx_site_noted(unsigned at, const char *why_not)

@@ -57,7 +57,7 @@ static void put_box(struct gdx_open *open, uint64_t queue, struct gdx_cu_box box
 }
 
 /* The structure is the program's: only our copy of it is looked at. */
-#define COPY(name, call, type, box, queue_parameter, queue, own_thread, crumb, ...)                             \
+#define COPY(name, call, type, box, queue_parameter, queue, own_thread, crumb, behind, ...)                     \
     CUresult rec_##name(const type *copy queue_parameter)                                                       \
     {                                                                                                           \
         struct gdx_open open;                                                                                   \
@@ -78,22 +78,25 @@ static void put_box(struct gdx_open *open, uint64_t queue, struct gdx_cu_box box
         crumb(&open, queue, own_thread, result);                                                                \
         gdx_cu_end_on(&open, queue, own_thread, result);                                                        \
         gdx_cu_site_ends(site, queue, own_thread, result);                                                      \
+        behind(queue, own_thread, result)                                                                       \
         return result;                                                                                          \
     }
 #define NOTHING
 #define NO_CRUMB(...)  /* these return only when the work is done */
+#define ENDED(queue, own_thread, result)
+#define GOES_ON(queue, own_thread, result) gdx_cu_transfer_ends(queue, own_thread, result);
 #define STREAM , CUstream queue
-#define BLOCKING(name, type, box)                                     \
-    COPY(name, name, type, box, NOTHING, NULL, false, NO_CRUMB, copy) \
-    COPY(name##_ptds, name, type, box, NOTHING, NULL, true, NO_CRUMB, copy)
-#define QUEUED(name, type, box)                                       \
-    COPY(name, name, type, box, STREAM, queue, false, gdx_cu_crumb, copy, queue) \
-    COPY(name##_ptsz, name, type, box, STREAM, queue, true, gdx_cu_crumb, copy, queue)
+#define BLOCKING(name, type, box)                                            \
+    COPY(name, name, type, box, NOTHING, NULL, false, NO_CRUMB, ENDED, copy) \
+    COPY(name##_ptds, name, type, box, NOTHING, NULL, true, NO_CRUMB, ENDED, copy)
+#define QUEUED(name, type, box, behind)                                                  \
+    COPY(name, name, type, box, STREAM, queue, false, gdx_cu_crumb, behind, copy, queue) \
+    COPY(name##_ptsz, name, type, box, STREAM, queue, true, gdx_cu_crumb, behind, copy, queue)
 
 BLOCKING(cuMemcpy2D_v2, CUDA_MEMCPY2D, box2)
 BLOCKING(cuMemcpy2DUnaligned_v2, CUDA_MEMCPY2D, box2)
 BLOCKING(cuMemcpy3D_v2, CUDA_MEMCPY3D, gdx_cu_box3)
 BLOCKING(cuMemcpy3DPeer, CUDA_MEMCPY3D_PEER, box_peer)
-QUEUED(cuMemcpy2DAsync_v2, CUDA_MEMCPY2D, box2)
-QUEUED(cuMemcpy3DAsync_v2, CUDA_MEMCPY3D, gdx_cu_box3)
-QUEUED(cuMemcpy3DPeerAsync, CUDA_MEMCPY3D_PEER, box_peer)
+QUEUED(cuMemcpy2DAsync_v2, CUDA_MEMCPY2D, box2, GOES_ON)
+QUEUED(cuMemcpy3DAsync_v2, CUDA_MEMCPY3D, gdx_cu_box3, GOES_ON)
+QUEUED(cuMemcpy3DPeerAsync, CUDA_MEMCPY3D_PEER, box_peer, ENDED)

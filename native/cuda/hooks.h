@@ -13,6 +13,7 @@
 #include "core/crumbs.h"
 #include "core/recorder.h"
 #include "core/stacks.h"
+#include "core/transfers.h"
 #include "cu_abi.h"
 
 extern const struct gdx_name gdx_cu_names[GDX_CU_NAMES];
@@ -49,6 +50,15 @@ static inline bool gdx_cu_begin(struct gdx_open *open, uint32_t call, void *call
 static inline bool gdx_cu_begin_late(struct gdx_open *open, uint32_t call, void *caller)
 {
     return gdx_cu_begin(open, call, caller);
+}
+
+/* ---- transfers.c: copies that are complete when their call returns (core/transfers.h) ---- */
+
+void gdx_cu_transfer_left(CUstream queue, bool own_thread);
+static inline void gdx_cu_transfer_ends(CUstream queue, bool own_thread, CUresult status)
+{
+    if (GDX_UNLIKELY(gdx_blocking_transfers()) && status == CUDA_SUCCESS)
+        gdx_cu_transfer_left(queue, own_thread);
 }
 
 /* ---- dump.c: a core dump of the device is on its way; the process's end waits for it ---- */

@@ -14,6 +14,7 @@
 #include "core/crumbs.h"
 #include "core/recorder.h"
 #include "core/stacks.h"
+#include "core/transfers.h"
 #include "hip_abi.h"
 
 extern const struct gdx_name gdx_hip_names[GDX_HIP_NAMES];
@@ -44,6 +45,15 @@ static inline bool gdx_hip_begin(struct gdx_open *open, uint32_t call, void *cal
     if (GDX_UNLIKELY(!gdx_hip_thread.noted))
         gdx_hip_learn_device();
     return gdx_hip_begin_late(open, call, caller);
+}
+
+/* ---- transfers.c: copies that are complete when their call returns (core/transfers.h) ---- */
+
+void gdx_hip_transfer_left(hipStream_t queue, bool own_thread);
+static inline void gdx_hip_transfer_ends(hipStream_t queue, bool own_thread, hipError_t status)
+{
+    if (GDX_UNLIKELY(gdx_blocking_transfers()) && status == hipSuccess)
+        gdx_hip_transfer_left(queue, own_thread);
 }
 
 /* ---- endings ---- */

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "core/clock.h"
+#include "core/sources.h"
+#include "core/transfers.h"
 #include "opencl/own.h"
 
 enum { CALLBACKS = 4096 };
@@ -58,7 +60,7 @@ static size_t take_place(cl_event_callback notify, void *user_data)
 
 cl_int gdx_cl_serial_clSetEventCallback(cl_event event, cl_int command_type, cl_event_callback notify, void *user_data)
 {
-    bool watched = (gdx_serialised() || gdx_fence_edge() || gdx_poisons()) && notify;
+    bool watched = (gdx_serialised() || gdx_fence_edge() || gdx_poisons() || gdx_blocking_transfers()) && notify;
     size_t at = watched ? take_place(notify, user_data) : CALLBACKS;
     if (watched && at == CALLBACKS)
         atomic_store(&unseen, true);
@@ -84,6 +86,7 @@ cl_event gdx_cl_serial_clCreateUserEvent(cl_context context, cl_int *errcode)
 
 cl_int gdx_cl_serial_clSetUserEventStatus(cl_event event, cl_int execution_status)
 {
+    gdx_sources_renew();  /* copies that wait for this event have not begun: their sources may be filled until now */
     cl_int status = gdx_cl_next.clSetUserEventStatus(event, execution_status);
     if (status == CL_SUCCESS)
         atomic_fetch_sub_explicit(&user_events, 1, memory_order_relaxed);
@@ -94,15 +97,16 @@ cl_int gdx_cl_serial_clSetUserEventStatus(cl_event event, cl_int execution_statu
 
 enum reason { IN_CALLBACK, USER_EVENT, NO_MARKER, TOO_LONG, REASONS };
 
+static const char *const texts[REASONS] = {
+    [IN_CALLBACK] = "made in a callback",
+    [USER_EVENT] = "a user event was open",
+    [NO_MARKER] = "the driver took no marker",
+    [TOO_LONG] = "it did not end in 20 s, and after that none was waited for",
+};
+
 /* Why a launch was not waited for; told at the first, the second, the fourth and so on. */
 static void not_waited(enum reason reason)
 {
-    static const char *const texts[REASONS] = {
-        [IN_CALLBACK] = "made in a callback",
-        [USER_EVENT] = "a user event was open",
-        [NO_MARKER] = "the driver took no marker",
-        [TOO_LONG] = "it did not end in 20 s, and after that none was waited for",
-    };
     static _Atomic uint64_t counts[REASONS];
     uint64_t count = atomic_fetch_add(&counts[reason], 1) + 1;
     if (!(count & (count - 1)))
@@ -110,17 +114,10 @@ static void not_waited(enum reason reason)
                  (struct gdx_text){ 0 }, NULL, 0);
 }
 
-/* A marker ends when all that was put into the queue before has ended. */
-static bool is_empty(cl_command_queue queue, enum reason *reason)
+static bool ends_in_time(cl_command_queue queue, cl_event event)
 {
-    cl_event event;
     cl_int state = CL_QUEUED;
     uint64_t until = gdx_clock_ns(CLOCK_MONOTONIC) + PATIENCE_NS;
-    *reason = NO_MARKER;
-    if (!gdx_cl_next.clEnqueueMarkerWithWaitList
-        || gdx_cl_next.clEnqueueMarkerWithWaitList(queue, 0, NULL, &event) != CL_SUCCESS)
-        return false;
-    *reason = TOO_LONG;
     gdx_cl_next.clFlush(queue);
     for (unsigned tries = 0; state > CL_COMPLETE && gdx_clock_ns(CLOCK_MONOTONIC) < until; tries++) {
         if (tries)
@@ -128,8 +125,21 @@ static bool is_empty(cl_command_queue queue, enum reason *reason)
         if (gdx_cl_next.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL) != CL_SUCCESS)
             break;
     }
-    gdx_cl_next.clReleaseEvent(event);
     return state <= CL_COMPLETE;
+}
+
+/* A marker ends when all that was put into the queue before has ended. */
+static bool is_empty(cl_command_queue queue, enum reason *reason)
+{
+    cl_event event;
+    *reason = NO_MARKER;
+    if (!gdx_cl_next.clEnqueueMarkerWithWaitList
+        || gdx_cl_next.clEnqueueMarkerWithWaitList(queue, 0, NULL, &event) != CL_SUCCESS)
+        return false;
+    *reason = TOO_LONG;
+    bool ended = ends_in_time(queue, event);
+    gdx_cl_next.clReleaseEvent(event);
+    return ended;
 }
 
 static void finish(cl_command_queue queue)
@@ -142,10 +152,27 @@ static void finish(cl_command_queue queue)
     gdx_end(&open, gdx_cl_next.clFinish(queue));
 }
 
+static enum reason why_not(void)
+{
+    return gdx_cl_in_callback() ? IN_CALLBACK : atomic_load(&user_events) > 0 ? USER_EVENT : REASONS;
+}
+
+const char *gdx_cl_await(cl_command_queue queue, cl_event event)
+{
+    static _Atomic bool stopped;
+    enum reason reason = why_not();
+    if (reason != REASONS)
+        return texts[reason];
+    if (!atomic_load(&stopped) && ends_in_time(queue, event))
+        return NULL;
+    atomic_store(&stopped, true);
+    return texts[TOO_LONG];
+}
+
 static bool waited(cl_command_queue queue, enum reason *reason)
 {
     static _Atomic bool stopped;
-    *reason = gdx_cl_in_callback() ? IN_CALLBACK : atomic_load(&user_events) > 0 ? USER_EVENT : REASONS;
+    *reason = why_not();
     if (*reason != REASONS)
         return false;
     *reason = TOO_LONG;

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "opencl/hooks.h"
+#include "opencl/own.h"
 
-enum { THREAD_STACK = 256 * 1024, NAME_ROOM = 2048, TRIES_AT_END = 1000 };
+enum { THREAD_STACK = 256 * 1024, NAME_ROOM = 2048, TRIES_AT_END = 1000, EDGE = GDX_AT_FIRST | GDX_AT_SECOND };
 
 /* ---- the event that holds a command ---- */
 
@@ -96,6 +96,37 @@ static cl_event shut_gate(cl_command_queue queue)
 
 static _Atomic(cl_event) first_ends;
 
+/* At every call of the two names: the last commands of each of the two. Older ones are forgotten; in a queue that works in order
+ * they have ended before these. */
+enum { LAST = 16 };
+static struct { cl_event events[LAST]; unsigned next; } ends[2];
+static pthread_mutex_t ends_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void remember_end(int side, cl_event event)
+{
+    gdx_cl_next.clRetainEvent(event);
+    pthread_mutex_lock(&ends_lock);
+    cl_event *place = &ends[side].events[ends[side].next++ % LAST], oldest = *place;
+    *place = event;
+    pthread_mutex_unlock(&ends_lock);
+    if (oldest)
+        gdx_cl_next.clReleaseEvent(oldest);
+}
+
+/* Retained, for the caller to release. */
+static cl_uint last_ends(int side, cl_event found[LAST])
+{
+    cl_uint count = 0;
+    pthread_mutex_lock(&ends_lock);
+    for (int i = 0; i < LAST; i++)
+        if (ends[side].events[i]) {
+            found[count] = ends[side].events[i];
+            gdx_cl_next.clRetainEvent(found[count++]);
+        }
+    pthread_mutex_unlock(&ends_lock);
+    return count;
+}
+
 static bool same_context(cl_event event, cl_command_queue queue)
 {
     cl_context context = NULL;
@@ -136,6 +167,28 @@ static const char *add_edge(struct gdx_cl_site *site, cl_command_queue queue)
     return same_context(event, queue) && join(site, event) ? NULL : "the two calls are in different contexts";
 }
 
+/* The events of another context cannot be waited for. */
+static void add_ends(struct gdx_cl_site *site, cl_command_queue queue, int side)
+{
+    cl_event found[LAST];
+    cl_uint count = last_ends(side, found);
+    for (cl_uint i = 0; i < count; i++)
+        if (same_context(found[i], queue) && join(site, found[i]))
+            site->num_kept++;
+        else
+            gdx_cl_next.clReleaseEvent(found[i]);
+}
+
+static void add_every_edge(struct gdx_cl_site *site, cl_command_queue queue)
+{
+    if (site->at & GDX_AT_SECOND)
+        add_ends(site, queue, 0);
+    if (site->at & GDX_AT_FIRST)
+        add_ends(site, queue, 1);
+    if (!site->event)
+        site->event = &site->own;
+}
+
 static void take(struct gdx_cl_site *site, unsigned bit, const char *why_not)
 {
     if (!why_not)
@@ -147,7 +200,7 @@ static void take(struct gdx_cl_site *site, unsigned bit, const char *why_not)
 /* What cannot be right is left to the driver to refuse. */
 static bool can_add(const struct gdx_cl_site *site)
 {
-    return site->num_waits + 2 <= GDX_CL_WAITS && !site->num_waits == !site->waits;
+    return site->num_waits + 2 + 2 * LAST <= GDX_CL_WAITS && !site->num_waits == !site->waits;
 }
 
 void gdx_cl_site_reached(struct gdx_cl_site *site, cl_command_queue queue, const char *name, cl_kernel kernel)
@@ -163,7 +216,9 @@ void gdx_cl_site_reached(struct gdx_cl_site *site, cl_command_queue queue, const
     }
     if (site->at & GDX_AT_HELD)
         take(site, GDX_AT_HELD, add_hold(site, queue));
-    if (site->at & GDX_AT_SECOND)
+    if (site->at & EDGE && gdx_edge_everywhere())
+        add_every_edge(site, queue);
+    else if (site->at & GDX_AT_SECOND)
         take(site, GDX_AT_SECOND, add_edge(site, queue));
     if (site->at & GDX_AT_FIRST && !site->event)
         site->event = &site->own;
@@ -180,13 +235,57 @@ static void keep_end(struct gdx_cl_site *site, cl_command_queue queue)
     gdx_cl_next.clFlush(queue);
 }
 
+/* The same at every call of the two names. */
+static void keep_every_end(struct gdx_cl_site *site, cl_command_queue queue)
+{
+    if (site->at & GDX_AT_FIRST)
+        remember_end(0, *site->event);
+    if (site->at & GDX_AT_SECOND)
+        remember_end(1, *site->event);
+    if (site->event == &site->own)
+        gdx_cl_next.clReleaseEvent(site->own);
+    gdx_cl_next.clFlush(queue);
+}
+
+static void leave_edge(struct gdx_cl_site *site, cl_command_queue queue, bool accepted)
+{
+    bool everywhere = gdx_edge_everywhere();
+    for (; site->num_kept; site->num_kept--)
+        gdx_cl_next.clReleaseEvent(site->list[--site->num_waits]);
+    if (accepted && everywhere)
+        keep_every_end(site, queue);
+    else if (accepted && site->at & GDX_AT_FIRST)
+        keep_end(site, queue);
+}
+
 void gdx_cl_site_left(struct gdx_cl_site *site, cl_command_queue queue, bool accepted)
 {
     int saved = errno;
-    if (accepted && site->at & GDX_AT_FIRST)
-        keep_end(site, queue);
+    if (site->at & EDGE)
+        leave_edge(site, queue, accepted);
     if (site->at & GDX_AT_HELD)
         gdx_cl_next.clReleaseEvent(site->gate);
-    gdx_site_noted(site->at, accepted ? NULL : "the driver refused the call");
+    (gdx_edge_everywhere() ? gdx_sites_noted : gdx_site_noted)(site->at, accepted ? NULL : "the driver refused the call");
+    errno = saved;
+}
+
+/* ---- transfers that are complete when their call returns ---- */
+
+void gdx_cl_transfer_reached(struct gdx_cl_site *site)
+{
+    if (!gdx_on() || !gdx_transfer_here())
+        return;
+    site->awaited = true;
+    if (!site->event)
+        site->event = &site->own;
+}
+
+void gdx_cl_transfer_left(struct gdx_cl_site *site, cl_command_queue queue, bool accepted)
+{
+    int saved = errno;
+    const char *why_not = accepted ? gdx_cl_await(queue, *site->event) : "the driver refused the call";
+    gdx_sites_noted(GDX_AT_TRANSFER, why_not);
+    if (accepted && site->event == &site->own && !(site->at & EDGE))  /* else whoever keeps the edge releases it */
+        gdx_cl_next.clReleaseEvent(site->own);
     errno = saved;
 }

@@ -14,14 +14,16 @@ Example:
 Mend it by waiting for the copy (or blocking) before the memory goes, or by giving each copy memory of its own until it is
 done.
 
-Three ways are told. The memory was a local variable of a function that had returned (OpenCL: calls of the copying thread tell
+Four ways are reported. The source of a copy had changed, or was gone, at the first wait after the copy (some of its bytes are
+compared; a program may fill a source until it completes the user event that the copy waits for). The memory was a local variable of a function that had returned (OpenCL: calls of the copying thread tell
 their stack pointers). Another copy or fill works on the same bytes without order, and one of them writes them. Memory that was
 allocated or registered for the device was freed or unregistered: a warning, because the driver may wait there; nothing says
 that it does.
 
 Silent: memory whose copy was waited for, or may have been (its event was asked for, or has a callback); ordinary memory in
 CUDA, which drivers stage or wait for in the copying call itself, though newer manuals say only that they might (CUDA driver API
-reference, "API synchronization behavior"). Not seen: what the program's own code writes, and what it frees with free().
+reference, "API synchronization behavior"). Not seen: what the program's own code reads, bytes of a source that are not among
+those compared, and destinations that are freed with free().
 (OpenCL 3.0 API specification, clEnqueueReadBuffer and clEnqueueWriteBuffer: without blocking, the memory cannot be used or
 reused until the command is complete.)
 """
@@ -37,6 +39,7 @@ from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.detectors._host_pairs import unordered_pairs
 from gpudx.detectors._left_frames import left
+from gpudx.detectors._sources import changed_sources
 from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
@@ -66,9 +69,17 @@ Make = Callable[[Facts, int, int, int], Finding]
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per place of the copy and way; repeats are counted."""
     if len(facts.host_copies):
-        yield from _told(facts, _still_open(facts, left(facts)), _returned)
+        changed = _still_open(facts, changed_sources(facts))
+        known = {int(row) for row in changed[:, 0]}
+        yield from _told(facts, changed, _changed)
+        yield from _told(facts, _without(_still_open(facts, left(facts)), known), _returned)
         yield from _told(facts, _still_open(facts, _freed(facts)), _given_up)
         yield from _told(facts, unordered_pairs(facts), _written)
+
+
+def _without(pairs: I64, rows: set[int]) -> I64:
+    """Of one copy, one way is enough."""
+    return pairs[[int(row) not in rows for row in pairs[:, 0]]] if len(pairs) else pairs
 
 
 def _still_open(facts: Facts, pairs: I64) -> I64:
@@ -99,6 +110,25 @@ def _told(facts: Facts, pairs: I64, finding: Make) -> Iterator[Finding]:
 
 def _does(facts: Facts, row: int) -> str:
     return "write" if facts.host_copies.table["how"][row] == WRITE else "read"
+
+
+def _changed(facts: Facts, row: int, later: int, count: int) -> Finding:
+    entry = facts.host_copies.table[row]
+    copy, other = sites_of(facts, [int(entry["position"]), later])
+    message = (
+        f"The source of {copy.call} (call {copy.number}) had changed by call {other.number} ({other.call}), before anything "
+        f"waited for the copy: wait for the copy before the memory is written or freed, or make it blocking."
+    )
+    size, where = plural(int(entry["size"]), "byte"), f"{int(entry['address']):#x}"
+    evidence = (
+        Evidence(f"the copy may read {size} at {where} until it is complete{_line(copy)}", (copy.number,)),
+        Evidence(f"some of these bytes were different, or gone, when this call began{_line(other)}", (other.number,)),
+    )
+    return _finding(facts, row, later, "error", message, evidence, count)
+
+
+def _line(site: Site) -> str:
+    return f", from {site.source}" if site.source else ""
 
 
 def _returned(facts: Facts, row: int, later: int, count: int) -> Finding:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from gpudx.causes import every as every_cause
-from gpudx.investigate import uninitialized
+from gpudx.investigate import ordered, uninitialized
 from gpudx.investigate.uninitialized import POISONED
 from gpudx.model import Case, Diagnosis, FailureClass, Investigation, Trial
 from gpudx.model.cause_kinds import PROGRAM, WHERE
@@ -51,9 +51,8 @@ INSIDE = (
     Step("racecheck", "races in shared memory"),
     Step("synccheck", "barriers that not every thread reaches"),
 )
+ORDERED = Step("order", "whether a missing order or wait is the cause")  # as many runs as that takes: ordered.py
 ORDER = (
-    Step("edge", "whether ordering the two operations of the race fixes it", 3),
-    Step("blocking-transfers", "whether a transfer is used before it is complete", 3),
     Step("serialised", "whether launches that overlap matter", 2),
     Step("turns", "whether threads that share a kernel object matter", 2),
     Step("one-thread", "whether host threads matter", 2),
@@ -73,13 +72,22 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
     "crash": (
         *BOUNDS,
         Step("oclgrind", "invalid accesses, in an OpenCL simulator"),
+        ORDERED,
         *INSIDE,
         *UNINITIALIZED,
         REPEATS,
         *ORDER,
     ),
     "hang": (Step("checked", "barriers and loops that never end"), *INSIDE, *BOUNDS),
-    "wrong result": (*BOUNDS, *UNINITIALIZED, *INSIDE, REPEATS, *ORDER, Step("oclgrind", "invalid accesses and races")),
+    "wrong result": (
+        *BOUNDS,
+        ORDERED,
+        *UNINITIALIZED,
+        *INSIDE,
+        REPEATS,
+        *ORDER,
+        Step("oclgrind", "invalid accesses and races"),
+    ),
     "no failure": (*BOUNDS, *INSIDE, *UNINITIALIZED),
     "": (),
 }
@@ -121,7 +129,14 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
     plan: Sequence[Step] = PLANS[state.symptom]
     if state.symptom == "no failure":
         plan = (*plan, Step("recorded", "whether it fails sometimes", QUIET))
-    return next((step for step in plan if _is_open(step, state, runnable)), None)
+    return next(filter(None, (_open_step(step, state, runnable) for step in plan)), None)
+
+
+def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> Step | None:
+    if step is ORDERED:
+        wanted = ordered.next_run(state.trials, runnable)
+        return Step(wanted.experiment, wanted.why, wanted.runs) if wanted else None
+    return step if _is_open(step, state, runnable) else None
 
 
 def _is_open(step: Step, state: Investigation, runnable: Collection[str]) -> bool:

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from gpudx import casefile, pipeline
 from gpudx.diagnose import fenced_runs
 from gpudx.errors import UserError
-from gpudx.facts import Facts, derive
+from gpudx.facts import Facts, derive, transfers
 from gpudx.facts.parts import can_be_apart
-from gpudx.investigate import decisive, same_failure, uninitialized
+from gpudx.investigate import decisive, ordered, same_failure, uninitialized
 from gpudx.investigate.loop import OutOfTime, Result
 from gpudx.lab import at_sites, trials
 from gpudx.lab.experiments import (
@@ -84,7 +84,8 @@ class Laboratory:
     @property
     def costs(self) -> Mapping[str, float]:
         missing = {*self.not_run, PLAIN}
-        return {n: float(module.COST) for n, module in every().items() if n not in missing and not _is_asked(module)}
+        able = {name: module for name, module in every().items() if name not in missing and not _is_asked(module)}
+        return {one: float(module.COST) for n, module in able.items() for one in _variants(n, module, self.context)}
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -176,6 +177,8 @@ class Laboratory:
         )
         if how.poison:
             case, trial = _with_dependence(case, trial, state, analysis.facts)
+        if experiment == PLAIN:
+            case, trial = _with_order(case, trial, state, analysis.facts)
         return case, trial if idle else at_sites.counted(trial, case, module, context, state)
 
     def _patience(self, how: How | None = None) -> float:
@@ -215,6 +218,8 @@ class Laboratory:
                 launches=max(self.context.launches, sum(process.launches for process in case.processes)),
                 parts=self.context.parts or _has_parts(facts),
                 pair=self.context.pair or at_sites.first_pair(case),
+                edges=self.context.edges or at_sites.edges(case),
+                transfers=self.context.transfers or _transfers(facts),
             )
         return Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done)
 
@@ -233,6 +238,14 @@ def _with_dependence(case: Case, trial: Trial, state: Investigation, facts: Sequ
 def _looks_inside(how: How) -> bool:
     """Does an instrument look at the device's work? How long such a run takes says nothing about the program."""
     return bool(how.sanitizer or how.dump or how.kernel_checks)
+
+
+def _with_order(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:
+    """Once the runs show that a missing order is the cause: the case of the plain run that completes them, which says so."""
+    entry = ordered.entry((*state.trials, trial), case, facts)
+    if entry is None:
+        return case, trial
+    return replace(case, diagnosis=(entry, *case.diagnosis)), replace(trial, shown=(*trial.shown, entry.cause))
 
 
 def new(command: Sequence[str], confidence: float, template: Sequence[str], asked: Asked) -> Investigation:
@@ -281,7 +294,8 @@ def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idl
     if state.failure is None and case.outcome.failed:  # the plain runs have the fault, but do not fail of it
         new = [e for e in case.diagnosis if e.status in ("confirmed", "likely")]
     new += [e for e in case.diagnosis if e.status == "confirmed" and _was_less(e, state)]
-    itself = experiment != PLAIN and not _is_asked(every()[base(experiment)])  # another program has faults of its own
+    silent = (PLAIN, *ordered.WHY)  # no instrument looks at these runs, and what their record has the plain ones have too
+    itself = base(experiment) not in silent and not _is_asked(every()[base(experiment)])  # another program has its own faults
     watching = [one for one in case.instruments if one.watches and one.name != "recorder"]
     return Trial(
         experiment=experiment,
@@ -355,6 +369,12 @@ def _has_parts(facts: Iterable[Facts]) -> bool:
     return bool(made) and all(can_be_apart(one) for one in made)
 
 
+def _transfers(facts: Sequence[Facts]) -> tuple[str, ...]:
+    """Of the process that makes most transfers: numbers count in each process."""
+    busiest = max(facts, key=lambda one: len(transfers.early(one.trace)), default=None)
+    return tuple(one.ranges for one in transfers.by_line(busiest.trace, busiest.sites)) if busiest else ()
+
+
 def _facts(folder: Path) -> list[Facts]:
     """Of a run of an earlier call, as far as its traces were kept."""
     return [derive(trace) for trace in open_traces(folder / TRACES)[0]]
@@ -389,7 +409,7 @@ def _variants(name: str, module: Experiment, context: Context) -> list[str]:
     """The names under which its runs are counted."""
     if not hasattr(module, "variants"):
         return [name]
-    return [f"{name}{VARIANT}{variant}" for variant in module.variants(context)]
+    return [f"{name}{VARIANT}{variant}" if variant else name for variant in module.variants(context)]
 
 
 def _command(context: Context) -> tuple[str, ...]:

@@ -14,11 +14,32 @@ from gpudx.lab.experiments import PLAIN, Context, Experiment
 from gpudx.model import Case, Investigation, Trial
 from gpudx.trace import Trace
 
+MOST_EDGES = 4  # pairs that are tried
+
 
 def first_pair(case: Case) -> tuple[str, str] | None:
     """What the recorder is asked for at the two operations of the first finding that names such; errors come first."""
     named = [finding.pair for finding in case.findings if finding.pair and finding.pair.hold]
     return (named[0].hold, named[0].edge) if named else None
+
+
+def edges(case: Case) -> tuple[str, ...]:
+    """What orders the two operations of each order finding at every occurrence; errors come first."""
+    named = [every_edge(finding.pair.edge) for finding in case.findings if finding.pair and finding.pair.edge]
+    return tuple(dict.fromkeys(named))[:MOST_EDGES]
+
+
+def every_edge(edge: str) -> str:
+    """ "scale:*>cuMemcpyDtoHAsync_v2:*" for the edge between two numbered calls."""
+    return ">".join(f"{site.rpartition(':')[0]}:*" for site in edge.split(">"))
+
+
+def edge_words(edge: str) -> str:
+    """What such an edge does, for people."""
+    first, second = (site.rpartition(":")[0] for site in edge.split(">"))
+    if first == second:
+        return f"each {first} waited for the earlier ones"
+    return f"each {second} waited for every earlier {first}, and the other way round"
 
 
 def look(traces: Iterable[Trace]) -> tuple[tuple[int, ...], tuple[str, ...]]:

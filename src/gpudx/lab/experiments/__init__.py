@@ -86,6 +86,8 @@ class Context:
     shelf: Shelf = field(default_factory=Shelf)
     parts: bool = False  # it uses buffers by parts alone, which do not overlap
     pair: tuple[str, str] | None = None  # of an order finding: what holds its first operation, and what orders the two
+    edges: tuple[str, ...] = ()  # of all order findings: what orders their two operations at every occurrence
+    transfers: tuple[str, ...] = ()  # that return early: their numbers by line, "" where that are too many
 
 
 @dataclass(frozen=True)

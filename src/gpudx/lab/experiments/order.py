@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from gpudx.lab.at_sites import edge_words
 from gpudx.lab.experiments import Context, Row, Seen
 from gpudx.model.how import How
 
@@ -27,6 +28,23 @@ def not_done(context: Context, seen: Seen, wanted: int) -> str | None:
     return "; ".join(seen.not_done) or "the calls that were named did not come"
 
 
+def why_no_edge(context: Context) -> str | None:
+    return None if context.edges else "the record names no two operations without an order, or they cannot be counted"
+
+
+def edges(context: Context) -> tuple[str, ...]:
+    """One variant for each pair."""
+    return ("", *(str(number) for number in range(2, len(context.edges) + 1)))
+
+
+def ordered(context: Context) -> How:
+    return context.how.under({EDGE: context.edges[int(context.variant or 1) - 1]})
+
+
+def every_waited(context: Context) -> str:
+    return edge_words(context.edges[int(context.variant or 1) - 1])
+
+
 def late(context: Context) -> str:
     """ "add no. 1 began 300 ms late"."""
     site, _, milliseconds = context.pair[0].rpartition(":") if context.pair else ("", "", "")
@@ -48,14 +66,16 @@ ROWS = (
         __name__,
         "edge",
         1.2,
-        """The second of two operations that nothing orders waits for the first, by an event of ours on the device.
+        """Two operations that nothing orders run in the order of their calls, at every occurrence, by events on the device.
 
-Only these two are put in order, once, and no thread of the program waits. A failure that goes came from this pair or from the
-time that the wait takes; one that stays may come from other pairs, or from the same two calls later on, so it refutes nothing.""",
-        missing=why_missing,
-        how=partial(under, names=(EDGE,)),
+Only launches of these kernels, or calls of these names, are ordered, and no thread of the program waits. A failure that goes
+came from this pair or from the time that the waits take; one that stays may come from other pairs, so it refutes nothing. With
+a variant, the pair of another finding is ordered.""",
+        missing=why_no_edge,
+        variants=edges,
+        how=ordered,
         without_effect=partial(not_done, wanted=FIRST | SECOND),
-        did=waited,
+        did=every_waited,
     ),
     Row(
         __name__,

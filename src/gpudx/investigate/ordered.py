@@ -1,0 +1,238 @@
+"""Is a missing order or wait the cause? Decided by runs with it and without it.
+
+Two experiments decide: the two operations of a race are ordered at every occurrence (edge), or transfers between host and device
+are complete when their call returns (blocking-transfers). The cause is confirmed where the failure never comes with the change,
+in so many runs that chance is ruled out at LEVEL, and comes back in plain runs made afterwards: otherwise the machine may have
+changed, and not the program.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gpudx.causes import every as every_cause
+from gpudx.diagnose import entries
+from gpudx.facts import Facts, transfers
+from gpudx.facts.transfers import Transfers
+from gpudx.investigate.observed import PLAIN, Observed, observed
+from gpudx.investigate.prediction import TWICE, passes_needed
+from gpudx.lab import at_sites
+from gpudx.lab.experiments import VARIANT, base
+from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, Site, Trial, Verdict
+from gpudx.model.cause_kinds import THREADS
+from gpudx.text import plural
+
+EDGE, TRANSFERS, HOST_MEMORY = "edge", "blocking-transfers", "host-memory-changed-under-copy"
+LEVEL = 0.01  # of a false confirmation
+FIRST_LOOK = 3  # runs with the change, before more is spent on it
+ENOUGH = 5  # failures without it
+MOST_PLAIN = 24  # runs without it, to see these
+MOST_PASSES = 40
+LATER_CALLS = 4000  # of the thread, in which the first wait for a transfer is looked for
+WHY = {
+    EDGE: "whether ordering the two operations of the race fixes it",
+    TRANSFERS: "whether a transfer is used before it is complete",
+}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The run that is needed next: how many of its kind there will be then, and what it is for."""
+
+    experiment: str
+    runs: int
+    why: str
+
+
+def next_run(trials: Sequence[Trial], runnable: Collection[str]) -> Wanted | None:
+    """None when nothing is left to decide this way."""
+    seen = observed(trials)
+    if not seen[PLAIN].rate.failures:
+        return None
+    return next(filter(None, (_next_of(name, seen) for name in _candidates(seen, runnable))), None)
+
+
+def _candidates(seen: Mapping[str, Observed], runnable: Collection[str]) -> Iterator[str]:
+    """Races first: a transfer that a kernel does not wait for is one, and completing the transfer would hide it too."""
+    edges = [name for name in runnable if base(name) == EDGE]
+    yield from edges
+    if TRANSFERS in runnable and not any(decided(name, seen) for name in edges):
+        yield TRANSFERS
+        if decided(TRANSFERS, seen):
+            yield from _until_decided(sorted(n for n in runnable if n.startswith(TRANSFERS + VARIANT)), seen)
+
+
+def _until_decided(names: Sequence[str], seen: Mapping[str, Observed]) -> Iterator[str]:
+    for name in names:
+        yield name
+        if decided(name, seen):
+            return
+
+
+def _next_of(name: str, seen: Mapping[str, Observed]) -> Wanted | None:
+    one, plain = seen.get(name, Observed(name)), seen[PLAIN]
+    if _is_useless(one):
+        return None
+    if one.rate.runs < FIRST_LOOK:
+        return Wanted(name, FIRST_LOOK, WHY[base(name)])
+    if plain.rate.failures < ENOUGH and plain.rate.runs < MOST_PLAIN:
+        return Wanted(PLAIN, plain.rate.runs + ENOUGH - plain.rate.failures, "how often it fails without the change")
+    needed = passes_needed(plain.rate, LEVEL)
+    if one.rate.runs < needed:
+        return Wanted(name, needed, WHY[base(name)]) if needed <= MOST_PASSES else None
+    after = plain.after(one)
+    if after.rate.failures < TWICE and len(after.trials) < _patience(plain):
+        return Wanted(
+            PLAIN, len(plain.trials) + TWICE - after.rate.failures, "whether it still fails without the change"
+        )
+    return None
+
+
+def _is_useless(one: Observed) -> bool:
+    """Does it fail all the same, in whichever way, or can it not be run?"""
+    failed = one.rate.failures + one.counts["another failure"] + one.counts["timeout"]
+    return failed > 0 or one.silent.total() >= TWICE
+
+
+def _patience(plain: Observed) -> int:
+    return math.ceil(2 * TWICE * plain.rate.runs / plain.rate.failures)
+
+
+def decided(name: str, seen: Mapping[str, Observed]) -> bool:
+    """Did the failure go with the change, and come back without it?"""
+    one, plain = seen.get(name, Observed(name)), seen[PLAIN]
+    if one.rate.runs < FIRST_LOOK or _is_useless(one) or not plain.rate.failures:
+        return False
+    return one.rate.runs >= passes_needed(plain.rate, LEVEL) and plain.after(one).rate.failures >= TWICE
+
+
+def entry(trials: Sequence[Trial], case: Case, processes: Sequence[Facts]) -> Diagnosis | None:
+    """The diagnosis, once it is decided. `case` and `processes` are of the plain run that completed the decision."""
+    seen = observed(trials)
+    edges = [name for name in seen if base(name) == EDGE]
+    for name in edges:
+        if decided(name, seen):
+            return _race(seen[name], seen[PLAIN], case)
+    if not decided(TRANSFERS, seen) or any(_is_open(seen[name]) for name in edges):
+        return None
+    return _transfer(seen, case, processes)
+
+
+def _is_open(edge: Observed) -> bool:
+    """May ordering the race have fixed it too? Then completing the transfers says nothing of host memory."""
+    return bool(edge.rate.runs) and not _is_useless(edge)
+
+
+# ---- races ----
+
+
+def _race(edge: Observed, plain: Observed, case: Case) -> Diagnosis | None:
+    finding = next((one for one in case.findings if one.pair and _words(one) == edge.trials[-1].note), None)
+    if finding is None:
+        return None
+    reason = (
+        f"The failure is gone in {edge.rate.runs} of {edge.rate.runs} runs in which these two operations are ordered at every "
+        f"occurrence. It comes back in plain runs: {_rate(plain)}."
+    )
+    proof = Evidence(f"{edge.trials[-1].note}: {plural(edge.rate.runs, 'run')}, no failure")
+    counted = (proof, _plain(edge, plain), *finding.evidence)
+    verdict = Verdict(entries.hypothesis(finding), "confirmed", counted, (), reason)
+    return replace(entries.of_finding(finding, verdict, None), observed=True)
+
+
+def _words(finding: Finding) -> str:
+    return at_sites.edge_words(at_sites.every_edge(finding.pair.edge)) if finding.pair and finding.pair.edge else ""
+
+
+def _plain(one: Observed, plain: Observed) -> Evidence:
+    after = plain.after(one)
+    return Evidence(f"without that: {_rate(plain)}, {after.rate.failures} of them after the last run with it")
+
+
+def _rate(plain: Observed) -> str:
+    return f"{plain.rate.failures} of {plural(plain.rate.runs, 'run')} failed"
+
+
+# ---- host memory under transfers ----
+
+
+def _transfer(seen: Mapping[str, Observed], case: Case, processes: Sequence[Facts]) -> Diagnosis | None:
+    """Host threads in each other's way are hidden by a wait as well, so where they are suspected nothing is said."""
+    facts = max(processes, key=lambda one: len(transfers.early(one.trace)), default=None)
+    if facts is None or any(entries.cause_of(finding).kind is THREADS for finding in case.findings):
+        return None
+    lines = transfers.by_line(facts.trace, facts.sites)
+    place = _place(seen, len(lines))
+    if place is None or place >= len(lines):
+        return None
+    name = f"{TRANSFERS}{VARIANT}{place + 1}" if len(lines) > 1 else TRANSFERS
+    return _host_memory(facts, lines[place], seen[name], seen[PLAIN])
+
+
+def _place(seen: Mapping[str, Observed], lines: int) -> int | None:
+    """The first line whose transfers alone must be complete. In a queue that works in order, waiting for a later transfer completes
+    the earlier ones too."""
+    if lines == 1:
+        return 0
+    return next((n for n in range(lines) if decided(f"{TRANSFERS}{VARIANT}{n + 1}", seen)), None)
+
+
+def _host_memory(facts: Facts, line: Transfers, one: Observed, plain: Observed) -> Diagnosis:
+    cause, site = every_cause()[HOST_MEMORY], facts.sites.at(line.positions[0])
+    wait = _first_wait(facts, line.positions[0])
+    how_often = f" ({len(line.positions):,} calls of this line)" if len(line.positions) > 1 else ""
+    return Diagnosis(
+        cause=HOST_MEMORY,
+        status="confirmed",
+        summary=_summary(facts, line.positions[0], site, wait),
+        guilty=_guilty(site),
+        victim=None,
+        evidence=(
+            Evidence(
+                f"complete when the call returns{how_often}: {plural(one.rate.runs, 'run')}, no failure", (site.number,)
+            ),
+            _plain(one, plain),
+            *([Evidence(f"first wait for it: {_called(wait)}", (wait.number,))] if wait else []),
+        ),
+        refutes_if=cause.refutes_if,
+        fix=cause.fix,
+        reason=(
+            f"The failure is gone in {one.rate.runs} of {one.rate.runs} runs in which this transfer is complete when its call "
+            f"returns. It comes back in plain runs: {_rate(plain)}."
+        ),
+        observed=True,
+    )
+
+
+def _summary(facts: Facts, position: int, site: Site, wait: Site | None) -> str:
+    info = facts.trace.info(position)
+    used = "used the mapped memory" if info.does.startswith("map") else "read or gave up its destination"
+    if info.does == "copy" and not info.reads:
+        used = "changed or gave up its source"
+    until = f"the first wait for it is {_called(wait)}" if wait else "nothing waits for it"
+    return f"The program {used} before {_called(site)} was complete: the call returns early, and {until}."
+
+
+def _called(site: Site) -> str:
+    return f"{site.call} (call {site.number}{f', {site.source}' if site.source else ''})"
+
+
+def _first_wait(facts: Facts, position: int) -> Site | None:
+    """The call of the same thread after which the transfer is known to be complete."""
+    trace = facts.trace
+    (operation,) = facts.happens.op_at(np.array([position]))
+    mine = np.flatnonzero(trace.column("tid") == trace.column("tid", np.array([position]))[0])
+    later = mine[mine > position][:LATER_CALLS]
+    if operation < 0 or not len(later):
+        return None
+    done = facts.happens.done_before_host(np.full(len(later), operation), later)
+    at = int(done.argmax())
+    return facts.sites.at(int(later[at - 1])) if done[at] and at else None
+
+
+def _guilty(site: Site) -> Guilty:
+    return Guilty(api=site.api, call=site.call, number=site.number, source=site.source, host_stack=site.host_stack)
