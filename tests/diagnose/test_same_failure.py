@@ -41,7 +41,8 @@ def case(status: str, call: str, code: int = 1, tool: str = "recorder", kind: st
         (case("", "", 1, "compute-sanitizer memcheck"), "reproduced"),
         (case("", "", 2, "compute-sanitizer memcheck"), "another failure"),
         (case("", "", 1), "another failure"),
-        (case(ILLEGAL, "cuCtxSynchronize", 0, kind="passed"), "passed"),
+        (case(ILLEGAL, "cuCtxSynchronize", 0, kind="passed"), "reproduced"),  # it went on after the error, and exited 0
+        (case("", "", 0, kind="passed"), "passed"),
     ],
 )
 def test_the_same_error_of_the_device_is_the_same_failure(other: Case, means: str) -> None:

@@ -28,7 +28,8 @@ def score(case: Path) -> tuple[list[str], list[str], list[str]]:
     said: dict[str, list[tuple[str, int]]] = {}
     for finding in findings:
         kind = finding["id"].removeprefix("kernel-check-")
-        said.setdefault(finding["site"]["kernel"], []).append((kind, int(finding["access"]["source"].rpartition(":")[2].removeprefix("line "))))
+        line = finding["access"]["source"].rpartition(":")[2].removeprefix("line ")
+        said.setdefault(finding["site"]["kernel"], []).append((kind, int(line)))
     found, missed, accused = [], [], []
     for one in every():
         faulty = said.get(one.kernel(True), [])

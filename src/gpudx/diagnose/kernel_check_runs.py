@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from gpudx.diagnose import kernel_check_reports as reports
+from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
-from gpudx.kernel_checks import reports
-from gpudx.kernel_checks.reports import Failure
 from gpudx.kernel_checks.rewrite import Site
 from gpudx.kernel_checks.rewriting import ALL
 from gpudx.lab.kernel_checked import FOLDER
