@@ -27,6 +27,7 @@ struct gdx_name { const char *name; void *wrapper; };
  * strcmp: `driver` functions of the driver itself and nothing else, `next` what wrappers call. */
 struct gdx_driver {
     const char *library;                 /* how its file is called, as far as that is always the same */
+    const char *const *exports;          /* what a driver under another file name exports, all of it; NULL: there is none */
     const char *const *tools;            /* libraries whose calls are not the program's work, by how their files begin */
     const struct gdx_name *names;
     int count, first;                    /* of the names; one that every driver has */
@@ -43,6 +44,7 @@ enum { GDX_DRIVERS = 2, GDX_NAMES_MAX = 1024 };
 extern struct gdx_driver *const gdx_drivers[GDX_DRIVERS];
 
 bool gdx_is_driver(const struct gdx_driver *api, const struct gdx_object *object);
+bool gdx_needs(const struct gdx_object *object, const char *start);     /* a library whose name begins so? */
 int gdx_number(const struct gdx_driver *api, const char *name);         /* in its names; -1: not there */
 void *gdx_real(const struct gdx_driver *api, int number);               /* the adopted driver's function; NULL: it has none */
 void gdx_adopt(struct gdx_driver *api, const struct gdx_object *driver);  /* from now on the tables are this driver's */

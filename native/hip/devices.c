@@ -181,6 +181,14 @@ void gdx_hip_after_hipStreamBeginCapture(hipError_t status, hipStream_t queue, h
         atomic_fetch_add(&gdx_hip_captures, 1);
 }
 
+void gdx_hip_after_hipStreamBeginCaptureToGraph(hipError_t status, hipStream_t queue, hipGraph_t graph,
+                                                const hipGraphNode_t *after, const hipGraphEdgeData *edges, size_t count,
+                                                hipStreamCaptureMode mode)
+{
+    (void)graph, (void)after, (void)edges, (void)count;
+    gdx_hip_after_hipStreamBeginCapture(status, queue, mode);
+}
+
 /* A count that stays too high costs only time. */
 void gdx_hip_after_hipStreamEndCapture(hipError_t status, hipStream_t queue, hipGraph_t *result)
 {
