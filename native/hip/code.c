@@ -7,6 +7,8 @@
  *   code object   an ELF file; a note of name "AMDGPU" and type 32 has the metadata in MessagePack (LLVM, "User Guide for
  *                 AMDGPU Backend", "Code Object Metadata")
  *
+ *   SPIR-V        in place of a code object where the program is compiled for no chip in particular (spirv.c)
+ *
  * Nothing is believed: memory is looked at only where it can be read, and every offset is checked. Metadata is searched when
  * a kernel is first launched, not at the start: libraries have tens of thousands of kernels. */
 #define _GNU_SOURCE
@@ -21,6 +23,7 @@
 
 #include "hip/hooks.h"
 #include "hip/msgpack.h"
+#include "hip/spirv.h"
 #include "hip/unpack.h"
 
 enum { PAGE = 4096, ENTRIES_MAX = 256, TARGET_MAX = 256, NOTE_METADATA = 32, MACHINE_AMDGPU = 224 };
@@ -35,6 +38,7 @@ struct gdx_hip_image {
     const char *end;          /* NULL: not known */
     const uint8_t *metadata;
     size_t bytes;
+    bool spirv;               /* `metadata` is a whole module of SPIR-V */
     const char *why_not;
     char targets[512];        /* with spaces between them */
     bool cut;                 /* not all of them */
@@ -115,6 +119,10 @@ static void keep_target(struct gdx_hip_image *image, const char *id, size_t byte
     const char *found = memmem(id, bytes, "gfx", 3);
     found = found ? found : memmem(id, bytes, "amdgcnspirv", 11);
     size_t rest = found ? bytes - (size_t)(found - id) : 0, used = strlen(image->targets);
+    if (!found && memmem(id, bytes, "-spirv", 6)) {  /* "hip-spirv64-unknown-chipstar--generic" */
+        found = "spirv64";
+        rest = strlen(found);
+    }
     if (!rest || used + rest + 2 > sizeof image->targets) {
         image->cut = true;
         return;
@@ -125,16 +133,40 @@ static void keep_target(struct gdx_hip_image *image, const char *id, size_t byte
     image->targets[used + rest] = 0;
 }
 
+/* The parameters of its kernels are in the module itself, so all of it is metadata. */
+static bool read_spirv(struct gdx_hip_image *image, const char *at, uint64_t bytes)
+{
+    const char *module = part_at(image, at, 0, bytes);
+    if (!module || !gdx_is_spirv(module, bytes))
+        return false;
+    image->metadata = (const uint8_t *)module;
+    image->bytes = bytes;
+    image->spirv = true;
+    return true;
+}
+
 /* A code object by itself says what it is for in its metadata. */
 static bool read_single(struct gdx_hip_image *image)
 {
     struct gdx_item target;
+    if (image->end && read_spirv(image, image->binary, (uint64_t)(image->end - image->binary))) {
+        strcpy(image->targets, "spirv64");
+        return true;
+    }
     if (!read_code_object(image, image->binary))
         return false;
     struct gdx_pack at = { image->metadata, image->metadata + image->bytes };
     if (gdx_pack_find(&at, "amdhsa.target") && gdx_pack_next(&at, &target) && target.kind == GDX_ITEM_TEXT)
         keep_target(image, target.text, target.number);
     return true;
+}
+
+/* Names of entries begin with what they are for: "host-x86_64-...", "hipv4-amdgcn-amd-amdhsa--gfx90a", and of newer compilers
+ * "hip-amdgpu9.42-amd-amdhsa-unknown-gfx942" and "hip-spirv64-...". */
+static bool is_for_device(const char *name, uint64_t bytes)
+{
+    return bytes > 4 && memcmp(name, "host", 4) && (memmem(name, bytes, "amdgcn", 6) || memmem(name, bytes, "-amdgpu", 7)
+                                                     || memmem(name, bytes, "-spirv", 6));
 }
 
 /* All targets, and the metadata of the first entry that can be read: where parameters lie is the same for all of them. */
@@ -155,11 +187,11 @@ static bool read_bundle(struct gdx_hip_image *image, const char *at)
         next += sizeof entry;
         if (entry.target_bytes > TARGET_MAX || !part_at(image, next, 0, entry.target_bytes))
             break;
-        if (memmem(next, entry.target_bytes, "amdgcn", 6)) {
+        if (is_for_device(next, entry.target_bytes)) {
             keep_target(image, next, entry.target_bytes);
             const char *code = part_at(image, at, entry.offset, 0);
-            if (!image->metadata && code)
-                read_code_object(image, code);
+            if (!image->metadata && code && !read_code_object(image, code))
+                read_spirv(image, code, entry.size);
         }
         next += entry.target_bytes;
     }
@@ -205,6 +237,7 @@ static void look_at_packed(struct gdx_hip_image *image)
     image->cut = found.cut;
     image->bytes = found.metadata ? found.bytes : 0;
     image->metadata = found.metadata;
+    image->spirv = found.spirv;
     image->why_not = why;
 }
 
@@ -257,10 +290,12 @@ static const struct gdx_hip_image *copied(struct gdx_hip_image *image)
 {
     if (!looked_at(image))
         return NULL;
-    uint8_t *kept = image->metadata ? gdx_keep(image->bytes) : NULL;
-    if (kept)
+    uint8_t *kept = NULL;
+    if (image->metadata && image->spirv)
+        kept = kept_pages(image->metadata, image->bytes);
+    else if (image->metadata && (kept = gdx_keep(image->bytes)))
         memcpy(kept, image->metadata, image->bytes);
-    else
+    if (!kept)
         image->bytes = 0;
     image->metadata = kept;
     image->binary = NULL;
@@ -382,6 +417,11 @@ bool gdx_hip_find_kernel(const struct gdx_hip_image *image, const char *name, st
     struct gdx_item list;
     if (!looked_at(image) || !image->metadata || !name)
         return false;
+    if (image->spirv) {
+        *kernel = (struct gdx_hip_kernel){ .layout = NULL };
+        kernel->layout = gdx_spirv_layout(image->metadata, image->bytes, name, kernel->required);
+        return kernel->layout != NULL;
+    }
     struct gdx_pack at = { image->metadata, image->metadata + image->bytes };
     if (!gdx_pack_find(&at, "amdhsa.kernels") || !gdx_pack_next(&at, &list) || list.kind != GDX_ITEM_LIST)
         return false;

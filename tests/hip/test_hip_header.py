@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hip_kit import HEADER, LIBRARY, Kit, simulated
+from hip_kit import LIBRARY, Kit, simulated
 from support.builds import ROOT
 
 sys.path.insert(0, str(ROOT / "tools"))

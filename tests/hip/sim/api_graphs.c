@@ -33,6 +33,20 @@ static void begin(struct ihipGraph *graph)
     graph->end = &graph->first;
 }
 
+hipError_t sim_add_node(hipGraphNode_t *node, hipGraph_t graph, enum sim_node type, sim_work *work, const void *data, size_t bytes)
+{
+    *node = add(graph, type, work, data, bytes);
+    return sim_return(hipSuccess);
+}
+
+hipError_t sim_node_data(hipGraphNode_t node, enum sim_node type, void *data, size_t bytes)
+{
+    if (node->type != type)
+        return sim_return(hipErrorInvalidValue);
+    memcpy(data, node->data, bytes);
+    return sim_return(hipSuccess);
+}
+
 /* ---- making ---- */
 
 API hipError_t hipGraphCreate(hipGraph_t *graph, unsigned int flags)

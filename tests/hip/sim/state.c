@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim.h"
 
@@ -34,7 +35,20 @@ bool sim_mappings(void)
 {
     long there = 0;
     sim_number("GPUDX_HIP_SIM_MAPPINGS", &there);
-    return there != 0;
+    return there != 0 || SIM_HIP >= 7;
+}
+
+bool sim_xnack(void)
+{
+    long on = 0;
+    return sim_number("HSA_XNACK", &on) ? on != 0 : strstr(sim_architecture(), "xnack+") != NULL;
+}
+
+bool sim_engine(void)
+{
+    long on = 1;
+    sim_number("HSA_ENABLE_SDMA", &on);
+    return on != 0;
 }
 
 hipError_t sim_return(hipError_t status)

@@ -12,7 +12,8 @@ from gpudx.backends.tool import Fault
 
 PAGE = 4096
 FAULT = re.compile(
-    r"[Mm]emory access fault by GPU (\S+).*? (?:on|at virtual) address (\(nil\)|0x[0-9a-fA-F]+)\.?(?: Reasons?: ([^.]+))?"
+    r"[Mm]emory access fault by GPU(?: (?!(?:on|at) )(\S+))?.*? (?:on|at virtual) address (\(nil\)|0x[0-9a-fA-F]+)"
+    r"(?:\(may not be exact address\))?\.?(?: Reasons?: ([^.]+))?"
 )
 
 
