@@ -51,6 +51,10 @@ void gdx_adopt(struct gdx_driver *api, const struct gdx_object *driver);  /* fro
 bool gdx_is_adopted(const struct gdx_driver *api, const struct gdx_object *object);
 bool gdx_of_driver(struct gdx_driver *api, void *function);  /* adopts the first driver it meets. Takes the loader's lock */
 
+/* Is the API of the loaded driver made out of the library whose name begins so, and does nobody else in the process use that? Then
+ * the calls of that library are the driver's own work. Takes the loader's lock. */
+bool gdx_is_over(const struct gdx_driver *api, const char *library);
+
 /* lookup.c: dlsym */
 typedef void *gdx_dlsym(void *handle, const char *name);
 extern gdx_dlsym *gdx_real_dlsym;

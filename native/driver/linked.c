@@ -120,6 +120,31 @@ static int adopt_one(struct dl_phdr_info *info, size_t size, void *look_)
     return 1;
 }
 
+/* ---- drivers on top of another API ---- */
+
+struct over { const struct gdx_driver *api; const char *library; bool by_driver, by_others; };
+
+static int look_over(struct dl_phdr_info *info, size_t size, void *over_)
+{
+    (void)size;
+    struct over *over = over_;
+    struct gdx_object object = gdx_object_in(info);
+    if (!object.dynamic || !gdx_needs(&object, over->library))
+        return 0;
+    if (gdx_is_driver(over->api, &object))
+        over->by_driver = true;
+    else
+        over->by_others = true;
+    return 0;
+}
+
+bool gdx_is_over(const struct gdx_driver *api, const char *library)
+{
+    struct over over = { api, library, false, false };
+    dl_iterate_phdr(look_over, &over);
+    return over.by_driver && !over.by_others;
+}
+
 /* ---- changing ---- */
 
 struct gdx_extent gdx_extent_of(const struct dl_phdr_info *info)

@@ -64,7 +64,8 @@ static void note_device(int device)
     if (gdx_hip_next.hipRuntimeGetVersion)
         gdx_hip_next.hipRuntimeGetVersion(&runtime);
     /* hip_version.h: HIP_VERSION = major * 10000000 + minor * 100000 + patch */
-    snprintf(version, sizeof version, "HIP %d.%d", runtime / 10000000, runtime / 100000 % 100);
+    snprintf(version, sizeof version, "HIP %d.%d%s", runtime / 10000000, runtime / 100000 % 100,
+             gdx_is_over(&gdx_hip_api, "libOpenCL") ? " over OpenCL" : gdx_is_over(&gdx_hip_api, "libze_loader") ? " over Level Zero" : "");
     const char *target = architecture(properties, sizeof properties, device);
 #define ATTRIBUTE(what) attribute(device, hipDeviceAttribute##what)
     const uint64_t words[] = {

@@ -56,6 +56,13 @@ def test_functions_are_recorded_whatever_way_they_were_found(kit: Kit, program: 
     assert wanted <= recorded
 
 
+def test_memory_nodes_of_graphs_are_noted(kit: Kit, program: Built) -> None:
+    trace = run(kit, program, "dlsym", kit.runtime("7")).trace()
+    made, freed = of(decode(trace), "note_graph_memory")
+    assert (made.words["size"], made.words["freed"]) == (4096, 0)
+    assert (freed.words["address"], freed.words["freed"]) == (made.words["address"], 1)
+
+
 def test_a_copy_is_read_in_the_layout_of_the_runtime_that_runs(kit: Kit, program: Built) -> None:
     trace = run(kit, program, "dlsym", kit.runtime("7")).trace()
     calls = decode(trace)

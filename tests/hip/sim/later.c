@@ -153,6 +153,11 @@ API hipError_t hipGraphAddMemFreeNode(hipGraphNode_t *node, hipGraph_t graph, co
     return sim_add_node(node, graph, SIM_FREE, do_free, &address, sizeof address);
 }
 
+API hipError_t hipGraphMemFreeNodeGetParams(hipGraphNode_t node, void *address)
+{
+    return sim_node_data(node, SIM_FREE, address, sizeof(void *));
+}
+
 API hipError_t hipGraphMemAllocNodeGetParams(hipGraphNode_t node, struct allocation *params)
 {
     return sim_node_data(node, SIM_ALLOCATION, params, sizeof *params);
