@@ -36,6 +36,7 @@ struct gdx_driver {
     void (*stand_in)(void **functions);  /* puts ours in front, for `next`; NULL: nothing does */
     const char *speaker;                 /* a library that prints for it, by how its file begins; NULL: it does so itself */
     const char *mark;                    /* what is in the lines that are kept of it */
+    const char *second_mark;             /* or this; NULL: there is none */
     _Atomic uintptr_t heard;
     _Atomic uintptr_t adopted;           /* the dynamic section of the driver in the tables: no two objects share one */
 };

@@ -19,11 +19,16 @@ enum { LONGEST = 1024, KEPT_MAX = 32 };  /* every thread that fails prints its l
 /* One line is printed in a dozen pieces (driver 580.159), each by a call of its own, all by one thread. */
 static __thread struct { size_t used; char text[LONGEST]; } line __attribute__((tls_model("initial-exec")));
 
+static bool has(const char *mark)
+{
+    return mark && memmem(line.text, line.used, mark, strlen(mark));
+}
+
 static bool matters(void)
 {
     bool found = false;
     for (int i = 0; i < GDX_DRIVERS && !found; i++)
-        found = memmem(line.text, line.used, gdx_drivers[i]->mark, strlen(gdx_drivers[i]->mark)) != NULL;
+        found = has(gdx_drivers[i]->mark) || has(gdx_drivers[i]->second_mark);
     return found;
 }
 

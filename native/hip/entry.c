@@ -50,6 +50,7 @@ struct gdx_driver gdx_hip_api = {
     .stand_in = stand_in,
     .speaker = "libhsa-runtime64",
     .mark = "Memory access fault by GPU",
+    .second_mark = "borting with error",
 };
 
 /* ---- registration ---- */

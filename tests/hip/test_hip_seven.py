@@ -134,6 +134,38 @@ def test_the_page_of_a_fault_is_located_in_every_form_of_the_text(
     assert FAULTS[how] in found["message"]
 
 
+ABORTS = {
+    "queue-aperture": ("HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION", "out-of-bounds-access"),
+    "queue-fault": ("HSA_STATUS_ERROR_MEMORY_FAULT", "out-of-bounds-access"),
+    "queue-instruction": ("HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION", "device-exception"),
+    "queue-exception": ("HSA_STATUS_ERROR_EXCEPTION", "device-trap"),
+}
+
+
+def aborted(case: dict[str, Any]) -> list[dict[str, Any]]:
+    return [f for f in case["findings"] if f["id"] == "device-queue-aborted"]
+
+
+@pytest.mark.parametrize("how", ABORTS)
+def test_a_queue_that_is_shut_down_names_the_launch(kit: Kit, as_seven: None, tmp_path: Path, how: str) -> None:
+    case = kit.case_of(kit.hip_program("faults"), tmp_path, "past", GPUDX_HIP_SIM_FAULT=how)
+    (found,) = aborted(case)
+    status, cause = ABORTS[how]
+    assert status in found["message"] and "launch 1 of kernel touch" in found["message"]
+    assert found["causes"][0] == cause
+    assert case["diagnosis"][0]["status"] == "likely"  # a status is no cause by itself
+
+
+def test_of_several_launches_none_is_accused_for_a_status(kit: Kit, as_seven: None, tmp_path: Path) -> None:
+    case = kit.case_of(kit.hip_program("faults"), tmp_path, "second", GPUDX_HIP_SIM_FAULT="queue-exception")
+    (found,) = aborted(case)
+    assert "2 launches may have been running" in found["message"] and not found.get("site")
+
+
+def test_no_queue_is_said_to_be_shut_down_where_none_was(kit: Kit, as_seven: None, tmp_path: Path) -> None:
+    assert not aborted(kit.case_of(kit.hip_program("faults"), tmp_path, "good", GPUDX_HIP_SIM_FAULT="queue-fault"))
+
+
 def test_memory_of_the_host_is_out_of_reach_without_xnack(kit: Kit, as_seven: None) -> None:
     built = kit.hip_program("hosted")
     assert kit.run_hip(built, "plain").returncode == 1

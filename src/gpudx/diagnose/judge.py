@@ -41,6 +41,7 @@ ASSERTION = "device-assertion"
 SANITIZER = "sanitizer-"
 CONTRACT = "contract-violated"
 FENCE_HIT, BESIDE, PRINTED = "fence-hit", "write-outside-allocation", "device-fault-printed"
+ABORTED = "device-queue-aborted"
 DIMENSIONS = "model-dimensions"
 UNWRITTEN = "unwritten-memory-read-back"
 BYSTANDER = "bystander-changed"
@@ -139,6 +140,8 @@ def _status(finding: Finding, surface: Finding | None, outcome: Outcome) -> tupl
         return _sanitizer(finding, surface, outcome)
     if finding.id in (FENCE_HIT, BESIDE, PRINTED):
         return _fence(finding)
+    if finding.id == ABORTED:
+        return _aborted(finding)
     if finding.id == BYSTANDER and finding.severity == "error":
         return _bystander(finding)
     if finding.id == STALE and finding.severity == "error":
@@ -224,6 +227,13 @@ def _fence(finding: Finding) -> tuple[Status, str]:
         "that this launch made it is not shown" if finding.site else "which of the work that was running made it is not"
     )
     return "likely", f"The access itself left its mark; {which}."
+
+
+def _aborted(finding: Finding) -> tuple[Status, str]:
+    """A status names a kind of failure, and no access: it is no cause by itself."""
+    if finding.site:
+        return "likely", "This launch is the only one that can have failed; the status says how, not at which address."
+    return "inconclusive", "One of the launches that were running failed; the status does not say which."
 
 
 def _bystander(finding: Finding) -> tuple[Status, str]:
