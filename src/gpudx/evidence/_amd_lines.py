@@ -15,7 +15,9 @@ def source_line(code_object: bytes, address: int) -> SourceLine | None:
     try:
         elf = ELFFile(io.BytesIO(code_object))
         dwarf = elf.get_dwarf_info() if elf.has_dwarf_info() else None
-        for unit in dwarf.iter_CUs() if dwarf else ():
+        if dwarf is None:
+            return None
+        for unit in dwarf.iter_CUs():
             program = dwarf.line_program_for_CU(unit)
             if program and (found := _row(program, address)):
                 return found

@@ -15,7 +15,7 @@ FIRST_VERSION, MAPPINGS_SUPPORTED = 60000000, 89  # native/hip/fence_map.c
 CHECKED = "gpudx's hooks are checked against ROCm's headers and a simulated runtime, not yet on AMD hardware"
 COVERED = ((5, 2), (7, 2))  # schema/hip.toml
 EXPECT = {
-    5: "--fence uses red zones, which are looked at after each launch; memory in pools is not fenced",
+    5: "--fence uses red zones, which show writes outside an allocation but no reads; memory in pools is not fenced",
     6: "--fence stops accesses at pages where the device supports virtual memory management",
     7: "--fence stops accesses at pages; launches by configuration, libraries and memory nodes of graphs are recorded",
 }
@@ -63,6 +63,7 @@ def expectations(major: int, minor: int, missing: list[str]) -> Iterator[str]:
 def unknown(name: str) -> list[str]:
     """Functions of HIP that the library exports and the recorder does not know."""
     from elftools.elf.elffile import ELFFile
+    from elftools.elf.sections import SymbolTableSection
 
     from gpudx import native
 
@@ -72,7 +73,8 @@ def unknown(name: str) -> list[str]:
     known = {call["name"] for call in json.loads(schema.read_text())["calls"]}
     with path.open("rb") as file:
         table = ELFFile(file).get_section_by_name(".dynsym")
-        exported = {s.name for s in table.iter_symbols() if s["st_shndx"] != "SHN_UNDEF"} if table else set()
+        symbols = list(table.iter_symbols()) if isinstance(table, SymbolTableSection) else []
+    exported = {symbol.name for symbol in symbols if symbol["st_shndx"] != "SHN_UNDEF"}
     names = (n for n in exported if re.fullmatch(r"hip[A-Z]\w*", n) and not n.endswith("_spt"))
     return sorted(n for n in names if n not in known)
 

@@ -95,7 +95,7 @@ def _line_in_file(below: list[str], pc: int) -> str:
         return ""
     try:
         with Path(unquote(named[1])).open("rb") as file:
-            file.seek(int(named[2] or 0, 0))
+            file.seek(int(named[2] or "0", 0))
             found = source_line(file.read(int(named[3], 0) if named[3] else MOST_CODE), pc - int(loaded[1], 16))
     except (OSError, ValueError):
         return ""
