@@ -27,6 +27,12 @@ def command(
         typer.Argument(metavar="FILE...", help='Logs of any kind, GPU core dumps; "-" is standard input.'),
     ],
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a case there, for gpudx report.")] = None,
+    run: Annotated[
+        Path | None,
+        typer.Option(
+            "--run", metavar="CASE", help="The recorded run that wrote the logs: look up their addresses in it."
+        ),
+    ] = None,
     format: Annotated[str, typer.Option("--format", "-f", help="terminal, markdown or json.")] = "terminal",
 ) -> None:
     """Say what a log means: what came first, what only follows, what it does not prove, and the next command.
@@ -37,6 +43,7 @@ def command(
         ./app 2>&1 | gpudx explain -
         gpudx explain app.log dmesg.txt core.nvcudmp        # one story: what is first, what follows, what is told twice
         gpudx explain ci.log --case explained && gpudx report explained -f markdown
+        gpudx explain dmesg.txt --run gpudx-cases/last      # which buffer and which launches an address belongs to
 
     A build log (ptxas -v, hipcc -Rpass-analysis=kernel-resource-usage) gives a table of kernels; source files that it names
     are read where they are there. Known formats: docs/formats. An asynchronous error is never blamed on the line that printed it.
@@ -47,7 +54,7 @@ def command(
     from gpudx.cli.page import page_here
     from gpudx.report import render
 
-    made = _case([_read(name) for name in logs], logs)
+    made = _case(_joined([_read(name) for name in logs], run), logs)
     if case is not None:
         with new_case(case, "explain") as folder:
             made = written(made, folder)
@@ -66,6 +73,21 @@ def _read(name: str) -> Log:
     if Path(name).is_dir():
         raise UserError(f"{name} is a directory: give log files, or show a case with `gpudx report {name}`.")
     return read_whole(Path(name)) or read_log(Path(name).name, chunks(Path(name)))
+
+
+def _joined(logs: list[Log], run: Path | None) -> list[Log]:
+    """With what a recorded run knows of the addresses in the logs."""
+    if run is None:
+        return logs
+    from gpudx.diagnose.located import located
+    from gpudx.facts import derive
+    from gpudx.trace import open_case
+
+    traces = open_case(run)
+    if not traces:
+        raise UserError(f"{run} has no recorded run in it: give the case of the `gpudx run` that wrote the logs.")
+    runs = [(str(run), derive(trace)) for trace in traces]
+    return [located(log, runs) for log in logs]
 
 
 def _stdin() -> Iterator[bytes]:

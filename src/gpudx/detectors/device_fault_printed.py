@@ -53,10 +53,11 @@ class _Place:
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """At most one finding: the first fault."""
     if facts.messages.faults:
-        yield _finding(facts, *facts.messages.faults[0])
+        yield finding_of(facts, *facts.messages.faults[0])
 
 
-def _finding(facts: Facts, position: int, fault: Fault) -> Finding:
+def finding_of(facts: Facts, position: int, fault: Fault) -> Finding:
+    """A fault that was told when the record had come to `position`."""
     rows = running_at(facts, position)
     short = shortages(facts, rows, facts.launches.done & ~np.isin(np.arange(len(facts.launches.position)), rows))
     suspects = [suspect(facts, row, short.get(row, ())) for row in rows.tolist()]
@@ -80,6 +81,7 @@ def _finding(facts: Facts, position: int, fault: Fault) -> Finding:
             "certain": len(suspects) == 1 and site is not None,
             "allocation_size": int(facts.objects.table["size"][place.object]) if label else None,
             "state": "freed" if place.cause == FREED else "live",
+            "where": place.text,
         },
     )
 
