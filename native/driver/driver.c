@@ -91,22 +91,22 @@ static const ElfW(Sym) *find_gnu(const struct gdx_symbols *symbols, const uint32
     return NULL;
 }
 
-/* Without a GNU hash table the symbols are gone through: such objects are few. */
+/* Asked of everything that is loaded, whenever something is: by hash, so that it takes a few reads each. Objects without a GNU hash
+ * table are no runtimes of today. */
 static bool defines(const struct gdx_object *object, const char *name)
 {
-    struct gdx_symbols symbols = gdx_symbols_of(object);
+    struct gdx_symbols symbols = { 0 };
     const uint32_t *hash = NULL;
-    const ElfW(Sym) *found = NULL;
-    for (const ElfW(Dyn) *d = object->dynamic; d && d->d_tag != DT_NULL; d++)
+    for (const ElfW(Dyn) *d = object->dynamic; d && d->d_tag != DT_NULL; d++) {
+        const void *at = gdx_dynamic_address(object, d->d_un.d_ptr);
+        if (d->d_tag == DT_SYMTAB)
+            symbols.table = at;
+        if (d->d_tag == DT_STRTAB)
+            symbols.names = at;
         if (d->d_tag == DT_GNU_HASH)
-            hash = gdx_dynamic_address(object, d->d_un.d_ptr);
-    if (!symbols.table || !symbols.names)
-        return false;
-    if (hash)
-        found = find_gnu(&symbols, hash, name);
-    else
-        for (size_t i = 1; i < symbols.count && !found; i++)
-            found = strcmp(symbols.names + symbols.table[i].st_name, name) ? NULL : &symbols.table[i];
+            hash = at;
+    }
+    const ElfW(Sym) *found = hash && symbols.table && symbols.names ? find_gnu(&symbols, hash, name) : NULL;
     return found && found->st_shndx != SHN_UNDEF && (found->st_info & 15) == STT_FUNC;
 }
 

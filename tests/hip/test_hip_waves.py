@@ -176,3 +176,11 @@ def test_the_line_comes_from_the_code_object_where_the_dump_has_none(folder: Pat
         registers="", where=f"file://{file}#offset=0&size={len(code)}", base=0x7F10 - at
     )
     assert "gather.py:9" in str(read_log("agent.log", [text.encode()]))
+
+
+def test_code_objects_of_version_6_are_read_too(folder: Path) -> None:
+    """Version 6 has the metadata of version 5, and another number in the header (LLVM, "ELF Code Object", ABI versions)."""
+    code = bytearray(compiled("gfx942", folder)[0])
+    code[8] = 4
+    (image,) = code_objects.contents(memoryview(bytes(code)), "gather.hsaco").images
+    assert image.form == "code object v6" and [k.build.mangled for k in image.kernels] == ["gather"]

@@ -114,7 +114,7 @@ API hipError_t hipGraphGetNodes(hipGraph_t graph, hipGraphNode_t *nodes, size_t 
 /* Later versions begin with 0. */
 API hipError_t hipGraphNodeGetType(hipGraphNode_t node, hipGraphNodeType *type)
 {
-    *type = (hipGraphNodeType)(node->type - sim_mappings());
+    *type = (hipGraphNodeType)(node->type - (SIM_HIP >= 7 || sim_mappings()));
     return sim_return(hipSuccess);
 }
 

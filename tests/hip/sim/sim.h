@@ -18,7 +18,7 @@
  *   GPUDX_HIP_SIM_GAP=N          bytes between two allocations where nothing is mapped (65536); 0: a write past the end of one
  *                                reaches the next
  *   GPUDX_HIP_SIM_NOOP=1         launches return at once and do nothing, for measurements
- *   GPUDX_HIP_SIM_MAPPINGS=1     virtual memory management, with the version and structures of HIP 6
+ *   GPUDX_HIP_SIM_MAPPINGS=1     virtual memory management, with the version and structures of HIP 6; 0: none, in the shape of HIP 7 too
  *   GPUDX_HIP_SIM_FAULT=HOW      what a fault does: "abort" and its like, see faults.c; else it is an error of later calls
  *   GPUDX_HIP_SIM_POOL=keep      pools keep what is freed and give it out again (pools.c)
  *   HSA_XNACK=1                  devices may access any host memory, as with the real one; else only what was allocated with HIP or

@@ -33,9 +33,9 @@ int sim_devices(void)
 
 bool sim_mappings(void)
 {
-    long there = 0;
+    long there = SIM_HIP >= 7;
     sim_number("GPUDX_HIP_SIM_MAPPINGS", &there);
-    return there != 0 || SIM_HIP >= 7;
+    return there != 0;
 }
 
 bool sim_xnack(void)
