@@ -4,6 +4,7 @@
 #
 #   tools/hip_smoke.sh [RESULT.tar.gz]        about ten minutes; needs a checkout, hipcc and /dev/kfd
 #   GPUDX_HIP_SMOKE_SIMULATED=1 tools/hip_smoke.sh    the same on the simulated runtime, to try the script out
+#   GPUDX_HIP_SMOKE_TESTS=tests/hip/test_hip_faults.py tools/hip_smoke.sh    only these tests
 #
 # Tests that plant a behaviour of the simulator are expected to fail or to be skipped here: the result says which.
 set -u
@@ -54,7 +55,7 @@ for include in /opt/rocm*/include /usr/include; do
 done
 
 step "tests (a few minutes)"
-LIMIT=1500 kept tests.txt python -m pytest tests/hip -q -p no:cacheprovider --timeout=180 --junit-xml="$out/tests.xml"
+LIMIT=1500 kept tests.txt python -m pytest ${GPUDX_HIP_SMOKE_TESTS:-tests/hip} -q -p no:cacheprovider --timeout=180 --junit-xml="$out/tests.xml"
 
 for demo in $(cd incidents && ls -d hip-*); do
     step "demo $demo"
