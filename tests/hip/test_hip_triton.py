@@ -73,7 +73,7 @@ def test_a_missing_mask_is_found_by_the_fence(kit: Kit, environment: dict[str, s
     best = case_of(kit, environment, tmp_path, "--fence")["diagnosis"][0]
     assert (best["cause"], best["status"], best["guilty"]["kernel"]) == (
         "out-of-bounds-access",
-        "confirmed",
+        "likely",  # the runtime reports a status without an address
         "add_unmasked",
     )
 
