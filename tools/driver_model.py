@@ -75,6 +75,7 @@ class Types:
     callbacks: tuple[str, ...]
     structures: tuple[str, ...]
     opaque: dict[str, int]
+    since: dict[str, int]  # the size in a later version of the driver, which gdx_SHORT_is_later tells
 
     @classmethod
     def load(cls, schema: dict[str, Any]) -> Types:
@@ -87,6 +88,7 @@ class Types:
             callbacks=tuple(types["callbacks"]),
             structures=tuple(types["structures"]),
             opaque=schema["opaque"],
+            since=next((sizes for name, sizes in schema.items() if name.startswith("opaque_since_")), {}),
         )
 
     def kind(self, base: str, depth: int) -> str:

@@ -38,6 +38,9 @@ def array_line(call: DriverCall, index: int, param: DriverParam) -> str:
     if count.endswith(" bytes"):
         return f"gdx_put(&open, {index}, {param.name}, {count.removesuffix(' bytes')});"
     size = "1" if param.base == "void" and param.depth == 1 else f"sizeof *{param.name}"
+    assert call.types
+    if later := call.types.since.get(param.base):
+        size = f"(gdx_{call.driver.short}_is_later() ? {later} : {size})"
     return f"gdx_put_array(&open, {index}, {param.name}, {count}, {size});"
 
 

@@ -25,10 +25,6 @@ bool gdx_file_begins(const struct gdx_object *object, const char *start)
     return file && !strncmp(file, start, strlen(start));
 }
 
-bool gdx_is_driver(const struct gdx_driver *api, const struct gdx_object *object)
-{
-    return gdx_file_begins(object, api->library);
-}
 
 /* ---- symbols ---- */
 
@@ -69,6 +65,74 @@ struct gdx_symbols gdx_symbols_of(const struct gdx_object *object)
             found.count = gnu_count(at);
     }
     return found;
+}
+
+/* "GNU Hash ELF Sections": a filter with two bits per symbol, then buckets, then chains whose last entry has the lowest bit set. */
+static const ElfW(Sym) *find_gnu(const struct gdx_symbols *symbols, const uint32_t *hash, const char *name)
+{
+    uint32_t wanted = 5381, buckets = hash[0], offset = hash[1], words = hash[2], shift = hash[3];
+    for (const char *c = name; *c; c++)
+        wanted = wanted * 33 + (unsigned char)*c;
+    enum { BITS = sizeof(ElfW(Addr)) * 8 };
+    const ElfW(Addr) *filter = (const ElfW(Addr) *)(hash + 4);
+    const uint32_t *bucket = (const uint32_t *)(filter + words), *chain = bucket + buckets;
+    if (!buckets || !words)
+        return NULL;
+    ElfW(Addr) bits = (ElfW(Addr))1 << wanted % BITS | (ElfW(Addr))1 << (wanted >> shift) % BITS;
+    if ((filter[wanted / BITS % words] & bits) != bits)
+        return NULL;
+    for (uint32_t i = bucket[wanted % buckets]; i >= offset && i; i++) {
+        const ElfW(Sym) *symbol = &symbols->table[i];
+        if ((chain[i - offset] | 1) == (wanted | 1) && !strcmp(symbols->names + symbol->st_name, name))
+            return symbol;
+        if (chain[i - offset] & 1)
+            break;
+    }
+    return NULL;
+}
+
+/* Asked of everything that is loaded, whenever something is: by hash, so that it takes a few reads each. Objects without a GNU hash
+ * table are no runtimes of today. */
+static bool defines(const struct gdx_object *object, const char *name)
+{
+    struct gdx_symbols symbols = { 0 };
+    const uint32_t *hash = NULL;
+    for (const ElfW(Dyn) *d = object->dynamic; d && d->d_tag != DT_NULL; d++) {
+        const void *at = gdx_dynamic_address(object, d->d_un.d_ptr);
+        if (d->d_tag == DT_SYMTAB)
+            symbols.table = at;
+        if (d->d_tag == DT_STRTAB)
+            symbols.names = at;
+        if (d->d_tag == DT_GNU_HASH)
+            hash = at;
+    }
+    const ElfW(Sym) *found = hash && symbols.table && symbols.names ? find_gnu(&symbols, hash, name) : NULL;
+    return found && found->st_shndx != SHN_UNDEF && (found->st_info & 15) == STT_FUNC;
+}
+
+/* Tools that stand in front of a driver define some of its names, never all of these. */
+bool gdx_is_driver(const struct gdx_driver *api, const struct gdx_object *object)
+{
+    if (gdx_file_begins(object, api->library))
+        return true;
+    const char *const *name = api->exports;
+    if (!name || !object->dynamic)
+        return false;
+    while (*name && defines(object, *name))
+        name++;
+    return !*name;
+}
+
+bool gdx_needs(const struct gdx_object *object, const char *start)
+{
+    const char *names = NULL;
+    for (const ElfW(Dyn) *d = object->dynamic; d && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_STRTAB)
+            names = gdx_dynamic_address(object, d->d_un.d_ptr);
+    for (const ElfW(Dyn) *d = object->dynamic; names && d && d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_NEEDED && !strncmp(names + d->d_un.d_val, start, strlen(start)))
+            return true;
+    return false;
 }
 
 /* ---- the driver's functions ---- */

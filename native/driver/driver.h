@@ -27,6 +27,7 @@ struct gdx_name { const char *name; void *wrapper; };
  * strcmp: `driver` functions of the driver itself and nothing else, `next` what wrappers call. */
 struct gdx_driver {
     const char *library;                 /* how its file is called, as far as that is always the same */
+    const char *const *exports;          /* what a driver under another file name exports, all of it; NULL: there is none */
     const char *const *tools;            /* libraries whose calls are not the program's work, by how their files begin */
     const struct gdx_name *names;
     int count, first;                    /* of the names; one that every driver has */
@@ -35,6 +36,7 @@ struct gdx_driver {
     void (*stand_in)(void **functions);  /* puts ours in front, for `next`; NULL: nothing does */
     const char *speaker;                 /* a library that prints for it, by how its file begins; NULL: it does so itself */
     const char *mark;                    /* what is in the lines that are kept of it */
+    const char *second_mark;             /* or this; NULL: there is none */
     _Atomic uintptr_t heard;
     _Atomic uintptr_t adopted;           /* the dynamic section of the driver in the tables: no two objects share one */
 };
@@ -43,11 +45,16 @@ enum { GDX_DRIVERS = 2, GDX_NAMES_MAX = 1024 };
 extern struct gdx_driver *const gdx_drivers[GDX_DRIVERS];
 
 bool gdx_is_driver(const struct gdx_driver *api, const struct gdx_object *object);
+bool gdx_needs(const struct gdx_object *object, const char *start);     /* a library whose name begins so? */
 int gdx_number(const struct gdx_driver *api, const char *name);         /* in its names; -1: not there */
 void *gdx_real(const struct gdx_driver *api, int number);               /* the adopted driver's function; NULL: it has none */
 void gdx_adopt(struct gdx_driver *api, const struct gdx_object *driver);  /* from now on the tables are this driver's */
 bool gdx_is_adopted(const struct gdx_driver *api, const struct gdx_object *object);
 bool gdx_of_driver(struct gdx_driver *api, void *function);  /* adopts the first driver it meets. Takes the loader's lock */
+
+/* Is the API of the loaded driver made out of the library whose name begins so, and does nobody else in the process use that? Then
+ * the calls of that library are the driver's own work. Takes the loader's lock. */
+bool gdx_is_over(const struct gdx_driver *api, const char *library);
 
 /* lookup.c: dlsym */
 typedef void *gdx_dlsym(void *handle, const char *name);

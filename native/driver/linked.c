@@ -31,13 +31,14 @@ enum { SLOT_LAZY = R_AARCH64_JUMP_SLOT, SLOT_BOUND = R_AARCH64_GLOB_DAT, SLOT_DA
 #else
 enum { SLOT_LAZY = -1, SLOT_BOUND = -1, SLOT_DATA = -1 };
 #endif
-enum { LISTED_MAX = 256 };
+enum { LISTED_MAX = 256, SONAME_MAX = 128 };
 
 struct look {
     struct gdx_driver *api;
     size_t count;
     const ElfW(Dyn) *listed[LISTED_MAX];      /* objects that need the driver */
     struct gdx_object driver;                 /* the adopted one if it is still there, else the first */
+    char soname[SONAME_MAX];                  /* what it calls itself; "": nothing */
     bool foreign[GDX_NAMES_MAX];              /* something in the global scope comes before the driver */
 };
 
@@ -50,16 +51,10 @@ struct gdx_object gdx_object_in(const struct dl_phdr_info *info)
     return object;
 }
 
-static bool needs_driver(const struct gdx_driver *api, const struct gdx_object *object)
+/* The driver is named in the objects that need it by the name it gives itself. */
+static bool needs_driver(const struct look *look, const struct gdx_object *object)
 {
-    const char *names = NULL;
-    for (const ElfW(Dyn) *d = object->dynamic; d && d->d_tag != DT_NULL; d++)
-        if (d->d_tag == DT_STRTAB)
-            names = gdx_dynamic_address(object, d->d_un.d_ptr);
-    for (const ElfW(Dyn) *d = object->dynamic; names && d && d->d_tag != DT_NULL; d++)
-        if (d->d_tag == DT_NEEDED && !strncmp(names + d->d_un.d_val, api->library, strlen(api->library)))
-            return true;
-    return false;
+    return gdx_needs(object, look->api->library) || (*look->soname && gdx_needs(object, look->soname));
 }
 
 /* ---- listing ---- */
@@ -71,19 +66,45 @@ static int count_adds(struct dl_phdr_info *info, size_t size, void *adds)
     return 1;
 }
 
+static void keep_soname(struct look *look, const struct gdx_object *object)
+{
+    const char *names = NULL;
+    ElfW(Xword) at = 0;
+    for (const ElfW(Dyn) *d = object->dynamic; d && d->d_tag != DT_NULL; d++) {
+        if (d->d_tag == DT_STRTAB)
+            names = gdx_dynamic_address(object, d->d_un.d_ptr);
+        if (d->d_tag == DT_SONAME)
+            at = d->d_un.d_val;
+    }
+    bool fits = names && at && strnlen(names + at, SONAME_MAX) < SONAME_MAX;
+    strcpy(look->soname, fits ? names + at : "");
+}
+
+/* A driver of the usual name comes before one that is only known by what it exports. */
+static int find_one(struct dl_phdr_info *info, size_t size, void *look_)
+{
+    (void)size;
+    struct look *look = look_;
+    struct gdx_object object = gdx_object_in(info);
+    if (!object.dynamic || !gdx_is_driver(look->api, &object))
+        return 0;
+    bool better = gdx_file_begins(&object, look->api->library) && !gdx_file_begins(&look->driver, look->api->library);
+    bool adopted = look->driver.dynamic && gdx_is_adopted(look->api, &look->driver);
+    if (!look->driver.dynamic || gdx_is_adopted(look->api, &object) || (better && !adopted)) {
+        look->driver = object;
+        keep_soname(look, &object);
+    }
+    return 0;
+}
+
+/* In a second walk: programs come before the libraries that they need. */
 static int list_one(struct dl_phdr_info *info, size_t size, void *look_)
 {
     (void)size;
     struct look *look = look_;
     struct gdx_object object = gdx_object_in(info);
-    if (!object.dynamic)
-        return 0;
-    if (gdx_is_driver(look->api, &object)) {
-        if (!look->driver.dynamic || gdx_is_adopted(look->api, &object))
-            look->driver = object;
-    } else if (look->count < LISTED_MAX && needs_driver(look->api, &object)) {
+    if (object.dynamic && object.dynamic != look->driver.dynamic && look->count < LISTED_MAX && needs_driver(look, &object))
         look->listed[look->count++] = object.dynamic;
-    }
     return 0;
 }
 
@@ -97,6 +118,31 @@ static int adopt_one(struct dl_phdr_info *info, size_t size, void *look_)
         return 0;
     gdx_adopt(look->api, &object);
     return 1;
+}
+
+/* ---- drivers on top of another API ---- */
+
+struct over { const struct gdx_driver *api; const char *library; bool by_driver, by_others; };
+
+static int look_over(struct dl_phdr_info *info, size_t size, void *over_)
+{
+    (void)size;
+    struct over *over = over_;
+    struct gdx_object object = gdx_object_in(info);
+    if (!object.dynamic || !gdx_needs(&object, over->library))
+        return 0;
+    if (gdx_is_driver(over->api, &object))
+        over->by_driver = true;
+    else
+        over->by_others = true;
+    return 0;
+}
+
+bool gdx_is_over(const struct gdx_driver *api, const char *library)
+{
+    struct over over = { api, library, false, false };
+    dl_iterate_phdr(look_over, &over);
+    return over.by_driver && !over.by_others;
 }
 
 /* ---- changing ---- */
@@ -208,11 +254,14 @@ static void find_foreign(struct look *look)
 void gdx_look_for(struct gdx_driver *api)
 {
     struct look look = { .api = api };
-    dl_iterate_phdr(list_one, &look);
-    if (look.driver.dynamic && !gdx_is_adopted(api, &look.driver))
+    dl_iterate_phdr(find_one, &look);
+    if (!look.driver.dynamic)
+        return;
+    if (!gdx_is_adopted(api, &look.driver))
         dl_iterate_phdr(adopt_one, &look);
+    dl_iterate_phdr(list_one, &look);
     gdx_find_dlsym();
-    if (!look.driver.dynamic || !look.count || !gdx_directory() || !gdx_real_dlsym)
+    if (!look.count || !gdx_directory() || !gdx_real_dlsym)
         return;
     find_foreign(&look);
     gdx_listen(api);

@@ -23,6 +23,8 @@ __attribute__((visibility("hidden"), used)) gdx_dlsym *gdx_real_dlsym;
 static bool is_tool(const struct gdx_driver *api, const void *caller)
 {
     struct gdx_object object = gdx_object_of(caller);
+    if (gdx_is_adopted(api, &object))
+        return true;
     for (const char *const *start = api->tools; *start; start++)
         if (gdx_file_begins(&object, *start))
             return true;

@@ -39,11 +39,16 @@ static struct line *own_line(void)
     return NULL;  /* more threads print at once than are followed */
 }
 
+static bool has(const struct line *line, const char *mark)
+{
+    return mark && memmem(line->text, line->used, mark, strlen(mark));
+}
+
 static bool matters(const struct line *line)
 {
     bool found = false;
     for (int i = 0; i < GDX_DRIVERS && !found; i++)
-        found = memmem(line->text, line->used, gdx_drivers[i]->mark, strlen(gdx_drivers[i]->mark)) != NULL;
+        found = has(line, gdx_drivers[i]->mark) || has(line, gdx_drivers[i]->second_mark);
     return found;
 }
 

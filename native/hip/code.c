@@ -7,6 +7,8 @@
  *   code object   an ELF file; a note of name "AMDGPU" and type 32 has the metadata in MessagePack (LLVM, "User Guide for
  *                 AMDGPU Backend", "Code Object Metadata")
  *
+ *   SPIR-V        in place of a code object where the program is compiled for no chip in particular (spirv.c)
+ *
  * Nothing is believed: memory is copied as core/program_memory.h says, and every offset is checked. Metadata is searched when
  * a kernel is first launched, not at the start: libraries have tens of thousands of kernels. */
 #define _GNU_SOURCE
@@ -21,6 +23,7 @@
 
 #include "hip/hooks.h"
 #include "hip/msgpack.h"
+#include "hip/spirv.h"
 #include "hip/unpack.h"
 
 enum { PAGE = 4096, ENTRIES_MAX = 256, TARGET_MAX = 256, NOTE_METADATA = 32, MACHINE_AMDGPU = 224 };
@@ -34,6 +37,7 @@ struct entry { uint64_t offset, size, target_bytes; };
 struct found {
     const uint8_t *metadata;  /* a copy of ours */
     size_t bytes;
+    bool spirv;               /* `metadata` is a whole module of SPIR-V */
     const char *why_not;
     char targets[512];        /* with spaces between them */
     bool cut;                 /* not all of them */
@@ -130,6 +134,10 @@ static void keep_target(struct found *found, const char *id, size_t bytes)
     const char *name = memmem(id, bytes, "gfx", 3);
     name = name ? name : memmem(id, bytes, "amdgcnspirv", 11);
     size_t rest = name ? bytes - (size_t)(name - id) : 0, used = strlen(found->targets);
+    if (!name && memmem(id, bytes, "-spirv", 6)) {  /* "hip-spirv64-unknown-chipstar--generic" */
+        name = "spirv64";
+        rest = strlen(name);
+    }
     if (!rest || used + rest + 2 > sizeof found->targets) {
         found->cut = true;
         return;
@@ -140,17 +148,48 @@ static void keep_target(struct found *found, const char *id, size_t bytes)
     found->targets[used + rest] = 0;
 }
 
+/* The parameters of its kernels are in the module itself, so a copy of all of it is kept. */
+static bool read_spirv(struct look *look, const char *at, uint64_t bytes)
+{
+    uint32_t first;
+    if (bytes > COPIED_MOST || !copy_part(look, at, 0, &first, sizeof first) || !gdx_is_spirv(&first, bytes))
+        return false;
+    void *module = pages(bytes);
+    if (!module)
+        return false;
+    if (!copy_part(look, at, 0, module, bytes)) {
+        munmap(module, bytes);
+        return false;
+    }
+    look->found->metadata = module;
+    look->found->bytes = bytes;
+    look->found->spirv = true;
+    return true;
+}
+
 /* A code object by itself says what it is for in its metadata. */
 static bool read_single(struct look *look)
 {
     struct gdx_item target;
     struct found *found = look->found;
+    if (look->end && read_spirv(look, look->binary, (uint64_t)(look->end - look->binary))) {
+        strcpy(found->targets, "spirv64");
+        return true;
+    }
     if (!read_code_object(look, look->binary))
         return false;
     struct gdx_pack at = { found->metadata, found->metadata + found->bytes };
     if (gdx_pack_find(&at, "amdhsa.target") && gdx_pack_next(&at, &target) && target.kind == GDX_ITEM_TEXT)
         keep_target(found, target.text, target.number);
     return true;
+}
+
+/* Names of entries begin with what they are for: "host-x86_64-...", "hipv4-amdgcn-amd-amdhsa--gfx90a", and of newer compilers
+ * "hip-amdgpu9.42-amd-amdhsa-unknown-gfx942" and "hip-spirv64-...". */
+static bool is_for_device(const char *name, uint64_t bytes)
+{
+    return bytes > 4 && memcmp(name, "host", 4) && (memmem(name, bytes, "amdgcn", 6) || memmem(name, bytes, "-amdgpu", 7)
+                                                     || memmem(name, bytes, "-spirv", 6));
 }
 
 /* All targets, and the metadata of the first entry that can be read: where parameters lie is the same for all of them. */
@@ -168,11 +207,12 @@ static bool read_bundle(struct look *look)
             || !copy_part(look, look->binary, next + sizeof entry, target, entry.target_bytes))
             break;
         next += sizeof entry + entry.target_bytes;
-        if (!memmem(target, entry.target_bytes, "amdgcn", 6))
+        if (!is_for_device(target, entry.target_bytes))
             continue;
         keep_target(look->found, target, entry.target_bytes);
-        if (!look->found->metadata && (uintptr_t)look->binary + entry.offset > (uintptr_t)look->binary)
-            read_code_object(look, look->binary + entry.offset);
+        const char *code = (const char *)((uintptr_t)look->binary + entry.offset);
+        if (!look->found->metadata && code > look->binary && !read_code_object(look, code))
+            read_spirv(look, code, entry.size);
     }
     return look->found->metadata;
 }
@@ -373,6 +413,11 @@ bool gdx_hip_find_kernel(const struct gdx_hip_image *image, const char *name, st
     const struct found *found = looked_at(image);
     if (!found || !found->metadata || !name)
         return false;
+    if (found->spirv) {
+        *kernel = (struct gdx_hip_kernel){ .layout = NULL };
+        kernel->layout = gdx_spirv_layout(found->metadata, found->bytes, name, kernel->required);
+        return kernel->layout != NULL;
+    }
     struct gdx_pack at = { found->metadata, found->metadata + found->bytes };
     if (!gdx_pack_find(&at, "amdhsa.kernels") || !gdx_pack_next(&at, &list) || list.kind != GDX_ITEM_LIST)
         return false;

@@ -66,7 +66,8 @@ static void note_device(int device)
     if (gdx_hip_next.hipRuntimeGetVersion)
         gdx_hip_next.hipRuntimeGetVersion(&runtime);
     /* hip_version.h: HIP_VERSION = major * 10000000 + minor * 100000 + patch */
-    snprintf(version, sizeof version, "HIP %d.%d", runtime / 10000000, runtime / 100000 % 100);
+    snprintf(version, sizeof version, "HIP %d.%d%s", runtime / 10000000, runtime / 100000 % 100,
+             gdx_is_over(&gdx_hip_api, "libOpenCL") ? " over OpenCL" : gdx_is_over(&gdx_hip_api, "libze_loader") ? " over Level Zero" : "");
     const char *target = architecture(properties, sizeof properties, device);
 #define ATTRIBUTE(what) attribute(device, hipDeviceAttribute##what)
     const uint64_t words[] = {
@@ -196,6 +197,14 @@ static bool may_go_on(hipError_t status)
     enum { INVALID_VALUE = 1, INVALID_HANDLE = 400, UNMATCHED = 903, WRONG_THREAD = 908 };  /* hip_runtime_api.h, hipError_t */
     return (int)status == INVALID_VALUE || (int)status == INVALID_HANDLE || (int)status == UNMATCHED
         || (int)status == WRONG_THREAD;
+}
+
+void gdx_hip_after_hipStreamBeginCaptureToGraph(hipError_t status, hipStream_t queue, hipGraph_t graph,
+                                                const hipGraphNode_t *after, const hipGraphEdgeData *edges, size_t count,
+                                                hipStreamCaptureMode mode)
+{
+    (void)graph, (void)after, (void)edges, (void)count;
+    gdx_hip_after_hipStreamBeginCapture(status, queue, mode);
 }
 
 void gdx_hip_after_hipStreamEndCapture(hipError_t status, hipStream_t queue, hipGraph_t *result)

@@ -5,7 +5,8 @@
  *     these few names are exported, and bound to us by the dynamic loader. Nobody looks for them to find out whether
  *     there is a runtime, and nobody keeps variables of these names. References are versioned (hip_4.2); a library
  *     without versions serves them all
- *   - hipGetProcAddress (since HIP 6) answers with functions like cuGetProcAddress does */
+ *   - hipGetProcAddress (since HIP 6) and hipGetDriverEntryPoint (since HIP 7) answer with functions like cuGetProcAddress does
+ *   - HIP exists over other APIs too, in libraries of other names. They are known by what they export */
 #define _GNU_SOURCE
 #include <string.h>
 
@@ -17,6 +18,9 @@
 
 struct gdx_hip_table gdx_hip_driver, gdx_hip_next;
 
+static const char *const exports[] = { "hipInit", "hipGetDeviceCount", "hipMalloc", "hipFree", "hipMemcpy", "hipStreamCreate",
+                                       "hipLaunchKernel", "hipModuleLaunchKernel", "hipGetErrorString",
+                                       "__hipRegisterFatBinary", "__hipRegisterFunction", NULL };
 static const char *const tools[] = { "libamdhip64.so", "libhsa-runtime64", "libhiprtc", "libroctracer64",
                                      "librocprofiler", NULL };
 
@@ -37,6 +41,7 @@ static void stand_in(void **functions)
 _Static_assert((int)GDX_HIP_NAMES <= GDX_NAMES_MAX, "names");
 struct gdx_driver gdx_hip_api = {
     .library = "libamdhip64.so",
+    .exports = exports,
     .tools = tools,
     .names = gdx_hip_names,
     .count = GDX_HIP_NAMES,
@@ -47,6 +52,7 @@ struct gdx_driver gdx_hip_api = {
     .stand_in = stand_in,
     .speaker = "libhsa-runtime64",
     .mark = "Memory access fault by GPU",
+    .second_mark = "borting with error",
 };
 
 /* ---- registration ---- */
@@ -111,15 +117,52 @@ GDX_EXPORT void __hipUnregisterFatBinary(void **modules)
         next(modules);
 }
 
-/* ---- hipGetProcAddress ---- */
+/* ---- the runtime's own look-up ---- */
 
-/* The names of HIP have no versions in them, so the answer is a function of that very name, or one that is not known. */
+/* Is `name` what the runtime may answer with when it is asked for `symbol`? The function itself, that for the thread's own
+ * default stream, or that of a later version (hipGetDevicePropertiesR0600). */
+static bool may_answer(const char *symbol, const char *name)
+{
+    size_t length = strlen(symbol);
+    return !strncmp(name, symbol, length) && (!name[length] || !strcmp(name + length, "_spt") || name[length] == 'R');
+}
+
+/* The wrapper of a function that the runtime answered with; the function itself where there is none. */
+static void *wrapped(const char *symbol, void *function)
+{
+    for (int i = 0; i < GDX_HIP_NAMES; i++)
+        if (gdx_real(&gdx_hip_api, i) == function && gdx_hip_names[i].wrapper && may_answer(symbol, gdx_hip_names[i].name))
+            return gdx_hip_names[i].wrapper;
+    return function;
+}
+
+static hipError_t answered(hipError_t status, const char *symbol, void **function)
+{
+    if (status == hipSuccess && symbol && function && *function)
+        *function = wrapped(symbol, *function);
+    return status;
+}
+
 hipError_t rec_hipGetProcAddress(const char *symbol, void **function, int version, uint64_t flags,
                                  hipDriverProcAddressQueryResult *found)
 {
-    hipError_t status = gdx_hip_next.hipGetProcAddress(symbol, function, version, flags, found);
-    int number = status == hipSuccess && symbol && function && *function ? gdx_number(&gdx_hip_api, symbol) : -1;
-    if (number >= 0 && gdx_hip_names[number].wrapper && *function == gdx_real(&gdx_hip_api, number))
-        *function = gdx_hip_names[number].wrapper;
-    return status;
+    return answered(gdx_hip_next.hipGetProcAddress(symbol, function, version, flags, found), symbol, function);
+}
+
+hipError_t rec_hipGetProcAddress_spt(const char *symbol, void **function, int version, uint64_t flags,
+                                     hipDriverProcAddressQueryResult *found)
+{
+    return answered(gdx_hip_next.hipGetProcAddress_spt(symbol, function, version, flags, found), symbol, function);
+}
+
+hipError_t rec_hipGetDriverEntryPoint(const char *symbol, void **function, unsigned long long flags,
+                                      hipDriverEntryPointQueryResult *found)
+{
+    return answered(gdx_hip_next.hipGetDriverEntryPoint(symbol, function, flags, found), symbol, function);
+}
+
+hipError_t rec_hipGetDriverEntryPoint_spt(const char *symbol, void **function, unsigned long long flags,
+                                          hipDriverEntryPointQueryResult *found)
+{
+    return answered(gdx_hip_next.hipGetDriverEntryPoint_spt(symbol, function, flags, found), symbol, function);
 }

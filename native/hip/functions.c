@@ -156,20 +156,111 @@ void gdx_hip_after_hipModuleLoadDataEx(hipError_t status, hipModule_t *result, c
     gdx_hip_after_hipModuleLoadData(status, result, image);
 }
 
-void gdx_hip_after_hipModuleGetFunction(hipError_t status, hipFunction_t *result, hipModule_t program, const char *name)
+static const struct gdx_hip_image *image_of(const void *program)
 {
     const struct gdx_hip_image *image = NULL;
     for (size_t i = 0; i < MODULES && !image; i++)
         if (atomic_load(&modules[i].module) == (uintptr_t)program)
             image = atomic_load(&modules[i].image);
-    if (status == hipSuccess && result)
-        gdx_hip_met(*result, program, image, name);
+    return image;
 }
 
-void gdx_hip_before_hipModuleUnload(hipModule_t program)
+static void forget_program(const void *program)
 {
     gdx_forget_owner((uintptr_t)program);
     for (size_t i = 0; program && i < MODULES; i++)
         if (atomic_load(&modules[i].module) == (uintptr_t)program)
             atomic_store(&modules[i].module, 0);
+}
+
+void gdx_hip_after_hipModuleGetFunction(hipError_t status, hipFunction_t *result, hipModule_t program, const char *name)
+{
+    if (status == hipSuccess && result)
+        gdx_hip_met(*result, program, image_of(program), name);
+}
+
+void gdx_hip_before_hipModuleUnload(hipModule_t program)
+{
+    forget_program(program);
+}
+
+void gdx_hip_before_hipModuleLoadFatBinary(hipModule_t *result, const void *image)
+{
+    gdx_hip_before_hipModuleLoadData(result, image);
+}
+
+void gdx_hip_after_hipModuleLoadFatBinary(hipError_t status, hipModule_t *result, const void *image)
+{
+    gdx_hip_after_hipModuleLoadData(status, result, image);
+}
+
+/* A second handle of a kernel that is known by its first. */
+static void same_kernel(hipError_t status, const hipFunction_t *result, const void *known)
+{
+    struct gdx_function *row = gdx_known((uintptr_t)known);
+    const struct about *about = about_of(row);
+    if (status == hipSuccess && result && about)
+        gdx_hip_met(*result, (const void *)atomic_load(&row->owner), about->image, about->name);
+}
+
+void gdx_hip_after_hipGetFuncBySymbol(hipError_t status, hipFunction_t *result, const void *symbol)
+{
+    same_kernel(status, result, symbol);
+}
+
+void gdx_hip_after_hipKernelGetFunction(hipError_t status, hipFunction_t *result, hipKernel_t kernel)
+{
+    same_kernel(status, result, kernel);
+}
+
+/* ---- libraries, since HIP 7: modules that are loaded on every device ---- */
+
+#define LIBRARY_OPTIONS                                                                                       \
+    hipJitOption *options, void **values, unsigned int option_count, void *library_options, void **library_values, \
+        unsigned int library_option_count
+#define NOT_USED ((void)options, (void)values, (void)option_count, (void)library_options, (void)library_values, (void)library_option_count)
+
+void gdx_hip_before_hipLibraryLoadData(hipLibrary_t *result, const void *image, LIBRARY_OPTIONS)
+{
+    NOT_USED;
+    gdx_hip_before_hipModuleLoadData((hipModule_t *)result, image);
+}
+
+void gdx_hip_after_hipLibraryLoadData(hipError_t status, hipLibrary_t *result, const void *image, LIBRARY_OPTIONS)
+{
+    NOT_USED;
+    gdx_hip_after_hipModuleLoadData(status, (hipModule_t *)result, image);
+}
+
+void gdx_hip_before_hipLibraryLoadFromFile(hipLibrary_t *result, const char *path, LIBRARY_OPTIONS)
+{
+    NOT_USED;
+    gdx_hip_before_hipModuleLoad((hipModule_t *)result, path);
+}
+
+void gdx_hip_after_hipLibraryLoadFromFile(hipError_t status, hipLibrary_t *result, const char *path, LIBRARY_OPTIONS)
+{
+    NOT_USED;
+    gdx_hip_after_hipModuleLoad(status, (hipModule_t *)result, path);
+}
+
+void gdx_hip_before_hipLibraryUnload(hipLibrary_t program)
+{
+    forget_program(program);
+}
+
+void gdx_hip_after_hipLibraryGetKernel(hipError_t status, hipKernel_t *result, hipLibrary_t program, const char *name)
+{
+    if (status == hipSuccess && result)
+        gdx_hip_met(*result, program, image_of(program), name);
+}
+
+/* Asked after a call that succeeded, of kernels that the runtime just gave: the question cannot fail. */
+void gdx_hip_after_hipLibraryEnumerateKernels(hipError_t status, hipKernel_t *kernels, unsigned int count, hipLibrary_t program)
+{
+    for (unsigned int i = 0; status == hipSuccess && kernels && gdx_hip_next.hipKernelGetName && i < count; i++) {
+        const char *name = NULL;
+        if (gdx_hip_next.hipKernelGetName(&name, kernels[i]) == hipSuccess && name)
+            gdx_hip_met(kernels[i], program, image_of(program), name);
+    }
 }

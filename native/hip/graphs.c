@@ -3,13 +3,16 @@
  * Kernels and fills are described; of copies only that they are there: the runtime has nodes of several kinds for them, and
  * hipGraphMemcpyNodeGetParams tells of one kind only. */
 #define _GNU_SOURCE
+#include <sys/mman.h>
+
 #include "driver/graphs.h"
 #include "hip/hooks.h"
 
 /* ---- what a node is ---- */
 
-/* hip_runtime_api.h, hipGraphNodeType: kernels are 0, fills 2, graphs 4, empty nodes 5; with HIP 5.2 and before, all one more. */
-enum { KERNEL, FILL = 2, GRAPH = 4, EMPTY = 5, NOT_KNOWN = -1, NOT_ASKED = -2 };
+/* hip_runtime_api.h, hipGraphNodeType: kernels are 0, fills 2, graphs 4, empty nodes 5, memory that is made 10 and freed 11; with
+ * HIP 5.2 and before, all one more. */
+enum { KERNEL, FILL = 2, GRAPH = 4, EMPTY = 5, ALLOCATION = 10, FREE = 11, NOT_KNOWN = -1, NOT_ASKED = -2 };
 
 /* Which of the two it is is found out with an empty node of ours, once. */
 static int first_type(void)
@@ -65,6 +68,29 @@ static bool note_fill(const struct gdx_graph_walk *walk, hipGraphNode_t node)
     return gdx_note_graph_node(GDX_CALL_note_graph_fill, walk, node, words, 6);
 }
 
+/* driver_types.h, hipMemAllocNodeParams: the size and the address are its last members. */
+struct allocation { char properties[104]; size_t bytes; void *address; };
+_Static_assert(sizeof(struct allocation) == sizeof(hipMemAllocNodeParams), "hipMemAllocNodeParams");
+
+static bool note_allocation(const struct gdx_graph_walk *walk, hipGraphNode_t node)
+{
+    struct allocation made = { .bytes = 0 };
+    if (!gdx_hip_next.hipGraphMemAllocNodeGetParams
+        || gdx_hip_next.hipGraphMemAllocNodeGetParams(node, (hipMemAllocNodeParams *)&made) != hipSuccess)
+        return false;
+    const uint64_t words[] = { GDX_HIP_WORD(made.address), made.bytes, 0 };
+    return gdx_note_graph_node(GDX_CALL_note_graph_memory, walk, node, words, 3);
+}
+
+static bool note_free(const struct gdx_graph_walk *walk, hipGraphNode_t node)
+{
+    void *address = NULL;
+    if (!gdx_hip_next.hipGraphMemFreeNodeGetParams || gdx_hip_next.hipGraphMemFreeNodeGetParams(node, &address) != hipSuccess)
+        return false;
+    const uint64_t words[] = { GDX_HIP_WORD(address), 0, 1 };
+    return gdx_note_graph_node(GDX_CALL_note_graph_memory, walk, node, words, 3);
+}
+
 static bool describe_child(struct gdx_graph_walk *walk, hipGraphNode_t node, int depth)
 {
     hipGraph_t child = NULL;
@@ -77,17 +103,38 @@ static bool describe_child(struct gdx_graph_walk *walk, hipGraphNode_t node, int
 
 static bool describe_node(struct gdx_graph_walk *walk, void *node, int depth)
 {
-    switch (type_of(node)) {
+    switch (node ? type_of(node) : NOT_KNOWN) {
     case KERNEL: return note_kernel(walk, node);
     case FILL: return note_fill(walk, node);
     case GRAPH: return describe_child(walk, node, depth);
+    case ALLOCATION: return note_allocation(walk, node);
+    case FREE: return note_free(walk, node);
     default: return false;
     }
 }
 
+enum { COUNTED = 4096 };
+
+/* Not every runtime takes a question without a list, as the real one does. One that is full may be part of a longer one: then more
+ * nodes are told than can be described. */
+static bool count_nodes(void *graph, size_t *count)
+{
+    size_t bytes = COUNTED * sizeof(hipGraphNode_t);
+    hipGraphNode_t *nodes = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (nodes == MAP_FAILED)
+        return false;
+    *count = COUNTED;
+    bool good = gdx_hip_next.hipGraphGetNodes(graph, nodes, count) == hipSuccess;
+    *count += *count == COUNTED;
+    munmap(nodes, bytes);
+    return good;
+}
+
 static bool nodes_of(void *graph, void **nodes, size_t *count)
 {
-    return gdx_hip_next.hipGraphGetNodes && gdx_hip_next.hipGraphGetNodes(graph, (hipGraphNode_t *)nodes, count) == hipSuccess;
+    if (!gdx_hip_next.hipGraphGetNodes)
+        return false;
+    return nodes ? gdx_hip_next.hipGraphGetNodes(graph, (hipGraphNode_t *)nodes, count) == hipSuccess : count_nodes(graph, count);
 }
 
 /* ---- made and updated ---- */

@@ -96,6 +96,18 @@ static inline void gdx_hip_end_late(struct gdx_open *open, hipError_t status)
 
 /* ---- words ---- */
 
+/* Is it HIP 6 or later? Structures grew then (schema/hip.toml, [opaque_since_6]) and hipMemoryType was numbered anew. Told by what is
+ * exported, so that nothing has to be asked of a runtime that may not have begun. */
+static inline bool gdx_hip_is_later(void)
+{
+    return gdx_hip_driver.hipGetDevicePropertiesR0600 != NULL;
+}
+
+static inline uint64_t gdx_hip_location(hipMemLocation location)
+{
+    return (uint64_t)(uint32_t)location.type | (uint64_t)(uint32_t)location.id << 32;
+}
+
 /* The stream that is meant: 0 in entries for per-thread default streams is the thread's own. */
 static inline uint64_t gdx_hip_queue(hipStream_t queue, bool own_thread)
 {

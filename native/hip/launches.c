@@ -159,6 +159,18 @@ hipError_t rec_hipModuleLaunchKernel(hipFunction_t kernel, unsigned int grid_x, 
                                                   queue, params, extra));
 }
 
+hipError_t rec_hipModuleLaunchCooperativeKernel(hipFunction_t kernel, unsigned int grid_x, unsigned int grid_y,
+                                                unsigned int grid_z, unsigned int block_x, unsigned int block_y,
+                                                unsigned int block_z, unsigned int shared_bytes, hipStream_t queue, void **params)
+{
+    struct gdx_open open;
+    begin(&open, GDX_CALL_hipModuleLaunchCooperativeKernel, __builtin_return_address(0), kernel,
+          (dim3){ grid_x, grid_y, grid_z }, (dim3){ block_x, block_y, block_z }, shared_bytes, queue, false, params, NULL);
+    return end(&open, kernel, queue, false, params, NULL,
+               gdx_hip_next.hipModuleLaunchCooperativeKernel(kernel, grid_x, grid_y, grid_z, block_x, block_y, block_z,
+                                                             shared_bytes, queue, params));
+}
+
 /* These are given work-items instead of blocks (hip_ext.h); the last block may be smaller. */
 static dim3 blocks(dim3 items, dim3 block)
 {

@@ -22,11 +22,63 @@ hipError_t rec_hipMalloc3D(hipPitchedPtr *result, hipExtent extent)
     return status;
 }
 
+/* What the runtime says is left from an address to the end of its memory. Asked only after a call that succeeded. */
+static size_t bytes_behind(void *address)
+{
+    hipDeviceptr_t base = NULL;
+    size_t size = 0;
+    if (!gdx_hip_next.hipMemGetAddressRange || gdx_hip_next.hipMemGetAddressRange(&base, &size, address) != hipSuccess)
+        return 0;
+    return size - (GDX_HIP_WORD(address) - GDX_HIP_WORD(base));
+}
+
+hipError_t rec_hipMemPoolImportPointer(void **result, hipMemPool_t pool, hipMemPoolPtrExportData *data)
+{
+    struct gdx_open open;
+    if (gdx_hip_begin(&open, GDX_CALL_hipMemPoolImportPointer, __builtin_return_address(0))) {
+        const uint64_t words[] = { 0, GDX_HIP_WORD(pool), 0 };
+        memcpy(open.slot->w, words, sizeof words);
+        gdx_commit(&open);
+    }
+    hipError_t status = gdx_hip_next.hipMemPoolImportPointer(result, pool, data);
+    if (status == hipSuccess && result && gdx_still_open(&open)) {
+        open.slot->w[0] = GDX_HIP_WORD(*result);
+        open.slot->w[2] = bytes_behind(*result);
+    }
+    gdx_hip_end(&open, status);
+    gdx_hip_watch_cannot(result ? GDX_HIP_WORD(*result) : 0, 0, "memory of another process", status);
+    return status;
+}
+
+/* driver_types.h, hipExternalMemoryBufferDesc: these two come first in every version. */
+struct external { uint64_t offset, size; };
+
+hipError_t rec_hipExternalMemoryGetMappedBuffer(void **result, hipExternalMemory_t external_memory,
+                                                const hipExternalMemoryBufferDesc *description)
+{
+    struct gdx_open open;
+    struct external part = { 0, 0 };
+    if (gdx_hip_begin(&open, GDX_CALL_hipExternalMemoryGetMappedBuffer, __builtin_return_address(0))) {
+        if (!description || !gdx_read(&open.lane->reader, &part, description, sizeof part)) {
+            part = (struct external){ 0, 0 };
+            open.slot->flags |= GDX_FLAG_cut;
+        }
+        const uint64_t words[] = { 0, GDX_HIP_WORD(external_memory), part.offset, part.size };
+        memcpy(open.slot->w, words, sizeof words);
+        gdx_commit(&open);
+    }
+    hipError_t status = gdx_hip_next.hipExternalMemoryGetMappedBuffer(result, external_memory, description);
+    if (status == hipSuccess && result && gdx_still_open(&open))
+        open.slot->w[0] = GDX_HIP_WORD(*result);
+    gdx_hip_end(&open, status);
+    gdx_hip_watch_cannot(result ? GDX_HIP_WORD(*result) : 0, part.size, "memory of another API", status);
+    return status;
+}
+
 /* The size is not told; the runtime is asked for it after success. */
 hipError_t rec_hipIpcOpenMemHandle(void **result, hipIpcMemHandle_t handle, unsigned int flags)
 {
     struct gdx_open open;
-    hipDeviceptr_t base = NULL;
     size_t size = 0;
     if (gdx_hip_begin(&open, GDX_CALL_hipIpcOpenMemHandle, __builtin_return_address(0))) {
         open.slot->w[0] = open.slot->w[2] = 0;
@@ -36,9 +88,7 @@ hipError_t rec_hipIpcOpenMemHandle(void **result, hipIpcMemHandle_t handle, unsi
     hipError_t status = gdx_hip_next.hipIpcOpenMemHandle(result, handle, flags);
     if (status == hipSuccess && result && gdx_still_open(&open)) {
         open.slot->w[0] = GDX_HIP_WORD(*result);
-        if (gdx_hip_next.hipMemGetAddressRange
-            && gdx_hip_next.hipMemGetAddressRange(&base, &size, *result) == hipSuccess)
-            open.slot->w[2] = size - (GDX_HIP_WORD(*result) - GDX_HIP_WORD(base));
+        open.slot->w[2] = size = bytes_behind(*result);
     }
     gdx_hip_end(&open, status);
     gdx_hip_watch_cannot(result ? GDX_HIP_WORD(*result) : 0, size, "memory of another process", status);
@@ -101,6 +151,7 @@ static void put_copy(struct gdx_open *open, uint64_t queue, const hipMemcpy3DPar
 COPY(hipMemcpy3D, hipMemcpy3D, NOTHING, NULL, false, copy)
 COPY(hipMemcpy3D_spt, hipMemcpy3D, NOTHING, NULL, true, copy)
 COPY(hipMemcpy3DAsync, hipMemcpy3DAsync, STREAM, queue, false, copy, queue)
+COPY(hipMemcpy3DAsync_spt, hipMemcpy3DAsync, STREAM, queue, true, copy, queue)
 
 /* ---- fills ---- */
 
@@ -129,3 +180,4 @@ static void put_fill(struct gdx_open *open, uint64_t queue, const hipPitchedPtr 
 FILL(hipMemset3D, hipMemset3D, NOTHING, NULL, false, dst, value, extent)
 FILL(hipMemset3D_spt, hipMemset3D, NOTHING, NULL, true, dst, value, extent)
 FILL(hipMemset3DAsync, hipMemset3DAsync, STREAM, queue, false, dst, value, extent, queue)
+FILL(hipMemset3DAsync_spt, hipMemset3DAsync, STREAM, queue, true, dst, value, extent, queue)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/process.h"
+#include "driver/driver.h"
 #include "opencl/hooks.h"
 
 enum { LAYER_API_VERSION = 0x4240, LAYER_NAME = 0x4241, VERSION_100 = 100 };
@@ -48,6 +49,9 @@ GDX_EXPORT cl_int clInitLayer(cl_uint num_entries, const struct cl_dispatch *tar
     static struct cl_dispatch table GDX_HOT_DATA;
     if (!target || !num_entries_ret || !table_ret)
         return CL_INVALID_VALUE;
+    /* OpenCL beneath HIP is that runtime's own work: each launch would be there twice. */
+    if (gdx_is_over(&gdx_hip_api, "libOpenCL"))
+        return CL_INVALID_OPERATION;
     /* A second loader in the same process would need a second table; it is left unrecorded instead. */
     if (!gdx_directory() || atomic_exchange(&taken, 1))
         return CL_INVALID_OPERATION;

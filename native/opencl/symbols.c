@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 
+#include "driver/driver.h"
 #include "opencl/hooks.h"
 
 static _Atomic int ready, installing;
@@ -53,7 +54,7 @@ static void resolve_all(void *caller, struct cl_dispatch *real)
 }
 
 /* Ours where there is a real one. A handler that calls in the middle of this would wait for itself, so none may. */
-static void install(const struct cl_dispatch *real)
+static void install(const struct cl_dispatch *real, bool record)
 {
     void *const *recording = (void *const *)&gdx_cl_recording, *const *theirs = (void *const *)real;
     void **next = (void **)&gdx_cl_next, **out = (void **)&table;
@@ -63,7 +64,7 @@ static void install(const struct cl_dispatch *real)
     if (!atomic_exchange(&installing, 1)) {
         for (size_t i = 0; i < CL_DISPATCH_ENTRIES; i++) {
             next[i] = theirs[i];
-            out[i] = theirs[i] ? recording[i] : NULL;
+            out[i] = theirs[i] && record ? recording[i] : theirs[i];
         }
         atomic_store(&ready, 1);
     }
@@ -80,7 +81,7 @@ const struct cl_dispatch *gdx_cl_entry(void *caller)
         int saved = errno;
         struct cl_dispatch real = { 0 };
         resolve_all(caller, &real);
-        install(&real);
+        install(&real, !gdx_is_over(&gdx_hip_api, "libOpenCL"));  /* see layer.c */
         gdx_entered(GDX_ENTRY_CL_SYMBOLS);
         errno = saved;
     }

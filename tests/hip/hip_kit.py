@@ -19,7 +19,7 @@ from typing import Any, cast
 
 import pytest
 
-from gpudx.backends.hip.simulated import simulator
+from gpudx.backends.hip.simulated import shape, simulator
 from gpudx.lab.build import Built, Recipe, build
 
 HERE = Path(__file__).resolve().parent
@@ -58,7 +58,7 @@ class Kit(CudaKit):
             shutil.copytree(HERE / "programs", place)
             (place / "built").write_bytes(pickle.dumps(build(recipe, place, self._linking)))
 
-        place = once(self.shared / f"hip-{name}{''.join(flags)}", make)
+        place = once(self.shared / f"hip-{shape()}-{name}{''.join(flags)}", make)
         return cast(Built, pickle.loads((place / "built").read_bytes()))
 
     @cached_property
@@ -66,6 +66,22 @@ class Kit(CudaKit):
         """The kernels of programs/tour_kernels.hip in a file of their own."""
         words = ["hipcc", "--genco", "--offload-arch=gfx90a", HERE / "programs/tour_kernels.hip"]
         return self.built("tour.co", *words, env=AMD)
+
+    def runtime(self, shape: str) -> Path:
+        """The simulated runtime by itself, in the shape of HIP 5 or 7."""
+
+        def make(place: Path) -> None:
+            place.mkdir()
+            self.build_runtime(place / f"libamdhip64.so.{shape}", shape)
+
+        return once(self.shared / f"hip-runtime-{shape}", make) / f"libamdhip64.so.{shape}"
+
+    @staticmethod
+    def build_runtime(library: Path, shape: str) -> None:
+        words = ["-O1", "-g", "-fPIC", "-shared", "-fvisibility=hidden", "-std=gnu11", "-D__HIP_PLATFORM_AMD__"]
+        words += ["-Wall", "-Wextra", "-Werror", f"-DSIM_HIP={shape}", f"-Wl,-soname,{library.name}"]
+        words += [f"-Wl,--version-script={simulated() / 'versions.map'}", *map(str, sorted(simulated().glob("*.c")))]
+        subprocess.run(["gcc", *words, "-o", str(library), "-ldl", "-lpthread"], check=True)
 
     FLAGS = ("--offload-arch=gfx90a", "-Wno-unused-result", "-pthread", "-ldl")
 

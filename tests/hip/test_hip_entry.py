@@ -123,4 +123,4 @@ def test_one_fault_reported_in_two_places_is_one_verdict(kit: Kit, tmp_path: Pat
         assert f"{where} failed: an illegal memory access was encountered" in done.stderr
         assert "as expected" in done.stderr, done.stderr[-2000:]
         seen.append((best["cause"], best["guilty"]["kernel"], best["guilty"]["launch"], best["guilty"]["argument"]))
-    assert seen == [("device-error-reported", "gemm_f32", 2, 0)] * 2
+    assert seen == [("out-of-bounds-access", "gemm_f32", 2, 0)] * 2

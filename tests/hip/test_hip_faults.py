@@ -59,7 +59,7 @@ def test_a_blocking_launch_may_be_its_own_fault(kit: Kit, tmp_path: Path) -> Non
 
 def test_breadcrumbs_show_that_the_launch_before_a_blocking_one_ended(kit: Kit, tmp_path: Path) -> None:
     best = diagnosed(kit, tmp_path, "second", HIP_LAUNCH_BLOCKING="1")["diagnosis"][0]
-    assert best["status"] == "confirmed" and best["guilty"]["launch"] == 2
+    assert best["status"] == "likely" and best["guilty"]["launch"] == 2  # the launch is known; the status is no cause
 
 
 def test_refused_launches_name_the_limits_of_amd(kit: Kit, tmp_path: Path) -> None:

@@ -77,6 +77,16 @@ class Fault:
 
 
 @dataclass(frozen=True)
+class QueueAbort:
+    """A queue that its runtime shut down because its work failed: `does` completes "a kernel ...", `said` is what was printed."""
+
+    status: str
+    does: str
+    cause: str
+    said: str
+
+
+@dataclass(frozen=True)
 class Assertion:
     """A failed assertion of one thread of the device. `function` is what holds it: a kernel, or a function that one calls."""
 

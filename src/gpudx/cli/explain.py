@@ -32,6 +32,12 @@ def command(
         str | None, typer.Option(metavar="FILE", help="A pasted bug report: write an answer that is ready to post.")
     ] = None,
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a case there, for gpudx report.")] = None,
+    run: Annotated[
+        Path | None,
+        typer.Option(
+            "--run", metavar="CASE", help="The recorded run that wrote the logs: look up their addresses in it."
+        ),
+    ] = None,
     format: Annotated[str, typer.Option("--format", "-f", help="terminal, markdown or json.")] = "terminal",
 ) -> None:
     """Explain a log: what failed first, what only follows, what it does not prove, and the next command.
@@ -43,6 +49,7 @@ def command(
         gpudx explain app.log dmesg.txt core.nvcudmp        # several logs of one failure
         gpudx explain --issue report.md                     # answer a bug report
         gpudx explain ci.log --case explained && gpudx report explained -f markdown
+        gpudx explain dmesg.txt --run gpudx-cases/last      # which buffer and which launches an address belongs to
 
     A build log (ptxas -v, hipcc -Rpass-analysis=kernel-resource-usage) gives a table of kernels; source files that it names
     are read if they exist. `gpudx rule` lists the known formats. An asynchronous error is never blamed on the line that printed it.
@@ -60,7 +67,7 @@ def command(
         raise UserError('standard input can be read once: give "-" for one log only.')
     live = format == "terminal" and issue is None and sys.stdout.isatty()
     kept = _Kept() if issue is not None else None
-    read = [_read(name, live, kept if name == issue else None) for name in names]
+    read = _joined([_read(name, live, kept if name == issue else None) for name in names], run)
     made = _case(read, names)
     if case is not None:
         with new_case(case, "explain") as folder:
@@ -109,6 +116,21 @@ def _answer(text: str, logs: list[Log]) -> str:
     from gpudx.diagnose.logs import explain
 
     return answer(text, explain(logs))
+
+
+def _joined(logs: list[Log], run: Path | None) -> list[Log]:
+    """With what a recorded run knows of the addresses in the logs."""
+    if run is None:
+        return logs
+    from gpudx.diagnose.located import located
+    from gpudx.facts import derive
+    from gpudx.trace import open_case
+
+    traces = open_case(run)
+    if not traces:
+        raise UserError(f"{run} has no recorded run in it: give the case of the `gpudx run` that wrote the logs.")
+    runs = [(str(run), derive(trace)) for trace in traces]
+    return [located(log, runs) for log in logs]
 
 
 def _case(logs: list[Log], names: list[str]) -> Case:

@@ -57,10 +57,11 @@ class _Place:
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """At most one finding: the first fault."""
     if facts.messages.faults:
-        yield _finding(facts, *facts.messages.faults[0])
+        yield located(facts, *facts.messages.faults[0])[0]
 
 
-def _finding(facts: Facts, position: int, fault: Fault) -> Finding:
+def located(facts: Facts, position: int, fault: Fault) -> tuple[Finding, str]:
+    """A fault that was printed when the trace had come to `position`, and where its page lies ("64 KiB behind ...")."""
     rows = running_at(facts, position)
     short = shortages(facts, rows, facts.launches.done & ~np.isin(np.arange(len(facts.launches.position)), rows))
     suspects = [suspect(facts, row, short.get(row, ())) for row in rows.tolist()]
@@ -70,7 +71,7 @@ def _finding(facts: Facts, position: int, fault: Fault) -> Finding:
     place = _of_another(facts, guilty, place)
     site = _site(facts, guilty, place) if guilty else None
     certain = len(suspects) == 1 and site is not None
-    return Finding(
+    finding = Finding(
         id=ID,
         severity="error",
         message=_message(fault, place, site, len(suspects)),
@@ -85,6 +86,7 @@ def _finding(facts: Facts, position: int, fault: Fault) -> Finding:
         because=CERTAIN if certain else PROBABLE if site else ONE_OF,
         access=Access(address=fault.address, by="kernel", seen_by="driver"),
     )
+    return finding, place.text
 
 
 # ---- where ----

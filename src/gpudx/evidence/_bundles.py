@@ -1,7 +1,8 @@
 """Clang's offload bundles: device code for several targets in one piece, plain or compressed.
 
     plain       "__CLANG_OFFLOAD_BUNDLE__", a count, then offset, size and name of each entry (clang documentation, "Clang
-                Offload Bundler", "Bundled Binary File Layout"); names are KIND-TRIPLE-TARGET, as hipv4-amdgcn-amd-amdhsa--gfx90a
+                Offload Bundler", "Bundled Binary File Layout"); names are KIND-TRIPLE-TARGET, as hipv4-amdgcn-amd-amdhsa--gfx90a;
+                SPIR-V for any device has it in the triple, as hip-spirv64-unknown-chipstar--generic
     compressed  "CCOB", version, method (0 zlib, 1 zstd), from version 2 on the size of it all, the size before, a hash (the
                 same page, "Compressed Offload Bundle"); sizes take 4 bytes, in version 3 they take 8
 
@@ -15,6 +16,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gpudx.backends.hip.targets import in_entry
 from gpudx.evidence._compressed import Method, Unreadable, unpack
 
 PLAIN, PACKED = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB"
@@ -22,7 +24,6 @@ MAGIC = re.compile(re.escape(PLAIN) + b"|" + re.escape(PACKED))
 ENTRY = struct.Struct("<QQQ")  # offset, size, length of the name
 HEADERS = {1: struct.Struct("<4sHHIQ"), 2: struct.Struct("<4sHHIIQ"), 3: struct.Struct("<4sHHQQQ")}
 METHODS: dict[int, Method] = {0: "zlib", 1: "zstd"}
-TARGET = re.compile(r"-((?:gfx|amdgcnspirv|sm_).*)$")
 MOST_ENTRIES = 4096
 LONGEST_NAME = 1024
 MOST_BUNDLES = 100_000
@@ -42,9 +43,7 @@ class Entry:
 
     @property
     def target(self) -> str:
-        """ "hipv4-amdgcn-amd-amdhsa--gfx906:xnack-" -> "gfx906:xnack-"; "" for the host's."""
-        found = TARGET.search(self.name)
-        return found[1] if found else ""
+        return in_entry(self.name)
 
 
 @dataclass(frozen=True)

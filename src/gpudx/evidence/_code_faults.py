@@ -152,7 +152,7 @@ def runner(arch: str) -> Callable[[Image], bool]:
             image.vendor == "NVIDIA" and (code := _code(image.target)) is not None and code.runs_on(device)
         )
     if AMD.fullmatch(arch):
-        return lambda image: image.vendor == "AMD" and parse(image.target).runs_on(parse(arch))
+        return lambda image: image.vendor in ("AMD", "SPIR-V") and parse(image.target).runs_on(parse(arch))
     raise UserError(f"{arch!r} is no architecture: write it as compilers do, as sm_90 or gfx90a:xnack-.")
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from gpudx.model.kernel_builds import KernelBuild
 
-Vendor = Literal["NVIDIA", "AMD"]
+Vendor = Literal["NVIDIA", "AMD", "SPIR-V"]  # SPIR-V: for no vendor's devices in particular
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Device code in files: HIP and CUDA programs and libraries, fat binaries, offload bundles, code objects (.hsaco), cubins, PTX.
+"""Device code in files: HIP and CUDA programs and libraries, fat binaries, offload bundles, code objects (.hsaco), SPIR-V, cubins, PTX.
 
 Written by hipcc, clang and nvcc. Read are the targets that a file holds code for and, of compiled code, every kernel with its
 registers, spills, stack, shared memory, limits and parameters as the compiler left them. Compressed parts are unpacked with zlib,
@@ -16,9 +16,10 @@ from pathlib import Path
 
 from gpudx.backends.cuda.images import CUBIN, EM_CUDA, ENTRY, EXACT, FAMILY, FAT_MAGIC, PTX, Code
 from gpudx.backends.cuda.images import read as read_ptx
+from gpudx.backends.hip.targets import SPIRV
 from gpudx.elf.sections import BadElf, Elf
 from gpudx.errors import UserError
-from gpudx.evidence import _amd_code, _bundles, _nvidia_code
+from gpudx.evidence import _amd_code, _bundles, _nvidia_code, _spirv
 from gpudx.evidence._code_faults import faults
 from gpudx.evidence._compressed import Method, Unreadable, unpack
 from gpudx.evidence._device_code import Contents, Image
@@ -45,7 +46,7 @@ ELF, CORE = b"\x7fELF", 4  # ET_CORE: a dump, which is another format
 def sniff(source: Source) -> float:
     """ELF files are common: whether one holds device code is seen only when it is read."""
     head = head_of(source)
-    if head.startswith((_bundles.PLAIN, _bundles.PACKED, FAT)):
+    if head.startswith((_bundles.PLAIN, _bundles.PACKED, FAT, _spirv.MAGIC)):
         return 1.0
     if head.startswith(ELF) and len(head) >= 20 and head[16] != CORE:
         machine = int.from_bytes(head[18:20], "little")
@@ -70,6 +71,8 @@ def contents(data: memoryview, name: str) -> Contents:
     head = bytes(data[:64])
     if head.startswith((_bundles.PLAIN, _bundles.PACKED)):
         return Contents(name, "offload bundle", tuple(_of_bundles(data, name)))
+    if head.startswith(_spirv.MAGIC):
+        return Contents(name, "SPIR-V module", (_spirv.read(data, name, SPIRV),))
     if head.startswith(FAT):
         return Contents(name, "CUDA fat binary", tuple(_of_fat_binaries(data, name)))
     if head.startswith(ELF):
@@ -77,7 +80,7 @@ def contents(data: memoryview, name: str) -> Contents:
     if PTX_HEAD.search(data[:65536]):
         return Contents(name, "PTX", (_ptx(bytes(data[:65536]), name),))
     raise UserError(
-        f"{name} is no program, library, cubin, fat binary, code object or offload bundle: there is nothing to audit."
+        f"{name} is no program, library, cubin, fat binary, code object, SPIR-V module or offload bundle: there is nothing to audit."
     )
 
 
@@ -122,7 +125,8 @@ def _of_bundles(data: memoryview, where: str) -> Iterator[Image]:
         if isinstance(one, _bundles.Refused):
             yield Image("AMD", "", "offload bundle", place, unread=one.why)
         elif one.on_device and len(one.data):
-            yield _amd_code.read(one.data, place, one.target)
+            reader = _spirv if bytes(one.data[:4]) == _spirv.MAGIC else _amd_code
+            yield reader.read(one.data, place, one.target)
 
 
 # ---- NVIDIA ----

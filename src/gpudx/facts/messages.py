@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from gpudx.backends import every
-from gpudx.backends.tool import Assertion, Fault
+from gpudx.backends.tool import Assertion, Fault, QueueAbort
 from gpudx.facts._backend import backend_module
 from gpudx.trace import Trace
 
@@ -34,6 +34,14 @@ class Messages:
         """(position of the note, fault)."""
         modules = [backend_module(api, "messages") for api in every()]
         tellers = [module.fault for module in modules if module is not None and hasattr(module, "fault")]
+        found = [(at, teller(text)) for at, text in self._texts for teller in tellers]
+        return [(at, told) for at, told in found if told is not None]
+
+    @cached_property
+    def aborts(self) -> list[tuple[int, QueueAbort]]:
+        """(position of the note, queue that was shut down)."""
+        modules = [backend_module(api, "messages") for api in every()]
+        tellers = [module.abort for module in modules if module is not None and hasattr(module, "abort")]
         found = [(at, teller(text)) for at, text in self._texts for teller in tellers]
         return [(at, told) for at, told in found if told is not None]
 

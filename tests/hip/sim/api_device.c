@@ -47,7 +47,7 @@ API const char *hipGetErrorName(hipError_t error)
 
 API hipError_t hipDriverGetVersion(int *version)
 {
-    *version = sim_mappings() ? 60032830 : 50221153;
+    *version = SIM_HIP >= 7 ? 70125424 : sim_mappings() ? 60032830 : 50221153;
     return sim_return(hipSuccess);
 }
 
@@ -202,6 +202,18 @@ API hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
     bool fits = known && sim_has_code(image);
     *module = fits ? calloc(1, sizeof **module) : NULL;
     return sim_return(fits ? hipSuccess : known ? hipErrorNoBinaryForGpu : hipErrorInvalidImage);
+}
+
+API hipError_t hipModuleLoadDataEx(hipModule_t *module, const void *image, unsigned count, hipJitOption *options, void **values)
+{
+    (void)count, (void)options, (void)values;
+    return hipModuleLoadData(module, image);
+}
+
+API hipError_t hipFuncGetAttribute(int *value, hipFunction_attribute attribute, hipFunction_t kernel)
+{
+    *value = attribute == HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK ? 1024 : 0;
+    return sim_return(kernel ? hipSuccess : hipErrorInvalidHandle);
 }
 
 API hipError_t hipModuleLoad(hipModule_t *module, const char *path)

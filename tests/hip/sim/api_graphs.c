@@ -33,6 +33,20 @@ static void begin(struct ihipGraph *graph)
     graph->end = &graph->first;
 }
 
+hipError_t sim_add_node(hipGraphNode_t *node, hipGraph_t graph, enum sim_node type, sim_work *work, const void *data, size_t bytes)
+{
+    *node = add(graph, type, work, data, bytes);
+    return sim_return(hipSuccess);
+}
+
+hipError_t sim_node_data(hipGraphNode_t node, enum sim_node type, void *data, size_t bytes)
+{
+    if (node->type != type)
+        return sim_return(hipErrorInvalidValue);
+    memcpy(data, node->data, bytes);
+    return sim_return(hipSuccess);
+}
+
 /* ---- making ---- */
 
 API hipError_t hipGraphCreate(hipGraph_t *graph, unsigned int flags)
@@ -88,6 +102,8 @@ API hipError_t hipGraphAddChildGraphNode(hipGraphNode_t *node, hipGraph_t graph,
 API hipError_t hipGraphGetNodes(hipGraph_t graph, hipGraphNode_t *nodes, size_t *count)
 {
     size_t found = 0;
+    if (!nodes && getenv("GPUDX_HIP_SIM_STRICT"))
+        abort();  /* as in an implementation that writes to the list in any case */
     for (struct hipGraphNode *node = graph->first; node; node = node->next, found++)
         if (nodes && found < *count)
             nodes[found] = node;
@@ -98,7 +114,7 @@ API hipError_t hipGraphGetNodes(hipGraph_t graph, hipGraphNode_t *nodes, size_t 
 /* Later versions begin with 0. */
 API hipError_t hipGraphNodeGetType(hipGraphNode_t node, hipGraphNodeType *type)
 {
-    *type = (hipGraphNodeType)(node->type - sim_mappings());
+    *type = (hipGraphNodeType)(node->type - (SIM_HIP >= 7 || sim_mappings()));
     return sim_return(hipSuccess);
 }
 

@@ -65,7 +65,7 @@ API hipError_t hipMemMap(void *address, size_t size, size_t offset, hipMemGeneri
 API hipError_t hipMemSetAccess(void *address, size_t size, const hipMemAccessDesc *access, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (access[i].location.id >= sim_devices() || access[i].flags != READ_AND_WRITE
+        if (access[i].location.id >= sim_devices() || (int)access[i].flags != READ_AND_WRITE
             || !sim_grant(address, size, access[i].location.id))
             return sim_return(hipErrorInvalidValue);
     return sim_return(hipSuccess);

@@ -1,5 +1,8 @@
 /* Entries about memory: allocation, copies, fills. */
 #define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,12 +66,6 @@ API hipError_t hipMalloc3D(hipPitchedPtr *result, hipExtent extent)
     return allocate(&result->ptr, result->pitch * extent.height * extent.depth, sim_device);
 }
 
-API hipError_t hipMallocAsync(void **result, size_t bytes, hipStream_t stream)
-{
-    (void)stream;
-    return allocate(result, bytes, sim_device);
-}
-
 static hipError_t release(void *address)
 {
     sim_wait_all(sim_device);
@@ -90,15 +87,11 @@ API hipError_t hipFreeHost(void *address)
     return release(address);
 }
 
-API hipError_t hipFreeAsync(void *address, hipStream_t stream)
-{
-    sim_wait(sim_stream(stream, false), sim_last(sim_stream(stream, false)));
-    return sim_return(sim_release(address) ? hipSuccess : hipErrorInvalidValue);
-}
-
 API hipError_t hipHostRegister(void *host, size_t bytes, unsigned int flags)
 {
     (void)flags;
+    if (host && bytes)
+        sim_register(host, bytes);
     return sim_return(host && bytes ? hipSuccess : hipErrorInvalidValue);
 }
 
@@ -110,7 +103,7 @@ API hipError_t hipHostGetDevicePointer(void **device, void *host, unsigned int f
 
 API hipError_t hipHostUnregister(void *host)
 {
-    return sim_return(host ? hipSuccess : hipErrorInvalidValue);
+    return sim_return(sim_unregister(host) ? hipSuccess : hipErrorHostMemoryNotRegistered);
 }
 
 API hipError_t hipMemGetInfo(size_t *available, size_t *total)
@@ -147,6 +140,8 @@ API hipError_t hipPointerGetAttribute(void *value, hipPointer_attribute attribut
         *(void **)value = (void *)first;
     else if (attribute == HIP_POINTER_ATTRIBUTE_RANGE_SIZE)
         *(size_t *)value = size;
+    else if (attribute == HIP_POINTER_ATTRIBUTE_DEVICE_POINTER)
+        *(void **)value = address;
     else
         return sim_return(hipErrorNotSupported);
     return sim_return(hipSuccess);
@@ -156,11 +151,26 @@ API hipError_t hipPointerGetAttribute(void *value, hipPointer_attribute attribut
 
 struct copy { char *dst; const char *src; size_t dst_pitch, src_pitch, width, height; };
 
-static void do_copy(void *copy_)
+static void do_rows(const struct copy *copy)
 {
-    const struct copy *copy = copy_;
     for (size_t row = 0; row < copy->height; row++)
         memmove(copy->dst + row * copy->dst_pitch, copy->src + row * copy->src_pitch, copy->width);
+}
+
+/* On the copy engine one comes after the other, whatever streams they are of. A fault leaves from the middle: the engine is
+ * then of no use to anyone, since every later call reports it. */
+static void do_copy(void *copy)
+{
+    static pthread_mutex_t engine = PTHREAD_MUTEX_INITIALIZER;
+    bool shared = sim_engine();
+    while (shared && pthread_mutex_trylock(&engine)) {
+        if (atomic_load(&sim_fault))
+            return;
+        sched_yield();
+    }
+    do_rows(copy);
+    if (shared)
+        pthread_mutex_unlock(&engine);
 }
 
 /* clr, hip_memory.cpp, ihipMemcpy_validate: a range that is longer than the memory it begins in is refused. */

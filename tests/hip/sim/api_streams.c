@@ -21,10 +21,44 @@ API hipError_t hipStreamCreateWithFlags(hipStream_t *stream, unsigned int flags)
     return sim_return(hipSuccess);
 }
 
+/* HIP runtime API, hipDeviceGetStreamPriorityRange: the lower the number, the earlier. Priorities outside are taken as the nearest. */
+enum { HIGH = -1, LOW = 1 };
+
+API hipError_t hipDeviceGetStreamPriorityRange(int *least, int *greatest)
+{
+    *least = LOW;
+    *greatest = HIGH;
+    return sim_return(hipSuccess);
+}
+
 API hipError_t hipStreamCreateWithPriority(hipStream_t *stream, unsigned int flags, int priority)
 {
-    (void)priority;
-    return hipStreamCreateWithFlags(stream, flags);
+    hipError_t status = hipStreamCreateWithFlags(stream, flags);
+    sim_traits(*stream)->priority = priority < HIGH ? HIGH : priority > LOW ? LOW : priority;
+    return status;
+}
+
+API hipError_t hipStreamGetPriority(hipStream_t stream, int *priority)
+{
+    *priority = sim_traits(sim_stream(stream, false))->priority;
+    return of(stream, hipSuccess);
+}
+
+API hipError_t hipExtStreamCreateWithCUMask(hipStream_t *stream, uint32_t words, const uint32_t *mask)
+{
+    if (!stream || !words || !mask)
+        return sim_return(hipErrorInvalidValue);
+    *stream = sim_new_stream(hipStreamDefault);
+    for (uint32_t i = 0; i < words && i < SIM_MASK; i++)
+        sim_traits(*stream)->mask[i] = mask[i];
+    return sim_return(hipSuccess);
+}
+
+API hipError_t hipExtStreamGetCUMask(hipStream_t stream, uint32_t words, uint32_t *mask)
+{
+    for (uint32_t i = 0; i < words; i++)
+        mask[i] = i < SIM_MASK ? sim_traits(sim_stream(stream, false))->mask[i] : 0;
+    return of(stream, hipSuccess);
 }
 
 API hipError_t hipStreamDestroy(hipStream_t stream)

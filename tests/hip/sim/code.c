@@ -33,7 +33,7 @@ static bool in_bundle(const char *at)
         memcpy(entry, at, sizeof entry);
         if (entry[2] > NAME)
             return false;
-        if (names_it(at + sizeof entry, entry[2]))
+        if (names_it(at + sizeof entry, entry[2]) || memmem(at + sizeof entry, entry[2], "-spirv", 6))
             return true;
     }
     return false;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sim.h"
 
@@ -33,19 +34,40 @@ static void install(void)
     sigaction(SIGSEGV, &ours, &before);
 }
 
-/* ROCr-Runtime, runtime.cpp, VMFaultHandler: the address is that of the page. */
-static void last_words(uintptr_t address)
+/* What the runtime prints before it aborts, in its several forms. ROCr-Runtime, runtime.cpp, VMFaultHandler: the address is that of
+ * the page; the node is missing where the agent is not found, the reason where the driver gives none. clr, rocdevice.cpp,
+ * callbackQueue: errors of a queue come with a status of hsa.h or hsa_ext_amd.h and no address. */
+static const struct { const char *how, *format; bool queue; unsigned code; } last_words[] = {
+    { "abort", "Memory access fault by GPU node-1 (Agent handle: %p) on address %p. Reason: Page not present or supervisor privilege.\n", false, 0 },
+    { "abort-noreason", "Memory access fault by GPU node-1 (Agent handle: %p) on address %p. Reason: Unknown.\n", false, 0 },
+    { "abort-nonode", "Memory access fault by GPU on address %2$p. Reason: Page not present or supervisor privilege.\n", false, 0 },
+    { "abort-short", "Memory access fault by GPU node-1 on address %2$p\n", false, 0 },
+    { "abort-inexact", "Memory access fault by GPU node-1 (Agent handle: %p) on address %p(may not be exact address). Reason: Write access to a read-only page.\n", false, 0 },
+    { "queue-aperture", "HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION: The agent attempted to access memory beyond the largest legal address.", true, 0x29 },
+    { "queue-fault", "HSA_STATUS_ERROR_MEMORY_FAULT: Agent attempted to access an inaccessible address.", true, 0x2b },
+    { "queue-instruction", "HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION: The agent attempted to execute an illegal shader instruction.", true, 0x2a },
+    { "queue-exception", "HSA_STATUS_ERROR_EXCEPTION: An HSAIL operation resulted in a hardware exception.", true, 0x1016 },
+};
+
+static void abort_as(const char *how, uintptr_t address)
 {
-    fprintf(stderr, "Memory access fault by GPU node-1 (Agent handle: %p) on address %p. Reason: Page not present or supervisor privilege.\n",
-            (void *)&sim_fault, (void *)(address & ~(uintptr_t)4095));
-    abort();
+    for (size_t i = 0; i < sizeof last_words / sizeof *last_words; i++) {
+        if (strcmp(how, last_words[i].how))
+            continue;
+        if (last_words[i].queue)
+            fprintf(stderr, ":0:rocdevice.cpp            :2984: 5817815297 us: [pid:%d tid:%p] Callback: Queue %p Aborting with error : %s code: 0x%x\n",
+                    getpid(), (void *)pthread_self(), (void *)&sim_fault, last_words[i].format, last_words[i].code);
+        else
+            fprintf(stderr, last_words[i].format, (void *)&sim_fault, (void *)(address & ~(uintptr_t)4095));
+        abort();
+    }
 }
 
 void sim_fault_at(uintptr_t address)
 {
     const char *how = getenv("GPUDX_HIP_SIM_FAULT");
-    if (how && !strcmp(how, "abort"))
-        last_words(address);
+    if (how)
+        abort_as(how, address);
     atomic_store(&sim_fault, hipErrorIllegalAddress);
 }
 

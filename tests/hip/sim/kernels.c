@@ -77,9 +77,25 @@ static bool read_arguments(struct sim_launch *launch, const char *types, void **
     return true;
 }
 
+/* Kernels that no C++ compiler made have plain names. What stands for one says what it takes, in the same letters, in a variable
+ * sim_types_NAME: const char sim_types_add[] = "PfPfPfi". */
+static bool prepare_plain(struct sim_launch *launch, const char *name, void **params)
+{
+    char variable[256];
+    const char *types = NULL;
+    snprintf(variable, sizeof variable, "sim_types_%s", name);
+    if (!find_code(launch, name))
+        return false;
+    for (int i = 0; i < LIBRARIES && libraries[i] && !types; i++)
+        types = dlsym(libraries[i], variable);
+    return types && read_arguments(launch, types, params);
+}
+
 bool sim_prepare(struct sim_launch *launch, const char *name, void **params)
 {
     char *types = NULL;
+    if (strncmp(name, "_Z", 2))
+        return prepare_plain(launch, name, params);
     if (strncmp(name, "_Z", 2) || !isdigit((unsigned char)name[2]) || !find_code(launch, name))
         return false;
     unsigned long length = strtoul(name + 2, &types, 10);

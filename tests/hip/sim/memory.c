@@ -27,6 +27,11 @@ static bool reserve(void)
     return true;
 }
 
+static uintptr_t next_start(void)
+{
+    return end ? end - range_bytes : 0;
+}
+
 /* Between two allocations. */
 static size_t gap(void)
 {
@@ -76,6 +81,52 @@ static bool release(const void *address, bool mapped)
 bool sim_release(const void *address)
 {
     return release(address, false);
+}
+
+void sim_revive(const void *address)
+{
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < count; i++)
+        if (!blocks[i].live && blocks[i].base == (uintptr_t)address && !blocks[i].mapped)
+            blocks[i].live = !mprotect((void *)blocks[i].base, whole_pages(blocks[i].size), PROT_READ | PROT_WRITE);
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- memory of the host ---- */
+
+enum { REGISTERED = 1024 };
+static struct { uintptr_t base; size_t size; } registered[REGISTERED];
+
+void sim_register(const void *host, size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < REGISTERED; i++)
+        if (!registered[i].size) {
+            registered[i].base = (uintptr_t)host;
+            registered[i].size = bytes;
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+}
+
+bool sim_unregister(const void *host)
+{
+    bool found = false;
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < REGISTERED && !found; i++) {
+        found = registered[i].size && registered[i].base == (uintptr_t)host;
+        registered[i].size = found ? 0 : registered[i].size;
+    }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static bool is_registered(uintptr_t address)
+{
+    for (int i = 0; i < REGISTERED; i++)
+        if (address - registered[i].base < registered[i].size)
+            return true;
+    return false;
 }
 
 /* ---- mappings ---- */
@@ -156,12 +207,15 @@ void sim_allow_peer(int device, int peer)
 }
 
 /* Memory of another device is out of reach unless that was allowed, as on hardware without it. Memory that belongs to no
- * device is the host's, or is not there: then the access itself faults. */
+ * device is the host's, which is out of reach without XNACK unless it was registered, or is not there: then the access itself
+ * faults. */
 bool sim_may_access(int device, const void *address)
 {
     pthread_mutex_lock(&lock);
     int found = at(address), home = found < 0 ? -1 : blocks[found].device;
+    bool outside = found < 0 && ((uintptr_t)address < next_start() || (uintptr_t)address >= end);
+    bool refused = outside && address && !is_registered((uintptr_t)address) && !sim_xnack();
     bool mapped = found >= 0 && blocks[found].mapped, granted = mapped && blocks[found].granted >> device & 1;
     pthread_mutex_unlock(&lock);
-    return mapped ? granted : home < 0 || home == device || peers[device][home];
+    return refused ? false : mapped ? granted : home < 0 || home == device || peers[device][home];
 }

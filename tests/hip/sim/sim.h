@@ -18,11 +18,19 @@
  *   GPUDX_HIP_SIM_GAP=N          bytes between two allocations where nothing is mapped (65536); 0: a write past the end of one
  *                                reaches the next
  *   GPUDX_HIP_SIM_NOOP=1         launches return at once and do nothing, for measurements
- *   GPUDX_HIP_SIM_MAPPINGS=1     virtual memory management, with the version and structures of HIP 6
+ *   GPUDX_HIP_SIM_MAPPINGS=1     virtual memory management, with the version and structures of HIP 6; 0: none, in the shape of HIP 7 too
+ *   GPUDX_HIP_SIM_FAULT=HOW      what a fault does: "abort" and its like, see faults.c; else it is an error of later calls
+ *   GPUDX_HIP_SIM_POOL=keep      pools keep what is freed and give it out again (pools.c)
+ *   HSA_XNACK=1                  devices may access any host memory, as with the real one; else only what was allocated with HIP or
+ *                                registered. So it is, too, where the architecture ends in "xnack+"
+ *   HSA_ENABLE_SDMA=0            copies run on their streams; else those of a device share one copy engine
  *   HIP_LAUNCH_BLOCKING=1        launches wait for their end, as with the real one
  *   AMD_SERIALIZE_KERNEL=N, AMD_SERIALIZE_COPY=N   1: launches or copies wait for all work before them, 2: for their end */
 #pragma once
 
+#ifndef SIM_HIP
+#define SIM_HIP 5  /* 7: with the entries, numbers and structures of HIP 7 (later.c) */
+#endif
 #include <hip/hip_runtime_api.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,6 +41,8 @@ enum { SIM_DEVICES = 8, SIM_ARGUMENTS = 32, SIM_GRANULE = 64 << 10 };
 /* ---- state.c ---- */
 int sim_devices(void);
 bool sim_mappings(void);                           /* is there virtual memory management? */
+bool sim_xnack(void);                              /* may devices access any memory of the host? */
+bool sim_engine(void);                             /* do copies run on an engine of their own? */
 extern _Thread_local int sim_device;               /* of the calling thread */
 hipError_t sim_return(hipError_t status);          /* what every entry ends with: keeps the error, tells an earlier fault */
 hipError_t sim_peek(void);
@@ -44,6 +54,9 @@ int sim_serial(const char *variable);              /* of these, what is asked fo
 /* ---- memory.c ---- */
 void *sim_allocate(size_t bytes, int device);      /* NULL: no room */
 bool sim_release(const void *address);             /* false: not the start of live memory */
+void sim_revive(const void *address);              /* memory that was freed is there again */
+void sim_register(const void *host, size_t bytes); /* host memory that devices may access from now on */
+bool sim_unregister(const void *host);
 bool sim_find(const void *address, uintptr_t *base, size_t *size, int *device);
 void *sim_reserve(size_t bytes);                   /* addresses without memory; NULL: no room */
 bool sim_map(void *address, size_t bytes, int device);  /* memory, which nobody may access yet */
@@ -71,9 +84,14 @@ void sim_wait_all(int device);
 bool sim_done(hipStream_t stream, uint64_t number);
 uint64_t sim_last(hipStream_t stream);
 void sim_end_stream(hipStream_t stream);
+enum { SIM_MASK = 4 };
+struct sim_traits { int priority; uint32_t mask[SIM_MASK]; };  /* the compute units it may use; all zero: any */
+struct sim_traits *sim_traits(hipStream_t stream);
 
 /* ---- api_graphs.c ---- */
-enum sim_node { SIM_KERNEL = 1, SIM_COPY, SIM_FILL, SIM_GRAPH = 5, SIM_EMPTY };  /* hipGraphNodeType of HIP 5.2 */
+enum sim_node { SIM_KERNEL = 1, SIM_COPY, SIM_FILL, SIM_GRAPH = 5, SIM_EMPTY, SIM_ALLOCATION = 11, SIM_FREE };  /* hipGraphNodeType of HIP 5.2 */
+hipError_t sim_add_node(hipGraphNode_t *node, hipGraph_t graph, enum sim_node type, sim_work *work, const void *data, size_t bytes);
+hipError_t sim_node_data(hipGraphNode_t node, enum sim_node type, void *data, size_t bytes);
 /* A stream that is being captured gets a node instead of work; false: it is not. */
 bool sim_capture(hipStream_t stream, enum sim_node type, sim_work *work, const void *data, size_t bytes);
 

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim.h"
 
@@ -32,9 +33,22 @@ int sim_devices(void)
 
 bool sim_mappings(void)
 {
-    long there = 0;
+    long there = SIM_HIP >= 7;
     sim_number("GPUDX_HIP_SIM_MAPPINGS", &there);
     return there != 0;
+}
+
+bool sim_xnack(void)
+{
+    long on = 0;
+    return sim_number("HSA_XNACK", &on) ? on != 0 : strstr(sim_architecture(), "xnack+") != NULL;
+}
+
+bool sim_engine(void)
+{
+    long on = 1;
+    sim_number("HSA_ENABLE_SDMA", &on);
+    return on != 0;
 }
 
 hipError_t sim_return(hipError_t status)

@@ -19,6 +19,7 @@ struct ihipStream_t {
     struct ihipStream_t *next;
     int device;
     unsigned flags;
+    struct sim_traits traits;
     uint64_t submitted, done;
     struct sim_op *first, *last;
     bool ended;
@@ -122,6 +123,11 @@ bool sim_is_stream(hipStream_t stream)
         found = s == stream && !s->ended;
     pthread_mutex_unlock(&lock);
     return found;
+}
+
+struct sim_traits *sim_traits(hipStream_t stream)
+{
+    return &stream->traits;
 }
 
 int sim_stream_device(hipStream_t stream)

@@ -14,7 +14,7 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from gpudx.backends.hip.targets import SPIRV, parse
+from gpudx.backends.hip.targets import SPIRVS, in_entry, parse
 from gpudx.text import listed as and_listed
 
 PLAIN, PACKED = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB"
@@ -36,7 +36,7 @@ class Code:
 
     @property
     def compiled(self) -> bool:
-        return self.target != SPIRV
+        return self.target not in SPIRVS
 
     def runs_on(self, device: Mapping[str, int]) -> bool:
         """Can this device run it, as far as its target says?"""
@@ -70,14 +70,18 @@ def read(head: bytes, words: Sequence[int], whole: bool) -> Image:
     """An image from what the recorder kept of it."""
     if head == NO_CODE:
         return Image(odd="neither a code object nor a bundle of them")
-    names = head.decode("utf-8", "replace").split() if head.startswith((b"gfx", SPIRV.encode())) else []
+    names = (
+        head.decode("utf-8", "replace").split()
+        if head.startswith((b"gfx", *(name.encode() for name in SPIRVS)))
+        else []
+    )
     return Image(tuple(map(Code, dict.fromkeys(names))), whole=whole)
 
 
 def listed(read: Read) -> tuple[str, ...]:
     """The targets of the bundles in a section, each once."""
     names = [name for bundle in _bundles(read) for name in bundle]
-    return tuple(dict.fromkeys(name.rpartition("--")[2] for name in names if "--gfx" in name or SPIRV in name))
+    return tuple(dict.fromkeys(filter(None, map(in_entry, names))))
 
 
 def readable(read: Read) -> bool:

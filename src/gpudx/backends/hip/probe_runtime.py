@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import ctypes
+import json
+import re
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 
 NAMES = ("libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so")
+PLACES = ("/opt/rocm*/lib",)
 FIRST_VERSION, MAPPINGS_SUPPORTED = 60000000, 89  # native/hip/fence_map.c
 CHECKED = "gpudx's hooks are checked against ROCm's headers and a simulated runtime, not yet on AMD hardware"
+COVERED = ((5, 2), (7, 2))  # schema/hip.toml
+EXPECT = {
+    5: "--fence uses red zones, which show writes outside an allocation but no reads; memory in pools is not fenced",
+    6: "--fence stops accesses at pages where the device supports virtual memory management",
+    7: "--fence stops accesses at pages; launches by configuration, libraries and memory nodes of graphs are recorded",
+}
+SHOWN = 6
 
 
 def main() -> int:
-    """Print the runtime and its devices; 3: none."""
-    for name in NAMES:
+    """Print the runtime, what to expect of it and its devices; 3: none."""
+    for name in found():
         try:
             hip = ctypes.CDLL(name)
         except OSError:
@@ -20,13 +32,59 @@ def main() -> int:
         version, count = ctypes.c_int(), ctypes.c_int()
         hip.hipRuntimeGetVersion(ctypes.byref(version))
         status = hip.hipGetDeviceCount(ctypes.byref(count))
-        print(
-            f"{name} {version.value // 10000000}.{version.value // 100000 % 100}, {_devices(hip, status, count.value)}"
-        )
+        major, minor = version.value // 10000000, version.value // 100000 % 100
+        print(f"{name} {major}.{minor}, {_devices(hip, status, count.value)}")
+        for line in expectations(major, minor, unknown(name)):
+            print(line)
         print(CHECKED)
         return 0
     print("libamdhip64 is not installed")
     return 3
+
+
+def found() -> Iterator[str]:
+    """Names as the loader finds them, then files below ROCm's own folders, the newest first."""
+    yield from NAMES
+    for pattern in PLACES:
+        yield from sorted(map(str, Path("/").glob(f"{pattern.lstrip('/')}/libamdhip64.so.[0-9]")), reverse=True)
+
+
+def expectations(major: int, minor: int, missing: list[str]) -> Iterator[str]:
+    """What works on this version, in one line each."""
+    if (major, minor) > COVERED[1]:
+        yield f"HIP {major}.{minor} is newer than HIP {'.'.join(map(str, COVERED[1]))}, the last that gpudx knows all of"
+    if expected := EXPECT.get(max((known for known in EXPECT if known <= major), default=0)):
+        yield f"HIP {major}: {expected}"
+    if missing:
+        more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
+        yield f"calls of {', '.join(missing[:SHOWN])}{more} are not recorded: this gpudx does not know them"
+
+
+def unknown(name: str) -> list[str]:
+    """Functions of HIP that the library exports and the recorder does not know."""
+    from elftools.elf.elffile import ELFFile
+    from elftools.elf.sections import SymbolTableSection
+
+    from gpudx import native
+
+    schema, path = native.data("schema.json"), _path(name)
+    if schema is None or path is None:
+        return []
+    known = {call["name"] for call in json.loads(schema.read_text())["calls"]}
+    with path.open("rb") as file:
+        table = ELFFile(file).get_section_by_name(".dynsym")
+        symbols = list(table.iter_symbols()) if isinstance(table, SymbolTableSection) else []
+    exported = {symbol.name for symbol in symbols if symbol["st_shndx"] != "SHN_UNDEF"}
+    names = (n for n in exported if re.fullmatch(r"hip[A-Z]\w*", n) and not n.endswith("_spt"))
+    return sorted(n for n in names if n not in known)
+
+
+def _path(name: str) -> Path | None:
+    """The file of a library that is loaded."""
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        if Path(name).name in line and "/" in line:
+            return Path(line[line.index("/") :].strip())
+    return None
 
 
 def _devices(hip: ctypes.CDLL, status: int, count: int) -> str:
@@ -44,8 +102,8 @@ def _fence(hip: ctypes.CDLL, index: int) -> str:
     """How memory of a device is fenced, as native/hip/fence_map.c decides it."""
     version, able = ctypes.c_int(), ctypes.c_int()
     hip.hipRuntimeGetVersion(ctypes.byref(version))
-    unknown = hip.hipDeviceGetAttribute(ctypes.byref(able), MAPPINGS_SUPPORTED, index)
-    return "pages" if version.value >= FIRST_VERSION and not unknown and able.value else "red zones"
+    unknown_ = hip.hipDeviceGetAttribute(ctypes.byref(able), MAPPINGS_SUPPORTED, index)
+    return "pages" if version.value >= FIRST_VERSION and not unknown_ and able.value else "red zones"
 
 
 if __name__ == "__main__":

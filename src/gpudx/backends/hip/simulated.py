@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from gpudx.backends.tool import Simulator
@@ -9,6 +10,16 @@ from gpudx.backends.tool import Simulator
 PACKAGED = Path(__file__).resolve().parents[2] / "_hip_sim"
 IN_SOURCE_TREE = Path(__file__).resolve().parents[4] / "tests" / "hip" / "sim"
 START_MS = "30"  # what an idle device takes to begin: work is given to it faster than that
+
+
+SHAPE = "GPUDX_HIP_SIM_SHAPE"  # "7": the entries, structures and numbers of HIP 7 instead of 5.2
+SHAPES = ("5", "7")
+
+
+def shape() -> str:
+    """The major version of HIP that the simulator is built as. Programs of hipcc 5.2 run on both, as on the real ones."""
+    wanted = os.environ.get(SHAPE, SHAPES[0])
+    return wanted if wanted in SHAPES else SHAPES[0]
 
 
 def simulator() -> Simulator | None:
@@ -22,6 +33,7 @@ def simulator() -> Simulator | None:
         flags=(
             "-std=gnu11",
             "-D__HIP_PLATFORM_AMD__",
+            f"-DSIM_HIP={shape()}",
             "-Wl,-soname,libamdhip64.so.5",
             f"-Wl,--version-script={place / 'versions.map'}",
         ),

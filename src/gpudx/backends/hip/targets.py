@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-SPIRV = "amdgcnspirv"
+SPIRV = "spirv64"  # of no vendor
+SPIRVS = ("amdgcnspirv", SPIRV)
 PROCESSOR = re.compile(r"gfx(\d{1,2})(\d)([0-9a-f])")
 GENERIC = {
     "gfx9-generic": ("gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"),
@@ -38,8 +39,18 @@ class Target:
     def runs_on(self, device: Target) -> bool:
         """Can code of this target run on such a device? A feature that either does not name is no reason against it."""
         here = dict(device.features)
-        known = self.processor in (SPIRV, device.processor) or device.processor in GENERIC.get(self.processor, ())
+        known = self.processor in (*SPIRVS, device.processor) or device.processor in GENERIC.get(self.processor, ())
         return known and all(here.get(name, on) == on for name, on in self.features)
+
+
+_NAMED, _IN_TRIPLE = re.compile(r"-((?:gfx|amdgcnspirv|sm_).*)$"), re.compile(r"-(spirv\d*)-")
+
+
+def in_entry(name: str) -> str:
+    """The target in the name of a bundle's entry: "hipv4-amdgcn-amd-amdhsa--gfx906:xnack-" -> "gfx906:xnack-"; SPIR-V for any device
+    has it in the triple, as in "hip-spirv64-unknown-chipstar--generic". "" for the host's."""
+    found = _NAMED.search(name) or _IN_TRIPLE.search(name)
+    return found[1] if found else ""
 
 
 def parse(text: str) -> Target:

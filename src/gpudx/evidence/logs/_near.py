@@ -38,6 +38,12 @@ class Near:
         rest = self._data[self._end : self._end + FARTHEST].split(b"\n", most + 1)[1 : most + 1]
         return [clean_line(line) for line in rest if not line.startswith(b"```")]
 
+    def upto(self, other: Near, most: int = 1 << 20) -> str:
+        """What stands between this line and a later one; "" where that is too much, or not in one piece."""
+        if self._data is not other._data or not 0 <= other._start - self._end <= most:
+            return ""
+        return self._data[self._end : other._start].decode("utf-8", "replace")
+
     def before(self, most: int = MOST_LINES) -> list[str]:
         """The lines that precede, the nearest first."""
         head = self._data[max(0, self._start - FARTHEST) : max(0, self._start - 1)]

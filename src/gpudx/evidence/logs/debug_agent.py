@@ -1,16 +1,22 @@
 """ROCm's debug agent: "wave_1: pc=0x... (stopped, reason: MEMORY_VIOLATION)" with registers and "Disassembly for function ...".
 
 Printed where HSA_TOOLS_LIB names librocm-debug-agent.so.2. The wave is the one that faulted, so that kernel and line are named; the
-line only in code that was built with -ggdb. After a memory violation the wave stands behind the access, so that its line is a note,
-not the place. Registers are not read.
+line only in code that was built with -ggdb, or where the code object is a file that is still there. After a memory violation the wave
+stands behind the access, so that its line is a note, not the place: the access is looked for in the code before it, by the addresses that
+its registers still hold.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
 
 from gpudx.backends.mangling import demangle
+from gpudx.evidence import _amd_waves
+from gpudx.evidence._amd_lines import source_line
+from gpudx.evidence._amd_waves import Access
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
@@ -24,6 +30,10 @@ _ENTRY = re.compile(
     r"kernel_code_entry=0x[0-9a-fA-F]+ <(.+?)>(?:, |\))"
 )  # newer agents name the kernel in the same line
 _FUNCTION = re.compile(r"Disassembly for function (.+?):?\s*$")
+_OBJECT = re.compile(r"code object: file://([^#?\s]+)(?:#offset=(\w+)(?:&size=(\w+))?)?")
+_LOADED = re.compile(r"loaded at: \[(0x[0-9a-fA-F]+)-")
+_PAGE = re.compile(r"(?:Faulting page: |on address )(0x[0-9a-fA-F]+)")
+MOST_CODE = 1 << 30
 _NUMBERED = re.compile(r"^\s*(\d+)\s+\S")
 _FILE = re.compile(r"^\s*(\S+\.\w+):\s*$")
 MEANINGS = {
@@ -51,7 +61,9 @@ class _Waves:
         elif self._open and (function := _FUNCTION.search(near.text)):
             wave, first = self._open
             self._open = None
-            yield from _event(wave, first, demangle(function[1].strip())[:200], _line(near.after()))
+            below = near.after()
+            line = _line(below) or _line_in_file(below, int(wave[2], 16))
+            yield from _event(wave, first, demangle(function[1].strip())[:200], line, _access(first, near, below))
 
     def finish(self) -> Iterator[Event]:
         if self._open:
@@ -76,7 +88,30 @@ def _line(below: list[str]) -> str:
     return ""
 
 
-def _event(wave: re.Match[str], near: Near, function: str, line: str) -> Iterator[Event]:
+def _line_in_file(below: list[str], pc: int) -> str:
+    """The same by the code object that the agent names, where that is a file: "file:///app#offset=4096&size=8192"."""
+    named, loaded = (next(filter(None, map(p.search, below)), None) for p in (_OBJECT, _LOADED))
+    if named is None or loaded is None:
+        return ""
+    try:
+        with Path(unquote(named[1])).open("rb") as file:
+            file.seek(int(named[2] or "0", 0))
+            found = source_line(file.read(int(named[3], 0) if named[3] else MOST_CODE), pc - int(loaded[1], 16))
+    except (OSError, ValueError):
+        return ""
+    return source(str(found)) if found else ""
+
+
+def _access(first: Near, function: Near, below: list[str]) -> Access | None:
+    """The nearest access before the wave's place that touched the page which the agent named; else the only one there is."""
+    found = list(_amd_waves.accesses(_amd_waves.wave(first.upto(function)), _amd_waves.code(below)))
+    page = next((int(p[1], 16) for line in first.before() if (p := _PAGE.search(line))), None)
+    inside = [one for one in found if page is not None and one.address // _amd_waves.PAGE == page // _amd_waves.PAGE]
+    alone = found if len({one.instruction.pc for one in found}) == 1 and page is None else []
+    return next(iter(inside or alone), None)
+
+
+def _event(wave: re.Match[str], near: Near, function: str, line: str, access: Access | None = None) -> Iterator[Event]:
     reasons = [one for one in wave[4].split("|") if one not in QUIET]
     if not reasons:
         return
@@ -90,11 +125,26 @@ def _event(wave: re.Match[str], near: Near, function: str, line: str) -> Iterato
         role="fault",
         message=f"{f'The kernel {name}' if name else 'A kernel'} {does}{f', at {at}' if at else ''} ({reasons[0]}).",
         facts=(("kernel", name), ("reason", reasons[0]), ("at", line)),
-        notes=tuple(filter(None, (f"the first is wave {wave[1]}, at {wave[2]}", stood))),
+        notes=tuple(filter(None, (f"the first is wave {wave[1]}, at {wave[2]}", stood, _told(access)))),
         causes=(cause,),
         sure=bool(name),
         next=_next.HIP_SERIALISE,
         line=near.line,
         quote=near.text.strip(),
-        fault=DeviceFault(does, near.text.strip(), kernel=name),
+        fault=_fault(does, near.text.strip(), name, access),
     )
+
+
+def _told(access: Access | None) -> str:
+    """ "lane 3 accessed 0x7f12 (4 bytes) with global_load_dword v5, v[2:3], off: v2 = 0x12, v3 = 0x7f" """
+    if access is None:
+        return ""
+    values = ", ".join(f"{name} = {value:#x}" for name, value in access.registers)
+    does = "wrote" if access.writes else "read"
+    return f"lane {access.lane} {does} {access.bytes} bytes at {access.address:#x} with `{access.instruction.text}`: {values}"
+
+
+def _fault(does: str, said: str, kernel: str, access: Access | None) -> DeviceFault:
+    if access is None:
+        return DeviceFault(does, said, kernel=kernel)
+    return DeviceFault(does, said, access.address, access.bytes, access.writes, kernel=kernel)

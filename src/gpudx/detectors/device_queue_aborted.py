@@ -1,0 +1,95 @@
+"""The runtime shut a stream's queue down because its work failed, printed a status, and ended the process.
+
+AMD's runtime prints the status of the HSA runtime ("HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION"), but neither kernel nor address.
+The trace has the launches that no wait had shown to be complete; one of these failed.
+
+Example:
+
+    scale<<<grid, block>>>(x, n);                         // index * stride overflows: the address cannot exist
+    hipStreamSynchronize(stream);
+    // Callback: Queue 0x7f... Aborting with error : HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION: ... code: 0x29
+
+Fix the kernel that is named. Where several may have been running, run again with --serialise, so that each launch is waited for.
+
+A launch is named where it is the only one that may have been running, or the only one whose arguments do not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gpudx.backends.tool import QueueAbort
+from gpudx.detectors import Run
+from gpudx.detectors._device_errors import Suspect, running_at, suspect
+from gpudx.detectors._undersized import shortages
+from gpudx.facts import Facts
+from gpudx.model import Evidence, Finding, Site
+from gpudx.text import plural
+
+ID = "device-queue-aborted"
+SHOWN = 8
+# A status names a kind of failure and no access, so it confirms no cause by itself.
+ONLY = "No other launch can have failed; the status names the kind of failure, not the access."
+ONLY_ODD = "Its arguments alone do not fit, of the launches that may have failed; the status does not name the launch."
+NOT_KNOWN = "One of the running launches failed; the status does not name it."
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """At most one finding: the first queue that was shut down."""
+    if facts.messages.aborts:
+        yield _finding(facts, *facts.messages.aborts[0])
+
+
+def _finding(facts: Facts, position: int, abort: QueueAbort) -> Finding:
+    rows = running_at(facts, position)
+    ended = facts.launches.done & ~np.isin(np.arange(len(facts.launches.position)), rows)
+    short = shortages(facts, rows, ended) if abort.cause == "out-of-bounds-access" else {}
+    suspects = [suspect(facts, row, short.get(row, ())) for row in rows.tolist()]
+    odd = [one for one in suspects if one.weight]
+    guilty = suspects[0] if len(suspects) == 1 else odd[0] if len(odd) == 1 else None
+    site = _site(facts, guilty) if guilty else None
+    others = tuple(_site(facts, one) for one in suspects[::-1][:SHOWN] if one is not guilty)
+    return Finding(
+        id=ID,
+        severity="error",
+        message=_message(abort, site, len(suspects)),
+        evidence=tuple(_evidence(facts, abort, suspects)),
+        site=site,
+        others=others,
+        causes=(abort.cause,),
+        facts=(("status", abort.status), ("kernel", site.kernel or "?" if site else "?")),
+        certainty="observed",
+        attribution="probable" if site else "unknown",
+        because=_because(site, len(suspects)),
+    )
+
+
+def _site(facts: Facts, one: Suspect) -> Site:
+    return facts.sites.at(int(facts.launches.position[one.launch]), argument=one.argument)
+
+
+def _because(site: Site | None, running: int) -> str:
+    if site is None:
+        return NOT_KNOWN
+    return ONLY if running == 1 else ONLY_ODD
+
+
+def _message(abort: QueueAbort, site: Site | None, running: int) -> str:
+    what = f"A kernel {abort.does} ({abort.status})"
+    if site is None:
+        return f"{what}; {plural(running, 'launch', 'launches')} may have been running."
+    which = "the only one that may have been running" if running == 1 else "the only one whose arguments do not fit"
+    return f"{what}: launch {site.launch} of kernel {site.kernel}, {which}."
+
+
+def _evidence(facts: Facts, abort: QueueAbort, suspects: list[Suspect]) -> Iterator[Evidence]:
+    yield Evidence(f"the runtime printed: {abort.said}")
+    for one in suspects[::-1][:SHOWN]:
+        name = facts.launches.name(one.launch)
+        odd = f": {'; '.join(one.odd)}" if one.odd else ""
+        text = f"launch {one.launch + 1} of kernel {name} may have been running{odd}"
+        yield Evidence(text, (int(facts.launches.position[one.launch]) + 1,))
+    if len(suspects) > SHOWN:
+        yield Evidence(f"{plural(len(suspects), 'launch', 'launches')} may have been running in all")

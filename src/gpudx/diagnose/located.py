@@ -1,0 +1,43 @@
+"""Addresses that a log tells of, looked up in a recorded run: which buffer, and which launches could reach it.
+
+A log and a record belong together only where they are of the same run: addresses differ from run to run. That cannot be seen in an
+address, so every sentence says of which run it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from gpudx.backends.tool import Fault
+from gpudx.detectors import device_fault_printed
+from gpudx.evidence.logs._event import Event
+from gpudx.evidence.logs._fold import Log
+from gpudx.facts import Facts
+
+NOWHERE = "in no memory that it recorded"
+
+
+def located(log: Log, runs: Sequence[tuple[str, Facts]]) -> Log:
+    """The same log, with notes about each fault whose address is told. `runs` are named as the user gave them."""
+    return replace(log, told=tuple(replace(one, event=_event(one.event, runs)) for one in log.told))
+
+
+def _event(event: Event, runs: Sequence[tuple[str, Facts]]) -> Event:
+    fault = event.fault
+    if fault is None or fault.address is None:
+        return event
+    found = Fault(fault.address, max(fault.span, 1), fault.does)
+    return replace(event, notes=(*event.notes, *(note for name, facts in runs for note in _notes(name, facts, found))))
+
+
+def _notes(name: str, facts: Facts, fault: Fault) -> Iterator[str]:
+    end = len(facts.trace)
+    told, where = device_fault_printed.located(facts, end, fault)
+    if told.allocation is None and fault.address >= fault.bytes:
+        yield f"in the run of {name}, {fault.address:#x} is {NOWHERE}"
+        return
+    yield f"in the run of {name}, {fault.address:#x} is {where}"
+    for site in filter(None, (told.site, *told.others)):
+        which = f" as argument {site.argument}" if site.argument is not None else ""
+        yield f"launch {site.launch} of kernel {site.kernel} got it{which}, and no wait had shown that it was complete"

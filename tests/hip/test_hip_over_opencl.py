@@ -1,0 +1,52 @@
+"""HIP that is made out of OpenCL is one program, recorded once. The runtime is a little one of our own (programs/over_opencl.c) over the
+OpenCL of this machine, which really runs the kernel."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from cuda_kit import Call, decode, of
+from hip_kit import HERE, Kit
+
+from gpudx.lab.build import Built
+
+RESULT = "56, 0 failed\n"
+
+
+def built(kit: Kit, *flags: str) -> Path:
+    words = ["gcc", "-shared", "-fPIC", "-w", HERE / "programs/over_opencl.c", "-lOpenCL", "-Wl,-soname,libhipcl.so.0"]
+    try:
+        library = kit.built("libhipcl.so.0", *words)
+    except subprocess.CalledProcessError:
+        pytest.skip("OpenCL headers and a loader are not installed (apt install ocl-icd-opencl-dev)")
+    name = f"over{len(flags)}"
+    program = kit.built(name, "gcc", "-w", HERE / "programs/over.c", library, f"-Wl,-rpath,{library.parent}", *flags)
+    plain = subprocess.run([str(program)], capture_output=True, text=True, check=False, timeout=120)
+    if plain.stdout != RESULT:
+        pytest.skip("OpenCL has no device here that runs the kernel")
+    return program
+
+
+def recorded(kit: Kit, program: Path) -> list[Call]:
+    ran = kit.run_hip(Built(program), OPENCL_LAYERS=str(kit.recorder))
+    assert ran.returncode == 0 and ran.stdout == RESULT
+    return decode(ran.trace())
+
+
+def test_each_launch_is_recorded_once(kit: Kit) -> None:
+    calls = recorded(kit, built(kit))
+    assert len(of(calls, "hipModuleLaunchKernel")) == 3
+    assert not [c for c in calls if c.name.startswith("cl")]
+
+
+def test_a_program_that_uses_opencl_too_has_both(kit: Kit) -> None:
+    calls = recorded(kit, built(kit, "-Wl,--no-as-needed", "-lOpenCL"))
+    assert len(of(calls, "hipModuleLaunchKernel")) == len(of(calls, "clEnqueueNDRangeKernel")) == 3
+
+
+def test_the_layer_beneath_is_told_with_the_device(kit: Kit) -> None:
+    trace = kit.run_hip(Built(built(kit)), OPENCL_LAYERS=str(kit.recorder)).trace()
+    (note,) = of(decode(trace), "note_device")
+    assert trace.text(note.position, "text2") == "HIP 6.0 over OpenCL"
