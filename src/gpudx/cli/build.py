@@ -81,8 +81,8 @@ def _case(done: Captured, build: list[str], folder: Path) -> Case:
 
 def _outcome(done: Captured) -> Outcome:
     from gpudx.lab import signals
-    from gpudx.lab.outcome import duration
     from gpudx.model import Outcome
+    from gpudx.text import duration
 
     after, code = f"after {duration(done.duration_s)}", done.returncode
     if code < 0:

@@ -201,7 +201,7 @@ def _report(case: Case) -> None:
     from gpudx.cli.page import page_here
     from gpudx.report import render
 
-    sys.stdout.write(render(case, "terminal", page_here(100)))
+    sys.stdout.write(render(case, "terminal", page_here()))
     assert case.flake is not None
     if case.flake.stopped == "interrupted":
         raise typer.Exit(INTERRUPTED)

@@ -13,6 +13,7 @@ import typer
 
 from gpudx.cli.given import given, joined
 from gpudx.cli.probing import Probe, probes
+from gpudx.cli.running import remember
 from gpudx.cli.speak import clear_line, renew, say
 from gpudx.errors import UserError
 
@@ -114,6 +115,7 @@ def command(
     else:
         with new_case(case, program[0]) as directory:
             done = _begin(directory, program, wanted)
+    remember(done, quiet=False)
     _report(done)
 
 
@@ -215,9 +217,9 @@ def _progress(plan: Plan, seen: Observed, left: float) -> None:
 
 def _report(case: Case) -> None:
     from gpudx.cli.page import page_here
-    from gpudx.report import render
+    from gpudx.report.screen import render
 
-    sys.stdout.write(render(case, "terminal", page_here()))
+    sys.stdout.write(render(case, page_here()))
     stopped = case.investigation.stopped if case.investigation else ""
     if stopped == "interrupted":
         raise typer.Exit(INTERRUPTED)

@@ -155,7 +155,7 @@ def command(
     --timeout; 126 or 127 if it cannot be started; 2 if gpudx cannot do what was asked.
     """
     from gpudx.cli.cases import new_case
-    from gpudx.cli.running import run_and_tell
+    from gpudx.cli.running import remember, run_and_tell
     from gpudx.lab import program as programs
     from gpudx.lab.recorded import end_like
     from gpudx.model.how import How
@@ -180,16 +180,6 @@ def command(
         told = run_and_tell(words, directory, how, quiet, stated)
     remember(told.case, quiet)
     end_like(told.run, error_exitcode if told.case and has_faults(told.case) else None)
-
-
-def remember(case: Case | None, quiet: bool) -> None:
-    """Add the case to the list of cases; that this could not be done is one line, and no failure."""
-    from gpudx.cases import index
-    from gpudx.cli.speak import complain
-
-    problem = index.remember(case) if case else None
-    if problem and not quiet:
-        complain(UserError(problem))
 
 
 def _stated(contracts: Path | None, hypotheses: Path | None, models: list[Path]) -> Stated | None:

@@ -161,7 +161,7 @@ class Live:
     def waits(self, what: str, seen: Tally, seconds: float) -> None:
         """Something is running."""
         from gpudx.cli.page import page_of
-        from gpudx.lab.outcome import duration
+        from gpudx.text import duration
 
         left, needed = duration(max(0.0, seconds)), seen.wins_needed
         lead = f"lead {min(seen.wins, needed)} of {needed}"
