@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,33 +22,37 @@ SANITIZE = "--sanitize"
 FENCE = "--fence"
 POISON = "--poison"
 WATCH = "--watch"
+# Options that may stand alone, and the values they take, the default first. Written here because the modules that use them
+# are slow to import; a test compares them.
+ALONE = {
+    SANITIZE: ("memcheck", "racecheck", "initcheck", "synccheck"),
+    FENCE: ("high", "low", "red"),
+    POISON: ("cb", "nan", "4b", "zero"),
+    WATCH: ("again", "once"),
+}
 
 
 class Command(TyperCommand):
-    """Some options may stand alone; they take a value only behind "=", never the word that follows."""
+    """Some options may stand alone; the word that follows is their value only if it is one of those they take."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        from gpudx.backends.cuda.sanitizer import DEFAULT
-        from gpudx.lab.fenced import EDGES
-        from gpudx.lab.poisoned import PATTERNS
-        from gpudx.lab.watched import AGAIN
-
-        alone = {SANITIZE: DEFAULT, FENCE: EDGES[0], POISON: PATTERNS[0], WATCH: AGAIN}
         valued = {name for one in self.params if not getattr(one, "is_flag", True) for name in one.opts}
-        for option, value in alone.items():
-            args = with_value(args, option, value, valued - set(alone))
+        for option, values in ALONE.items():
+            args = with_value(args, option, values, valued - set(ALONE))
         return super().parse_args(ctx, args)
 
 
-def with_value(words: list[str], option: str, value: str, valued: set[str]) -> list[str]:
-    """The words with `value` given to an `option` that stands alone; the command and its own arguments stay.
+def with_value(words: list[str], option: str, values: Sequence[str], valued: set[str]) -> list[str]:
+    """The words with a value given to an `option` that stands alone; the command and its own arguments stay.
 
-    `valued` are the options whose value is the next word.
+    The value is the next word if it is one of `values`, else the first of these. `valued` are the options whose value is the
+    next word.
     """
     out, at = list(words), 0
     while at < len(out) and out[at].startswith("-") and out[at] != "--":
         step = 2 if out[at] in valued else 1
         if out[at] == option:
+            value = out.pop(at + 1) if out[at + 1 : at + 2] and out[at + 1] in values else values[0]
             out[at] = f"{option}={value}"
         at += step
     return out
@@ -68,7 +73,7 @@ def command(
     ] = False,
     serialise: Annotated[
         bool,
-        typer.Option("--serialise", help="Wait after each launch: a fault is then pinned to its launch."),
+        typer.Option("--serialise", "--serialize", help="Wait after each launch: a fault is then pinned to its launch."),
     ] = False,
     stacks: Annotated[
         bool, typer.Option("--stacks", help="Record the host and Python stack of each launch. Slower.")
