@@ -19,10 +19,10 @@ def command(
     ],
     limits: Annotated[Path, typer.Option(metavar="FILE", help="The limits.")] = LIMITS,
     write_baseline: Annotated[
-        bool, typer.Option("--write-baseline", help="What is found now is known from now on.")
+        bool, typer.Option("--write-baseline", help="Accept the current findings as the baseline.")
     ] = False,
 ) -> None:
-    """Hold cases against limits: one line for each gate, and an exit status. Missing evidence fails a gate.
+    """Check cases against limits: one line for each gate. Missing evidence fails a gate.
 
     Example of gpudx.toml:
 

@@ -78,13 +78,13 @@ def command(
         bool,
         typer.Option(
             "--perturb",
-            help="Only at the two calls of an order finding: one is held back, or made to wait for the other.",
+            help="Only at the two calls of an order finding: one is delayed, or made to wait for the other.",
         ),
     ] = False,
     probe: Probe = None,
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
 ) -> None:
-    """Run a failing program again and again, in ways that tell its possible causes apart.
+    """Run a failing program in different ways until the cause is found.
 
     What the program prints goes into files of the case, and it gets no input.
 
@@ -216,10 +216,9 @@ def _progress(plan: Plan, seen: Observed, left: float) -> None:
 
 
 def _report(case: Case) -> None:
-    from gpudx.cli.page import page_here
-    from gpudx.report.screen import render
+    from gpudx.cli.page import first_screen, page_here
 
-    sys.stdout.write(render(case, page_here()))
+    sys.stdout.write(first_screen(case, page_here()))
     stopped = case.investigation.stopped if case.investigation else ""
     if stopped == "interrupted":
         raise typer.Exit(INTERRUPTED)

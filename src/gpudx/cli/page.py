@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from gpudx.report import Page
+
+if TYPE_CHECKING:
+    from gpudx.model import Case
 
 PIPE = 100  # columns where the output is no terminal
 
@@ -13,6 +17,14 @@ PIPE = 100  # columns where the output is no terminal
 def page_here() -> Page:
     """What can be shown on stdout."""
     return page_of(sys.stdout.fileno()) if sys.stdout.isatty() else Page(PIPE)
+
+
+def first_screen(case: Case, page: Page) -> str:
+    """The first screen of a case, with lines of kernels that are in no file."""
+    from gpudx.figures import kernel_text
+    from gpudx.report.screen import render
+
+    return render(case, page, kernel_text=kernel_text.of)
 
 
 def page_of(descriptor: int) -> Page:

@@ -62,21 +62,21 @@ def command(
     program: Annotated[
         list[str] | None, typer.Argument(metavar="CMD", help="The program and its arguments, after --.")
     ] = None,
-    timeout: Annotated[float | None, typer.Option(min=0.001, metavar="S", help="End it after S seconds.")] = None,
-    case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
+    timeout: Annotated[float | None, typer.Option(min=0.001, metavar="S", help="Stop the program after S seconds.")] = None,
+    case: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")] = None,
     error_exitcode: Annotated[
         int | None, typer.Option(min=0, max=255, metavar="N", help="Exit with N if a passing program has faults.")
     ] = None,
     keep: Annotated[str, typer.Option(metavar="SIZE", help='Calls kept per thread, or "all".')] = "16M",
     dump: Annotated[
-        bool, typer.Option("--dump", help="Have the driver write a core dump of the device. May change how it ends.")
+        bool, typer.Option("--dump", help="Make the driver write a GPU core dump. May change how the program ends.")
     ] = False,
     serialise: Annotated[
         bool,
-        typer.Option("--serialise", "--serialize", help="Wait after each launch: a fault is then pinned to its launch."),
+        typer.Option("--serialise", "--serialize", help="Wait after each launch, so that a fault names its launch."),
     ] = False,
     stacks: Annotated[
-        bool, typer.Option("--stacks", help="Record the host and Python stack of each launch. Slower.")
+        bool, typer.Option("--stacks", help="Record the host and Python stack of each launch (slower).")
     ] = False,
     sanitize: Annotated[
         str | None,
@@ -101,7 +101,7 @@ def command(
         typer.Option(
             FENCE,
             metavar="[=EDGE]",
-            help="Memory between fences, at the high or low EDGE: faults outside it; red: a zone behind it. [high]",
+            help="Put inaccessible pages next to buffers, at the high or low EDGE; red: only a known pattern. [high]",
         ),
     ] = None,
     fence_align: Annotated[
@@ -113,7 +113,7 @@ def command(
         typer.Option(
             POISON,
             metavar="[=PATTERN]",
-            help="Fresh memory holds a PATTERN: bytes 0xCB or 0x4B (cb, 4b), zero, or nan in every type. [cb]",
+            help="Fill new memory with a PATTERN: bytes 0xCB or 0x4B (cb, 4b), zero, or nan in every type. [cb]",
         ),
     ] = None,
     contracts: Annotated[
@@ -134,17 +134,17 @@ def command(
         typer.Option(
             WATCH,
             metavar="[=once]",
-            help="Find launches that change memory they were not given. Runs CMD twice if there is one, unless =once.",
+            help="Find launches that change memory they were not passed. Runs CMD a second time if it finds one, unless =once.",
         ),
     ] = None,
     watch_limit: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="With --watch: so many bytes at most; takes as much memory. [1G]"),
+        typer.Option(metavar="SIZE", help="With --watch: watch at most SIZE bytes; uses the same amount of host memory. [1G]"),
     ] = None,
     probe: Probe = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the case, say nothing.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the case, print nothing.")] = False,
 ) -> None:
-    """Run a program, unmodified, and say why it failed.
+    """Run a program, unmodified, and report why it failed.
 
     The program keeps its input, output, terminal and exit status; gpudx writes to stderr only.
 
@@ -209,7 +209,7 @@ def _earlier(like: Path | None, sanitize: str | None, watch: str | None) -> Case
     if like is None:
         return None
     if sanitize is None and watch is None:
-        raise UserError("--like takes the kernel or the memory to check from a case: add --sanitize or --watch.")
+        raise UserError("--like works only with --sanitize or --watch: add --sanitize or --watch.")
     return casefile.read(like)
 
 
@@ -226,7 +226,7 @@ def _sanitizer(sanitize: str | None, kernel: str | None, dump: bool) -> Sanitize
     from gpudx.lab import sanitized
 
     if sanitize is None and kernel:
-        raise UserError("--kernel says what --sanitize checks: add --sanitize.")
+        raise UserError("--kernel works only with --sanitize: add --sanitize.")
     if sanitize is None:
         return None
     if dump:
@@ -238,7 +238,7 @@ def _fence(edge: str | None, align: int | None, sanitize: str | None) -> Fence |
     from gpudx.lab import fenced
 
     if edge is None and align is not None:
-        raise UserError("--fence-align says where memory between fences begins: add --fence.")
+        raise UserError("--fence-align works only with --fence: add --fence.")
     if edge is None:
         return None
     if sanitize is not None:
@@ -260,7 +260,7 @@ def _watch(how: str | None, limit: str | None, sanitize: str | None, earlier: Ca
     from gpudx.lab import watched
 
     if how is None and limit is not None:
-        raise UserError("--watch-limit says how much --watch looks at: add --watch.")
+        raise UserError("--watch-limit works only with --watch: add --watch.")
     if how is None:
         return None
     if sanitize is not None:

@@ -95,11 +95,10 @@ def _keep_traceback(case_dir: Path) -> str:
 
 def tell(case: Case) -> None:
     """The first screen, or one line, on stderr: stdout belongs to the program."""
-    from gpudx.cli.page import page_of
+    from gpudx.cli.page import first_screen, page_of
     from gpudx.report.outline import needs_report, one_line
-    from gpudx.report.screen import render
 
-    write(render(case, page_of(2)) if needs_report(case) else one_line(case) + "\n")
+    write(first_screen(case, page_of(2)) if needs_report(case) else one_line(case) + "\n")
 
 
 def remember(case: Case | None, quiet: bool) -> None:

@@ -37,11 +37,11 @@ def command(
         str | None, typer.Option(metavar="CMD", help="Should fail again: the change taken out of the new build.")
     ] = None,
     confidence: Annotated[float, typer.Option(metavar="PERCENT", help="How sure to be.")] = 99,
-    runs: Annotated[int, typer.Option(min=1, metavar="N", help="At most so many runs of each command.")] = 1000,
+    runs: Annotated[int, typer.Option(min=1, metavar="N", help="Run each command at most N times.")] = 1000,
     at_least: Annotated[
-        int, typer.Option(min=1, metavar="N", help="At least so many, to leave less room for a rate that is left.")
+        int, typer.Option(min=1, metavar="N", help="Run each command at least N times, for a tighter bound on the remaining failure rate.")
     ] = 1,
-    budget: Annotated[float, typer.Option(min=0.001, metavar="S", help="At most so many seconds in all.")] = 600,
+    budget: Annotated[float, typer.Option(min=0.001, metavar="S", help="Stop after this time: 90s, 10m, 2h.")] = 600,
     timeout: Annotated[
         float | None, typer.Option(min=0.001, metavar="S", help="A run that takes longer fails.")
     ] = None,
@@ -51,7 +51,7 @@ def command(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")] = False,
 ) -> None:
-    """Say whether a fix is a fix: it must fail before, pass after, and fail again when reverted.
+    """Check whether a fix really fixes a failure: it must fail before, pass after, and fail again when reverted.
 
     CMD is a command line in quotes, or a script; NAME=value may stand in front. The failure is known by its diagnosis
     where there is one, else by how the program ends. Runs take turns until it can be told; Ctrl-C keeps what was learned.

@@ -12,7 +12,7 @@ Example:
             data[i] *= 2;
     }
 
-Mend it in the kernel's index or guard, or where the host computes the buffer's size; if the buffer had been released, by
+Fix it in the kernel's index or guard, or where the host computes the buffer's size; if the buffer had been released, by
 releasing it after the last work that uses it. An access of the program's own, through a pointer that it got by mapping
 the buffer, is told as such.
 """
@@ -48,9 +48,9 @@ CAUSE = Cause(
         "Keep to the range that was mapped: compare the loop at the line shown with the size given to the mapping call.",
         "Do not use the pointer after unmapping or releasing the buffer.",
     ),
-    predicts=(("fenced", "a thread of the program faults in the pages beside a buffer"),),
+    predicts=(("fenced", "a thread of the program faults in the pages next to a buffer"),),
     kind=MEMORY,
-    about="""The program's own code accessed memory beside a buffer, or a buffer that it had released.
+    about="""The program's own code accessed memory next to a buffer, or a buffer that it had released.
 
 It got a pointer by mapping the buffer, and used it beyond the mapped range or after the buffer was gone. No kernel and no
 driver was involved.
@@ -268,8 +268,8 @@ def _finding(
                 f"{signal_name(words.signal)} reached thread {words.tid} in {who.place} at address {words.address:#x}"
             ),
             Evidence(
-                f"that is {_where(facts, block, words.address)} {label}, which call {made + 1} put at {block.address:#x} "
-                "between pages that nobody can access",
+                f"that is {_where(facts, block, words.address)}, which call {made + 1} put at {block.address:#x} "
+                "between inaccessible pages",
                 (made + 1,),
             ),
             *evidence,

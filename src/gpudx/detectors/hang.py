@@ -1,7 +1,7 @@
 """The program was stopped because it did not end: what it was waiting for.
 
 A wait that does not return waits for something that was queued before: a kernel whose loop does not end for these
-arguments, a barrier that not all work-items reach, an event that nobody completes. The calls in flight are named with
+arguments, a barrier that not all work-items reach, an event that is never completed. The calls in flight are named with
 their threads, and behind a wait everything that was queued there and is not known to be done.
 
 Example:
@@ -10,7 +10,7 @@ Example:
     clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &n, NULL, 1, &go, NULL);
     clFinish(queue);                                     // nobody calls clSetUserEventStatus(go, CL_COMPLETE)
 
-Mend it at the launch that was queued last before the wait, or by completing the event. A larger --timeout tells slow
+Fix it at the launch that was queued last before the wait, or by completing the event. A larger --timeout tells slow
 from stuck.
 """
 
@@ -36,7 +36,7 @@ CAUSE = Cause(
             "Look at the launch that was queued last before the wait: does its loop end for these arguments, do "
             "all work-items reach its barriers?"
         ),
-        "Run again with a larger --timeout to tell slow from stuck.",
+        "Run again with a larger --timeout to see whether it is slow or stuck.",
         "With CUDA, run again with --dump and --timeout to see which kernel is on the device, and at which line.",
     ),
     predicts=(("recorded", "a wait is in flight at the timeout"),),
@@ -169,7 +169,7 @@ def _elsewhere(facts: Facts, run: Run) -> Finding:
         facts=(("call", ""),),
         scope="symptom",
         symptom=Symptom("hang"),
-        message="The program hung outside of all recorded calls: it was busy, or waiting, in its own code.",
+        message="The program hung outside all recorded calls: it was busy, or waiting, in its own code.",
         evidence=tuple(evidence) or (Evidence("no call had been recorded"),),
     )
 

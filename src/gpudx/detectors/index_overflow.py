@@ -9,7 +9,7 @@ Example:
     kernel void add(global float *out, int rows, int columns) {
         int i = get_global_id(1) * columns + get_global_id(0);    // 50,000 x 50,000 > 2^31
 
-Mend it by computing the index in 64 bits: `size_t i = (size_t)row * columns + column`, or by splitting the launch.
+Fix it by computing the index in 64 bits: `size_t i = (size_t)row * columns + column`, or by splitting the launch.
 
 The recorder cannot see how the kernel computes its index, so this is a warning; it becomes an error when the program
 crashed before it had waited for the launch, and the kernel's source keeps its index in an int.

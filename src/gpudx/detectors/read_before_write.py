@@ -15,7 +15,7 @@ Example:
     cudaMalloc(&weights, bytes);
     scale<<<blocks, 256>>>(out, weights);                         // void scale(float *out, const float *weights)
 
-Mend it by writing or filling the buffer first, or by finding out why the launch that should write it was not made.
+Fix it by writing or filling the buffer first, or by finding out why the launch that should write it was not made.
 
 A warning only: reading back what is then thrown away is harmless.
 """
@@ -55,7 +55,7 @@ CAUSE = Cause(
     ),
     settled_by=(
         "gpudx run --sanitize=initcheck, or gpudx run --poison=cb, 4b and zero: ends or results that differ between these depend on "
-        "memory that nobody wrote"
+        "uninitialized memory"
     ),
     kind=UNINITIALISED,
 )

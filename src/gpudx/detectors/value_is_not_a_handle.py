@@ -9,9 +9,9 @@ Example: a structure is read as another one, and its byte count lands in the han
 
     clSetKernelArg(restore, 1, sizeof(cl_mem), &extra->d);   // extra->d is 294912, the size of the buffer
 
-Mend it by passing the object itself; look at what the variable is in the line named by the finding.
+Fix it by passing the object itself; look at what the variable is in the line named by the finding.
 
-An unknown address that the driver accepted is told as a note at most, and only when the run failed: the object may
+An unknown address that the driver accepted is reported as a note at most, and only when the run failed: the object may
 have been made in a way that is not recorded. Handles of released objects as parameters of calls are
 `use-of-released-object`, host addresses `host-pointer-as-buffer`.
 """

@@ -29,6 +29,7 @@ from gpudx.report.builds import kernels
 from gpudx.report.investigation import investigated
 from gpudx.report.languages import translated
 from gpudx.report.safe import clean, full
+from gpudx.report.wording import reworded
 from gpudx.text import listed
 
 RECORDER = "recorder"
@@ -53,6 +54,7 @@ LEADS = {"error": "Errors:", "warning": "Warnings:", "info": "Notes:"}
 
 def outline(case: Case, drawing: Drawing | None = None, language: str = "en") -> Outline:
     """The report of a case; with what its traces give, where a format wants that. Made in English, then translated."""
+    case = reworded(case)
     sections = [_probes(case), *flake.first(case), *_story(case, drawing), *_rest(case, drawing)]
     word, tone, headline = verdict(case)
     made = Outline(word, tone, headline, tuple(section for section in sections if section.blocks))

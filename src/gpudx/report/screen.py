@@ -17,7 +17,8 @@ from gpudx.model import Case, Diagnosis, Investigation, Outcome
 from gpudx.report import Page, source_line
 from gpudx.report.outline import only_read, verdict
 from gpudx.report.safe import clean, full
-from gpudx.report.source_line import SourceLine
+from gpudx.report.source_line import KernelText, SourceLine
+from gpudx.report.wording import reworded
 from gpudx.text import duration, plural
 
 MOST_LINES = 25
@@ -74,7 +75,8 @@ class Room:
 class Writer:
     """Lines of a given width, with colours or without."""
 
-    def __init__(self, page: Page, more: str = "") -> None:
+    def __init__(self, page: Page, more: str = "", kernel_text: KernelText | None = None) -> None:
+        self.kernel_text = kernel_text
         self.more = more
         self.width = max(NARROWEST, min(page.width, WIDEST))
         self.colour = page.colour
@@ -98,10 +100,13 @@ class Writer:
         return text if len(text) <= self.width else text[: self.width - 3].rstrip() + "..."
 
 
-def render(case: Case, page: Page, next_command: str = "", more: str = "") -> str:
+def render(
+    case: Case, page: Page, next_command: str = "", more: str = "", kernel_text: KernelText | None = None
+) -> str:
     """The first screen of a case. `next_command` is what gets further where no cause was found, `more` shows the full report
-    of what is not kept as a case."""
-    writer = Writer(page, more)
+    of what is not kept as a case, `kernel_text` gives the text of kernels that are in no file."""
+    case = reworded(case)
+    writer = Writer(page, more, kernel_text)
     best = _best(case)
     if best is None and not _worth_showing(case):
         lines = _short(case, writer, next_command)
@@ -131,7 +136,7 @@ def _worth_showing(case: Case) -> bool:
 
 
 def _full(case: Case, best: Diagnosis | None, writer: Writer, room: Room, next_command: str) -> list[str]:
-    place = source_line.of(case, best) if best else None
+    place = source_line.of(case, best, writer.kernel_text) if best else None
     lines = [*_head(case, writer), *_sentences(_headline(case), writer), ""]
     if place:
         lines += [*_code(place, writer, room.around), ""]
@@ -148,7 +153,7 @@ def _short(case: Case, writer: Writer, next_command: str) -> list[str]:
     """No cause: what is known, what was checked, and the command that gets further."""
     command = next_command or next_step(case)
     last = [f"{INDENT}next: {command}"] if command else []
-    place = source_line.of(case, case.diagnosis[0]) if case.diagnosis else None
+    place = source_line.of(case, case.diagnosis[0], writer.kernel_text) if case.diagnosis else None
     code = _one_line_of_code(place, writer) if place else []
     return [*_head(case, writer), *_sentences(_headline(case), writer, 2), *code, *_foot(case, writer, ""), *last]
 

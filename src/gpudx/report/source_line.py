@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -27,6 +27,9 @@ KERNEL_TEXT = re.compile(r"^(?:<[^>]*>|[^/:]*)(?::(\d+))$")  # "<kernel>:12", "a
 SYSTEM = re.compile(r"/usr/(?!local/|src/)|.*/(site|dist)-packages/|/opt/(rocm|cuda|intel)")
 NATIVE = re.compile(r"^(?P<function>.+) at (?P<file>[^/ ]+):(?P<line>\d+) \((?P<object>.+)\)$")
 PYTHON = re.compile(r"^(?P<file>[^/ ]+):(?P<line>\d+) in (?P<function>.+) \(python\)$")
+
+
+KernelText = Callable[[Case, str], Sequence[str]]  # the lines of the program that a kernel is of, by its name
 
 
 @dataclass(frozen=True)
@@ -56,12 +59,12 @@ class _Frame:
     function: str
 
 
-def of(case: Case, entry: Diagnosis) -> SourceLine | None:
+def of(case: Case, entry: Diagnosis, kernel_text: KernelText | None = None) -> SourceLine | None:
     """The line to read first: the call to change, else the access inside the kernel, else the guilty call, else the victim."""
     folders = _folders(case, entry)
     if entry.root is not None and (found := _of_site(entry.root, folders)):
         return found
-    if entry.access is not None and entry.access.source and (found := _of_kernel(case, entry, folders)):
+    if entry.access is not None and entry.access.source and (found := _of_kernel(case, entry, folders, kernel_text)):
         return found
     sites = [entry.guilty, entry.victim.site if entry.victim else None]
     return next(filter(None, (_of_site(site, folders) for site in sites if site is not None)), None)
@@ -96,7 +99,9 @@ def _first_own(frames: Sequence[_Frame], path: str, folders: Sequence[str]) -> t
     return chosen
 
 
-def _of_kernel(case: Case, entry: Diagnosis, folders: Sequence[str]) -> SourceLine | None:
+def _of_kernel(
+    case: Case, entry: Diagnosis, folders: Sequence[str], kernel_text: KernelText | None
+) -> SourceLine | None:
     """A line of device code: of a file, or of the text that the program gave the driver."""
     assert entry.access is not None and entry.access.source
     path, line = _split(entry.access.source)
@@ -104,28 +109,11 @@ def _of_kernel(case: Case, entry: Diagnosis, folders: Sequence[str]) -> SourceLi
     found = path if os.path.isfile(path) else _found(os.path.basename(path), folders)
     if found and line:
         return _quoted(found, line, kernel)
-    if KERNEL_TEXT.match(entry.access.source) and kernel:
-        text = _recorded_text(case, kernel)
+    if KERNEL_TEXT.match(entry.access.source) and kernel and kernel_text:
+        text = kernel_text(case, kernel)
         if 0 < line <= len(text):
             return _cut(text, f"{os.path.basename(path) or 'kernel source'}:{line}", line, kernel)
     return None
-
-
-def _recorded_text(case: Case, kernel: str) -> list[str]:
-    """The text of the program that a kernel is of, as the trace has it."""
-    from gpudx.facts import derive
-    from gpudx.trace import open_traces
-
-    try:
-        traces, _ = open_traces(Path(case.directory) / "traces")
-        for trace in traces:
-            kernels = derive(trace).kernels
-            for (program, name), infos in kernels.described.items():
-                if name == kernel and (text := kernels.source(program, infos[-1].position)):
-                    return text.expandtabs(4).split("\n")
-    except (OSError, ValueError):
-        pass
-    return []
 
 
 def _split(source: str) -> tuple[str, int]:
