@@ -16,7 +16,8 @@ from gpudx import casefile
 
 
 def only_case(place: Path) -> Path:
-    (found,) = (place / "gpudx-cases").iterdir()
+    assert (place / "gpudx-cases/.gitignore").read_text() == "*\n"
+    (found,) = (one for one in (place / "gpudx-cases").iterdir() if one.is_dir())
     return found
 
 

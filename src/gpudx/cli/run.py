@@ -189,7 +189,10 @@ def command(
 
 def _stated(contracts: Path | None, hypotheses: Path | None, models: list[Path]) -> Stated | None:
     """What the user states, read before anything is run."""
-    if contracts is None and hypotheses is None and not models:
+    from gpudx.lab.project_file import suppressions
+
+    suppressed = suppressions()
+    if contracts is None and hypotheses is None and not models and not suppressed:
         return None
     from gpudx.contracts.contracts import read as read_contracts
     from gpudx.contracts.hypotheses import read as read_hypotheses
@@ -200,6 +203,7 @@ def _stated(contracts: Path | None, hypotheses: Path | None, models: list[Path])
         read_contracts(contracts) if contracts else (),
         read_hypotheses(hypotheses) if hypotheses else (),
         tuple(read_model(path) for path in models),
+        suppressed,
     )
 
 

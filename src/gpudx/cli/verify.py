@@ -41,7 +41,7 @@ def command(
     at_least: Annotated[
         int, typer.Option(min=1, metavar="N", help="Run each command at least N times, for a tighter bound on the remaining failure rate.")
     ] = 1,
-    budget: Annotated[float, typer.Option(min=0.001, metavar="S", help="Stop after this time: 90s, 10m, 2h.")] = 600,
+    budget: Annotated[str, typer.Option(metavar="TIME", help="Stop after this time: 90s, 10m, 2h.")] = "10m",
     timeout: Annotated[
         float | None, typer.Option(min=0.001, metavar="S", help="A run that takes longer fails.")
     ] = None,
@@ -61,11 +61,12 @@ def command(
     Exit status: 0 a fix; 1 a placebo, mitigates, or not shown to be the cause; 2 cannot be told, or another failure.
     """
     from gpudx.cli.cases import new_case
+    from gpudx.cli.investigate import budget_seconds
     from gpudx.model.verification import Verification
     from gpudx.verify.rounds import Limits, take_up
 
     try:
-        limits = Limits(runs, budget)
+        limits = Limits(runs, budget_seconds(budget))
         if resume is not None:
             place = resume.absolute()
             _refuse_with_resume(before, after, revert, case)
