@@ -112,7 +112,8 @@ def _prune(store: Store, older_than: str | None) -> str:
     from gpudx.text import plural
 
     mine = [one for one in store.entries() if one.host == socket.gethostname()]
-    old = [one for one in mine if os.path.isdir(one.directory) and older_than and _is_older(one, _days(older_than))]
+    days = _days(older_than) if older_than is not None else None
+    old = [one for one in mine if days is not None and os.path.isdir(one.directory) and _is_older(one, days)]
     for one in old:
         _delete(Path(one.directory))
     gone = [one for one in mine if not os.path.isdir(one.directory)]
