@@ -7,7 +7,7 @@ PIP := $(VENV)/bin/python -m pip install --quiet --disable-pip-version-check
 # Tests wait for the programs that they start: one worker more than there are processors, and no more than four.
 WORKERS := $(shell n=$$(nproc 2>/dev/null || echo 1); [ $$n -lt 4 ] && echo $$((n + 1)) || echo 4)
 
-.PHONY: check test demo docs bench accuracy clean
+.PHONY: check test demo docs bench accuracy wheel clean
 
 # The environment for development: everything that tests need. Tests run on src/, so a change needs no new install.
 $(VENV)/ready: pyproject.toml
@@ -27,8 +27,18 @@ check: $(VENV)/ready
 test: check
 	@tools/test tests -m builds -n $(WORKERS) --dist worksteal --durations 25 --durations-min 10
 
-demo: $(VENV)/installed
-	@$(VENV)/bin/gpudx demo opencl-set-rows-q4_0
+# A user's environment, without what only tests need.
+build/demo/ready: $(SOURCES)
+	@test -x build/demo/bin/python || $(PYTHON) -m venv build/demo
+	@build/demo/bin/python -m pip install --quiet --disable-pip-version-check '.[demo]'
+	@touch $@
+
+demo: build/demo/ready
+	@build/demo/bin/gpudx demo opencl-set-rows-q4_0
+
+# dist/gpudx-*-py3-none-manylinux_2_28_x86_64.whl
+wheel:
+	@tools/wheel
 
 docs: $(VENV)/ready
 	PYTHONPATH=src:tools $(VENV)/bin/python tools/docs.py

@@ -91,7 +91,7 @@ def test_groups_have_counts_and_the_words_of_the_last(url: str) -> None:
         assert store.entries("1:zzz") == []
     assert (first.count, first.first[:10], first.last[:10]) == (3, "2026-01-01", "2026-01-05")
     assert (first.fingerprint, first.summary, first.directory) == (fingerprint(FULL), "Newer words.", "/cases/5")
-    assert (second.count, second.verdict) == (1, "NOTHING FOUND")  # the same case twice is one
+    assert (second.count, second.verdict) == (1, "NO FAULT FOUND")  # the same case twice is one
     assert [one.created[:10] for one in cases] == ["2026-01-05", "2026-01-03", "2026-01-01"]
 
 

@@ -149,7 +149,7 @@ def test_of_several_launches_the_one_with_the_nearest_memory_is_named(cuda: Cuda
     (found,) = joined(report(invalid(SCALE, overrun + 100)), facts := facts_of(cuda, tmp_path))
     assert found.evidence[0].text == "launch 1 is the one with the nearest memory of 2 recorded launches of scale"
     assert "36 bytes past the end of memory #1 (argument 0)" in found.message
-    assert judged([found], facts)[0].reason.endswith("is not known; a run with --serialise may tell.")
+    assert judged([found], facts)[0].reason.endswith("is not known; a run with --serialise may show it.")
 
 
 def test_a_write_did_not_go_through_a_pointer_to_const(cuda: CudaWorld, tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def ran(text: str, kernel: str | None = None, status: int = 0) -> tuple[Sanitize
             BANNER
             + marked("Internal Sanitizer Error: not tracked. Errors might go undetected.", "ERROR SUMMARY: 0 errors"),
             "not live",
-            "could not check everything (it died of SIGSEGV); it says: Internal Sanitizer Error: not tracked.",
+            "could not check everything (it died of SIGSEGV); it reports: Internal Sanitizer Error: not tracked.",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Errors that are the user's to mend: one sentence that names the next step, never a traceback."""
+"""Errors that are the user's to fix: one sentence that names the next step, never a traceback."""
 
 
 class UserError(Exception):

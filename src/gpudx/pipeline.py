@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 
 from gpudx import __version__, casefile, native
@@ -32,6 +33,7 @@ from gpudx.lab.environment import DUMPS, surroundings
 from gpudx.lab.outcome import outcome as outcome_of
 from gpudx.lab.recorded import RunResult
 from gpudx.model import Case, Diagnosis, Finding, Observation, Outcome, ProcessInfo
+from gpudx.model.suppression import Suppression, unsuppressed
 from gpudx.trace import Trace, open_traces
 
 
@@ -42,6 +44,7 @@ class Stated:
     contracts: tuple[Contract, ...] = ()
     hypotheses: tuple[Claim, ...] = ()
     models: tuple[ModelFile, ...] = ()  # none: those that the program opened
+    suppressions: tuple[Suppression, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,8 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
             *model_numbers.find(known, facts),
         ]
     )
+    kept, suppressed = unsuppressed(found, stated.suppressions, date.today())
+    found = tuple(kept)
     calls, launches = sum(map(len, traces)), sum(len(f.launches) for f in facts)
     case = Case(
         command=tuple(command),
@@ -97,6 +102,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
         diagnosis=_diagnosis(found, outcome, processes, presence, facts),
         observations=(_observation(run, outcome),),
         not_checked=(
+            *suppressed,
             *unreadable,
             *unread_dumps,
             *unread_models,

@@ -39,7 +39,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
         processes=() if "nothing" in finds else (ProcessInfo(run.pid, 1, "x", "traces/x", 10, 2),),
         findings=tuple(Finding(s, s, f"A {s}.", PROOF) for s in ("error", "warning", "info") if s in finds),
         diagnosis=tuple(
-            Diagnosis("some-cause", s, "Because.", guilty, None, PROOF, "Otherwise.", ("Mend it.",))
+            Diagnosis("some-cause", s, "Because.", guilty, None, PROOF, "Otherwise.", ("Fix it.",))
             for s in ("confirmed", "likely", "inconclusive", "refuted")
             if s in finds
         ),

@@ -64,7 +64,7 @@ def demo(gpudx_cli: Gpudx, folder: Path, tmp_path: Path) -> Gpudx:
 def test_as_expected(demo: Gpudx, tmp_path: Path) -> None:
     done = demo("crash", "--case", "case", finds="confirmed")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.startswith("gpudx: crash: It crashes\ngpudx: First sentence.\ngpudx: CONFIRMED some-cause\n")
+    assert done.stderr.startswith("gpudx: crash: It crashes\ngpudx: First sentence.\ngpudx: CONFIRMED some-cause  ")
     assert done.stderr.endswith("gpudx: as expected: some-cause\n")
     assert str(tmp_path / "case") in done.stderr
     assert (tmp_path / "case/build/crash").is_file()

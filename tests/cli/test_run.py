@@ -16,7 +16,8 @@ from gpudx import casefile
 
 
 def only_case(place: Path) -> Path:
-    (found,) = (place / "gpudx-cases").iterdir()
+    assert (place / "gpudx-cases/.gitignore").read_text() == "*\n"
+    (found,) = (one for one in (place / "gpudx-cases").iterdir() if one.is_dir())
     return found
 
 
@@ -24,21 +25,21 @@ def test_a_quiet_pass(gpudx_cli: Gpudx, tmp_path: Path) -> None:
     done = gpudx_cli("run", "--", "echo", "hello")
     assert done.stdout == "hello\n"
     case = only_case(tmp_path)
-    assert done.stderr == f"gpudx: nothing found in 10 recorded calls, 2 launches (1 process). case: {case}\n"
+    assert done.stderr == f"gpudx: no fault found in 10 calls, 2 launches (1 process). case: {case}\n"
     assert done.returncode == 0
     assert casefile.read(case).command == ("echo", "hello")
     assert "-echo-" in case.name and case.name[8] == "T"
 
 
 def test_nothing_was_recorded(gpudx_cli: Gpudx) -> None:
-    assert "no GPU API call was seen" in gpudx_cli("run", "--", "true", finds="nothing").stderr
+    assert "the program made no GPU API call" in gpudx_cli("run", "--", "true", finds="nothing").stderr
 
 
 def test_a_static_program_that_passes(gpudx_cli: Gpudx, tmp_path: Path) -> None:
     (tmp_path / "a.c").write_text("int main(void){return 0;}")
     subprocess.run(["cc", "-static", "-o", tmp_path / "app", tmp_path / "a.c"], check=True)
     done = gpudx_cli("run", "--", "./app")
-    assert "the recorder was not there" in done.stderr and "statically linked" in done.stderr
+    assert "could not watch this program" in done.stderr and "statically linked" in done.stderr
     assert gpudx_cli("run", "--error-exitcode", "9", "--", "./app").returncode == 9
 
 
@@ -55,7 +56,8 @@ def test_exit_status_and_report(gpudx_cli: Gpudx) -> None:
     done = gpudx_cli("run", "--", "sh", "-c", "echo out; exit 5", finds="confirmed error")
     assert done.returncode == 5
     assert done.stdout == "out\n"
-    assert done.stderr.startswith("gpudx: CONFIRMED some-cause\n  Because.\n")
+    assert done.stderr.startswith("gpudx: CONFIRMED some-cause  ")
+    assert "exit status 5 after" in done.stderr.splitlines()[0] and done.stderr.splitlines()[1] == "  Because."
     assert "\x1b" not in done.stderr
 
 

@@ -49,10 +49,11 @@ def test_the_check_and_the_command(
 
 def test_an_option_that_stands_alone_gets_its_value() -> None:
     valued = {"--case"}
-    assert with_value(["--x"], "--x", "1", valued) == ["--x=1"]
-    assert with_value(["--x=2", "-q", "--x"], "--x", "1", valued) == ["--x=2", "-q", "--x=1"]
-    assert with_value(["--case", "--x", "app", "--x"], "--x", "1", valued) == ["--case", "--x", "app", "--x"]
-    assert with_value(["--", "--x"], "--x", "1", valued) == ["--", "--x"]
+    assert with_value(["--x"], "--x", ["1", "3"], valued) == ["--x=1"]
+    assert with_value(["--x=2", "-q", "--x"], "--x", ["1", "3"], valued) == ["--x=2", "-q", "--x=1"]
+    assert with_value(["--case", "--x", "app", "--x"], "--x", ["1", "3"], valued) == ["--case", "--x", "app", "--x"]
+    assert with_value(["--", "--x"], "--x", ["1", "3"], valued) == ["--", "--x"]
+    assert with_value(["--x", "3", "app"], "--x", ["1", "3"], valued) == ["--x=3", "app"]
 
 
 @pytest.mark.parametrize(
@@ -121,3 +122,14 @@ def test_a_tool_that_checked_nothing_is_not_clean(state: str, faulty: bool) -> N
     assert has_faults(Case((), "", "", "", Outcome("passed", ""), tools)) == faulty
     other = (Instrument("API library", "not live", "It takes no layers."),)
     assert not has_faults(Case((), "", "", "", Outcome("passed", ""), other))
+
+
+def test_values_of_options_that_may_stand_alone() -> None:
+    """They are written down once more in the command line, which must not import the modules that have them."""
+    from gpudx.backends.cuda.sanitizer import CHECKS
+    from gpudx.cli.run import ALONE
+    from gpudx.lab.fenced import EDGES
+    from gpudx.lab.poisoned import PATTERNS
+    from gpudx.lab.watched import AGAIN, ONCE
+
+    assert ALONE == {"--sanitize": CHECKS, "--fence": EDGES, "--poison": PATTERNS, "--watch": (AGAIN, ONCE)}

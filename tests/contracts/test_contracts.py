@@ -74,7 +74,7 @@ def test_a_broken_contract_is_told_with_launch_argument_and_buffer(schema: str, 
     )
     assert told[1] == '"head_dim % 2 == 0" is false at 2 of 4 launches: launches 2, 4 (1 is not == 0)'
     assert '"bytes(x) >= rows * heads * head_dim * 4" is false at 1 of 4 launches: launch 3' in told[2]
-    assert told[3] == "the contract stands in contracts.toml line 1"
+    assert told[3] == "the contract is in contracts.toml line 1"
     assert checked.instrument.saw == "1 contract with 3 requirements held against 4 launches; 1 broken."
 
 

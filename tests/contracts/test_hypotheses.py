@@ -225,7 +225,7 @@ def test_what_is_true_of_good_launches_too_distinguishes_nothing(schema: str, tm
     told = verdict(tmp_path, failing(facts, 3), facts, predicate="n == 4")
     assert told.status == "inconclusive"
     assert (
-        "launch 3, which failed, and of 1 of the 2 launches that went well before alike: it distinguishes nothing"
+        "launch 3, which failed, and of 1 of the 2 launches that succeeded before alike: it distinguishes nothing"
         in told.reason
     )
 
@@ -235,7 +235,7 @@ def test_what_is_true_of_the_failing_launch_alone(schema: str, tmp_path: Path) -
     told = verdict(tmp_path, failing(facts, 3), facts, predicate="n == 4")
     assert told.status == "confirmed"
     assert told.reason.endswith(
-        "It is true of launch 3, which failed, and of none of the 2 launches that went well before."
+        "It is true of launch 3, which failed, and of none of the 2 launches that succeeded before."
     )
 
 
@@ -263,7 +263,7 @@ def test_a_likely_launch_compares_with_work_that_had_ended(schema: str, tmp_path
     told = verdict(tmp_path, likely, facts, predicate="n >= 4")
     assert (
         told.status == "inconclusive"
-        and "launch 3, which most likely failed, and of 1 of the 1 launch that went well" in told.reason
+        and "launch 3, which most likely failed, and of 1 of the 1 launch that succeeded" in told.reason
     )
     assert verdict(tmp_path, case, facts, predicate="n == 5").status == "confirmed"  # no launch is held guilty here
 

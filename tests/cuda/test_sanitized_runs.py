@@ -86,7 +86,7 @@ def test_a_clean_run(sanitize: Sanitize) -> None:
     [
         ("", "", "It printed no summary, so that nothing was checked (it ended with status 255)."),
         ("", "crash", "It printed no summary, so that nothing was checked (it died of SIGSEGV)."),
-        (BANNER + marked("Error: Failed to do its work"), "", "it says: Error: Failed to do its work."),
+        (BANNER + marked("Error: Failed to do its work"), "", "it reports: Error: Failed to do its work."),
     ],
 )
 def test_a_silent_tool_is_not_clean(sanitize: Sanitize, text: str, does: str, says: str) -> None:

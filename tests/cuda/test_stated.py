@@ -86,7 +86,7 @@ def test_the_race_is_refuted_by_a_run_with_waits(cli: Gpudx) -> None:
     assert stands(case) == dict.fromkeys(FIVE | TWO | {RACE}, "refuted") | {TRUE: "confirmed"}
     told = next(one for one in case.hypotheses if one.hypothesis.cause == TRUE)
     assert told.reason.endswith(
-        "It is true of launch 9, which failed, and of none of the 4 launches that went well before."
+        "It is true of launch 9, which failed, and of none of the 4 launches that succeeded before."
     )
 
 

@@ -244,7 +244,7 @@ def test_a_free_inside_an_allocation(cuda: CudaWorld, look: Look) -> None:
     assert (one.id, fact(one, "reason"), label(one)) == ("wrong-free", "inside", "memory #1")
     assert one.message == "cuMemFree_v2 was given an address 256 bytes into memory #1, not its beginning."
     (told,) = diagnose([one], FAILED)
-    assert told.status == "likely" and told.reason.startswith("The driver refused this very call")
+    assert told.status == "likely" and told.reason.startswith("The driver refused this call")
 
 
 def test_a_free_of_ordinary_memory(cuda: CudaWorld, tmp_path: Path) -> None:

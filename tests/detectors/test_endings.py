@@ -32,7 +32,7 @@ def test_event_that_nobody_completes(opencl: OpenCL) -> None:
 def test_hang_in_the_program_itself(opencl: OpenCL) -> None:
     finding = opencl.run("hanging", "host", timeout=TIMEOUT_S).only(HANG)
     assert finding.site is None
-    assert "outside of all recorded calls" in finding.message
+    assert "outside all recorded calls" in finding.message
 
 
 def test_program_that_ends_is_silent(opencl: OpenCL) -> None:

@@ -103,7 +103,7 @@ def test_without_a_mark_a_text_that_the_old_program_lacks_makes_it_likely(opencl
 
 
 def test_a_size_from_another_model(opencl: OpenCL, tmp_path: Path) -> None:
-    """All buffers are parts of one, whose fence the kernel never meets; with a fence behind each part it does, in the very launch."""
+    """All buffers are parts of one, whose fence the kernel never meets; with a fence behind each part it does, in that launch."""
     program, environment = incident(DIMENSIONS, tmp_path)
     case, said, code = investigate(opencl, tmp_path / "case", "--", program, **environment)
     best, rows = case["diagnosis"][0], status(case)

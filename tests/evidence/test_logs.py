@@ -15,7 +15,7 @@ LOUD = {
     "amd-log": (
         """:3:rocvirtual.cpp           :2774: 5697 us: 91 : [tid:0x7f63] ShaderName : _Z5scalePfi
 :3:hip_memory.cpp           :578 : 5698 us: 91 : [tid:0x7f63] hipMemcpy: Returned hipErrorIllegalAddress : duration: 9 us""",
-        "A kernel accessed memory that it may not access (hipErrorIllegalAddress, 700);",
+        "A kernel accessed an illegal address (hipErrorIllegalAddress, 700);",
     ),
     "catch2": (
         "-" * 79 + """
@@ -113,7 +113,7 @@ k.hip:9:1: remark:     VGPRs Spill: 2 [-Rpass-analysis=kernel-resource-usage]"""
     ),
     "hip-error": (
         "HIP error: an illegal memory access was encountered in hipDeviceSynchronize() at run.cpp:5",
-        "A kernel accessed memory that it may not access (hipErrorIllegalAddress, 700);",
+        "A kernel accessed an illegal address (hipErrorIllegalAddress, 700);",
     ),
     "host-assert": (
         "solve: src/plan.c:40: make_plan: Assertion `n > 0' failed.",

@@ -33,7 +33,7 @@ def only(text: str) -> DeviceFault:
         ),
         (
             "Memory access fault by GPU node-4 (Agent handle: 0x15) on address (nil). Reason: Unknown.",
-            0, 1, None, "node-4", "faulted, for a reason that is not told",
+            0, 1, None, "node-4", "faulted, for a reason that is unknown",
         ),
         (
             "System event (HSA_AMD_GPU_MEMORY_FAULT_EVENT: page not present or supervisor privilege, write access to a read-only "

@@ -1,5 +1,5 @@
 """Clocks in blocks: the same answers, however short the blocks are, in whatever order they are asked for; and what is kept
-of blocks that nobody looks at is the state of the walk, not their clocks. Processes are written by hand."""
+of blocks that not checked at is the state of the walk, not their clocks. Processes are written by hand."""
 
 from __future__ import annotations
 

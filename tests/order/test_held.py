@@ -1,4 +1,4 @@
-"""The first of two operations that nothing orders is held back, and the planted bug shows; the missing order makes it go away.
+"""The first of two operations that nothing orders is delayed, and the planted bug shows; the missing order makes it go away.
 
 On a real OpenCL driver. "judged" is the bug that looks at its result: it ends with 1 where that is wrong.
 """
@@ -54,9 +54,9 @@ def test_held_it_shows_and_the_missing_order_mends_it(stage: Stage, run: Run, mo
     finding = race(stage, mode)
     held = run(mode, "judged", **asked(finding, "hold"))
     assert (held.code, held.output) == (1, "wrong\n")
-    mended = run(mode, "judged", **asked(finding, "hold", "edge"))
-    assert (mended.code, mended.output) == (0, "right\n")
-    assert (bits(held), bits(mended)) == (HELD, HELD | FIRST | SECOND)
+    fixed = run(mode, "judged", **asked(finding, "hold", "edge"))
+    assert (fixed.code, fixed.output) == (0, "right\n")
+    assert (bits(held), bits(fixed)) == (HELD, HELD | FIRST | SECOND)
 
 
 @pytest.mark.parametrize("mode", ["two-queues", "no-barrier", "copy-then-read"])

@@ -1,4 +1,4 @@
-"""A planted CUDA race on a real GPU: held back it shows in every run, with the missing order in none."""
+"""A planted CUDA race on a real GPU: delayed it shows in every run, with the missing order in none."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def test_held_it_shows_and_the_missing_order_mends_it(kit: Kit, mode: str) -> No
     finding = next(one for one in named.findings if one.id == "unordered-access")
     for _ in range(RUNS):
         held = play_cuda(kit, "cuda_streams", (mode, "judged"), **asked(finding, "hold"))
-        mended = play_cuda(kit, "cuda_streams", (mode, "judged"), **asked(finding, "hold", "edge"))
+        fixed = play_cuda(kit, "cuda_streams", (mode, "judged"), **asked(finding, "hold", "edge"))
         assert (held.code, held.output) == (1, "wrong\n")
-        assert (mended.code, mended.output) == (0, "right\n")
+        assert (fixed.code, fixed.output) == (0, "right\n")
 
 
 def test_twin_stays_right(kit: Kit) -> None:

@@ -11,7 +11,7 @@ from cases import CASES, Case
 from order_kit import Played, Stage
 from test_planted import expected
 
-# Mended by other means than an order of the two: memory of their own, or the host alone.
+# Fixed by other means than an order of the two: memory of their own, or the host alone.
 OTHERWISE = {"halves", "parts-overlap", "part-and-whole", "stack-gone", "one-stream", "one-queue", "stale-graph"}
 OF_THE_HOST = {"plain-free", "pinned-source-freed", "pinned-target-freed"}  # the second call is not an operation
 PAIRS = [case for case in CASES if case.mode not in OTHERWISE | OF_THE_HOST]

@@ -38,10 +38,10 @@ def test_the_order_of_the_story() -> None:
     assert headings(FULL) == [
         "Where it went wrong",
         "How we know",
-        "What would have proved this wrong",
+        "This would be wrong if",
         "What to do next",
-        "Where it surfaced",
-        "Seen, but not counted",
+        "First symptom",
+        "Evidence that was not counted",
         "Another cause: leak (likely)",
         "Also considered",
         "Your hypotheses",
@@ -50,7 +50,7 @@ def test_the_order_of_the_story() -> None:
         "How the program ended",
         "Experiments",
         "What was recorded",
-        "Instruments",
+        "Coverage",
         "Gaps",
         "Not checked",
         "Case",
@@ -138,7 +138,7 @@ def test_colours_only_when_wanted() -> None:
 
 
 def test_the_victim_is_not_repeated_when_it_is_the_guilty_call() -> None:
-    surfaced = next(section for section in outline(FULL).sections if section.heading == "Where it surfaced")
+    surfaced = next(section for section in outline(FULL).sections if section.heading == "First symptom")
     assert len(surfaced.blocks) == 1
     assert DIAGNOSIS.victim and DIAGNOSIS.victim.site
     elsewhere = replace(DIAGNOSIS.victim, site=replace(DIAGNOSIS.victim.site, call="clFinish", number=5000))
@@ -173,19 +173,19 @@ def test_a_launch_without_a_stack_gives_the_advice_once() -> None:
     [
         (
             PASSED,
-            "gpudx: nothing found in 5,214 recorded calls, 120 launches (1 process). case: /cases/one",
-            "NOTHING FOUND",
+            "gpudx: no fault found in 5,214 calls, 120 launches (1 process). case: /cases/one",
+            "NO FAULT FOUND",
         ),
-        (EMPTY, "gpudx: no GPU API call was seen. case: /cases/one", "NO GPU CALLS"),
+        (EMPTY, "gpudx: the program made no GPU API call. case: /cases/one", "NO GPU CALLS"),
         (
             BLIND,
-            "gpudx: the recorder was not there, so nothing can be said. ./app is statically linked. case: /cases/one",
+            "gpudx: gpudx could not watch this program. ./app is statically linked. case: /cases/one",
             "NOT WATCHED",
         ),
         (
             replace(PASSED, processes=FULL.processes * 2, findings=FULL.findings[2:]),
-            "gpudx: 1 note in 10,428 recorded calls, 240 launches (2 processes). case: /cases/one",
-            "NOTHING FOUND",
+            "gpudx: 1 note in 10,428 calls, 240 launches (2 processes). case: /cases/one",
+            "NO FAULT FOUND",
         ),
     ],
 )

@@ -60,7 +60,7 @@ def test_a_result_has_rule_place_and_fingerprint() -> None:
     assert place == {"artifactLocation": {"uri": "gpu.c"}, "region": {"startLine": 212}}
     assert first["partialFingerprints"] == {"gpudxFinding/v1": FINDING.fingerprint, "gpudxCase/v2": fingerprint(FULL)}
     rule = next(rule for rule in run["tool"]["driver"]["rules"] if rule["id"] == "value-is-not-a-handle")
-    assert "Mend" in rule["help"]["text"] and rule["shortDescription"]["text"]
+    assert "Fix" in rule["help"]["text"] and rule["shortDescription"]["text"]
     assert [result["level"] for result in run["results"]] == ["error", "warning", "note"]
 
 

@@ -10,7 +10,7 @@ import contextlib
 import os
 import socket
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,7 @@ class Group:
     verdict: str
     summary: str
     directory: str
+    command: str = ""
 
 
 def default(environment: Mapping[str, str] = os.environ) -> str:
@@ -111,6 +112,14 @@ class Store:
             f"insert into gpudx_cases ({names}) values ({values}) on conflict do nothing", astuple(one)
         )
 
+    def remove(self, gone: Iterable[Entry]) -> None:
+        """Take cases off the list."""
+        for one in gone:
+            self._connection.execute(
+                f"delete from gpudx_cases where host = {self._mark} and directory = {self._mark} and created = {self._mark}",
+                (one.host, one.directory, one.created),
+            )
+
     def entries(self, prefix: str = "") -> list[Entry]:
         """The cases whose fingerprint begins so, the last first."""
         rows = self._connection.execute(
@@ -123,7 +132,7 @@ class Store:
     def groups(self) -> list[Group]:
         """By fingerprint; what was seen last comes first."""
         rows = self._connection.execute(
-            "select g.fingerprint, g.count, g.first, g.last, max(c.verdict), max(c.summary), max(c.directory) from"
+            "select g.fingerprint, g.count, g.first, g.last, max(c.verdict), max(c.summary), max(c.directory), max(c.command) from"
             " (select fingerprint, count(*) as count, min(created) as first, max(created) as last"
             "  from gpudx_cases group by fingerprint) g"
             " join gpudx_cases c on c.fingerprint = g.fingerprint and c.created = g.last"
@@ -145,7 +154,7 @@ def opened(url: str, make: bool = False) -> Iterator[Store]:
 def _sqlite(path: str, make: bool) -> Iterator[Store]:
     if not make and not Path(path).is_file():
         raise UserError(
-            f"There is no list of cases at {clean(path)}: every `gpudx run` adds to it, or give another with --db URL."
+            f"There is no list of cases at {clean(path)}: `gpudx run` writes one, or give another with --db URL."
         )
     try:
         Path(path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -93,8 +93,8 @@ without waiting, or works on one generation of devices and not on the next.
         kind=COPIES,
         about="""How copies by the device's copy engines are ordered with other work decides.
 
-Copy engines work beside kernels. A copy that nothing orders with the work that makes or uses its bytes, or an engine that does not
-keep the order it was given, fails only while copies are made by the engines. Without them the failure is hidden, not mended.
+Copy engines run at the same time as kernels. A copy that nothing orders with the work that writes or reads its bytes fails
+only while the engines copy. Without the engines the failure is hidden, not fixed.
 """,
     ),
     Cause(
@@ -151,7 +151,7 @@ type, or a pointer into the middle of packed data breaks that.
         settled_by="a fence behind this memory: `gpudx run --fence`, and `gpudx investigate` where it is a part of a buffer",
         kind=FIXED,
         apart=tuple(
-            Prediction(one, "may show", "the launch is stopped at the fence behind this very memory")
+            Prediction(one, "may show", "the launch is stopped at the fence behind this buffer")
             for one in (*FENCES, "parts-fenced")
         ),
         about="""A program used a default dimension where the model's own file says otherwise.
@@ -173,7 +173,7 @@ with. Kernels that go by the file's numbers then leave the buffer; kernels that 
         kind=ORDER,
         about="""The order or timing of launches on the device decides.
 
-A wait after each launch, another pace or another order of threads changes how often it fails. That is all it says: which two
+A wait after each launch, another pace or another order of threads changes how often it fails. That is all it reports: which two
 pieces of work must not overlap is not known from it. A wait is a mitigation, never a cause. Copies are not waited for, so a
 failure that stays says nothing about a race between a copy and something else.
 """,

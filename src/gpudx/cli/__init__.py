@@ -14,8 +14,12 @@ from typing import Annotated, NoReturn, TextIO
 import typer
 
 from gpudx import __version__
+from gpudx.cli.overview import overview
 from gpudx.cli.speak import complain
 from gpudx.errors import UserError
+
+USAGE = 2  # exit status of a command line without a command
+HELP = {"help_option_names": ["-h", "--help"]}
 
 
 def _version(wanted: bool) -> None:
@@ -25,17 +29,11 @@ def _version(wanted: bool) -> None:
 
 
 def _top(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say it.")] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")] = False,
 ) -> None:
-    """Says why a GPU program failed: gpudx run -- ./app
+    """Reports why a GPU program failed: gpudx run -- ./app
 
-    \b
-        gpudx demo                      a real failure, explained
-        gpudx run -- ./app args...      record a program, and say why it failed
-        gpudx report CASE               the report again, in any format
-        gpudx COMMAND --help            what a command does, with examples and its exit status
-
-    Exit status: that of the command; 2 for what cannot be done as asked, with one line that says why.
+    Exit status: that of the command; 2 if gpudx cannot do what was asked.
     """
 
 
@@ -50,7 +48,7 @@ def make_app(asked: str = "") -> typer.Typer:
         rich_markup_mode=None,
     )
     for name, module in (commands(asked) or commands()).items():
-        settings, kind = getattr(module, "SETTINGS", None), getattr(module, "Command", None)
+        settings, kind = {**HELP, **getattr(module, "SETTINGS", {})}, getattr(module, "Command", None)
         made.command(name, cls=kind, context_settings=settings)(module.command)
     return made
 
@@ -68,6 +66,9 @@ def main() -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         _show_anything(stream)
     try:
+        if not sys.argv[1:] or sys.argv[1] in HELP["help_option_names"]:
+            sys.stdout.write(overview())
+            sys.exit(0 if sys.argv[1:] else USAGE)
         make_app(*sys.argv[1:2])(prog_name="gpudx")
     except UserError as error:
         complain(error)

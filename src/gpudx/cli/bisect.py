@@ -36,7 +36,7 @@ def command(
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")] = False,
 ) -> None:
-    """Find the revision that brought a failure in, by its diagnosis.
+    """Find the revision that introduced a failure, by its diagnosis.
 
     Runs in a git worktree of its own: your checkout is not touched. The failure is what the bad revision fails of: cause, guilty
     kernel, argument. A revision that fails in another way, or does not build, is skipped, not called bad.

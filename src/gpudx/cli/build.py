@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
 LOG = "build.log"
 NOTHING = (
-    "No compiler told what its kernels take: give --ask, and build from the start (make -B), so that they are compiled."
+    "No compiler reported what its kernels need: give --ask, and build from the start (make -B), so that they are compiled."
 )
 
 
 def command(
     build: Annotated[list[str] | None, typer.Argument(metavar="CMD", help="The build, after --.")] = None,
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes.")] = None,
-    ask: Annotated[bool, typer.Option("--ask", help="Have nvcc and hipcc tell what each kernel takes.")] = False,
+    ask: Annotated[bool, typer.Option("--ask", help="Make nvcc and hipcc report the registers and memory of each kernel.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report; the case is written.")] = False,
 ) -> None:
     """Run a build, and say which of its compilers' words are faults: registers, spills, stack and shared memory per kernel.
@@ -81,8 +81,8 @@ def _case(done: Captured, build: list[str], folder: Path) -> Case:
 
 def _outcome(done: Captured) -> Outcome:
     from gpudx.lab import signals
-    from gpudx.lab.outcome import duration
     from gpudx.model import Outcome
+    from gpudx.text import duration
 
     after, code = f"after {duration(done.duration_s)}", done.returncode
     if code < 0:

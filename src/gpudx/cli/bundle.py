@@ -18,7 +18,7 @@ def command(
         bool, typer.Option("--redact", help="Without home folders, secrets, environment, traces and tools' output.")
     ] = False,
 ) -> None:
-    """Put a case into one file, for a colleague or a vendor; gpudx open reads it.
+    """Pack a case into one file for a colleague or a vendor; gpudx report and gpudx open read it.
 
     The manifest in it has the size and hash of every file. Without --redact it holds the traces: names, paths, arguments of
     launches and parts of the program's memory.

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import secrets
+import shutil
+import socket
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -17,6 +20,7 @@ import typer
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
+    from gpudx.cases.index import Entry, Group, Store
     from gpudx.model import Case
 
 DEFAULT = Path("gpudx-cases")
@@ -26,42 +30,118 @@ NONE_LISTED = 1
 
 def command(
     fingerprint: Annotated[
-        str, typer.Argument(metavar="FINGERPRINT", help="List the cases of this group; its beginning is enough.")
+        str,
+        typer.Argument(
+            metavar="FINGERPRINT | prune", help="List the cases of this group (its beginning is enough); or clean up."
+        ),
     ] = "",
     db: Annotated[str | None, typer.Option(metavar="URL", help="A SQLite file, or postgresql://...")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Also list cases whose directory is gone.")] = False,
+    older_than: Annotated[
+        str | None, typer.Option(metavar="AGE", help="With prune: delete cases older than AGE (12h, 30d, 8w).")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """List the cases of every `gpudx run`, grouped by what went wrong: how often, first and last seen.
+    """List recorded cases, grouped by cause: program, how often, how long ago.
 
-    The list is in $XDG_DATA_HOME/gpudx/cases.db, or where GPUDX_CASES says ("none": no list is kept).
+    The list is in $XDG_DATA_HOME/gpudx/cases.db, or in $GPUDX_CASES ("none": no list is kept).
 
     \b
         gpudx cases
         gpudx cases 1:01458e
+        gpudx cases prune                       # drop cases whose directory is gone
+        gpudx cases prune --older-than 30d      # also delete older case directories
         gpudx cases --db postgresql://ci@db.example/gpudx
 
     Exit status: 0 if there are cases, 1 if there are none.
     """
     from gpudx.cases import index
 
+    if older_than is not None and fingerprint != PRUNE:
+        raise UserError("--older-than works only with prune: gpudx cases prune --older-than 30d.")
     with index.opened(db or index.default()) as store:
-        found = store.entries(fingerprint) if fingerprint else store.groups()
+        if fingerprint == PRUNE:
+            typer.echo(_prune(store, older_than))
+            return
+        every = store.entries(fingerprint) if fingerprint else store.groups()
+    found = [one for one in every if everything or as_json or _is_here(one)]
     if as_json:
         typer.echo(json.dumps([asdict(one) for one in found], indent=1))
     elif found:
-        _table([asdict(one) for one in found], CASE_COLUMNS if fingerprint else GROUP_COLUMNS)
+        _table([_shown(one) for one in found], CASE_COLUMNS if fingerprint else GROUP_COLUMNS)
     if not found:
         raise typer.Exit(NONE_LISTED)
 
 
-GROUP_COLUMNS = ("fingerprint", "count", "first", "last", "verdict", "directory")
-CASE_COLUMNS = ("created", "host", "ending", "verdict", "directory")
+PRUNE = "prune"
+GROUP_COLUMNS = ("verdict", "program", "count", "last", "fingerprint", "directory")
+CASE_COLUMNS = ("age", "program", "ending", "verdict", "host", "directory")
+AGES = {"h": 1 / 24, "d": 1.0, "w": 7.0}
 
 
 def _table(rows: list[dict[str, str]], columns: tuple[str, ...]) -> None:
     from gpudx.cli.show import write_table
 
     write_table(list(columns), [[row[name] for name in columns] for row in rows], None)
+
+
+def _shown(one: Entry | Group) -> dict[str, str]:
+    row = {name: str(value) for name, value in asdict(one).items()}
+    words = row["command"].split()
+    row["program"] = Path(words[0]).name if words else "?"
+    row["age"] = row["last"] = f"{_age(row.get('created') or row['last'])} ago"
+    return row
+
+
+def _age(created: str) -> str:
+    """ "5 min", "3 h", "12 d"."""
+    try:
+        seconds = (datetime.now(UTC) - datetime.fromisoformat(created)).total_seconds()
+    except ValueError:
+        return "?"
+    steps = ((86_400 * 2, 86_400, "d"), (7_200, 3_600, "h"), (60, 60, "min"))
+    return next((f"{seconds / unit:.0f} {name}" for least, unit, name in steps if seconds >= least), f"{seconds:.0f} s")
+
+
+def _is_here(one: Entry | Group) -> bool:
+    """Does the directory exist? That of another machine is not known to be gone."""
+    return os.path.isdir(one.directory) or getattr(one, "host", socket.gethostname()) != socket.gethostname()
+
+
+def _prune(store: Store, older_than: str | None) -> str:
+    from gpudx.text import plural
+
+    mine = [one for one in store.entries() if one.host == socket.gethostname()]
+    days = _days(older_than) if older_than is not None else None
+    old = [one for one in mine if days is not None and os.path.isdir(one.directory) and _is_older(one, days)]
+    for one in old:
+        _delete(Path(one.directory))
+    gone = [one for one in mine if not os.path.isdir(one.directory)]
+    store.remove(gone)
+    deleted = f"deleted {plural(len(old), 'case directory', 'case directories')}; " if older_than else ""
+    return f"gpudx: {deleted}removed {plural(len(gone), 'case')} from the list, {len(mine) - len(gone)} left"
+
+
+def _delete(place: Path) -> None:
+    """Only what is a case is deleted."""
+    from gpudx import casefile
+
+    if (place / casefile.NAME).is_file() and not place.is_symlink():
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _days(age: str) -> float:
+    number, unit = age[:-1], age[-1:]
+    if unit not in AGES or not number.isdigit():
+        raise UserError(f"--older-than {age} is not an age: give for example 12h, 30d or 8w.")
+    return int(number) * AGES[unit]
+
+
+def _is_older(one: Entry, days: float) -> bool:
+    try:
+        return (datetime.now(UTC) - datetime.fromisoformat(one.created)).total_seconds() > days * 86_400
+    except ValueError:
+        return False
 
 
 @contextlib.contextmanager
@@ -72,6 +152,8 @@ def new_case(wanted: Path | None, command: str) -> Iterator[Path]:
     """
     path = (wanted or DEFAULT / _name(command)).absolute()
     made = _make(path)
+    if wanted is None:
+        _keep_out_of_git(path.parent)
     try:
         yield path
     except UserError:
@@ -81,6 +163,12 @@ def new_case(wanted: Path | None, command: str) -> Iterator[Path]:
             with contextlib.suppress(OSError):
                 directory.rmdir()
         raise
+
+
+def _keep_out_of_git(folder: Path) -> None:
+    """Cases are large and belong to a machine: nobody wants to commit them by accident."""
+    with contextlib.suppress(OSError), (folder / ".gitignore").open("x") as file:
+        file.write("*\n")
 
 
 def _name(command: str) -> str:

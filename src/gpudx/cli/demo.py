@@ -50,7 +50,7 @@ def command(
 
 def _play(incident: Incident, wanted: Path | None, twin: bool) -> None:
     from gpudx.cli.cases import new_case
-    from gpudx.cli.running import run_and_tell
+    from gpudx.cli.running import remember, run_and_tell
     from gpudx.model.how import How
 
     say(f"{incident.name}: {incident.title}{' (twin: without the fault)' if twin else ''}")
@@ -64,6 +64,7 @@ def _play(incident: Incident, wanted: Path | None, twin: bool) -> None:
             extra_env={**built.environment, **incident.environment, **(built.make if incident.script else {})},
         )
         told = run_and_tell(_command(incident, built, twin), directory, how)
+    remember(told.case, quiet=False)
     _judge(incident, told.case, twin, directory)
 
 

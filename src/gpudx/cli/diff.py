@@ -37,7 +37,7 @@ def command(
         list[str] | None, typer.Option(metavar="ASPECT", help=f"Leave out: {', '.join(ASPECTS)}. May be repeated.")
     ] = None,
 ) -> None:
-    """Say where two recorded runs part: the first difference, then how many of each kind.
+    """Show where two recorded runs diverge: the first difference, then how many of each kind.
 
     Launches are aligned, not counted: one that is missing does not make all that follow differ. Addresses, times, process and
     thread numbers, and how threads mix, are no differences. Memory is known by which allocation it is, and by the offset.

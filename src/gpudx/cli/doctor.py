@@ -30,7 +30,7 @@ class Entry:
 def command(
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List every API call: recorded or not.")] = False,
 ) -> None:
-    """Say what works on this machine, and how to install what is missing.
+    """Show what works on this machine, and how to install what is missing.
 
     \b
         gpudx doctor

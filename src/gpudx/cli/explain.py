@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -39,6 +40,7 @@ def command(
         ),
     ] = None,
     format: Annotated[str, typer.Option("--format", "-f", help="terminal, markdown or json.")] = "terminal",
+    whole: Annotated[bool, typer.Option("--full", help="Print the full report instead of the first screen.")] = False,
 ) -> None:
     """Explain a log: what failed first, what only follows, what it does not prove, and the next command.
 
@@ -58,7 +60,7 @@ def command(
     """
     from gpudx.cli.cases import new_case, written
     from gpudx.cli.page import page_here
-    from gpudx.report import render
+    from gpudx.report import render, screen
 
     names = [*(logs or []), *([issue] if issue is not None else [])]
     if not names:
@@ -74,6 +76,9 @@ def command(
             made = written(made, folder)
     if kept is not None:
         sys.stdout.write(_answer(kept.text, read))
+    elif format == "terminal" and not whole and not made.kernels:
+        more = "" if case or STDIN in names else shlex.join(["gpudx", "explain", "--full", *names])
+        sys.stdout.write(screen.render(made, page_here(), more=more))
     else:
         sys.stdout.write(render(made, format, page_here()))
     if not made.kernels and all(one.id == STRANGE for one in made.findings):

@@ -46,7 +46,7 @@ def command(
     parallel: Annotated[
         str,
         typer.Option(
-            metavar="OPTION", help="How the tests are told their number of threads: '--threads={}', 'THREADS={}'."
+            metavar="OPTION", help="How to pass the number of threads to the tests: '--threads={}', 'THREADS={}'."
         ),
     ] = "",
     threads: Annotated[
@@ -74,7 +74,7 @@ def command(
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
     resume: Annotated[Path | None, typer.Option(metavar="CASE", help="Go on with a study that was stopped.")] = None,
 ) -> None:
-    """Say which tests are flaky, in which conditions, and because of what.
+    """Find flaky tests, the conditions in which they fail, and the cause.
 
     Runs the tests in one thread and in many, shuffled, reversed, each alone, beside a second copy of the suite; then only what
     tells the failing ones apart. What they print goes into files of the case.
@@ -201,7 +201,7 @@ def _report(case: Case) -> None:
     from gpudx.cli.page import page_here
     from gpudx.report import render
 
-    sys.stdout.write(render(case, "terminal", page_here(100)))
+    sys.stdout.write(render(case, "terminal", page_here()))
     assert case.flake is not None
     if case.flake.stopped == "interrupted":
         raise typer.Exit(INTERRUPTED)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpudx.errors import UserError
+
+if TYPE_CHECKING:
+    from gpudx.model import Case
+    from gpudx.model.suppression import Suppression
 
 LIMITS = Path("gpudx.toml")
 FAILED = 1
@@ -19,10 +26,10 @@ def command(
     ],
     limits: Annotated[Path, typer.Option(metavar="FILE", help="The limits.")] = LIMITS,
     write_baseline: Annotated[
-        bool, typer.Option("--write-baseline", help="What is found now is known from now on.")
+        bool, typer.Option("--write-baseline", help="Accept the current findings as the baseline.")
     ] = False,
 ) -> None:
-    """Hold cases against limits: one line for each gate, and an exit status. Missing evidence fails a gate.
+    """Check cases against limits: one line for each gate. Missing evidence fails a gate.
 
     Example of gpudx.toml:
 
@@ -34,6 +41,14 @@ def command(
         new-findings = "gpudx-baseline.json"
         tensor-cores = [{ kernel = "score_*", least = 1 }]
 
+    Known findings are accepted by [[suppress]] tables in the same file, which gpudx run and pytest --gpudx honour too:
+
+    \b
+        [[suppress]]
+        rule = "pageable-copy"        # optional: kernel = "warmup_*", path = "third_party/*"
+        reason = "only at start"
+        expires = 2027-01-31          # optional
+
     \b
         gpudx build --ask --case built -- make -B
         gpudx run --sanitize --case checked -- ./app
@@ -44,10 +59,12 @@ def command(
     """
     from gpudx import casefile, gates
     from gpudx.gates import new_findings
+    from gpudx.lab import project_file
     from gpudx.report.safe import clean
 
     wanted, place = gates.read(limits), limits.absolute().parent
-    read = [casefile.read(case) for case in cases]
+    accepted = project_file.suppressions(limits)
+    read = [_unsuppressed(casefile.read(case), accepted) for case in cases]
     if write_baseline:
         if new_findings.KEY not in wanted:
             raise UserError(
@@ -60,3 +77,13 @@ def command(
         typer.echo(clean(one.line))
     if not all(one.passed for one in judged):
         raise typer.Exit(FAILED)
+
+
+def _unsuppressed(case: Case, accepted: Sequence[Suppression]) -> Case:
+    """The case without findings that gpudx.toml suppresses, and without the causes that they alone suggest."""
+    from gpudx.model.suppression import unsuppressed
+
+    left, _ = unsuppressed(case.findings, accepted, date.today())
+    gone = {one.fingerprint for one in case.findings} - {one.fingerprint for one in left}
+    causes = (one for one in case.diagnosis if not one.findings or set(one.findings) - gone)
+    return replace(case, findings=tuple(left), diagnosis=tuple(causes)) if gone else case

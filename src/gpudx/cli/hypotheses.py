@@ -14,7 +14,7 @@ def command(
     case: Annotated[Path, typer.Argument(help="A case directory.")],
     file: Annotated[Path, typer.Argument(help="The hypotheses, as docs/contracts.md says.")],
 ) -> None:
-    """Say of each hypothesis in FILE whether a case confirms or refutes it, and why.
+    """Report whether a case confirms or refutes each hypothesis in FILE, and why.
 
     Example of a FILE:
 

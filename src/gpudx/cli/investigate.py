@@ -13,6 +13,7 @@ import typer
 
 from gpudx.cli.given import given, joined
 from gpudx.cli.probing import Probe, probes
+from gpudx.cli.running import remember
 from gpudx.cli.speak import clear_line, renew, say
 from gpudx.errors import UserError
 
@@ -77,13 +78,13 @@ def command(
         bool,
         typer.Option(
             "--perturb",
-            help="Only at the two calls of an order finding: one is held back, or made to wait for the other.",
+            help="Only at the two calls of an order finding: one is delayed, or made to wait for the other.",
         ),
     ] = False,
     probe: Probe = None,
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
 ) -> None:
-    """Run a failing program again and again, in ways that tell its possible causes apart.
+    """Run a failing program in different ways until the cause is found.
 
     What the program prints goes into files of the case, and it gets no input.
 
@@ -114,6 +115,7 @@ def command(
     else:
         with new_case(case, program[0]) as directory:
             done = _begin(directory, program, wanted)
+    remember(done, quiet=False)
     _report(done)
 
 
@@ -214,10 +216,9 @@ def _progress(plan: Plan, seen: Observed, left: float) -> None:
 
 
 def _report(case: Case) -> None:
-    from gpudx.cli.page import page_here
-    from gpudx.report import render
+    from gpudx.cli.page import first_screen, page_here
 
-    sys.stdout.write(render(case, "terminal", page_here()))
+    sys.stdout.write(first_screen(case, page_here()))
     stopped = case.investigation.stopped if case.investigation else ""
     if stopped == "interrupted":
         raise typer.Exit(INTERRUPTED)

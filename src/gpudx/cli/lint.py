@@ -59,6 +59,13 @@ def command(
         typer.echo(clean(f"{place}warning: {one.message} [{one.id.removeprefix('lint-')}]"))
     if found:
         raise typer.Exit(FOUND)
+    from gpudx.text import plural
+
+    typer.echo(f"gpudx: no fault in {plural(len(files), 'file')}, {plural(_lines(files), 'line')}", err=True)
+
+
+def _lines(files: list[Path]) -> int:
+    return sum(path.read_bytes().count(b"\n") for path in files)
 
 
 def _case(files: list[Path], found: tuple[Finding, ...]) -> Case:

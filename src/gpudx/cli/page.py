@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from gpudx.report import Page
 
+if TYPE_CHECKING:
+    from gpudx.model import Case
 
-def page_here(width: int = Page.width) -> Page:
-    """What can be shown on stdout; `width` where it is no terminal."""
-    return page_of(sys.stdout.fileno()) if sys.stdout.isatty() else Page(width)
+PIPE = 100  # columns where the output is no terminal
+
+
+def page_here() -> Page:
+    """What can be shown on stdout."""
+    return page_of(sys.stdout.fileno()) if sys.stdout.isatty() else Page(PIPE)
+
+
+def first_screen(case: Case, page: Page) -> str:
+    """The first screen of a case, with lines of kernels that are in no file."""
+    from gpudx.figures import kernel_text
+    from gpudx.report.screen import render
+
+    return render(case, page, kernel_text=kernel_text.of)
 
 
 def page_of(descriptor: int) -> Page:
-    """What can be shown on an open file: the terminal's width and colours, or 80 columns and none."""
+    """What can be shown on an open file: the terminal's width and colours, or 100 columns and none."""
     try:
         width = os.get_terminal_size(descriptor).columns or 80
     except OSError:
-        return Page()
+        return Page(PIPE)
     return Page(width, "NO_COLOR" not in os.environ and os.environ.get("TERM", "dumb") != "dumb")

@@ -13,8 +13,7 @@ from typing import NoReturn
 def main() -> NoReturn:
     """Ends as the runner ended."""
     from gpudx.cli.cases import new_case
-    from gpudx.cli.run import remember
-    from gpudx.cli.running import run_and_tell, tell
+    from gpudx.cli.running import remember, run_and_tell, tell
     from gpudx.cli.speak import complain
     from gpudx.errors import UserError
     from gpudx.lab.recorded import end_like

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,35 +22,91 @@ if TYPE_CHECKING:
 
 
 def command(
-    case: Annotated[Path, typer.Argument(help="A case directory, or the case.json in it.")],
+    case: Annotated[
+        Path | None,
+        typer.Argument(help="A case directory, its case.json, or a bundle. [the latest case]", show_default=False),
+    ] = None,
     format: Annotated[
-        str, typer.Option("--format", "-f", help="terminal, markdown, html, json, sarif, junit or perfetto.")
+        str,
+        typer.Option("--format", "-f", help="terminal, screen, lines, markdown, html, json, sarif, junit or perfetto."),
     ] = "terminal",
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there.")] = None,
-    redacted: Annotated[bool, typer.Option("--redact", help="Without secrets and names of home folders.")] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to FILE.")] = None,
+    show: Annotated[bool, typer.Option("--open", help="Open the HTML report in the browser.")] = False,
+    redacted: Annotated[bool, typer.Option("--redact", help="Remove secrets and home directories.")] = False,
     language: Annotated[
         str,
         typer.Option("--lang", metavar="LANGUAGE", envvar="GPUDX_LANG", help="en, ko or es: English, Korean, Spanish."),
     ] = "en",
 ) -> None:
-    """Show the report of a case.
+    """Show the full report of a case.
 
     \b
-        gpudx report gpudx-cases/20260102T030405Z-app-1a2b
+        gpudx report                                      # of the latest case
+        gpudx report --open                               # the same as a page, in the browser
+        gpudx report crash.gpudx.zip                      # of a bundle
         gpudx report CASE -f html -o report.html          # one file, with pictures
+        gpudx report CASE -f lines                        # file:line: severity: id message
         gpudx report CASE -f sarif -o gpudx.sarif         # for code scanning
         gpudx report CASE -f junit -o gpudx.xml           # for CI systems
-        gpudx report CASE -f perfetto -o gpudx.pftrace    # open it at ui.perfetto.dev
+        gpudx report CASE -f perfetto -o gpudx.pftrace    # for ui.perfetto.dev
         gpudx report CASE --lang ko                       # in Korean
 
     Exit status: 0 if it was shown, 2 if there is no such case, format or language.
     """
-    from gpudx import casefile
-    from gpudx.report import draws, explains, render, writer
     from gpudx.report.languages import chosen
-    from gpudx.report.redact import redact
 
     spoken = chosen(language)
+    if show:
+        format, output = "html", output or _page_file(case)
+    with _directory(case) as place:
+        _report(place, format, output, redacted, spoken)
+    if show and output:
+        _open(output)
+
+
+def _page_file(case: Path | None) -> Path:
+    """Where the page for the browser goes: into the case; of a bundle, beside it."""
+    from gpudx.cases.latest import latest
+
+    place = case or latest()
+    if place.is_dir():
+        return place / "report.html"
+    return place.with_name(
+        "report.html" if place.suffix == ".json" else f"{place.name.removesuffix('.gpudx.zip')}.html"
+    )
+
+
+@contextlib.contextmanager
+def _directory(case: Path | None) -> Iterator[Path]:
+    """The case's directory; a bundle is unpacked for as long as it is read."""
+    from gpudx.cases.bundle import unpack
+    from gpudx.cases.latest import latest
+
+    if case is None:
+        yield latest()
+    elif case.is_file() and zipfile.is_zipfile(case):
+        with tempfile.TemporaryDirectory(prefix="gpudx-") as place:
+            unpack(case, Path(place))
+            yield Path(place)
+    else:
+        yield case
+
+
+def _open(page: Path) -> None:
+    import webbrowser
+
+    from gpudx.report.safe import full
+
+    typer.echo(full(str(page)))
+    if not webbrowser.open(page.absolute().as_uri()):
+        raise UserError(f"No browser could be started: open {page} yourself.")
+
+
+def _report(case: Path, format: str, output: Path | None, redacted: bool, spoken: str) -> None:
+    from gpudx import casefile
+    from gpudx.report import draws, explains, render, writer
+    from gpudx.report.redact import redact
+
     read = casefile.read(case)
     place = (case if case.is_dir() else case.parent).absolute()  # it may have been moved since it was written
     told = replace(read, directory=str(place))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,6 +23,14 @@ SANITIZE = "--sanitize"
 FENCE = "--fence"
 POISON = "--poison"
 WATCH = "--watch"
+# Options that may stand alone, and the values they take, the default first. Written here because the modules that use them
+# are slow to import; a test compares them.
+ALONE = {
+    SANITIZE: ("what-fits", "opencl", "memcheck", "racecheck", "initcheck", "synccheck"),
+    FENCE: ("high", "low", "red"),
+    POISON: ("cb", "nan", "4b", "zero"),
+    WATCH: ("again", "once"),
+}
 
 
 class Crumbs(StrEnum):
@@ -30,30 +39,26 @@ class Crumbs(StrEnum):
 
 
 class Command(TyperCommand):
-    """Some options may stand alone; they take a value only behind "=", never the word that follows."""
+    """Some options may stand alone; the word that follows is their value only if it is one of those they take."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        from gpudx.cli.sanitizing import AUTOMATIC
-        from gpudx.lab.fenced import EDGES
-        from gpudx.lab.poisoned import PATTERNS
-        from gpudx.lab.watched import AGAIN
-
-        alone = {SANITIZE: AUTOMATIC, FENCE: EDGES[0], POISON: PATTERNS[0], WATCH: AGAIN}
         valued = {name for one in self.params if not getattr(one, "is_flag", True) for name in one.opts}
-        for option, value in alone.items():
-            args = with_value(args, option, value, valued - set(alone))
+        for option, values in ALONE.items():
+            args = with_value(args, option, values, valued - set(ALONE))
         return super().parse_args(ctx, args)
 
 
-def with_value(words: list[str], option: str, value: str, valued: set[str]) -> list[str]:
-    """The words with `value` given to an `option` that stands alone; the command and its own arguments stay.
+def with_value(words: list[str], option: str, values: Sequence[str], valued: set[str]) -> list[str]:
+    """The words with a value given to an `option` that stands alone; the command and its own arguments stay.
 
-    `valued` are the options whose value is the next word.
+    The value is the next word if it is one of `values`, else the first of these. `valued` are the options whose value is the
+    next word.
     """
     out, at = list(words), 0
     while at < len(out) and out[at].startswith("-") and out[at] != "--":
         step = 2 if out[at] in valued else 1
         if out[at] == option:
+            value = out.pop(at + 1) if out[at + 1 : at + 2] and out[at + 1] in values else values[0]
             out[at] = f"{option}={value}"
         at += step
     return out
@@ -63,21 +68,21 @@ def command(
     program: Annotated[
         list[str] | None, typer.Argument(metavar="CMD", help="The program and its arguments, after --.")
     ] = None,
-    timeout: Annotated[float | None, typer.Option(min=0.001, metavar="S", help="End it after S seconds.")] = None,
-    case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
+    timeout: Annotated[float | None, typer.Option(min=0.001, metavar="S", help="Stop the program after S seconds.")] = None,
+    case: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")] = None,
     error_exitcode: Annotated[
         int | None, typer.Option(min=0, max=255, metavar="N", help="Exit with N if a passing program has faults.")
     ] = None,
     keep: Annotated[str, typer.Option(metavar="SIZE", help='Calls kept per thread, or "all".')] = "16M",
     dump: Annotated[
-        bool, typer.Option("--dump", help="Have the driver write a core dump of the device. May change how it ends.")
+        bool, typer.Option("--dump", help="Make the driver write a GPU core dump. May change how the program ends.")
     ] = False,
     serialise: Annotated[
         bool,
-        typer.Option("--serialise", help="Wait after each launch: a fault is then pinned to its launch."),
+        typer.Option("--serialise", "--serialize", help="Wait after each launch, so that a fault names its launch."),
     ] = False,
     stacks: Annotated[
-        bool, typer.Option("--stacks", help="Record the host and Python stack of each launch. Slower.")
+        bool, typer.Option("--stacks", help="Record the host and Python stack of each launch (slower).")
     ] = False,
     crumbs: Annotated[
         Crumbs | None,
@@ -109,7 +114,7 @@ def command(
         typer.Option(
             FENCE,
             metavar="[=EDGE]",
-            help="Memory between fences, at the high or low EDGE: faults outside it; red: a zone behind it. [high]",
+            help="Put inaccessible pages next to buffers, at the high or low EDGE; red: only a known pattern. [high]",
         ),
     ] = None,
     fence_align: Annotated[
@@ -121,7 +126,7 @@ def command(
         typer.Option(
             POISON,
             metavar="[=PATTERN]",
-            help="Fresh memory holds a PATTERN: bytes 0xCB or 0x4B (cb, 4b), zero, or nan in every type. [cb]",
+            help="Fill new memory with a PATTERN: bytes 0xCB or 0x4B (cb, 4b), zero, or nan in every type. [cb]",
         ),
     ] = None,
     contracts: Annotated[
@@ -142,20 +147,20 @@ def command(
         typer.Option(
             WATCH,
             metavar="[=once]",
-            help="Find launches that change memory they were not given. Runs CMD twice if there is one, unless =once.",
+            help="Find launches that change memory they were not passed. Runs CMD a second time if it finds one, unless =once.",
         ),
     ] = None,
     watch_limit: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="With --watch: so many bytes at most; takes as much memory. [1G]"),
+        typer.Option(metavar="SIZE", help="With --watch: watch at most SIZE bytes; uses the same amount of host memory. [1G]"),
     ] = None,
     stall: Annotated[
         float, typer.Option(min=0, metavar="S", help="Report once if no stream moves for S seconds; 0: never.")
     ] = 20.0,
     probe: Probe = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the case, say nothing.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the case, print nothing.")] = False,
 ) -> None:
-    """Run a program, unmodified, and say why it failed.
+    """Run a program, unmodified, and report why it failed.
 
     The program keeps its input, output, terminal and exit status; gpudx writes to stderr only.
 
@@ -172,7 +177,7 @@ def command(
     """
     from gpudx.cli import sanitizing
     from gpudx.cli.cases import new_case
-    from gpudx.cli.running import run_and_tell
+    from gpudx.cli.running import remember, run_and_tell
     from gpudx.lab import program as programs
     from gpudx.lab.recorded import end_like
     from gpudx.model.how import How
@@ -203,19 +208,12 @@ def command(
     end_like(told.run, error_exitcode if told.case and has_faults(told.case) else None)
 
 
-def remember(case: Case | None, quiet: bool) -> None:
-    """Add the case to the list of cases; that this could not be done is one line, and no failure."""
-    from gpudx.cases import index
-    from gpudx.cli.speak import complain
-
-    problem = index.remember(case) if case else None
-    if problem and not quiet:
-        complain(UserError(problem))
-
-
 def _stated(contracts: Path | None, hypotheses: Path | None, models: list[Path]) -> Stated | None:
     """What the user states, read before anything is run."""
-    if contracts is None and hypotheses is None and not models:
+    from gpudx.lab.project_file import suppressions
+
+    suppressed = suppressions()
+    if contracts is None and hypotheses is None and not models and not suppressed:
         return None
     from gpudx.contracts.contracts import read as read_contracts
     from gpudx.contracts.hypotheses import read as read_hypotheses
@@ -226,6 +224,7 @@ def _stated(contracts: Path | None, hypotheses: Path | None, models: list[Path])
         read_contracts(contracts) if contracts else (),
         read_hypotheses(hypotheses) if hypotheses else (),
         tuple(read_model(path) for path in models),
+        suppressed,
     )
 
 
@@ -235,7 +234,7 @@ def _earlier(like: Path | None, sanitize: str | None, watch: str | None) -> Case
     if like is None:
         return None
     if sanitize is None and watch is None:
-        raise UserError("--like takes the kernel or the memory to check from a case: add --sanitize or --watch.")
+        raise UserError("--like works only with --sanitize or --watch: add --sanitize or --watch.")
     return casefile.read(like)
 
 
@@ -251,7 +250,7 @@ def _fence(edge: str | None, align: int | None, sanitize: str | None) -> Fence |
     from gpudx.lab import fenced
 
     if edge is None and align is not None:
-        raise UserError("--fence-align says where memory between fences begins: add --fence.")
+        raise UserError("--fence-align works only with --fence: add --fence.")
     if edge is None:
         return None
     if sanitize is not None:
@@ -273,7 +272,7 @@ def _watch(how: str | None, limit: str | None, sanitize: str | None, earlier: Ca
     from gpudx.lab import watched
 
     if how is None and limit is not None:
-        raise UserError("--watch-limit says how much --watch looks at: add --watch.")
+        raise UserError("--watch-limit works only with --watch: add --watch.")
     if how is None:
         return None
     if sanitize is not None:

@@ -119,9 +119,17 @@ def _keep_traceback(case_dir: Path) -> str:
 
 
 def tell(case: Case) -> None:
-    """The report, or one line, on stderr: stdout belongs to the program."""
-    from gpudx.cli.page import page_of
-    from gpudx.report import render
+    """The first screen, or one line, on stderr: stdout belongs to the program."""
+    from gpudx.cli.page import first_screen, page_of
     from gpudx.report.outline import needs_report, one_line
 
-    write(render(case, "terminal", page_of(2)) if needs_report(case) else one_line(case) + "\n")
+    write(first_screen(case, page_of(2)) if needs_report(case) else one_line(case) + "\n")
+
+
+def remember(case: Case | None, quiet: bool) -> None:
+    """Add the case to the list of cases; that this could not be done is one line, and no failure."""
+    from gpudx.cases import index
+
+    problem = index.remember(case) if case else None
+    if problem and not quiet:
+        complain(UserError(problem))

@@ -53,7 +53,7 @@ def command(
     as_csv: Annotated[bool, typer.Option("--csv", help="As CSV, every row.")] = False,
 ) -> None:
     """Show what was recorded: calls, launches, allocations or errors; identity: who ran, with what; or builds: what
-    compilers told of kernels.
+    the output of compilers about kernels.
 
     \b
         gpudx show CASE launches --kernel 'gemm*' --last 20
@@ -115,7 +115,7 @@ def _builds(case: Path) -> tuple[list[str], Iterator[Row]]:
     kernels = casefile.read(case).kernels
     if not kernels:
         raise UserError(
-            f"No compiler told of kernels in {case}: make a case with `gpudx build -- make` or of a build log."
+            f"No compiler output about kernels in {case}: make a case with `gpudx build -- make` or of a build log."
         )
     return list(COLUMNS), (row(one) for one in kernels)
 

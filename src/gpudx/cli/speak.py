@@ -32,7 +32,7 @@ def _is_terminal() -> bool:
 
 
 def complain(error: UserError) -> None:
-    """An error that is the user's to mend, as one harmless line."""
+    """An error that is the user's to fix, as one harmless line."""
     from gpudx.report.safe import clean
 
     say(clean(str(error)))

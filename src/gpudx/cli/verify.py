@@ -37,11 +37,11 @@ def command(
         str | None, typer.Option(metavar="CMD", help="Should fail again: the change taken out of the new build.")
     ] = None,
     confidence: Annotated[float, typer.Option(metavar="PERCENT", help="How sure to be.")] = 99,
-    runs: Annotated[int, typer.Option(min=1, metavar="N", help="At most so many runs of each command.")] = 1000,
+    runs: Annotated[int, typer.Option(min=1, metavar="N", help="Run each command at most N times.")] = 1000,
     at_least: Annotated[
-        int, typer.Option(min=1, metavar="N", help="At least so many, to leave less room for a rate that is left.")
+        int, typer.Option(min=1, metavar="N", help="Run each command at least N times, for a tighter bound on the remaining failure rate.")
     ] = 1,
-    budget: Annotated[float, typer.Option(min=0.001, metavar="S", help="At most so many seconds in all.")] = 600,
+    budget: Annotated[str, typer.Option(metavar="TIME", help="Stop after this time: 90s, 10m, 2h.")] = "10m",
     timeout: Annotated[
         float | None, typer.Option(min=0.001, metavar="S", help="A run that takes longer fails.")
     ] = None,
@@ -51,7 +51,7 @@ def command(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")] = False,
 ) -> None:
-    """Say whether a fix is a fix: it must fail before, pass after, and fail again when reverted.
+    """Check whether a fix really fixes a failure: it must fail before, pass after, and fail again when reverted.
 
     CMD is a command line in quotes, or a script; NAME=value may stand in front. The failure is known by its diagnosis
     where there is one, else by how the program ends. Runs take turns until it can be told; Ctrl-C keeps what was learned.
@@ -61,11 +61,12 @@ def command(
     Exit status: 0 a fix; 1 a placebo, mitigates, or not shown to be the cause; 2 cannot be told, or another failure.
     """
     from gpudx.cli.cases import new_case
+    from gpudx.cli.investigate import budget_seconds
     from gpudx.model.verification import Verification
     from gpudx.verify.rounds import Limits, take_up
 
     try:
-        limits = Limits(runs, budget)
+        limits = Limits(runs, budget_seconds(budget))
         if resume is not None:
             place = resume.absolute()
             _refuse_with_resume(before, after, revert, case)
@@ -164,7 +165,7 @@ class Live:
     def waits(self, what: str, seen: Tally, seconds: float) -> None:
         """Something is running."""
         from gpudx.cli.page import page_of
-        from gpudx.lab.outcome import duration
+        from gpudx.text import duration
 
         left, needed = duration(max(0.0, seconds)), seen.wins_needed
         lead = f"lead {min(seen.wins, needed)} of {needed}"

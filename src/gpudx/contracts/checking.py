@@ -113,7 +113,7 @@ def _violation(held: Held) -> Finding:
         evidence=(
             Evidence(f"launch {site.launch} was given {arguments(table, place)}", (site.number,)),
             *(_broken(held, n) for n, one in enumerate(held.each) if (one.false & held.applies.true).any()),
-            Evidence(f"the contract stands in {contract.place}"),
+            Evidence(f"the contract is in {contract.place}"),
         ),
         site=site,
         allocation=allocation_of(table.facts, memory),
@@ -146,7 +146,7 @@ def _unchecked(held: Held) -> Finding:
         severity="warning",
         message=f"{count:,} of {every} of kernel {held.table.kernel} could not be checked ({held.contract.place}): {first}.",
         evidence=tuple(Evidence(f"{reason}: {plural(n, 'launch', 'launches')}") for reason, n in reasons.items())
-        or (Evidence(f"the contract stands in {held.contract.place}"),),
+        or (Evidence(f"the contract is in {held.contract.place}"),),
         facts=_same(held),
         count=count,
     )

@@ -1,4 +1,4 @@
-"""The launch that a case holds guilty, as far as it is tied to one, and the launches that went well before it."""
+"""The launch that a case holds guilty, as far as it is tied to one, and the launches that succeeded before it."""
 
 from __future__ import annotations
 

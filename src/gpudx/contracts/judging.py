@@ -3,7 +3,7 @@
 confirmed      what was expected of the rows is so
 refuted        it is not so
 inconclusive   the program never got there, the values were not recorded, the case holds no such run, or the predicate
-               is true of the launch that failed and of launches that went well alike: then it explains nothing
+               is true of the launch that failed and of launches that succeeded alike: then it explains nothing
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Seen:
     holds: list[Evidence] = field(default_factory=list)
     fails: list[Evidence] = field(default_factory=list)
     at_fault: bool | None = None  # its answer for the launch that failed
-    well: int = 0  # launches that went well before that, and those of them it is true of
+    well: int = 0  # launches that succeeded before that, and those of them it is true of
     true_well: int = 0
 
     @property
@@ -188,15 +188,15 @@ def _status(claim: Claim, seen: _Seen, processes: int, gaps: bool) -> tuple[Stat
 
 
 def _compared(seen: _Seen, fault: Fault) -> tuple[Status, str]:
-    """Does the predicate tell the launch that failed from those that went well?"""
+    """Does the predicate tell the launch that failed from those that succeeded?"""
     where = f"launch {fault.launch:,}, which {'failed' if fault.certain else 'most likely failed'}"
-    well = plural(seen.well, "launch that went well before", "launches that went well before")
+    well = plural(seen.well, "launch that succeeded before", "launches that succeeded before")
     if seen.at_fault and seen.true_well:
         return (
             "inconclusive",
             f"It is true of {where}, and of {seen.true_well:,} of the {well} alike: it distinguishes nothing.",
         )
     if seen.at_fault:
-        rest = f"and of none of the {well}" if seen.well else "and there is no launch that went well to compare it with"
+        rest = f"and of none of the {well}" if seen.well else "and there is no launch that succeeded to compare it with"
         return "confirmed", f"It is true of {where}, {rest}."
     return "confirmed", f"But it is not true of {where}: it does not explain the failure."

@@ -2,7 +2,7 @@
 
 A detector is a module here with
 
-    a docstring          what the fault is, why it is bad, an example, how to mend it: the documentation page
+    a docstring          what the fault is, why it is bad, an example, how to fix it: the documentation page
     ID                   its stable name, equal to the file's name with dashes; it states the fault, never the cure
     detect(facts, run)   yields findings; it reads facts and nothing else. Or, for what is of a run and not of one of its processes:
     examine(identity, run)   the same of who ran, with what

@@ -1,4 +1,4 @@
-"""Folding: a fault that was seen a million times is told once, with its count."""
+"""Folding: a fault that was seen a million times is reported once, with its count."""
 
 from __future__ import annotations
 

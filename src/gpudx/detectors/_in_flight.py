@@ -34,7 +34,7 @@ def fatal_call(facts: Facts) -> int | None:
 def died_unheard(facts: Facts, run: Run) -> bool:
     """Did the process die of a fault that our handler was not told of? The thread is not known then.
 
-    The program or the driver had a handler of its own (LLVM has one for abort()), or no stack was left for ours.
+    The program or the driver had its own handler (LLVM has one for abort()), or no stack was left for ours.
     """
     killed = run.outcome.kind == "signal" and run.outcome.signal in FATAL
     return killed and facts.trace.last_words is None and not facts.trace.ended

@@ -1,4 +1,4 @@
-"""The process died in the recorder itself: then gpudx is to blame, and nobody else."""
+"""The process died in the recorder itself: then gpudx is to blame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A crash names the causes that other findings give for the very same call, object or launch."""
+"""A crash names the causes that other findings give for the same call, object or launch."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ class _Kind:
         return room != self._count(factors)[me] and any(count[me] == room for _, count in self._all_counts)
 
     def _lacks(self, me: int, argument: int, factors: Factors) -> bool:
-        """Is there less than this product calls for, by so much that it matters, and never in a launch that went well?"""
+        """Is there less than this product calls for, by so much that it matters, and never in a launch that succeeded?"""
         need = float(self._need(argument, factors)[me]) * self._surely(me, factors)
         room = float(self._rooms[argument][me])
         if need - room < LEAST_BYTES or room < need * LEAST_PART:

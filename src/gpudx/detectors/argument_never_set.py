@@ -1,14 +1,14 @@
 """A kernel was launched with an argument that was never set.
 
 Arguments belong to the kernel object: a second object of the same kernel begins with none, and an argument whose
-setting was refused is not set either. The driver refuses the launch, or runs it with whatever stands in that place.
+setting was refused is not set either. The driver refuses the launch, or runs it with whatever is there.
 
 Example:
 
     cl_kernel second = clCreateKernel(program, "scale", &status);   // the arguments of the first are not copied
     clEnqueueNDRangeKernel(queue, second, 1, NULL, &n, NULL, 0, NULL, NULL);
 
-Mend it by setting every argument on this very kernel object before its first launch, and by checking each setting.
+Fix it by setting every argument on this kernel object before its first launch, and by checking each setting.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CAUSE = Cause(
     refutes_if="A call that sets this argument on this kernel object would precede the launch.",
     fix=(
         (
-            "Set every argument on this very kernel object before its first launch; arguments belong to the "
+            "Set every argument on this kernel object before its first launch; arguments belong to the "
             "object, not to the name."
         ),
     ),

@@ -1,7 +1,7 @@
 """A kernel argument was given with another size than the kernel declares.
 
-clSetKernelArg copies as many bytes as it is told. Some drivers refuse a size that does not fit; others copy what they
-get, and the kernel reads bytes behind it that nobody set, or half of the value. The usual reasons: a host structure
+clSetKernelArg copies as many bytes as its size argument says. Some drivers refuse a size that does not fit; others copy what they
+get, and the kernel reads bytes behind it that was never set, or half of the value. The usual reasons: a host structure
 with other padding than the device's, a three-component vector (which takes the room of four), a double where the
 kernel has a float, an int where it has a long.
 
@@ -11,7 +11,7 @@ Example:
     clSetKernelArg(kernel, 1, 12, &range);               // 12 bytes
     clSetKernelArg(kernel, 2, 3 * sizeof(float), xyz);   // kernel: float3, which is 16 bytes
 
-Mend it by passing `sizeof` of a host type with the same layout: cl_float3, cl_long, a structure with the same
+Fix it by passing `sizeof` of a host type with the same layout: cl_float3, cl_long, a structure with the same
 padding.
 """
 
@@ -95,7 +95,7 @@ def _effect(status: str | None, size: int, given: int) -> str:
     if status:
         return f"the driver refused the call with {status}" if status != "in flight" else "the call never returned"
     if given < size:
-        return f"the driver accepted it, so the kernel reads {plural(size - given, 'byte')} that nobody set"
+        return f"the driver accepted it, so the kernel reads {plural(size - given, 'byte')} that was never set"
     return f"the driver accepted it, and the kernel reads the first {plural(size, 'byte')} only"
 
 

@@ -9,9 +9,9 @@ Example:
     int scale = 1024;
     clSetKernelArg(kernel, 1, sizeof scale, &scale);     // kernel: float scale
 
-Mend it by converting on the host: `cl_float scale = 1024`.
+Fix it by converting on the host: `cl_float scale = 1024`.
 
-It is told only if every setting of the argument looks so, and never as more than a warning: bits alone prove nothing.
+It is reported only if every setting of the argument looks so, and never as more than a warning: bits alone prove nothing.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """A build step failed or did nothing, and an old program was run after it.
 
 Scripts build and then run, and many go on when the build fails, or name a target that is always up to date. What runs then is
-what an earlier build left, and nothing says so.
+what an earlier build left, without any message.
 
 Example:
 
     make -s build || true        // "build" is a folder: nothing is out of date
     ./bin/app                    // the program of last week
 
-Mend it by letting the script end when the build does (set -e), and by making targets that are no files .PHONY.
+Fix it by letting the script end when the build does (set -e), and by making targets that are no files .PHONY.
 
 Told of make, ninja, cmake, cargo and their like, as far as the recorder saw them end, before a program of the user's own was
 started that was last written before them. One that ended well and compiled nothing is told only where the program is older than

@@ -2,7 +2,7 @@
 
 The memory of the program is looked at whenever it has waited and all its work is done. What changed since the last look must
 have been given to some work of that time: to a launch as an argument that it may write, to a copy or fill as its range, to the
-program itself as a map. Bytes that nobody was given were written by a launch that left its own memory. Nothing faults when such
+program itself as a map. Bytes that no launch was given were written by a launch that left its own memory. Nothing faults when such
 a write lands in another live allocation, and tools that check addresses only see an address that is allowed.
 
 Where several launches ran between two looks, a second run that looks before and after each of them names the one. Where kernels
@@ -17,7 +17,7 @@ Example:
     size_t items = 1025;                                           // 1,024 floats are in row; the last item writes next[0]
     clEnqueueNDRangeKernel(queue, scale, 1, NULL, &items, NULL, 0, NULL, NULL);
 
-Mend it in the kernel's index or guard, or where the host computes the size.
+Fix it in the kernel's index or guard, or where the host computes the size.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def _because(one: Bystander) -> str:
     if not one.change.each:
         return "It is the only launch between the two looks."
     if one.by_address:
-        return "The bytes changed during this very launch; that it had no address of them from elsewhere is not shown."
-    return "The bytes changed during this very launch, and nothing else ran."
+        return "The bytes changed during this launch; that it had no address of them from elsewhere is not shown."
+    return "The bytes changed during this launch, and nothing else ran."
 
 
 # ---- words ----

@@ -13,7 +13,7 @@ Example:
     cudaStreamSynchronize(stream);                  // refused; the capture is lost
     cudaStreamEndCapture(stream, &graph);           // refused too: this is where the program sees it
 
-Mend it by moving the call before or behind the capture. Where another thread made it, begin the capture in the
+Fix it by moving the call before or behind the capture. Where another thread made it, begin the capture in the
 thread-local mode, or keep that thread from the device for as long as the capture takes.
 
 An error if the capture was lost, a warning otherwise: a library may ask, and deal with the answer.

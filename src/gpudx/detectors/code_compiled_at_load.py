@@ -7,7 +7,7 @@ Example:
 
     nvcc -gencode arch=compute_80,code=compute_80 app.cu      // only PTX; run on an sm_90 device
 
-Mend it by building for the device as well.
+Fix it by building for the device as well.
 
 A note, with the time that the loading call took. Told where the record shows the whole image and the device; code that is
 loaded only when it is first used is compiled then, and its time is not in this number.

@@ -9,9 +9,9 @@ Example:
     $ make                      // builds build/app
     $ ./bin/app                 // runs the one that was committed
 
-Mend it by running what the build makes, and by removing the program from the repository (git rm --cached bin/app).
+Fix it by running what the build makes, and by removing the program from the repository (git rm --cached bin/app).
 
-Told of executables of the user's own that git lists. Libraries that are delivered with a repository are common, and not told.
+Told of executables of the user's own that git lists. Libraries that are delivered with a repository are common, and not reported.
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ Example:
     std::vector<float> result(n);
     cudaMemcpy(result.data(), out, bytes, cudaMemcpyHostToDevice);       // the other way
 
-Mend it by giving the destination first and the source second, with the direction that fits them.
+Fix it by giving the destination first and the source second, with the direction that fits them.
 
-Told only where the driver refused the call or died in it. Managed, registered and pinned memory can stand on either
+Reported only where the driver refused the call or died in it. Managed, registered and pinned memory can stand on either
 side, and so can ordinary memory on devices that reach it: nothing is said about those.
 """
 

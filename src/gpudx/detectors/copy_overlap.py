@@ -7,10 +7,10 @@ Example:
 
     cudaMemcpy(rows, rows + width, (n - 1) * width, cudaMemcpyDeviceToDevice);     // moves all rows up by one
 
-Mend it by copying through a second buffer, or by moving the data with a kernel that is written for it.
+Fix it by copying through a second buffer, or by moving the data with a kernel that is written for it.
 
 (CUDA runtime API reference, cudaMemcpyAsync, cudaMemcpy2D and cudaMemcpy3D: "The memory areas may not overlap".) A copy
-from a place to itself changes nothing and is not told; neither are rows whose pitches differ.
+from a place to itself changes nothing and is not reported; neither are rows whose pitches differ.
 """
 
 from __future__ import annotations

@@ -2,14 +2,14 @@
 
 The pitch is the number of bytes from the beginning of a row to that of the next one; what is taken of a row must fit
 into it. Widths are in bytes, and a width in elements or a pitch of the other side is the usual mistake. The driver
-refuses such a copy with a status that does not say so.
+refuses such a copy with a status that does not show it.
 
 Example:
 
     cudaMallocPitch(&image, &pitch, width * sizeof(float), height);
     cudaMemcpy2D(image, width, host, width * sizeof(float), width * sizeof(float), height, cudaMemcpyHostToDevice);
 
-Mend it by passing the pitch that the allocation gave for the device's side and the row's bytes for the host's.
+Fix it by passing the pitch that the allocation gave for the device's side and the row's bytes for the host's.
 
 (CUDA driver API reference, cuMemcpy2D: the pitch must be at least the width plus the first byte's place in its row.)
 """

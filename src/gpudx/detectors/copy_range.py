@@ -8,7 +8,7 @@ Example:
     cudaMalloc(&out, n * sizeof(half));
     cudaMemcpy(out, host, n * sizeof(float), cudaMemcpyHostToDevice);    // twice the size
 
-Mend it by computing the size of the copy and of the allocation from the same number.
+Fix it by computing the size of the copy and of the allocation from the same number.
 
 Only memory whose allocation was recorded is judged; mappings that lie side by side count as one. Rows of a pitched copy
 count from the first byte of the first row to the last of the last. Of host memory only what the driver allocated is

@@ -9,10 +9,10 @@ Example:
 
     fault address 0x480d8 = value 0x48000 + 0xd8         // the driver read a field of "the object at 0x48000"
 
-Mend it by looking at the value that was decoded; if none was, at each value of the call. The driver is to blame only
+Fix it by looking at the value that was decoded; if none was, at each value of the call. The driver is to blame only
 if all of them are right.
 
-Where the program has a handler of its own for the signal, the thread that died is not known. If one call was in flight
+Where the program has its own handler for the signal, the thread that died is not known. If one call was in flight
 then, it is told as that and no more: a thread of the driver may have died while the program waited in it.
 """
 

@@ -10,7 +10,7 @@ Example:
     clEnqueueNDRangeKernel(...);                         // accepted
     use(result[-1]);                                     // the program's own fault, or the kernel's: see the stack
 
-Mend it where the stack points to; if that is a driver thread or a kernel, look at the commands listed and their
+Fix it where the stack points to; if that is a driver thread or a kernel, look at the commands listed and their
 values.
 """
 
@@ -65,7 +65,7 @@ def _finding(facts: Facts, words: LastWords) -> Finding:
         id=ID,
         severity="info",
         causes=(ID,),
-        message=f"The process died of {name} in thread {words.tid}, outside of all recorded calls, in {place}{tail}.",
+        message=f"The process died of {name} in thread {words.tid}, outside all recorded calls, in {place}{tail}.",
         evidence=tuple(_evidence(facts, words, name, place, commands)),
         others=sites_of(facts, shown),
         facts=(("signal", name), ("place", place.partition(" (")[0].partition("+")[0])),

@@ -2,7 +2,7 @@
 
 The driver prints the condition, the line and the thread on the program's stderr when the program next waits; every call
 after that fails. What the driver printed is in the record, so the condition is known, and with it the kernel, where the
-assertion stands in the kernel itself and not in a function that it calls.
+assertion is in the kernel itself and not in a function that it calls.
 
 Example:
 
@@ -11,7 +11,7 @@ Example:
         assert(index[threadIdx.x] < rows);                         // an index from a vocabulary of another size
         ...
 
-Mend it at what the condition speaks of: the values that the launch was given, or the data in its buffers.
+Fix it at what the condition speaks of: the values that the launch was given, or the data in its buffers.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _which(launches: list[int]) -> Iterator[Evidence]:
         text = f"{plural(len(launches), 'launch', 'launches')} of this kernel may have been running"
         yield Evidence(text, tuple(p + 1 for p in launches[:8]))
     else:
-        yield Evidence("the assertion stands in a function that kernels call: which kernel is not told")
+        yield Evidence("the assertion is in a function that kernels call: which kernel is unknown")
 
 
 def _message(first: Assertion, site: Site | None, others: int) -> str:

@@ -1,6 +1,6 @@
 """A call reported that work before it had failed on the device.
 
-Launches return before they run. A fault on the device is told by whatever call comes next, and by every call after
+Launches return before they run. A fault on the device is reported by whatever call comes next, and by every call after
 that: a copy, a launch of another kernel, a library's start. That call is innocent; of a copy whose memory is live and
 large enough it is said. What may have faulted is the work that no successful wait had shown to be done: the interval
 from the last one to the report.
@@ -313,5 +313,5 @@ def _followers(facts: Facts, found: Interval, count: int) -> list[Evidence]:
 def _moved(facts: Facts, later: I64) -> list[Evidence]:
     """That asking for the last error is what programs print, and says nothing of the call before it."""
     asked = [int(p) for p in later if facts.trace.info(int(p)).does == "last_error"][:1]
-    said = "told the same error again, behind other work: the error did not move, its report did"
+    said = "reported the same error again, after other work: the error did not move, its report did"
     return [Evidence(f"{facts.trace.info(p).name} {said}", (p + 1,)) for p in asked]

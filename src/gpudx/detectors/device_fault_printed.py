@@ -9,10 +9,10 @@ Example:
     gemm<<<grid, block>>>(queries, x, weights, rows, heads * head_dim, dim);     // the model has more heads
     // Memory access fault by GPU node-1 ... on address 0x7f5c28010000. Reason: Page not present or supervisor privilege.
 
-Mend it where the size of the allocation is computed, or in the kernel's index; if the memory had been freed, by freeing it
+Fix it where the size of the allocation is computed, or in the kernel's index; if the memory had been freed, by freeing it
 after the last work that uses it.
 
-Only the page is known: distances are told as "at least". A launch is named where one alone, of those that may have been
+Only the page is known: distances are reported as "at least". A launch is named where one alone, of those that may have been
 running, was given the memory, or where one alone was given memory too small for its own numbers.
 """
 

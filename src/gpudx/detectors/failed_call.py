@@ -8,7 +8,7 @@ Example:
     status = clBuildProgram(program, 1, &device, "-cl-fast-math", NULL, NULL);   // no such option
     if (status != CL_SUCCESS) exit(1);
 
-Mend it by reading the status in the words of the specification for this call, and by checking the values it was
+Fix it by reading the status in the specification of this call, and by checking the values it was
 given.
 """
 
@@ -28,7 +28,7 @@ CAUSE = Cause(
     id=ID,
     title="A call failed and the program ended because of it",
     refutes_if="The program would have ended the same way although this call succeeded.",
-    fix=("Read the status in the words of the specification for this call, and check the values it was given.",),
+    fix=("Read the status in the specification of this call, and check the values it was given.",),
     predicts=(("recorded", "the program ends right after the failing call"),),
 )
 LOG_LINES = 12
@@ -50,7 +50,7 @@ def _finding(facts: Facts, run: Run, failure: Failure) -> Finding:
     of = f" for kernel {site.kernel}" if site.kernel else ""
     evidence = [
         Evidence(f"{site.call} answered {site.status}: {told(values_of(facts, failure.position))}", (site.number,)),
-        Evidence("nothing but tidying up followed it in its thread", (site.number,)),
+        Evidence("only cleanup calls followed it in its thread", (site.number,)),
     ]
     evidence += [Evidence(f"the compiler said: {line}", (site.number,)) for line in _log(facts, failure)]
     return Finding(

@@ -12,7 +12,7 @@ Example:
             data[i] *= 2;
     }
 
-Mend it in the kernel's index or guard, or where the host computes the buffer's size; if the buffer had been released, by
+Fix it in the kernel's index or guard, or where the host computes the buffer's size; if the buffer had been released, by
 releasing it after the last work that uses it. An access of the program's own, through a pointer that it got by mapping
 the buffer, is told as such.
 """
@@ -48,9 +48,9 @@ CAUSE = Cause(
         "Keep to the range that was mapped: compare the loop at the line shown with the size given to the mapping call.",
         "Do not use the pointer after unmapping or releasing the buffer.",
     ),
-    predicts=(("fenced", "a thread of the program faults in the pages beside a buffer"),),
+    predicts=(("fenced", "a thread of the program faults in the pages next to a buffer"),),
     kind=MEMORY,
-    about="""The program's own code accessed memory beside a buffer, or a buffer that it had released.
+    about="""The program's own code accessed memory next to a buffer, or a buffer that it had released.
 
 It got a pointer by mapping the buffer, and used it beyond the mapped range or after the buffer was gone. No kernel and no
 driver was involved.
@@ -269,7 +269,7 @@ def _finding(
             ),
             Evidence(
                 f"that is {_where(facts, block, words.address)}, which call {made + 1} put at {block.address:#x} "
-                "between pages that nobody can access",
+                "between inaccessible pages",
                 (made + 1,),
             ),
             *evidence,

@@ -12,14 +12,14 @@ Example:
     use<<<grid, block, 0, second>>>(scratch);
     cudaFreeAsync(scratch, first);                  // `first` knows nothing of the kernel in `second`
 
-Mend it by freeing in the stream of the last use, or by letting the freeing stream wait for an event behind that use.
+Fix it by freeing in the stream of the last use, or by letting the freeing stream wait for an event behind that use.
 
 Told of cuMemFreeAsync where nothing orders a use before it; of cuMemFree for memory of cuMemAllocAsync, for which it "will not
 perform any implicit synchronization" (CUDA driver API reference, cuMemFree), and of clSVMFree, which does not wait either (OpenCL
 3.0 API specification, clSVMFree). A warning where the address was found inside a structure, and where a kernel uses host memory
 that is freed or unregistered: the driver may wait there, but nothing says that it does.
 
-Not told: cuMemFree of other memory, which "may perform implicit synchronization" (same place); clReleaseMemObject, which takes
+Not reported: cuMemFree of other memory, which "may perform implicit synchronization" (same place); clReleaseMemObject, which takes
 effect when the commands that use the buffer are done (OpenCL 3.0 API specification, clReleaseMemObject).
 
 Not seen: pools inside a program. PyTorch keeps what it gets from the driver, so a tensor that another stream still uses when it

@@ -1,7 +1,7 @@
 """A graph was launched whose nodes still hold the address of memory that was freed.
 
 A graph keeps the addresses it was captured with. Freeing the memory does not touch it, and its launch succeeds: the
-nodes read and write memory that is nobody's, or by then another's.
+nodes read and write freed memory, or memory that belongs to something else by then.
 
 Example:
 
@@ -9,7 +9,7 @@ Example:
     cudaFree(buffer);                        // the kernel node was captured with it
     cudaGraphLaunch(exec, stream);
 
-Mend it by keeping the memory for as long as the graph is launched, or by updating the nodes when it moves.
+Fix it by keeping the memory for as long as the graph is launched, or by updating the nodes when it moves.
 
 Memory that the graph allocates itself is not looked at, nor are addresses inside structures.
 """

@@ -11,10 +11,10 @@ Example:
     cudaMalloc(&weights, bytes);             // gets the same address
     cudaGraphLaunch(exec, stream);           // writes activations into the weights
 
-Mend it by keeping the memory for as long as the graph is launched, or by updating the nodes when it moves.
+Fix it by keeping the memory for as long as the graph is launched, or by updating the nodes when it moves.
 
 Compared are the allocation that an address lay in when the graph was made or last updated, and the one that it lies in at
-the launch. Memory that nobody has at the launch is graph-holds-dead-pointer. Not looked at: memory that graphs allocate
+the launch. Memory that is free at the launch is graph-holds-dead-pointer. Not looked at: memory that graphs allocate
 for themselves, addresses inside structures, and pools inside a program (PyTorch's), which keep what they gave out. Memory
 that was registered, mapped or shared again at the same address may be meant to take the place of the old: it is silent.
 """

@@ -38,7 +38,7 @@ CAUSE = Cause(
             "Look at the launch that did not end, or was queued last before the wait: does its loop end for these "
             "arguments, do all threads reach its barriers?"
         ),
-        "Run again with a larger --timeout to tell slow from stuck.",
+        "Run again with a larger --timeout to see whether it is slow or stuck.",
     ),
     fix_of=(("cuda", "Run again with --dump and --timeout to see which kernel is on the device, and at which line."),),
     predicts=(("recorded", "a wait is in flight at the timeout"),),
@@ -255,7 +255,7 @@ def _elsewhere(facts: Facts, run: Run) -> Finding:
         facts=(("call", ""),),
         scope="symptom",
         symptom=Symptom("hang"),
-        message="The program hung outside of all recorded calls: it was busy, or waiting, in its own code.",
+        message="The program hung outside all recorded calls: it was busy, or waiting, in its own code.",
         evidence=tuple(evidence) or (Evidence("no call had been recorded"),),
     )
 

@@ -11,7 +11,7 @@ Example:
     clSetKernelArg(kernel, 0, sizeof(cl_mem), &data);     // host memory
     clSetKernelArg(kernel, 0, sizeof(cl_mem), buffer);    // the handle instead of its address
 
-Mend it by making a buffer from the data and passing the address of its handle: `&buffer`. Shared virtual memory has a
+Fix it by making a buffer from the data and passing the address of its handle: `&buffer`. Shared virtual memory has a
 call of its own, clSetKernelArgSVMPointer.
 """
 
@@ -34,7 +34,7 @@ from gpudx.model.cause_kinds import FIXED
 ID = "host-pointer-as-buffer"
 CAUSE = Cause(
     id=ID,
-    title="A host address was given where the kernel wants a memory object",
+    title="A host address was passed where the kernel expects a memory object",
     refutes_if="The value would name a live memory object.",
     fix=(
         (

@@ -8,9 +8,9 @@ Example:
     std::vector<float> data(n);
     scale<<<grid, block>>>(data.data(), n);        // an address of the heap
 
-Mend it by copying the data to the device and passing the copy's address, or by allocating it as managed or pinned.
+Fix it by copying the data to the device and passing the copy's address, or by allocating it as managed or pinned.
 
-Told only where the device says that it cannot access pageable memory, and the process had its heap or stack there. A kernel
+Reported only where the device reports that it cannot access pageable memory, and the process had its heap or stack there. A kernel
 need not use every pointer it is given (some of cuBLASLt's do not), so in a run without a device error it is a note.
 """
 
@@ -78,7 +78,7 @@ def _finding(facts: Facts, row: int, count: int, severity: Severity) -> Finding:
         message=f"Kernel {site.kernel} was given an address {where} as {name}, which the device cannot reach.",
         evidence=(
             Evidence(f"{value:#x} is {where}, and in no recorded device memory", (site.number,)),
-            Evidence("the device says that it cannot access pageable host memory"),
+            Evidence("the device reports that it cannot access pageable host memory"),
         ),
         site=site,
         count=count,

@@ -6,11 +6,11 @@ first failure.
 
 Example:
 
-    cl_mem big = clCreateBuffer(context, 0, 1ull << 40, NULL, NULL);   // refused; nobody looks
+    cl_mem big = clCreateBuffer(context, 0, 1ull << 40, NULL, NULL);   // refused; not checked
     clSetKernelArg(kernel, 0, sizeof big, &big);
     clEnqueueNDRangeKernel(...);                                        // CL_INVALID_KERNEL_ARGS, and that is reported
 
-Mend it by checking the status of this call and stopping there; then find out why it fails.
+Fix it by checking the status of this call and stopping there; then find out why it fails.
 
 Programs try things out: a format, a build option, a work-group size. A failure after which the program did something
 else instead is not told.

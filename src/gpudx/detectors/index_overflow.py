@@ -9,7 +9,7 @@ Example:
     kernel void add(global float *out, int rows, int columns) {
         int i = get_global_id(1) * columns + get_global_id(0);    // 50,000 x 50,000 > 2^31
 
-Mend it by computing the index in 64 bits: `size_t i = (size_t)row * columns + column`, or by splitting the launch.
+Fix it by computing the index in 64 bits: `size_t i = (size_t)row * columns + column`, or by splitting the launch.
 
 A run that passed is warned only if the kernel's source keeps its index in an int: correct kernels cast to 64 bits before they
 multiply, and most of them cannot be told by their arguments. In a run that failed the product is worth a look even where the

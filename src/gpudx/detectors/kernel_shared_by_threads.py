@@ -11,7 +11,7 @@ Example: a cache gives every thread the same object.
     clSetKernelArg(kernel, 0, sizeof(cl_mem), &mine);
     clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &n, NULL, 0, NULL, NULL);
 
-Mend it with one kernel object per thread (clCreateKernel or clCloneKernel for each), or with one lock held from the
+Fix it with one kernel object per thread (clCreateKernel or clCloneKernel for each), or with one lock held from the
 first setting until the launch has returned.
 
 Told when calls of two threads on one object overlapped in time, or when a launch ran with a value that another thread

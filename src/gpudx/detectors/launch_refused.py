@@ -10,7 +10,7 @@ Example:
     size_t local[2] = {64, 64};                          // 4096 work-items; the kernel can have 1024
     clEnqueueNDRangeKernel(queue, kernel, 2, NULL, global, local, 0, NULL, NULL);
 
-Mend it by asking the kernel (clGetKernelWorkGroupInfo), not the device, for the largest work-group, and by rounding
+Fix it by asking the kernel (clGetKernelWorkGroupInfo), not the device, for the largest work-group, and by rounding
 the global size up to a multiple of the local one, with a bounds check in the kernel.
 """
 

@@ -7,9 +7,9 @@ Example:
 
     scale<<<grid, block>>>((float *)(bytes + 2), n);
 
-Mend it by aligning the offset, or by a kernel that loads single bytes.
+Fix it by aligning the offset, or by a kernel that loads single bytes.
 
-Told only when the device reported a fault while the launch may have been running: kernels may cast pointers to narrower
+Reported only when the device reported a fault while the launch may have been running: kernels may cast pointers to narrower
 types before they use them.
 """
 

@@ -1,6 +1,6 @@
 """A kernel was given a negative number where its other numbers are sizes.
 
-A stride or a count that was computed in too few bits, or read from a value nobody set, turns negative, and the kernel's
+A stride or a count that was computed in too few bits, or read from a value that was never set, turns negative, and the kernel's
 index goes far below its memory.
 
 Example:
@@ -8,9 +8,9 @@ Example:
     int stride = rows * columns * channels;              // past 2^31: negative
     gather<<<grid, block>>>(out, in, n, stride);
 
-Mend it by computing sizes in 64 bits, and by checking them before the launch.
+Fix it by computing sizes in 64 bits, and by checking them before the launch.
 
-Told only when the device reported a fault while the launch may have been running; -1 is left out, it often means "none".
+Reported only when the device reported a fault while the launch may have been running; -1 is left out, it often means "none".
 """
 
 from __future__ import annotations

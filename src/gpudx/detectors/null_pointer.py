@@ -9,10 +9,10 @@ Example:
     if (verbose) cudaMalloc(&out, bytes);
     scale<<<grid, block>>>(out, n);
 
-Mend it by allocating the memory before the launch, or by letting the kernel test the pointer.
+Fix it by allocating the memory before the launch, or by letting the kernel test the pointer.
 
 Many kernels allow null for what they need not use. Null in a place where a launch of the same kernel had it before and
-ended well is not told; without a fault of the device it is a warning.
+ended well is not reported; without a fault of the device it is a warning.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ Example:
     $ edit kernels.c; make -C build-new        // builds another folder
     $ ./build/app                              // ran the build of last week
 
-Mend it by building again, and look at the build id or the hash that `gpudx show CASE identity` gives.
+Fix it by building again, and look at the build id or the hash that `gpudx show CASE identity` gives.
 
 Told where the debug information names sources that are here and are newer: by their checksum, where the compiler kept one (then
 it is certain), else by their time. A time alone counts only where git says that the file was changed since, or there is no

@@ -1,7 +1,7 @@
 """A copy in a stream was given ordinary host memory, so the host waits for it.
 
 Such a copy is correct. The device cannot reach ordinary (pageable) memory by itself: the driver copies the data through
-a buffer of its own, and the call returns late. Work that was meant to run beside the copy runs after it.
+its own buffer, and the call returns late. Work that was meant to run beside the copy runs after it.
 
 Example:
 
@@ -9,7 +9,7 @@ Example:
     cudaMemcpyAsync(device, data.data(), bytes, cudaMemcpyHostToDevice, stream);     // returns when the data is taken
     other<<<grid, block, 0, second>>>(out);                                          // starts late
 
-Mend it, if the time matters, by allocating the memory with cudaMallocHost or registering it with cudaHostRegister.
+Fix it, if the time matters, by allocating the memory with cudaMallocHost or registering it with cudaHostRegister.
 
 A note only, never more. (CUDA runtime API reference, "API synchronization behavior"; CUDA C++ Programming Guide: copies of
 64 KB or less from the host do not wait, so they are not told.)
@@ -69,7 +69,7 @@ def _finding(facts: Facts, row: int, count: int) -> Finding:
                 f"{int(entry['address']):#x} is {where}, and in no memory that was allocated or registered",
                 (site.number,),
             ),
-            Evidence("the device says that it cannot access pageable host memory"),
+            Evidence("the device reports that it cannot access pageable host memory"),
         ),
         site=site,
         count=count,

@@ -8,7 +8,7 @@ Example:
     $ gpudx run --probe 'ENTER gemm' -- ./run.sh
     // the sources have it; the executable that the script ran was built before
 
-Mend it by finding out which file ran (`gpudx show CASE identity`) and why it is not the one with the mark; then run again.
+Fix it by finding out which file ran (`gpudx show CASE identity`) and why it is not the one with the mark; then run again.
 
 Told when the whole of every loaded file, and of the sources of interpreters, was searched without finding it. Where something
 could not be searched (a file that was replaced, stripped symbols, compressed device code, a text that may be put together when
@@ -65,16 +65,16 @@ def _finding(identity: Identity, probe: Probe) -> Finding:
 
 def _message(probe: Probe, programs: list[LoadedObject]) -> str:
     if not probe.sources or not programs:
-        return f"{probe.said.rstrip('.')}, so that it did not fire says nothing."
+        return f"{probe.said.rstrip('.')}, so that it did not fire proves nothing."
     ran, sources = name_of(programs[0].path), several([name_of(source) for source in probe.sources])
     return (
         f"{ran}, which ran, is not what its sources would give: they have the probe {probe.text!r} ({sources}), and nothing that"
-        " ran has it; that it did not fire says nothing."
+        " ran has it; that it did not fire proves nothing."
     )
 
 
 def _evidence(identity: Identity, probe: Probe, programs: list[LoadedObject]) -> Iterator[Evidence]:
-    yield from (Evidence(f"the probe stands in {source}") for source in probe.sources)
+    yield from (Evidence(f"the probe is in {source}") for source in probe.sources)
     for one in programs:
         built = f"build id {one.build_id or '(none)'}, sha256 {one.sha256[:16]}..."
         yield Evidence(f"{one.path} ran ({built})")

@@ -8,10 +8,10 @@ Example:
     // thread 1                                           // thread 2
     fill<<<grid, block, 0, stream>>>(data);               use<<<grid, block, 0, stream>>>(data, out);
 
-Mend it by ordering the threads (a lock held over both calls of a pair, a queue between the threads), or by giving each thread a
-stream of its own, with events where one needs the other's results.
+Fix it by ordering the threads (a lock held over both calls of a pair, a queue between the threads), or by giving each thread its own
+stream, with events where one needs the other's results.
 
-Told only when the two calls overlapped in time, which shows that no lock kept them apart, and when one of them writes what
+Reported only when the two calls overlapped in time, which shows that no lock kept them apart, and when one of them writes what
 the other uses, or may. Silent are threads that take turns, a context that several threads use, launches of one kernel by
 both threads (they may split a buffer, or come in any order), and arguments whose types are not known.
 """
@@ -39,7 +39,7 @@ CAUSE = Cause(
     refutes_if="The result would still change from run to run with one thread, or with a lock around both calls.",
     fix=(
         "Order the threads: the second makes its call only when the first one's has returned.",
-        "Give each thread a queue of its own, with events where one needs the other's results.",
+        "Give each thread its own queue, with events where one needs the other's results.",
     ),
     predicts=(("recorded", "calls of two threads overlap in time and give one queue work on the same memory"),),
     kind=UNORDERED,

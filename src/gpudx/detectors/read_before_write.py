@@ -15,7 +15,7 @@ Example:
     cudaMalloc(&weights, bytes);
     scale<<<blocks, 256>>>(out, weights);                         // void scale(float *out, const float *weights)
 
-Mend it by writing or filling the buffer first, or by finding out why the launch that should write it was not made.
+Fix it by writing or filling the buffer first, or by finding out why the launch that should write it was not made.
 
 A warning only: reading back what is then thrown away is harmless.
 """

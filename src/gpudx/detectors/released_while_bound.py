@@ -2,7 +2,7 @@
 
 Setting an argument takes no reference: the kernel object holds a bare address (OpenCL specification, clSetKernelArg).
 After the last release the driver may free the memory or give it to the next buffer, and the launch reads or writes
-whatever is there now. No driver we know says anything; results change when something unrelated is allocated.
+whatever is there now. No driver we know reports it; results change when something unrelated is allocated.
 
 Example:
 
@@ -10,7 +10,7 @@ Example:
     clReleaseMemObject(buffer);
     clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &n, NULL, 0, NULL, NULL);
 
-Mend it by releasing the object after the last launch that uses it (releasing it right after that launch is fine: the
+Fix it by releasing the object after the last launch that uses it (releasing it right after that launch is fine: the
 queue holds it until the launch is done), or by setting the argument again.
 """
 

@@ -9,13 +9,13 @@ Example:
     hidden = clCreateBuffer(context, 0, rows * 11008 * sizeof(float), NULL, NULL);
     gemm(hidden, x, weights, rows, 14336, 64);                     // kernel: rows x columns x inner
 
-Mend it by computing the size from the same numbers that the launch is given.
+Fix it by computing the size from the same numbers that the launch is given.
 
 What a kernel does with its numbers is not recorded. They are held against a launch only if a product of them is the
 exact size of the same argument's memory in other launches of this kernel, with different sizes; or if all memory of
 another launch is that of three matrices (p x q, q x r, p x r) and in this launch that of two. It stays silent if
 anything else explains the size, and for kernels that are given structures or pointers to whole numbers beside it. And it
-is told only of a process that a kernel on its own processor may have crashed; a fault that a device reports is told with
+is reported only for a process that a kernel on its own processor may have crashed; a fault that a device reports is told with
 the launches that may have made it, see device-error-reported.
 """
 

@@ -9,7 +9,7 @@ Example: the kernel may run before the copy has arrived.
     cudaMemcpyAsync(d, h, n, cudaMemcpyHostToDevice, copies);
     scale<<<blocks, 256, 0, compute>>>(d, n);
 
-Mend it with an event between them (CUDA), or by passing the first command's event in the second's wait list (OpenCL):
+Fix it with an event between them (CUDA), or by passing the first command's event in the second's wait list (OpenCL):
 
     cudaEventRecord(e, copies);
     cudaStreamWaitEvent(compute, e);
@@ -19,7 +19,7 @@ Streams that were made with cudaStreamNonBlocking do not wait for the default st
 Told as an error only where both surely touch the same bytes: copies and fills by their ranges, and a copy of a whole
 buffer against a kernel that was given it. Told as a warning where it is not known how much of it a kernel touches, or
 whether it writes. Silent are pointers into different parts of one allocation, and kernels that are given one pointer in
-several queues with different numbers or pointers beside it, as programs do that split a buffer. Nothing is told of host
+several queues with different numbers or pointers beside it, as programs do that split a buffer. Nothing is reported about host
 memory that kernels are given, of shared virtual memory, and of pointers inside structures; nor where an order cannot be
 seen: values in memory, semaphores, host functions and callbacks, calls that the record has lost.
 """
@@ -52,7 +52,7 @@ CAUSE = Cause(
     refutes_if="With an event between the two calls named, or with both in one queue, the failure would stay.",
     fix=(
         "Record an event after the first call in its queue, and let the second call's queue wait for it.",
-        "Or put both into one queue, if they need not run beside each other.",
+        "Or put both into one queue, if they need not run at the same time.",
     ),
     predicts=(
         (
@@ -61,7 +61,7 @@ CAUSE = Cause(
         ),
         ("serialised", "the failure is gone or rarer; this alone says only that time or order matters"),
     ),
-    settled_by="gpudx investigate --perturb: runs with the first call's work held back, and with the missing order as well",
+    settled_by="gpudx investigate --perturb: runs with the first call's work delayed, and with the missing order as well",
     kind=UNORDERED,
 )
 

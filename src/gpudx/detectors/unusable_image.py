@@ -10,10 +10,10 @@ Example:
     nvcc -gencode arch=compute_120,code=sm_120 app.cu          // run on an sm_90 device
     kernel<<<grid, block>>>(data);                             // "no kernel image is available for execution"
 
-Mend it by building for the device named (hipcc --offload-arch=gfxNNN for AMD's), or by keeping PTX of an architecture that is not
+Fix it by building for the device named (hipcc --offload-arch=gfxNNN for AMD's), or by keeping PTX of an architecture that is not
 newer in the program.
 
-Told only where the record shows it: no code of the image runs on the device, its PTX is newer than the driver, the driver
+Reported only where the record shows it: no code of the image runs on the device, its PTX is newer than the driver, the driver
 may not compile PTX and there is nothing else, or the image is no device code. Where the image was not recorded and the
 status alone says that nothing fits, only the device is named. In a run that passed, a program that tried an image that
 is no device code and went on is not told.

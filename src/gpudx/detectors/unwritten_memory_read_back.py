@@ -5,7 +5,7 @@ reads it was not written since, or was copied or, as a NaN, computed from memory
 would be whatever the memory held before.
 
 What is not known: whether the program uses these words, and a program can have written the same value itself (an image of one
-grey, 0xCB). So it is a warning. A program that ends well without --poison, and not with it, depends on memory that nobody wrote.
+grey, 0xCB). So it is a warning. A program that ends well without --poison, and not with it, depends on uninitialized memory.
 
 Example:
 
@@ -14,7 +14,7 @@ Example:
     add<<<blocks, 256>>>(sums, n - 1);                                   // the last one is never written
     cudaMemcpy(out, sums, n * sizeof(float), cudaMemcpyDeviceToHost);
 
-Mend it by filling the memory first, or by finding out why the launch that should write all of it does not.
+Fix it by filling the memory first, or by finding out why the launch that should write all of it does not.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _finding(facts: Facts, back: CameBack, count: int) -> Finding:
     return Finding(
         id=ID,
         severity="warning",
-        message=f"{what} that hold the pattern of fresh memory: nothing wrote them, or they came from memory that nothing wrote.",
+        message=f"{what} that hold the pattern of fresh memory: nothing wrote them, or they came from uninitialized memory.",
         site=site,
         evidence=(*_seen(facts, back, label), *_given(facts, back, launches, label)),
         others=tuple(facts.sites.at(position, argument=index) for position, index in launches[-SHOWN:]),
@@ -59,7 +59,7 @@ def _finding(facts: Facts, back: CameBack, count: int) -> Finding:
         certainty="observed",
         attribution="probable",
         because=(
-            "The program read words that nothing wrote, and failed afterwards; that it failed because of them is not shown: if it "
+            "The program read uninitialized words, and failed afterwards; that it failed because of them is not shown: if it "
             "passes without --poison, it depends on them."
         ),
         access=Access(kind="read", width=back.bytes, offset=back.first, seen_by="poison"),

@@ -2,16 +2,16 @@
 
 The driver may keep freed memory mapped, or give it to the next allocation. The program then reads old data, overwrites
 someone else's, or faults; often it passes for months. The address and the time of the call are recorded, so this is
-told even when the run passed.
+reported even when the run passed.
 
 Example:
 
     cudaFree(table);
     apply<<<grid, block>>>(out, in, table, n);      // works today
 
-Mend it by freeing the memory after the last work that uses it has ended, or in the order of that work's stream.
+Fix it by freeing the memory after the last work that uses it has ended, or in the order of that work's stream.
 
-Not told: memory freed in stream order after the use, addresses that were allocated again, the end of live memory where
+Not reported: memory freed in stream order after the use, addresses that were allocated again, the end of live memory where
 freed memory begins. A stale address inside a structure may be a member that the kernel does not use: a warning, unless
 the device reported a fault while the launch may have been running.
 """

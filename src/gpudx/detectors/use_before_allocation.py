@@ -9,7 +9,7 @@ Example:
     cudaMallocAsync(&scratch, bytes, first);
     use<<<grid, block, 0, second>>>(scratch);       // `second` knows nothing of the allocation in `first`
 
-Mend it by recording an event in the allocating stream after the allocation, and letting the other stream wait for it; or by
+Fix it by recording an event in the allocating stream after the allocation, and letting the other stream wait for it; or by
 allocating in the stream that uses the memory.
 
 A warning where the address was found inside a structure: it may be a member that the kernel does not use.

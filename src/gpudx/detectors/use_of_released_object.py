@@ -9,7 +9,7 @@ Example:
     clReleaseMemObject(buffer);
     clEnqueueReadBuffer(queue, buffer, CL_TRUE, 0, size, out, 0, NULL, NULL);
 
-Mend it by releasing the object after its last use, or by keeping a reference for each owner.
+Fix it by releasing the object after its last use, or by keeping a reference for each owner.
 
 An object that others still hold is not gone: a kernel holds its program, a sub-buffer its buffer, everything its
 context. Objects that are still set as arguments are `released-while-bound`.

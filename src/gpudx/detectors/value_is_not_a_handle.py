@@ -9,12 +9,12 @@ Example: a structure is read as another one, and its byte count lands in the han
 
     clSetKernelArg(restore, 1, sizeof(cl_mem), &extra->d);   // extra->d is 294912, the size of the buffer
 
-Mend it by passing the object itself; look at what the variable is in the line named by the finding.
+Fix it by passing the object itself; look at what the variable is in the line named by the finding.
 
 Where kernels had run on a CPU device before, a value that nothing explains is a warning: a kernel that writes outside its buffer
 may have overwritten the variable that held the handle, which is then a victim.
 
-An unknown address that the driver accepted is told as a note at most, and only when the run failed: the object may
+An unknown address that the driver accepted is reported as a note at most, and only when the run failed: the object may
 have been made in a way that is not recorded. Handles of released objects as parameters of calls are
 `use-of-released-object`, host addresses `host-pointer-as-buffer`.
 """

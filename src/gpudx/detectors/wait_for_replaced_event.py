@@ -12,7 +12,7 @@ Example:
     cudaStreamWaitEvent(consumer, done);
     use<<<grid, block, 0, consumer>>>(data);        // may run before or during `produce`
 
-Mend it with an event of its own for each thing that is waited for, or by waiting before the event is recorded again.
+Fix it with its own event for each thing that is waited for, or by waiting before the event is recorded again.
 
 Recording an event again is ordinary, in loops above all. It is told only where it leaves two uses of the same memory without
 any order; an error if these surely meet, else a warning (see unordered-access, which tells the two uses).
@@ -41,8 +41,8 @@ ID = "wait-for-replaced-event"
 CAUSE = Cause(
     id=ID,
     title="A queue waited for an event that had been recorded again elsewhere",
-    refutes_if="The data would still be wrong with an event of its own for each of the two records.",
-    fix=("Use an event of its own for each thing that is waited for, or wait before it is recorded again.",),
+    refutes_if="The data would still be wrong with its own event for each of the two records.",
+    fix=("Use its own event for each thing that is waited for, or wait before it is recorded again.",),
     predicts=(("recorded", "between the record that was meant and the wait, the event was recorded in another queue"),),
     kind=UNORDERED,
 )

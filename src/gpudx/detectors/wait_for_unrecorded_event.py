@@ -10,7 +10,7 @@ Example:
     cudaEventRecord(ready, producer);               // then the record: the consumer has waited for nothing
     use<<<grid, block, 0, consumer>>>(data);
 
-Mend it by recording the event, behind the work that is meant, before the call that waits for it is made. Between threads, the
+Fix it by recording the event, behind the work that is meant, before the call that waits for it is made. Between threads, the
 waiting thread has to wait until the other one has recorded.
 
 An error where the work after the wait and work of another queue surely meet in the same bytes, one of them writes, and nothing

@@ -1,4 +1,4 @@
-"""Bytes right beside an allocation, which nobody may write, were found changed (gpudx run --fence).
+"""Bytes right next to an allocation were found changed (gpudx run --fence).
 
 An allocation begins at an aligned address, so a few bytes are left between it and the fence; they hold a known pattern. The
 pattern is looked at when the program has waited, and when the memory is freed. Where there can be no fences, a red zone of
@@ -13,7 +13,7 @@ Example:
     cudaMalloc(&row, 63 * sizeof(float));                          // 252 bytes; 4 more to the next multiple of 256
     scale<<<1, 64>>>(row, 64);                                     // the last thread writes row[63]
 
-Mend it in the kernel's index or guard, or where the host computes the size.
+Fix it in the kernel's index or guard, or where the host computes the size.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def _seen(facts: Facts, damage: Damage, label: str) -> Iterator[Evidence]:
     where = (
         f"made {label}, and the recorder put a known pattern right behind it"
         if block.edge == RED
-        else f"put {label} at {block.address:#x}, with a known pattern beside it"
+        else f"put {label} at {block.address:#x}, with a known pattern next to it"
     )
     yield Evidence(f"call {made + 1} {where}", (made + 1,))
     yield Evidence(

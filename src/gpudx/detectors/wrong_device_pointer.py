@@ -8,7 +8,7 @@ Example:
     cudaSetDevice(0); cudaMalloc(&data, bytes);
     cudaSetDevice(1); scale<<<grid, block>>>(data, n);
 
-Mend it by setting the device before allocating, or by enabling peer access, where the devices have it.
+Fix it by setting the device before allocating, or by enabling peer access, where the devices have it.
 
 A warning, and an error of a launch that may have been running when the device reported an illegal address. Silent when the
 program enabled peer access or set access rights anywhere, and for memory that all devices can reach (managed, host, mapped,
@@ -111,5 +111,5 @@ def _thread(facts: Facts, row: int) -> list[Evidence]:
     first, second = (int(tid) for tid in facts.trace.column("tid", np.array([born, launch])))
     if first == second:
         return []
-    said = f"thread {first} allocated it and thread {second} launched: each thread has a current device of its own"
+    said = f"thread {first} allocated it and thread {second} launched: each thread has its own current device"
     return [Evidence(said, (born + 1, launch + 1))]

@@ -1,6 +1,6 @@
 """Memory was freed by an address or with a call that does not fit it.
 
-A free takes the very address that the allocation gave, and each kind of memory has its own call to free it. The driver
+A free takes the exact address that the allocation gave, and each kind of memory has its own call to free it. The driver
 refuses anything else with a status that does not say why, and the memory stays allocated.
 
 Example:
@@ -9,7 +9,7 @@ Example:
     cudaFree(staging);                       // pinned host memory: cudaFreeHost
     cudaFree(buffer + offset);               // not the address that cudaMalloc gave
 
-Mend it by keeping the address and the kind of each allocation beside it, and by freeing it once with the call for that
+Fix it by keeping the address and the kind of each allocation beside it, and by freeing it once with the call for that
 kind.
 
 Memory that is freed a second time is told as use-of-released-object.

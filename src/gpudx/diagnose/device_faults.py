@@ -113,7 +113,7 @@ def _running(residents: list[Resident], facts: Facts) -> Finding:
         facts=(("kernel", name), ("line", line or "")),
         certainty="observed",
         attribution="probable",
-        because="It was on the device when the time was up; a larger --timeout tells slow from stuck.",
+        because="It was on the device when the time was up; a larger --timeout shows whether it is slow or stuck.",
     )
 
 

@@ -124,7 +124,7 @@ def _reported(finding: Finding, interval: Interval) -> Diagnosis:
         refutes_if=cause.refutes_if,
         fix=_steps(finding, cause),
         findings=(finding.fingerprint,),
-        reason=_why_odd(interval) if single else "Nothing recorded tells the launches apart.",
+        reason=_why_odd(interval) if single else "Nothing in the trace distinguishes these launches.",
         processes=_processes(finding),
     )
 
@@ -181,7 +181,7 @@ def _with_stack(launch: Site, finding: Finding, interval: Interval) -> Site:
 
 
 def _why_only(interval: Interval) -> str:
-    only = "It is the only launch between the last wait that went well and the call that reported the fault"
+    only = "It is the only launch between the last wait that succeeded and the call that reported the fault"
     if interval.completed is not None:
         only = "Breadcrumbs show that it had not completed when the device stopped, and that no other launch was open"
     if not interval.complete:
@@ -215,7 +215,7 @@ def _only_place(finding: Finding) -> Diagnosis:
         refutes_if=cause.refutes_if,
         fix=_steps(finding, cause),
         findings=(finding.fingerprint,),
-        reason=NOT_ENDED if named else "Where it surfaced is known; no recorded fact says why.",
+        reason=NOT_ENDED if named else "The place of the failure is known; no recorded fact explains why.",
         processes=_processes(finding),
     )
 
@@ -231,7 +231,7 @@ def unexplained(outcome: Outcome, calls: int, failed: int, open_calls: int) -> D
         status="inconclusive",
         guilty=None,
         victim=None,
-        summary="Nothing that was recorded explains the failure.",
+        summary="No recorded call explains the failure.",
         evidence=(Evidence(outcome.summary), Evidence(f"{plural(calls, 'call')} recorded; {bad}, {busy}.")),
         refutes_if="A call would have failed or been in flight, or a detector would have found a fault.",
         fix=(

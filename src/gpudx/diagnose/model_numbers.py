@@ -276,5 +276,5 @@ def _evidence(facts: Facts, one: Mismatch, number: int) -> Iterator[Evidence]:
     if one.tensor is not None:
         yield Evidence(f"its tensor {one.tensor.name} is {'x'.join(map(str, one.tensor.shape))} of {one.tensor.type}")
     else:
-        yield Evidence(f"the launch itself was told {one.told:,}", (number,))
+        yield Evidence(f"the launch itself was passed {one.told:,}", (number,))
     yield Evidence(f"{one.used:,} is the {one.field} of {KNOWN[one.field][one.used]}, and no number of this model")

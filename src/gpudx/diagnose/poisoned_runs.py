@@ -19,7 +19,7 @@ from gpudx.text import plural
 
 NAME = "poison"
 NOT_CHECKED = (
-    "Reads of memory that nobody wrote whose results never came back to the program by a blocking copy of a plain range, "
+    "Reads of uninitialized memory whose results never came back to the program by a blocking copy of a plain range, "
     "or came back changed.",
 )
 

@@ -49,7 +49,7 @@ def _unfilled(facts: Facts) -> bool:
 def _of_host(facts: Facts) -> str:
     """Did the host decide how it ended? A device's fault may be at an address from anywhere."""
     if len(facts.errors.reports):
-        return "the device itself faulted, at an address that is not told"
+        return "the device itself faulted, at an unknown address"
     words, call = facts.trace.last_words, fatal_call(facts)
     host = facts.trace.ended if words is None else call is not None and facts.trace.info(call).does in OF_THE_HOST
     return "" if host else "it died where work of the device may have run"

@@ -261,7 +261,7 @@ def _uncertain(fault: Fault, match: Match, miss: Miss | None) -> str:
     """Why the launch is not certain, or the access is not what the tool holds it for; empty when all is."""
     if match.uncertain:
         told = fault.kind in ENDS_CONTEXT and not match.doubt
-        return match.uncertain + ("; a run with --serialise may tell" if told else "")
+        return match.uncertain + ("; a run with --serialise may show it" if told else "")
     inside = miss is not None and miss.kind == "inside" and fault.kind.startswith("invalid")
     return "the recording has the address inside live memory that the launch was given" if inside else ""
 

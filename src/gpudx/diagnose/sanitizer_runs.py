@@ -55,7 +55,7 @@ def _narrowed(sanitizer: Sanitizer, reports: Reports, command: Sequence[str]) ->
         message=f"Only launches of {sanitizer.kernel} were checked; a launch outside that filter may be the one: {again}",
         evidence=(
             Evidence(f"the tool was given the filter {kernel_filter(sanitizer.kernel or '')}"),
-            *(Evidence(f"the tool says: {text}", raw=raw) for report, raw in reports for text in _said(report)),
+            *(Evidence(f"the tool reports: {text}", raw=raw) for report, raw in reports for text in _said(report)),
         ),
         facts=(("kernel", sanitizer.kernel or ""), ("check", sanitizer.check)),
     )
@@ -87,9 +87,9 @@ def _failed(run: Sanitized, reports: Reports) -> str:
     what = {
         "did not run": "It printed no summary, so that nothing was checked",
         "cut off": f"It stopped before its summary, after {plural(first.records, 'record')}",
-        "incomplete": "It found nothing, but says itself that it could not check everything",
+        "incomplete": "It found nothing, but reports that it could not check everything",
     }[first.status]
-    said = "".join(f"; it says: {text.rstrip('.')}" for text in first.problems[:MOST_SAID] if not ADVICE.match(text))
+    said = "".join(f"; it reports: {text.rstrip('.')}" for text in first.problems[:MOST_SAID] if not ADVICE.match(text))
     return f"{what} ({_ended(run)}){said}."
 
 

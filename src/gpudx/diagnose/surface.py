@@ -49,7 +49,7 @@ def _rank(finding: Finding) -> tuple[int, bool]:
 
 
 def same_call(one: Finding, other: Finding | None) -> bool:
-    """Are both about the very same call?"""
+    """Are both about the same call?"""
     if one.site is None or other is None or other.site is None:
         return False
     return (one.site.pid, one.site.number) == (other.site.pid, other.site.number)
@@ -60,5 +60,5 @@ def victim_of(finding: Finding, symptom: Finding | None) -> Victim | None:
     if symptom is None:
         return None
     if same_call(finding, symptom):
-        return Victim("It surfaced in the guilty call itself.", symptom.site)
+        return Victim("The guilty call itself failed.", symptom.site)
     return Victim(symptom.message, symptom.site)

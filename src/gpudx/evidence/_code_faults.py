@@ -162,6 +162,6 @@ def _code(target: str) -> Code | None:
 
 
 def _listed(names: Iterable[str]) -> str:
-    known = [name or "a target that is not told" for name in names]
+    known = [name or "a target that is unknown" for name in names]
     more = [f"{len(known) - SHOWN} more"] if len(known) > SHOWN else []
     return listed(known[:SHOWN] + more)

@@ -196,7 +196,7 @@ def summary(read_: Contents) -> str:
     kernels = sum(len(image.kernels) for image in read_.images)
     if not read_.images:
         return f"{read_.name} ({read_.form}) holds no device code."
-    targets = ", ".join(read_.targets) or "targets that are not told"
+    targets = ", ".join(read_.targets) or "targets that are unknown"
     vendors = " and ".join(dict.fromkeys(image.vendor for image in read_.images))
     return (
         f"{read_.name} ({read_.form}) holds {plural(len(read_.images), 'image')} of {vendors} device code "

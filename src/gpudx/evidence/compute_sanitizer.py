@@ -166,9 +166,9 @@ def _about_tool(report: Report) -> Iterator[Finding]:
         "errors": f"compute-sanitizer counted {plural(report.errors or 0, 'error')} and printed none of them.",
         "did not run": "compute-sanitizer did not run: it printed no summary, so that nothing was checked.",
         "cut off": "The compute-sanitizer report stops before its summary: there may have been more errors.",
-        "incomplete": "compute-sanitizer found nothing, but says itself that it could not check everything.",
+        "incomplete": "compute-sanitizer found nothing, but reports that it could not check everything.",
     }[report.status]
-    said = tuple(Evidence(f"the tool says: {text}") for text in report.problems)
+    said = tuple(Evidence(f"the tool reports: {text}") for text in report.problems)
     none = "the report has no ERROR SUMMARY or RACECHECK SUMMARY line"
     seen = Evidence(none if report.errors is None else "; ".join(report.summaries))
     yield Finding(

@@ -120,7 +120,7 @@ def _finding(dump: Dump, fault: Fault) -> Finding:
 
 
 def _sentences(dump: Dump, fault: Fault) -> Iterator[str]:
-    yield f"the GPU core dump says {fault.exception}: {fault.meaning}"
+    yield f"the GPU core dump shows {fault.exception}: {fault.meaning}"
     if fault.detail:
         yield f"the driver adds: {fault.detail}"
     if fault.first:

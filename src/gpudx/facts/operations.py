@@ -81,7 +81,7 @@ class Operations:
     def queues(self) -> Queues:
         positions = np.concatenate([self.positions, self.waits])
         handles = self.field("queue", positions)
-        for name in ("context", "green_context"):  # work for all queues of a context stands in a queue of its own
+        for name in ("context", "green_context"):  # work for all queues of a context stands in its own queue
             without = np.flatnonzero(~has_field(self._trace, "queue", positions))
             handles[without] |= self.field(name, positions[without])
         return Queues(self._trace, self._objects, handles, positions)

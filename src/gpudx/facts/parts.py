@@ -1,4 +1,4 @@
-"""Parts of buffers: may each be memory of its own without the program noticing?
+"""Parts of buffers: may each be its own memory without the program noticing?
 
 Parts of one buffer share its bytes. A program that uses a buffer by parts which do not overlap, and never the buffer itself, cannot
 tell them from buffers of their own.

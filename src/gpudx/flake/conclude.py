@@ -226,16 +226,16 @@ class _Teller:
         if kind == "not settled":
             return "More runs: the same command with a larger --budget, or --resume with this case."
         if kind == "environment":
-            return "Run it on a GPU that nobody else uses."
+            return "Run it on a GPU that is not in use."
         return f"gpudx investigate -- {self._command(chosen, beside)}"
 
 
 SENTENCES = {
     "needs": "It fails by itself and passes only after {by}, which leaves something behind that it needs.",
-    "cascade": "It fails only after {by} has failed in the same process, and passes without it: a follower, not a fault of its own.",
+    "cascade": "It fails only after {by} has failed in the same process, and passes without it: a follower, not a separate fault.",
     "order-dependent": "It fails after {by}, which passes, in the same process; it passes alone.",
     "deterministic": "It failed in all of {runs}, in every condition, so it is not flaky.",
-    "concurrency-dependent": "It fails beside other tests at the same time ({crowd}), never by itself ({one}){beside}.",
+    "concurrency-dependent": "It fails while other tests run at the same time ({crowd}), never by itself ({one}){beside}.",
     "resource-dependent": "It fails while a second copy of the suite runs ({busy}), not otherwise ({one}): a matter of load, of"
     " memory, or of something outside the process.",
     "environment": "It failed only while other programs had the GPU open ({strangers}).",
@@ -247,7 +247,7 @@ NOTHING_SHARED = "Its threads used no GPU object in common in that run: what the
 
 def _company(records: Records, company: Company) -> str:
     if not company.beside:
-        return "with nobody but its own threads"
+        return "with only its own threads"
     names = _names(records, company.beside)
     return f"beside {_list(names)} alone" if company.test != records.ledger.process else f"with {_list(names)} alone"
 

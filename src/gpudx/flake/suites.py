@@ -84,9 +84,9 @@ def _why_not(suite: Suite, runner: ModuleType, name: str) -> str:
     if name in (SHUFFLED.name, REVERSED.name, ALONE.name) and not several:
         return "there is only one test"
     if name == REVERSED.name and not suite.ordered:
-        return "this runner has an order of its own"
+        return "this runner has its own order"
     if name == SHUFFLED.name and not (suite.ordered or getattr(runner, "SHUFFLES", False)):
-        return "this runner has an order of its own"
+        return "this runner has its own order"
     return ""
 
 

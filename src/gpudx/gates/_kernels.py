@@ -23,7 +23,7 @@ def judge_number(
     kernels = [one.build for one in chosen(cases, pattern)]
     if not kernels:
         of = f" of {pattern}" if pattern != "*" else ""
-        return missing(key, f"no compiler told of kernels{of}: {HOW}.")
+        return missing(key, f"no compiler output about kernels{of}: {HOW}.")
     if why := unread(cases):
         return missing(key, f"{why}: give the parts of it as several logs.")
     untold = [build for build in kernels if number(build) is None]

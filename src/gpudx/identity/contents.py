@@ -36,7 +36,7 @@ def content(path: str, key: Key, own: bool, tree: str) -> Content | None:
     told = image.build_id, embedded.compilers(image), backends.architectures(lambda name: section(image, name))
     if not own:
         return Content(*told)
-    revision = embedded.revision(image, lambda text: bool(tree) and source_tree.has_commit(tree, text))
+    revision = embedded.revision(image, (lambda text: source_tree.has_commit(tree, text)) if tree else None)
     return Content(*told, revision, embedded.dated(image), made_of(image))
 
 

@@ -278,4 +278,4 @@ def _advice(stopped: Stop, plain: Observed) -> str:
     if stopped in ("budget used up", "runs used up", "interrupted"):
         return " Go on with: gpudx investigate CASE."
     rare = stopped != "settled" and plain.rate.runs >= MOST_PLAIN
-    return " It is so rare that runs tell little; look for a smaller program that fails more often." if rare else ""
+    return " It is so rare that more runs show little; look for a smaller program that fails more often." if rare else ""

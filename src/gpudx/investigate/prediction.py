@@ -68,7 +68,7 @@ def _rated(expects: str, rate: Rate, change: Difference) -> tuple[Weight, str]:
     if change == wanted:
         return "for", f"its rate is {change}"
     return (
-        ("against", f"its rate is {change}") if change == forbidden else ("nothing", "the rates cannot be told apart")
+        ("against", f"its rate is {change}") if change == forbidden else ("nothing", "the rates do not differ measurably")
     )
 
 

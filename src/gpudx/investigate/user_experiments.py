@@ -20,7 +20,7 @@ SINGLE = {
     "sync-before": "a wait before {}",
     "sync-after": "a wait after {}",
 }
-HIDES = "; that may hide the cause as well as mend it"
+HIDES = "; that may hide the cause as well as fix it"
 
 
 def told(asked: Asked, seen: Mapping[str, Observed], level: float) -> tuple[str, ...]:
@@ -44,13 +44,13 @@ def _single(where: str, one: Observed, plain: Observed, level: float) -> str:
         notes = dict.fromkeys(trial.note for trial in one.trials if trial.note)
         return f"Nothing is known of {where}: {'; '.join(notes) or one.text}."
     if change == "lower" and plain.after(one).rate.failures < TWICE:
-        return f"It cannot be told whether {where} matters, since plain runs have not failed again since: {rates}."
+        return f"It is not known whether {where} matters, since plain runs have not failed again since: {rates}."
     if change != "unsettled":
         less = "less" if change == "lower" else "more"
         return f"With {where} it fails {less} often: {rates}{HIDES if change == 'lower' else ''}."
     if one.rate.failures >= TWICE:
         return f"With {where} it fails too: {rates}."
-    return f"It cannot be told yet whether {where} matters: {rates}."
+    return f"It is not known yet whether {where} matters: {rates}."
 
 
 def _sizes(asked: Asked, seen: Mapping[str, Observed], level: float) -> Iterator[str]:
@@ -87,7 +87,7 @@ def _unsplit(name: str, bad: Sequence[str], good: Sequence[str], open_: Sequence
     if not open_:
         return f"It fails at every value of {name} that was tried, or the program does not look at {name}"
     known = f"It fails at {name}={_list(bad)}{f', in no run at {_list(good)}' if good else ''}"
-    return f"{known}; {_list(open_)} cannot be told yet, so no boundary is known"
+    return f"{known}; {_list(open_)} is not known yet, so no boundary is known"
 
 
 def _count(one: Observed) -> str:

@@ -1,4 +1,4 @@
-"""`git bisect` in a worktree of its own: the user's working tree, index, branches and their own bisection stay as they are.
+"""`git bisect` in a separate worktree: the user's working tree, index, branches and their own bisection stay as they are.
 
 Git keeps the state of a bisection per worktree (gitglossary, "per-worktree ref"), so it goes when the worktree goes.
 """
@@ -108,4 +108,4 @@ def bisecting(top: Path, bad: str) -> Iterator[Bisecting]:
         with worktree(top, bad) as tree:
             yield Bisecting(tree)
     except NotReached as error:
-        raise UserError(f"{error}: gpudx bisect needs a worktree of its own.") from None
+        raise UserError(f"{error}: gpudx bisect needs a separate worktree.") from None

@@ -6,6 +6,7 @@ import signal
 
 from gpudx.lab.recorded import RunResult
 from gpudx.model import Outcome
+from gpudx.text import duration
 
 
 def outcome(run: RunResult, fault_address: str | None = None) -> Outcome:
@@ -30,12 +31,3 @@ def _timeout_text(run: RunResult, after: str) -> str:
     if run.returncode is None:
         return f"The program had not ended {after}, and not even SIGKILL ended it: it is stuck inside the kernel."
     return f"The program had not ended {after} and was stopped."
-
-
-def duration(seconds: float) -> str:
-    """A length of time for people."""
-    if seconds < 1:
-        return f"{seconds * 1000:.0f} ms"
-    if seconds < 120:
-        return f"{seconds:.1f} s"
-    return f"{seconds / 60:.0f} min"

@@ -43,7 +43,7 @@ def check(command: Sequence[str], revision: str) -> None:
         raise UserError(f"{top} has no revision {revision}: look for it with `git log`, or fetch it.")
     if git(top, "status", "--porcelain", "--untracked-files=no").out.strip():
         raise UserError(
-            f"{top} has changes that are not committed, so nobody could say what a revision differs in: commit them or"
+            f"{top} has changes that are not committed, so revisions could not be compared: commit them or"
             " run `git stash`, and build the program anew."
         )
 

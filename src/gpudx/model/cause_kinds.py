@@ -56,20 +56,20 @@ LIFETIME = Kind(
 
 MEMORY = Kind(
     "an access outside memory",
-    _alike("shown", "the access meets the fence, in the very launch", *FENCES)
+    _alike("shown", "the access meets the fence, in that launch", *FENCES)
     + _alike("shown", "the tool names the access", "memcheck")
-    + _alike("may show", "where the device reports it, the wait behind the very launch is told", "serialised")
-    + _alike("may show", "an access past the end of a part meets its fence, in the very launch", "parts-fenced")
+    + _alike("may show", "where the device reports it, the wait right after the launch reports it", "serialised")
+    + _alike("may show", "an access past the end of a part meets its fence, in that launch", "parts-fenced")
     + _alike(
         "may change",
-        "what lies beside the memory, and when it is written, differs between runs",
+        "what lies next to the memory, and when it is written, differs between runs",
         *("turns", "one-thread", *TIMING, *AT_SITES, "poisoned", *RUNTIME, "other-device"),
     ),
     rival="out-of-bounds-access",
 )
 
 UNINITIALISED = Kind(
-    "memory that nothing wrote",
+    "uninitialized memory",
     _alike("shown", "the tool names the read", "initcheck")
     + _alike("shown", "the pattern that fills fresh memory turns up", "poisoned")
     + _alike("stays", "waits and turns write nothing", "serialised", "turns", *WAITS)
@@ -105,7 +105,7 @@ UNORDERED = Kind(
 
 COPIES = Kind(
     "the order of copies by the copy engines",
-    _alike("gone", "without the copy engines nothing runs beside kernels but kernels", COPIED_OTHERWISE)
+    _alike("gone", "without the copy engines only kernels run at the same time as kernels", COPIED_OTHERWISE)
     + _alike("stays", "fences move memory, not copies in time", *FENCES)
     + _alike(
         "may change",
@@ -118,7 +118,7 @@ COPIES = Kind(
 
 THREADS = Kind(
     "host threads in each other's way",
-    _alike("gone", "one thread has nobody to collide with", "one-thread")
+    _alike("gone", "a single thread cannot collide with another", "one-thread")
     + _alike("stays", "fences and fills do not keep threads apart", *FENCES, "poisoned")
     + _alike("may change", "it depends on timing", *TIMING, *AT_SITES, "serialised", "turns", *RUNTIME, "other-device"),
     rival="threads-collide",
@@ -143,7 +143,7 @@ IN_KERNEL = Kind(
 # What an old or other program fails of is its own affair, so nothing is forbidden.
 PROGRAM = Kind("which program ran, not what it did", needs_record=True)
 
-WHERE = Kind("where it surfaced, not why")  # forbids nothing
+WHERE = Kind("where it appeared, not why")  # forbids nothing
 
 # Families that are put to the test even if no finding suggests them, so that a verdict has rivals to win against.
 RIVALS = (MEMORY, ORDER, COPIES, THREADS, UNINITIALISED)

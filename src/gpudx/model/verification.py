@@ -62,7 +62,7 @@ class Count:
 
     condition: Condition
     runs: int
-    old: int  # the failure that is to be mended
+    old: int  # the failure that is to be fixed
     other: int  # other failures
     interval: Interval  # of all failures
 

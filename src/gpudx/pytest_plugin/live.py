@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 
 from gpudx.diagnose import diagnose
 from gpudx.diagnose.findings import find
 from gpudx.diagnose.parts import Parts
 from gpudx.facts import derive
+from gpudx.lab import project_file
 from gpudx.model import Diagnosis, Finding, Outcome
+from gpudx.model.suppression import unsuppressed
 from gpudx.report.outline import VERDICTS
 from gpudx.report.safe import clean
 from gpudx.trace import open_traces
@@ -36,7 +39,8 @@ def look(folder: Path, failed: bool, pid: int | None = None) -> list[Told]:
     traces, _ = open_traces(folder, "*.gdx" if pid is None else f"{pid}-*.gdx")
     facts = [derive(trace) for trace in traces]
     outcome = Outcome("exit", "A test failed.", 1) if failed else Outcome("passed", "All tests passed.", 0)
-    findings, parts = find(facts, outcome), Parts(facts)
+    findings, _ = unsuppressed(find(facts, outcome), project_file.suppressions(), date.today())
+    parts = Parts(facts)
     errors = [finding for finding in findings if finding.severity == "error"]
     told = [_told(entry, errors, parts) for entry in diagnose(findings, outcome) if entry.status != "refuted"]
     return [one for one in told if one.fault]

@@ -30,7 +30,7 @@ def row(one: Built) -> tuple[Cell, ...]:
 
 
 def kernels(case: Case) -> Section:
-    """The section of a report; nothing where no compiler told of kernels."""
+    """The section of a report; nothing where no compiler output about kernels."""
     if not case.kernels:
         return Section("", ())
     worst = sorted(case.kernels, key=_weight, reverse=True)

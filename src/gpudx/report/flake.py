@@ -55,7 +55,7 @@ def first(case: Case) -> Iterator[Section]:
         yield Section("Does the cause explain every test?" if not number else "Another cause", tuple(_blame(blame)))
     yield Section("Not explained by any cause that was found", tuple(_unexplained(flake)))
     if flake.mitigations:
-        head = Paragraph("These hide the failure until it is mended. That they help names no cause.")
+        head = Paragraph("These hide the failure until it is fixed. They do not show its cause.")
         yield Section("Mitigations, not causes", (head, Code(flake.mitigations)))
 
 

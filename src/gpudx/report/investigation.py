@@ -22,7 +22,7 @@ def investigated(case: Case) -> Iterator[Section]:
     yield Section("The investigation", (Paragraph(f"Stopped after {runs} runs: {stopped}. {state.reason} {level}"),))
     yield Section("Experiments", (Picture("rates", RATES), _experiments(case.observations)))
     if state.told:
-        yield Section("What the experiments tell", (Bullets(state.told),))
+        yield Section("Results of the experiments", (Bullets(state.told),))
     if state.table:
         yield Section("Causes against experiments", (_table(state), *_where_each_stands(state)))
     if state.not_run:

@@ -29,6 +29,7 @@ from gpudx.report.builds import kernels
 from gpudx.report.investigation import investigated
 from gpudx.report.languages import translated
 from gpudx.report.safe import clean, full
+from gpudx.report.wording import reworded
 from gpudx.text import listed
 
 RECORDER = "recorder"
@@ -53,14 +54,15 @@ LEADS = {"error": "Errors:", "warning": "Warnings:", "info": "Notes:"}
 
 def outline(case: Case, drawing: Drawing | None = None, language: str = "en") -> Outline:
     """The report of a case; with what its traces give, where a format wants that. Made in English, then translated."""
+    case = reworded(case)
     sections = [_probes(case), *revisions.sections(case), *flake.first(case), *_story(case, drawing), *_rest(case, drawing)]
-    verdict, tone, headline = _verdict(case)
-    made = Outline(verdict, tone, headline, tuple(section for section in sections if section.blocks))
+    word, tone, headline = verdict(case)
+    made = Outline(word, tone, headline, tuple(section for section in sections if section.blocks))
     return translated(made, language)
 
 
 def one_line(case: Case) -> str:
-    """What `gpudx run` says after a run that needs no report."""
+    """What `gpudx run` prints after a run that needs no report."""
     return f"gpudx: {clean(_watched(case))} case: {full(case.directory)}"
 
 
@@ -75,7 +77,8 @@ def _eventful(case: Case) -> bool:
     return not case.outcome.passed or faults or causes
 
 
-def _verdict(case: Case) -> tuple[str, Tone, str]:
+def verdict(case: Case) -> tuple[str, Tone, str]:
+    """The status in capitals, its colour, and the sentence for it."""
     if case.flake:
         return flake.verdict(case.flake)
     if compared := revisions.verdict(case):
@@ -87,7 +90,7 @@ def _verdict(case: Case) -> tuple[str, Tone, str]:
         more = f" {_capital(dead.name)} did not work." if dead else ""
         rate = f" {case.investigation.reason}" if case.investigation and best.status != "confirmed" else ""
         return f"{VERDICTS[best.status]} {best.cause}", tone, best.summary + more + rate
-    if _only_read(case):
+    if only_read(case):
         return _read(case)
     if case.investigation and case.investigation.stopped:
         return case.investigation.stopped.upper(), "unsure", case.investigation.reason
@@ -98,11 +101,11 @@ def _verdict(case: Case) -> tuple[str, Tone, str]:
     if any(finding.severity == "error" for finding in case.findings):
         return "FAULTS SEEN", "unsure", f"{_counted(case)} and no single cause that explains the outcome."
     if case.outcome.passed:
-        return "PASSED", "unsure", f"The program passed; {_counted(case)} may deserve a look."
+        return "PASSED", "unsure", f"The program passed; {_counted(case)} need a look."
     return "NO CAUSE FOUND", "unsure", f"{case.outcome.summary} {_capital(_watched(case))}"
 
 
-def _only_read(case: Case) -> bool:
+def only_read(case: Case) -> bool:
     """Was nothing run, and only read?"""
     return bool(case.instruments) and all(one.name.startswith(READ) for one in case.instruments)
 
@@ -123,7 +126,7 @@ def _nothing(case: Case) -> tuple[str, Tone]:
     """Nothing found, nothing to find, and nobody looking are three different things."""
     if _blind(case):
         return "NOT WATCHED", "unsure"
-    return ("NOTHING FOUND", "good") if _calls(case) else ("NO GPU CALLS", "unsure")
+    return ("NO FAULT FOUND", "good") if _calls(case) else ("NO GPU CALLS", "unsure")
 
 
 def _blind(case: Case) -> Instrument | None:
@@ -138,13 +141,13 @@ def _watched(case: Case) -> str:
     """What was looked at without finding a fault, as one sentence without a capital."""
     blind = _blind(case)
     if blind:
-        return f"the recorder was not there, so nothing can be said. {blind.saw}"
+        return f"gpudx could not watch this program. {blind.saw}"
     calls = _calls(case)
     launches = sum(process.launches for process in case.processes)
     if not calls:
-        return "no GPU API call was seen."
-    seen = f"{_number(calls, 'recorded call')}, {_number(launches, 'launch', 'launches')}"
-    found = _counted(case) if case.findings else "nothing found"
+        return "the program made no GPU API call."
+    seen = f"{_number(calls, 'call')}, {_number(launches, 'launch', 'launches')}"
+    found = _counted(case) if case.findings else "no fault found"
     tools = "".join(f" {one.name}: {one.saw}" for one in case.instruments if one.watches and one.name != RECORDER)
     return f"{found} in {seen} ({_number(len(case.processes), 'process', 'processes')}).{tools}"
 
@@ -206,11 +209,11 @@ def _diagnosis(entry: Diagnosis, steps: list[str], drawing: Drawing | None) -> I
     yield Section("Where it went wrong", where)
     yield from figures.guilty(drawing)
     yield Section("How we know", _evidence(entry.evidence) + _paragraph(entry.reason))
-    yield Section("What would have proved this wrong", _paragraph(entry.refutes_if))
+    yield Section("This would be wrong if", _paragraph(entry.refutes_if))
     yield Section("What to do next", _bullets(steps, numbered=len(steps) > 1))
     if entry.victim:
-        yield Section("Where it surfaced", _paragraph(entry.victim.description) + _surfaced(entry))
-    yield Section("Seen, but not counted", _evidence(entry.not_counted))
+        yield Section("First symptom", _paragraph(entry.victim.description) + _surfaced(entry))
+    yield Section("Evidence that was not counted", _evidence(entry.not_counted))
 
 
 def _surfaced(entry: Diagnosis) -> tuple[Block, ...]:
@@ -289,12 +292,12 @@ def _rest(case: Case, drawing: Drawing | None) -> Iterator[Section]:
     yield Section("How to reproduce it", _reproduce(case))
     yield Section(f"Findings: {_counted(case)}", _findings(case) if case.findings else ())
     yield kernels(case)
-    yield Section("What was read" if _only_read(case) else "How the program ended", _ending(case))
+    yield Section("What was read" if only_read(case) else "How the program ended", _ending(case))
     if case.investigation is None:
         yield Section("Experiments", _bullets(_experiments(case)))
     yield Section("What was recorded", _processes(case), aside=True)
-    yield Section("Who ran", _who_ran(case), aside=True)
-    yield Section("Instruments", _instruments(case), aside=True)
+    yield Section("Binaries", _who_ran(case), aside=True)
+    yield Section("Coverage", _instruments(case), aside=True)
     yield Section("Gaps", _bullets(_gaps(case)))
     yield Section("Not checked", _bullets(list(case.not_checked)))
     yield Section(
@@ -306,7 +309,7 @@ def _rest(case: Case, drawing: Drawing | None) -> Iterator[Section]:
 
 def _reproduce(case: Case) -> tuple[Block, ...]:
     """The commands, for a shell. What was only read was not run."""
-    if _only_read(case) or not case.command:
+    if only_read(case) or not case.command:
         return ()
     state = case.investigation
     extra = [f"{name}={value}" for name, value in sorted(case.environment.items())]
@@ -393,7 +396,7 @@ def _who_ran(case: Case) -> tuple[Block, ...]:
         (tree.root, f"revision {tree.head[:12]} of {_when(tree.committed)}{state[tree.dirty]}") for tree in trees
     ]
     rows = [(full(name), said) for name, said in [*files, *repositories]]
-    return (*_rows(list(rows)), *_paragraph("gpudx show CASE identity has all that was loaded.")) if rows else ()
+    return (*_rows(list(rows)), *_paragraph("All loaded files: gpudx show CASE identity")) if rows else ()
 
 
 def _when(seconds: float) -> str:
@@ -402,7 +405,7 @@ def _when(seconds: float) -> str:
 
 def _instruments(case: Case) -> tuple[Block, ...]:
     rows = tuple((f"{i.name} {i.version}".strip(), i.state, i.saw) for i in case.instruments)
-    return (Table(("instrument", "state", "what it saw"), rows),) if rows else ()
+    return (Table(("tool", "state", "result"), rows),) if rows else ()
 
 
 def _gaps(case: Case) -> list[str]:

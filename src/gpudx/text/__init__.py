@@ -13,3 +13,10 @@ def plural(number: int, one: str, many: str | None = None) -> str:
 def listed(names: Sequence[str]) -> str:
     """ "a", "a and b", "a, b and c"; "" for none."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def duration(seconds: float) -> str:
+    """ "147 ms", "2.5 s", "3 min"."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

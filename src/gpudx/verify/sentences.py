@@ -62,7 +62,7 @@ def _another(seen: Tally) -> str:
     runs = seen.count("after")
     return (
         f"The old failure was not seen after the change, but another one was, in {runs.other} of {runs.runs} runs;"
-        " it may hide the old one: mend it, then verify again."
+        " it may hide the old one: fix it, then verify again."
     )
 
 
@@ -78,11 +78,11 @@ def _unknown(seen: Tally) -> str:
     if blind:
         return (
             f"The failure is known by what the recorder sees, and it was not in the program in runs of {' and '.join(blind)}:"
-            " see the case.json of such a run for the reason; a pass that nobody watched is not counted."
+            " see the case.json of such a run for the reason; a pass that was not recorded is not counted."
         )
     if not seen.rounds:
         return "No round was finished: give more time with --budget."
-    return f"It failed before the change in {_of(seen, 'before')}, too seldom to tell: {_more_runs(seen)}"
+    return f"It failed before the change in {_of(seen, 'before')}, too rarely to decide: {_more_runs(seen)}"
 
 
 def _more_runs(seen: Tally) -> str:
@@ -119,7 +119,7 @@ def _because(seen: Tally, found: Answer) -> Iterator[str]:
     yield from _names(seen)
     lost = len(seen.rounds) - len(seen.counted)
     if lost:
-        yield f"{lost} rounds are not counted: the recorder was not in the program, so a pass says nothing."
+        yield f"{lost} rounds are not counted: the recorder was not in the program, so a pass proves nothing."
 
 
 def _open(seen: Tally) -> str:

@@ -30,7 +30,7 @@ ENOUGH_OTHERS = 3  # runs with another failure, or without a recorder, before on
 
 @dataclass(frozen=True)
 class Failure:
-    """The failure that is to be mended, as the runs before the change show it."""
+    """The failure that is to be fixed, as the runs before the change show it."""
 
     names: frozenset[str]
     in_passes: frozenset[str]  # of these, the ones that tell it in a run that ended well too
@@ -65,7 +65,7 @@ class Tally:
 
     @cached_property
     def failure(self) -> Failure:
-        """What is to be mended."""
+        """What is to be fixed."""
         return the_failure([t for t in self.trials if t.condition == "before"])
 
     @cached_property

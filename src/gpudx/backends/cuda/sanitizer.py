@@ -23,11 +23,11 @@ REGEX = "regex:"
 # What a clean report of each does not say.
 UNSEEN = {
     "memcheck": (
-        "Races, memory that nothing wrote, barriers, and accesses that stray into another live allocation:"
+        "Races, uninitialized memory, barriers, and accesses that stray into another live allocation:"
         " memcheck does not see these."
     ),
     "racecheck": "Races in global memory, and whether accesses are in bounds: racecheck looks at shared memory.",
-    "initcheck": "Races, and whether accesses are in bounds: initcheck looks at reads of memory that nothing wrote.",
+    "initcheck": "Races, and whether accesses are in bounds: initcheck looks at reads of uninitialized memory.",
     "synccheck": "Races, and whether accesses are in bounds: synccheck looks at barriers.",
 }
 

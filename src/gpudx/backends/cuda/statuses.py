@@ -11,7 +11,7 @@ DEVICE_ERRORS = {
     214: "an uncorrectable ECC error was met in device memory",
     220: "an NVLink error was met",
     226: "a device-side fault was contained",
-    700: "a kernel accessed memory that it may not access",
+    700: "a kernel accessed an illegal address",
     702: "a kernel ran longer than the system allows",
     710: "an assert in a kernel failed",
     714: "a kernel overflowed its stack or damaged it",

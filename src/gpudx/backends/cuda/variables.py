@@ -52,7 +52,7 @@ VARIABLES = {
     "PYTORCH_ALLOC_CONF": ("how PyTorch's pool divides memory, or which allocator it has", POOL),
     "PYTORCH_NO_CUDA_MEMORY_CACHING": ("PyTorch keeps no pool: each allocation is one of the driver", TORCH),
     "PYTORCH_USE_CUDA_DSA": (
-        "assertions in PyTorch's kernels are told, if it was built with TORCH_USE_CUDA_DSA",
+        "assertions in PyTorch's kernels are reported, if it was built with TORCH_USE_CUDA_DSA",
         "PyTorch, c10/cuda/CUDADeviceAssertionHost.cpp",
     ),
     "TORCH_CUDA_ARCH_LIST": (

@@ -36,7 +36,7 @@ class Event:
     line: int = 0  # set by the scan unless the format knows better
     quote: str = ""
     format: str = ""
-    fix: tuple[str, ...] = ()  # where more is known than what mends the cause in general
+    fix: tuple[str, ...] = ()  # where more is known than what fixes the cause in general
     kernels: tuple[str, ...] = ()  # of a fault that names none: those that it can be, by their bare names
     clock: str = ""  # which clock stamped its line: only stamps of the same one can be compared
     time: float = 0.0  # seconds of that clock

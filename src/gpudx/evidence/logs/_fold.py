@@ -35,7 +35,7 @@ class Log:
     told: tuple[Told, ...]  # by line
     left_out: int = 0  # events of further sites
     unread: tuple[tuple[str, int], ...] = ()  # formats of which there was too much, and the lines that were not read
-    builds: tuple[KernelBuild, ...] = ()  # what compilers told of kernels
+    builds: tuple[KernelBuild, ...] = ()  # what the output of compilers about kernels
     sources: tuple[Compiled, ...] = ()  # files that a compiler was called for
     commands: tuple[tuple[int, str], ...] = ()  # programs that were started, with their lines
     system: str = ""  # "linux", "windows", "android", "macos", where the log shows it

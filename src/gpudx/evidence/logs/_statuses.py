@@ -42,7 +42,7 @@ def _s(code: int, names: str, texts: str, group: Class, meaning: str, cause: str
 STATUSES = (
     _s(700, "cudaErrorIllegalAddress CUDA_ERROR_ILLEGAL_ADDRESS hipErrorIllegalAddress",
        "an illegal memory access was encountered|illegal memory access|Illegal address", "device",
-       "a kernel accessed memory that it may not access", "out-of-bounds-access"),
+       "a kernel accessed an illegal address", "out-of-bounds-access"),
     _s(716, "cudaErrorMisalignedAddress CUDA_ERROR_MISALIGNED_ADDRESS hipErrorMisalignedAddress", "misaligned address",
        "device", "a kernel accessed memory at an address that is not a multiple of the access size", "misaligned-access"),
     _s(719, "cudaErrorLaunchFailure CUDA_ERROR_LAUNCH_FAILED hipErrorLaunchFailure", "unspecified launch failure", "device",

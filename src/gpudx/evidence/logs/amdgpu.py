@@ -1,7 +1,7 @@
 """AMD's kernel driver in dmesg: "[gfxhub] page fault", protection fault status with the client that faulted, ring timeouts.
 
 The client says who made the access: TCP, TCI, SQC and the like are the caches of shaders, so that a kernel left its memory; CPF,
-CPC and CPG are the command processor, so that queue, packet or firmware come into question before any kernel.
+CPC and CPG are the command processor, so that queue, packet or firmware are more likely than any kernel.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _fault(text: str, below: list[str]) -> Event:
     does = "wrote" if write and write[1] == "1" else "read" if write else "accessed"
     said = f"{by} {does} memory that is not mapped"
     doubt = (
-        "queues, packets or firmware come into question before any kernel"
+        "queues, packets or firmware are more likely than any kernel"
         if name in COMMAND
         else "not proved: which kernel it was"
     )

@@ -101,7 +101,7 @@ WINDOWS = {
 def read(near: Near) -> Iterator[Event]:
     text = near.text
     if found := _TERMINATE.search(text):
-        what = f"an exception of type {found[1]} that nobody caught" if found[1] else "std::terminate"
+        what = f"an exception of type {found[1]} that was not caught" if found[1] else "std::terminate"
         said = next((line.strip() for line in near.after(1) if "what():" in line), "")
         yield _event(
             "cpp-terminated",

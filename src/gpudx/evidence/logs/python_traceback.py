@@ -64,7 +64,7 @@ def _event(kind: str, text: str, frames: list[tuple[str, str, str]], line: int, 
         role="ending",
         message=f"Python raised {kind}{where}.",
         facts=(("exception", kind), ("at", f"{short}:{number}" if file else "")),
-        notes=(f"it says: {text[:200]}",) if text else (),
+        notes=(f"it reports: {text[:200]}",) if text else (),
         line=line,
         quote=quote.strip(),
     )

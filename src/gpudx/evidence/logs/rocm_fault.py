@@ -28,7 +28,7 @@ READ_ONLY = "wrote to memory that is only for reading"
 REASONS = {
     "page not present": "touched memory that is not there",
     "write access to a read-only page": READ_ONLY,
-    "unknown": "faulted, for a reason that is not told",
+    "unknown": "faulted, for a reason that is unknown",
 }
 SEVERAL = "not proved: which kernel it was, and why; freed memory, a wrong index and a wrong pointer look alike"
 LONGEST = 120

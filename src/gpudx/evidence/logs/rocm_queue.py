@@ -46,7 +46,7 @@ MEANINGS = {
     ),
     "INVALID_ISA": ("is code for another device", ("wrong-architecture",), ""),
 }
-DOUBT = "not proved: which kernel it was; all since the last successful wait of this queue come into question"
+DOUBT = "not proved: which kernel it was; any launch since the last successful wait of this queue may have done it"
 
 
 def read(near: Near) -> Iterator[Event]:

@@ -65,7 +65,7 @@ def _notes(site: Site) -> tuple[str, str]:
 def _companions(own: list[Site], found: list[Site]) -> Iterator[str]:
     others = [site for site in found if site not in own]
     for site in others:
-        yield f"{site.call} at {site.place} does the same with {site.array.name}: mending only one of them is not enough"
+        yield f"{site.call} at {site.place} does the same with {site.array.name}: fixing only one of them is not enough"
         yield from (note for note in _notes(site)[1:] if site.past)
 
 

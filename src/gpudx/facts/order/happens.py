@@ -81,7 +81,7 @@ class Happens:
 
     @property
     def parallel(self) -> bool:
-        """Can any two operations run beside each other at all? Most programs have one queue."""
+        """Can any two operations run at the same time at all? Most programs have one queue."""
         return not self._operations.alone
 
     @property

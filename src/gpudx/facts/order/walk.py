@@ -2,7 +2,7 @@
 
 A clock holds, for each lane, how many of its operations are complete before an operation begins. What a walk must know
 to go on is its `State`: the last clock of each lane, the clocks that operations yet to come wait for, what the host
-knows. That is all that is kept of the past; the other clocks of a block are gone when nobody looks at it any more.
+knows. That is all that is kept of the past; the other clocks of a block are gone when not checked at it any more.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ A runner is a module here. Adding a file adds a runner. It has
     a docstring                 what it relies on, and what it cannot do
     ID                          its name
     ORDERED                     tests run in the order in which they are named
-    SHUFFLES                    where it is not ORDERED: it can draw an order of its own
+    SHUFFLES                    where it is not ORDERED: it can draw its own order
     SHARES_PROCESS              tests run in one process, so that one can spoil the next
     fits(words)                 is this a command of this runner?
     tests(words)                the names of the tests, in the suite's own order; UserError when they cannot be listed

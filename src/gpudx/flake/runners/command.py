@@ -30,7 +30,7 @@ def report(selection: Selection) -> list[str]:
 
 
 def results(selection: Selection, output: Path) -> Results:
-    """Nothing is told of tests: how the process ended says it all."""
+    """Nothing is reported about tests: how the process ended says it all."""
     return Results(running={NAME}, order=[NAME])
 
 

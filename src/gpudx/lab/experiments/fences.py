@@ -82,7 +82,7 @@ address, argument and distance are known, also where the access would have lande
         """Memory against the upper fence at multiples of four bytes, so that almost no slack lies before the fence.
 
 An access that lands in the few bytes which the API's alignment leaves behind a buffer meets the fence here. Kernels that load
-vectors from the start of a buffer may need more alignment than this: a fault that is a misaligned access says nothing.""",
+vectors from the start of a buffer may need more alignment than this: a fault that is a misaligned access proves nothing.""",
         missing=needs_gpu_calls,
         how=close,
     ),
@@ -90,7 +90,7 @@ vectors from the start of a buffer may need more alignment than this: a fault th
         __name__,
         "parts-fenced",
         COST,
-        """Each part of a buffer is memory of its own, against the upper of two fences.
+        """Each part of a buffer is its own memory, against the upper of two fences.
 
 Fences stand around whole buffers, so an access that leaves one part and lands in the next meets none. Here it does, and is shown with
 kernel, argument and distance. Made only where a plain run used such buffers by their parts alone, and these do not overlap: then

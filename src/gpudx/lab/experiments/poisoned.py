@@ -1,6 +1,6 @@
 """Fresh memory holds a pattern instead of what happened to be there, another one in each run.
 
-A pattern that comes back shows a read of memory that nothing wrote. Its absence proves nothing: what was computed from it no
+A pattern that comes back shows a read of uninitialized memory. Its absence proves nothing: what was computed from it no
 longer looks like it. But where every byte that comes to the program is seen, and all of them and all that it prints are the same
 with numbers below, above and at zero in fresh memory, nothing that it does depends on what that memory holds.
 """

@@ -43,7 +43,7 @@ What it names is there. A clean report does not speak of accesses that stray int
     _row(
         "initcheck",
         COST,
-        """Under compute-sanitizer's initcheck: reads of global memory that nothing wrote are named.
+        """Under compute-sanitizer's initcheck: reads of global uninitialized memory are named.
 
 What it names is there. A clean report speaks of this run's data only.""",
     ),

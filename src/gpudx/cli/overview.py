@@ -1,0 +1,65 @@
+"""What `gpudx -h` prints. The commands are written down here, so that it need not import them; a test compares."""
+
+from __future__ import annotations
+
+GROUPS: dict[str, dict[str, str]] = {
+    "Start here": {
+        "run": "run a program and report why it failed",
+        "investigate": "run it in different ways until the cause is found",
+        "explain": "explain a log",
+    },
+    "Look closer": {
+        "report": "the full report of a case, as text, page or SARIF",
+        "show": "recorded calls, launches, allocations and errors as tables",
+        "rule": "explain an id: a detector, cause, experiment or gate",
+        "check": "check recorded launches against contracts of kernels",
+        "hypotheses": "check your own hypotheses against a case",
+    },
+    "Compare": {
+        "diff": "where two recorded runs diverge",
+        "verify": "whether a fix really fixes the failure",
+        "bisect": "the revision that introduced a failure",
+    },
+    "CI": {
+        "flake": "which tests are flaky, and why",
+        "gate": "pass or fail cases by the limits in gpudx.toml",
+    },
+    "Before it runs": {
+        "lint": "faults in kernel sources",
+        "build": "registers, spills and compiler warnings of a build",
+        "audit": "device code in a binary",
+    },
+    "Cases": {
+        "cases": "list, group and prune cases",
+        "bundle": "pack a case into one file",
+        "open": "unpack a bundle",
+    },
+    "Setup": {
+        "demo": "build a program with a real fault and diagnose it",
+        "doctor": "what works on this machine, and how to install the rest",
+        "completion": "shell completion",
+    },
+}
+HEAD = """Usage: gpudx COMMAND [OPTIONS] ...
+
+gpudx reports why a GPU program failed (CUDA, HIP, OpenCL; unmodified binaries).
+
+    gpudx run -- ./app args...
+    gpudx COMMAND --help
+"""
+TAIL = """
+Options:
+  --version    Show the version and exit.
+  -h, --help   Show this help and exit.
+
+Exit status: that of the command; 2 if gpudx cannot do what was asked, with one line that explains why.
+"""
+
+
+def overview() -> str:
+    """All commands in groups, the first three first."""
+    width = max(len(name) for group in GROUPS.values() for name in group)
+    lines = [HEAD]
+    for title, group in GROUPS.items():
+        lines += [f"{title}:", *(f"  {name:<{width}}  {text}" for name, text in group.items()), ""]
+    return "\n".join(lines).rstrip("\n") + "\n" + TAIL

@@ -1,0 +1,316 @@
+"""The first screen: what `gpudx run`, `investigate`, `demo` and `explain` print. Everything else is in `gpudx report`.
+
+At most 25 lines: status and how the program ended, one or two sentences, the user's line of code, why, next, coverage, and
+where to see more. Without a cause it is five lines that end with the command that gets further.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from gpudx.model import Case, Diagnosis, Investigation, Outcome
+from gpudx.report import Page, source_line
+from gpudx.report.outline import only_read, verdict
+from gpudx.report.safe import clean, full
+from gpudx.report.source_line import KernelText, SourceLine
+from gpudx.report.wording import reworded
+from gpudx.text import duration, plural
+
+MOST_LINES = 25
+MOST_FACTS = 4
+MOST_STEPS = 2
+MOST_SENTENCE_LINES = 3
+NARROWEST, WIDEST = 40, 100
+INDENT = "  "
+
+COLOURS = {"bad": "1;31", "unsure": "1;33", "good": "1;32"}
+BOLD, DIM = "1", "2"
+
+# What each kind of run can find inside kernels; the recorder itself checks calls, arguments and order.
+CHECKS = {
+    "fenced": "bounds",
+    "low-fenced": "bounds",
+    "memcheck": "bounds",
+    "poisoned": "uninitialized reads",
+    "initcheck": "uninitialized reads",
+    "racecheck": "races",
+    "synccheck": "barriers",
+}
+INSIDE_KERNELS = ("bounds", "uninitialized reads", "races")
+
+# Functions, variables and tools of other APIs than the program's: a step that names them cannot be followed.
+FOREIGN = {
+    "opencl": re.compile(r"\b(cu|cuda|hip)[A-Z]\w|\b(CUDA|HIP|AMD|ROCR)_|compute-sanitizer|rocgdb"),
+    "cuda": re.compile(r"\b(cl|hip)[A-Z]\w|\b(HIP|AMD|ROCR)_|rocgdb|oclgrind"),
+    "hip": re.compile(r"\b(cl|cu|cuda)[A-Z]\w|\bCUDA_|compute-sanitizer|oclgrind"),
+}
+UNEXPLAINED, NO_CAUSE = "unexplained", "NO CAUSE FOUND"
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`0-9])")
+
+
+@dataclass(frozen=True)
+class Room:
+    """How much of each part is shown; `fits` of `render` takes away until it is one screen."""
+
+    around: int = source_line.AROUND
+    facts: int = MOST_FACTS
+    fact_lines: int = 2
+    steps: int = MOST_STEPS
+
+    def smaller(self) -> Iterator[Room]:
+        """Less and less: first the least helpful."""
+        yield self
+        yield (room := replace(self, facts=3))
+        yield (room := replace(room, around=1))
+        yield (room := replace(room, facts=2))
+        yield (room := replace(room, steps=1))
+        yield replace(room, around=0, facts=1)
+
+
+class Writer:
+    """Lines of a given width, with colours or without."""
+
+    def __init__(self, page: Page, more: str = "", kernel_text: KernelText | None = None) -> None:
+        self.kernel_text = kernel_text
+        self.more = more
+        self.width = max(NARROWEST, min(page.width, WIDEST))
+        self.colour = page.colour
+
+    def styled(self, text: str, style: str) -> str:
+        return f"\033[{style}m{text}\033[0m" if self.colour and text else text
+
+    def wrapped(self, text: str, first: str = INDENT, next_: str = "") -> list[str]:
+        """Paths, names and numbers are never broken, even where they are longer than the line."""
+        return textwrap.wrap(
+            clean(text),
+            self.width,
+            initial_indent=first,
+            subsequent_indent=next_ or " " * len(first),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+
+    def cut(self, text: str) -> str:
+        """A line of code, which is not wrapped."""
+        return text if len(text) <= self.width else text[: self.width - 3].rstrip() + "..."
+
+
+def render(
+    case: Case, page: Page, next_command: str = "", more: str = "", kernel_text: KernelText | None = None
+) -> str:
+    """The first screen of a case. `next_command` is what gets further where no cause was found, `more` shows the full report
+    of what is not kept as a case, `kernel_text` gives the text of kernels that are in no file."""
+    case = reworded(case)
+    writer = Writer(page, more, kernel_text)
+    best = _best(case)
+    if best is None and not _worth_showing(case):
+        lines = _short(case, writer, next_command)
+    else:
+        lines = (
+            next(
+                (
+                    made
+                    for room in Room().smaller()
+                    if len(made := _full(case, best, writer, room, next_command)) <= MOST_LINES
+                ),
+                [],
+            )
+            or _full(case, best, writer, Room(0, 1, 2, 1), next_command)[:MOST_LINES]
+        )
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _best(case: Case) -> Diagnosis | None:
+    """The entry that names a cause; of logs, which are not run again, also one that does not."""
+    return next((one for one in case.diagnosis[:1] if one.status in ("confirmed", "likely") or only_read(case)), None)
+
+
+def _worth_showing(case: Case) -> bool:
+    """Is there no cause, but errors or warnings that a reader can check?"""
+    return not case.diagnosis and any(one.severity != "info" or only_read(case) for one in case.findings)
+
+
+def _full(case: Case, best: Diagnosis | None, writer: Writer, room: Room, next_command: str) -> list[str]:
+    place = source_line.of(case, best, writer.kernel_text) if best else None
+    lines = [*_head(case, writer), *_sentences(_headline(case), writer), ""]
+    if place:
+        lines += [*_code(place, writer, room.around), ""]
+    facts = _facts(case, best, writer, room)
+    if facts:
+        lines += [writer.styled(f"{INDENT}{'Why' if best else 'Found'}", BOLD), *facts]
+    steps = _steps(case, best, next_command)[: room.steps]
+    if steps:
+        lines += [writer.styled(f"{INDENT}Next", BOLD), *_numbered(steps, writer)]
+    return [*lines, "", *_foot(case, writer)]
+
+
+def _short(case: Case, writer: Writer, next_command: str) -> list[str]:
+    """No cause: what is known, what was checked, and the command that gets further."""
+    command = next_command or next_step(case)
+    last = [f"{INDENT}next: {command}"] if command else []
+    place = source_line.of(case, case.diagnosis[0], writer.kernel_text) if case.diagnosis else None
+    code = _one_line_of_code(place, writer) if place else []
+    return [*_head(case, writer), *_sentences(_headline(case), writer, 2), *code, *_foot(case, writer, ""), *last]
+
+
+# ---- the parts ----
+
+
+def _head(case: Case, writer: Writer) -> list[str]:
+    word, tone, _ = verdict(case)
+    word = NO_CAUSE if word.endswith(f" {UNEXPLAINED}") else word
+    left, right = f"gpudx: {clean(word)}", "" if case.flake else ending(case.outcome)
+    shown = f"gpudx: {writer.styled(clean(word), COLOURS[tone])}"
+    gap = writer.width - len(left) - len(right)
+    if not right:
+        return [shown]
+    return [shown + " " * gap + right] if gap >= 2 else [shown, f"{INDENT}{right}"]
+
+
+def ending(outcome: Outcome) -> str:
+    """ "exit status 1 after 0.9 s", "SIGSEGV after 147 ms"."""
+    if outcome.kind == "not started":
+        return "not started" if outcome.duration_s else ""
+    word = {"signal": outcome.signal or "killed", "timeout": "stopped: no end"}.get(
+        outcome.kind, f"exit status {outcome.exit_code or 0}"
+    )
+    return f"{word} after {duration(outcome.duration_s)}"
+
+
+def _headline(case: Case) -> str:
+    return verdict(case)[2]
+
+
+def _sentences(text: str, writer: Writer, most: int = MOST_SENTENCE_LINES) -> list[str]:
+    """As many whole sentences as fit; the first one always."""
+    sentences = SENTENCE_END.split(text)
+    shown = writer.wrapped(sentences[0])
+    for count in range(2, len(sentences) + 1):
+        lines = writer.wrapped(" ".join(sentences[:count]))
+        if len(lines) > most or count > 2:
+            break
+        shown = lines
+    return shown
+
+
+def _code(place: SourceLine, writer: Writer, around: int) -> list[str]:
+    inside = f" in {clean(place.function)}" if place.function else ""
+    lines = [f"{INDENT}{full(place.place)}{inside}"]
+    chosen = place.around(around)
+    dedented = textwrap.dedent("\n".join(text for _, text in chosen)).split("\n")
+    digits = len(str(chosen[-1][0])) if chosen else 0
+    for (number, _), text in zip(chosen, dedented, strict=True) if chosen else ():
+        mark = ">" if number == place.line else " "
+        line = writer.cut(f"{INDENT}{mark} {number:>{digits}} | {clean(text)}")
+        lines.append(writer.styled(line, BOLD) if number == place.line else line)
+    return lines
+
+
+def _one_line_of_code(place: SourceLine, writer: Writer) -> list[str]:
+    text = "".join(f": {clean(line.strip())}" for _, line in place.around(0))
+    return [writer.cut(f"{INDENT}{full(place.place)}{text}")]
+
+
+def _facts(case: Case, best: Diagnosis | None, writer: Writer, room: Room) -> list[str]:
+    """Facts that a reader can check; long ones only if there is nothing shorter."""
+    if best:
+        texts = [one.text for one in best.evidence]
+    else:
+        chosen = [one for severity in ("error", "warning") for one in case.findings if one.severity == severity]
+        texts = [f"{one.message} [{one.id}]" for one in chosen]
+    headline = _headline(case)
+    made = [writer.wrapped(text, f"{INDENT}- ") for text in dict.fromkeys(texts) if text and text not in headline]
+    short = [lines for lines in made if len(lines) <= room.fact_lines] or [
+        lines[: room.fact_lines + 2] for lines in made[:1]
+    ]
+    more = len(texts) - room.facts if not best else 0
+    tail = [f"{INDENT}- and {more:,} more"] if more > 0 else []
+    return [line for lines in short[: room.facts] for line in lines] + tail
+
+
+def _steps(case: Case, best: Diagnosis | None, next_command: str) -> list[str]:
+    """What can be done about it, for this API; a cause that is not settled is investigated first."""
+    api = best.guilty.api if best and best.guilty else ""
+    foreign = FOREIGN.get(api)
+    fixes = [step for step in (best.fix if best else ()) if not (foreign and foreign.search(step))]
+    command = next_command or next_step(case)
+    settled = best is not None and best.status == "confirmed"
+    return [*fixes, *([command] if command else [])] if settled else [*fixes[:1], *([command] if command else [])]
+
+
+def _numbered(steps: Sequence[str], writer: Writer) -> Iterator[str]:
+    for number, step in enumerate(steps, 1):
+        lead = f"{INDENT}{number}. " if len(steps) > 1 else f"{INDENT}- "
+        if step.startswith("gpudx "):
+            yield f"{lead}{step}"  # a command stays one line, so that it can be pasted
+        else:
+            yield from writer.wrapped(step, lead)
+
+
+def next_step(case: Case) -> str:
+    """The command that gets further where no cause is settled; "" where there is none."""
+    state = case.investigation
+    if not case.command or case.flake or only_read(case) or any(one.status == "confirmed" for one in case.diagnosis):
+        return ""
+    if state is None:
+        watched = any(one.name == "recorder" and not one.failed for one in case.instruments)
+        return shlex.join(["gpudx", "investigate", "--", *case.command]) if watched and _calls(case) else ""
+    if state.stopped in ("budget used up", "runs used up", "interrupted", "the failure did not come back"):
+        return shlex.join(["gpudx", "investigate", *_more_time(state), _near(case.directory)])
+    return ""
+
+
+def _more_time(state: Investigation) -> list[str]:
+    return ["--runs", str(2 * len(state.trials))] if state.stopped == "runs used up" else ["--budget", "10m"]
+
+
+PICTURE = "   picture: gpudx report --open"
+
+
+def _foot(case: Case, writer: Writer, picture: str = PICTURE) -> Iterator[str]:
+    seen = coverage(case)
+    if seen:
+        yield from (writer.styled(line, DIM) for line in writer.wrapped(seen))
+    if writer.more:
+        yield f"{INDENT}more: {writer.more}"
+    if not case.directory:
+        return
+    place = _near(case.directory)
+    more = f"{INDENT}more: gpudx report{picture}"
+    whole = f"{more}   case: {place}"
+    yield from [whole] if len(whole) <= writer.width else [more, f"{INDENT}case: {place}"]
+
+
+def coverage(case: Case) -> str:
+    """ "1,034 calls, 1,019 launches, 3 runs in 11.0 s; checked: bounds; not checked: races"."""
+    if not case.processes and not case.observations:
+        return ""
+    parts = [plural(_calls(case), "call"), plural(sum(one.launches for one in case.processes), "launch", "launches")]
+    state = case.investigation
+    if state and state.trials:
+        parts.append(f"{plural(len(state.trials), 'run')} in {duration(sum(one.seconds for one in state.trials))}")
+    if len(case.processes) > 1:
+        parts.append(f"{len(case.processes)} processes")
+    kinds = {
+        kind for seen in case.observations if seen.runs or seen.others for kind in (seen.experiment, *seen.ways.kinds)
+    }
+    checked = list(dict.fromkeys(CHECKS[kind] for kind in CHECKS if kind in kinds))
+    left = [one for one in INSIDE_KERNELS if one not in checked] if _calls(case) else []
+    looked = [f"checked: {', '.join(checked)}"] if checked else []
+    unseen = [f"not checked: {', '.join(left)}"] if left else []
+    return "; ".join([", ".join(parts), *looked, *unseen])
+
+
+def _calls(case: Case) -> int:
+    return sum(one.calls for one in case.processes)
+
+
+def _near(directory: str) -> str:
+    """As short as it can be opened from here."""
+    near = os.path.relpath(directory)
+    return full(directory if near.startswith("..") else near)

@@ -1,0 +1,236 @@
+"""The line of the user's code that a verdict is about, with the lines around it.
+
+A recorded call is often made by a small wrapper of the program (`gpu_set(kernel, index, buffer)`), which is the same line for
+every call: the first caller that decides something is the line to read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from gpudx.model import Case, Diagnosis, Guilty, Site
+
+AROUND = 2
+MOST_BYTES = 4_000_000
+MOST_WRAPPERS = 3
+# A case may come from somebody else: only files that look like sources are quoted.
+SUFFIXES = frozenset(
+    ".c .cc .cpp .cxx .c++ .cu .cuh .cl .clh .h .hh .hpp .hxx .hip .inc .inl .py .pyx .rs .jl .f90".split()
+)
+KERNEL_TEXT = re.compile(r"^(?:<[^>]*>|[^/:]*)(?::(\d+))$")  # "<kernel>:12", "add.cl:12": not a path that can be opened
+SYSTEM = re.compile(r"/usr/(?!local/|src/)|.*/(site|dist)-packages/|/opt/(rocm|cuda|intel)")
+NATIVE = re.compile(r"^(?P<function>.+) at (?P<file>[^/ ]+):(?P<line>\d+) \((?P<object>.+)\)$")
+PYTHON = re.compile(r"^(?P<file>[^/ ]+):(?P<line>\d+) in (?P<function>.+) \(python\)$")
+
+
+KernelText = Callable[[Case, str], Sequence[str]]  # the lines of the program that a kernel is of, by its name
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """`lines` are the quoted ones, from `first` on; empty where the file cannot be read."""
+
+    place: str  # "main.cu:88", with the folder where it is below the current one
+    function: str
+    line: int
+    first: int = 0
+    lines: tuple[str, ...] = ()
+
+    def around(self, count: int) -> list[tuple[int, str]]:
+        """The line with at most `count` lines before and behind it, without empty ones at the edges."""
+        chosen = [(n, text) for n, text in enumerate(self.lines, self.first) if abs(n - self.line) <= count]
+        while chosen and not chosen[0][1].strip() and chosen[0][0] != self.line:
+            chosen.pop(0)
+        while chosen and not chosen[-1][1].strip() and chosen[-1][0] != self.line:
+            chosen.pop()
+        return chosen
+
+
+@dataclass(frozen=True)
+class _Frame:
+    file: str
+    line: int
+    function: str
+
+
+def of(case: Case, entry: Diagnosis, kernel_text: KernelText | None = None) -> SourceLine | None:
+    """The line to read first: the call to change, else the access inside the kernel, else the guilty call, else the victim."""
+    folders = _folders(case, entry)
+    if entry.root is not None and (found := _of_site(entry.root, folders)):
+        return found
+    if entry.access is not None and entry.access.source and (found := _of_kernel(case, entry, folders, kernel_text)):
+        return found
+    sites = [entry.guilty, entry.victim.site if entry.victim else None]
+    return next(filter(None, (_of_site(site, folders) for site in sites if site is not None)), None)
+
+
+def _of_site(site: Site | Guilty, folders: Sequence[str]) -> SourceLine | None:
+    if not site.source:
+        return None
+    path, line = _split(site.source)
+    if not line:
+        return None
+    frames = [frame for frame in map(_frame, site.host_stack) if frame]
+    at = next((i for i, one in enumerate(frames) if (one.file, one.line) == (os.path.basename(path), line)), None)
+    if at is None:
+        return None if SYSTEM.match(path) else _quoted(path, line, "")
+    chosen = _first_own(frames[at:], path, folders)
+    return _quoted(*chosen) if chosen else None
+
+
+def _first_own(frames: Sequence[_Frame], path: str, folders: Sequence[str]) -> tuple[str, int, str] | None:
+    """The first frame whose file is the user's and that does more than to pass its parameters on."""
+    chosen: tuple[str, int, str] | None = None
+    for number, frame in enumerate(frames):
+        file = path if number == 0 else _found(frame.file, folders)
+        if number == 0 and SYSTEM.match(path):
+            continue
+        if not file or (number > MOST_WRAPPERS and chosen):
+            break
+        chosen = (file, frame.line, frame.function)
+        if not _passes_on(file, frame):
+            break
+    return chosen
+
+
+def _of_kernel(
+    case: Case, entry: Diagnosis, folders: Sequence[str], kernel_text: KernelText | None
+) -> SourceLine | None:
+    """A line of device code: of a file, or of the text that the program gave the driver."""
+    assert entry.access is not None and entry.access.source
+    path, line = _split(entry.access.source)
+    kernel = entry.access.kernel or (entry.guilty.kernel if entry.guilty else "") or ""
+    found = path if os.path.isfile(path) else _found(os.path.basename(path), folders)
+    if found and line:
+        return _quoted(found, line, kernel)
+    if KERNEL_TEXT.match(entry.access.source) and kernel and kernel_text:
+        text = kernel_text(case, kernel)
+        if 0 < line <= len(text):
+            return _cut(text, f"{os.path.basename(path) or 'kernel source'}:{line}", line, kernel)
+    return None
+
+
+def _split(source: str) -> tuple[str, int]:
+    path, _, number = source.rpartition(":")
+    return (path, int(number)) if number.isascii() and number.isdigit() else (source, 0)
+
+
+def _frame(text: str) -> _Frame | None:
+    found = NATIVE.match(text) or PYTHON.match(text)
+    return _Frame(found["file"], int(found["line"]), found["function"]) if found else None
+
+
+def _folders(case: Case, entry: Diagnosis) -> list[str]:
+    """Where the files of frames, which are known by name only, may be: beside those that are known by path."""
+    guilty, access = entry.guilty, entry.access
+    memory = guilty.allocation if guilty else None
+    sites = [guilty, entry.root, entry.victim.site if entry.victim else None, memory.made if memory else None]
+    sources = [one.source for one in sites if one and one.source] + [access.source if access and access.source else ""]
+    folders = [os.path.dirname(_split(one)[0]) for one in sources if one.startswith("/")]
+    folders += [os.path.dirname(os.path.abspath(case.command[0]))] if case.command and "/" in case.command[0] else []
+    return list(dict.fromkeys([*folders, os.getcwd()]))
+
+
+def _found(name: str, folders: Iterable[str]) -> str:
+    if Path(name).suffix not in SUFFIXES:
+        return ""
+    return next((path for folder in folders if os.path.isfile(path := os.path.join(folder, name))), "")
+
+
+def _quoted(path: str, line: int, function: str) -> SourceLine | None:
+    name = _shown_path(path)
+    if Path(path).suffix not in SUFFIXES:
+        return None
+    return _cut(_lines(path), f"{name}:{line}", line, function)
+
+
+def _cut(text: Sequence[str], place: str, line: int, function: str) -> SourceLine:
+    if not 0 < line <= len(text):
+        return SourceLine(place, function, line)
+    first = max(line - AROUND, 1)
+    return SourceLine(place, function, line, first, tuple(text[first - 1 : line + AROUND]))
+
+
+def _shown_path(path: str) -> str:
+    """As short as it can be opened from here."""
+    near = os.path.relpath(path) if os.path.isabs(path) else path
+    return path if near.startswith("..") else near
+
+
+@cache
+def _lines(path: str) -> tuple[str, ...]:
+    """The lines of a plain file; it may be a pipe or a device, which are not waited for."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return ()
+    with open(descriptor, "rb") as file:
+        about = os.fstat(file.fileno())
+        if not stat.S_ISREG(about.st_mode) or about.st_size > MOST_BYTES:
+            return ()
+        return tuple(file.read().decode("utf-8", "replace").expandtabs(4).split("\n"))
+
+
+# ---- wrappers ----
+
+
+def _passes_on(path: str, frame: _Frame) -> bool:
+    """Does the function only pass its own parameters to the call in this line? Read from its text; False if unsure."""
+    lines = _lines(path) if path else ()
+    name = frame.function.split("(")[0].split("::")[-1]
+    if not 0 < frame.line <= len(lines) or name in ("main", ""):
+        return False
+    parameters = _parameters(lines, frame.line, name)
+    used = set(_identifiers(_call(lines, frame.line)))
+    return bool(used & parameters) and all(one in parameters or _is_global(lines, one) for one in used)
+
+
+def _parameters(lines: Sequence[str], line: int, name: str) -> set[str]:
+    """Of the function with this name that begins at or above the line."""
+    begin = re.compile(rf"\b{re.escape(name)}\s*\(")
+    for number in range(line - 1, max(line - 60, -1), -1):
+        text = "\n".join(lines[number : number + 8])
+        if begin.search(lines[number]) and not lines[number].startswith((" ", "\t", "return")):
+            inside = text[text.index("(") + 1 :].partition(")")[0]
+            return {words[-1] for part in inside.split(",") if (words := re.findall(r"[A-Za-z_]\w*", part))}
+    return set()
+
+
+def _call(lines: Sequence[str], line: int) -> str:
+    """The statement that the line is in: up to its semicolon, from behind the one before."""
+    first = line - 1
+    while first > 0 and first > line - 6 and not re.search(r"[;{}]\s*(//.*)?$", lines[first - 1]):
+        first -= 1
+    text = re.sub(r"//.*", "", "\n".join(lines[first : line + 6]))
+    return text.partition(";")[0]
+
+
+def _identifiers(statement: str) -> Iterator[str]:
+    """Variables that a call is given: not functions, types in sizeof or a cast, members, constants or where results go."""
+    arguments = statement.partition("(")[2]
+    arguments = re.sub(r"sizeof\s*\([^)]*\)|\"[^\"]*\"|\(\s*(?:const\s+)?\w+\s*\*+\s*\)", " ", arguments)
+    arguments = re.sub(r"(?:\.|->)\s*\w+", " ", arguments)
+    for found in re.finditer(r"(&?)\s*\b([A-Za-z_]\w*)\b\s*(\(?)", arguments):
+        out, name, call = found.groups()
+        if (
+            not call
+            and not name.isupper()
+            and name not in ("sizeof", "nullptr", "const", "void")
+            and not _is_result(out, name)
+        ):
+            yield name
+
+
+def _is_result(out: str, name: str) -> bool:
+    return bool(out) and name in ("err", "error", "status", "ret", "rc", "result", "p", "ptr", "out", "event")
+
+
+def _is_global(lines: Sequence[str], name: str) -> bool:
+    declared = re.compile(rf"^(?:static\s+|extern\s+)?[A-Za-z_][\w\s*<>:]*\b{re.escape(name)}\b\s*(?:=|;|,|\[)")
+    return any(declared.match(line) for line in lines)
