@@ -87,7 +87,9 @@ def test_other_programs_run_as_before(kit: Kit, serialise: str) -> None:
 
 
 def test_what_the_instrument_says(kit: Kit) -> None:
-    said = fenced_runs.instrument(Fence("high"), [derive(run(kit, "device", "0", edge="high", GPUDX_HIP_SIM_MAPPINGS="0").trace())])
+    said = fenced_runs.instrument(
+        Fence("high"), [derive(run(kit, "device", "0", edge="high", GPUDX_HIP_SIM_MAPPINGS="0").trace())]
+    )
     assert said.state == "live" and "2 of them by a red zone" in said.saw and "sees no reads" in said.blind
 
 

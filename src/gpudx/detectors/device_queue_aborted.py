@@ -9,7 +9,7 @@ Example:
     hipStreamSynchronize(stream);
     // Callback: Queue 0x7f... Aborting with error : HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION: ... code: 0x29
 
-Fix the kernel that is named. Where several may have been running, run again with --serialise, so that each launch is waited for.
+Fix it in the kernel that is named. Where several may have been running, run again with --serialise, so that each launch is waited for.
 
 A launch is named where it is the only one that may have been running, or the only one whose arguments do not fit.
 """
@@ -20,11 +20,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gpudx.backends.tool import QueueAbort
 from gpudx.detectors import Run
 from gpudx.detectors._device_errors import Suspect, running_at, suspect
 from gpudx.detectors._undersized import shortages
 from gpudx.facts import Facts
+from gpudx.facts.messages import QueueAbort
 from gpudx.model import Evidence, Finding, Site
 from gpudx.text import plural
 

@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from gpudx.backends.tool import Fault
 from gpudx.detectors import device_fault_printed
-from gpudx.evidence.logs._event import Event
-from gpudx.evidence.logs._fold import Log
+from gpudx.evidence.reading import Event, Log
 from gpudx.facts import Facts
 
 NOWHERE = "in no memory that it recorded"

@@ -9,6 +9,8 @@ from gpudx.backends.tool import Assertion, Fault, QueueAbort
 from gpudx.facts._backend import backend_module
 from gpudx.trace import Trace
 
+__all__ = ["Messages", "QueueAbort"]  # detectors see what was printed through these
+
 ASSERTING = "cuda"  # whose driver prints assertions
 
 

@@ -3,8 +3,9 @@
 from gpudx.evidence._device_code import Contents
 from gpudx.evidence._lines import chunks
 from gpudx.evidence._magnitudes import told as error_size
+from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._fold import Log, read_log
 from gpudx.evidence.logs._whole import read_whole
 from gpudx.evidence.sources._compiled import read_source, read_sources
 
-__all__ = ["Contents", "Log", "chunks", "error_size", "read_log", "read_source", "read_sources", "read_whole"]
+__all__ = ["Contents", "Event", "Log", "chunks", "error_size", "read_log", "read_source", "read_sources", "read_whole"]
