@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+MOST_NAMED = 3
+
 
 def plural(number: int, one: str, many: str | None = None) -> str:
     """ "1 byte", "1,024 bytes"."""
@@ -13,3 +15,9 @@ def plural(number: int, one: str, many: str | None = None) -> str:
 def listed(names: Sequence[str]) -> str:
     """ "a", "a and b", "a, b and c"; "" for none."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def several(names: Sequence[str], most: int = MOST_NAMED) -> str:
+    """ "a", "a and b", "a, b, c and 4 others"."""
+    more = len(names) - most
+    return listed([*names[:most], *([plural(more, "other")] if more > 0 else [])])
