@@ -64,8 +64,7 @@ class _Window:
     def look(self) -> None:
         """Show what is new."""
         from gpudx.diagnose.logs import explain
-        from gpudx.evidence.logs._event import NOT_UNDERSTOOD
-        from gpudx.evidence.logs._fold import read_log
+        from gpudx.evidence.reading import NOT_UNDERSTOOD, read_log
 
         if self._show is None or not self.changed or time.monotonic() - self._looked < BETWEEN_S:
             return

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudx.detectors._once import once
 from gpudx.detectors._undersized import Short, object_of, shortages
 from gpudx.detectors._undersized_words import told
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts
 from gpudx.facts.crumbs import State
+from gpudx.facts.once import once
 from gpudx.model import Evidence
 
 FREED, NULL, PAST, SHORT = 8, 4, 2, 1  # how much each oddity weighs

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudx.detectors._once import once
 from gpudx.facts import Facts
 from gpudx.facts.objects import KINDS, MEMORY
+from gpudx.facts.once import once
 from gpudx.trace import CallInfo
 
 I64 = NDArray[np.int64]

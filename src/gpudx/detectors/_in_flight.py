@@ -15,22 +15,6 @@ FATAL = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGSYS", "SIGTRAP"
 LAST_WAITS = 64  # waits for events that are looked into, from the end
 
 
-def open_calls(facts: Facts) -> I64:
-    """Calls of the program that had not returned when the record ends."""
-    notes = np.array([c.api == "note" for c in facts.trace.schema.calls])
-    return facts.in_flight[~notes[facts.trace.call[facts.in_flight]]]
-
-
-def fatal_call(facts: Facts) -> int | None:
-    """The innermost open call of the thread that a fatal signal reached, None if it was in none."""
-    words = facts.trace.last_words
-    if words is None:
-        return None
-    positions = open_calls(facts)
-    mine = positions[facts.trace.column("tid", positions) == words.tid]
-    return int(mine[-1]) if len(mine) else None
-
-
 def died_unheard(facts: Facts, run: Run) -> bool:
     """Did the process die of a fault that our handler was not told of? The thread is not known then.
 

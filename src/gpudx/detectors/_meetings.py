@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpudx.detectors._once import once
 from gpudx.detectors._overlaps import overlap
 from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
+from gpudx.facts.once import once
 from gpudx.model import OrderPair, Site
 
 

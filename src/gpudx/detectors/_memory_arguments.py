@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.detectors._groups import groups
-from gpudx.detectors._once import once
 from gpudx.detectors._values import Decoder, Origin
 from gpudx.facts import Facts
 from gpudx.facts.objects import KINDS, MEMORY
+from gpudx.facts.once import once
 
 I64 = NDArray[np.int64]
 Bool = NDArray[np.bool_]

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudx.detectors._once import once
 from gpudx.facts import Facts
 from gpudx.facts.accesses import MAY, READ, WRITE
 from gpudx.facts.kernels import KernelInfo
+from gpudx.facts.once import once
 from gpudx.facts.operations import field_of
 from gpudx.facts.uses import ALL, FROM, MAKES, WITHIN
 

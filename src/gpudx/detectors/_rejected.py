@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudx.detectors._in_flight import fatal_call
-from gpudx.detectors._once import once
 from gpudx.facts import Facts
+from gpudx.facts.once import once
+from gpudx.facts.open_calls import fatal_call
 from gpudx.model import Evidence, Site
 
 I64 = NDArray[np.int64]

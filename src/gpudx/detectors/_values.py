@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.detectors._host import HostRanges, host_ranges
-from gpudx.detectors._words import several
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.objects import MEMORY
 from gpudx.model import Allocation, Evidence
-from gpudx.text import plural
+from gpudx.text import plural, several
 
 SMALL = 1 << 12  # below this nothing is ever mapped, and equality with a recorded size says nothing
 RECENT = 256  # settings looked at for an object that the value may belong to

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from gpudx.facts import Facts
 from gpudx.facts.kernels import ArgInfo
 from gpudx.model import Site
-from gpudx.text import listed, plural
-
-MOST_NAMED = 3
 
 
 def declared(facts: Facts, kernel_row: int, index: int) -> ArgInfo | None:
@@ -29,12 +26,6 @@ def argument(facts: Facts, kernel_row: int, index: int) -> str:
 def capital(text: str) -> str:
     """The text with a capital first letter, and otherwise as it is."""
     return text[:1].upper() + text[1:]
-
-
-def several(names: Sequence[str], most: int = MOST_NAMED) -> str:
-    """ "a", "a and b", "a, b, c and 4 others"."""
-    more = len(names) - most
-    return listed([*names[:most], *([plural(more, "other")] if more > 0 else [])])
 
 
 def site_of(facts: Facts, position: int) -> Site:

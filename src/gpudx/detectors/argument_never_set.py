@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
-from gpudx.detectors._words import argument, several, site_of
+from gpudx.detectors._words import argument, site_of
 from gpudx.facts import Facts
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import FIXED
+from gpudx.text import several
 
 ID = "argument-never-set"
 NEEDS_EVERY_CALL = True

@@ -25,11 +25,11 @@ from collections.abc import Callable, Iterator
 from gpudx import backends
 from gpudx.detectors import Run
 from gpudx.detectors._ages import name_of
-from gpudx.detectors._words import several
 from gpudx.facts import Facts
 from gpudx.facts._backend import backend_module
 from gpudx.facts.symbols import parse_maps
 from gpudx.model import Evidence, Finding, Identity, LoadedObject, Severity
+from gpudx.text import several
 
 ID = "environment-note"
 MOST_NAMED = 6

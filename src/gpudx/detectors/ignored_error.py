@@ -23,10 +23,10 @@ from collections.abc import Iterator
 from gpudx.detectors import Run
 from gpudx.detectors._failures import Failure, Failures
 from gpudx.detectors._related import null_tie
-from gpudx.detectors._words import several, site_of, sites_of
+from gpudx.detectors._words import site_of, sites_of
 from gpudx.facts import Facts
 from gpudx.model import Cause, Evidence, Finding
-from gpudx.text import plural
+from gpudx.text import plural, several
 
 ID = "ignored-error"
 CAUSE = Cause(

@@ -29,13 +29,12 @@ from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
-from gpudx.detectors._words import several
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.kernels import ArgInfo, KernelInfo
 from gpudx.model import Cause, Evidence, Finding, Severity
 from gpudx.model.cause_kinds import FIXED
-from gpudx.text import plural
+from gpudx.text import plural, several
 
 ID = "index-overflow"
 CAUSE = Cause(

@@ -23,8 +23,8 @@ from collections.abc import Iterator
 
 from gpudx.detectors import Run
 from gpudx.detectors._ages import OLDER, before, name_of, span
-from gpudx.detectors._words import several
 from gpudx.model import Evidence, Finding, Identity, Lack, LoadedObject, Making
+from gpudx.text import several
 
 ID = "object-older-than-sources"
 PROVEN = "What ran differs from its sources for certain; that it failed because of that is not shown."

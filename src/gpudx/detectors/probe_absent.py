@@ -21,8 +21,8 @@ from collections.abc import Iterator
 
 from gpudx.detectors import Run
 from gpudx.detectors._ages import before, name_of, span
-from gpudx.detectors._words import several
 from gpudx.model import Cause, Evidence, Finding, Identity, LoadedObject, Probe
+from gpudx.text import several
 
 ID = "probe-absent"
 CAUSE = Cause(

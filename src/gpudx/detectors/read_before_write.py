@@ -28,12 +28,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.detectors import Run
-from gpudx.detectors._given_memory import uses
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import argument, capital, site_of
 from gpudx.facts import Facts
 from gpudx.facts.accesses import MAY, WRITE
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.given_memory import uses
 from gpudx.facts.objects import FAMILIES, KINDS
 from gpudx.facts.writers import NEAR, holds
 from gpudx.model import Cause, Evidence, Finding, Site

@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 from gpudx.detectors import Run
 from gpudx.detectors._groups import MOST
 from gpudx.detectors._meetings import Meeting, meetings
-from gpudx.detectors._once import once
 from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.once import once
 from gpudx.facts.operations import KINDS, field_of
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import UNORDERED

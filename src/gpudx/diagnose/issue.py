@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gpudx.diagnose.logs import Explained
-from gpudx.evidence.logs._clean import clean_line
-from gpudx.evidence.logs._event import NOT_UNDERSTOOD
+from gpudx.evidence.reading import NOT_UNDERSTOOD, clean_line
 from gpudx.model import Finding
 
 MOST = 8  # entries of a list

@@ -17,10 +17,7 @@ from dataclasses import dataclass, replace
 
 from gpudx.causes import every as every_cause
 from gpudx.diagnose.stories import ENDS, Entry, Judged, may_be_same, place, shared, stories, told_once
-from gpudx.evidence.logs._context import said
-from gpudx.evidence.logs._event import NOT_UNDERSTOOD, Event
-from gpudx.evidence.logs._fold import Log
-from gpudx.evidence.logs._next import fit
+from gpudx.evidence.reading import NOT_UNDERSTOOD, Event, Log, fit, said
 from gpudx.evidence.sources import _tile_builds as tile_builds
 from gpudx.evidence.sources._compiled import bare, built, kernel_lines
 from gpudx.evidence.sources._functions import Source

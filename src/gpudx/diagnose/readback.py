@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpudx.detectors._in_flight import fatal_call
 from gpudx.facts import Facts
 from gpudx.facts.objects import FAMILIES
+from gpudx.facts.open_calls import fatal_call
 from gpudx.facts.operations import done
 from gpudx.facts.ranges import WRITE
 

@@ -16,8 +16,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from gpudx.evidence.logs._event import Event
-from gpudx.evidence.logs._fold import Log, Told
+from gpudx.evidence.reading import Event, Log, Told
 from gpudx.evidence.sources._tile_builds import KIND as BUILT_WRONG
 from gpudx.model import DeviceFault, Severity
 

@@ -183,9 +183,10 @@ class Kernels:
         signatures = backend_module(self._api, "signatures")
         if signatures is None or not info.num_args:
             return
-        for program in (info.program, *self._linked_from(info.program, info.position)):
+        for program in (info.program, *self._linked_from(signatures.LINKS, info.program, info.position)):
             source = self.source(program, info.position)
-            read = signatures.signature_of(source, info.name, self._options(program, info.position))
+            options = self._options(signatures.BUILDS, program, info.position)
+            read = signatures.signature_of(source, info.name, options)
             if read is None or len(read) != info.num_args:
                 continue
             for i, p in enumerate(read):
@@ -216,12 +217,12 @@ class Kernels:
         mine = (p for p in map(int, positions[positions < position][::-1]))
         return next((p for p in mine if self._trace.record(p).get(field_name) == program), None)
 
-    def _options(self, program: int, position: int) -> str:
-        built = self._last_call(("clBuildProgram", "clCompileProgram"), "program", program, position)
+    def _options(self, builds: tuple[str, ...], program: int, position: int) -> str:
+        built = self._last_call(builds, "program", program, position)
         return self._trace.array(built, "options").decode(errors="replace") if built is not None else ""
 
-    def _linked_from(self, program: int, position: int) -> tuple[int, ...]:
-        made = self._last_call(("clLinkProgram",), "result", program, position)
+    def _linked_from(self, links: tuple[str, ...], program: int, position: int) -> tuple[int, ...]:
+        made = self._last_call(links, "result", program, position)
         given = self._trace.array(made, "input_programs") if made is not None else b""
         return tuple(int(n) for n in np.frombuffer(given[: len(given) // 8 * 8], "<u8"))
 

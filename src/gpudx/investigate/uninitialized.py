@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from gpudx.causes import every as every_cause
-from gpudx.detectors._given_memory import uses
 from gpudx.facts import Facts
 from gpudx.facts.accesses import READ
+from gpudx.facts.given_memory import uses
 from gpudx.facts.objects import FAMILIES, KINDS
 from gpudx.lab.poisoned import UNLIKE
 from gpudx.model import Allocation, Diagnosis, Evidence, Guilty, Trial

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from gpudx.detectors import Run
-from gpudx.detectors._in_flight import open_calls
-from gpudx.detectors._stuck import described, stream_name, stuck_fronts, work_name
 from gpudx.detectors.hang import detect
 from gpudx.errors import UserError
 from gpudx.facts import Facts, derive
+from gpudx.facts.open_calls import open_calls
+from gpudx.facts.stuck import described, stream_name, stuck_fronts, work_name
 from gpudx.lab.crumbs import refresh
 from gpudx.model import Finding, Outcome
 from gpudx.text import plural

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+MOST_NAMED = 3
+
 
 def plural(number: int, one: str, many: str | None = None) -> str:
     """ "1 byte", "1,024 bytes"."""
@@ -20,3 +22,9 @@ def duration(seconds: float) -> str:
     if seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     return f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def several(names: Sequence[str], most: int = MOST_NAMED) -> str:
+    """ "a", "a and b", "a, b, c and 4 others"."""
+    more = len(names) - most
+    return listed([*names[:most], *([plural(more, "other")] if more > 0 else [])])

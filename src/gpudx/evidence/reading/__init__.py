@@ -3,9 +3,27 @@
 from gpudx.evidence._device_code import Contents
 from gpudx.evidence._lines import chunks
 from gpudx.evidence._magnitudes import told as error_size
-from gpudx.evidence.logs._event import Event
-from gpudx.evidence.logs._fold import Log, read_log
+from gpudx.evidence.logs._clean import clean_line
+from gpudx.evidence.logs._context import said
+from gpudx.evidence.logs._event import NOT_UNDERSTOOD, Event
+from gpudx.evidence.logs._fold import Log, Told, read_log
+from gpudx.evidence.logs._next import fit
 from gpudx.evidence.logs._whole import read_whole
 from gpudx.evidence.sources._compiled import read_source, read_sources
 
-__all__ = ["Contents", "Event", "Log", "chunks", "error_size", "read_log", "read_source", "read_sources", "read_whole"]
+__all__ = [
+    "NOT_UNDERSTOOD",
+    "Contents",
+    "Event",
+    "Log",
+    "Told",
+    "chunks",
+    "clean_line",
+    "error_size",
+    "fit",
+    "read_log",
+    "read_source",
+    "read_sources",
+    "read_whole",
+    "said",
+]

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudx.detectors._once import once
 from gpudx.facts import Facts
 from gpudx.facts.accesses import MAY, READ, WRITE
+from gpudx.facts.once import once
 
 DTYPE = np.dtype(
     [

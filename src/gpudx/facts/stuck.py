@@ -8,12 +8,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudx.detectors._words import several
 from gpudx.facts import Facts
 from gpudx.facts.crumbs import Front
 from gpudx.facts.order.waits import DEFAULT_QUEUES
 from gpudx.model import Evidence
-from gpudx.text import plural
+from gpudx.text import plural, several
 
 I64 = NDArray[np.int64]
 SHOWN = 8
