@@ -515,7 +515,7 @@ GDX_COLD bool gdx_on_signal_stack(void)
  * stack or from further out: whatever is really nested in it lies deeper, or on the signal stack. */
 static bool was_left(uintptr_t earlier, const struct gdx_open *now)
 {
-    return (uintptr_t)now >= earlier && !gdx_on_signal_stack();
+    return now->frame >= earlier && !gdx_on_signal_stack();
 }
 
 static void set_busy(struct gdx_lane *lane, uintptr_t value)
@@ -540,7 +540,7 @@ GDX_HOT bool gdx_begin_on(struct gdx_open *open, uint32_t call, void *caller, un
         __atomic_fetch_add(&state->header->dropped, 1, __ATOMIC_RELAXED);
         return false;
     }
-    set_busy(lane, (uintptr_t)open);
+    set_busy(lane, open->frame);
     if (GDX_UNLIKELY(lane->depth) && was_left(lane->outermost, open)) {
         lane->depth = 0;
         lane->calls_left = true;
@@ -593,7 +593,7 @@ GDX_HOT __attribute__((aligned(PAGE))) void gdx_show(struct gdx_open *open)
         return;
     struct gdx_lane *lane = open->lane;
     if (lane->depth++ == 0)
-        lane->outermost = (uintptr_t)open;
+        lane->outermost = open->frame;
     /* In this order: a handler that leaves in between loses this record, not its place in the sequence. */
     open->track->next++;
     atomic_signal_fence(memory_order_seq_cst);

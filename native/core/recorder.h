@@ -68,8 +68,8 @@ struct gdx_track {
 struct gdx_lane {
     uint32_t generation;   /* of the process: differs after fork */
     uint32_t depth;        /* open calls of this thread */
-    uintptr_t busy;        /* between begin and commit: the address of its `struct gdx_open`, else 0 */
-    uintptr_t outermost;   /* the same of the outermost open call */
+    uintptr_t busy;        /* between begin and commit: the call's `frame`, else 0 */
+    uintptr_t outermost;   /* `frame` of the outermost open call */
     bool calls_left;       /* some call never came back to its end */
     uint32_t tid;
     struct gdx_reader reader;  /* this thread, for reading the program's memory */
@@ -87,6 +87,7 @@ struct gdx_open {
     struct gdx_track *track;
     uint64_t seq;
     uint64_t file_offset;   /* of the slot */
+    uintptr_t frame;        /* where the hook's stack frame begins, however large it is */
     uint32_t generation;
     uint32_t part_bytes;    /* blob bytes so far */
     bool shown;
@@ -97,8 +98,10 @@ enum { GDX_ENTRY_CL_LAYER = 1, GDX_ENTRY_CL_SYMBOLS = 2, GDX_ENTRY_CUDA = 4, GDX
 void gdx_entered(uint32_t bit);
 
 bool gdx_begin_on(struct gdx_open *open, uint32_t call, void *caller, unsigned which);  /* 0: ring, 1: ledger */
-static inline bool gdx_begin(struct gdx_open *open, uint32_t call, void *caller)
+/* Inlined, so that the frame is the hook's. */
+GDX_INLINE bool gdx_begin(struct gdx_open *open, uint32_t call, void *caller)
 {
+    open->frame = (uintptr_t)__builtin_dwarf_cfa();
     return gdx_begin_on(open, call, caller, gdx_in_ledger(call));
 }
 void gdx_show(struct gdx_open *open);

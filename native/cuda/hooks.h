@@ -35,7 +35,7 @@ bool gdx_cu_is_captured(CUstream queue, bool own_thread);
 int gdx_cu_current_device(void);     /* -1: no context */
 
 /* Like gdx_begin, for calls that are made in the thread's current context. */
-static inline bool gdx_cu_begin(struct gdx_open *open, uint32_t call, void *caller)
+GDX_INLINE bool gdx_cu_begin(struct gdx_open *open, uint32_t call, void *caller)
 {
     if (GDX_UNLIKELY(!gdx_cu_thread.context))
         gdx_cu_learn_context();
@@ -47,7 +47,7 @@ static inline bool gdx_cu_begin(struct gdx_open *open, uint32_t call, void *call
 }
 
 /* For calls that are written down after the driver has answered. */
-static inline bool gdx_cu_begin_late(struct gdx_open *open, uint32_t call, void *caller)
+GDX_INLINE bool gdx_cu_begin_late(struct gdx_open *open, uint32_t call, void *caller)
 {
     return gdx_cu_begin(open, call, caller);
 }

@@ -32,7 +32,7 @@ extern _Atomic int gdx_hip_captures;  /* streams being captured in this process 
 void gdx_hip_learn_device(void);
 bool gdx_hip_is_captured(hipStream_t queue, bool own_thread);
 
-static inline bool gdx_hip_begin_late(struct gdx_open *open, uint32_t call, void *caller)
+GDX_INLINE bool gdx_hip_begin_late(struct gdx_open *open, uint32_t call, void *caller)
 {
     if (!gdx_begin(open, call, caller))
         return false;
@@ -40,7 +40,7 @@ static inline bool gdx_hip_begin_late(struct gdx_open *open, uint32_t call, void
     return true;
 }
 
-static inline bool gdx_hip_begin(struct gdx_open *open, uint32_t call, void *caller)
+GDX_INLINE bool gdx_hip_begin(struct gdx_open *open, uint32_t call, void *caller)
 {
     if (GDX_UNLIKELY(!gdx_hip_thread.noted))
         gdx_hip_learn_device();

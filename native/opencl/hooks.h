@@ -119,8 +119,7 @@ void gdx_cl_kernel_born(cl_kernel kernel);
 void gdx_cl_kernel_copied(cl_kernel from, cl_kernel to);
 void gdx_cl_kernel_retained(cl_kernel kernel);
 void gdx_cl_kernel_released(cl_kernel kernel);
-/* A value that was just set; over 8 bytes it is in the record. Small, because calls left by longjmp are known by the depth of
- * the stack at which hooks are called. */
+/* A value that was just set; over 8 bytes it is in the record. */
 struct gdx_cl_fresh { struct gdx_argument is; const char *value; };
 void gdx_cl_argument_read(struct gdx_open *open, struct gdx_cl_fresh *fresh, cl_uint index, size_t size, const void *value);
 void gdx_cl_argument_keep(const struct gdx_open *open, cl_kernel kernel, cl_uint index, const struct gdx_cl_fresh *fresh);

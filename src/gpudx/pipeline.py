@@ -72,7 +72,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
     contracts = [check(stated.contracts, facts)] if stated.contracts else []
     dumped, unread_dumps = of_dumps(case_dir / DUMPS, facts, outcome)
     known, unread_models = _models(run, traces, stated)
-    found = merge(
+    merged = merge(
         [
             *find(facts, outcome),
             *explained(dumped, facts),
@@ -82,7 +82,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
             *model_numbers.find(known, facts),
         ]
     )
-    kept, suppressed = unsuppressed(found, stated.suppressions, date.today())
+    kept, suppressed = unsuppressed(Parts(facts).noted(merged), stated.suppressions, date.today())
     found = tuple(kept)
     calls, launches = sum(map(len, traces)), sum(len(f.launches) for f in facts)
     case = Case(
@@ -98,7 +98,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
             *([model_numbers.instrument(known, facts)] if known else []),
         ),
         processes=processes,
-        findings=across(Parts(facts).noted(found)),
+        findings=across(found),
         diagnosis=_diagnosis(found, outcome, processes, presence, facts),
         observations=(_observation(run, outcome),),
         not_checked=(

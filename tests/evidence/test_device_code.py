@@ -15,7 +15,8 @@ import pytest
 from dump_kit import CODE, EXIT, NOP, bra, code, image, ldg, line_table, mov, stg, word
 
 from gpudx.backends.mangling import demangle, function_name
-from gpudx.elf.sections import BadElf, Elf
+from gpudx.elf.header import BadElf
+from gpudx.elf.sections import Elf
 from gpudx.evidence._cubin import Image
 from gpudx.evidence._cuda_tables import Kind
 from gpudx.evidence._dwarf_line import source_line

@@ -15,8 +15,9 @@ import numpy as np
 from gpudx.backends.hip.targets import parse
 from gpudx.backends.hip.types import signature
 from gpudx.backends.mangling import demangle
+from gpudx.elf.header import BadElf
 from gpudx.elf.layout import SYM
-from gpudx.elf.sections import SYMTAB, BadElf, Elf, text_at
+from gpudx.elf.sections import SYMTAB, Elf, text_at
 from gpudx.evidence._amd_isa import begins_with_trap
 from gpudx.evidence._compressed import Unreadable
 from gpudx.evidence._device_code import Image, Kernel, Parameter

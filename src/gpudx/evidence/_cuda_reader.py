@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from gpudx.elf.sections import BadElf, Elf, Ints
+from gpudx.elf.header import BadElf
+from gpudx.elf.sections import Elf, Ints
 from gpudx.evidence import _cuda_exceptions as exceptions
 from gpudx.evidence import _sass as sass
 from gpudx.evidence._cubin import Image, Place

@@ -15,8 +15,9 @@ from gpudx.backends.cuda.images import Code as Target
 from gpudx.backends.cuda.images import read as read_head
 from gpudx.backends.cuda.types import signature
 from gpudx.backends.mangling import demangle
+from gpudx.elf.header import BadElf
 from gpudx.elf.layout import SYM
-from gpudx.elf.sections import SYMTAB, BadElf, Elf, text_at
+from gpudx.elf.sections import SYMTAB, Elf, text_at
 from gpudx.evidence import _sass as sass
 from gpudx.evidence._compressed import Unreadable
 from gpudx.evidence._device_code import Image, Kernel, Parameter

@@ -17,7 +17,8 @@ from pathlib import Path
 from gpudx.backends.cuda.images import CUBIN, EM_CUDA, ENTRY, EXACT, FAMILY, FAT_MAGIC, PTX, Code
 from gpudx.backends.cuda.images import read as read_ptx
 from gpudx.backends.hip.targets import SPIRV
-from gpudx.elf.sections import BadElf, Elf
+from gpudx.elf.header import BadElf
+from gpudx.elf.sections import Elf
 from gpudx.errors import UserError
 from gpudx.evidence import _amd_code, _bundles, _nvidia_code, _spirv
 from gpudx.evidence._code_faults import faults

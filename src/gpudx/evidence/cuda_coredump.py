@@ -25,7 +25,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gpudx import model
-from gpudx.elf.sections import HEADER, BadElf, Elf, ident, is_complete
+from gpudx.elf.header import HEADER, BadElf, ident, is_complete
+from gpudx.elf.sections import Elf
 from gpudx.errors import UserError
 from gpudx.evidence import _cuda_exceptions as exceptions
 from gpudx.evidence._cuda_dump import (

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -209,8 +210,8 @@ static int unreadable(int argc, char **argv)
 }
 
 /* remapping N: N records each by two threads with content that two others unmap, protect and map again all the time. */
-static struct { char *pages; _Atomic bool stop; long count; } shared;
-enum { SHARED = 8 * 4096 };
+static struct { char *pages; _Atomic bool stop; _Atomic unsigned steps; long count; } shared;
+enum { SHARED = 8 * 4096, TOGETHER = 50 };
 
 static void *remap(void *unused)
 {
@@ -222,6 +223,7 @@ static void *remap(void *unused)
             mmap(shared.pages, SHARED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
         if (i % 7 == 3)  /* not a hole, in which somebody else's memory could come to lie */
             mmap(shared.pages + 4096, SHARED / 2, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        shared.steps++;
     }
     return NULL;
 }
@@ -229,8 +231,12 @@ static void *remap(void *unused)
 static void *put_shared(void *unused)
 {
     (void)unused;
-    for (long i = 0; i < shared.count; i++)
+    for (long i = 0; i < shared.count; i++) {
+        /* On a busy machine the others may not have run yet. */
+        for (unsigned seen = shared.steps; i % TOGETHER == 0 && shared.steps == seen;)
+            sched_yield();
         put_from(shared.pages + i * 24 % (SHARED - 64), 1 + (size_t)i % 5000, (uint64_t)i);
+    }
     return NULL;
 }
 

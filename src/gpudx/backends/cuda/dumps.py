@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpudx.elf.sections import is_complete
+from gpudx.elf.header import is_complete
 
 ENABLE = "CUDA_ENABLE_COREDUMP_ON_EXCEPTION"
 FOLDER = "GPUDX_DUMPS"  # native/cuda/dump.c waits for dumps in this folder only
