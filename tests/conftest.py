@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -27,6 +28,9 @@ def _as_at_a_terminal() -> None:
 
 
 _as_at_a_terminal()
+# A loaded machine is slow, which is no failure: pytest-timeout catches what hangs.
+settings.register_profile("gpudx", deadline=None)
+settings.load_profile("gpudx")
 os.environ.setdefault("GPUDX_CASES", "none")  # the list of cases of whoever runs the tests stays as it is
 
 
