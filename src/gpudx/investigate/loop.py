@@ -161,7 +161,7 @@ def next_plan(state: Investigation, seen: Mapping[str, Observed], lab: Lab, limi
         if step is not None:
             return Plan(step.experiment, step.runs, step.why)
         if state.symptom == "settled" or answered(state) or state.failure is None or is_steady(state):
-            return next_asked(lab.asked, seen, level(state, lab)) if state.failure else None
+            return _asked_and_rechecked(seen, lab, level(state, lab)) if state.failure else None
     on_record = state.failure is None and (bool(state.table) or can_flip(lab.costs))
     wanted = ENOUGH_FAILURES if on_record else plain_runs(seen[PLAIN])
     if wanted > len(seen[PLAIN].trials) and not _rate_must_do(seen[PLAIN], lab, limits):
@@ -179,6 +179,12 @@ def next_plan(state: Investigation, seen: Mapping[str, Observed], lab: Lab, limi
         return again or asked or flip
     least = PARTLY / 2 if any(row.status == "confirmed" for row in state.table) else 0.0
     return next_experiment(_standing(state, lab), seen, lab.costs, level(state, lab), least)
+
+
+def _asked_and_rechecked(seen: Mapping[str, Observed], lab: Lab, share: float) -> Plan | None:
+    """What the user asked for. Where it made the failure go away, plain runs must fail again before that means anything."""
+    asked = {name: one for name, one in seen.items() if name == PLAIN or name in lab.asked}
+    return recheck(asked, share) or next_asked(lab.asked, seen, share)
 
 
 def _affordable(seen: Mapping[str, Observed], lab: Lab, limits: Limits) -> list[str]:
