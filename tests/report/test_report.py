@@ -179,7 +179,7 @@ def test_a_launch_without_a_stack_gives_the_advice_once() -> None:
         (EMPTY, "gpudx: no GPU API call was seen. case: /cases/one", "NO GPU CALLS"),
         (
             BLIND,
-            "gpudx: the recorder was not there, so nothing can be said. ./app is statically linked. case: /cases/one",
+            "gpudx: nothing was recorded, so nothing can be said. ./app is statically linked. case: /cases/one",
             "NOT WATCHED",
         ),
         (

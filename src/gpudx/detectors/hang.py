@@ -24,7 +24,7 @@ from gpudx.detectors import Run
 from gpudx.detectors._in_flight import events_of, maker_of, open_calls, open_launches, pending
 from gpudx.detectors._words import several, site_of, sites_of
 from gpudx.facts import Facts
-from gpudx.model import Cause, Evidence, Finding, Symptom
+from gpudx.model import Cause, Evidence, Finding, Site, Symptom
 
 ID = "hang"
 CAUSE = Cause(
@@ -43,14 +43,16 @@ CAUSE = Cause(
     settled_by="a run with ten times the time",
 )
 SHOWN = 8
+ENDED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGKILL")  # what people and launchers end programs with
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """At most one finding for a process."""
     calls = [int(p) for p in open_calls(facts)]
-    if run.outcome.kind != "timeout" or (facts.trace.ended and not calls):
-        return
-    yield _stuck(facts, run, calls) if calls else _elsewhere(facts, run)
+    if run.outcome.kind == "timeout" and (calls or not facts.trace.ended):
+        yield _stuck(facts, run, calls) if calls else _elsewhere(facts, run)
+    elif run.outcome.signal in ENDED and facts.trace.last_words is None and any(_waits(facts, p) for p in calls):
+        yield _stuck(facts, run, calls)
 
 
 def _stuck(facts: Facts, run: Run, calls: list[int]) -> Finding:
@@ -68,12 +70,19 @@ def _stuck(facts: Facts, run: Run, calls: list[int]) -> Finding:
         evidence=(*evidence, *reasons),
         site=site,
         causes=(ID,),
-        message=f"The program hung in {site.call} (call {site.number}){behind}.",
+        message=_message(run, site, behind),
         others=sites_of(facts, [p for p in calls if p != main][:SHOWN]),
         facts=(("call", site.call), ("kernels", _kernels(facts, main))),
         scope="symptom",
         symptom=Symptom("hang"),
     )
+
+
+def _message(run: Run, site: Site, behind: str) -> str:
+    """A program that somebody ended may have been slow, not stuck: what is known is where it was."""
+    if run.outcome.kind == "timeout":
+        return f"The program hung in {site.call} (call {site.number}){behind}."
+    return f"{run.outcome.signal} ended the program while it waited in {site.call} (call {site.number}){behind}."
 
 
 def _waits(facts: Facts, position: int) -> bool:

@@ -138,7 +138,7 @@ def _watched(case: Case) -> str:
     """What was looked at without finding a fault, as one sentence without a capital."""
     blind = _blind(case)
     if blind:
-        return f"the recorder was not there, so nothing can be said. {blind.saw}"
+        return f"nothing was recorded, so nothing can be said. {blind.saw}"
     calls = _calls(case)
     launches = sum(process.launches for process in case.processes)
     if not calls:
