@@ -63,9 +63,9 @@ def test_memory_without_a_pattern(cuda: CudaWorld, tmp_path: Path) -> None:
     assert "no pattern" in unseen(facts(cuda, tmp_path))
 
 
-@pytest.mark.parametrize(("flags", "shared"), [(1 << 5, False), (1 << 3, True)])
-def test_memory_that_was_copied_from_the_host_once(schema: str, tmp_path: Path, flags: int, shared: bool) -> None:
+@pytest.mark.parametrize(("flags", "both"), [(1 << 5, False), (1 << 3, True)])
+def test_memory_that_was_copied_from_the_host_once(schema: str, tmp_path: Path, flags: int, both: bool) -> None:
     """CL_MEM_COPY_HOST_PTR is no memory that both sides see; CL_MEM_USE_HOST_PTR is."""
     world = World(schema)
     world.create("clCreateBuffer", context=world.context, flags=flags, size=SIZE, host_ptr=HOST)
-    assert ("without copying it" in unseen([derive(world.write(tmp_path / "1-0.gdx"))])) == shared
+    assert ("without copying it" in unseen([derive(world.write(tmp_path / "1-0.gdx"))])) == both
