@@ -79,6 +79,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
             *model_numbers.find(known, facts),
         ]
     )
+    found = Parts(facts).noted(found)
     calls, launches = sum(map(len, traces)), sum(len(f.launches) for f in facts)
     case = Case(
         command=tuple(command),
@@ -93,7 +94,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
             *([model_numbers.instrument(known, facts)] if known else []),
         ),
         processes=processes,
-        findings=across(Parts(facts).noted(found)),
+        findings=across(found),
         diagnosis=_diagnosis(found, outcome, processes, presence, facts),
         observations=(_observation(run, outcome),),
         not_checked=(
