@@ -79,7 +79,9 @@ def best(case: Case) -> tuple[str, str]:
     return case.diagnosis[0].cause, case.diagnosis[0].status
 
 
-@pytest.mark.parametrize(("bad", "said"), [("1", "1 of 3 recorded processes (rank 1)"), ("0,2", "2 of 3 recorded processes (ranks 0 and 2)")])
+@pytest.mark.parametrize(
+    ("bad", "said"), [("1", "1 of 3 recorded processes (rank 1)"), ("0,2", "2 of 3 recorded processes (ranks 0 and 2)")]
+)
 def test_a_launcher_with_ranks(opencl: OpenCL, faulty: Path, tmp_path: Path, bad: str, said: str) -> None:
     waiting = opencl.build([PROGRAMS / "hanging.c"])
     case = case_of(opencl, [sys.executable, script(tmp_path, LAUNCHER), str(faulty), str(waiting), "event", bad], tmp_path / "case")

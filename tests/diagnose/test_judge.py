@@ -28,7 +28,7 @@ EXITED = Outcome("exit", "It exited with status 1.", 1)
 
 
 def site(number: int, pid: int = 7, status: str | None = None, launch: int | None = None) -> Site:
-    return Site("someCall", number, pid, pid, "api", launch=launch, status=status)
+    return Site("someCall", number, pid, pid, "api", launch=launch, status=status, value="0x10")
 
 
 def fault(number: int = 5, pid: int = 7, **more: object) -> Finding:
@@ -95,6 +95,7 @@ def test_an_access_that_is_the_crash_needs_no_more() -> None:
         (fault(), (), EXITED, "likely"),
         (fault(site=site(5, status="BAD_VALUE")), (), EXITED, "likely"),
         (fault(9), (symptom(Symptom("crash in call", decoded="value 0x10 + 0x8")),), CRASHED, "confirmed"),
+        (fault(9), (symptom(Symptom("crash in call", decoded="queue 0x7f10 + 0x8")),), CRASHED, "likely"),  # of another value
         (fault(9), (symptom(Symptom("crash in call")),), CRASHED, "likely"),
         (fault(9), (symptom(Symptom("crash in call", thread_known=False)),), CRASHED, "likely"),
         (fault(9), (symptom(Symptom("failed call")),), EXITED, "confirmed"),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.cuda_world import CudaWorld
+from support.synthetic import World
 
 from gpudx.diagnose.readback import digest, unseen
 from gpudx.facts import Facts, derive
@@ -60,3 +61,11 @@ def test_memory_without_a_pattern(cuda: CudaWorld, tmp_path: Path) -> None:
     read_back(cuda)
     cuda.note("note_not_poisoned", {"object": cuda.alloc(SIZE), "size": SIZE}, "no time")
     assert "no pattern" in unseen(facts(cuda, tmp_path))
+
+
+@pytest.mark.parametrize(("flags", "both"), [(1 << 5, False), (1 << 3, True)])
+def test_memory_that_was_copied_from_the_host_once(schema: str, tmp_path: Path, flags: int, both: bool) -> None:
+    """CL_MEM_COPY_HOST_PTR is no memory that both sides see; CL_MEM_USE_HOST_PTR is."""
+    world = World(schema)
+    world.create("clCreateBuffer", context=world.context, flags=flags, size=SIZE, host_ptr=HOST)
+    assert ("without copying it" in unseen([derive(world.write(tmp_path / "1-0.gdx"))])) == both

@@ -15,11 +15,9 @@ def may_be_overwritten(facts: Facts, position: int) -> Evidence | None:
     A kernel on a CPU device that writes outside its buffer writes into the program's own memory, handles included.
     """
     note = facts.trace.schema.by_name("note_device")
-    if note is None:
-        return None
-    types = facts.trace.field(note, "type", facts.trace.select(note))
-    launches = int((facts.launches.position < position).sum())
-    if not launches or not any(int(one) & CPU for one in types):
+    types = facts.trace.field(note, "type", facts.trace.select(note)) if note else ()
+    launched = bool((facts.launches.position < position).any())
+    if not launched or not any(int(one) & CPU for one in types):
         return None
     text = (
         "kernels had run on a CPU device before: one that writes outside its buffer can have overwritten the variable "

@@ -48,7 +48,7 @@ CAUSE = Cause(
 )
 SHOWN = 8
 STOPPING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGKILL")
-PATIENCE_S = 2.0  # who stops a program earlier has not seen it hang
+PATIENCE_S = 0.5  # who stops a program earlier has not seen it hang
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:

@@ -237,11 +237,16 @@ def _in_call(finding: Finding, symptom: Finding) -> Relation:
     assert symptom.symptom is not None
     if finding.scope == "stated":
         return "stated, failed in the call"
-    if symptom.symptom.decoded:
+    if symptom.symptom.decoded and _is_about(finding, symptom.symptom.decoded):
         return "crash follows from the value"
     if symptom.symptom.kind == "failed call":
         return "refused"
     return "crash in the call" if symptom.symptom.thread_known else "in flight, thread unknown"
+
+
+def _is_about(finding: Finding, decoded: str) -> bool:
+    """Is the value that the fault address follows from ("value 0x48000 + 0xd8") the one that the finding is about?"""
+    return finding.site is not None and bool(finding.site.value) and str(finding.site.value) in decoded.split()
 
 
 def _before(finding: Finding, symptom: Finding) -> Relation:

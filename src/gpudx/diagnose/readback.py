@@ -21,6 +21,7 @@ from gpudx.facts.ranges import WRITE
 APART = [FAMILIES.index(name) for name in ("", "device", "pitched", "async")]  # the host sees nothing of it
 OTHER_WAYS = ("map", "native_kernel", "acquire")
 OF_THE_HOST = ("create", "set_arg", "release", "retain", "query", "build")  # run no work of the device's
+USE_HOST_PTR = 1 << 3  # CL_MEM_USE_HOST_PTR (cl.h)
 UNFILLED = ("image", "pipe", "svm")
 
 
@@ -59,7 +60,8 @@ def _of_ways(facts: Facts) -> str:
     """Does the program get at its devices' memory by copies only, and was each of them looked at?"""
     ways = tuple(call for call in facts.trace.schema.calls if call.does in OTHER_WAYS)
     table = facts.objects.table
-    shared = bool((table["host_ptr"] != 0).any()) or not np.isin(table["family"], APART).all()
+    used = (table["host_ptr"] != 0) & ((table["flags"] & np.uint64(USE_HOST_PTR)) != 0)  # others are copied from it once
+    shared = bool(used.any()) or not np.isin(table["family"], APART).all()
     if shared or len(facts.trace.select(ways)):
         return "the program sees memory of its devices without copying it"
     looked = len(_to_host(facts)) == len(facts.poison.readings)

@@ -18,6 +18,7 @@ from gpudx.model import Diagnosis, Evidence, Instrument
 CAUSE = "recorder-not-loaded"
 RECORDER = "recorder"
 MOST_NAMED = 5
+UNWRITABLE = "No trace could be written in {path}: free some space, or put the case elsewhere with --case DIR."
 NOT_ENTERED = (
     "{path} was loaded, but no call of it reached the recorder: either none was made, or it takes no layers. "
     "Then set GPUDX_LIB to the libgpudx-opencl.so beside libgpudx.so and run again."
@@ -160,6 +161,8 @@ def instruments(presence: Presence, calls: int, launches: int) -> tuple[Instrume
 def _recorder(presence: Presence, calls: int, launches: int) -> Instrument:
     if not presence.loaded:
         return Instrument(RECORDER, "not live", f"Not loaded into the program: {presence.reason}.", __version__)
+    if presence.unwritable and not calls:
+        return Instrument(RECORDER, "not live", UNWRITABLE.format(path=presence.unwritable[0]), __version__)
     named = ", ".join(presence.images[:MOST_NAMED])
     more = len(presence.images) - MOST_NAMED
     where = f"Loaded into {named}" + (f" and {more} more" if more > 0 else "")
