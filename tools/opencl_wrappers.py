@@ -181,7 +181,9 @@ def wrapper(call: Call) -> str:
         lines += ["    if (gdx_still_open(&open)) {", *(f"        {line}" for line in patch), "    }"]
     quiet = "gdx_end_quiet" if call.verb == "query" else "gdx_end"
     lines += [*(f"    {line}" for line in watch_within(call)), f"    {quiet}(&open, {status_of(call)});"]
-    lines += [f"    {line}" for line in (*sources_after(call), *site_after(call), *after_lines(call), *watch_after(call))]
+    lines += [
+        f"    {line}" for line in (*sources_after(call), *site_after(call), *after_lines(call), *watch_after(call))
+    ]
     lines += [*([] if void else ["    return result;"]), "}"]
     return "\n".join(lines)
 
@@ -189,7 +191,8 @@ def wrapper(call: Call) -> str:
 def wrappers(calls: list[Call]) -> str:
     own = opencl_calls(calls)
     parts = [
-        '/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "core/sources.h"\n#include "opencl/hooks.h"\n#include "opencl/sites.h"\n'
+        "/* Made by tools/generate.py. */",
+        *(f'#include "{name}.h"' for name in ("cl_abi", "core/sources", "opencl/hooks", "opencl/sites")),
     ]
     parts += [wrapper(c) for c in own if not c.by_hand and not c.skip]
     rows = [f"    .{c.name} = rec_{c.name}," for c in own if not c.skip]

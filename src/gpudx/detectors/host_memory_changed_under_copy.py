@@ -15,10 +15,10 @@ Mend it by waiting for the copy (or blocking) before the memory goes, or by givi
 done.
 
 Four ways are reported. The source of a copy had changed, or was gone, at the first wait after the copy (some of its bytes are
-compared; a program may fill a source until it completes the user event that the copy waits for). The memory was a local variable of a function that had returned (OpenCL: calls of the copying thread tell
-their stack pointers). Another copy or fill works on the same bytes without order, and one of them writes them. Memory that was
-allocated or registered for the device was freed or unregistered: a warning, because the driver may wait there; nothing says
-that it does.
+compared; a program may fill a source until it completes the user event that the copy waits for). The memory was a local variable
+of a function that had returned (OpenCL: calls of the copying thread record their stack pointers). Another copy or fill works on
+the same bytes without order, and one of them writes them. Memory that was allocated or registered for the device was freed or
+unregistered: a warning, because the driver may wait there, but need not.
 
 Silent: memory whose copy was waited for, or may have been (its event was asked for, or has a callback); ordinary memory in
 CUDA, which drivers stage or wait for in the copying call itself, though newer manuals say only that they might (CUDA driver API
