@@ -18,9 +18,7 @@ def findings(opencl: OpenCL, mode: str) -> list[Finding]:
     return [finding for finding in played.findings if finding.id == NAME]
 
 
-@pytest.mark.parametrize(
-    ("mode", "second"), [("refilled", "clFinish"), ("again", "clEnqueueWriteBuffer"), ("freed", "clEnqueueWriteBuffer")]
-)
+@pytest.mark.parametrize(("mode", "second"), [("refilled", "clFinish"), ("again", "clEnqueueWriteBuffer")])
 def test_a_changed_source_is_named_with_both_calls(opencl: OpenCL, mode: str, second: str) -> None:
     (found,) = findings(opencl, mode)
     assert found.site is not None and found.severity == "error"

@@ -29,19 +29,6 @@ static void refilled_and_written_again(void)
     CHECK(clFinish(a));
 }
 
-static void freed_and_reused(void)
-{
-    float *source = malloc(BYTES);
-    refill(source, 2);
-    write_from(source);
-    free(source);
-    float *other = malloc(BYTES);  /* takes the place of the source, mostly */
-    refill(other, 9);
-    write_from(other);
-    CHECK(clFinish(a));
-    free(other);
-}
-
 static void waited(void)
 {
     cl_event end;
@@ -112,7 +99,7 @@ static void blocking(void)
 int main(int argc, char **argv)
 {
     static const struct { const char *name; void (*run)(void); } modes[] = {
-        { "refilled", refilled }, { "again", refilled_and_written_again }, { "freed", freed_and_reused }, { "waited", waited },
+        { "refilled", refilled }, { "again", refilled_and_written_again }, { "waited", waited },
         { "double", double_buffered }, { "read-into", read_into }, { "user-event", released_by_user_event },
         { "polled", polled }, { "blocking", blocking },
     };
