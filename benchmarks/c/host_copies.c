@@ -42,7 +42,7 @@ int main(void)
         return 1;
     memset(source, 1, LARGEST);
     for (size_t bytes = SMALLEST; bytes <= LARGEST; bytes *= 16) {
-        int rounds = bytes <= 64 << 10 ? 400 : bytes <= 1 << 20 ? 60 : 3;
+        int rounds = bytes <= 64 << 10 ? 3000 : bytes <= 1 << 20 ? 200 : 4;
         if (bytes * 16 > LARGEST)
             bytes = LARGEST;
         copies(queue, buffer, source, bytes, WARM);
