@@ -3,6 +3,9 @@
 #include "core/sources.h"
 
 #include <errno.h>
+#include <time.h>
+
+#include "core/clock.h"
 
 enum { PLACES = 32, PIECES = 8, PIECE = 64, SMALL = 256 << 10, SMALL_PIECES = 2, MOST_NOTES = 64 };
 enum { FREE, BUSY, WATCHED };
@@ -16,6 +19,28 @@ struct source {
 _Atomic int gdx_sources_open GDX_HOT_DATA;
 static struct source sources[PLACES];
 static _Atomic unsigned next_place;
+
+/* ---- the budget ---- */
+
+static const uint64_t FREE_NS = 1000000, SHARE = 40;
+static _Atomic uint64_t first_ns, spent_ns;
+
+static bool can_afford(uint64_t now)
+{
+    uint64_t none = 0, spent = atomic_load_explicit(&spent_ns, memory_order_relaxed);
+    if (spent < FREE_NS) {
+        atomic_compare_exchange_strong(&first_ns, &none, now);
+        return true;
+    }
+    return spent - FREE_NS < (now - atomic_load_explicit(&first_ns, memory_order_relaxed)) / SHARE;
+}
+
+static void spend_since(uint64_t began)
+{
+    atomic_fetch_add_explicit(&spent_ns, gdx_clock_ns(CLOCK_MONOTONIC) - began, memory_order_relaxed);
+}
+
+/* ---- looking ---- */
 
 /* FNV-1a by words (Fowler, Noll, Vo): differences count, not attacks. */
 static uint64_t digest_of(const uint64_t *words, size_t count)
@@ -61,12 +86,10 @@ static void give(struct source *one, int state)
     atomic_store_explicit(&one->state, state, memory_order_release);
 }
 
-/* Of one that was taken. */
-static void compare(const struct gdx_reader *me, struct source *one)
+/* Of one that was taken: how it looks now. */
+static void compare(struct source *one, bool there, uint64_t digest)
 {
     static _Atomic unsigned notes;
-    uint64_t digest = 0;
-    bool there = look_at(me, one->address, one->size, &digest);
     if ((there && digest == one->digest) || atomic_fetch_add(&notes, 1) >= MOST_NOTES)
         return;
     const uint64_t words[] = { one->address, one->size, there ? 0 : GONE };
@@ -78,12 +101,15 @@ static void compare(const struct gdx_reader *me, struct source *one)
 void gdx_sources_compare(void)
 {
     int saved = errno;
+    uint64_t began = gdx_clock_ns(CLOCK_MONOTONIC), digest = 0;
     struct gdx_lane *lane = gdx_on() ? gdx_lane() : NULL;
     for (int i = 0; lane && i < PLACES; i++)
         if (atomic_load_explicit(&sources[i].state, memory_order_relaxed) == WATCHED && take(&sources[i])) {
-            compare(&lane->reader, &sources[i]);
+            bool there = look_at(&lane->reader, sources[i].address, sources[i].size, &digest);
+            compare(&sources[i], there, digest);
             give(&sources[i], FREE);
         }
+    spend_since(began);
     errno = saved;
 }
 
@@ -118,19 +144,30 @@ static struct source *same_address(uint64_t address)
     return NULL;
 }
 
+/* The same memory may be watched already: then this is a look at it, too. */
+static void watch(const struct gdx_reader *me, uint64_t address, uint64_t size)
+{
+    uint64_t digest = 0;
+    struct source *same = atomic_load(&gdx_sources_open) ? same_address(address) : NULL, *one = same ? same : make_place();
+    bool there = one && look_at(me, address, size, &digest);
+    if (same && same->size == size)
+        compare(same, there, digest);
+    if (!one)
+        return;
+    one->address = address;
+    one->size = size;
+    one->digest = digest;
+    give(one, there ? WATCHED : FREE);
+}
+
 void gdx_source_given(const void *address, size_t size)
 {
     int saved = errno;
-    struct gdx_lane *lane = gdx_on() && address && size ? gdx_lane() : NULL;
-    struct source *one = lane && atomic_load(&gdx_sources_open) ? same_address((uint64_t)(uintptr_t)address) : NULL;
-    if (one)
-        compare(&lane->reader, one);
-    else if (lane)
-        one = make_place();
-    if (one) {
-        one->address = (uint64_t)(uintptr_t)address;
-        one->size = size;
-        give(one, look_at(&lane->reader, one->address, size, &one->digest) ? WATCHED : FREE);
+    uint64_t began = gdx_clock_ns(CLOCK_MONOTONIC);
+    struct gdx_lane *lane = gdx_on() && address && size && can_afford(began) ? gdx_lane() : NULL;
+    if (lane) {
+        watch(&lane->reader, (uint64_t)(uintptr_t)address, size);
+        spend_since(began);
     }
     errno = saved;
 }

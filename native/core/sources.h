@@ -2,7 +2,10 @@
  *
  * A few bytes of it are kept when a copy is asked for that returns early, and compared before the program waits for anything, or
  * copies from the same address again. Nothing may change there in between, whenever the copy really runs: a difference is recorded
- * (note_source_changed). What changes and is not among the bytes kept is not seen. No locks: what is busy is left out. */
+ * (note_source_changed). What changes and is not among the bytes kept is not seen. No locks: what is busy is left out.
+ *
+ * Looking has a budget: some milliseconds, and a fortieth of the time since the first copy. A program that makes so many copies that
+ * this is used up has some of them watched, not all. */
 #pragma once
 
 #include <stdatomic.h>
