@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -21,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SCREENS = ROOT / "tests/report/screens"
 HERE = "@ROOT@"  # stands for this repository in kept cases
 WIDTHS = (80, 120)
+ELSEWHERE = re.compile(r"(?<![\w@])/(?:tmp|work|root|home)/(?:[\w.+-]+/)*")  # folders of the machine that the case is from
 
 
 def keep(name: str, place: Path) -> None:
@@ -31,7 +33,7 @@ def keep(name: str, place: Path) -> None:
     for incident in (ROOT / "incidents").iterdir():  # demos are built in a copy of their folder
         if incident.name in name:
             text = text.replace(f"{place.absolute()}/build/", f"{HERE}/incidents/{incident.name}/")
-    text = text.replace(str(ROOT), HERE)
+    text = ELSEWHERE.sub("/elsewhere/", text.replace(str(ROOT), HERE))
     SCREENS.mkdir(exist_ok=True)
     (SCREENS / f"{name}.json").write_text(text + "\n")
 
