@@ -22,7 +22,9 @@ ROOT = Path(__file__).resolve().parent.parent
 SCREENS = ROOT / "tests/report/screens"
 HERE = "@ROOT@"  # stands for this repository in kept cases
 WIDTHS = (80, 120)
-ELSEWHERE = re.compile(r"(?<![\w@])/(?:tmp|work|root|home)/(?:[\w.+-]+/)*")  # folders of the machine that the case is from
+ELSEWHERE = re.compile(
+    r"(?<![\w@])/(?:tmp|work|root|home)/(?:[\w.+-]+/)*"
+)  # folders of the machine that the case is from
 
 
 def keep(name: str, place: Path) -> None:

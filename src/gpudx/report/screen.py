@@ -85,9 +85,9 @@ class Writer:
         return f"\033[{style}m{text}\033[0m" if self.colour and text else text
 
     def wrapped(self, text: str, first: str = INDENT, next_: str = "") -> list[str]:
-        """Paths, names and numbers are never broken, even where they are longer than the line."""
+        """Paths, names and numbers are never broken, even where they are longer than the line; paths begin here."""
         return textwrap.wrap(
-            clean(text),
+            clean(text.replace(os.getcwd() + os.sep, "")),
             self.width,
             initial_indent=first,
             subsequent_indent=next_ or " " * len(first),
