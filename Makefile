@@ -42,7 +42,7 @@ wheel:
 
 docs: $(VENV)/ready
 	PYTHONPATH=src:tools $(VENV)/bin/python tools/docs.py
-	$(VENV)/bin/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
 
 bench: $(VENV)/installed
 	$(VENV)/bin/python benchmarks/run_all.py

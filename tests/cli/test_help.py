@@ -38,3 +38,11 @@ def test_all_commands_are_files() -> None:
 def test_the_formats_are_named() -> None:
     text = help_of("report")
     assert [name for name in (*formats(), *streamed()) if name not in text] == []
+
+
+def test_the_overview_lists_every_command_once() -> None:
+    from gpudx.cli.overview import GROUPS, overview
+
+    listed = [name for group in GROUPS.values() for name in group]
+    assert sorted(listed) == sorted(NAMES)
+    assert list(GROUPS.values())[0].keys() == {"run", "investigate", "explain"} and "run --" in overview()

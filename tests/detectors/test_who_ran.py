@@ -194,7 +194,7 @@ def probe(state: str, **more: object) -> Identity:
 
 def test_an_absent_probe() -> None:
     found = only(probe("absent"), "probe-absent", "error")
-    assert found.causes == ("probe-absent",) and "says nothing" in found.message
+    assert found.causes == ("probe-absent",) and "proves nothing" in found.message
 
 
 def test_an_absent_probe_that_the_sources_have() -> None:

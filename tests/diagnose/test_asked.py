@@ -16,12 +16,14 @@ from fake_lab import FakeLab, suggests
 from support.opencl import OpenCL
 from test_investigations import failing, investigate, read, start
 
+from gpudx import casefile
 from gpudx.errors import UserError
 from gpudx.investigate.loop import CONFIDENCE, Limits
 from gpudx.investigate.loop import investigate as investigate_in
 from gpudx.lab.experiments import NotReached
 from gpudx.lab.kept_aside import kept_aside, put_back
 from gpudx.model import Asked, Investigation
+from gpudx.report import render
 
 FAILS = "int main(int n, char **words) { return n > 1 && words[1][0] == '1'; }\n"
 FINE = "int main(void) { return 0; }\n"
@@ -52,9 +54,9 @@ def left_over(folder: Path) -> list[str]:
 def test_a_report_asks_for_the_same_again(opencl: OpenCL, tmp_path: Path) -> None:
     """Also when a case was gone on with: what was said later counts."""
     place, words = tmp_path / "case", ["--without", "poisoned", "--without", "fenced", "--confidence", "95"]
-    case, said, _ = investigate(opencl, place, "--runs", "2", *words, "--", program(tmp_path), "1")
+    case, _, _ = investigate(opencl, place, "--runs", "2", *words, "--", program(tmp_path), "1")
     assert case["investigation"]["options"] == [["--runs", "2"], *map(list, zip(words[::2], words[1::2], strict=True))]
-    shown = "".join(said.replace("\\\n", "").split())  # a long path is folded, too
+    shown = "".join(render(casefile.read(place), "terminal").replace("\\\n", "").split())  # a long path is folded, too
     assert "".join(f"gpudx investigate --runs 2 {' '.join(words)} -- {tmp_path}/app 1".split()) in shown
     start(opencl, "--runs", "3", "--perturb", place).communicate(timeout=60)
     assert read(place)["investigation"]["options"][-2:] == [["--runs", "3"], ["--perturb", ""]]

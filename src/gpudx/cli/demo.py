@@ -111,3 +111,10 @@ def _age(program: Path, sources: list[Path]) -> None:
     os.utime(program, (now - OLD_S, now - OLD_S))
     for source in sources:
         os.utime(source, (now - EDITED_S, now - EDITED_S))
+
+
+def values() -> list[str]:
+    """What shells complete."""
+    from gpudx.demos import incidents
+
+    return list(incidents.every())

@@ -16,6 +16,8 @@ from gpudx.errors import UserError
 
 NAME_WIDTH = 18
 STATE_WIDTH = 10
+# What the demos of a backend run on; those of HIP bring a simulated runtime.
+DEVICES = {"opencl": ("OpenCL devices",), "cuda": ("NVIDIA driver",)}
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,12 @@ def command(
     Exit status: 0 if the recorder works, else 1.
     """
     healthy = True
+    states: dict[str, str] = {}
     for entry in _everything():
         _show(entry)
+        states[entry.name] = entry.state
         healthy = healthy and not (entry.name == "recorder" and entry.state != "found")
+    _show(_demos(states))
     if verbose:
         for line in coverage_lines():
             typer.echo(line)
@@ -53,6 +58,19 @@ def _everything() -> Iterator[Entry]:
     yield _recorder()
     yield _compiler()
     yield from _tools()
+
+
+def _demos(states: dict[str, str]) -> Entry:
+    """Which demos can be built and run here, by what was found above."""
+    from gpudx.demos import incidents
+
+    lacking: dict[str, str] = {}
+    for one in incidents.every().values():
+        needs = [one.compiler or "C compiler", *DEVICES.get(one.backend, ())]
+        lacking[one.name] = ", ".join(need for need in needs if states.get(need) != "found")
+    good = [name for name, lack in lacking.items() if not lack]
+    bad = [f"{name}: needs {lack}" for name, lack in lacking.items() if lack]
+    return Entry("demos", "found" if good else "none", (*([f"run here: {', '.join(good)}"] if good else []), *bad))
 
 
 def _show(entry: Entry) -> None:

@@ -198,10 +198,11 @@ def _progress(wishes: Sequence[Wish], ledger: Ledger, left: float, likely: float
 
 
 def _report(case: Case) -> None:
-    from gpudx.cli.page import page_here
-    from gpudx.report import render
+    from gpudx.cli.page import first_screen, page_here
+    from gpudx.cli.running import remember
 
-    sys.stdout.write(render(case, "terminal", page_here()))
+    remember(case, quiet=False)
+    sys.stdout.write(first_screen(case, page_here()))
     assert case.flake is not None
     if case.flake.stopped == "interrupted":
         raise typer.Exit(INTERRUPTED)

@@ -11,14 +11,15 @@ Example:
         clEnqueueWriteBuffer(queue, buffer, CL_FALSE, 0, sizeof table, table, 0, NULL, NULL);
     }                                                   // the table is gone, the copy may not have begun
 
-Mend it by waiting for the copy (or blocking) before the memory goes, or by giving each copy memory of its own until it is
+Fix it by waiting for the copy (or blocking) before the memory goes, or by giving each copy its own memory until it is
 done.
 
 Four ways are reported. The source of a copy had changed, or was gone, at the first wait after the copy (some of its bytes are
-compared; a program may fill a source until it completes the user event that the copy waits for). The memory was a local variable
-of a function that had returned (OpenCL: calls of the copying thread record their stack pointers). Another copy or fill works on
-the same bytes without order, and one of them writes them. Memory that was allocated or registered for the device was freed or
-unregistered: a warning, because the driver may wait there, but need not.
+compared; a program may fill a source until it completes the user event that the copy waits for). The memory was a local variable of
+a function that had returned (OpenCL: calls of the copying thread tell
+their stack pointers). Another copy or fill works on the same bytes without order, and one of them writes them. Memory that was
+allocated or registered for the device was freed or unregistered: a warning, because the driver may wait there; nothing says
+that it does.
 
 Silent: memory whose copy was waited for, or may have been (its event was asked for, or has a callback); ordinary memory in
 CUDA, which drivers stage or wait for in the copying call itself, though newer manuals say only that they might (CUDA driver API
@@ -50,13 +51,14 @@ from gpudx.model.cause_kinds import LIFETIME
 from gpudx.text import plural
 
 ID = "host-memory-changed-under-copy"
+NEEDS_EVERY_CALL = True
 CAUSE = Cause(
     id=ID,
     title="Host memory was given up or written to while a copy might still be working on it",
     refutes_if="The data would still be wrong with a wait right after the copy.",
     fix=(
         "Wait for the copy before its host memory goes or is used again, or make the copy block.",
-        "Give each copy host memory of its own until it is done.",
+        "Give each copy host its own memory until it is done.",
     ),
     predicts=(("recorded", "the memory goes, or is written, before any wait covers the copy"),),
     kind=LIFETIME,
@@ -169,7 +171,7 @@ def _written(facts: Facts, row: int, later: int, count: int) -> Finding:
     copy, other = sites_of(facts, [int(entry["position"]), later])
     message = (
         f"{copy.call} (call {copy.number}) and {other.call} (call {other.number}) work on the same host memory, one of "
-        f"them writes it, and nothing orders them: let the second wait for the first, or give it memory of its own."
+        f"them writes it, and nothing orders them: let the second wait for the first, or give it its own memory."
     )
     size, where = plural(int(entry["size"]), "byte"), f"{int(entry['address']):#x}"
     evidence = (

@@ -93,7 +93,7 @@ def verdict(case: Case) -> tuple[str, Tone, str]:
     if only_read(case):
         return _read(case)
     if case.investigation and case.investigation.stopped:
-        return case.investigation.stopped.upper(), "unsure", case.investigation.reason
+        return _stopped(case.investigation), "unsure", case.investigation.reason
     if not _eventful(case):
         return *_nothing(case), _capital(_watched(case))
     if dead and not any(finding.severity == "error" for finding in case.findings):
@@ -103,6 +103,13 @@ def verdict(case: Case) -> tuple[str, Tone, str]:
     if case.outcome.passed:
         return "PASSED", "unsure", f"The program passed; {_counted(case)} need a look."
     return "NO CAUSE FOUND", "unsure", f"{case.outcome.summary} {_capital(_watched(case))}"
+
+
+def _stopped(state: Investigation) -> str:
+    """Why an investigation ended without a cause, as a status."""
+    if state.stopped == "the failure did not come back":
+        return f"NO FAILURE in {_number(len(state.trials), 'run')}"
+    return "NO CAUSE FOUND" if state.stopped in ("runs used up", "budget used up") else state.stopped.upper()
 
 
 def only_read(case: Case) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpudx.model import Case, Diagnosis, Investigation, Outcome
-from gpudx.report import Page, source_line
+from gpudx.report import Page, flake, source_line
 from gpudx.report.outline import only_read, verdict
 from gpudx.report.safe import clean, full
 from gpudx.report.source_line import KernelText, SourceLine
@@ -85,9 +85,9 @@ class Writer:
         return f"\033[{style}m{text}\033[0m" if self.colour and text else text
 
     def wrapped(self, text: str, first: str = INDENT, next_: str = "") -> list[str]:
-        """Paths, names and numbers are never broken, even where they are longer than the line."""
+        """Paths, names and numbers are never broken, even where they are longer than the line; paths begin here."""
         return textwrap.wrap(
-            clean(text),
+            clean(text.replace(os.getcwd() + os.sep, "")),
             self.width,
             initial_indent=first,
             subsequent_indent=next_ or " " * len(first),
@@ -126,12 +126,21 @@ def render(
 
 
 def _best(case: Case) -> Diagnosis | None:
-    """The entry that names a cause; of logs, which are not run again, also one that does not."""
-    return next((one for one in case.diagnosis[:1] if one.status in ("confirmed", "likely") or only_read(case)), None)
+    """The entry that names a cause, of a single program; of logs, which are not run again, also one that does not."""
+    return next(
+        (
+            one
+            for one in case.diagnosis[: 0 if case.flake else 1]
+            if one.status in ("confirmed", "likely") or only_read(case)
+        ),
+        None,
+    )
 
 
 def _worth_showing(case: Case) -> bool:
-    """Is there no cause, but errors or warnings that a reader can check?"""
+    """Is there no cause, but tests that failed, or errors or warnings that a reader can check?"""
+    if case.flake:
+        return bool(case.flake.results)
     return not case.diagnosis and any(one.severity != "info" or only_read(case) for one in case.findings)
 
 
@@ -218,7 +227,9 @@ def _one_line_of_code(place: SourceLine, writer: Writer) -> list[str]:
 
 def _facts(case: Case, best: Diagnosis | None, writer: Writer, room: Room) -> list[str]:
     """Facts that a reader can check; long ones only if there is nothing shorter."""
-    if best:
+    if case.flake:
+        texts = [f"{one.name}: {one.summary}" for one in flake.heads(case.flake)]
+    elif best:
         texts = [one.text for one in best.evidence]
     else:
         chosen = [one for severity in ("error", "warning") for one in case.findings if one.severity == severity]
@@ -235,6 +246,8 @@ def _facts(case: Case, best: Diagnosis | None, writer: Writer, room: Room) -> li
 
 def _steps(case: Case, best: Diagnosis | None, next_command: str) -> list[str]:
     """What can be done about it, for this API; a cause that is not settled is investigated first."""
+    if case.flake:
+        return list(dict.fromkeys(one.next_step for one in flake.heads(case.flake) if one.next_step))
     api = best.guilty.api if best and best.guilty else ""
     foreign = FOREIGN.get(api)
     fixes = [step for step in (best.fix if best else ()) if not (foreign and foreign.search(step))]
@@ -288,6 +301,9 @@ def _foot(case: Case, writer: Writer, picture: str = PICTURE) -> Iterator[str]:
 
 def coverage(case: Case) -> str:
     """ "1,034 calls, 1,019 launches, 3 runs in 11.0 s; checked: bounds; not checked: races"."""
+    if case.flake:
+        runs = f"{plural(case.flake.runs, 'run')} in {duration(case.flake.seconds)}"
+        return f"{plural(case.flake.tests, 'test')}, {runs}; stopped: {case.flake.stopped}"
     if not case.processes and not case.observations:
         return ""
     parts = [plural(_calls(case), "call"), plural(sum(one.launches for one in case.processes), "launch", "launches")]

@@ -1,0 +1,78 @@
+"""The user's line: wrappers that only pass their parameters on are skipped, and nothing else is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from sample_cases import FULL
+
+from gpudx.model import Access, Diagnosis, Guilty
+from gpudx.report import source_line
+from gpudx.report.source_line import SourceLine
+
+WRAPPER = """#include "gpu.h"
+static cl_context context;
+void gpu_set(cl_kernel kernel, int index, size_t size, const void *value)
+{
+    check(clSetKernelArg(kernel, index, size, value));
+}
+"""
+DECIDES = """void set_rows(cl_kernel kernel, int index)
+{
+    size_t rows = 7;
+    check(clSetKernelArg(kernel, index, sizeof rows, &rows));
+}
+"""
+CALLER = "int main(void)\n{\n    gpu_set(k, 1, 8, &extra->d);\n    set_rows(k, 2);\n}\n"
+
+
+def shown(folder: Path, file: str, line: int, function: str, caller: int) -> SourceLine | None:
+    stack = (
+        "libpocl.so+0x1",
+        f"{function} at {file}:{line} (app)",
+        f"main at main.c:{caller} (app)",
+        "__libc_start_main at libc-start.c:10 (libc.so.6)",
+    )
+    guilty = Guilty("opencl", "clSetKernelArg", source=f"{folder / file}:{line}", host_stack=stack)
+    entry = replace(FULL.diagnosis[0], guilty=guilty, root=None, access=None, victim=None)
+    return source_line.of(FULL, entry)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, text in (("gpu.c", WRAPPER), ("rows.c", DECIDES), ("main.c", CALLER)):
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_a_wrapper_is_skipped(folder: Path) -> None:
+    found = shown(folder, "gpu.c", 5, "gpu_set", 3)
+    assert found and found.line == 3 and found.function == "main" and found.place.endswith("main.c:3")
+    assert found.around(1) == [(2, "{"), (3, "    gpu_set(k, 1, 8, &extra->d);"), (4, "    set_rows(k, 2);")]
+
+
+def test_a_function_that_decides_something_stays(folder: Path) -> None:
+    found = shown(folder, "rows.c", 4, "set_rows", 4)
+    assert found and found.line == 4 and found.function == "set_rows"
+
+
+def test_headers_of_the_system_are_nobodys_line() -> None:
+    guilty = Guilty("opencl", "clEnqueueNDRangeKernel", source="/usr/include/CL/opencl.hpp:8613")
+    entry = replace(FULL.diagnosis[0], guilty=guilty, root=None, access=None, victim=None)
+    assert source_line.of(FULL, entry) is None
+
+
+def test_a_line_of_a_kernel_that_is_in_no_file() -> None:
+    entry: Diagnosis = replace(FULL.diagnosis[0], root=None, access=Access(kernel="add", source="<kernel>:2"))
+    text = ["kernel void add(global int *x) {", "  x[get_global_id(0)] += 1;", "}"]
+    found = source_line.of(FULL, entry, lambda case, kernel: text if kernel == "add" else [])
+    assert found and found.function == "add" and (2, text[1]) in found.around(0)
+
+
+def test_files_that_do_not_look_like_sources_are_not_quoted(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("password\n")
+    guilty = Guilty("opencl", "clFinish", source=f"{tmp_path}/secret.txt:1")
+    entry = replace(FULL.diagnosis[0], guilty=guilty, root=None, access=None, victim=None)
+    assert source_line.of(FULL, entry) is None
