@@ -45,4 +45,4 @@ def test_the_overview_lists_every_command_once() -> None:
 
     listed = [name for group in GROUPS.values() for name in group]
     assert sorted(listed) == sorted(NAMES)
-    assert list(GROUPS.values())[0].keys() == {"run", "investigate", "explain"} and "run --" in overview()
+    assert next(iter(GROUPS.values())).keys() == {"run", "investigate", "explain"} and "run --" in overview()

@@ -186,6 +186,9 @@ def command(
     words = program or list(earlier.command if earlier else ())
     file = programs.find(words)
     narrowed = kernel or (guilty_kernel(earlier) if earlier and sanitize else None)
+    # Options that exclude each other come before tools that are not installed.
+    fences, fill = _fence(fence, fence_align, sanitize), _poison(poison, sanitize)
+    watching = _watch(watch, watch_limit, sanitize, earlier)
     checked = sanitizing.choose(sanitize, narrowed, dump, file)
     how = How(
         timeout=timeout,
@@ -194,9 +197,9 @@ def command(
         serialise=serialise,
         stacks=stacks,
         crumbs=crumbs.value if crumbs else "",
-        fence=_fence(fence, fence_align, sanitize),
-        poison=_poison(poison, sanitize),
-        watch=_watch(watch, watch_limit, sanitize, earlier),
+        fence=fences,
+        poison=fill,
+        watch=watching,
         probes=probes(probe),
         sanitizer=checked.sanitizer,
         kernel_checks=checked.kernel_checks,
