@@ -18,6 +18,7 @@ from gpudx.text import plural
 
 ID = "kernel-check-"
 MOST = 1000
+WRAP = 1 << 32  # what a 32-bit index loses
 CAUSES = {
     "bounds": "out-of-bounds-access", "alignment": "misaligned-access", "uninitialized": "read-before-write",
     "race": "race-in-kernel", "barrier": "barrier-misuse", "loop": "hang", "overflow": "index-overflow",
@@ -59,7 +60,7 @@ def _finding(f: Failure, launches: int) -> Finding:
         ),
         site=site,
         allocation=allocation_of(f.facts, _row(f, argument), "live") if _row(f, argument) >= 0 else None,
-        causes=(CAUSES[f.kind],),
+        causes=(_cause(f, argument),),
         facts=(
             ("kernel", site.kernel or "?"),
             ("line", str(f.site.line)),
@@ -82,6 +83,17 @@ def _finding(f: Failure, launches: int) -> Finding:
             seen_by="kernel check",
         ),
     )
+
+
+def _cause(f: Failure, argument: int | None) -> str:
+    """An access outside memory has a reason where the numbers give one: no buffer at all, or an index that wrapped."""
+    if f.kind != "bounds" or argument is None:
+        return CAUSES[f.kind]
+    if not f.size and _row(f, argument) < 0:
+        return "null-pointer"
+    meant = f.offset + (f.width or 1) * WRAP
+    wrapped = -(f.width or 1) * (WRAP >> 1) <= f.offset < 0 and 0 <= meant and meant < f.size
+    return "index-overflow" if wrapped else CAUSES[f.kind]
 
 
 def _source(f: Failure) -> str:
