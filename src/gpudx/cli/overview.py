@@ -11,6 +11,8 @@ GROUPS: dict[str, dict[str, str]] = {
     "Look closer": {
         "report": "the full report of a case, as text, page or SARIF",
         "show": "recorded calls, launches, allocations and errors as tables",
+        "attach": "the launches in flight of a program that is being recorded",
+        "dump": "the same as JSON",
         "rule": "explain an id: a detector, cause, experiment or gate",
         "check": "check recorded launches against contracts of kernels",
         "hypotheses": "check your own hypotheses against a case",

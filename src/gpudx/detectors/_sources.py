@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudx.facts.given_memory import uses
 from gpudx.facts import Facts
+from gpudx.facts.given_memory import uses
 from gpudx.facts.objects import FAMILIES, HOST_FAMILIES
 from gpudx.facts.ranges import READ, WRITE
 

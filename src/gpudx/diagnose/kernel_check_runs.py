@@ -92,7 +92,7 @@ def _cause(f: Failure, argument: int | None) -> str:
     if not f.size and _row(f, argument) < 0:
         return "null-pointer"
     meant = f.offset + (f.width or 1) * WRAP
-    wrapped = -(f.width or 1) * (WRAP >> 1) <= f.offset < 0 and 0 <= meant and meant < f.size
+    wrapped = -(f.width or 1) * (WRAP >> 1) <= f.offset < 0 and 0 <= meant < f.size
     return "index-overflow" if wrapped else CAUSES[f.kind]
 
 
