@@ -8,6 +8,7 @@
 
 #include "core/process.h"
 #include "driver/driver.h"
+#include "opencl/own.h"
 #include "opencl/hooks.h"
 
 enum { LAYER_API_VERSION = 0x4240, LAYER_NAME = 0x4241, VERSION_100 = 100 };
@@ -43,6 +44,14 @@ static void mix(struct cl_dispatch *table, const struct cl_dispatch *next)
         out[i] = ours[i] && theirs[i] ? ours[i] : theirs[i];
 }
 
+#pragma weak gdx_is_over
+#pragma weak gdx_hip_api
+
+bool gdx_cl_is_beneath_hip(void)
+{
+    return gdx_is_over && gdx_is_over(&gdx_hip_api, "libOpenCL");
+}
+
 GDX_EXPORT cl_int clInitLayer(cl_uint num_entries, const struct cl_dispatch *target, cl_uint *num_entries_ret,
                               const struct cl_dispatch **table_ret)
 {
@@ -50,7 +59,7 @@ GDX_EXPORT cl_int clInitLayer(cl_uint num_entries, const struct cl_dispatch *tar
     if (!target || !num_entries_ret || !table_ret)
         return CL_INVALID_VALUE;
     /* OpenCL beneath HIP is that runtime's own work: each launch would be there twice. */
-    if (gdx_is_over(&gdx_hip_api, "libOpenCL"))
+    if (gdx_cl_is_beneath_hip())
         return CL_INVALID_OPERATION;
     /* A second loader in the same process would need a second table; it is left unrecorded instead. */
     if (!gdx_directory() || atomic_exchange(&taken, 1))

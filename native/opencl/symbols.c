@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-#include "driver/driver.h"
+#include "opencl/own.h"
 #include "opencl/hooks.h"
 
 static _Atomic int ready, installing;
@@ -81,7 +81,7 @@ const struct cl_dispatch *gdx_cl_entry(void *caller)
         int saved = errno;
         struct cl_dispatch real = { 0 };
         resolve_all(caller, &real);
-        install(&real, !gdx_is_over(&gdx_hip_api, "libOpenCL"));  /* see layer.c */
+        install(&real, !gdx_cl_is_beneath_hip());  /* see layer.c */
         gdx_entered(GDX_ENTRY_CL_SYMBOLS);
         errno = saved;
     }

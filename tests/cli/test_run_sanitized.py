@@ -128,8 +128,10 @@ def test_values_of_options_that_may_stand_alone() -> None:
     """They are written down once more in the command line, which must not import the modules that have them."""
     from gpudx.backends.cuda.sanitizer import CHECKS
     from gpudx.cli.run import ALONE
+    from gpudx.cli.sanitizing import AUTOMATIC
     from gpudx.lab.fenced import EDGES
     from gpudx.lab.poisoned import PATTERNS
     from gpudx.lab.watched import AGAIN, ONCE
 
-    assert ALONE == {"--sanitize": CHECKS, "--fence": EDGES, "--poison": PATTERNS, "--watch": (AGAIN, ONCE)}
+    checks = (AUTOMATIC, "opencl", *CHECKS)
+    assert ALONE == {"--sanitize": checks, "--fence": EDGES, "--poison": PATTERNS, "--watch": (AGAIN, ONCE)}

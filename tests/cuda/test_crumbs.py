@@ -176,7 +176,7 @@ def test_one_suspect_is_the_guilty_launch(kit: Kit, tmp_path: Path) -> None:
     assert any("5 launches of" in e.text and "had completed when the device stopped" in e.text for e in entry.evidence)
 
 
-def test_of_streams_that_stood_still_at_once_the_oldest_launch_is_only_likely(kit: Kit, tmp_path: Path) -> None:
+def test_of_streams_that_stood_still_at_once_no_launch_is_named(kit: Kit, tmp_path: Path) -> None:
     gpudx(
         kit, "run", "--crumbs=all", "--case", tmp_path / "case", "--", kit.program("crumbs"), "2", "40",
         FAKE_CUDA_FAIL="cuLaunchKernel:20:700", FAKE_CUDA_WRITES="5",
@@ -185,12 +185,7 @@ def test_of_streams_that_stood_still_at_once_the_oldest_launch_is_only_likely(ki
     (found,) = [f for f in case.findings if f.id == "device-error-reported"]
     assert [s.launch or 0 for s in found.others] == [6, 7]
     entry = case.diagnosis[0]
-    assert (
-        entry.status == "likely"
-        and entry.guilty
-        and entry.guilty.launch == 6
-        and "most likely launch 6" in entry.summary
-    )
+    assert entry.status == "inconclusive" and entry.guilty is None  # the oldest is often the wrong one
 
 
 def test_a_graph_that_faults_is_named(kit: Kit, tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ def test_real_output_of_tools_is_one_story(sample: Callable[[str], Path]) -> Non
     told = explain([read_log(name, [sample(name).read_bytes()]) for name in names])
     (error,) = errors(told)
     assert error.id == "sanitizer-invalid-read" and "rope_kernel" in error.message
-    assert sum(", too: " in fact.text for fact in told.diagnosis[0].evidence) == 2
+    assert sum("also reported by" in fact.text for fact in told.diagnosis[0].evidence) == 2
 
 
 def test_a_real_build_and_a_real_trap_of_another_kernel_are_two_faults(sample: Callable[[str], Path]) -> None:

@@ -87,7 +87,7 @@ def answers(facts: Facts, rng: random.Random) -> Answers:
 
 def shorten(monkeypatch: pytest.MonkeyPatch, moments: int) -> None:
     for name, value in (("cuts.MOMENTS", moments), ("blocks.MOST_RECENT", 1), ("blocks.MOST_STATES", 3)):
-        monkeypatch.setattr(f"gpudx.facts.order.waits.{name}", value)
+        monkeypatch.setattr(f"gpudx.facts.order.{name}", value)
 
 
 @pytest.mark.parametrize("program", [streams, queues], ids=["streams", "queues"])

@@ -44,7 +44,7 @@ def blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("gpudx.facts.order.conflicts.MOST_KEPT", 10_000)
     if request.param != "one block":
         for name, value in (("cuts.MOMENTS", 7), ("blocks.MOST_RECENT", 1), ("blocks.MOST_STATES", 2)):
-            monkeypatch.setattr(f"gpudx.facts.{name}", value)
+            monkeypatch.setattr(f"gpudx.facts.order.{name}", value)
 
 
 class Model:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gpudx.model import Case
 
 DEFAULT = Path("gpudx-cases")
+GITIGNORE = ".gitignore"
 LONGEST_NAME = 40
 NONE_LISTED = 1
 
@@ -160,6 +161,8 @@ def new_case(wanted: Path | None, command: str) -> Iterator[Path]:
         for directory in made:
             with contextlib.suppress(OSError):
                 (directory / "traces").rmdir()
+            if [path.name for path in directory.glob("*")] == [GITIGNORE]:
+                (directory / GITIGNORE).unlink()
             with contextlib.suppress(OSError):
                 directory.rmdir()
         raise
@@ -167,7 +170,7 @@ def new_case(wanted: Path | None, command: str) -> Iterator[Path]:
 
 def _keep_out_of_git(folder: Path) -> None:
     """Cases are large and belong to a machine: nobody wants to commit them by accident."""
-    with contextlib.suppress(OSError), (folder / ".gitignore").open("x") as file:
+    with contextlib.suppress(OSError), (folder / GITIGNORE).open("x") as file:
         file.write("*\n")
 
 
