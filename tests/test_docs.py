@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+os.environ["NO_MKDOCS_2_WARNING"] = "1"  # an announcement of the theme, which is no warning about our pages
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 READ_AS_FILES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "incidents").glob("*/README.md"))]

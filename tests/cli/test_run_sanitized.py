@@ -134,4 +134,4 @@ def test_values_of_options_that_may_stand_alone() -> None:
     from gpudx.lab.watched import AGAIN, ONCE
 
     checks = (AUTOMATIC, "opencl", *CHECKS)
-    assert ALONE == {"--sanitize": checks, "--fence": EDGES, "--poison": PATTERNS, "--watch": (AGAIN, ONCE)}
+    assert {"--sanitize": checks, "--fence": EDGES, "--poison": PATTERNS, "--watch": (AGAIN, ONCE)} == ALONE

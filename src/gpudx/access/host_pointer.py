@@ -14,6 +14,8 @@ def explain(question: Question) -> Reason | None:
     if address is None or facts.memory.one(address, question.position) >= 0 or _reaches(question):
         return None
     given = _given(question, address)
+    if given is not None and facts.memory.one(given[1], question.position) >= 0:
+        return None  # the pointer is a device's; the access only went too far
     kind = _kind(question, given[1] if given else address)
     if kind is None:
         return None

@@ -12,23 +12,11 @@ from numpy.typing import NDArray
 
 from gpudx.facts import Facts
 from gpudx.facts.given_memory import uses
+from gpudx.facts.host_writers import UNSEEN
 from gpudx.facts.objects import FAMILIES, HOST_FAMILIES
 from gpudx.facts.ranges import READ, WRITE
 
 I64 = NDArray[np.int64]
-UNSEEN = (
-    *("clSetEventCallback", "clEnqueueNativeKernel", "clSVMAlloc", "clEnqueueMapBuffer", "clEnqueueMapImage"),
-    *(
-        "cuLaunchHostFunc",
-        "cuStreamAddCallback",
-        "cuGraphLaunch",
-        "hipLaunchHostFunc",
-        "hipStreamAddCallback",
-        "hipGraphLaunch",
-    ),
-)
-
-
 def changed_sources(facts: Facts) -> I64:
     """(row of HostCopies, position of the call at whose beginning its source was different)."""
     note = facts.trace.schema.by_name("note_source_changed")

@@ -27,7 +27,14 @@ def conclude(case: Case, state: Investigation) -> Case:
 def _diagnosis(state: Investigation) -> tuple[Diagnosis, ...]:
     entries = best_entries(state)
     told = [*_judged(state, entries), *_untested(state, entries)]
-    return tuple(sorted(told, key=lambda entry: (ORDER[entry.status], _only_where(entry), not entry.observed, _unnamed(entry))))
+    return tuple(sorted(told, key=_rank))
+
+
+GENERAL = ("out-of-bounds-access", "device-exception", "order-or-timing")  # say what happened; others also say why
+
+
+def _rank(entry: Diagnosis) -> tuple[int, bool, bool, bool, bool]:
+    return ORDER[entry.status], _only_where(entry), entry.cause in GENERAL, not entry.observed, _unnamed(entry)
 
 
 def _unnamed(entry: Diagnosis) -> bool:

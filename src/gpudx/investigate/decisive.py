@@ -110,8 +110,7 @@ def symptom(case: Case) -> FailureClass:
 
 def explains(entry: Diagnosis) -> bool:
     """Is it a cause that stands, and not only the place where a failure became visible, or which program ran?"""
-    cause = every_cause().get(entry.cause)
-    return entry.status == "confirmed" and cause is not None and cause.kind not in (WHERE, PROGRAM)
+    return entry.status == "confirmed" and _is_cause(entry)
 
 
 def answered(state: Investigation) -> bool:
@@ -178,6 +177,14 @@ def clean(state: Investigation) -> str:
 
 
 def is_steady(state: Investigation) -> bool:
-    """Does it fail in every plain run, or hang? Then no rate is left to be estimated, and waiting for one is wasted time."""
+    """Does it fail in every plain run, or hang, and does the record suggest no cause? Then no rate is left to be estimated. A cause
+    that is only likely is still put to the test."""
     plain = [trial.outcome for trial in state.trials if trial.experiment == "recorded"]
-    return state.symptom == "hang" or (len(plain) >= REPEAT and set(plain) == {"reproduced"})
+    suggested = any(entry.status == "likely" and _is_cause(entry) for entry in (*state.before, *state.found))
+    every_time = len(plain) >= REPEAT and set(plain) == {"reproduced"}
+    return state.symptom == "hang" or (every_time and not suggested)
+
+
+def _is_cause(entry: Diagnosis) -> bool:
+    cause = every_cause().get(entry.cause)
+    return cause is not None and cause.kind not in (WHERE, PROGRAM)
