@@ -137,7 +137,8 @@ class Laboratory:
         if any((t.experiment, t.outcome) == (experiment, trial.outcome) for t in state.trials):
             shutil.rmtree(self.folder / name / TRACES, ignore_errors=True)
         trial = replace(trial, seconds=time.monotonic() - began)
-        return Result(trial, case.diagnosis, same_failure.failure(case), decisive.symptom(case))
+        symptom = "" if self.only else decisive.symptom(case)  # who names the experiments wants these
+        return Result(trial, case.diagnosis, same_failure.failure(case), symptom)
 
     def _learn_patience(self, seconds: float, quiet: float = 0.0) -> None:
         """How long a run takes; of one that hung, until it made its last call."""
