@@ -52,5 +52,4 @@ void gdx_cl_red_check(cl_kernel launched);  /* NULL: the program has waited */
 bool gdx_cl_poison_buffer(cl_context context, cl_mem mem, size_t size, const char **why, bool *spoiled);
 
 /* Is OpenCL here only what a HIP runtime is made of? Weak: the OpenCL hooks are also linked without the others, in tests. */
-struct gdx_driver;
 bool gdx_cl_is_beneath_hip(void);

@@ -77,7 +77,7 @@ TEXTS = sorted(set(formats()) - set(streamed()))
 @pytest.mark.parametrize("form", TEXTS)
 def test_a_kind_in_a_format(kind: str, form: str) -> None:
     text = render(KINDS[kind], form, Page())
-    assert text.strip() or form == "lines"  # one line for each finding: none, if nothing was found
+    assert text.strip() or (form == "lines" and not KINDS[kind].findings)  # one line for each finding
     if form == "junit":
         ET.fromstring(text.encode())
     if form in ("json", "sarif"):

@@ -198,12 +198,6 @@ def _graph(facts: Facts, found: Interval) -> int | None:
     return first if not older and len(mine) == 1 and len(mine[0].running) == 1 else None
 
 
-def _alone(facts: Facts, found: Interval, running: tuple[int, ...]) -> bool:
-    """Is the first suspect the only one of its stream?"""
-    positions = {int(facts.launches.position[s.launch]) for s in found.suspects}
-    return len(positions & set(running)) == 1
-
-
 def _of_one_memory(facts: Facts, odd: tuple[Suspect, ...]) -> bool:
     """Is the same memory too small for all of them, and do they wait for each other? Then the first comes to it first."""
     memory = {s.object for s in odd}
