@@ -70,8 +70,9 @@ def stands(case: Case) -> dict[str, str]:
 
 def test_the_hypotheses_of_the_incident(cli: Gpudx) -> None:
     """A plain run decides all but the one that asks for a run with waits."""
-    case, said = cli.run("--hypotheses", HYPOTHESES)
+    case, _ = cli.run("--hypotheses", HYPOTHESES)
     assert stands(case) == dict.fromkeys(FIVE | TWO, "refuted") | {RACE: "inconclusive", TRUE: "confirmed"}
+    said = cli("report", case.directory)
     assert "Your hypotheses" in said and "The case holds no serialised run" in said
     told = next(one for one in case.hypotheses if one.hypothesis.cause == TRUE)
     assert told.counted[0].text == (
