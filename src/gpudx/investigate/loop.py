@@ -212,7 +212,7 @@ def _stop(
 ) -> Stop:
     """The named reason to stop now; "" to go on."""
     plain = seen[PLAIN]
-    quiet = plain.rate.failures < TWICE
+    quiet = plain.rate.failures < min(TWICE, plain.rate.runs)
     if lab.is_planned and state.symptom and plan is None and answered(state):
         return "settled"
     if lab.is_planned and state.symptom == "no failure" and plan is None and (lab.launches or lab.threads):
