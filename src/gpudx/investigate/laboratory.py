@@ -141,7 +141,8 @@ class Laboratory:
         if any((t.experiment, t.outcome) == (experiment, trial.outcome) for t in state.trials):
             shutil.rmtree(self.folder / name / TRACES, ignore_errors=True)
         trial = replace(trial, seconds=time.monotonic() - began)
-        return Result(trial, case.diagnosis, same_failure.failure(case), decisive.symptom(case))
+        refused = decisive.refused_work(case) if experiment == PLAIN else ()
+        return Result(trial, (*case.diagnosis, *refused), same_failure.failure(case), decisive.symptom(case))
 
     def _learn_patience(self, seconds: float, quiet: float = 0.0) -> None:
         """How long a run takes; of one that hung, until it made its last call."""
@@ -279,7 +280,7 @@ def begun(case: Case, state: Investigation) -> Investigation:
         state,
         trials=(trial,),
         failure=same_failure.failure(case),
-        before=case.diagnosis,
+        before=(*case.diagnosis, *decisive.refused_work(case)),
         symptom=decisive.symptom(case),
     )
 
