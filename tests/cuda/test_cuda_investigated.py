@@ -4,11 +4,10 @@ are told apart, never that a GPU did anything."""
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 from cuda_kit import OURS, Kit
+from support import forked
 from support.own import PYTHONPATH
 
 from gpudx import casefile
@@ -28,9 +27,7 @@ def test_experiments_with_cuda(kit: Kit, tmp_path: Path) -> None:
     # The sanitizer may be installed where this runs; the fake driver writes no dumps, and their runs would wait for them.
     for name in ("memcheck", "racecheck", "initcheck", "synccheck", "dump", "fenced-dump"):
         words[1:1] = ["--without", name]
-    done = subprocess.run(
-        [sys.executable, "-m", "gpudx", *map(str, words)], env=env, capture_output=True, text=True, timeout=200
-    )
+    done = forked.gpudx(*words, env=env, timeout=200)
     case = casefile.read(tmp_path / "case")
     assert case.investigation is not None and done.returncode == 1, done.stderr
     seen = {one.experiment: (one.reproduced, one.runs) for one in case.observations}

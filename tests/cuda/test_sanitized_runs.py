@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from cuda_kit import OURS, Kit
-from support import stand_in_sanitizer
+from support import forked, stand_in_sanitizer
+from support.own import PYTHONPATH
 from support.sanitizer import BANNER, api_error, invalid, marked, race, report
 
-import gpudx
 from gpudx import casefile
 from gpudx.model import Case
 from gpudx.report import render
@@ -38,11 +36,10 @@ class Sanitize:
         env = {name: value for name, value in os.environ.items() if name not in OURS}
         env |= {
             "PATH": f"{tool.parent}:{os.environ['PATH']}", "GPUDX_LIB": str(self.kit.recorder),
-            "LD_LIBRARY_PATH": str(self.kit.driver), "PYTHONPATH": str(Path(gpudx.__file__).parents[1]),
+            "LD_LIBRARY_PATH": str(self.kit.driver), "PYTHONPATH": PYTHONPATH,
             "STAND_IN_REPORT": report, "STAND_IN_MEMORY": str(self.folder / "memory"), **more,
         }  # fmt: skip
-        command = [sys.executable, "-m", "gpudx", "run", "--case", str(case), *words, "--", self.kit.program("overrun")]
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
+        done = forked.gpudx("run", "--case", case, *words, "--", self.kit.program("overrun"), env=env)
         assert done.returncode == status, done.stderr
         return casefile.read(case), done.stdout + done.stderr
 
@@ -58,7 +55,7 @@ def test_an_overrun_is_told_by_launch_argument_and_buffer(sanitize: Sanitize) ->
     best = case.diagnosis[0]
     assert best.guilty and (best.guilty.launch, best.guilty.argument, best.guilty.kernel) == (2, 0, "scale")
     assert best.guilty.allocation and best.guilty.allocation.size == 1000 and best.guilty.source == "scale.cu:12"
-    assert "right at the end of" in best.summary and best.reason.startswith("compute-sanitizer saw the access itself")
+    assert "right past the end of argument 0" in best.summary and best.reason.startswith("compute-sanitizer saw the access itself")
     assert best.victim and best.victim.site and best.victim.site.call == "cuCtxSynchronize"
     assert case.outcome.exit_code == 3 and case.command[-1].endswith("overrun-BY_DLSYM")
     tool = case.instruments[-1]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from order_kit import HERE
+from support import forked
 from support.opencl import OpenCL
 from support.own import PYTHONPATH
 
@@ -31,8 +30,7 @@ def investigate(
 def gpudx(opencl: OpenCL, *words: str) -> None:
     ours = {"GPUDX_LIB": str(opencl.recorder), "PYTHONPATH": PYTHONPATH}
     env = {**os.environ, **opencl.loader.environment, **ours}
-    command = [sys.executable, "-m", "gpudx", "investigate", *words]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=200)
+    done = forked.gpudx("investigate", *words, env=env, timeout=200)
     assert done.returncode in (0, 1), done.stderr
 
 
