@@ -115,7 +115,7 @@ def render(
         place = source_line.of(case, best, kernel_text) if best else None  # once: it may read traces
         made = (_full(case, best, place, writer, room, next_command) for room in Room().smaller())
         smallest = Room(0, 1, 2, 1)
-        lines = next((one for one in made if len(one) <= MOST_LINES), None) or _full(
+        lines = next((one for one in made if len(one) <= MOST_LINES), []) or _full(
             case, best, place, writer, smallest, next_command
         )[:MOST_LINES]
     return "\n".join(line.rstrip() for line in lines) + "\n"
