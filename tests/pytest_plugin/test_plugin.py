@@ -16,7 +16,7 @@ from support.opencl import find_recorder
 
 import gpudx
 
-PLUGIN = ("-p", "gpudx.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:randomly")
+PLUGIN = ("-p", "gpudx.pytest_plugin", "-p", "xdist.plugin", "-p", "no:cacheprovider", "-p", "no:randomly")
 SOURCES = Path(gpudx.__file__).parents[1]
 
 HEAD = """
@@ -69,7 +69,8 @@ def tests(tmp_path: Path) -> Path:
 
 def run(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     ours = {"PYTHONPATH": str(SOURCES), "GPUDX_LIB": str(find_recorder()), "GPUDX_CASES": "none", "PYTEST_ADDOPTS": ""}
-    env = {**os.environ, **ours, **environment}
+    # Without the plugins that happen to be installed: they take longer to import than pytest itself.
+    env = {**os.environ, **ours, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **environment}
     command = [sys.executable, "-m", "pytest", *PLUGIN, *words]
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=200)
 
