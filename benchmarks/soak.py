@@ -53,7 +53,7 @@ OPTIONS: Options = (
     ("GPUDX_PERTURB", ("", "", "", "7")),
     ("GPUDX_BLOCKING_TRANSFERS", ("", "", "", "all")),
 )
-OPENCL_OPTIONS: Options = (("GPUDX_TURNS", ("", "", "", "1")), ("GPUDX_PARTS", ("", "", "", "1")))
+OPENCL_OPTIONS: Options = (("GPUDX_TURNS", ("", "", "", "1")),)  # not GPUDX_PARTS, which separates buffers by design
 
 
 @dataclass(frozen=True)
