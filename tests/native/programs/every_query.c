@@ -337,6 +337,7 @@ static void memory(void)
     printf("empty %d", clCreateBuffer(context, 0, 0, NULL, &status) != NULL);
     printf(" %d\n", status);
     about_memory("fresh", fresh);
+    ASK(clGetContextInfo, context);
     about_memory("odd", odd);
     about_memory("used", used);
     about_memory("copied", copied);
