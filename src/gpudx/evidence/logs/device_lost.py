@@ -34,7 +34,10 @@ MARKS = (
     "device_removed",
     "device_lost",
     "nvlddmkm",
-    "tdr",
+    "tdr ",
+    "(tdr",
+    "tdr:",
+    "video_tdr",
     "stopped responding",
     "gpu crash",
     "gpu process",
@@ -50,11 +53,13 @@ MARKS = (
     "livekernelevent",
 )
 _HUNG = re.compile(
-    r"hung|hang|TDR|timed? ?out|stopped responding|took an unreasonable|nvlddmkm.*(?:153|4101)", re.IGNORECASE
+    r"hung|hang|\bTDR\b|VIDEO_TDR|timed? ?out|stopped responding|took an unreasonable|nvlddmkm.*(?:153|4101)", re.IGNORECASE
 )
 _LOST = re.compile(
     r"(?:device|context|gpu)\W*(?:is|was|has been|got)?\W*_?(?:lost|removed|removal|hung|hang|reset\b|crash|timeout)"
-    r"|lost (?:vk)?device|nvlddmkm|amdkmdag|\bTDR\b|stopped responding|LiveKernelEvent|GPU process (?:exited|crashed|was)"
+    r"|lost (?:vk)?device|nvlddmkm|amdkmdag|VIDEO_TDR"
+    r"|(?-i:(?:^|[\s(\[])TDR)(?:[):]|\s+(?:detect|event|occur|recover|timeout|reset|fail|trigger|was |has |happen))"
+    r"|stopped responding|LiveKernelEvent|GPU process (?:exited|crashed|was)"
     r"|command buffer (?:was aborted|exited with error|execution (?:failed|error))",
     re.IGNORECASE,
 )

@@ -91,7 +91,7 @@ _SHAPE = re.compile(r"[0-9a-f]*\d[0-9a-f]*", re.IGNORECASE)
 
 def read(near: Near) -> Iterator[Event]:
     text = " ".join(near.text.split())
-    if _BAD.search(text) and not _FINE.search(text) and not CODELIKE.search(text):
+    if _bad(text) and not _FINE.search(text) and not CODELIKE.search(text):
         yield Event(
             kind=NOT_UNDERSTOOD,
             role="ending",
@@ -99,3 +99,9 @@ def read(near: Near) -> Iterator[Event]:
             facts=(("said", _SHAPE.sub("#", text)[:120]),),
             warning=True,
         )
+
+
+def _bad(text: str) -> bool:
+    """Is there such a word, written as people write words? In keys, hashes and encoded data, cases are mixed."""
+    words = (found[0] for found in _BAD.finditer(text))
+    return any(one == one.lower() or one == one.upper() or one[1:] == one[1:].lower() for one in words)
