@@ -17,8 +17,11 @@ from gpudx.evidence.logs._stamps import stamp
 from gpudx.evidence.logs._sticky import reported, sticky
 
 BLOCK = 1 << 20
+DIGITS = b"0123456789"
 BUILDS = ("build-failed", "symbol-missing", "compiler-crashed")  # they may quote code that names an error
 MOST_SITES = 2000
+MOST_QUIET = 100_000  # shapes of lines that are remembered
+LAST = 3  # formats that are asked last, and look at nothing but the line
 MOST_READ = 20_000  # lines of one format, unless it says otherwise; more are counted, not read
 
 
@@ -45,6 +48,7 @@ class Scan:
         modules = sorted(formats or every(), key=lambda m: (int(getattr(m, "GENERIC", 0)), m.__name__))
         self._asked = [*map(_Asked, modules), _Asked(_program)]  # type: ignore[arg-type]
         self._sites: set[tuple[object, ...]] = set()
+        self._quiet: set[bytes] = set()  # shapes of lines in which nothing was found
         self._spent: set[int] = set()  # formats that have read their share
         self._marks = Marks(
             Mark(mark, index, one.exact) for index, one in enumerate(self._asked) for mark in one.marks
@@ -132,6 +136,8 @@ class Scan:
                 self.unread[one.name] += not one.silent
                 taken = taken or not one.silent
                 continue
+            if one.generic == LAST and self._seen(near):
+                continue
             one.left -= 1
             if one.left <= 0:
                 self._spent.add(index)
@@ -141,6 +147,12 @@ class Scan:
                 yield self._in_context(_placed(event, one.name, near), near)
             if hasattr(one.reader, "takes") and one.reader.takes(near):
                 taken = settled = True
+        if not taken and len(self._quiet) < MOST_QUIET and any(self._asked[index].generic == LAST for index in readers):
+            self._quiet.add(near.raw[:LONGEST_QUOTE].translate(None, DIGITS))
+
+    def _seen(self, near: Near) -> bool:
+        """Was a line read that differs in digits only, without finding anything? Such lines must not use up a format's share."""
+        return near.raw.translate(None, DIGITS) in self._quiet
 
     def _in_context(self, event: Event, near: Near) -> Event:
         """Only the first of a site is shown, so that only its neighbours are looked at."""

@@ -66,7 +66,8 @@ _NUMBER = re.compile(
 )
 # Source code that tests for an error, and advice of frameworks, are no errors.
 NOT_TOLD = re.compile(
-    r"[=!]= *(?:cudaError|CUDA_ERROR|hipError)|^\s*case |\breturn \w+Error|Search for `|For debugging consider|#define"
+    r"[=!]= *(?:cudaError|CUDA_ERROR|hipError)|^\s*case |\breturn \w+Error|^\s*raise \w|^\s*(?://|/\*)|\b(?:f|s"
+    r"|sn)?printf\s*\(|;\s*//|Search for `|For debugging consider|#define"
 )
 
 

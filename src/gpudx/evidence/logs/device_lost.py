@@ -22,6 +22,9 @@ MARKS = (
     "device is lost",
     "device was lost",
     "device lost",
+    "device was removed",
+    "device is removed",
+    "removing device",
     "lost device",
     "devicelost",
     "context lost",
@@ -57,7 +60,7 @@ _HUNG = re.compile(
 )
 _LOST = re.compile(
     r"(?:device|context|gpu)\W*(?:is|was|has been|got)?\W*_?(?:lost|removed|removal|hung|hang|reset\b|crash|timeout)"
-    r"|lost (?:vk)?device|nvlddmkm|amdkmdag|VIDEO_TDR"
+    r"|lost (?:vk)?device|removing device|nvlddmkm|amdkmdag|VIDEO_TDR"
     r"|(?-i:(?:^|[\s(\[])TDR)(?:[):]|\s+(?:detect|event|occur|recover|timeout|reset|fail|trigger|was |has |happen))"
     r"|stopped responding|LiveKernelEvent|GPU process (?:exited|crashed|was)"
     r"|command buffer (?:was aborted|exited with error|execution (?:failed|error))",

@@ -42,6 +42,7 @@ MARKS = (
     "worker died",
     "BrokenProcessPool",
     "terminated by signal",
+    "terminated abnormally",
     "killed by signal",
     "returned non-zero",
     "runner terminated",
@@ -83,10 +84,12 @@ _FRAME = re.compile(r"^#\d+ +0x[0-9a-f]+ in \S|^\S*/\S+\(\S*\+0x[0-9a-f]+\) ?\[0
 _GO = re.compile(r"^(?:goroutine \d+ \[|created by .+ in goroutine \d+)")
 _TERMINATE = re.compile(r"terminate called (?:after throwing an instance of '([^']+)'|without an active exception)")
 _DIED = re.compile(
-    r"\bKilled\b|EngineDeadError|engine dead|EngineCore.{0,60}(?:died|dead|failed|fatal)|WorkerCrashedError|ActorDiedError|worker died"
+    r"\bKilled\b|EngineDeadError|engine dead|EngineCore.{0,60}(?:died|dead|failed|fatal)|WorkerCrashedError"
+    r"|ActorDiedError|worker died"
     r"|process died"
     r"|unexpectedly|runner (?:process )?(?:has )?terminated|MPI_A(?:bort|BORT)"
-    r"|Job step aborted|Child aborted|ChildFailedError|terminated by signal|killed by signal|Force Terminated|BrokenProcessPool"
+    r"|Job step aborted|Child aborted|ChildFailedError|terminated by signal|terminated abnormally|killed by signal"
+    r"|Force Terminated|BrokenProcessPool"
     r"|status=6/ABRT|code=killed"
 )
 WINDOWS = {

@@ -77,7 +77,7 @@ class Tests:
             )
         elif found := _CARGO.search(text):
             yield _event("test-failed", f"The test {found[1]} failed.", found[1])
-        elif found := _CTEST.search(text):
+        elif (found := _CTEST.search(text)) and found[2] != "0":
             name = found[4] or f"{found[2]} of {found[3]} tests"
             yield _event(
                 "test-failed",
