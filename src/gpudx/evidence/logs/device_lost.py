@@ -30,7 +30,7 @@ MARKS = (
     "context lost",
     "context_lost",
     "context was lost",
-    "device removed",
+    "device remove",
     "device removal",
     "device hung",
     "device_hung",
@@ -59,7 +59,7 @@ _HUNG = re.compile(
     r"hung|hang|\bTDR\b|VIDEO_TDR|timed? ?out|stopped responding|took an unreasonable|nvlddmkm.*(?:153|4101)", re.IGNORECASE
 )
 _LOST = re.compile(
-    r"(?:device|context|gpu)\W*(?:is|was|has been|got)?\W*_?(?:lost|removed|removal|hung|hang|reset\b|crash|timeout)"
+    r"(?:device|context|gpu)\W*(?:is|was|has been|got)?\W*_?(?:lost|removed?\b|removal|hung|hang|reset\b|crash|timeout)"
     r"|lost (?:vk)?device|removing device|nvlddmkm|amdkmdag|VIDEO_TDR"
     r"|(?-i:(?:^|[\s(\[])TDR)(?:[):]|\s+(?:detect|event|occur|recover|timeout|reset|fail|trigger|was |has |happen))"
     r"|stopped responding|LiveKernelEvent|GPU process (?:exited|crashed|was)"

@@ -26,12 +26,13 @@ _SUBJECT = re.compile(
     r"cuda(?!-gdb)|\bcu[A-Z]\w{3,}|\bhip[A-Z]\w{3,}|\bhip\b|rocm|\brocr\b|\bhsa\b|hsa[-_]|opencl|\bcl[A-Z]\w{4,}|sycl"
     r"|level[-_ ]?zero"
     r"|vulkan|\bvk[A-Z]\w{4,}|\b[ex]?gpus?\b|gpu[A-Z_]|[_ ]gpu|nvenc|nvdec|cuvid|vaapi|vdpau|\bqsv\b|nvidia|amdgpu|\bkfd\b|radeon"
-    r"|omptarget|accelerator|device memory|video memory|\bvram\b|graphics (?:memory|device|adapter|card)|tensorrt"
+    r"|omptarget|accelerator|device ?(?:memory|allocation)|video memory|\bvram\b|graphics (?:memory|device|adapter|card)|tensorrt"
     r"|\btrt\b|cudnn|cublas"
     r"|miopen|rocblas|hipblas|nccl|\brccl\b|oneccl|onednn|\bxpu\b|directml|webgpu|wgpu|\bmetal\b|\bmtl[A-Z]\w+|\bnvml\b|optix|egl\b"
     r"|(?:compute|device|gpu|cuda) kernel|kernel (?:launch|execution|image)|kernel '|\bshader|\bPTX\b|spir-?v"
     r"|command (?:buffer|queue)"
-    r"|ggml_|render device|\bndrange\b|\bdnn\b|libdevice|ptxas|launched on stream|\bgfx\d{3}|\bsm_\d\d|mig-\d",
+    r"|ggml_|render device|\bndrange\b|\bdnn\b|libdevice|ptxas|launched on stream|glsl|hlsl|wgsl|\bd3d\d|direct3d"
+    r"|\bdxgi|swap ?chain|drm_syncobj|\bgfx\d{3}|\bsm_\d\d|mig-\d",
     re.IGNORECASE,
 )
 _FAIL = r"(?:fail(?:ed|ure|s)?|error|unable|cannot|can't|could(?: not|n't)|aborted)"
@@ -144,11 +145,12 @@ CLASSES = (
         r"\bno (?:\w+ ){0,3}(?:devices?|gpus?|adapters?|platforms?|accelerators?|encoders?|card)\b|(?:device|gpu"
         r"|driver|platform|adapter)s?\b"
         r".{0,30}\bnot (?:found|available|present|detected|visible|usable|initiali[sz]ed)|unavailable|cannot open shared object"
-        rf"|{_FAIL}\b.{{0,40}}\b(?:load|open|find|locate|detect|enumerat\w*|initiali[sz]\w*|init|creat\w*|set ?up"
+        rf"|{_FAIL}\b.{{0,40}}\b(?:load|open|find|locate|detect|enumerat\w*|initiali[sz]\w*|init|(?:re)?creat\w*|set ?up"
         rf"|start|access|acquire|get"
         r"|query|select|connect)\b.{0,80}\b(?:driver|device|context|\w*provider|runtime|librar\w+|plugin|backend"
         r"|session|instance|adapter"
-        r"|platform|stream|queue|gpus?|handle|module|encoder|decoder|rtl|surface|display|\w+\.so\b|\w+\.dll)"
+        r"|platform|stream|queue|gpus?|handle|module|encoder|decoder|rtl|surface|display|\w+\.so\b|\w+\.dll|pipeline"
+        r"|texture|swap ?chain|rtv|buffer)"
         rf"|(?:initiali[sz]\w*|set ?up|creation|init)\b.{{0,40}}\b{_FAIL}|(?:driver|librar\w+"
         rf"|version)\b.{{0,40}}\b(?:mismatch|too old"
         r"|insufficient|outdated)|permission denied|not permitted",
@@ -214,6 +216,14 @@ CLASSES = (
         "device-error-reported",
         _next.SERIALISE,
         "A transfer reported an error; earlier work may have caused it",
+    ),
+    _class(
+        "call-failed",
+        r"\b(?:cuda|cu|hip|hsa_|cl|vk|ze|nvml|nccl)[A-Z_]\w{3,}",
+        "report",
+        "device-error-reported",
+        _next.SERIALISE,
+        "A call of a GPU interface failed, and the line does not say with which error; earlier work may have caused it",
     ),
 )
 # What a program advises, allows for or counts is not a failure.

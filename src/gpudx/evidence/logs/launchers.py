@@ -61,6 +61,7 @@ MARKS = (
     "Child aborted",
     "exit=",
     "code=killed",
+    "code=dumped",
     "status=6/ABRT",
     "core-dump",
     "goroutine ",
@@ -90,7 +91,7 @@ _DIED = re.compile(
     r"|unexpectedly|runner (?:process )?(?:has )?terminated|MPI_A(?:bort|BORT)"
     r"|Job step aborted|Child aborted|ChildFailedError|terminated by signal|terminated abnormally|killed by signal"
     r"|Force Terminated|BrokenProcessPool"
-    r"|status=6/ABRT|code=killed"
+    r"|status=\d+/[A-Z]{3,}|code=(?:killed|dumped)"
 )
 WINDOWS = {
     0xC0000139: "a function that a DLL does not have",

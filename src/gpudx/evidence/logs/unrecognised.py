@@ -91,7 +91,7 @@ _FINE = re.compile(
     r"^\s*-- |\b(?:0|no|zero|without) (?:error|failure|failed|warning|crash|fault)|(?:errors?|failures?|failed"
     r"|faults?)\s*[:=]\s*0\b|error[_ "
     r"]?rate|(?:mean|max|relative|absolute|rms|abs|test|validation|train\w*)"
-    r"[ _-]+error|error[ =:]+[\d.]+e?-?\d*\b(?! *[A-Za-z(])|errors? +\d*\.\d|(?:on|if|when|error)[_-]?(?:error"
+    r"[ _-]+error|error[ =:]+[\d.]+e?-?\d*\b(?! *[:A-Za-z(])|errors? +\d*\.\d|(?:on|if|when|error)[_-]?(?:error"
     r"|fail)\w*=|--\S*(?:error"
     r"|fail)|\bdefault(?:s|ing)?(?: (?:to|is|value|behaviou?r)|\s*[:=])|\b0 (?:\w+ )?(?:failed|errors?|failures?)\b"
     r"|fail-?safe|fault[- ]tolerant|failover|\bretry|\w*timeout\w*\s*[:=]\s*\d|time-?out from \d|\berror_rate|fall(?:ing)? ?back",
