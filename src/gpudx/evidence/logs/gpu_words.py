@@ -31,7 +31,8 @@ _SUBJECT = re.compile(
     r"|miopen|rocblas|hipblas|nccl|\brccl\b|oneccl|onednn|\bxpu\b|directml|webgpu|wgpu|\bmetal\b|\bmtl[A-Z]\w+|\bnvml\b|optix|egl\b"
     r"|(?:compute|device|gpu|cuda) kernel|kernel (?:launch|execution|image)|kernel '|\bshader|\bPTX\b|spir-?v"
     r"|command (?:buffer|queue)"
-    r"|ggml_|render device|\bndrange\b|\bdnn\b|libdevice|ptxas|launched on stream|glsl|hlsl|wgsl|\bd3d\d|direct3d"
+    r"|ggml_|render device|\bndrange\b|\bdnn\b|libdevice|ptxas|launched on stream|mesa\b|libva|\bdxg"
+    r"|driver name for fd|shmem|\bkernels?/|glsl|hlsl|wgsl|\bd3d\d|direct3d"
     r"|\bdxgi|swap ?chain|drm_syncobj|\bgfx\d{3}|\bsm_\d\d|mig-\d",
     re.IGNORECASE,
 )

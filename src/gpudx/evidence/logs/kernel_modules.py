@@ -30,6 +30,7 @@ MARKS = (
     "nvidia:",
     "[nvidia",
     "nvgpu",
+    "dxgk",
     "tegra",
     "nvidia 0000",
     "nvidia-",
@@ -67,7 +68,8 @@ MARKS = (
     "firmware image",
 )
 _DRIVER = re.compile(
-    r"\b(amdgpu|amdkfd|kfd|i915|xe|nouveau|NVRM|nvidia(?:-\w+)?|nvgpu|tegra-\w+|panfrost|panthor|lima|mali\w*|msm\w*|adreno\w*"
+    r"\b(amdgpu|amdkfd|kfd|i915|xe|nouveau|NVRM|nvidia(?:-\w+)?|nvgpu|dxgk(?:rnl)?|tegra-\w+|panfrost|panthor|lima"
+    r"|mali\w*|msm\w*|adreno\w*"
     r"|kgsl\w*|Adreno-GSL|asahi|v3d"
     r"|etnaviv|radeon|DMAR|AMD-Vi|pvrsrvkm|powervr|habanalabs|virtio_gpu|drmn\d+|gpu_sched|\w*iommu\w*|\w*smmu\w*)\b",
     re.IGNORECASE,
