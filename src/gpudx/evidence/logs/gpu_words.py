@@ -23,12 +23,15 @@ MARKS = unrecognised.MARKS
 MOST_READ = 10_000
 
 _SUBJECT = re.compile(
-    r"cuda(?!-gdb)|\bcu[A-Z]\w{3,}|\bhip[A-Z]\w{3,}|\bhip\b|rocm|\brocr\b|\bhsa\b|hsa[-_]|opencl|\bcl[A-Z]\w{4,}|sycl"
+    r"cuda(?!-gdb)|(?-i:\bcu[A-Z]\w{3,})|(?-i:\bhip[A-Z]\w{3,})|\bhip\b|rocm|\brocr\b|\bhsa\b|hsa[-_]|opencl"
+    r"|(?-i:\bcl[A-Z]\w{4,})|sycl"
     r"|level[-_ ]?zero"
-    r"|vulkan|\bvk[A-Z]\w{4,}|\b[ex]?gpus?\b|gpu[A-Z_]|[_ ]gpu|nvenc|nvdec|cuvid|vaapi|vdpau|\bqsv\b|nvidia|amdgpu|\bkfd\b|radeon"
+    r"|vulkan|(?-i:\bvk[A-Z]\w{4,})|\b[ex]?gpus?\b|(?-i:(?:gpu|GPU|Gpu)[A-Z_])|[_ ]gpu|nvenc|nvdec|cuvid|vaapi|vdpau"
+    r"|\bqsv\b|nvidia|amdgpu|\bkfd\b|radeon"
     r"|omptarget|accelerator|device ?(?:memory|allocation)|video memory|\bvram\b|graphics (?:memory|device|adapter|card)|tensorrt"
     r"|\btrt\b|cudnn|cublas"
-    r"|miopen|rocblas|hipblas|nccl|\brccl\b|oneccl|onednn|\bxpu\b|directml|webgpu|wgpu|\bmetal\b|\bmtl[A-Z]\w+|\bnvml\b|optix|egl\b"
+    r"|miopen|rocblas|hipblas|nccl|\brccl\b|oneccl|onednn|\bxpu\b|directml|webgpu|wgpu|\bmetal\b|(?-i:\bMTL[A-Z]\w+)"
+    r"|\bnvml\b|optix|egl\b"
     r"|(?:compute|device|gpu|cuda) kernel|kernel (?:launch|execution|image)|kernel '|\bshader|\bPTX\b|spir-?v"
     r"|command (?:buffer|queue)"
     r"|ggml_|render device|\bndrange\b|\bdnn\b|libdevice|ptxas|launched on stream|mesa\b|libva|\bdxg"
@@ -101,7 +104,8 @@ CLASSES = (
     ),
     _class(
         "device-hang",
-        r"time[d -]*out|\bhangs?\b|\bhung\b|\bstuck\b|not respond(?:ing)?|no progress|deadlock|watchdog",
+        r"timed[ -]?out|time-?out(?![\w-]| ?[=:(]? ?\d)|\bhangs?\b|\bhung\b|\bstuck\b|not respond(?:ing)?|no progress"
+        r"|deadlock|watchdog",
         "report",
         "hang",
         _next.HANG,
@@ -220,7 +224,7 @@ CLASSES = (
     ),
     _class(
         "call-failed",
-        r"\b(?:cuda|cu|hip|hsa_|cl|vk|ze|nvml|nccl)[A-Z_]\w{3,}",
+        r"(?-i:\b(?:cuda|cu|hip|hsa_|cl|vk|ze|nvml|nccl)[A-Z_]\w{3,})",
         "report",
         "device-error-reported",
         _next.SERIALISE,
@@ -238,6 +242,7 @@ _NOT_TOLD = re.compile(
     r"|no errors?\b|\b0 (?:errors?|failed)|skipp",
     re.IGNORECASE,
 )
+_CODE_ENDS = re.compile(r"[;,{(\[]$|^[(\[{]\w*[(\[{]|^[\w.\[\]]+ = |^(?:def|class|return|import|assert|static|const|auto) ")  # a line of a program or of its data
 # What has happened, whatever advice stands beside it.
 _HAPPENED = re.compile(
     r"\b(?:have|has|had) (?:been )?(?:failed|timed out|crashed|stopped|hung)|was encountered|fatal|failed:",
@@ -250,7 +255,7 @@ def read(near: Near) -> Iterator[Event]:
     if not unrecognised.reads_like_a_failure(text) or not _SUBJECT.search(text) or _advice(text):
         return
     kind = next((one for one in CLASSES if one.words.search(text)), None)
-    if kind is None or CODELIKE.search(text):
+    if kind is None or CODELIKE.search(text) or _CODE_ENDS.search(text):
         return
     where = place(text)
     late = "; the log shows where this was noticed, not which work caused it" if kind.role == "report" else ""

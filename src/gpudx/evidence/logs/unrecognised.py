@@ -77,7 +77,8 @@ MARKS = (
 )
 MOST_READ = 4000
 _BAD = re.compile(
-    r"error|fail(?:ed|ure|s|ing)?\b|fatal|(?<!de)faults?\b|abort|crash|exception|panic|assert\w*|time(?:d )?-?out"
+    r"(?-i:(?<![a-z])error|Error|ERROR)|fail(?:ed|ure|s|ing)?\b|fatal|(?<!de)faults?\b|abort|crash|exception|panic"
+    r"|assert\w*|time(?:d )?-?out"
     r"|\bhangs?\b|\bhung\b|\bstuck\b"
     r"|deadlock|corrupt|\binvalid\b|\billegal\b"
     r"|unable to|\bcan(?:not|'t)\b|could(?: not|n't)|not found|denied|killed|violation|out of (?:memory|range|bounds)"
