@@ -63,7 +63,8 @@ def test_what_notices_a_failure_is_not_blamed_for_it(line: str) -> None:
 
 @pytest.mark.parametrize("line", QUIET)
 def test_lines_that_are_no_failures(line: str) -> None:
-    assert not read_log("log", [line.encode()]).told
+    """At most they are shown as lines that nobody understands."""
+    assert {one.event.kind for one in read_log("log", [line.encode()]).told} <= {NOT_UNDERSTOOD}
 
 
 def test_random_characters_hold_no_words() -> None:

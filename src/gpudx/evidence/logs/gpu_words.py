@@ -242,7 +242,10 @@ _NOT_TOLD = re.compile(
     r"|no errors?\b|\b0 (?:errors?|failed)|skipp",
     re.IGNORECASE,
 )
-_CODE_ENDS = re.compile(r"[;,{(\[]$|^[(\[{]\w*[(\[{]|^[\w.\[\]]+ = |^(?:def|class|return|import|assert|static|const|auto) ")  # a line of a program or of its data
+# A line of a program or of its data.
+_CODE_ENDS = re.compile(
+    r"[;,{(\[]$|^[(\[{]\w*[(\[{]|^[\w.\[\]]+ = |^(?:def|class|return|import|assert|static|const|auto) "
+)
 # What has happened, whatever advice stands beside it.
 _HAPPENED = re.compile(
     r"\b(?:have|has|had) (?:been )?(?:failed|timed out|crashed|stopped|hung)|was encountered|fatal|failed:",
