@@ -224,7 +224,7 @@ CLASSES = (
     ),
     _class(
         "call-failed",
-        r"(?-i:\b(?:cuda|cu|hip|hsa_|cl|vk|ze|nvml|nccl)[A-Z_]\w{3,})",
+        r"(?=.*(?:fail|exception|abort|unable|could ?n|cannot)).*(?-i:\b(?:cuda|cu|hip|hsa_|cl|vk|ze|nvml|nccl)[A-Z_]\w{3,})",
         "report",
         "device-error-reported",
         _next.SERIALISE,
