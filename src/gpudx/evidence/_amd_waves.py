@@ -71,6 +71,7 @@ class Access:
     bytes: int
     writes: bool
     registers: tuple[tuple[str, int], ...]
+    bases: tuple[int, ...] = ()  # pointers among them, and those in registers that the address was computed from
 
 
 # ---- reading ----
@@ -135,14 +136,31 @@ def accesses(printed: Wave, listing: Sequence[Instruction]) -> Iterator[Access]:
     here = next((n for n, one in enumerate(listing) if one.here), len(listing))
     changed: set[str] = set()
     active = printed.active
-    for one in reversed(listing[max(0, here - MOST_BACK) : here]):
+    for at in range(here - 1, max(0, here - MOST_BACK) - 1, -1):
+        one = listing[at]
         if one.name.startswith(_ENDS):
             return
         changed |= one.writes
         if any("exec" in operand for operand in one.operands) or "saveexec" in one.name:
             active = None  # lanes were switched on or off since
         if _MEMORY.match(one.name):
-            yield from _of(one, printed, changed, active)
+            pointers = _pointers(printed, listing, at, here)
+            yield from (replace(access, bases=pointers) for access in _of(one, printed, changed, active))
+
+
+def _pointers(printed: Wave, listing: Sequence[Instruction], at: int, here: int) -> tuple[int, ...]:
+    """What pairs of scalar registers hold that the address at `at` was computed from, as far as nobody has written them since."""
+    made = _operands(listing[at])
+    steps = slice_of(listing, at, made.names) if made else []
+    written: set[str] = set()
+    intact: set[str] = set()
+    for one in reversed(listing[: here]):
+        written |= one.writes
+        if one is listing[at] or one in steps:
+            intact |= {name for name in one.reads if name.startswith("s") and name not in written}
+    even = sorted(int(name[1:]) for name in intact if int(name[1:]) % 2 == 0 and f"s{int(name[1:]) + 1}" in intact)
+    pairs = [(printed.scalars.get(f"s{n}"), printed.scalars.get(f"s{n + 1}")) for n in even]
+    return tuple(low | high << 32 for low, high in pairs if low is not None and high is not None)
 
 
 def _of(one: Instruction, printed: Wave, changed: set[str], active: int | None) -> Iterator[Access]:

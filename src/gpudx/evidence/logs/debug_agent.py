@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -125,17 +126,17 @@ def _event(wave: re.Match[str], near: Near, function: str, line: str, access: Ac
         role="fault",
         message=f"{f'The kernel {name}' if name else 'A kernel'} {does}{f', at {at}' if at else ''} ({reasons[0]}).",
         facts=(("kernel", name), ("reason", reasons[0]), ("at", line)),
-        notes=tuple(filter(None, (f"the first is wave {wave[1]}, at {wave[2]}", stood, _told(access)))),
+        notes=tuple(filter(None, (f"the first is wave {wave[1]}, at {wave[2]}", stood, told(access)))),
         causes=(cause,),
         sure=bool(name),
         next=_next.HIP_SERIALISE,
         line=near.line,
         quote=near.text.strip(),
-        fault=_fault(does, near.text.strip(), name, access),
+        fault=fault_of(does, near.text.strip(), name, at, cause, access),
     )
 
 
-def _told(access: Access | None) -> str:
+def told(access: Access | None) -> str:
     """ "lane 3 accessed 0x7f12 (4 bytes) with global_load_dword v5, v[2:3], off: v2 = 0x12, v3 = 0x7f" """
     if access is None:
         return ""
@@ -144,7 +145,10 @@ def _told(access: Access | None) -> str:
     return f"lane {access.lane} {does} {access.bytes} bytes at {access.address:#x} with `{access.instruction.text}`: {values}"
 
 
-def _fault(does: str, said: str, kernel: str, access: Access | None) -> DeviceFault:
+def fault_of(does: str, said: str, kernel: str, line: str, cause: str, access: Access | None) -> DeviceFault:
+    """What a recorded run can be asked about."""
+    plain = DeviceFault(does, said, kernel=kernel, line=line, cause=cause)
     if access is None:
-        return DeviceFault(does, said, kernel=kernel)
-    return DeviceFault(does, said, access.address, access.bytes, access.writes, kernel=kernel)
+        return plain
+    where = replace(plain, address=access.address, span=access.bytes, writes=access.writes)
+    return replace(where, told=told(access), bases=access.bases)
