@@ -29,10 +29,15 @@ def of_waves(path: Path, processes: Sequence[Facts]) -> Iterator[Finding]:
     """One finding for each wave whose kernel was launched. Raises UserError when the file cannot be read."""
     for fault in faults_in(path):
         for facts in processes:
-            rows = _launches(fault, facts)
-            if rows:
-                yield replace(_finding(fault, facts, rows), pid=facts.trace.pid)
+            if found := joined(fault, facts):
+                yield replace(found, pid=facts.trace.pid)
                 break
+
+
+def joined(fault: DeviceFault, facts: Facts) -> Finding | None:
+    """The fault with its launch in one process; None where its kernel was not launched."""
+    rows = _launches(fault, facts)
+    return _finding(fault, facts, rows) if rows else None
 
 
 def _launches(fault: DeviceFault, facts: Facts) -> list[int]:
