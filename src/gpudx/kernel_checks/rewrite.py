@@ -21,7 +21,7 @@ from gpudx.kernel_checks.builtins import ASYNC, ATOMIC, BARRIERS, FENCES, IMPURE
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.proofs import Prover, Unproved
 from gpudx.kernel_checks.sharing import Sharing
-from gpudx.kernel_checks.syntax import Node, Tree
+from gpudx.kernel_checks.syntax import KERNEL, Node, Tree
 from gpudx.kernel_checks.uniform import Uniformity
 
 PROGRAMS = "programs"  # folder in a case: a file per rewritten source, with what its numbers mean
@@ -193,13 +193,13 @@ class Rewriter:
         for node in self.tree.declarations:
             if node.kind == "VAR_DECL":
                 self.globals[node.number] = node
-            if node.kind != "FUNCTION_DECL":
+            if node.kind != "FUNCTION_DECL" or node.name in self.tree.unused:
                 continue
             body = next((child for child in node.children if child.kind == "COMPOUND_STMT"), None)
             if body is None:
                 continue
             head = self.text[node.start : body.start]
-            kernel = re.search(r"\b(?:__kernel|kernel)\b", head) is not None
+            kernel = KERNEL.search(head) is not None
             params = [child for child in node.children if child.kind == "PARM_DECL"]
             if node.name in self.functions:
                 raise Unsupported(f"the function {node.name} is defined twice")
@@ -525,7 +525,8 @@ class Rewriter:
         """The edits for one declaration."""
         function = self.functions.get(node.name)
         if function is None:
-            return [] if node.name == "printf" else self._unknown_function(node)
+            # No kernel calls it, or it is only declared. A body that stays would call others as they were before.
+            return [(body.start, body.end, ";") for body in node.children if body.kind == "COMPOUND_STMT"]
         own = function if node is function.node else None
         params = own.params if own else [child for child in node.children if child.kind == "PARM_DECL"]
         extra, specs = self._extra_parameters(function)
@@ -569,9 +570,6 @@ class Rewriter:
                 stack += self.functions[name].calls
         return sum(self.functions[n].unchecked for n in seen), sum(self.functions[n].checked for n in seen)
 
-    def _unknown_function(self, node: Node) -> list[tuple[int, int, str]]:
-        return []  # a prototype of a function that is not defined here, and so is not called
-
     def _number_arguments(self, function: Function) -> None:
         if not function.is_kernel:
             return
@@ -610,11 +608,7 @@ class Rewriter:
 
     def _parameter_edit(self, node: Node, params: list[Node], extra: str, limit: int) -> tuple[int, int, str]:
         if params:
-            return (
-                (params[-1].end, params[-1].end, extra)
-                if not self._ends_with_brackets(params[-1])
-                else self._behind(params[-1], extra)
-            )
+            return params[-1].end, params[-1].end, extra
         match = re.compile(r"\b" + re.escape(node.name) + r"\s*\(\s*(?:void)?\s*\)").search(
             self.text, node.start, limit
         )
@@ -622,12 +616,6 @@ class Rewriter:
             raise Unsupported(f"the parameters of {node.name} are not understood")
         open_at = self.text.index("(", match.start()) + 1
         return open_at, match.end() - 1, extra.removeprefix(", ")
-
-    def _ends_with_brackets(self, param: Node) -> bool:
-        return False
-
-    def _behind(self, param: Node, extra: str) -> tuple[int, int, str]:
-        return param.end, param.end, extra
 
     def _opening(self, function: Function) -> str:
         if not function.is_kernel:
