@@ -19,7 +19,7 @@ typedef struct { ulong lo; ulong n; uint id;
   __global uint *w; __global uchar *u; __local uint *l;
 #endif
 } gdx_obj;
-typedef struct { __global uint *r; uint apart; uint epoch; uint said; ulong steps; __local uint *v;
+typedef struct { __global uint *r; uint apart; uint epoch; uint said; uint missed; ulong steps; __local uint *v;
 #ifdef GDX_LATE
   uint site; uint id; uint how; ulong off; ulong n;
 #endif
@@ -41,7 +41,7 @@ static GDX_COLD void gdx_say(__global uint *r, uint kind, uint site, uint id, ui
 }
 static void gdx_begin(__private gdx_ctx *c, __global uint *r)
 {
-  c->r = r; c->apart = 0; c->epoch = 0; c->said = 0; c->steps = 0; c->v = 0;
+  c->r = r; c->apart = 0; c->epoch = 0; c->said = 0; c->missed = 0; c->steps = 0; c->v = 0;
 #ifdef GDX_LATE
   c->site = 0; c->id = 0; c->how = 0; c->off = 0; c->n = 0;
 #endif
@@ -76,6 +76,7 @@ static gdx_obj gdx_pick(ulong a, gdx_obj x, gdx_obj y) { return a - x.lo < x.n ?
 BOUNDS = """
 static void gdx_miss(__private gdx_ctx *c, uint s, uint id, uint how, ulong w, ulong off, ulong n)
 {
+  c->missed++;
 #ifdef GDX_LATE
   int first = c->site == 0;
   c->site = first ? s : c->site; c->id = first ? id : c->id; c->how = first ? how | (uint)w << 8 : c->how;
@@ -100,6 +101,8 @@ static int gdx_at_a(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, u
   if ((a & (need - 1)) && w == need) { gdx_say(c->r, 2u, s, o.id, how, (uint)w, a - o.lo, o.n, need); return 0; }
   return gdx_at(c, a, w, o, s, how);
 }
+/* A read that is left out gives 0, and a loop that waits for another value would never end. */
+static int gdx_goes_on(__private gdx_ctx *c) { return c->missed < 100000u; }
 static int gdx_ix(__private gdx_ctx *c, long i, uint total, uint each, uint id, uint s, uint how)
 {
   int ok = (ulong)i < (ulong)total;

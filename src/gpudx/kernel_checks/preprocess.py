@@ -32,6 +32,7 @@ TRIGRAPH = re.compile(r"\?\?[=/'()!<>-]")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.S)
 IDENT = re.compile(r"[^\W\d]\w*")
 RESERVED = re.compile("__|_[A-Z]")  # for compilers (C99, 7.1.3)
+GUARD = re.compile(r"^[ \t]*#[ \t]*ifndef[ \t]+(\w+)[^\n]*\n\s*#[ \t]*define[ \t]+\1[ \t]*1?[ \t]*$", re.M)  # of an include
 DIRECTIVE = re.compile(r"\s*(?:#|%:)\s*([A-Za-z_]\w*)?(.*)", re.S)
 # Defined by compilers of other vendors alone; a condition on them is false on devices that are not theirs.
 VENDORS = {
@@ -141,6 +142,7 @@ class Preprocessor:
             raise Unsupported("it uses trigraphs")
         conditions: list[_Condition] = []
         shift, told = 0, name
+        self._undefined |= set(GUARD.findall(source))
         for number, line, extra in _logical_lines(source.replace("\r\n", "\n").replace("\r", "\n")):
             active = all(one.active for one in conditions)
             if line.lstrip()[:1] == "#" or line.lstrip()[:2] == "%:":

@@ -704,6 +704,8 @@ class Rewriter:
         condition, bodies, others = self._parts_of(node)
         if condition is not None:
             text = self.expression(condition, READ)
+            if node.kind in ("WHILE_STMT", "DO_STMT") and any(map(self._is_access, node.walk())):
+                text = f"(gdx_goes_on(gdx) && ({text}))"
             if uniform is not None and node.kind != "SWITCH_STMT" and uniform.must_agree(node, condition):
                 text = self._agreeing(node, condition, text)
             if "loops" in self.checks and node.kind in LOOPS:
