@@ -9,15 +9,17 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from gpudx.causes import every as every_cause
+from gpudx.diagnose import entries
 from gpudx.investigate import ordered, uninitialized
 from gpudx.investigate.uninitialized import POISONED
-from gpudx.model import Case, Diagnosis, FailureClass, Investigation, Trial
+from gpudx.lab.experiments import NOT_CUDA
+from gpudx.model import Case, Diagnosis, FailureClass, Finding, Investigation, Trial, Verdict
 from gpudx.model.cause_kinds import PROGRAM, WHERE
 
 REPEAT = 2  # plain runs of a fault that the record settles: the second says whether it repeats
 QUIET = 5  # plain runs of a program that shows no failure, after every instrument has looked at it
 DEVICE_ERROR = "device-error-reported"
-HANG = "hang"
+REFUSED = "The call was refused, so its work was not done; the program went on without a failure of its own."
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Step:
     after: str = ""  # only where this experiment, run before, did not end cleanly
 
 
+RUNTIME = Step("runtime-errors", "calls that the runtime refuses by itself")
 ACCESS = (
     Step("memcheck", "which access of which thread is invalid"),
     Step("checked", "which access of which work-item leaves its buffer"),
@@ -80,6 +83,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
     ),
     "hang": (Step("checked", "barriers and loops that never end"), *INSIDE, *BOUNDS),
     "wrong result": (
+        RUNTIME,
         *BOUNDS,
         ORDERED,
         *UNINITIALIZED,
@@ -88,14 +92,14 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         *ORDER,
         Step("oclgrind", "invalid accesses and races"),
     ),
-    "no failure": (*BOUNDS, *INSIDE, *UNINITIALIZED),
+    "no failure": (RUNTIME, *BOUNDS, *INSIDE, *UNINITIALIZED),
     "": (),
 }
 
 
 def symptom(case: Case) -> FailureClass:
     """The class of what a run showed. A recorded device error is a failure, whatever the exit status."""
-    if any(map(explains, case.diagnosis)):
+    if any(map(explains, case.diagnosis)) or refused_work(case):
         return "settled"
     if any(finding.id == DEVICE_ERROR for finding in case.findings):
         return "device error"
@@ -106,6 +110,19 @@ def symptom(case: Case) -> FailureClass:
         "passed": "no failure",
     }
     return kinds.get(case.outcome.kind, "")
+
+
+def refused_work(case: Case) -> tuple[Diagnosis, ...]:
+    """Calls that a driver refused in a run that passed all the same. Programs may try what is refused, so gpudx run only warns;
+    whoever investigates says that something is wrong."""
+    if case.outcome.failed:
+        return ()
+    refused = [f for f in case.findings if f.severity == "warning" and f.scope == "fault" and f.causes and _is_refused(f)]
+    return tuple(entries.of_finding(f, Verdict(entries.hypothesis(f), "likely", f.evidence, (), REFUSED), None) for f in refused)
+
+
+def _is_refused(finding: Finding) -> bool:
+    return finding.site is not None and finding.site.status not in (None, "in flight")
 
 
 def explains(entry: Diagnosis) -> bool:
@@ -155,6 +172,7 @@ def _made(trials: Sequence[Trial], experiment: str) -> int:
 
 
 SEES = {
+    "runtime-errors": "calls that the CUDA runtime refuses",
     "fenced": "accesses past the end of buffers and after their release",
     "low-fenced": "accesses before the start of buffers",
     "close-fenced": "reads close to the end of buffers",
@@ -171,7 +189,8 @@ def clean(state: Investigation) -> str:
     """What every instrument that looked found nothing wrong with, and what was not checked."""
     ran = {trial.experiment for trial in state.trials if trial.outcome in ("passed", "reproduced") and not trial.shown}
     seen = [what for name, what in SEES.items() if name in ran]
-    left = [what for name, what in SEES.items() if name not in ran]
+    useless = {name for name, why in state.not_run if why == NOT_CUDA}
+    left = [what for name, what in SEES.items() if name not in ran | useless]
     checked = f"Checked without a finding: {'; '.join(seen)}." if seen else "No instrument could look at it."
     return f"{checked} Not checked: {'; '.join(left)}." if left else checked
 

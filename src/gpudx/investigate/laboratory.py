@@ -138,7 +138,8 @@ class Laboratory:
             shutil.rmtree(self.folder / name / TRACES, ignore_errors=True)
         trial = replace(trial, seconds=time.monotonic() - began)
         symptom = "" if self.only else decisive.symptom(case)  # who names the experiments wants these
-        return Result(trial, case.diagnosis, same_failure.failure(case), symptom)
+        refused = decisive.refused_work(case) if experiment == PLAIN else ()
+        return Result(trial, (*case.diagnosis, *refused), same_failure.failure(case), symptom)
 
     def _learn_patience(self, seconds: float, quiet: float = 0.0) -> None:
         """How long a run takes; of one that hung, until it made its last call."""
@@ -275,7 +276,7 @@ def begun(case: Case, state: Investigation) -> Investigation:
         state,
         trials=(trial,),
         failure=same_failure.failure(case),
-        before=case.diagnosis,
+        before=(*case.diagnosis, *decisive.refused_work(case)),
         symptom=decisive.symptom(case),
     )
 
