@@ -1,4 +1,4 @@
-//== bounds_struct_of_arrays | 16/16 | f52 f16
+//== bounds_struct_of_arrays | 16/16 | f36 f16
 typedef struct { float x[4]; float y[4]; float4 v; int tag; } Particle;
 KERNEL(__global Particle *p, __global float *out) {
   int i = get_global_id(0);
@@ -7,7 +7,7 @@ KERNEL(__global Particle *p, __global float *out) {
     out[i] = p[i].v.w + p[i].y[3]; /*!*/
   }
 }
-//== bounds_inner_array | 4/4 | f24 i32*4=0,1,2,5 f4
+//== bounds_inner_array | 4/4 | f18 i32*4=0,1,2,5 f4
 typedef struct { int head; float row[5]; } Line;
 KERNEL(__global Line *lines, __global const int *at, __global float *out) {
   int i = get_global_id(0);
@@ -109,12 +109,12 @@ KERNEL(__global const float *in, __global float *out) {
   float4 v = vload4(i{{ * 2|}}, in); /*!*/
   vstore4(v.wzyx, i, out);
 }
-//== bounds_vector_index | 4 | f16
-KERNEL(__global float4 *a) {
+//== bounds_vector_index | 4 | f16 f16
+KERNEL(__global const float4 *a, __global float4 *out) {
   int i = get_global_id(0);
   float4 v = a[{{4 - i|3 - i}}]; /*!*/
   v.s03 = v.s30;
-  ((__global float *)a)[i * 4 + 1] = dot(v, v);
+  ((__global float *)out)[i * 4 + 1] = dot(v, v);
 }
 //== bounds_printf | 4 | i32*4
 KERNEL(__global int *a) {
