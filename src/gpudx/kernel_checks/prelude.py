@@ -16,7 +16,7 @@ KINDS = ("", "bounds", "alignment", "uninitialized", "race", "barrier", "loop", 
 COMMON = """
 typedef struct { ulong lo; ulong n; uint id;
 #ifdef GDX_TRACK
-  __global uint *w; __global uchar *u; __local uint *l;
+  __global uint *w; __global uchar *u; __local uint *l; uint grain;
 #endif
 } gdx_obj;
 typedef struct { __global uint *r; uint apart; uint epoch; uint said; uint missed; ulong steps; __local uint *v;
@@ -65,7 +65,7 @@ static gdx_obj gdx_arr(ulong lo, ulong n, uint id)
 {
   gdx_obj o; o.lo = n == ~0UL ? 0 : lo; o.n = n; o.id = id;
 #ifdef GDX_TRACK
-  o.w = 0; o.u = 0; o.l = 0;
+  o.w = 0; o.u = 0; o.l = 0; o.grain = 1;
 #endif
   return o;
 }
@@ -142,9 +142,9 @@ static __private void *gdx_pp(__private gdx_ctx *c, __private void *p, ulong w, 
 TRACK = """
 #define GDX_FREE 0xffffffffu   /* written by an atomic or a copy: in order with everything */
 #define GDX_MANY 0xfffffffeu   /* read by several groups */
-static gdx_obj gdx_loc(ulong lo, ulong n, uint id, __local uint *l)
+static gdx_obj gdx_loc(ulong lo, ulong n, uint id, __local uint *l, uint grain)
 {
-  gdx_obj o = gdx_arr(lo, n, id); o.l = l; return o;
+  gdx_obj o = gdx_arr(lo, n, id); o.l = l; o.grain = grain; return o;
 }
 static gdx_obj gdx_glo(ulong lo, ulong n, uint id, __global uint *w, __global uchar *u)
 {
@@ -153,8 +153,8 @@ static gdx_obj gdx_glo(ulong lo, ulong n, uint id, __global uint *w, __global uc
 static void gdx_track_local(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o, uint s, uint how)
 {
   uint item = gdx_item() & 0xffffu, epoch = min(c->epoch, 0x3fffu);
-  uint me = 0x80000000u | item << 14 | epoch, fixed = how & 8u ? 0x40000000u : 0u, grain = (how >> 8) & 255u;
-  uint first = (uint)(off / grain), last = (uint)((off + w - 1) / grain);
+  uint me = 0x80000000u | item << 14 | epoch, fixed = how & 8u ? 0x40000000u : 0u;
+  uint first = (uint)(off / o.grain), last = (uint)((off + w - 1) / o.grain);
   for (uint g = first; g <= last; g++) {
     __local volatile uint *cell = o.l + 2u * g;
     if (how & 4u) { cell[0] = GDX_FREE; continue; }
@@ -217,9 +217,8 @@ static void gdx_track(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o, uint 
 }
 static void gdx_track_span(ulong off, ulong w, gdx_obj o, uint how)
 {
-  uint grain = (how >> 8) & 255u;
   if (gdx_item() || !(how & 2u) || !w) return;
-  if (o.l) for (ulong g = off / grain; g <= (off + w - 1) / grain; g++) o.l[2u * g] = GDX_FREE;
+  if (o.l) for (ulong g = off / o.grain; g <= (off + w - 1) / o.grain; g++) o.l[2u * g] = GDX_FREE;
   if (o.w) for (ulong g = off >> GDX_SHIFT; g <= (off + w - 1) >> GDX_SHIFT; g++) o.w[2u * g] = GDX_FREE;
   if (o.u) for (ulong i = off; i < off + w; i++) o.u[i] = 1;
 }
@@ -296,12 +295,15 @@ def text(
     blind: bool = False,
     fences: bool = False,
     grain: int = 4,
+    local_grain: int = 8,
 ) -> str:
-    """What `body` needs. `blind`: some writes are not seen; `fences`: the kernels order accesses themselves."""
+    """What `body` needs. `blind`: some writes are not seen; `fences`: the kernels order accesses themselves; `grain` and
+    `local_grain`: the smallest pieces of memory that are followed."""
     tracks = bool({"races", "uninit"} & checks)
     races = "races" in checks and not fences
     uninit = "uninit" in checks and not blind
     parts = ["#define GDX_COLD __attribute__((noinline))\n", f"#define GDX_SHIFT {grain.bit_length() - 1}\n"]
+    parts.append(f"#define GDX_GRAIN(n) ((n) < {local_grain} ? (n) : {local_grain})\n")
     parts += ["#define GDX_LATE 1\n"] * (late and not tracks)
     parts += (
         ["#define GDX_RACES 1\n"] * races + ["#define GDX_UNINIT 1\n"] * uninit + ["#define GDX_TRACK 1\n"] * tracks

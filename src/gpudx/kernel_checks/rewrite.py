@@ -17,7 +17,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpudx.kernel_checks import prelude
-from gpudx.kernel_checks.builtins import ASYNC, ATOMIC, BARRIERS, FENCES, IMPURE, POINTER_OUT, vector_access
+from gpudx.kernel_checks.builtins import (
+    ASYNC,
+    ATOMIC,
+    BARRIERS,
+    FENCES,
+    IMPURE,
+    OVERWRITES,
+    POINTER_OUT,
+    vector_access,
+)
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.proofs import Prover, Unproved
 from gpudx.kernel_checks.sharing import Sharing
@@ -125,6 +134,8 @@ def scalar_bytes(kind: Any) -> int:
     canonical = kind.get_canonical()
     while canonical.kind.name in ("CONSTANTARRAY", "VECTOR", "EXTVECTOR"):
         canonical = canonical.element_type.get_canonical()
+    if canonical.kind.name == "RECORD":
+        return min((scalar_bytes(field.type) for field in canonical.get_fields()), default=1)
     size = canonical.get_size()
     return size if canonical.kind.name in (*INTS, *FLOATS) and size > 0 else 1
 
@@ -156,6 +167,7 @@ class Rewriter:
         self.blind = False  # some access is not seen: what it writes counts as unwritten
         self.fences = False
         self.grain = 4  # the smallest elements that are accessed
+        self.local_grain = 8  # the smallest ones that casts make of local memory
 
     # ---- the whole ----
 
@@ -175,7 +187,7 @@ class Rewriter:
         out.append(self.text[at:])
         body = "".join(out).encode("latin-1").decode("utf-8", "surrogateescape")
         self._settle(kernels)
-        head = prelude.text(self.checks, body, self.late, self.blind, self.fences, self.grain)
+        head = prelude.text(self.checks, body, self.late, self.blind, self.fences, self.grain, self.local_grain)
         sites = [replace(site, text=real(site.text), kernel=real(site.kernel)) for site in self.sites]
         things = [replace(thing, name=real(thing.name), function=real(thing.function)) for thing in self.things]
         return Rewritten(head + body, [replace(plan, name=real(plan.name)) for plan in kernels], sites, things)
@@ -186,6 +198,9 @@ class Rewriter:
             for at, spec in enumerate(plan.extra):
                 if spec.startswith("w:"):
                     plan.extra[at] = f"{spec}:{self.grain}"
+                elif spec.startswith("l:"):
+                    place, grain = spec.rsplit(":", 1)
+                    plan.extra[at] = f"{place}:{min(int(grain), self.local_grain)}"
                 elif spec.startswith("u:") and self.blind:
                     plan.extra[at] = spec.replace("u:", "x:")
 
@@ -242,8 +257,15 @@ class Rewriter:
                     self.fences = True
                 elif name in ("enqueue_kernel", "get_kernel_work_group_size"):
                     raise Unsupported("kernels are enqueued on the device")
+            elif node.kind == "CSTYLE_CAST_EXPR" and self._is_pointer(node):
+                self._study_cast(node)
             elif node.kind in ("BLOCK_EXPR", "LAMBDA_EXPR"):
                 raise Unsupported("it has blocks")
+
+    def _study_cast(self, node: Node) -> None:
+        pointer = node.type.get_canonical()
+        if space(pointer) in ("l", "x") and pointer.get_pointee().get_canonical().kind.name != "VOID":
+            self.local_grain = min(self.local_grain, scalar_bytes(pointer.get_pointee()))
 
     # ---- helpers on nodes ----
 
@@ -377,11 +399,10 @@ class Rewriter:
             self._prover.give_up()
 
     def mode(self, how: int, element: Any) -> str:
-        """Kind of access, size of the elements that are followed, and whether it is a struct: those have gaps."""
+        """Kind of access, and whether it is a struct: those have gaps."""
         record = 16 if element.get_canonical().kind.name in ("RECORD", "CONSTANTARRAY") else 0
-        tracked = bool({"races", "uninit"} & self.checks)
         self.grain = min(self.grain, scalar_bytes(element))
-        return f"{how | record | (scalar_bytes(element) << 8 if tracked else 0)}u"
+        return f"{how | record}u"
 
     # ---- where a pointer comes from ----
 
@@ -499,7 +520,8 @@ class Rewriter:
         if pointer_space == "x" and own not in ("g", "x"):
             return None
         if own == "l" and {"races", "uninit"} & self.checks and self._shadowed(node):
-            return f"gdx_loc((ulong)&{node.name}, sizeof({node.name}), {self.thing(node, own)}u, gdx_s{self.thing(node, 'l')})"
+            number, grain = self.thing(node, own), scalar_bytes(node.type)
+            return f"gdx_loc((ulong)&{node.name}, sizeof({node.name}), {number}u, gdx_s{number}, GDX_GRAIN({grain}))"
         return f"gdx_arr((ulong)&{node.name}, sizeof({node.name}), {self.thing(node, own)}u)"
 
     def _shadowed(self, node: Node) -> bool:
@@ -632,15 +654,17 @@ class Rewriter:
                 text.append(f"const gdx_obj gdx_o{at} = gdx_glo((ulong){param.name}, gdx_n{at}, {number}u, {w}, {u});")
             elif where == "l" and {"races", "uninit"} & self.checks:
                 grain = scalar_bytes(param.type.get_canonical().get_pointee())
-                text.append(f"const gdx_obj gdx_o{at} = gdx_loc((ulong){param.name}, gdx_n{at}, {number}u, gdx_l{at});")
-                shadows.append(f"gdx_clear(gdx_l{at}, 2u * (uint)(gdx_n{at} / {grain}u + 1u));")
+                given = f"(ulong){param.name}, gdx_n{at}, {number}u, gdx_l{at}, GDX_GRAIN({grain})"
+                text.append(f"const gdx_obj gdx_o{at} = gdx_loc({given});")
+                shadows.append(f"gdx_clear(gdx_l{at}, 2u * (uint)(gdx_n{at} / GDX_GRAIN({grain}) + 1u));")
             else:
                 text.append(f"const gdx_obj gdx_o{at} = gdx_arr((ulong){param.name}, gdx_n{at}, {number}u);")
         for node in function.variables.values():
             if node.kind == "VAR_DECL" and self._shadowed(node):
-                count = max(1, node.type.get_canonical().get_size() // scalar_bytes(node.type))
-                text.append(f"__local uint gdx_s{self.thing(node, 'l')}[{2 * count + 2}];")
-                shadows.append(f"gdx_clear(gdx_s{self.thing(node, 'l')}, {2 * count + 2}u);")
+                number = self.thing(node, "l")
+                count = f"2 * ({node.type.get_canonical().get_size()} / GDX_GRAIN({scalar_bytes(node.type)})) + 2"
+                text.append(f"__local uint gdx_s{number}[{count}];")
+                shadows.append(f"gdx_clear(gdx_s{number}, {count});")
         if function.has_barrier and "barriers" in self.checks:
             text.append("__local uint gdx_v[4]; gdx->v = gdx_v;")
         if shadows:
@@ -1234,7 +1258,10 @@ class Rewriter:
             parts[0] = (
                 arguments[0],
                 self._checked_pointer(
-                    arguments[0], parts[0][1], f"sizeof(*({self.source(arguments[0])}))", ATOMICALLY | BOTH
+                    arguments[0],
+                    parts[0][1],
+                    f"sizeof(*({self.source(arguments[0])}))",
+                    ATOMICALLY | (WRITE if OVERWRITES.match(name) else BOTH),
                 ),
             )
             return self.splice(node, parts)

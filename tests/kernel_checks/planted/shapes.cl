@@ -153,7 +153,7 @@ KERNEL(__global int *out) {
   barrier(CLK_LOCAL_MEM_FENCE);
   out[l] = table[{{l + 1|7 - l}}].flags[2]; /*!*/
 }
-//== bounds_three_arguments | 4 | i32*4 i32*4 i32*4 l16
+//== bounds_three_arguments | 4/4 | i32*4 i32*4 i32*4 l16
 int pick(__global int *g, __local int *l, int i) { return g[i] + l[i]; } /*!*/
 KERNEL(__global int *a, __global int *b, __global int *c, __local int *t) {
   int i = get_global_id(0);
@@ -196,18 +196,6 @@ KERNEL(__global Pair *p) {
 KERNEL(__global uchar *flags) {
   int i = get_global_id(0);
   flags[i{{ / 2|}}] = (uchar)i; /*!*/
-}
-//== race_last_group | 32/8 | i32*4 i32*1 i32*1
-KERNEL(__global int *part, volatile __global int *done, __global int *total) {
-  __local int last;
-  int l = get_local_id(0), g = get_group_id(0);
-  if (l == 0) {
-    part[g] = g + 1;
-    mem_fence(CLK_GLOBAL_MEM_FENCE);
-    last = atomic_inc(done) == (int)get_num_groups(0) - 1;
-  }
-  {{|barrier(CLK_LOCAL_MEM_FENCE);}}
-  if (last && l == 0) total[0] = part[0] + part[1] + part[2] + part[3];
 }
 //== uninit_border | 8,8/8,8 | f64 f64
 KERNEL(__global const float *in, __global float *out) {
