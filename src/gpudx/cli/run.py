@@ -96,7 +96,7 @@ def command(
         typer.Option(
             SANITIZE,
             metavar="[=CHECK]",
-            help="Check inside kernels. OpenCL: opencl, bounds,races,... or oclgrind. CUDA: memcheck, racecheck, initcheck, synccheck. [what fits]",
+            help="Check inside kernels. OpenCL: opencl, bounds,races,... or oclgrind. CUDA: memcheck, racecheck, ... [what fits]",
         ),
     ] = None,
     kernel: Annotated[

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpudx.diagnose import fenced_runs, kernel_check_runs, poisoned_runs, sanitizer_runs, serialised_runs, simulated_runs, watched_runs
+from gpudx.diagnose import (
+    fenced_runs,
+    kernel_check_runs,
+    poisoned_runs,
+    sanitizer_runs,
+    serialised_runs,
+    simulated_runs,
+    watched_runs,
+)
 from gpudx.facts import Facts
 from gpudx.lab.recorded import RunResult
 from gpudx.model import Finding, Instrument

@@ -45,6 +45,7 @@ QUALIFIERS = re.compile(
 VALUE_UNUSED = {"COMPOUND_STMT", "CASE_STMT", "DEFAULT_STMT", "LABEL_STMT"}
 LOOPS = {"FOR_STMT", "WHILE_STMT", "DO_STMT"}
 UNKNOWN = ("unknown", 0)
+ARGUMENT_SPACES = {"l": "local", "c": "constant"}
 PROVABLE = {"bounds", "align", "overflow", "div", "barriers", "races", "uninit"}
 Root = tuple[str, int]
 
@@ -68,6 +69,8 @@ class Thing:
     name: str
     function: str
     index: int = -1  # of an argument
+    element: int = 0  # bytes of one; 0: not known
+    space: str = "global"  # of an argument: "local" and "constant" are others
 
 
 @dataclass
@@ -128,6 +131,14 @@ def qualifier(kind: Any) -> str:
 def plain(kind: Any) -> str:
     """A type without qualifiers."""
     return " ".join(QUALIFIERS.sub("", kind.spelling).split())
+
+
+def element_bytes(kind: Any) -> int:
+    """Of what an array consists of; 0: not known."""
+    canonical = kind.get_canonical()
+    while canonical.kind.name == "CONSTANTARRAY":
+        canonical = canonical.element_type.get_canonical()
+    return max(0, int(canonical.get_size()))
 
 
 def scalar_bytes(kind: Any) -> int:
@@ -537,7 +548,7 @@ class Rewriter:
         key = ("object", node.number)
         if key not in self._thing_numbers:
             kind = {"l": "local", "p": "private", "c": "constant", "g": "program"}.get(own, "program")
-            self.things.append(Thing(kind, node.name, self.now.name))
+            self.things.append(Thing(kind, node.name, self.now.name, element=element_bytes(node.type)))
             self._thing_numbers[key] = len(self.things) - 1
         return self._thing_numbers[key]
 
@@ -597,7 +608,9 @@ class Rewriter:
             return
         for at, param in enumerate(function.params):
             self._thing_numbers[("param", param.number)] = len(self.things)
-            self.things.append(Thing("argument", param.name, function.name, at))
+            pointee = param.type.get_canonical().get_pointee()
+            where = ARGUMENT_SPACES.get(qualifier(pointee), "global")
+            self.things.append(Thing("argument", param.name, function.name, at, element_bytes(pointee), where))
 
     def _pointers(self, function: Function) -> list[int]:
         out = []

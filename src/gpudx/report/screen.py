@@ -41,6 +41,8 @@ CHECKS = {
     "racecheck": "races",
     "synccheck": "barriers",
 }
+KERNEL_CHECKS = re.compile(r"kernel checks \((.*)\)")
+INSIDE = {"bounds": "bounds", "uninit": "uninitialized reads", "races": "races", "barriers": "barriers"}
 INSIDE_KERNELS = ("bounds", "uninitialized reads", "races")
 
 # Functions, variables and tools of other APIs than the program's: a step that names them cannot be followed.
@@ -315,11 +317,18 @@ def coverage(case: Case) -> str:
     kinds = {
         kind for seen in case.observations if seen.runs or seen.others for kind in (seen.experiment, *seen.ways.kinds)
     }
-    checked = list(dict.fromkeys(CHECKS[kind] for kind in CHECKS if kind in kinds))
+    checked = list(dict.fromkeys([*(CHECKS[kind] for kind in CHECKS if kind in kinds), *_inside_kernels(case)]))
     left = [one for one in INSIDE_KERNELS if one not in checked] if _calls(case) else []
     looked = [f"checked: {', '.join(checked)}"] if checked else []
     unseen = [f"not checked: {', '.join(left)}"] if left else []
     return "; ".join([", ".join(parts), *looked, *unseen])
+
+
+def _inside_kernels(case: Case) -> Iterator[str]:
+    """What kernels that check themselves looked at."""
+    for tool in case.instruments:
+        if tool.state == "live" and (found := KERNEL_CHECKS.match(tool.name)):
+            yield from (name for word, name in INSIDE.items() if word in found[1].split(", "))
 
 
 def _calls(case: Case) -> int:
