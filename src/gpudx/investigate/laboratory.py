@@ -243,7 +243,7 @@ def _with_dependence(case: Case, trial: Trial, state: Investigation, facts: Sequ
 
 def _looks_inside(how: How) -> bool:
     """Does an instrument look at the device's work? How long such a run takes says nothing about the program."""
-    return bool(how.sanitizer or how.dump or how.kernel_checks)
+    return bool(how.sanitizer or how.dump or how.kernel_checks or how.simulator)
 
 
 def _with_order(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:
