@@ -133,8 +133,8 @@ def _with(state: Investigation, result: Result) -> Investigation:
             state = replace(state, symptom=result.symptom)
         if result.failure is not None:
             return replace(state, failure=result.failure, before=result.diagnosis)
-        known = [e for e in result.diagnosis if e.status == "confirmed" or result.symptom == "settled"]
-        return replace(state, before=state.before or tuple(known))
+        certain = [e for e in result.diagnosis if e.status == "confirmed" or result.symptom == "settled"]
+        return replace(state, before=state.before or tuple(certain))
     known = best_entries(state)
     new = [
         one
