@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -50,6 +51,11 @@ def test_only_the_lab_starts_processes() -> None:
     assert not found
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def rooms() -> Iterator[tuple[str, Path]]:
     """Every module, with the package directly below gpudx that it belongs to."""
     yield from ((path.relative_to(PACKAGE).parts[0], path) for path in sorted(PACKAGE.rglob("*.py")))
@@ -60,7 +66,7 @@ def test_private_modules_stay_in_their_package() -> None:
     found = {
         f"{path.relative_to(PACKAGE)}: {name}"
         for room, path in rooms()
-        for name in imported(ast.parse(path.read_text()))
+        for name in imported(parsed(path))
         if PRIVATE.search(name) and name.split(".")[1] != room
     }
     assert found <= STILL_PRIVATE, sorted(found - STILL_PRIVATE)
@@ -84,7 +90,7 @@ def test_only_backends_and_evidence_know_vendors() -> None:
         f"{path.relative_to(PACKAGE)}: {word[0]}"
         for room, path in rooms()
         if room not in ("backends", "evidence", "kernel_checks")
-        for text in strings(ast.parse(path.read_text()))
+        for text in strings(parsed(path))
         if (word := VENDOR.search(text))
     ]
     assert not found
