@@ -15,27 +15,6 @@ VENDOR = re.compile(
     r"\b(CL_[A-Z]{3,}|CUDA_ERROR|hipError|cl(Enqueue|Create|Set|Release|Get|Retain|Build)[A-Z]|cu(Launch|Mem|Ctx|Stream|Module)[A-Z]"
     r"|cuda[A-Z][a-z]+|hip[A-Z][a-z]+)"
 )
-# What is left to untangle; a new import of this kind is refused.
-STILL_PRIVATE: frozenset[str] = frozenset(
-    """
-detectors/_refusals.py: gpudx.facts._backend.backend_module
-detectors/code_compiled_at_load.py: gpudx.facts._backend.backend_module
-detectors/environment_note.py: gpudx.facts._backend.backend_module
-detectors/fence_hit.py: gpudx.facts._backend.backend_module
-detectors/unusable_image.py: gpudx.facts._backend.backend_module
-diagnose/device_faults.py: gpudx.evidence._cubin.Place
-diagnose/device_faults.py: gpudx.evidence._cuda_exceptions.short_name
-diagnose/logs.py: gpudx.evidence.sources._compiled.bare
-diagnose/logs.py: gpudx.evidence.sources._compiled.built
-diagnose/logs.py: gpudx.evidence.sources._compiled.kernel_lines
-diagnose/logs.py: gpudx.evidence.sources._functions.Source
-diagnose/logs.py: gpudx.evidence.sources._tile_builds
-diagnose/model_numbers.py: gpudx.evidence.models._file
-diagnose/sanitizer_faults.py: gpudx.evidence._sanitizer_records.location
-diagnose/sanitizer_faults.py: gpudx.evidence._words.bare
-diagnose/stories.py: gpudx.evidence.sources._tile_builds.KIND
-    """.strip().splitlines()
-)
 
 
 def test_only_the_lab_starts_processes() -> None:
@@ -69,7 +48,7 @@ def test_private_modules_stay_in_their_package() -> None:
         for name in imported(parsed(path))
         if PRIVATE.search(name) and name.split(".")[1] != room
     }
-    assert found <= STILL_PRIVATE, sorted(found - STILL_PRIVATE)
+    assert not found
 
 
 def imported(tree: ast.Module) -> Iterator[str]:
