@@ -1,4 +1,4 @@
-"""The HIP hooks under AddressSanitizer and UndefinedBehaviorSanitizer. Programs are built by the real hipcc; execution is simulated."""
+"""The HIP hooks under AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer. Programs are built by the real hipcc; execution is simulated."""
 
 from __future__ import annotations
 
@@ -50,3 +50,17 @@ def test_damaged_code_objects(careful: Kit, by_dlsym: Built, code_object: Path, 
         path.write_bytes(data)
         plain = careful.run_hip(by_dlsym, str(path), record=False)
         assert careful.run_hip(by_dlsym, str(path)).seen == plain.seen
+
+
+# ---- threads ----
+
+
+@pytest.fixture(scope="session", params=["address", "thread"])
+def guarded(kit: Kit, careful: Kit, request: pytest.FixtureRequest) -> Kit:
+    return careful if request.param == "address" else sanitized.like(kit, request.param)
+
+
+@pytest.mark.parametrize("way", sanitized.WAYS, ids=sanitized.named)
+def test_threads_that_unmap_what_others_pass(kit: Kit, guarded: Kit, way: dict[str, str]) -> None:
+    ran = guarded.run_hip(kit.hip_program("remaps"), GPUDX_HIP_SIM_NOOP="1", **way)
+    assert ran.seen == (0, "still here\n", "")
