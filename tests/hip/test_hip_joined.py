@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from hip_kit import Kit
-from support.own import PYTHONPATH
+from support import forked
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +24,7 @@ def case(kit: Kit, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]
 def explained(text: str, folder: Path, run: Path) -> tuple[int, str]:
     log = folder / "log.txt"
     log.write_text(text)
-    command = [sys.executable, "-m", "gpudx", "explain", str(log), "--run", str(run), "-f", "json"]
-    env = {**os.environ, "PYTHONPATH": PYTHONPATH}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=env)
+    done = forked.gpudx("explain", log, "--run", run, "-f", "json")
     return done.returncode, done.stdout + done.stderr
 
 
