@@ -160,7 +160,7 @@ class Laboratory:
         with getattr(module, "around", _around)(context):
             words = list(getattr(module, "command", _command)(context))
             marks = self.context.asked.probes if experiment == PLAIN else ()
-            how: How = replace(module.how(context), output=folder / OUTPUT, probes=marks)
+            how: How = replace(module.how(context), output=folder / OUTPUT, probes=marks, faults_suffice=True)
             patience = self._patience(how)
             how = replace(how, timeout=min(patience, max(SHORTEST_S, self.budget_s - self.elapsed())))
             run = run_recorded(words, folder, how)
@@ -169,7 +169,7 @@ class Laboratory:
         quiet = _quiet_for(folder) if run.timed_out else 0.0
         # By the budget. What a first run did until then is worth reporting, if it made calls.
         cut_off = how.timeout != patience and (bool(state.trials) or not math.isfinite(quiet))
-        if run.timed_out and (cut_off or (self._is_guess and quiet < STILL_WORKING_S)):
+        if run.timed_out and not run.ended_early and (cut_off or (self._is_guess and quiet < STILL_WORKING_S)):
             raise OutOfTime
         if not _looks_inside(how):
             self._learn_patience(run.duration_s, quiet)
@@ -243,7 +243,7 @@ def _with_dependence(case: Case, trial: Trial, state: Investigation, facts: Sequ
 
 def _looks_inside(how: How) -> bool:
     """Does an instrument look at the device's work? How long such a run takes says nothing about the program."""
-    return bool(how.sanitizer or how.dump or how.kernel_checks)
+    return bool(how.sanitizer or how.dump or how.kernel_checks or how.simulator)
 
 
 def _with_order(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:
@@ -300,7 +300,7 @@ def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idl
     if state.failure is None and case.outcome.failed:  # the plain runs have the fault, but do not fail of it
         new = [e for e in case.diagnosis if e.status in ("confirmed", "likely")]
     new += [e for e in case.diagnosis if e.status == "confirmed" and _was_less(e, state)]
-    silent = (PLAIN, *ordered.WHY)  # no instrument looks at these runs, and what their record has the plain ones have too
+    silent = (PLAIN, *ordered.WITHOUT_INSTRUMENT)  # no instrument looks at these runs, and what their record has the plain ones have too
     itself = base(experiment) not in silent and not _is_asked(every()[base(experiment)])  # another program has its own faults
     watching = [one for one in case.instruments if one.watches and one.name != "recorder"]
     return Trial(

@@ -35,7 +35,6 @@ from gpudx.model import Diagnosis, Failure, FailureClass, Investigation, Row, St
 from gpudx.text import plural
 
 CONFIDENCE = 0.99
-SAID = ("confirmed", "likely")
 PLAIN_SHARE = 0.5  # of the budget that may go into plain runs, once it has failed twice
 
 
@@ -134,7 +133,8 @@ def _with(state: Investigation, result: Result) -> Investigation:
             state = replace(state, symptom=result.symptom)
         if result.failure is not None:
             return replace(state, failure=result.failure, before=result.diagnosis)
-        return replace(state, before=state.before or tuple(e for e in result.diagnosis if e.status in SAID))
+        certain = [e for e in result.diagnosis if e.status == "confirmed" or result.symptom == "settled"]
+        return replace(state, before=state.before or tuple(certain))
     known = best_entries(state)
     new = [
         one

@@ -42,6 +42,8 @@ CHECKS = {
     "synccheck": "barriers",
 }
 NARROWED = "sanitizer-narrowed"  # a finding: the tool looked at launches of one kernel only
+KERNEL_CHECKS = re.compile(r"kernel checks \((.*)\)")
+INSIDE = {"bounds": "bounds", "uninit": "uninitialized reads", "races": "races", "barriers": "barriers"}
 INSIDE_KERNELS = ("bounds", "uninitialized reads", "races")
 
 # Functions, variables and tools of other APIs than the program's: a step that names them cannot be followed.
@@ -319,13 +321,20 @@ def _checked(case: Case, dead: Sequence[str]) -> Iterator[str]:
     ran = [one for one in case.observations if one.runs or one.others]
     kinds = {kind for one in ran for kind in (one.experiment, *one.ways.kinds)}
     working = [kind for kind in CHECKS if kind in kinds and not any(kind in name for name in dead)]
-    checked = list(dict.fromkeys(CHECKS[kind] for kind in working))
+    checked = list(dict.fromkeys([*(CHECKS[kind] for kind in working), *_inside_kernels(case)]))
     if checked:
         kernel = next((dict(one.facts)["kernel"] for one in case.findings if one.id == NARROWED), "")
         yield f"checked: {', '.join(checked)}" + (f" (only launches of {kernel})" if kernel else "")
     left = [one for one in INSIDE_KERNELS if one not in checked] if _calls(case) else []
     if left:
         yield f"not checked: {', '.join(left)}"
+
+
+def _inside_kernels(case: Case) -> Iterator[str]:
+    """What kernels that check themselves looked at."""
+    for tool in case.instruments:
+        if tool.state == "live" and (found := KERNEL_CHECKS.match(tool.name)):
+            yield from (name for word, name in INSIDE.items() if word in found[1].split(", "))
 
 
 def _calls(case: Case) -> int:
