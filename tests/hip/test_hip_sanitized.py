@@ -1,4 +1,4 @@
-"""The HIP hooks under AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer. Programs are built by the real hipcc; execution is simulated."""
+"""HIP hooks under a sanitizer. Programs are built by the real hipcc; execution is simulated."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from gpudx.facts._backend import backend_module
 from gpudx.facts.accesses import derive_accesses
 from gpudx.facts.bystanders import Bystanders
 from gpudx.facts.contexts import Contexts
@@ -29,6 +30,7 @@ from gpudx.facts.order.happens import Happens
 from gpudx.facts.order.waits import Order
 from gpudx.facts.poison import Poison
 from gpudx.facts.ranges import Ranges
+from gpudx.facts.runtime_errors import RuntimeFailure, runtime_failures
 from gpudx.facts.shared import Shared, shared_objects
 from gpudx.facts.sites import Sites
 from gpudx.facts.stacks import Stacks
@@ -38,7 +40,7 @@ from gpudx.facts.watch import Watch
 from gpudx.facts.writers import Writers
 from gpudx.trace import Trace
 
-__all__ = ["Facts", "derive"]
+__all__ = ["Facts", "backend_module", "derive"]
 
 
 class Facts:
@@ -153,6 +155,10 @@ class Facts:
     @cached_property
     def errors(self) -> Errors:
         return Errors(self.trace)
+
+    @cached_property
+    def runtime_failures(self) -> list[RuntimeFailure]:
+        return runtime_failures(self.trace, self.sites)
 
     @cached_property
     def nth(self) -> Nth:
