@@ -59,3 +59,17 @@ def test_what_the_user_has_set_stays(tmp_path: Path) -> None:
     assert agent.settings(tmp_path, base)[agent.TOOLS] == str(library)
     assert agent.settings(tmp_path, base | {agent.TOOLS: "mine.so"}) == {}
     assert agent.settings(tmp_path / "with blank", base) == {}
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_doctor_looks_for_the_agent(tmp_path: Path, there: bool) -> None:
+    library = tmp_path / "lib" / agent.LIBRARY
+    library.parent.mkdir()
+    if there:
+        library.write_bytes(b"")
+    elif agent.found({}):
+        pytest.skip("this machine has the agent")
+    env = dict(os.environ) | {"ROCM_PATH": str(tmp_path)}
+    command = [sys.executable, "-P", agent.__file__]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, str(library) in done.stdout) == (0 if there else 3, there)
