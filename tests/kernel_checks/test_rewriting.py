@@ -43,6 +43,18 @@ def test_the_result_is_opencl_c(source: str) -> None:
     Tree(text, 120, 64, [])  # raises where clang finds an error
 
 
+@pytest.mark.parametrize("standard", ["CL2.0", "CL3.0"])
+def test_later_versions_of_the_language_are_read_with_their_atomic_types(standard: str) -> None:
+    """cl::Program(context, source, true) of OpenCL's C++ header builds with -cl-std=CL2.0."""
+    source = (
+        "__kernel void k(__global const int *x, volatile __global atomic_int *sum, __global atomic_flag *lock, __global int *out)\n"
+        "{ int i = get_global_id(0); atomic_fetch_add(sum, x[i]); atomic_flag_test_and_set(lock); out[x[i]] += 1; }\n"
+    )
+    done = plan(source, options=f"-cl-std={standard}")
+    Tree(done.text, int(standard[2]) * 100, 64, [])
+    assert done.kernels[0].checked >= 3
+
+
 def test_options_and_macros_are_used_up() -> None:
     source = (
         "#if FAST\n__kernel void fast(__global TYPE *a) { a[N] = 0; }\n#else\n__kernel void slow(void) {}\n#endif\n"
