@@ -55,6 +55,17 @@ def test_later_versions_of_the_language_are_read_with_their_atomic_types(standar
     assert done.kernels[0].checked >= 3
 
 
+def test_a_call_of_a_helper_inside_an_index() -> None:
+    """sizeof and typeof of the access hold no call of a function that has more parameters now."""
+    source = (
+        "int near(int i, int n) { return min(i + 1, n - 1); }\n"
+        "__kernel void k(__global float *a, int n) { int i = get_global_id(0); a[near(i, n)] = a[near(i, n)] + sizeof(near(i, n)); }\n"
+    )
+    done = plan(source, EVERYTHING)
+    Tree(done.text, 120, 64, [])
+    assert done.kernels[0].checked == 2
+
+
 def test_options_and_macros_are_used_up() -> None:
     source = (
         "#if FAST\n__kernel void fast(__global TYPE *a) { a[N] = 0; }\n#else\n__kernel void slow(void) {}\n#endif\n"

@@ -40,7 +40,7 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
     for failure in found:
         places.setdefault((failure.kind, failure.site), []).append(failure)
     for same in list(places.values())[:MOST]:
-        yield _finding(same[0], len(same))
+        yield _finding(same[0], len({(one.facts.trace.path, one.position) for one in same}))
 
 
 def _finding(f: Failure, launches: int) -> Finding:

@@ -9,6 +9,8 @@ BARRIERS = {"barrier", "work_group_barrier"}
 FENCES = {"mem_fence", "read_mem_fence", "write_mem_fence", "atomic_work_item_fence"}
 ASYNC = {"async_work_group_copy", "async_work_group_strided_copy"}
 ATOMIC = re.compile(r"atomic_(?!work_item_fence|init)\w+|atom_\w+")
+OVERWRITES = re.compile(r"_(xchg|store|exchange|clear)")  # atomics to which the old value makes no difference
+GLOBAL_ONLY = re.compile(r"\w+\s*\(\s*CLK_(GLOBAL|IMAGE)_MEM_FENCE(\s*\|\s*CLK_(GLOBAL|IMAGE)_MEM_FENCE)*\s*(,[^()]*)?\)")
 IMPURE = re.compile(
     r"atom|vstore|async|barrier|work_group|sub_group|printf|write_|prefetch|wait_group|enqueue|mem_fence|read_mem|fract|frexp|modf|remquo"
     r"|sincos|lgamma_r|commit_|reserve_|retain|release"
@@ -30,3 +32,8 @@ def vector_access(name: str) -> VectorAccess | None:
     if match is None or (not match[3] and not match[4]):
         return None
     return VectorAccess(match[1] == "vstore", bool(match[2]), bool(match[3]), int(match[4] or 1))
+
+
+def global_only(barrier: str) -> bool:
+    """Does a barrier, as it is written, order accesses to global memory and not those to local memory? (OpenCL C, 6.15.8)"""
+    return GLOBAL_ONLY.fullmatch(barrier.strip()) is not None

@@ -17,7 +17,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpudx.kernel_checks import prelude
-from gpudx.kernel_checks.builtins import ASYNC, ATOMIC, BARRIERS, FENCES, IMPURE, POINTER_OUT, vector_access
+from gpudx.kernel_checks.builtins import (
+    ASYNC,
+    ATOMIC,
+    BARRIERS,
+    FENCES,
+    IMPURE,
+    OVERWRITES,
+    POINTER_OUT,
+    global_only,
+    vector_access,
+)
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.proofs import Prover, Unproved
 from gpudx.kernel_checks.sharing import Sharing
@@ -249,6 +259,12 @@ class Rewriter:
 
     def source(self, node: Node) -> str:
         return self.text[node.start : node.end]
+
+    def shape(self, node: Node) -> str:
+        """The source for sizeof and typeof, where only the type counts: the program's own functions take more parameters now, so
+        a value of the result's type stands for a call of one."""
+        calls = [one for one in node.walk() if one.kind == "CALL_EXPR" and one.name in self.functions]
+        return self.splice(node, [(one, f"(*(__private {plain(one.type)} *)0)") for one in calls])
 
     def initial(self, node: Node) -> Node | None:
         """The initial value of a declaration."""
@@ -794,7 +810,7 @@ class Rewriter:
         text = self.splice(node, parts)
         before = after = ""
         if {"races", "uninit"} & self.checks:
-            after = " gdx->epoch++;"
+            after = " gdx->passed++;" if global_only(self.source(node)) else " gdx->epoch++; gdx->passed++;"
         if "barriers" in self.checks and self._uniform is not None:
             leave = "gdx_end(gdx); return;" if self.now.is_kernel else self._leave()
             if leave:
@@ -889,7 +905,7 @@ class Rewriter:
         if kind == "PAREN_EXPR" or (kind == "UNEXPOSED_EXPR" and self._implicit(node)):
             return self.splice(node, [(node.children[0], self.expression(node.children[0], how))])
         if kind == "CXX_UNARY_EXPR":
-            return self.source(node)  # sizeof: nothing is evaluated
+            return self.shape(node)  # sizeof: nothing is evaluated
         if self._is_component(node):
             child = node.children[0]
             arrow = self._is_arrow(node)
@@ -1222,7 +1238,7 @@ class Rewriter:
             return text
         self.now.checked += 1
         site = self.site("access", node)
-        raw = self.source(node)
+        raw = self.shape(node)
         rest = f"sizeof({raw}), {bounds}, {site}u, {self.mode(how, node.type)}"
         return f"(*(__typeof__(&({raw})))gdx_p{where}(gdx, {CASTS[where]}&({text}), {rest}))"
 
@@ -1244,7 +1260,10 @@ class Rewriter:
             parts[0] = (
                 arguments[0],
                 self._checked_pointer(
-                    arguments[0], parts[0][1], f"sizeof(*({self.source(arguments[0])}))", ATOMICALLY | BOTH
+                    arguments[0],
+                    parts[0][1],
+                    f"sizeof(*({self.shape(arguments[0])}))",
+                    ATOMICALLY | (WRITE if OVERWRITES.search(name) else BOTH),
                 ),
             )
             return self.splice(node, parts)
@@ -1253,7 +1272,7 @@ class Rewriter:
         if name in POINTER_OUT and self._is_pointer(arguments[-1]):
             parts[-1] = (
                 arguments[-1],
-                self._checked_pointer(arguments[-1], parts[-1][1], f"sizeof(*({self.source(arguments[-1])}))", WRITE),
+                self._checked_pointer(arguments[-1], parts[-1][1], f"sizeof(*({self.shape(arguments[-1])}))", WRITE),
             )
             return self.splice(node, parts)
         return self.splice(node, parts)
@@ -1293,7 +1312,7 @@ class Rewriter:
         site = self.site("access", pointer)
         mode = self.mode(how, pointer.type.get_canonical().get_pointee())
         call = f"gdx_p{where}(gdx, {CASTS[where]}({text}), {width}, {bounds}, {site}u, {mode})"
-        return f"(__typeof__({self.source(pointer)})){call}"
+        return f"(__typeof__({self.shape(pointer)})){call}"
 
     def _vector_call(
         self, node: Node, arguments: list[Node], elements: int, aligned: bool, half: bool, stores: bool, text: str

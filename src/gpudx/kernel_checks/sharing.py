@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpudx.kernel_checks.builtins import ASYNC, ATOMIC, BARRIERS, FENCES, vector_access
+from gpudx.kernel_checks.builtins import ASYNC, ATOMIC, BARRIERS, FENCES, global_only, vector_access
 from gpudx.kernel_checks.proofs import Prover, Unproved
 from gpudx.kernel_checks.syntax import Node
 
@@ -72,6 +72,8 @@ class Sharing:
         if node.kind == "CALL_EXPR":
             name = node.name
             if name in BARRIERS:
+                if global_only(self._rewriter.source(node)):
+                    raise Unproved  # it divides accesses to global memory only
                 self._segment, self._segments = self._segments, self._segments + 1
             elif name in FENCES or name in ASYNC or ATOMIC.match(name) or vector_access(name) is not None:
                 raise Unproved
