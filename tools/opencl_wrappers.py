@@ -171,6 +171,10 @@ def check_before(call: Call) -> list[str]:
     offset, _, size = rest.partition("+")
     if not any(p.name == name and p.type == "cl_mem" for p in call.params):
         return []
+    side = next((word for word in ("buffer", "dst") if has(call, f"{word}_row_pitch")), "")
+    if side:
+        pitches = f"{side}_row_pitch, {side}_slice_pitch"
+        return ["if (gdx_checks())", f"    gdx_cl_check_wrote_rows({name}, {side}_origin, region, {pitches});"]
     return ["if (gdx_checks())", f"    gdx_cl_check_wrote({name}, {offset or '0'}, {size or 'SIZE_MAX'});"]
 
 

@@ -154,6 +154,8 @@ class Sharing:
                 raise Unproved
             self._own_element(mine[0].indices[0])
             self._conditions[f"d{at}"] = None
+            if any(self._depends_on_memory(one.node) for one in written):
+                self._conditions[f"w{at}"] = None  # which elements it writes is only known when it runs
         first = min(mine, key=lambda one: one.node.start)
         if any(one.reads for one in mine) and (first.reads or self._conditional(first.node)):
             self._conditions[f"w{at}"] = None
@@ -233,6 +235,15 @@ class Sharing:
         above = node.parent
         while above is not None and above is not self._function.node:
             if above.kind in CHOICES:
+                return True
+            above = above.parent
+        return False
+
+    def _depends_on_memory(self, node: Node) -> bool:
+        """Does it happen only where something that is read from memory says so?"""
+        above = node.parent
+        while above is not None and above is not self._function.node:
+            if above.kind in CHOICES and above.children and any(map(self._rewriter._is_access, above.children[0].walk())):
                 return True
             above = above.parent
         return False
