@@ -32,8 +32,8 @@ from gpudx.facts.given_memory import uses
 from gpudx.facts.kernels import Device, DeviceLimits
 from gpudx.facts.open_calls import fatal_call
 from gpudx.model import Cause, Evidence, Finding
-from gpudx.model.finding import Severity
 from gpudx.model.cause_kinds import FIXED
+from gpudx.model.finding import Severity
 from gpudx.text import plural
 
 ID = "launch-refused"

@@ -88,7 +88,7 @@ def _judge(facts: Facts, run: Run, conflict: Conflict) -> Finding | None:
 
 
 def _severity(run: Run, met: Overlap) -> Severity:
-    return "error" if met.certain or (run.failed and met.bytes) else "warning"
+    return "error" if met.certain or (run.failed and (met.bytes or met.meet)) else "warning"
 
 
 def _finding(facts: Facts, run: Run, conflict: Conflict, first: int, second: int, met: Overlap) -> Finding:
