@@ -18,6 +18,8 @@ from gpudx.text import plural
 
 ID = "kernel-check-"
 MOST = 1000
+REPORTED = "The kernel checked itself and reported this place."
+NOT_A_NUMBER = "This is the first launch that computes it; that the program fails because of it is not shown."
 WRAP = 1 << 32  # what a 32-bit index loses
 CAUSES = {
     "bounds": "out-of-bounds-access", "alignment": "misaligned-access", "uninitialized": "read-before-write",
@@ -35,12 +37,19 @@ SPACES = {
 
 def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
     """One finding per place in the source; the launches after the first are counted."""
-    found = [failure for one in facts for failure in reports.failures(one, case_dir / FOLDER)]
+    found = _where_numbers_break([f for one in facts for f in reports.failures(one, case_dir / FOLDER)])
     places: dict[tuple[str, Site], list[Failure]] = {}
     for failure in found:
         places.setdefault((failure.kind, failure.site), []).append(failure)
     for same in list(places.values())[:MOST]:
         yield _finding(same[0], len({(one.facts.trace.path, one.position) for one in same}))
+
+
+def _where_numbers_break(found: list[Failure]) -> list[Failure]:
+    """A NaN passes from launch to launch: the first one made it."""
+    nans = [f for f in found if f.kind == "nan" and f.more]
+    first = (nans[0].facts, nans[0].position) if nans else None
+    return [f for f in found if f.kind != "nan" or not nans or (bool(f.more) and (f.facts, f.position) == first)]
 
 
 def _finding(f: Failure, launches: int) -> Finding:
@@ -68,8 +77,8 @@ def _finding(f: Failure, launches: int) -> Finding:
             ("argument", str(argument)),
         ),
         certainty="observed",
-        attribution="this",
-        because="The kernel checked itself and reported this place.",
+        attribution="this" if f.kind != "nan" else "probable" if f.more else "unknown",
+        because=REPORTED if f.kind != "nan" else NOT_A_NUMBER,
         access=Access(
             kind="write" if f.writes else "read",
             by="kernel",

@@ -19,7 +19,7 @@ typedef struct { ulong lo; ulong n; uint id;
   __global uint *w; __global uchar *u; __local uint *l;
 #endif
 } gdx_obj;
-typedef struct { __global uint *r; uint apart; uint epoch; uint passed; uint said; ulong steps; __local uint *v;
+typedef struct { __global uint *r; uint apart; uint epoch; uint passed; uint said; uint odd; ulong steps; __local uint *v;
 #ifdef GDX_LATE
   uint site; uint id; uint how; ulong off; ulong n;
 #endif
@@ -41,7 +41,7 @@ static GDX_COLD void gdx_say(__global uint *r, uint kind, uint site, uint id, ui
 }
 static void gdx_begin(__private gdx_ctx *c, __global uint *r)
 {
-  c->r = r; c->apart = 0; c->epoch = 0; c->passed = 0; c->said = 0; c->steps = 0; c->v = 0;
+  c->r = r; c->apart = 0; c->epoch = 0; c->passed = 0; c->said = 0; c->odd = 0; c->steps = 0; c->v = 0;
 #ifdef GDX_LATE
   c->site = 0; c->id = 0; c->how = 0; c->off = 0; c->n = 0;
 #endif
@@ -269,20 +269,22 @@ static int gdx_wide(__private gdx_ctx *c, int narrow, long wide, uint s)
 static int gdx_step(__private gdx_ctx *c, uint s)
 {
   if (++c->steps >> 10 < c->r[3]) return 1;
-  gdx_say(c->r, 6u, s, ~0u, 0u, 0u, c->steps, 0, 0);
+  if (c->r[3] != 1u) gdx_say(c->r, 6u, s, ~0u, 0u, 0u, c->steps, 0, 0);
+  c->r[3] = 1u;  /* the other work-items need not take as long */
   return 0;
 }
 """
 
 
 def _nan(name: str) -> str:
+    """The first NaN of a work-item, and the first infinity if that comes before it."""
     width = "".join(char for char in name if char.isdigit())
-    bad = "isnan(v) || isinf(v)" if not width else "any(isnan(v)) || any(isinf(v))"
-    made = "isnan(v) ? 1 : 0" if not width else "any(isnan(v)) ? 1 : 0"
+    nan, inf = ("any(isnan(v))", "any(isinf(v))") if width else ("isnan(v)", "isinf(v)")
     return (
         f"static {name} gdx_nan_{name}(__private gdx_ctx *c, {name} v, uint s)\n"
-        f"{{ if (!(c->said & 1) && ({bad})) {{ c->said |= 1;"
-        f" gdx_say(c->r, 9u, s, ~0u, 0u, sizeof(v), 0, 0, {made}); }} return v; }}\n"
+        f"{{ if (!(c->odd & 1) && {nan}) {{ c->odd |= 3; gdx_say(c->r, 9u, s, ~0u, 0u, sizeof(v), 0, 0, 1); }}\n"
+        f"  else if (!c->odd && {inf}) {{ c->odd |= 2; gdx_say(c->r, 9u, s, ~0u, 0u, sizeof(v), 0, 0, 0); }}\n"
+        f"  return v; }}\n"
     )
 
 
