@@ -128,6 +128,9 @@ def broken(launch: _Launch) -> list[str]:
 
 
 def _empty(launch: _Launch) -> Iterator[str]:
+    for i, size in enumerate(launch.sizes):
+        if size >> 63 and not (launch.groups[i] and size % launch.groups[i]):
+            yield f"the global size in dimension {i} is {size:,}, which is {size - (1 << 64):,} as a signed number"
     given = [i for i in range(3) if launch.sizes[i] or launch.groups[i]]
     last = given[-1] if given else 0
     for i in range(last + 1):
@@ -181,7 +184,8 @@ def _local_memory(launch: _Launch) -> Iterator[str]:
 def _remainder(launch: _Launch) -> Iterator[str]:
     for i, (size, group) in enumerate(zip(launch.sizes, launch.groups, strict=True)):
         if group and size % group:
-            yield f"the global size in dimension {i} is {size:,}, not a multiple of the local size {group:,}"
+            negative = f" ({size - (1 << 64):,} as a signed number)" if size >> 63 else ""
+            yield f"the global size in dimension {i} is {size:,}{negative}, not a multiple of the local size {group:,}"
 
 
 def _finding(facts: Facts, run: Run, row: int, count: int) -> Finding | None:
