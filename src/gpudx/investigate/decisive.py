@@ -36,9 +36,9 @@ ACCESS = (
     Step("dump", "the faulting instruction and its registers, from the device"),
 )
 BOUNDS = (
+    Step("checked", "accesses outside buffers, races and barriers inside kernels"),
     Step("fenced", "accesses past the end of a buffer, or after its release"),
     Step("fenced-dump", "which access met the fence", after="fenced"),
-    Step("checked", "accesses outside buffers, races and barriers inside kernels"),
     Step("memcheck", "invalid accesses in kernels"),
     Step("low-fenced", "accesses before the start of a buffer"),
     Step("close-fenced", "reads a few bytes past the end of a buffer"),

@@ -26,7 +26,7 @@ from gpudx.facts import Facts, derive, transfers
 from gpudx.facts.parts import can_be_apart
 from gpudx.investigate import decisive, ordered, same_failure, uninitialized
 from gpudx.investigate.loop import OutOfTime, Result
-from gpudx.lab import at_sites, trials
+from gpudx.lab import at_sites, criteria, trials
 from gpudx.lab.experiments import (
     PLAIN,
     VARIANT,
@@ -160,6 +160,8 @@ class Laboratory:
             patience = self._patience(how)
             how = replace(how, timeout=min(patience, max(SHORTEST_S, self.budget_s - self.elapsed())))
             run = run_recorded(words, folder, how)
+            if run.returncode == 0:
+                run = replace(run, wrong=criteria.wrong(self.context.asked, folder / OUTPUT, how.extra_env))
         if run.interrupted:
             raise Interrupted
         quiet = _quiet_for(folder) if run.timed_out else 0.0
@@ -443,6 +445,7 @@ def open_laboratory(
     how = how.under(sized.variable(template, plain))
     command, environment = sized.filled(template, plain), {**os.environ, **how.extra_env}
     context = Context(command, environment, how, asked=asked, template=template, folder=folder)
+    criteria.refuse_nonsense(asked)
     for module in every().values():
         getattr(module, "check", _command)(context)
     return Laboratory(folder, context, budget_s, only, without)
