@@ -56,7 +56,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 def _maps_for_writing(facts: Facts) -> list[int]:
     trace, found = facts.trace, []
     for info in trace.schema.doing("map"):
-        if info.word("flags") is None or not info.maps:
+        if info.word("flags") is None or info.word("result") is None or not info.maps:
             continue
         positions = trace.select(info)
         good = (trace.column("status", positions) == 0) & ((trace.field(info, "flags", positions) & np.uint64(FOR_WRITING)) != 0)

@@ -47,6 +47,7 @@ UNINITIALIZED = (
     Step("initcheck", "reads of uninitialized memory"),
     Step("poisoned", "whether the outcome depends on uninitialized memory", 4),
 )
+HOST_MEMORY = Step("host-memory", "whether the host changes memory that a kernel is reading")
 INSIDE = (
     Step("racecheck", "races in shared memory"),
     Step("synccheck", "barriers that not every thread reaches"),
@@ -81,6 +82,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
     "hang": (Step("checked-loops", "barriers and loops that never end"), *INSIDE, *BOUNDS),
     "wrong result": (
         *BOUNDS,
+        HOST_MEMORY,
         ORDERED,
         *UNINITIALIZED,
         *INSIDE,
@@ -89,7 +91,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         *ORDER,
         Step("oclgrind", "invalid accesses and races"),
     ),
-    "no failure": (*BOUNDS, *INSIDE, *UNINITIALIZED),
+    "no failure": (*BOUNDS, HOST_MEMORY, *INSIDE, *UNINITIALIZED),
     "": (),
 }
 
