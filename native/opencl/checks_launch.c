@@ -15,7 +15,7 @@
 enum { HEAD = 72, RECORD = 24, RECORDS = 96, SITES_MOST = 100000, PENDING = 256, KEPT = 16 };
 enum { ASKED, ROOM, SITES, STEPS };
 #define WORD(x) ((uint64_t)(uintptr_t)(x))
-static const uint64_t LONGEST_LOOP = 1 << 17;  /* in units of 1024 steps: a second or so of a loop that does next to nothing */
+static const uint64_t LONGEST_LOOP = 1 << 12;  /* in units of 1024 steps; one with barriers in it takes seconds for so many */
 static const size_t SHADOW_MOST = 2ull << 30;
 
 struct pending {

@@ -223,6 +223,7 @@ class Laboratory:
                 pair=self.context.pair or at_sites.first_pair(case),
                 edges=self.context.edges or at_sites.edges(case),
                 transfers=self.context.transfers or _transfers(facts),
+                stuck=self.context.stuck or _stuck(case),
             )
         return Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done)
 
@@ -370,6 +371,12 @@ def _has_parts(facts: Iterable[Facts]) -> bool:
     """Are buffers used by parts that could be memory of their own? Each process that has parts must allow it."""
     made = [one for one in facts if len(one.objects.rows_of("subbuffer"))]
     return bool(made) and all(can_be_apart(one) for one in made)
+
+
+def _stuck(case: Case) -> str:
+    """The kernel of the launch that had not ended, where a run hung and the record names one."""
+    named = [f.site.kernel for f in case.findings if f.symptom is not None and f.symptom.kind == "hang" and f.site]
+    return next((kernel for kernel in named if kernel), "")
 
 
 def _transfers(facts: Sequence[Facts]) -> tuple[str, ...]:

@@ -24,8 +24,17 @@ def why_missing(context: Context) -> str | None:
     return None
 
 
+def no_stuck_kernel(context: Context) -> str | None:
+    return why_missing(context) or (None if context.stuck else "no kernel is known to hang")
+
+
 def with_checks(context: Context, checks: str) -> How:
     return replace(context.how, kernel_checks=kernel_checked.wanted(checks))
+
+
+def of_stuck_kernel(context: Context) -> How:
+    """Others may compute for long and come to an end."""
+    return replace(context.how, kernel_checks=kernel_checked.wanted("loops,barriers,bounds", context.stuck))
 
 
 def _row(name: str, checks: str, text: str) -> Row:
@@ -41,13 +50,16 @@ ROWS = (
 What they report is there, with source line, work-item, argument and distance. Kernels that could not be rewritten, and programs from
 binaries, run as they are: a clean run says nothing of these.""",
     ),
-    _row(
+    Row(
+        __name__,
         "checked-loops",
-        "loops,barriers,bounds",
-        """OpenCL kernels count the steps of their loops and leave one that does not end.
+        COST,
+        """The kernel that hangs counts the steps of its loops and leaves one that does not end.
 
-The loop that is named takes more steps than any in a program of ordinary length. A loop that waits for another work-item and one that
+The loop that is named took millions of steps in the kernel that had not ended. A loop that waits for another work-item and one that
 computes for very long look the same.""",
+        missing=no_stuck_kernel,
+        how=of_stuck_kernel,
     ),
     _row(
         "checked-numbers",
