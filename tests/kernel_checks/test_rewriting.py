@@ -133,3 +133,10 @@ def test_hostile_sources_end_in_opencl_c_or_a_reason(name: str) -> None:
     except (Unsupported, RecursionError):
         return
     Tree(text, 120, 64, [])
+
+
+def test_kernels_with_a_lock_order_accesses_themselves() -> None:
+    lock = "while (atomic_cmpxchg(l, 0, 1) != 0) ; a[0] += 1; atomic_xchg(l, 0);"
+    kernel = "__kernel void k(volatile __global int *l, __global int *a) {{ {} }}\n"
+    assert "#define GDX_RACES" not in plan(kernel.format(lock)).text
+    assert "#define GDX_RACES" in plan(kernel.format("atomic_xchg(l, 1); a[0] += 1;")).text

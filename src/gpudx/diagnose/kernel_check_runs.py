@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from gpudx.diagnose import kernel_check_reports as reports
 from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.swapped import swapped_with
 from gpudx.kernel_checks.rewrite import Site
 from gpudx.kernel_checks.rewriting import ALL
 from gpudx.lab.kernel_checked import FOLDER
@@ -18,6 +20,7 @@ from gpudx.text import plural
 
 ID = "kernel-check-"
 MOST = 1000
+INDEXED = re.compile(r"\w+\[(\w+\[[^\[\]]*\])\]")  # an element whose index is an element
 REPORTED = "The kernel checked itself and reported this place."
 NOT_A_NUMBER = "This is the first launch that computes it; that the program fails because of it is not shown."
 WRAP = 1 << 32  # what a 32-bit index loses
@@ -95,7 +98,10 @@ def _finding(f: Failure, launches: int) -> Finding:
 
 
 def _cause(f: Failure, argument: int | None) -> str:
-    """An access outside memory has a reason where the numbers give one: no buffer at all, or an index that wrapped."""
+    """An access outside memory has a reason where the numbers give one: no buffer at all, or an index that wrapped. Unwritten memory
+    that the program wanted written was given in the place of another argument."""
+    if f.kind == "uninitialized" and argument is not None and swapped_with(f.facts, f.position, argument) is not None:
+        return "argument-order"
     if f.kind != "bounds" or argument is None:
         return CAUSES[f.kind]
     if not f.size and _row(f, argument) < 0:
@@ -195,6 +201,15 @@ def _other(f: Failure) -> str:
 def _detail(f: Failure, label: str) -> Iterator[Evidence]:
     if f.kind == "bounds" and f.width and f.offset % f.width == 0:
         yield Evidence(f"that is element {f.offset // f.width:,} of {f.size // f.width:,} of {label}")
+    if f.kind == "bounds" and f.width and f.offset % f.width == 0 and (index := INDEXED.fullmatch(f.site.text)):
+        yield Evidence(f"the index comes from memory: `{index[1]}` is {f.offset // f.width:,} in this work-item")
+    argument = f.thing.index if f.thing is not None and f.thing.kind == "argument" else None
+    other = swapped_with(f.facts, f.position, argument) if f.kind == "uninitialized" and argument is not None else None
+    if other is not None:
+        yield Evidence(
+            f"arguments {argument} and {other} look exchanged: the program fills the buffer that it gives as argument {other} and "
+            f"reads back the one that it gives as argument {argument}"
+        )
     if f.other is not None:
         yield Evidence(f"the work-items parted at `{f.other.text}`, line {f.other.line}")
 
@@ -216,7 +231,10 @@ def instrument(wanted: KernelChecks, facts: Sequence[Facts], case_dir: Path) -> 
     saw = f"{plural(kernels, 'kernel')} of {plural(len(programs), 'program')} rewritten, "
     saw += f"{checked:,} of {checked + unchecked:,} accesses checked"
     saw += f"; {plural(missing, 'program or kernel', 'programs or kernels')} ran without checks" if missing else ""
-    return Instrument(f"kernel checks ({', '.join(sorted(wanted.checks))})", "live" if programs else "not live", saw)
+    blind = f"{plural(missing, 'program or kernel', 'programs or kernels')} ran without checks" if missing else ""
+    blind = blind or (f"{plural(unchecked, 'access', 'accesses')} could not be checked" if unchecked else "")
+    name = f"kernel checks ({', '.join(sorted(wanted.checks))})"
+    return Instrument(name, "live" if programs else "not live", saw, blind=blind)
 
 
 def not_checked(wanted: KernelChecks, facts: Sequence[Facts], live: bool) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from gpudx.model import Case, Diagnosis, FailureClass, Investigation, Trial
 from gpudx.model.cause_kinds import PROGRAM, WHERE
 
 REPEAT = 2  # plain runs of a fault that the record settles: the second says whether it repeats
-QUIET = 5  # plain runs of a program that shows no failure, after every instrument has looked at it
+QUIET = 3  # plain runs of a program that shows no failure, after every instrument has looked at it
 DEVICE_ERROR = "device-error-reported"
 HANG = "hang"
 
@@ -28,6 +28,7 @@ class Step:
     why: str
     runs: int = 1
     after: str = ""  # only where this experiment, run before, did not end cleanly
+    unless: str = ""  # not where this experiment looked at everything and found nothing
 
 
 ACCESS = (
@@ -40,8 +41,8 @@ BOUNDS = (
     Step("fenced", "accesses past the end of a buffer, or after its release"),
     Step("fenced-dump", "which access met the fence", after="fenced"),
     Step("memcheck", "invalid accesses in kernels"),
-    Step("low-fenced", "accesses before the start of a buffer"),
-    Step("close-fenced", "reads a few bytes past the end of a buffer"),
+    Step("low-fenced", "accesses before the start of a buffer", unless="checked"),
+    Step("close-fenced", "reads a few bytes past the end of a buffer", unless="checked"),
 )
 UNINITIALIZED = (
     Step("initcheck", "reads of uninitialized memory"),
@@ -146,11 +147,17 @@ def _is_open(step: Step, state: Investigation, runnable: Collection[str]) -> boo
     lost = sum(t.outcome in ("tool missing", "not reached") for t in state.trials if t.experiment == step.experiment)
     runs = max(step.runs, uninitialized.runs_wanted(state.trials)) if step.experiment == POISONED else step.runs
     wanted = not step.after or any(t.experiment == step.after and _is_unclean(t) for t in state.trials)
+    wanted = wanted and not any(t.experiment == step.unless and _is_all_clear(t) for t in state.trials)
     return able and wanted and not lost and _made(state.trials, step.experiment) < runs
 
 
 def _is_unclean(trial: Trial) -> bool:
     return trial.outcome not in ("passed", "not reached", "tool missing") or bool(trial.shown)
+
+
+def _is_all_clear(trial: Trial) -> bool:
+    """Did an instrument look at everything it is made for, and name nothing?"""
+    return trial.outcome in ("passed", "reproduced") and not trial.shown and not trial.blind
 
 
 def _made(trials: Sequence[Trial], experiment: str) -> int:

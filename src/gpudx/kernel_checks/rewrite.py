@@ -23,6 +23,7 @@ from gpudx.kernel_checks.builtins import (
     BARRIERS,
     FENCES,
     IMPURE,
+    LOCKS,
     OVERWRITES,
     POINTER_OUT,
     global_only,
@@ -124,6 +125,13 @@ def qualifier(kind: Any) -> str:
         if word in tail:
             return short
     return "p"
+
+
+def in_loop(node: Node) -> bool:
+    above = node.parent
+    while above is not None and above.kind not in ("WHILE_STMT", "DO_STMT", "FOR_STMT"):
+        above = above.parent
+    return above is not None
 
 
 def plain(kind: Any) -> str:
@@ -248,7 +256,7 @@ class Rewriter:
                     function.calls.add(name)
                 elif name in BARRIERS:
                     function.has_barrier = True
-                elif name in FENCES:
+                elif name in FENCES or (LOCKS.match(name) and in_loop(node)):
                     self.fences = True
                 elif name in ("enqueue_kernel", "get_kernel_work_group_size"):
                     raise Unsupported("kernels are enqueued on the device")
