@@ -62,5 +62,7 @@ def _finding(facts: Facts, position: int, count: int) -> Finding:
         site=site,
         count=count,
         causes=(ID,),
+        certainty="observed",
+        because="Every search for a device failed, no context was made, and the program ended with an error.",
         facts=(("call", site.call), ("status", site.status or "?")),
     )

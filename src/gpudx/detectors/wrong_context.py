@@ -22,7 +22,7 @@ from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.given_memory import uses
 from gpudx.facts.objects import KINDS
-from gpudx.model import Cause, Evidence, Finding
+from gpudx.model import Cause, Evidence, Finding, Site
 from gpudx.model.cause_kinds import FIXED
 
 ID = "wrong-context-handle"
@@ -34,6 +34,8 @@ CAUSE = Cause(
     predicts=(("recorded", "the object and the queue were made in different contexts"),),
     kind=FIXED,
 )
+
+SHOWN = 4
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
@@ -60,6 +62,16 @@ def _queue_context(facts: Facts, positions: np.ndarray[tuple[int], np.dtype[np.i
     return np.where(is_queue, np.append(objects.table["owner"], -1)[rows], -1)
 
 
+def _refused(facts: Facts, obj: int, after: int) -> tuple[Site, ...]:
+    """Calls that name the object and were refused: with it in the wrong context they had to be."""
+    handle, found = int(facts.objects.table["handle"][obj]), []
+    for position in map(int, facts.errors.own):
+        named = {value for name, value in facts.trace.record(position).items() if name != "result"}
+        if position >= after and handle in named:
+            found.append(facts.sites.at(position))
+    return tuple(found[:SHOWN])
+
+
 def _finding(facts: Facts, run: Run, use: np.void, context: int, count: int) -> Finding:
     argument = int(use["argument"]) if use["argument"] >= 0 else None
     site, obj = facts.sites.at(int(use["position"]), argument=argument), int(use["object"])
@@ -79,6 +91,7 @@ def _finding(facts: Facts, run: Run, use: np.void, context: int, count: int) -> 
         ),
         site=site,
         root=facts.sites.at(born),
+        others=_refused(facts, obj, int(use["position"])),
         count=count,
         allocation=allocation_of(facts, obj),
         causes=(ID,),
