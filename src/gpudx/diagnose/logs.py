@@ -194,7 +194,7 @@ def _finding(one: Judged) -> Finding:
     return Finding(
         id=made.id if made else f"log-{event.kind}",
         severity=one.severity,
-        message=_message(one),
+        message=_message(one).strip(),
         evidence=(Evidence(_quoted(one)), *(Evidence(note) for note in event.notes), *(made.evidence if made else ())),
         causes=event.causes,
         facts=made.facts if made else event.facts,

@@ -18,7 +18,7 @@ from typing import NoReturn
 
 from gpudx import backends, native
 from gpudx.errors import UserError
-from gpudx.lab import crumbs, hang, kernel_checked, program, sanitized, signals
+from gpudx.lab import crumbs, hang, kernel_checked, program, sanitized, signals, simulated
 from gpudx.lab.environment import DUMPS, recorded_environment
 from gpudx.lab.how import How, variables
 from gpudx.lab.orphans import Guard
@@ -68,6 +68,7 @@ class RunResult:
     opened: tuple[str, ...] = ()  # files with a model's name that were seen open
     wrong: str = ""  # why the user calls its result wrong, though it exited with 0
     interrupted: bool = False  # somebody wanted to end it, or gpudx: how it ended says nothing about the program
+    ended_early: bool = False  # after a tool had reported its faults (How.faults_suffice): not a hang
 
     @property
     def exit_status(self) -> int:
@@ -90,6 +91,7 @@ def run_recorded(
     traces = case_dir / TRACES
     env = recorded_environment(native.library(), traces, how.keep, {**os.environ, **how.extra_env}, file, how.dump)
     env |= variables(how, env)
+    env |= simulated.environment(how.simulator, case_dir) if how.simulator else {}
     _make_directory(traces)
     if how.dump:
         _make_directory(case_dir / DUMPS)
@@ -105,7 +107,8 @@ def run_recorded(
         started = _start(start, words, env, mask, _into(how.output) if how.output else listener.actions)
         guard.watch(started)
         listener.begin()
-        run = _Run(started, watched, how.timeout, on_progress, below)
+        enough = sanitized.Reported(below) if below and how.faults_suffice else lambda: False
+        run = _Run(started, watched, how.timeout, on_progress, below, enough)
         timed_out = not run.wait()
         run.hear()  # what ended the program may have come to us at the same moment
         duration = run.elapsed
@@ -132,6 +135,7 @@ def run_recorded(
         how=how,
         heard=heard,
         interrupted=run.interrupted,
+        ended_early=run.ended_early,
     )
     return _below(result, sanitizer, sanitized.read(case_dir / sanitized.FOLDER), file) if sanitizer else result
 
@@ -193,6 +197,7 @@ class _Run:
         timeout: float | None,
         on_progress: Progress | None,
         below: Path | None = None,  # where a sanitizer's program is told
+        enough: Callable[[], bool] = lambda: False,  # is what was asked for known before it ends?
     ) -> None:
         self.pid = pid
         self.returncode: int | None = None
@@ -204,6 +209,8 @@ class _Run:
         self._start = time.monotonic()
         self.elapsed = 0.0
         self.interrupted = False
+        self._enough = enough
+        self.ended_early = False
 
     def wait(self) -> bool:
         """Wait for the end, passing signals on. False when the time is over first."""
@@ -211,7 +218,8 @@ class _Run:
             pause = self.looker.pause()
             if self._timeout is not None:
                 pause = min(pause, self._timeout - self.elapsed)
-            if pause <= 0:
+            self.ended_early = self._enough()
+            if pause <= 0 or self.ended_early:
                 return False
             self.hear(pause)
             self.looker.look()
