@@ -19,6 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpudx.detectors import Run
+from gpudx.detectors._failures import Failures
 from gpudx.detectors._groups import groups
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
@@ -57,7 +58,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 def _finding(facts: Facts, run: Run, position: int, count: int) -> Finding | None:
     past, row = _past_end(facts, position)
     rules = [past] if past else [*_values(facts, position)]
-    if not rules:
+    if not rules or _is_dealt_with(facts, position):
         return None
     site = facts.sites.at(position)
     return Finding(
@@ -74,6 +75,13 @@ def _finding(facts: Facts, run: Run, position: int, count: int) -> Finding | Non
         causes=(RANGE if past else ID,),
         facts=(("call", site.call), ("status", site.status or "?")),
     )
+
+
+def _is_dealt_with(facts: Facts, position: int) -> bool:
+    """A program may try what is refused, and go another way: only what it stopped at, or went on after, counts."""
+    failures = Failures(facts)
+    failure = next((one for one in failures.roots if one.position == position), failures.at(position))
+    return not failures.stopped_at(failure) and not failures.ignored(failure)
 
 
 def _row(facts: Facts, handle: int, position: int) -> int:
