@@ -11,6 +11,7 @@ pytest.importorskip("clang.cindex")
 
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.options import Device
+from gpudx.kernel_checks.private_arrays import of_kernel
 from gpudx.kernel_checks.rewriting import ALL, USUAL, rewrite
 from gpudx.kernel_checks.syntax import Tree
 
@@ -140,3 +141,11 @@ def test_kernels_with_a_lock_order_accesses_themselves() -> None:
     kernel = "__kernel void k(volatile __global int *l, __global int *a) {{ {} }}\n"
     assert "#define GDX_RACES" not in plan(kernel.format(lock)).text
     assert "#define GDX_RACES" in plan(kernel.format("atomic_xchg(l, 1); a[0] += 1;")).text
+
+
+def test_private_arrays_are_measured_from_the_source() -> None:
+    source = "__kernel void k(__global int *o) { int t[N]; char c[3]; __local int l[64]; t[0] = c[0] = l[0] = 1; o[0] = t[0]; }\n"
+    arrays = of_kernel(source, "-DN=100", "k")
+    assert arrays is not None and (arrays.bytes, arrays.largest, arrays.largest_bytes) == (403, "t", 400)
+    assert of_kernel(source, "-DN=100", "other") is None
+    assert of_kernel("__kernel void k( {", "", "k") is None
