@@ -6,13 +6,14 @@ import os
 import random
 import resource
 
+from support.simulated import times
 from test_logs import LOUD, SILENT
 
 from gpudx.diagnose.issue import answer
 from gpudx.diagnose.logs import explain
 from gpudx.evidence.logs._fold import read_log
 
-LINES = int(os.environ.get("GPUDX_FUZZ_LINES", "1000000" if os.environ.get("GPUDX_SLOW") else "20000"))
+LINES = int(os.environ.get("GPUDX_FUZZ_LINES", 1_000_000 if os.environ.get("GPUDX_SLOW") else times(20_000)))
 BATCH = 5000
 SEEDS = [line.encode() for text, _ in LOUD.values() for line in text.split("\n")] + [line.encode() for line in SILENT.split("\n")]
 JUNK = (b"\0", b"\xff", b"\r", b"\x1b[31m", "失败".encode(), b"0x", b"-", b"(", b"[", b"9" * 40, b"%s", b"{}", b'"', b"========= ")

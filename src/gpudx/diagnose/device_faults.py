@@ -13,9 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, missed_by, missed_memory
-from gpudx.evidence._cubin import Place
-from gpudx.evidence._cuda_exceptions import short_name
-from gpudx.evidence.cuda_coredump import Dump, Fault, Grid, Resident, to_findings
+from gpudx.evidence.cuda_coredump import Dump, Fault, Grid, Place, Resident, short_name, to_findings
 from gpudx.facts import Facts
 from gpudx.facts.crumbs import State
 from gpudx.facts.misses import Miss, explain, least

@@ -18,9 +18,7 @@ from dataclasses import dataclass, replace
 from gpudx.causes import every as every_cause
 from gpudx.diagnose.stories import ENDS, Entry, Judged, may_be_same, place, shared, stories, told_once
 from gpudx.evidence.reading import NOT_UNDERSTOOD, Event, Log, fit, said
-from gpudx.evidence.sources import _tile_builds as tile_builds
-from gpudx.evidence.sources._compiled import bare, built, kernel_lines
-from gpudx.evidence.sources._functions import Source
+from gpudx.evidence.sources import Source, bare, built, kernel_lines, tile_builds
 from gpudx.model import Built, Diagnosis, Evidence, Finding, Instrument, Outcome, Severity, Victim, Written
 from gpudx.text import plural
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gpudx.evidence.reading import Event, Log, Told
-from gpudx.evidence.sources._tile_builds import KIND as BUILT_WRONG
+from gpudx.evidence.sources import tile_builds
 from gpudx.model import DeviceFault, Severity
 
 APART_S = 600.0  # comparable stamps that are farther apart than this tell of two failures
@@ -229,4 +229,4 @@ def kernels_of(event: Event) -> set[str]:
 def _says(event: Event) -> int:
     """How much a record says: what was built wrong says most, a kernel counts two, a line one."""
     access = event.finding.access if event.finding else None
-    return 4 * (event.kind == BUILT_WRONG) + 2 * bool(kernels_of(event)) + bool(access and access.source)
+    return 4 * (event.kind == tile_builds.KIND) + 2 * bool(kernels_of(event)) + bool(access and access.source)

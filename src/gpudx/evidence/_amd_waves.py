@@ -304,11 +304,3 @@ def slice_of(listing: Sequence[Instruction], at: int, wanted: frozenset[str]) ->
         if one.joined:
             break
     return found[::-1]
-
-
-def loaded_from(steps: Iterable[Instruction], base: str) -> list[int]:
-    """The offsets in the kernel's arguments, whose address is in `base` ("s[0:1]"), out of which a slice loaded."""
-    loads = (
-        one for one in steps if one.name.startswith("s_load") and len(one.operands) >= 3 and one.operands[1] == base
-    )
-    return [offset for one in loads if (offset := _number(one.operands[2].split()[0])) is not None]

@@ -44,7 +44,6 @@ SPACES = {"__global": "g", "__local": "l", "__constant": "c", "__private": "p", 
 QUALIFIERS = re.compile(
     r"\b(?:const|volatile|restrict|__restrict|__global|__local|__constant|__private|__generic|global|local|constant|private)\b"
 )
-VALUE_UNUSED = {"COMPOUND_STMT", "CASE_STMT", "DEFAULT_STMT", "LABEL_STMT"}
 LOOPS = {"FOR_STMT", "WHILE_STMT", "DO_STMT"}
 UNKNOWN = ("unknown", 0)
 ARGUMENT_SPACES = {"l": "local", "c": "constant"}

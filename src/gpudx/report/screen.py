@@ -114,17 +114,12 @@ def render(
     if best is None and not _worth_showing(case):
         lines = _short(case, writer, next_command)
     else:
-        lines = (
-            next(
-                (
-                    made
-                    for room in Room().smaller()
-                    if len(made := _full(case, best, writer, room, next_command)) <= MOST_LINES
-                ),
-                [],
-            )
-            or _full(case, best, writer, Room(0, 1, 2, 1), next_command)[:MOST_LINES]
-        )
+        place = source_line.of(case, best, kernel_text) if best else None  # once: it may read traces
+        made = (_full(case, best, place, writer, room, next_command) for room in Room().smaller())
+        smallest = Room(0, 1, 2, 1)
+        lines = next((one for one in made if len(one) <= MOST_LINES), []) or _full(
+            case, best, place, writer, smallest, next_command
+        )[:MOST_LINES]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -147,8 +142,9 @@ def _worth_showing(case: Case) -> bool:
     return not case.diagnosis and any(one.severity != "info" or only_read(case) for one in case.findings)
 
 
-def _full(case: Case, best: Diagnosis | None, writer: Writer, room: Room, next_command: str) -> list[str]:
-    place = source_line.of(case, best, writer.kernel_text) if best else None
+def _full(
+    case: Case, best: Diagnosis | None, place: SourceLine | None, writer: Writer, room: Room, next_command: str
+) -> list[str]:
     lines = [*_head(case, writer), *_sentences(_headline(case), writer), ""]
     if place:
         lines += [*_code(place, writer, room.around), ""]

@@ -37,6 +37,8 @@ static void *hand_out(size_t size, enum family family)
     for (size_t i = 0; !made && i < sizeof memories / sizeof *memories; i++)
         if (!memories[i].family) {
             made = calloc(1, size);
+            if (!made)
+                break;
             memories[i] = (struct memory){ (uintptr_t)made, size, family };
         }
     pthread_mutex_unlock(&memory_lock);
