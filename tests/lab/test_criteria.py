@@ -44,5 +44,5 @@ def test_check_decides_by_its_exit_status_and_sees_the_output(tmp_path: Path) ->
 
 @pytest.mark.parametrize("asked", [Asked(expect="("), Asked(compare="/there/is/no/such/file")])
 def test_nonsense_is_refused_with_what_to_do(tmp_path: Path, asked: Asked) -> None:
-    with pytest.raises(UserError, match=": (escape|there is no file)"):
+    with pytest.raises(UserError, match=r": (escape|there is no file)"):
         judged(tmp_path, asked)
