@@ -52,6 +52,18 @@ OpenCL leaves the result undefined: CPU devices stop the program with SIGFPE, GP
 """,
     ),
     Cause(
+        id="argument-order",
+        title="Two arguments of a launch are in each other's place",
+        refutes_if="The kernel would be meant to read the buffer that nothing has written.",
+        fix=("Exchange the two arguments where they are set.",),
+        predicts=(("checked", "the kernel reads a buffer that nothing has written"),),
+        kind=FIXED,
+        about="""The kernel reads a buffer that the program reads back, and writes one that the program has filled.
+
+Both have the same type and size, so no driver notices. The result is the old or uninitialized content of the output buffer.
+""",
+    ),
+    Cause(
         id="not-a-number",
         title="A kernel computes NaN or infinity",
         refutes_if="The operands at this line would already hold NaN or infinity.",

@@ -26,7 +26,7 @@ from gpudx.facts import Facts, derive, transfers
 from gpudx.facts.parts import can_be_apart
 from gpudx.investigate import decisive, ordered, same_failure, uninitialized
 from gpudx.investigate.loop import OutOfTime, Result
-from gpudx.lab import at_sites, trials
+from gpudx.lab import at_sites, criteria, trials
 from gpudx.lab.experiments import (
     PLAIN,
     VARIANT,
@@ -165,6 +165,8 @@ class Laboratory:
             patience = self._patience(how)
             how = replace(how, timeout=min(patience, max(SHORTEST_S, self.budget_s - self.elapsed())))
             run = run_recorded(words, folder, how)
+            if run.returncode == 0:
+                run = replace(run, wrong=criteria.wrong(self.context.asked, folder / OUTPUT, how.extra_env))
         if run.interrupted:
             raise Interrupted
         quiet = _quiet_for(folder) if run.timed_out else 0.0
@@ -227,6 +229,7 @@ class Laboratory:
                 pair=self.context.pair or at_sites.first_pair(case),
                 edges=self.context.edges or at_sites.edges(case),
                 transfers=self.context.transfers or _transfers(facts),
+                stuck=self.context.stuck or _stuck(case),
             )
         return Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done)
 
@@ -383,6 +386,12 @@ def _has_parts(facts: Iterable[Facts]) -> bool:
     return bool(made) and all(can_be_apart(one) for one in made)
 
 
+def _stuck(case: Case) -> str:
+    """The kernel of the launch that had not ended, where a run hung and the record names one."""
+    named = [f.site.kernel for f in case.findings if f.symptom is not None and f.symptom.kind == "hang" and f.site]
+    return next((kernel for kernel in named if kernel), "")
+
+
 def _transfers(facts: Sequence[Facts]) -> tuple[str, ...]:
     """Of the process that makes most transfers: numbers count in each process."""
     busiest = max(facts, key=lambda one: len(transfers.early(one.trace)), default=None)
@@ -456,6 +465,7 @@ def open_laboratory(
     how = how.under(sized.variable(template, plain))
     command, environment = sized.filled(template, plain), {**os.environ, **how.extra_env}
     context = Context(command, environment, how, asked=asked, template=template, folder=folder)
+    criteria.refuse_nonsense(asked)
     for module in every().values():
         getattr(module, "check", _command)(context)
     return Laboratory(folder, context, budget_s, only, without)
