@@ -7,15 +7,17 @@ import shutil
 import sys
 import time
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from gpudx.cli.speak import say
-from gpudx.demos.incidents import Incident
 from gpudx.errors import UserError
-from gpudx.lab.build import Built
-from gpudx.model import Case
+
+if TYPE_CHECKING:  # --help needs none of these
+    from gpudx.demos.incidents import Incident
+    from gpudx.lab.build import Built
+    from gpudx.model import Case
 
 BUILD = "build"
 OLD_S, EDITED_S = 3 * 86_400, 60
@@ -116,7 +118,7 @@ def build_incident(incident: Incident, folder: Path, twin: bool) -> Built:
         raise UserError(f"{folder} cannot be written ({error}): choose another place with --case DIR.") from None
     if incident.python:
         _require(incident.modules)
-        return Built(folder / incident.python)
+        return build.Built(folder / incident.python)
     flags = incident.flags + (incident.twin_flags if twin else ())
     recipe = build.Recipe(incident.name, incident.sources, flags, incident.libs, incident.compiler, incident.kernels)
     built = build.build(recipe, folder, backends.linking(incident.backend))

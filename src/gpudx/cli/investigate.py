@@ -13,7 +13,6 @@ import typer
 
 from gpudx.cli.given import given, joined
 from gpudx.cli.probing import Probe, probes
-from gpudx.cli.running import remember
 from gpudx.cli.speak import clear_line, renew, say
 from gpudx.errors import UserError
 
@@ -115,6 +114,8 @@ def command(
     else:
         with new_case(case, program[0]) as directory:
             done = _begin(directory, program, wanted)
+    from gpudx.cli.running import remember
+
     remember(done, quiet=False)
     _report(done)
 

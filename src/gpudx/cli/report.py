@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpudx.errors import UserError
-from gpudx.report import Page
 
 if TYPE_CHECKING:
     from gpudx.model import Case
+    from gpudx.report import Page
 
 
 def command(
@@ -149,6 +149,7 @@ def _stream(case: Case, place: Path, format: str, output: Path | None, write: Ca
 def _page(output: Path | None, case: Path, linked: bool) -> Page:
     """What the report may fill, and where the case's files are as seen from it; without -o it is taken to lie beside them."""
     from gpudx.cli.page import page_here
+    from gpudx.report import Page
 
     page = page_here() if output is None else Page()
     near = "." if output is None else os.path.relpath(case, output.absolute().parent)

@@ -12,9 +12,9 @@ from typer.core import TyperCommand
 
 from gpudx.cli.probing import Probe, probes
 from gpudx.errors import UserError
-from gpudx.model import Case
 
 if TYPE_CHECKING:
+    from gpudx.model import Case
     from gpudx.model.how import Fence, Watch
     from gpudx.pipeline import Stated
 

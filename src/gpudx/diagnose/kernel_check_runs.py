@@ -9,8 +9,8 @@ from gpudx.diagnose import kernel_check_reports as reports
 from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
+from gpudx.kernel_checks.checks import ALL
 from gpudx.kernel_checks.rewrite import Site
-from gpudx.kernel_checks.rewriting import ALL
 from gpudx.lab.kernel_checked import FOLDER
 from gpudx.model import Access, Evidence, Finding, Instrument
 from gpudx.model.how import KernelChecks
