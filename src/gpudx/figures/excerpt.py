@@ -10,6 +10,8 @@ import stat
 from datetime import datetime
 from pathlib import Path
 
+from gpudx.errors import UserError
+from gpudx.figures import kernel_text
 from gpudx.model import Case
 from gpudx.model.drawing import Excerpt
 
@@ -31,6 +33,33 @@ def of(case: Case) -> Excerpt | None:
     ]
     found = (_excerpt(place, case.created) for place in places if place)
     return next((one for one in found if one is not None), None)
+
+
+def of_kernel(case: Case) -> Excerpt | None:
+    """The lines around the access inside the kernel: of a file, or of the text that the program gave the driver."""
+    best = case.diagnosis[0] if case.diagnosis else None
+    access = best.access if best else None
+    if best is None or access is None or not access.source:
+        return None
+    if (found := _excerpt(access.source, case.created)) is not None:
+        return found
+    kernel = access.kernel or (best.guilty.kernel if best.guilty else "") or ""
+    name, _, number = access.source.rpartition(":")
+    if os.path.isabs(name) or not number.isdigit() or not kernel:
+        return None
+    lines, line = _text_of(case, kernel), int(number)
+    if not 0 < line <= len(lines):
+        return None
+    first = max(line - AROUND, 1)
+    return Excerpt(f"{name or kernel}:{line}, kernel {kernel}", first, line, tuple(lines[first - 1 : line + AROUND]))
+
+
+def _text_of(case: Case, kernel: str) -> list[str]:
+    """A case may have lost its traces."""
+    try:
+        return kernel_text.of(case, kernel)
+    except (UserError, OSError, ValueError):
+        return []
 
 
 def _excerpt(place: str, created: str) -> Excerpt | None:
