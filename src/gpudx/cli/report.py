@@ -61,7 +61,7 @@ def command(
     with _directory(case) as place:
         _report(place, format, output, redacted, spoken)
     if show and output:
-        _open(output)
+        open_page(output)
 
 
 def _page_file(case: Path | None) -> Path:
@@ -92,7 +92,8 @@ def _directory(case: Path | None) -> Iterator[Path]:
         yield case
 
 
-def _open(page: Path) -> None:
+def open_page(page: Path) -> None:
+    """Open a page in the browser, and print where it is."""
     import webbrowser
 
     from gpudx.report.safe import full
@@ -128,7 +129,7 @@ def _report(case: Path, format: str, output: Path | None, redacted: bool, spoken
     if output is None:
         sys.stdout.write(text)
     else:
-        _write(output, text)
+        write_page(output, text)
 
 
 def _stream(case: Case, place: Path, format: str, output: Path | None, write: Callable[..., None]) -> None:
@@ -156,7 +157,8 @@ def _page(output: Path | None, case: Path, linked: bool) -> Page:
     return replace(page, files=near if linked else None)
 
 
-def _write(path: Path, text: str) -> None:
+def write_page(path: Path, text: str) -> None:
+    """Write a report to a file."""
     try:
         path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:

@@ -51,7 +51,11 @@ def _made(case: Case) -> str:
 
 
 def _head(made: Outline) -> str:
-    style, script = _file("report.css"), _file("report.js")
+    return policy_head(f"gpudx: {made.verdict}", _file("report.css"), _file("report.js"))
+
+
+def policy_head(title: str, style: str, script: str) -> str:
+    """The head of a page that runs this script and style, and nothing else."""
     policy = f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
     return "\n".join(
         [
@@ -60,7 +64,7 @@ def _head(made: Outline) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="color-scheme" content="light dark">',
             '<meta name="referrer" content="no-referrer">',
-            f"<title>gpudx: {escape(made.verdict)}</title>",
+            f"<title>{escape(title)}</title>",
             f"<style>{style}</style></head>",
         ]
     )
