@@ -93,4 +93,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     known = {line.partition("  # ")[0].strip() for line in KNOWN_FAILURES.read_text().splitlines() if "::" in line}
     if not os.environ.get("GPUDX_KNOWN_FAILURES"):
         for item in (item for item in items if item.nodeid in known):
-            item.add_marker(pytest.mark.skip(reason="known to fail, see tests/known_failures.txt: GPUDX_KNOWN_FAILURES=1 runs it"))
+            item.add_marker(
+                pytest.mark.skip(reason="known to fail, see tests/known_failures.txt: GPUDX_KNOWN_FAILURES=1 runs it")
+            )

@@ -88,7 +88,10 @@ def test_it_groups_filters_and_links(tmp_path: Path) -> None:
         shown.select_option("#by", "program")
         assert "train0.py" in shown.locator("#groups").inner_text()
         shown.select_option("#since", "1")
-        assert "24 of 60 cases" in shown.locator("#count").inner_text() or "25 of 60" in shown.locator("#count").inner_text()
+        assert (
+            "24 of 60 cases" in shown.locator("#count").inner_text()
+            or "25 of 60" in shown.locator("#count").inner_text()
+        )
         shown.select_option("#status", "no fault found")
         assert "confirmed" not in shown.locator("#groups").inner_text()
         assert not any(shown.seen[kind] for kind in ("messages", "errors", "dialogs"))

@@ -21,7 +21,9 @@ def call(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[
     env = {**os.environ, **environment}
     for name in ("PYTHONPATH", "CC", "VIRTUAL_ENV"):
         env.pop(name, None)
-    return subprocess.run([*map(str, words)], env=env, capture_output=True, text=True, check=False, timeout=280, cwd="/")
+    return subprocess.run(
+        [*map(str, words)], env=env, capture_output=True, text=True, check=False, timeout=280, cwd="/"
+    )
 
 
 @pytest.fixture(scope="module")

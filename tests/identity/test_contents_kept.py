@@ -12,7 +12,9 @@ from gpudx.identity import contents, hashes, kept
 from gpudx.identity.built import Made
 from gpudx.identity.contents import Content
 
-TOLD = Content("ab12", ("GCC 12",), ("sm_90",), "v1-2-gabcdef1", "Jan  1 2026", Made(("/src",), ("clang",), {"/src/a.c": "00"}))
+TOLD = Content(
+    "ab12", ("GCC 12",), ("sm_90",), "v1-2-gabcdef1", "Jan  1 2026", Made(("/src",), ("clang",), {"/src/a.c": "00"})
+)
 
 
 @pytest.fixture(autouse=True)

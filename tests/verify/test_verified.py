@@ -60,7 +60,7 @@ def tally(before: str, after: str, revert: str = "", **more: float) -> Tally:
         ("aaa", "222", "", "another failure"),
         ("...", "111", "", None),  # other than what?
         ("." * 50, "." * 50, "", None),
-        ("aaaaaaa", "???????", "", "cannot be told"),  # nobody watched
+        ("aaaaaaa", "???????", "", "inconclusive"),  # nobody watched
         ("1111111", "???????", "", "a fix"),  # the exit status needs no watching
         ("AAAAAAA", ".......", "", "a fix"),  # a fault that never made the program fail
         ("AAAAAAA", "BBBBBBB", "", "another failure"),
@@ -75,13 +75,13 @@ def test_answers(before: str, after: str, revert: str, says: str | None) -> None
 @pytest.mark.parametrize(
     ("before", "after", "revert", "says"),
     [
-        ("11", "..", "11", "cannot be told"),
-        ("..", "..", "..", "cannot be told"),
+        ("11", "..", "11", "inconclusive"),
+        ("..", "..", "..", "inconclusive"),
         ("11", "1.", "11", "a placebo"),
         ("11", "2.", "11", "another failure"),
         ("1111111", ".......", "1......", "not shown to be the cause"),
-        ("..", "11", "..", "cannot be told"),
-        ("", "", "", "cannot be told"),
+        ("..", "11", "..", "inconclusive"),
+        ("", "", "", "inconclusive"),
     ],
 )
 def test_answers_when_no_more_runs_can_be_had(before: str, after: str, revert: str, says: str) -> None:

@@ -39,8 +39,14 @@ the first one in that work-item.
         refutes_if="A larger stack limit would not change where the kernel fails.",
         fix=("Bound the recursion, or turn it into a loop; large local arrays belong in global or shared memory.",),
         fix_of=(
-            ("cuda", "If the depth is right, raise the limit before the launch: cudaDeviceSetLimit(cudaLimitStackSize, bytes)."),
-            ("hip", "If the depth is right, raise the limit before the launch: hipDeviceSetLimit(hipLimitStackSize, bytes)."),
+            (
+                "cuda",
+                "If the depth is right, raise the limit before the launch: cudaDeviceSetLimit(cudaLimitStackSize, bytes).",
+            ),
+            (
+                "hip",
+                "If the depth is right, raise the limit before the launch: hipDeviceSetLimit(hipLimitStackSize, bytes).",
+            ),
         ),
         predicts=(("recorded", "the device reports an illegal address or a stack overflow in this kernel"),),
         kind=MEMORY,
@@ -54,9 +60,7 @@ reports an illegal address that belongs to no buffer.
         id="barrier-misuse",
         title="A barrier in a kernel is not reached by all the threads that it waits for",
         refutes_if="Every thread that the barrier counts would reach it, in the same turn of every loop around it.",
-        fix=(
-            "Move the barrier out of the branch, and let threads without work skip the work instead of returning.",
-        ),
+        fix=("Move the barrier out of the branch, and let threads without work skip the work instead of returning.",),
         fix_of=(("cuda", "For a barrier of a part of a warp, pass the mask of exactly the threads that reach it."),),
         predicts=(("recorded", "the kernel hangs, fails on the device, or gives wrong results"),),
         kind=IN_KERNEL,
@@ -169,7 +173,7 @@ with. Kernels that go by the file's numbers then leave the buffer; kernels that 
             "Until then, waiting after each launch hides it, at the price of all overlap.",
         ),
         predicts=(("recorded", "it fails in some runs, or at different places"),),
-        settled_by="the two pieces of work, and a run in which only these are put in order",
+        settled_by="the two pieces of work, and a run in which only these are synchronized",
         kind=ORDER,
         about="""The order or timing of launches on the device decides.
 
@@ -222,7 +226,7 @@ the code relies on the threads of a warp running in step.
     ),
     Cause(
         id="stale-executable",
-        title="What ran was not built from the sources as they are",
+        title="The program that ran was not built from the current sources",
         refutes_if="A fresh build of the same sources would have the same build id, or their checksums would be those that were compiled.",
         fix=(
             "Build again, from clean, and run the file that this build names.",

@@ -26,7 +26,9 @@ WITHOUT_COMPILER = "opencl-python-bounds"  # needs no GPU and builds nothing
 
 
 def command(
-    name: Annotated[str | None, typer.Argument(help=f"The demo. [{DEFAULT}; without a C compiler {WITHOUT_COMPILER}]")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help=f"The demo. [{DEFAULT}; without a C compiler {WITHOUT_COMPILER}]")
+    ] = None,
     list_them: Annotated[bool, typer.Option("--list", help="List the demos.")] = False,
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
     twin: Annotated[bool, typer.Option("--twin", help="Run the same program without the fault.")] = False,

@@ -30,6 +30,7 @@ def command(
         str,
         typer.Option("--format", "-f", help="terminal, screen, lines, markdown, html, json, sarif, junit or perfetto."),
     ] = "terminal",
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to FILE.")] = None,
     show: Annotated[bool, typer.Option("--open", help="Open the HTML report in the browser.")] = False,
     redacted: Annotated[bool, typer.Option("--redact", help="Remove secrets and home directories.")] = False,
@@ -56,6 +57,7 @@ def command(
     from gpudx.report.languages import chosen
 
     spoken = chosen(language)
+    format = "json" if as_json else format
     if show:
         format, output = "html", output or _page_file(case)
     with _directory(case) as place:

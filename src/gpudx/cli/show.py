@@ -52,8 +52,8 @@ def command(
     last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the last N rows.")] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="As CSV, every row.")] = False,
 ) -> None:
-    """Show what was recorded: calls, launches, allocations or errors; identity: who ran, with what; or builds: what
-    the output of compilers about kernels.
+    """Show recorded tables: calls, launches, allocations, errors, identity (binaries and libraries), or builds (compiler output
+    about kernels).
 
     \b
         gpudx show CASE launches --kernel 'gemm*' --last 20
@@ -102,7 +102,7 @@ def who_ran(case: Path) -> tuple[list[str], Iterator[Row]]:
     known = casefile.read(case).identity
     if known is None:
         raise UserError(
-            f"The case {case} was made by an older gpudx, which did not ask who ran: run the program again."
+            f"The case {case} was made by an older gpudx, which did not record binaries: run the program again."
         )
     return COLUMNS, rows(known)
 

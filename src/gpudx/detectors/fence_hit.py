@@ -214,7 +214,7 @@ def _which(facts: Facts, block: Fenced, who: _Who, hits: list[Given], running: l
         yield Evidence(f"the code at that place is kernel {who.kernel}'s")
     numbers = tuple(h.position + 1 for h in hits[:SHOWN])
     if len(hits) == 1:
-        yield Evidence(f"it is the only launch that may have been running and was given {label}", numbers)
+        yield Evidence(f"it is the only launch in flight that uses {label}", numbers)
     elif hits:
         yield Evidence(f"{len(hits)} launches that may have been running were given {label}", numbers)
     elif running:

@@ -65,8 +65,7 @@ def _host(facts: Facts, suspect: Suspect) -> Finding:
     site = site_of(facts, int(sets.position[suspect.row]))
     what = argument(facts, int(sets.kernel_row[suspect.row]), int(sets.index[suspect.row]))
     message = (
-        f"{site.call} gave {what} of kernel {site.kernel} the value {site.value}, which is {origin.text}, "
-        "not a memory object."
+        f"{site.call} set {what} of kernel {site.kernel} to {site.value}, which is {origin.text}, not a memory object."
     )
     evidence = (Evidence(f"the kernel declares {what} as memory", (site.number,)), *origin.evidence)
     return Finding(

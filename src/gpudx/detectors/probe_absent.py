@@ -1,4 +1,4 @@
-"""A mark that the user put into the program is not in what ran.
+"""A probe that the user put into the program is not in the program that ran.
 
 "It did not fire" then says nothing about where the program went: the code that ran has no such mark. Conclusions that were
 drawn from its silence are void.
@@ -27,7 +27,7 @@ from gpudx.text import several
 ID = "probe-absent"
 CAUSE = Cause(
     id=ID,
-    title="The mark that was asked about is not in what ran",
+    title="The probe is not in the program that ran",
     refutes_if="The text, symbol or line would be found in one of the files that were loaded.",
     fix=(
         "See which files ran with `gpudx show CASE identity`, and build or choose the one that has the mark.",

@@ -1,4 +1,4 @@
-"""A mark that the user put into the program is in what ran, and never fired.
+"""A probe that the user put into the program is in the program that ran, and never fired.
 
 Unlike one that is absent, its silence says something: the program did not come to this place, or its output was lost.
 

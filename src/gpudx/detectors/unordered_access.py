@@ -175,7 +175,7 @@ def _where(facts: Facts, row: int, label: str) -> str:
         handle = facts.trace.record(int(use["at"]))["kernel"]
         kernel = facts.objects.at(np.array([handle], np.uint64), np.array([use["at"]], np.int64))
         offset = f" at byte {int(use['first']):,}" if use["first"] else ""
-        return f"{label}{offset}, given as {argument(facts, int(kernel[0]), int(use['argument']))}"
+        return f"{label}{offset}, passed as {argument(facts, int(kernel[0]), int(use['argument']))}"
     size = plural(int(use["end"] - use["first"]), "byte")
     part = f"{size} of {label}" if int(use["reach"]) == ALL else f"parts of {size} of {label}"
     return f"{part} at byte {int(use['first']):,}" if use["first"] else part

@@ -54,14 +54,14 @@ CAUSES = (
     ),
     Cause(
         id="not-device-code",
-        title="What was given as device code is something else",
+        title="What was passed as device code is something else",
         refutes_if="The image would begin as device code does.",
         fix=(
             "Look at what the image is read from: a file that is missing, cut short, compressed or a pointer to another.",
         ),
         predicts=(("recorded", "loading the image fails, on every device"),),
         kind=FIXED,
-        about="""What was given as device code is something else.
+        about="""What was passed as device code is something else.
 """,
     ),
     Cause(

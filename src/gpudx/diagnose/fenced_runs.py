@@ -87,7 +87,9 @@ def _looks(counts: Counter[str]) -> list[str]:
     if not counts["checks"]:
         return []
     return [
-        f"Looked {plural(counts['checks'], 'time')} at the bytes beside one, {counts['damaged']:,} of these had changed."
+        f"{plural(counts['checks'], 'check')} of the bytes next to them: {counts['damaged']:,} found a change."
+        if counts["damaged"]
+        else f"{plural(counts['checks'], 'check')} of the bytes next to them found no change."
     ]
 
 

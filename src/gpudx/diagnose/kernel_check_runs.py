@@ -54,7 +54,10 @@ def _finding(f: Failure, launches: int) -> Finding:
         severity="error",
         message=f"{_who(f, site.kernel, site.launch)} {_what(f, label)}: `{f.site.text}` at {_where(f)}.",
         evidence=(
-            Evidence(f"work-item {_triple(f.item)} (local {_triple(f.local)}, group {_triple(f.group)}) reported it", (site.number,)),
+            Evidence(
+                f"work-item {_triple(f.item)} (local {_triple(f.local)}, group {_triple(f.group)}) reported it",
+                (site.number,),
+            ),
             Evidence(times + more, (site.number,)),
             *_detail(f, label),
         ),

@@ -102,7 +102,11 @@ def _with_parts(facts: Facts, rows: I64, begin: U64, as_of: int) -> tuple[I64, U
     table = facts.objects.table
     places = dict(zip(rows.tolist(), begin.tolist(), strict=True))
     parts = [row for row in np.flatnonzero(table["parent"] >= 0).tolist() if table["born"][row] < as_of]
-    found = {row: places[parent] + int(table["offset"][row]) for row in parts if (parent := int(table["parent"][row])) in places}
+    found = {
+        row: places[parent] + int(table["offset"][row])
+        for row in parts
+        if (parent := int(table["parent"][row])) in places
+    }
     new = [row for row in found if row not in places]
     return (
         np.concatenate([rows, np.array(new, np.int64)]),

@@ -46,9 +46,15 @@ def content(path: str, key: Key, own: bool, tree: str, settled: bool = False) ->
 def _restored(data: Any) -> Content | None:
     if data is False:
         return None
-    made = data.pop("made")
-    lists = {name: tuple(data.pop(name)) for name in ("compilers", "architectures")}
-    return Content(**data, **lists, made=Made(tuple(made["folders"]), tuple(made["compilers"]), made["sources"]) if made else None)
+    made = data["made"]
+    return Content(
+        data["build_id"],
+        tuple(data["compilers"]),
+        tuple(data["architectures"]),
+        data["revision"],
+        data["dated"],
+        Made(tuple(made["folders"]), tuple(made["compilers"]), made["sources"]) if made else None,
+    )
 
 
 def _read(path: str, own: bool, tree: str) -> Content | None:

@@ -273,7 +273,7 @@ def next_step(case: Case) -> str:
     if state is None:
         watched = any(one.name == "recorder" and not one.failed for one in case.instruments)
         return shlex.join(["gpudx", "investigate", "--", *case.command]) if watched and _calls(case) else ""
-    if state.stopped in ("budget used up", "runs used up", "interrupted", "the failure did not come back"):
+    if state.stopped in ("budget used up", "runs used up", "interrupted", "the failure did not reproduce"):
         return shlex.join(["gpudx", "investigate", *_more_time(state), _near(case.directory)])
     return ""
 

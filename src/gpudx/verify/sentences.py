@@ -33,7 +33,7 @@ def judgement(seen: Tally, found: Answer) -> Judgement:
         "mitigates": _mitigates,
         "another failure": _another,
         "not shown to be the cause": _not_the_cause,
-        "cannot be told": _unknown,
+        "inconclusive": _unknown,
     }[found](seen)
     return Judgement(found, summary, tuple(_because(seen, found)), counts)
 
@@ -128,8 +128,8 @@ def _open(seen: Tally) -> str:
     runs = MORE * after.runs
     less = Rate(0, runs).interval_always(seen.question.confidence).high
     return (
-        f"So many passes leave open a rate of up to {_percent(after.interval.high)};"
-        f" --at-least {runs} would leave {_percent(less)}."
+        f"With this many passes, a failure rate of up to {_percent(after.interval.high)} is still possible;"
+        f" --at-least {runs} would lower that to {_percent(less)}."
     )
 
 

@@ -49,7 +49,19 @@ def page(entries: Sequence[Entry], near: Path) -> str:
     )
 
 
-COLUMNS = ("created", "status", "cause", "program", "command", "ending", "summary", "fingerprint", "host", "place", "link")
+COLUMNS = (
+    "created",
+    "status",
+    "cause",
+    "program",
+    "command",
+    "ending",
+    "summary",
+    "fingerprint",
+    "host",
+    "place",
+    "link",
+)
 CONTROLS = """<form class="controls" role="search" aria-label="Cases">
 <label>Filter <input id="filter" type="search" placeholder="cause, program, kernel, folder" autocomplete="off"></label>
 <label>Status <select id="status"><option value="">all</option></select></label>
@@ -99,7 +111,9 @@ def _summary(rows: Sequence[dict[str, str]]) -> str:
 
 
 def _static(rows: Sequence[dict[str, str]]) -> str:
-    items = (f"<li>{escape(row['created'])} {escape(row['program'])}: {escape(row['summary'])}</li>" for row in rows[:STATIC])
+    items = (
+        f"<li>{escape(row['created'])} {escape(row['program'])}: {escape(row['summary'])}</li>" for row in rows[:STATIC]
+    )
     return f"<ul>{''.join(items)}</ul>"
 
 

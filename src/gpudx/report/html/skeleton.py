@@ -103,7 +103,9 @@ def _hero(case: Case, page: Page) -> str:
         "Date": _date(clean(case.created)),
     }
     shown = (
-        f"<div><dt>{escape(spoken(key, page.language))}</dt><dd>{escape(value)}</dd></div>" for key, value in rows.items() if value
+        f"<div><dt>{escape(spoken(key, page.language))}</dt><dd>{escape(value)}</dd></div>"
+        for key, value in rows.items()
+        if value
     )
     return f'<dl class="hero">{"".join(shown)}</dl>'
 
@@ -114,7 +116,9 @@ def shorter(text: str) -> str:
 
 def _date(created: str) -> str:
     try:
-        return f"{datetime.fromisoformat(created):%Y-%m-%d %H:%M} {datetime.fromisoformat(created).tzname() or ''}".strip()
+        return (
+            f"{datetime.fromisoformat(created):%Y-%m-%d %H:%M} {datetime.fromisoformat(created).tzname() or ''}".strip()
+        )
     except ValueError:
         return created
 

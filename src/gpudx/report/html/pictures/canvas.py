@@ -13,7 +13,13 @@ TOP, HIGH, LOW, MANY, BELOW = 46, 26, 15, 14, 8
 
 
 def canvas(
-    kind: str, label: str, told: object, legend: Sequence[tuple[str, str]], language: str, pins: Sequence[str], lanes: int
+    kind: str,
+    label: str,
+    told: object,
+    legend: Sequence[tuple[str, str]],
+    language: str,
+    pins: Sequence[str],
+    lanes: int,
 ) -> str:
     """`legend` has a class, which gives the colour, and a word for each; those of `pins` have a button that goes there. `lanes` give
     the height, so that nothing moves when the script draws."""
