@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, missed_by, missed_memory
 from gpudx.evidence._cubin import Place
 from gpudx.evidence._cuda_exceptions import short_name
 from gpudx.evidence.cuda_coredump import Dump, Fault, Grid, Resident, to_findings
 from gpudx.facts import Facts
+from gpudx.facts.crumbs import State
 from gpudx.facts.misses import Miss, explain, least
 from gpudx.model import Evidence, Finding, Site
 from gpudx.text import plural
@@ -36,13 +40,16 @@ class Match:
     compared: str  # what is the same in both records
     of: int = 1  # so many launches fit; this is the last of them
     alike: bool = True  # the others that fit had the same parameters too
+    running: bool = False  # breadcrumbs show that no other one that fits can have been running
 
     @property
     def certain(self) -> bool:
-        return self.of == 1 or self.alike
+        return self.of == 1 or self.alike or self.running
 
     @property
     def text(self) -> str:
+        if self.running and self.of > 1:
+            return f"the one of {self.of} recorded launches with the same {self.compared} that was running"
         which = "the only recorded launch with" if self.of == 1 else f"the last of {self.of} recorded launches with"
         return f"{which} the same {self.compared}"
 
@@ -64,8 +71,9 @@ def launch_of(fault: Fault, facts: Facts) -> Match | None:
     launched once."""
     if fault.grid is not None:
         return match_of(fault.grid, fault.grid.kernel or fault.kernel, facts)
-    only = facts.launches.find(fault.place.mangled).tolist() if fault.place else []
-    return Match(int(only[0]), "kernel") if len(only) == 1 else None
+    rows = facts.launches.find(fault.place.mangled) if fault.place else np.zeros(0, np.int64)
+    match = _best(rows, "kernel", facts, alike=False)
+    return match if match and (match.of == 1 or match.running) else None
 
 
 def match_of(grid: Grid, kernel: str, facts: Facts) -> Match | None:
@@ -75,10 +83,19 @@ def match_of(grid: Grid, kernel: str, facts: Facts) -> Match | None:
     """
     rows = facts.launches.find(kernel, grid.grid, grid.block)
     if grid.parameters is None:
-        return Match(int(rows[0]), "kernel and shape", len(rows), alike=False) if len(rows) else None
+        return _best(rows, "kernel and shape", facts, alike=False)
     # Where in the block is not compared: one that was read from a constant bank begins with the driver's own words.
     fitting = facts.launches.within(rows, grid.parameters)
-    return Match(int(fitting[0]), "kernel, shape and parameters", len(fitting)) if len(fitting) else None
+    return _best(fitting, "kernel, shape and parameters", facts)
+
+
+def _best(rows: NDArray[np.int64], compared: str, facts: Facts, alike: bool = True) -> Match | None:
+    """Of the launches that fit, last first: the one that breadcrumbs show as running, else the last."""
+    if not len(rows):
+        return None
+    running = rows[facts.crumbs.at(facts.launches.position[rows]) == State.RUNNING]
+    chosen = running if len(running) == 1 else rows
+    return Match(int(chosen[0]), compared, len(rows), alike, running=len(running) == 1)
 
 
 def still_running(dump: Dump, facts: Facts) -> Iterator[Finding]:

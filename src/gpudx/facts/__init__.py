@@ -29,6 +29,7 @@ from gpudx.facts.order.happens import Happens
 from gpudx.facts.order.waits import Order
 from gpudx.facts.poison import Poison
 from gpudx.facts.ranges import Ranges
+from gpudx.facts.runtime_errors import RuntimeFailure, runtime_failures
 from gpudx.facts.shared import Shared, shared_objects
 from gpudx.facts.sites import Sites
 from gpudx.facts.stacks import Stacks
@@ -153,6 +154,10 @@ class Facts:
     @cached_property
     def errors(self) -> Errors:
         return Errors(self.trace)
+
+    @cached_property
+    def runtime_failures(self) -> list[RuntimeFailure]:
+        return runtime_failures(self.trace, self.sites)
 
     @cached_property
     def nth(self) -> Nth:

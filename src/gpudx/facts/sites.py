@@ -10,7 +10,7 @@ from gpudx.facts.launches import Launches
 from gpudx.facts.objects import Objects
 from gpudx.facts.stacks import Stack, Stacks
 from gpudx.facts.symbols import Symbols
-from gpudx.facts.unwind import frames_of, host_stack
+from gpudx.facts.unwind import first_line, frames_of, host_stack
 from gpudx.model import Site
 from gpudx.trace import Trace
 
@@ -54,7 +54,7 @@ class Sites:
             argument_name=declared.name if declared else None,
             value=None if value is None else f"{value:#x}",
             status="in flight" if in_flight else self._errors.status_name(position) if failed else None,
-            source=(stack.source if stack else None) or self._source(position),
+            source=(stack.source if stack else None) or self._source(position, stack),
             host_stack=self._host_stack(position, stack),
         )
 
@@ -64,10 +64,12 @@ class Sites:
             return -1
         return int(self._objects.at(np.array([handle], np.uint64), np.array([position], np.int64))[0])
 
-    def _source(self, position: int) -> str | None:
-        """The line of the call: the caller's, or the innermost line of the program's own that is known."""
+    def _source(self, position: int, stack: Stack | None) -> str | None:
+        """The line of the call: the caller's, else the innermost line of its stack that is known."""
         caller = int(self._trace.column("caller", np.array([position]))[0])
-        return self._symbols.source(caller) if caller else None
+        if caller:
+            return self._symbols.source(caller)
+        return first_line(self._trace, stack.addresses) if stack else None
 
     def _host_stack(self, position: int, stack: Stack | None) -> tuple[str, ...]:
         """Python frames first, then native ones: as the thread died where it did, else as recorded."""

@@ -587,6 +587,14 @@ def frames_of(trace: Trace, addresses: Iterable[int]) -> tuple[str, ...]:
     return tuple(lines)
 
 
+def first_line(trace: Trace, addresses: Iterable[int]) -> str | None:
+    """The innermost line of a recorded stack that is known and is not the recorder's own."""
+    symbols = symbols_of(trace.maps)
+    frames = [Frame((*[None] * RETURN, int(address)), False) for address in addresses]
+    theirs = (frame.address for frame in frames if not _object(symbols, frame).startswith(RECORDER))
+    return next(filter(None, map(symbols.source, theirs)), None)
+
+
 def _object(symbols: Symbols, frame: Frame) -> str:
     mapping = symbols.mapping(frame.inside)
     return os.path.basename(mapping.path) if mapping else ""

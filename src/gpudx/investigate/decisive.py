@@ -9,15 +9,19 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from gpudx.causes import every as every_cause
+from gpudx.diagnose import entries
 from gpudx.investigate import ordered, uninitialized
 from gpudx.investigate.uninitialized import POISONED
-from gpudx.model import Case, Diagnosis, FailureClass, Investigation, Trial
+from gpudx.lab.experiments import NOT_CUDA, base
+from gpudx.model import Case, Diagnosis, FailureClass, Finding, Investigation, Trial, Verdict
 from gpudx.model.cause_kinds import PROGRAM, WHERE
 
 REPEAT = 2  # plain runs of a fault that the record settles: the second says whether it repeats
 QUIET = 5  # plain runs of a program that shows no failure, after every instrument has looked at it
 DEVICE_ERROR = "device-error-reported"
-HANG = "hang"
+BESIDE = (DEVICE_ERROR, "ignored-error", "runtime-error")
+VAGUE = ("out-of-bounds-access", "device-exception", "use-after-free")  # need an argument to be a verdict
+REFUSED = "The call was refused, so its work was not done; the program went on without a failure of its own."
 
 
 @dataclass(frozen=True)
@@ -30,27 +34,30 @@ class Step:
     after: str = ""  # only where this experiment, run before, did not end cleanly
 
 
+RUNTIME = Step("runtime-errors", "calls that the runtime refuses by itself")
 ACCESS = (
     Step("memcheck", "which access of which thread is invalid"),
     Step("checked", "which access of which work-item leaves its buffer"),
     Step("dump", "the faulting instruction and its registers, from the device"),
 )
-BOUNDS = (
+FENCED = (
     Step("fenced", "accesses past the end of a buffer, or after its release"),
     Step("fenced-dump", "which access met the fence", after="fenced"),
-    Step("checked", "accesses outside buffers, races and barriers inside kernels"),
-    Step("memcheck", "invalid accesses in kernels"),
+)
+EDGES = (
     Step("low-fenced", "accesses before the start of a buffer"),
     Step("close-fenced", "reads a few bytes past the end of a buffer"),
 )
-UNINITIALIZED = (
-    Step("initcheck", "reads of uninitialized memory"),
-    Step("poisoned", "whether the outcome depends on uninitialized memory", 4),
-)
-INSIDE = (
-    Step("racecheck", "races in shared memory"),
-    Step("synccheck", "barriers that not every thread reaches"),
-)
+CHECKED = Step("checked", "accesses outside buffers, races and barriers inside kernels")
+MEMCHECK = Step("memcheck", "invalid accesses in kernels")
+RACECHECK = Step("racecheck", "races in shared memory")
+SYNCCHECK = Step("synccheck", "barriers that not every thread reaches")
+INITCHECK = Step("initcheck", "reads of uninitialized memory")
+POISON = Step("poisoned", "whether the outcome depends on uninitialized memory", 4)
+INSIDE = (FENCED[0], FENCED[1], CHECKED, MEMCHECK)
+RACES = Step(
+    "races", "whether ordering the two operations of a race fixes it"
+)  # as many runs as that takes: ordered.py
 ORDERED = Step("order", "whether a missing order or wait is the cause")  # as many runs as that takes: ordered.py
 ORDER = (
     Step("serialised", "whether launches that overlap matter", 2),
@@ -63,39 +70,50 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
     "settled": (),
     "device error": (
         *ACCESS,
-        *BOUNDS,
         *INSIDE,
-        *UNINITIALIZED,
+        *EDGES,
+        SYNCCHECK,
+        RACECHECK,
+        INITCHECK,
+        POISON,
         Step("serialised", "which launch the device stops in"),
         REPEATS,
     ),
     "crash": (
-        *BOUNDS,
+        *INSIDE,
+        *EDGES,
         Step("oclgrind", "invalid accesses, in an OpenCL simulator"),
         ORDERED,
-        *INSIDE,
-        *UNINITIALIZED,
+        RACECHECK,
+        SYNCCHECK,
+        INITCHECK,
+        POISON,
         REPEATS,
         *ORDER,
     ),
-    "hang": (Step("checked", "barriers and loops that never end"), *INSIDE, *BOUNDS),
+    "hang": (Step("checked", "barriers and loops that never end"), SYNCCHECK, RACECHECK, *INSIDE, *EDGES),
     "wrong result": (
-        *BOUNDS,
-        ORDERED,
-        *UNINITIALIZED,
+        RUNTIME,
+        RACES,
         *INSIDE,
+        RACECHECK,
+        INITCHECK,
+        ORDERED,
+        SYNCCHECK,
+        POISON,
+        *EDGES,
         REPEATS,
         *ORDER,
         Step("oclgrind", "invalid accesses and races"),
     ),
-    "no failure": (*BOUNDS, *INSIDE, *UNINITIALIZED),
+    "no failure": (RUNTIME, *INSIDE, INITCHECK, RACECHECK, SYNCCHECK, POISON, *EDGES),
     "": (),
 }
 
 
 def symptom(case: Case) -> FailureClass:
     """The class of what a run showed. A recorded device error is a failure, whatever the exit status."""
-    if any(map(explains, case.diagnosis)):
+    if any(map(explains, case.diagnosis)) or refused_work(case) or _is_of_refused_call(case):
         return "settled"
     if any(finding.id == DEVICE_ERROR for finding in case.findings):
         return "device error"
@@ -106,6 +124,36 @@ def symptom(case: Case) -> FailureClass:
         "passed": "no failure",
     }
     return kinds.get(case.outcome.kind, "")
+
+
+def refused_work(case: Case) -> tuple[Diagnosis, ...]:
+    """Calls that a driver refused in a run that passed all the same. Programs may try what is refused, so gpudx run only warns;
+    whoever investigates says that something is wrong."""
+    if case.outcome.failed:
+        return ()
+    refused = [
+        f for f in case.findings if f.severity == "warning" and f.scope == "fault" and f.causes and _is_refused(f)
+    ]
+    return tuple(
+        entries.of_finding(f, Verdict(entries.hypothesis(f), "likely", f.evidence, (), REFUSED), None) for f in refused
+    )
+
+
+def _is_of_refused_call(case: Case) -> bool:
+    """Does the best entry of a program that ended by itself rest on a call that the driver refused? A call that failed without being
+    noticed may be beside the point."""
+    refused = {f.fingerprint for f in case.findings if f.severity == "error" and _is_refused(f) and f.id not in BESIDE}
+    first = next(iter(case.diagnosis), None)
+    return (
+        case.outcome.kind == "exit"
+        and first is not None
+        and first.status == "likely"
+        and bool(refused & set(first.findings))
+    )
+
+
+def _is_refused(finding: Finding) -> bool:
+    return finding.site is not None and finding.site.status not in (None, "in flight")
 
 
 def explains(entry: Diagnosis) -> bool:
@@ -123,17 +171,29 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
     if state.symptom == "settled":
         wanted = Step("recorded", "whether it repeats", REPEAT)
         return wanted if _made(state.trials, "recorded") < REPEAT else None
-    if answered(state):
-        return None
     plan: Sequence[Step] = PLANS[state.symptom]
+    if answered(state):
+        if not _is_vague(state):
+            return None
+        plan = [step for step in plan if step.experiment in PRECISE]
     if state.symptom == "no failure":
         plan = (*plan, Step("recorded", "whether it fails sometimes", QUIET))
     return next(filter(None, (_open_step(step, state, runnable) for step in plan)), None)
 
 
+PRECISE = ("memcheck", "dump", "fenced-dump", "checked")
+
+
+def _is_vague(state: Investigation) -> bool:
+    """Is the access known, but not which argument's memory it missed? Another instrument may say that."""
+    found = [one for one in (*state.before, *state.found) if explains(one)]
+    return all(one.cause in VAGUE and (one.guilty is None or one.guilty.argument is None) for one in found)
+
+
 def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> Step | None:
-    if step is ORDERED:
-        wanted = ordered.next_run(state.trials, runnable)
+    if step in (ORDERED, RACES):
+        some = runnable if step is ORDERED else [name for name in runnable if base(name) == ordered.EDGE]
+        wanted = ordered.next_run(state.trials, some)
         return Step(wanted.experiment, wanted.why, wanted.runs) if wanted else None
     return step if _is_open(step, state, runnable) else None
 
@@ -142,12 +202,16 @@ def _is_open(step: Step, state: Investigation, runnable: Collection[str]) -> boo
     able = step.experiment in runnable or step.experiment == "recorded"
     lost = sum(t.outcome in ("tool missing", "not reached") for t in state.trials if t.experiment == step.experiment)
     runs = max(step.runs, uninitialized.runs_wanted(state.trials)) if step.experiment == POISONED else step.runs
-    wanted = not step.after or any(t.experiment == step.after and _is_unclean(t) for t in state.trials)
+    known = {mark for trial in state.trials if trial.experiment == "recorded" for mark in trial.fingerprints}
+    wanted = not step.after or any(t.experiment == step.after and _is_unclean(t, known) for t in state.trials)
     return able and wanted and not lost and _made(state.trials, step.experiment) < runs
 
 
-def _is_unclean(trial: Trial) -> bool:
-    return trial.outcome not in ("passed", "not reached", "tool missing") or bool(trial.shown)
+def _is_unclean(trial: Trial, known: Collection[str]) -> bool:
+    """Did it show something, or end with something in its record that plain runs do not have?"""
+    return bool(trial.shown) or (
+        trial.outcome not in ("not reached", "tool missing") and bool(set(trial.fingerprints) - set(known))
+    )
 
 
 def _made(trials: Sequence[Trial], experiment: str) -> int:
@@ -155,6 +219,7 @@ def _made(trials: Sequence[Trial], experiment: str) -> int:
 
 
 SEES = {
+    "runtime-errors": "calls that the CUDA runtime refuses",
     "fenced": "accesses past the end of buffers and after their release",
     "low-fenced": "accesses before the start of buffers",
     "close-fenced": "reads close to the end of buffers",
@@ -171,7 +236,8 @@ def clean(state: Investigation) -> str:
     """What every instrument that looked found nothing wrong with, and what was not checked."""
     ran = {trial.experiment for trial in state.trials if trial.outcome in ("passed", "reproduced") and not trial.shown}
     seen = [what for name, what in SEES.items() if name in ran]
-    left = [what for name, what in SEES.items() if name not in ran]
+    useless = {name for name, why in state.not_run if why == NOT_CUDA}
+    left = [what for name, what in SEES.items() if name not in ran | useless]
     checked = f"Checked without a finding: {'; '.join(seen)}." if seen else "No instrument could look at it."
     return f"{checked} Not checked: {'; '.join(left)}." if left else checked
 

@@ -138,7 +138,8 @@ class Laboratory:
             shutil.rmtree(self.folder / name / TRACES, ignore_errors=True)
         trial = replace(trial, seconds=time.monotonic() - began)
         symptom = "" if self.only else decisive.symptom(case)  # who names the experiments wants these
-        return Result(trial, case.diagnosis, same_failure.failure(case), symptom)
+        refused = decisive.refused_work(case) if experiment == PLAIN else ()
+        return Result(trial, (*case.diagnosis, *refused), same_failure.failure(case), symptom)
 
     def _learn_patience(self, seconds: float, quiet: float = 0.0) -> None:
         """How long a run takes; of one that hung, until it made its last call."""
@@ -156,7 +157,7 @@ class Laboratory:
         with getattr(module, "around", _around)(context):
             words = list(getattr(module, "command", _command)(context))
             marks = self.context.asked.probes if experiment == PLAIN else ()
-            how: How = replace(module.how(context), output=folder / OUTPUT, probes=marks)
+            how: How = replace(module.how(context), output=folder / OUTPUT, probes=marks, faults_suffice=True)
             patience = self._patience(how)
             how = replace(how, timeout=min(patience, max(SHORTEST_S, self.budget_s - self.elapsed())))
             run = run_recorded(words, folder, how)
@@ -164,7 +165,7 @@ class Laboratory:
             raise Interrupted
         quiet = _quiet_for(folder) if run.timed_out else 0.0
         cut_off = how.timeout != patience and bool(state.trials)  # by the budget; what the first run did is worth telling
-        if run.timed_out and (cut_off or (self._is_guess and quiet < STILL_WORKING_S)):
+        if run.timed_out and not run.ended_early and (cut_off or (self._is_guess and quiet < STILL_WORKING_S)):
             raise OutOfTime
         if not _looks_inside(how):
             self._learn_patience(run.duration_s, quiet)
@@ -275,7 +276,7 @@ def begun(case: Case, state: Investigation) -> Investigation:
         state,
         trials=(trial,),
         failure=same_failure.failure(case),
-        before=case.diagnosis,
+        before=(*case.diagnosis, *decisive.refused_work(case)),
         symptom=decisive.symptom(case),
     )
 

@@ -129,7 +129,8 @@ def _with(state: Investigation, result: Result) -> Investigation:
             state = replace(state, symptom=result.symptom)
         if result.failure is not None:
             return replace(state, failure=result.failure, before=result.diagnosis)
-        return replace(state, before=state.before or tuple(e for e in result.diagnosis if e.status == "confirmed"))
+        known = [e for e in result.diagnosis if e.status == "confirmed" or result.symptom == "settled"]
+        return replace(state, before=state.before or tuple(known))
     known = best_entries(state)
     new = [
         one
@@ -209,7 +210,7 @@ def _stop(
     """The named reason to stop now; "" to go on."""
     plain = seen[PLAIN]
     quiet = plain.rate.failures < TWICE
-    if state.symptom and plan is None and answered(state):
+    if plan is None and (state.symptom == "settled" or (state.symptom and answered(state))):
         return "settled"
     if state.symptom == "no failure" and plan is None and (lab.launches or lab.threads):
         return "no fault found"

@@ -67,6 +67,7 @@ class RunResult:
     ranks: dict[int, str] = field(default_factory=dict)  # by process: its number, where a launcher gave it one
     opened: tuple[str, ...] = ()  # files with a model's name that were seen open
     interrupted: bool = False  # somebody wanted to end it, or gpudx: how it ended says nothing about the program
+    ended_early: bool = False  # after a tool had reported its faults (How.faults_suffice): not a hang
 
     @property
     def exit_status(self) -> int:
@@ -110,7 +111,8 @@ def run_recorded(
         if meanwhile:
             meanwhile()
         listener.begin()
-        run = _Run(started, watched, how.timeout, on_progress, below)
+        enough = sanitized.Reported(below) if below and how.faults_suffice else lambda: False
+        run = _Run(started, watched, how.timeout, on_progress, below, enough)
         timed_out = not run.wait()
         run.hear()  # what ended the program may have come to us at the same moment
         duration = run.elapsed
@@ -137,6 +139,7 @@ def run_recorded(
         how=how,
         heard=heard,
         interrupted=run.interrupted,
+        ended_early=run.ended_early,
     )
     return _below(result, sanitizer, sanitized.read(case_dir / sanitized.FOLDER), file) if sanitizer else result
 
@@ -198,6 +201,7 @@ class _Run:
         timeout: float | None,
         on_progress: Progress | None,
         below: Path | None = None,  # where a sanitizer's program is told
+        enough: Callable[[], bool] = lambda: False,  # is what was asked for known before it ends?
     ) -> None:
         self.pid = pid
         self.returncode: int | None = None
@@ -209,6 +213,8 @@ class _Run:
         self._start = time.monotonic()
         self.elapsed = 0.0
         self.interrupted = False
+        self._enough = enough
+        self.ended_early = False
 
     def wait(self) -> bool:
         """Wait for the end, passing signals on. False when the time is over first."""
@@ -216,7 +222,8 @@ class _Run:
             pause = self.looker.pause()
             if self._timeout is not None:
                 pause = min(pause, self._timeout - self.elapsed)
-            if pause <= 0:
+            self.ended_early = self._enough()
+            if pause <= 0 or self.ended_early:
                 return False
             self.hear(pause)
             self.looker.look()

@@ -1,5 +1,6 @@
 /* Start, devices, contexts. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,9 +11,23 @@ API uint64_t fakeChecksum(void)
     return checksum;
 }
 
+/* As the driver does it: the library of a tool, and a function that it must have. */
+static void inject(void)
+{
+    const char *path = getenv("CUDA_INJECTION64_PATH");
+    void *tool = path ? dlopen(path, RTLD_NOW) : NULL;
+    int (*begin)(void) = NULL;
+    if (tool)
+        *(void **)&begin = dlsym(tool, "InitializeInjection");
+    if (begin)
+        begin();
+}
+
 API CUresult cuInit(unsigned int flags)
 {
     NEED(flags == 0, CUDA_ERROR_INVALID_VALUE);
+    if (!started)
+        inject();
     started = 1;
     return CUDA_SUCCESS;
 }

@@ -40,6 +40,7 @@ from gpudx.model import Asked
 from gpudx.model.how import How
 
 PLAIN = "recorded"
+NOT_CUDA = "the program makes no CUDA calls"
 VARIANT = ":"  # between an experiment and its variant
 
 

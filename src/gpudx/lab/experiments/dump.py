@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpudx.backends.cuda.dumps import ABORTING
-from gpudx.lab.experiments import Context
+from gpudx.lab.experiments import NOT_CUDA, Context
 from gpudx.model.how import How
 
 ID = "dump"
@@ -17,7 +17,7 @@ COST = 2.0
 
 
 def missing(context: Context) -> str | None:
-    return None if "cuda" in context.apis else "only CUDA's driver writes dumps of the device"
+    return None if "cuda" in context.apis else NOT_CUDA
 
 
 def how(context: Context) -> How:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpudx.backends.cuda.dumps import ABORTING
-from gpudx.lab.experiments import Context, Row, needs_gpu_calls
+from gpudx.lab.experiments import NOT_CUDA, Context, Row, needs_gpu_calls
 from gpudx.model.how import Fence, How
 
 COST = 1.5
@@ -32,7 +32,7 @@ def dumped(context: Context) -> How:
 
 
 def no_dump(context: Context) -> str | None:
-    return None if "cuda" in context.apis else "only CUDA's driver writes dumps of the device"
+    return None if "cuda" in context.apis else NOT_CUDA
 
 
 def by_parts(context: Context) -> How:

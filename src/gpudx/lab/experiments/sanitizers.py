@@ -7,7 +7,7 @@ from functools import partial
 
 from gpudx.errors import UserError
 from gpudx.lab import sanitized
-from gpudx.lab.experiments import Context, Row
+from gpudx.lab.experiments import NOT_CUDA, Context, Row
 from gpudx.model.how import How
 
 COST = 3.0  # measured on small programs: 1.9, most of it the start of the tool
@@ -16,7 +16,7 @@ COST = 3.0  # measured on small programs: 1.9, most of it the start of the tool
 def why_missing(context: Context, check: str) -> str | None:
     """Not this API, or not this tool: never "clean"."""
     if "cuda" not in context.apis:
-        return "the program makes no CUDA calls"
+        return NOT_CUDA
     try:
         sanitized.find(check)
     except UserError as error:

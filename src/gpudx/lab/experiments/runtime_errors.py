@@ -1,0 +1,28 @@
+"""CUPTI reports every call of the CUDA runtime that fails.
+
+The runtime refuses some calls by itself, without a driver call that a record could show as failed. What is reported was refused
+there. A run without a report says that no runtime call failed in it.
+"""
+
+from __future__ import annotations
+
+from gpudx import native
+from gpudx.backends.cuda import runtime
+from gpudx.lab.experiments import NOT_CUDA, Context
+from gpudx.model.how import How
+
+ID = "runtime-errors"
+COST = 1.3
+VARIABLE = "GPUDX_RUNTIME_ERRORS"  # native/cuda/runtime_errors.c
+
+
+def missing(context: Context) -> str | None:
+    if "cuda" not in context.apis:
+        return NOT_CUDA
+    if context.environment.get(runtime.INJECTION):
+        return f"{runtime.INJECTION} is set: another tool uses CUPTI in this program"
+    return None if runtime.cupti() else "CUPTI is not installed (pip install nvidia-cuda-cupti)"
+
+
+def how(context: Context) -> How:
+    return context.how.under({VARIABLE: str(runtime.cupti()), runtime.INJECTION: str(native.library())})
