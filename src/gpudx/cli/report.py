@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from gpudx.model import Case
     from gpudx.report import Page
 
+SCREEN = "screen"  # with lines of kernels that are in no file, which the format itself cannot read
+
 
 def command(
     case: Annotated[
@@ -107,6 +109,7 @@ def open_page(page: Path) -> None:
 
 def _report(case: Path, format: str, output: Path | None, redacted: bool, spoken: str) -> None:
     from gpudx import casefile
+    from gpudx.cli.page import first_screen
     from gpudx.report import draws, explains, render, writer
     from gpudx.report.redact import redact
 
@@ -127,7 +130,7 @@ def _report(case: Path, format: str, output: Path | None, redacted: bool, spoken
         page = replace(page, drawing=draw(told))
     if redacted:
         told, page = redact(told), replace(page, drawing=redact(page.drawing))
-    text = render(told, format, page)
+    text = first_screen(told, page) if format == SCREEN else render(told, format, page)
     if output is None:
         sys.stdout.write(text)
     else:

@@ -41,6 +41,7 @@ CHECKS = {
     "racecheck": "races",
     "synccheck": "barriers",
 }
+KERNEL_CHECKS = {"bounds": "bounds", "uninit": "uninitialized reads", "races": "races", "barriers": "barriers"}
 INSIDE_KERNELS = ("bounds", "uninitialized reads", "races")
 
 # Functions, variables and tools of other APIs than the program's: a step that names them cannot be followed.
@@ -315,11 +316,19 @@ def coverage(case: Case) -> str:
     kinds = {
         kind for seen in case.observations if seen.runs or seen.others for kind in (seen.experiment, *seen.ways.kinds)
     }
-    checked = list(dict.fromkeys(CHECKS[kind] for kind in CHECKS if kind in kinds))
+    checked = list(dict.fromkeys([*(CHECKS[kind] for kind in CHECKS if kind in kinds), *_by_kernels(case)]))
     left = [one for one in INSIDE_KERNELS if one not in checked] if _calls(case) else []
     looked = [f"checked: {', '.join(checked)}"] if checked else []
     unseen = [f"not checked: {', '.join(left)}"] if left else []
     return "; ".join([", ".join(parts), *looked, *unseen])
+
+
+def _by_kernels(case: Case) -> Iterator[str]:
+    """What OpenCL kernels checked themselves: the instrument has the names of its checks in brackets."""
+    for one in case.instruments:
+        if one.name.startswith("kernel checks (") and not one.failed:
+            names = one.name.partition("(")[2].rstrip(")").split(", ")
+            yield from (word for name, word in KERNEL_CHECKS.items() if name in names)
 
 
 def _calls(case: Case) -> int:
