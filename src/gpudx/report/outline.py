@@ -107,7 +107,7 @@ def verdict(case: Case) -> tuple[str, Tone, str]:
     if any(finding.severity == "error" for finding in case.findings):
         return "FAULTS SEEN", "unsure", f"{_counted(case)} and no single cause that explains the outcome."
     if case.outcome.passed:
-        return "PASSED", "unsure", f"The program passed; {_counted(case)} need a look."
+        return "PASSED", "unsure", f"The program passed, with {_counted(case)}."
     return "NO CAUSE FOUND", "unsure", f"{case.outcome.summary} {_capital(_watched(case))}"
 
 
