@@ -117,7 +117,7 @@ def _evidence(
     if decoded:
         yield Evidence(f"fault address {address:#x} = {decoded}", (site.number,))
     elif address is not None:
-        yield Evidence(f"the fault address {address:#x} lies near none of these values", (site.number,))
+        yield Evidence(f"the fault address {address:#x} is not near any of these values", (site.number,))
 
 
 def _steps(facts: Facts, position: int, near: Value | None) -> tuple[str, ...]:

@@ -258,7 +258,7 @@ def _itself(facts: Facts, report: int) -> list[Evidence]:
     if not len(rows) or not good.all():
         return []
     labels = several(list(dict.fromkeys(facts.objects.label(int(ranges.object[r])) for r in rows)))
-    return [Evidence(f"the call itself is in order: what it was given lies inside {labels}", (report + 1,))]
+    return [Evidence(f"the call itself is valid: what it was passed is inside {labels}", (report + 1,))]
 
 
 def _told(facts: Facts, one: Suspect) -> Evidence:

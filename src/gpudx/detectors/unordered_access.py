@@ -107,7 +107,7 @@ def _finding(facts: Facts, run: Run, conflict: Conflict, first: int, second: int
             _evidence(facts, second, sites[1], queues[1]),
             _no_edge(facts, ops, queues),
             *([Evidence(f"not known: {met.doubt}")] if met.doubt else []),
-            Evidence(f"what would order them: {edge.line}"),
+            Evidence(f"to order them: {edge.line}"),
         ),
         site=sites[1],
         others=(sites[0],),
@@ -140,7 +140,7 @@ def _message(sites: list[Site], queues: list[str], label: str, apart: str | None
     why = f"{apart} does not synchronise with the default queue" if apart else "nothing makes it wait"
     return (
         f"{_called(sites[1])} in {queues[1]} uses {label} while {_called(sites[0])} in {queues[0]} may still be {doing} it: "
-        f"{why}, so let it wait for an event of call {sites[0].number}."
+        f"{why}, so make it wait for an event of call {sites[0].number}."
     )
 
 
@@ -188,4 +188,4 @@ def _no_edge(facts: Facts, ops: list[int], queues: list[str]) -> Evidence:
         return Evidence(f"{queues[0]} is out of order: only events, barriers and waits order its commands", calls)
     if apart := happens.apart(*ops):
         return Evidence(f"{apart} is not ordered with the default queue, and no event or wait orders the two", calls)
-    return Evidence(f"no event, barrier or wait of the host lets {queues[1]} come after {queues[0]} here", calls)
+    return Evidence(f"no event, barrier or host wait orders {queues[1]} after {queues[0]} here", calls)

@@ -176,4 +176,4 @@ def _what_it_did(facts: Facts, meeting: Meeting | None) -> Iterator[Evidence]:
         yield Evidence(
             f"nothing orders them, and one {'writes' if meeting.certain else 'may write'} what both use", calls
         )
-        yield Evidence(f"what would order them: {facts.happens.missing_edge(meeting.first, meeting.second).line}")
+        yield Evidence(f"to order them: {facts.happens.missing_edge(meeting.first, meeting.second).line}")
