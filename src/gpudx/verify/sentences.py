@@ -108,7 +108,8 @@ def _because(seen: Tally, found: Answer) -> Iterator[str]:
     if found in ("a fix", "mitigates"):
         odds = round(1 / seen.question.level)
         yield (
-            f"If the change did nothing, a lead this clear would appear in 1 of {odds:,} verifications at most, no matter how often you look."
+            f"If the change did nothing, a lead this clear would appear in 1 of {odds:,} verifications at most,"
+            " no matter how often you look."
         )
     if found == "a fix":
         yield _open(seen)
