@@ -13,7 +13,7 @@ Fix it by looking at the value that was decoded; if none was, at each value of t
 if all of them are right.
 
 Where the program has its own handler for the signal, the thread that died is not known. If one call was in flight
-then, it is told as that and no more: a thread of the driver may have died while the program waited in it.
+then, only that is reported: a thread of the driver may have died while the program waited in it.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ Example:
 
 Fix it in the kernel's index or guard, or where the host computes the buffer's size; if the buffer had been released, by
 releasing it after the last work that uses it. An access of the program's own, through a pointer that it got by mapping
-the buffer, is told as such.
+the buffer, is reported as such.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ Example:
 Fix it by checking the status of this call and stopping there; then find out why it fails.
 
 Programs try things out: a format, a build option, a work-group size. A failure after which the program did something
-else instead is not told.
+else instead is not reported.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ Example:
 Fix it by computing the index in 64 bits: `size_t i = (size_t)row * columns + column`, or by splitting the launch.
 
 A run that passed is warned only if the kernel's source keeps its index in an int: correct kernels cast to 64 bits before they
-multiply, and most of them cannot be told by their arguments. In a run that failed the product is worth a look even where the
+multiply, and their arguments do not show it for most of them. In a run that failed the product is worth a look even where the
 source is not known. It is an error if the program crashed before it had waited for the launch, and the source keeps its index in an int.
 """
 

@@ -12,7 +12,7 @@ Fix it by finding out which file ran (`gpudx show CASE identity`) and why it is 
 
 Told when the whole of every loaded file, and of the sources of interpreters, was searched without finding it. Where something
 could not be searched (a file that was replaced, stripped symbols, compressed device code, a text that may be put together when
-it is written), it is "not known", and not told as absent.
+it is written), it is "not known", and not reported as absent.
 """
 
 from __future__ import annotations

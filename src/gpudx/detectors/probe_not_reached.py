@@ -8,7 +8,7 @@ Example:
 
 Fix it by looking for the branch, the error or the crash before it.
 
-A note. Told of texts only: whether a function or a line was reached is not recorded. Output that the program still held in a
+A note, for texts only: whether a function or a line was reached is not recorded. Output that the program still held in a
 buffer when it was killed was not written, and is not seen.
 """
 

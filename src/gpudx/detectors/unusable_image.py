@@ -16,7 +16,7 @@ newer in the program.
 Reported only where the record shows it: no code of the image runs on the device, its PTX is newer than the driver, the driver
 may not compile PTX and there is nothing else, or the image is no device code. Where the image was not recorded and the
 status alone says that nothing fits, only the device is named. In a run that passed, a program that tried an image that
-is no device code and went on is not told.
+is no device code and went on is not reported.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ Example:
 
 Fix it with its own event for each thing that is waited for, or by waiting before the event is recorded again.
 
-Recording an event again is ordinary, in loops above all. It is told only where it leaves two uses of the same memory without
-any order; an error if these surely meet, else a warning (see unordered-access, which tells the two uses).
+Recording an event again is ordinary, in loops above all. It is reported only where it leaves two uses of the same memory without
+any order; an error if these surely meet, else a warning (see unordered-access, which names the two uses).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ Example:
 Fix it by keeping the address and the kind of each allocation beside it, and by freeing it once with the call for that
 kind.
 
-Memory that is freed a second time is told as use-of-released-object.
+Memory that is freed a second time is reported as use-of-released-object.
 """
 
 from __future__ import annotations
