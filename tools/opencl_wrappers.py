@@ -157,6 +157,8 @@ def watch_after(call: Call) -> list[str]:
         return ['gdx_cl_watch_cannot(result, 0, "memory of a graphics API");']
     if call.does == "release mem":
         return ["gdx_cl_watch_released(mem);"]
+    if call.name == "clGetContextInfo":
+        return ["gdx_cl_context_asked(context, what, result, value);"]
     return ["gdx_cl_watch_asked(mem, what, result, value);"] if call.name == "clGetMemObjectInfo" else []
 
 

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 
 #include "core/clock.h"
+#include "core/gave_up.h"
 #include "opencl/own.h"
 
 enum { ZONE = GDX_RED_ZONE, AT_ONCE = 32, ARGUMENTS = 256 };
@@ -108,6 +109,8 @@ static void look(cl_context context, struct gdx_block *blocks, uint32_t count)
         for (uint32_t i = 0; i < count; i++)
             judge(&blocks[i], queue, seen + (size_t)i * ZONE, now);
         munmap(seen, (size_t)count * ZONE);  /* else it stays: it may still be written */
+    } else if (count) {
+        gdx_gave_up("The bytes behind buffers were not compared, because the device did not copy them within 2 s");
     }
     if (queue)
         gdx_cl_own_drop(context);
@@ -229,7 +232,10 @@ cl_int gdx_cl_red_clRetainMemObject(cl_mem mem)
 static void end(cl_mem mem)
 {
     struct gdx_block block;
-    if (gdx_block_take(&zones, WORD(mem), 0, &block) != GDX_TAKEN)
+    enum gdx_taken taken = gdx_block_take(&zones, WORD(mem), 0, &block);
+    if (taken == GDX_LEFT_DEAD)
+        gdx_gave_up("The bytes behind a buffer were not compared at its release, because another comparison took more than 2 s");
+    if (taken != GDX_TAKEN)
         return;
     uint64_t began = gdx_cl_in_callback() ? 0 : gdx_look_begins(&zones);
     if (began) {

@@ -122,7 +122,11 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
 
 def join(first: Case, second: Case) -> Case:
     """The case of the first of two watched runs with what the second one found out, written in its place."""
-    case = watched_runs.joined(first, second)
+    return written(watched_runs.joined(first, second))
+
+
+def written(case: Case) -> Case:
+    """The case, written in its place."""
     casefile.write(case, Path(case.directory))
     return case
 

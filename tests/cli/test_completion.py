@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
-import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
+from cli_kit import in_process
 
 from gpudx.cli.completion import SCRIPTS, Option, Shell, Word, words
 
 
+@cache
 def script(shell: str) -> str:
-    command = [sys.executable, "-m", "gpudx", "completion", shell]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    return in_process(("completion", shell), Path.cwd(), os.environ).stdout
 
 
 def asked(shell: str, text: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import os
 from pathlib import Path
 
 import pytest
+from cli_kit import in_process
 
 from gpudx.cli.completion import words
 from gpudx.cli.report import command as report
@@ -16,8 +16,7 @@ NAMES = [one.name for one in words()]
 
 
 def help_of(*name: str) -> str:
-    command = [sys.executable, "-m", "gpudx", *name, "--help"]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    return in_process((*name, "--help"), Path.cwd(), os.environ).stdout
 
 
 @pytest.mark.parametrize("name", [pytest.param((), id="gpudx"), *((name,) for name in NAMES)])

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import forked
 
 import gpudx
 from gpudx import native
@@ -91,8 +92,7 @@ def verify(environment: dict[str, str], flaky: Path, tmp_path: Path) -> Verify:
 
 
 def run(environment: dict[str, str], place: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "gpudx", "verify", *words]
-    return subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    return forked.gpudx("verify", *words, cwd=place, env=environment, timeout=240)
 
 
 def state(place: Path) -> dict[str, Any]:
@@ -112,11 +112,8 @@ def test_a_fix(verify: Verify, tmp_path: Path, environment: dict[str, str]) -> N
     assert (tmp_path / "case/runs/0001-after/output.txt").read_text() == "run 0 of after: . \n"
     assert (tmp_path / "case/runs/0001-after/traces").is_dir()
     assert not (tmp_path / "case/runs/0005-after/traces").exists()
-    report = [sys.executable, "-m", "gpudx", "report", "case", "-f"]
     for form in ("terminal", "junit"):
-        shown = subprocess.run(
-            [*report, form], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-        )
+        shown = forked.gpudx("report", "case", "-f", form, cwd=tmp_path, env=environment)
         assert shown.returncode == 0 and "A FIX" in shown.stdout, shown.stderr
 
 

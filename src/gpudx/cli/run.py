@@ -27,7 +27,7 @@ WATCH = "--watch"
 # Options that may stand alone, and the values they take, the default first. Written here because the modules that use them
 # are slow to import; a test compares them.
 ALONE = {
-    SANITIZE: ("what-fits", "opencl", "memcheck", "racecheck", "initcheck", "synccheck"),
+    SANITIZE: ("what-fits", "opencl", "oclgrind", "memcheck", "racecheck", "initcheck", "synccheck"),
     FENCE: ("high", "low", "red"),
     POISON: ("cb", "nan", "4b", "zero"),
     WATCH: ("again", "once"),
@@ -105,7 +105,7 @@ def command(
         typer.Option(
             SANITIZE,
             metavar="[=CHECK]",
-            help="Check inside kernels. OpenCL: opencl, or bounds,races,... CUDA: memcheck, racecheck, initcheck, synccheck. [what fits]",
+            help="Check inside kernels. OpenCL: opencl, bounds,races,... or oclgrind. CUDA: memcheck, racecheck, ... [what fits]",
         ),
     ] = None,
     kernel: Annotated[
@@ -220,7 +220,7 @@ def command(
     )
     stated = _stated(contracts, hypotheses, model or [])
     with new_case(case, words[0]) as directory:
-        told = run_and_tell(words, directory, how, quiet, stated, stall)
+        told = run_and_tell(words, directory, how, quiet, stated, stall, checked.second)
     remember(told.case, quiet)
     end_like(told.run, error_exitcode if told.case and has_faults(told.case) else None)
 

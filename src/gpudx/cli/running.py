@@ -19,10 +19,12 @@ from gpudx.model import Case
 from gpudx.model.how import How
 
 if TYPE_CHECKING:
+    from gpudx.model.how import Simulator
     from gpudx.pipeline import Stated
 
 BUG = "gpudx-error.txt"
 LOADING_NICE = 5
+OPINION_S = 600.0  # for a run on a simulator, if the user gives no --timeout
 
 
 @dataclass(frozen=True)
@@ -40,10 +42,11 @@ def run_and_tell(
     quiet: bool = False,
     stated: Stated | None = None,
     patience_s: float = 0,
+    second: Simulator | None = None,
 ) -> Told:
     """Run `command`, write the case, report on stderr. A failing analysis never hides how the program ended.
 
-    `patience_s`: say so when the program has made no progress for that long; 0: never.
+    `patience_s`: say so when the program has made no progress for that long; 0: never. `second`: another run there.
     """
     analysis = threading.Thread(target=_load_analysis, daemon=True)
     progress = _watchdog(case_dir, patience_s) if patience_s and not quiet else None
@@ -52,6 +55,8 @@ def run_and_tell(
     case = _diagnose(run, command, case_dir, stated)
     if case is not None:
         case = _look_again(case, command, case_dir, how, quiet)
+    if case is not None and second is not None:
+        case = _second_opinion(case, command, case_dir, replace(how, simulator=second, kernel_checks=None), quiet)
     if case is not None and not quiet:
         tell(case)
     return Told(run, case)
@@ -125,6 +130,21 @@ def _look_again(first: Case, command: list[str], case_dir: Path, how: How, quiet
     from gpudx.pipeline import join
 
     return join(first, second)
+
+
+def _second_opinion(first: Case, command: list[str], case_dir: Path, how: How, quiet: bool) -> Case:
+    """The same program once more, on Oclgrind. What it prints there goes to a file."""
+    from gpudx.diagnose import simulated_runs
+    from gpudx.pipeline import written
+
+    folder = case_dir / "second"
+    folder.mkdir(exist_ok=True)
+    if not quiet:
+        say("running the program again on Oclgrind, a simulator: this can take hundreds of times longer")
+    limit = how.timeout or max(OPINION_S, 2 * first.outcome.duration_s)
+    run = run_recorded(command, folder, replace(how, timeout=limit, output=folder / "output.txt"))
+    second = _diagnose(run, command, folder)
+    return first if second is None else written(simulated_runs.joined(first, second))
 
 
 def _keep_traceback(case_dir: Path) -> str:

@@ -1,4 +1,4 @@
-"""What --sanitize stands for: compute-sanitizer for CUDA, checks inside the kernels for OpenCL."""
+"""What --sanitize stands for: compute-sanitizer for CUDA; for OpenCL checks inside the kernels, and Oclgrind if asked for."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
-    from gpudx.model.how import KernelChecks, Sanitizer
+    from gpudx.model.how import KernelChecks, Sanitizer, Simulator
 
-AUTOMATIC = "what-fits"
+AUTOMATIC, OCLGRIND = "what-fits", "oclgrind"
 
 
 @dataclass(frozen=True)
 class Chosen:
     sanitizer: Sanitizer | None = None
     kernel_checks: KernelChecks | None = None
+    second: Simulator | None = None  # another run on it gives a second opinion
 
 
 def choose(text: str | None, kernel: str | None, dump: bool, program: Path) -> Chosen:
     """The tools, found before anything is run."""
-    from gpudx.lab import kernel_checked, sanitized
+    from gpudx.lab import kernel_checked, sanitized, simulated
 
     if text is None and kernel:
         raise UserError("--kernel says what --sanitize checks: add --sanitize.")
@@ -32,6 +33,8 @@ def choose(text: str | None, kernel: str | None, dump: bool, program: Path) -> C
         raise UserError("--dump and --sanitize exclude each other: the driver writes no core dumps under the tool.")
     if text == AUTOMATIC:
         return _fitting(kernel, program)
+    if text == OCLGRIND:
+        return Chosen(kernel_checks=kernel_checked.wanted("opencl", kernel), second=simulated.find())
     if kernel_checked.named(text):
         return Chosen(kernel_checks=kernel_checked.wanted(text, kernel))
     return Chosen(sanitizer=sanitized.find(_cuda_check(text), kernel))
@@ -44,7 +47,7 @@ def _cuda_check(text: str) -> str:
     if text not in CHECKS:
         cuda = f"{', '.join(CHECKS[:-1])} or {CHECKS[-1]}"
         raise UserError(
-            f"There is no check {text!r}: write --sanitize, or --sanitize= with {cuda} for CUDA, with opencl or some of"
+            f"There is no check {text!r}: write --sanitize, or --sanitize= with {cuda} for CUDA, with opencl, oclgrind or some of"
             f" {','.join(ALL)} for OpenCL."
         )
     return text

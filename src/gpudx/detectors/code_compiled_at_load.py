@@ -22,8 +22,7 @@ import numpy as np
 
 from gpudx.detectors import Run
 from gpudx.detectors._words import site_of
-from gpudx.facts import Facts
-from gpudx.facts._backend import backend_module
+from gpudx.facts import Facts, backend_module
 from gpudx.model import Evidence, Finding
 
 ID = "code-compiled-at-load"

@@ -29,8 +29,7 @@ from gpudx.detectors import Run
 from gpudx.detectors._given import Given, given
 from gpudx.detectors._in_flight import all_pending
 from gpudx.detectors._words import argument, signal_name, sites_of
-from gpudx.facts import Facts
-from gpudx.facts._backend import backend_module
+from gpudx.facts import Facts, backend_module
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.fences import Fenced
 from gpudx.facts.open_calls import fatal_call, open_calls

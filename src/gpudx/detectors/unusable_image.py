@@ -31,8 +31,7 @@ from numpy.typing import NDArray
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.detectors._words import site_of
-from gpudx.facts import Facts
-from gpudx.facts._backend import backend_module
+from gpudx.facts import Facts, backend_module
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import FIXED
 from gpudx.text import several

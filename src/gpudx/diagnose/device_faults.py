@@ -13,9 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, missed_by, missed_memory
-from gpudx.evidence._cubin import Place
-from gpudx.evidence._cuda_exceptions import short_name
-from gpudx.evidence.cuda_coredump import Dump, Fault, Grid, Resident, to_findings
+from gpudx.evidence.cuda_coredump import Dump, Fault, Grid, Place, Resident, short_name, to_findings
 from gpudx.facts import Facts
 from gpudx.facts.crumbs import State
 from gpudx.facts.misses import Miss, explain, least
@@ -30,6 +28,9 @@ MOST = 8
 KERNEL = "The device's own record names the kernel; which launch of it is not known."
 CERTAIN = "The device's own record fits this launch and no other that had other arguments."
 PROBABLE = "The device's own record fits this launch, and others whose arguments it does not tell apart."
+
+
+NO_ADDRESS = "The device's own record fits this launch; which address it accessed is not known, so neither is why."
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Match:
     @property
     def text(self) -> str:
         if self.running and self.of > 1:
-            return f"the one of {self.of} recorded launches with the same {self.compared} that was running"
+            return f"the one that was running of {self.of} recorded launches with the same {self.compared}"
         which = "the only recorded launch with" if self.of == 1 else f"the last of {self.of} recorded launches with"
         return f"{which} the same {self.compared}"
 
@@ -157,6 +158,7 @@ def _with_launch(fault: Fault, plain: Finding, facts: Facts, match: Match) -> Fi
     miss = missed[0] if missed else None
     position = int(facts.launches.position[launch])
     value = argument_value(facts, launch, miss)
+    unknown = missed is None and "illegal-address" in short_name(fault.exception)
     site = facts.sites.at(position, argument=miss.argument if miss else None, value=value)
     return replace(
         plain,
@@ -168,8 +170,8 @@ def _with_launch(fault: Fault, plain: Finding, facts: Facts, match: Match) -> Fi
         access=missed_by(facts, plain.access, missed),
         causes=_causes(fault, miss),
         certainty="observed",
-        attribution="this" if match.certain else "probable",
-        because=CERTAIN if match.certain else PROBABLE,
+        attribution="this" if match.certain and not unknown else "probable",
+        because=NO_ADDRESS if match.certain and unknown else CERTAIN if match.certain else PROBABLE,
     )
 
 

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpudx.diagnose import fenced_runs, kernel_check_runs, poisoned_runs, sanitizer_runs, serialised_runs, watched_runs
+from gpudx.diagnose import (
+    fenced_runs,
+    gave_up,
+    kernel_check_runs,
+    poisoned_runs,
+    sanitizer_runs,
+    serialised_runs,
+    simulated_runs,
+    watched_runs,
+)
 from gpudx.facts import Facts
 from gpudx.lab.recorded import RunResult
 from gpudx.model import Finding, Instrument
@@ -27,14 +36,14 @@ def look(run: RunResult, facts: Sequence[Facts], command: Sequence[str], case_di
     if run.how.fence:
         fence = run.how.fence
         inside = Checked((fenced_runs.instrument(fence, facts),), (), fenced_runs.not_checked(fence, facts))
-    parts = [inside, _checked(run, facts, case_dir), _watched(run, facts), _poisoned(run, facts)]
+    parts = [inside, _checked(run, facts, case_dir), _simulated(run, facts, case_dir), _watched(run, facts), _poisoned(run, facts)]
     unchecked = [text for one in parts for text in one.unchecked]
-    if (run.how.watch is not None or run.how.kernel_checks is not None) and inside.unchecked == NOT_CHECKED:
+    if (run.how.watch or run.how.kernel_checks or run.how.simulator) and inside.unchecked == NOT_CHECKED:
         unchecked = [text for text in unchecked if text not in NOT_CHECKED]
     return Checked(
         tuple(tool for one in parts for tool in one.instruments),
         tuple(finding for one in parts for finding in one.findings),
-        (*unchecked, *serialised_runs.not_checked(facts)),
+        (*unchecked, *serialised_runs.not_checked(facts), *gave_up.not_checked(facts)),
     )
 
 
@@ -55,6 +64,13 @@ def _checked(run: RunResult, facts: Sequence[Facts], case_dir: Path) -> Checked:
     tool = kernel_check_runs.instrument(wanted, facts, case_dir)
     found = tuple(kernel_check_runs.findings(facts, case_dir))
     return Checked((tool,), found, kernel_check_runs.not_checked(wanted, facts, tool.state == "live"))
+
+
+def _simulated(run: RunResult, facts: Sequence[Facts], case_dir: Path) -> Checked:
+    if run.how.simulator is None:
+        return Checked()
+    tool = simulated_runs.instrument(run.how.simulator, facts, case_dir)
+    return Checked((tool,), tuple(simulated_runs.findings(facts, case_dir)), simulated_runs.NOT_CHECKED)
 
 
 def _watched(run: RunResult, facts: Sequence[Facts]) -> Checked:

@@ -10,15 +10,17 @@ from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.kernel_checks.checks import ALL
-from gpudx.kernel_checks.rewrite import Site
+from gpudx.kernel_checks.rewrite import Site as Place
 from gpudx.lab.kernel_checked import FOLDER
-from gpudx.model import Access, Evidence, Finding, Instrument
+from gpudx.model import Access, Allocation, Evidence, Finding, Instrument, Site
 from gpudx.model.how import KernelChecks
 from gpudx.text import plural
 
 ID = "kernel-check-"
 MOST = 1000
 WRAP = 1 << 32  # what a 32-bit index loses
+OWN_TEXT = "kernel source"  # the text that the program gave the driver
+ON_MEMORY = ("bounds", "alignment", "uninitialized", "race")
 CAUSES = {
     "bounds": "out-of-bounds-access", "alignment": "misaligned-access", "uninitialized": "read-before-write",
     "race": "race-in-kernel", "barrier": "barrier-misuse", "loop": "hang", "overflow": "index-overflow",
@@ -36,8 +38,11 @@ SPACES = {
 def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
     """One finding per place in the source; the launches after the first are counted."""
     found = [failure for one in facts for failure in reports.failures(one, case_dir / FOLDER)]
-    places: dict[tuple[str, Site], list[Failure]] = {}
+    places: dict[tuple[str, Place], list[Failure]] = {}
+    raced = {(f.position, f.thing) for f in found if f.kind == "race"}
     for failure in found:
+        if failure.kind == "uninitialized" and (failure.position, failure.thing) in raced:
+            continue  # read before another work-item wrote it: the missing synchronization is the fault
         places.setdefault((failure.kind, failure.site), []).append(failure)
     for same in list(places.values())[:MOST]:
         yield _finding(same[0], len(same))
@@ -46,23 +51,15 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
 def _finding(f: Failure, launches: int) -> Finding:
     argument = f.thing.index if f.thing is not None and f.thing.kind == "argument" else None
     site = f.facts.sites.at(f.position, argument=argument)
-    label = _label(f, argument)
-    times = f"this place failed {plural(f.count, 'time')} in launch {site.launch}"
-    more = f", and in {plural(launches - 1, 'more launch', 'more launches')}" if launches > 1 else ""
+    row = _row(f, argument)
+    memory = allocation_of(f.facts, row, "live") if row >= 0 else None
     return Finding(
         id=ID + f.kind,
         severity="error",
-        message=f"{_who(f, site.kernel, site.launch)} {_what(f, label)}: `{f.site.text}` at {_where(f)}.",
-        evidence=(
-            Evidence(
-                f"work-item {_triple(f.item)} (local {_triple(f.local)}, group {_triple(f.group)}) reported it",
-                (site.number,),
-            ),
-            Evidence(times + more, (site.number,)),
-            *_detail(f, label),
-        ),
+        message=f"{_who(f, site.kernel, site.launch)} {_what(f, _label(f, argument, memory))}: `{f.site.text}` at {_where(f)}.",
+        evidence=tuple(Evidence(text, (site.number,)) for text in _evidence(f, site, launches)),
         site=site,
-        allocation=allocation_of(f.facts, _row(f, argument), "live") if _row(f, argument) >= 0 else None,
+        allocation=memory,
         causes=(_cause(f, argument),),
         facts=(
             ("kernel", site.kernel or "?"),
@@ -72,20 +69,83 @@ def _finding(f: Failure, launches: int) -> Finding:
         ),
         certainty="observed",
         attribution="this",
+        steps=tuple(_steps(f)),
         because="The kernel checked itself and reported this place.",
         access=Access(
             kind="write" if f.writes else "read",
             by="kernel",
             kernel=site.kernel or "",
             width=f.width or None,
-            offset=f.offset if argument is not None else None,
+            offset=f.offset if argument is not None and f.kind in ON_MEMORY else None,
             block=f.group,
             thread=f.local,
-            source=_source(f),
-            space="global" if argument is not None else f.thing.kind if f.thing is not None else "",
+            source=f"{f.site.file or OWN_TEXT}:{f.site.line}",
+            space="" if f.thing is None else f.thing.kind if argument is None else f.thing.space,
             seen_by="kernel check",
         ),
     )
+
+
+def _evidence(f: Failure, site: Site, launches: int) -> Iterator[str]:
+    """What a reader can check: the element, the work-item, where it was launched, how often it happened."""
+    yield f"work-item {_triple(f.item)} of group {_triple(f.group)} (local id {_triple(f.local)}) {_reported(f)}"
+    if f.other is not None:
+        yield f"the work-items took different ways at `{f.other.text}`, line {f.other.line}"
+    elif (element := _element(f)) is not None:
+        yield element
+    yield f"{_launched(f, site)}; it happened {_times(f.count)}{_elsewhere(launches)}"
+
+
+def _steps(f: Failure) -> Iterator[str]:
+    """Where the cause's own advice, which speaks of buffers, does not fit."""
+    name = f"`{f.thing.name}`" if f.thing is not None else ""
+    is_local = f.thing is not None and "local" in (f.thing.kind, f.thing.space)
+    if f.kind == "uninitialized" and is_local:
+        yield f"Write every element of {name} before a work-item reads it, with barrier(CLK_LOCAL_MEM_FENCE) in between."
+    elif f.kind == "race" and is_local:
+        yield f"Put barrier(CLK_LOCAL_MEM_FENCE) between the two accesses to {name}, where every work-item of the group reaches it."
+    elif f.kind == "race" and f.more >> 32 & 4:
+        yield f"Use an atomic function on {name}, give each work-item its own element, or split the kernel: barriers do not order groups."
+    elif f.kind == "race":
+        yield (
+            f"Put barrier(CLK_GLOBAL_MEM_FENCE) between the two accesses to {name}, use an atomic function, or give each"
+            " work-item its own element."
+        )
+
+
+def _reported(f: Failure) -> str:
+    return "was the first to report it" if f.count > 1 else "reported it"
+
+
+def _element(f: Failure) -> str | None:
+    size = f.thing.element if f.thing is not None else 0
+    if f.kind not in ON_MEMORY or not size or not f.size:
+        return None
+    held = plural(f.size // size, "element")
+    inside = f", byte {f.offset % size} of it" if f.offset % size else ""
+    return f"that is element {f.offset // size:,}{inside}; `{f.thing.name if f.thing else ''}` has {held} of {plural(size, 'byte')}"
+
+
+def _launched(f: Failure, site: Site) -> str:
+    where = f" at {_short(site.source)}" if site.source else ""
+    launch = f.facts.launches.at_position(f.position)
+    items, group = f.facts.launches.geometry(launch) if launch is not None else ((), ())
+    shape = " x ".join(f"{n:,}" for n in items if n)
+    groups = " x ".join(f"{n:,}" for n in group if n)
+    size = f" {shape} work-items" if shape else " it"
+    return f"launch {site.launch}{where} started{size}{f' in groups of {groups}' if groups else ''}"
+
+
+def _short(source: str) -> str:
+    return source.rpartition("/")[2]
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def _elsewhere(launches: int) -> str:
+    return f" there, and in {plural(launches - 1, 'more launch', 'more launches')}" if launches > 1 else ""
 
 
 def _cause(f: Failure, argument: int | None) -> str:
@@ -97,11 +157,6 @@ def _cause(f: Failure, argument: int | None) -> str:
     meant = f.offset + (f.width or 1) * WRAP
     wrapped = -(f.width or 1) * (WRAP >> 1) <= f.offset < 0 and 0 <= meant < f.size
     return "index-overflow" if wrapped else CAUSES[f.kind]
-
-
-def _source(f: Failure) -> str:
-    """ "file:line"; the program's own source text has no file."""
-    return f"{f.site.file}:{f.site.line}" if f.site.file else f"line {f.site.line}"
 
 
 def _who(f: Failure, kernel: str | None, launch: int | None) -> str:
@@ -117,11 +172,6 @@ def _triple(one: tuple[int, int, int]) -> str:
     return f"({one[0]:,}, {one[1]:,}, {one[2]:,})"
 
 
-def _object_label(f: Failure, argument: int | None) -> str | None:
-    row = _row(f, argument)
-    return f.facts.objects.label(row) if row >= 0 else None
-
-
 def _row(f: Failure, argument: int | None) -> int:
     launch = f.facts.launches.at_position(f.position)
     if argument is None or launch is None:
@@ -129,13 +179,16 @@ def _row(f: Failure, argument: int | None) -> int:
     return next((int(a["object"]) for a in f.facts.launches.values(launch) if a["index"] == argument), -1)
 
 
-def _label(f: Failure, argument: int | None) -> str:
+def _label(f: Failure, argument: int | None, memory: Allocation | None) -> str:
     if f.thing is None:
         return ""
     if argument is None:
-        return f"the {SPACES[f.thing.kind]} `{f.thing.name}` ({f.size:,} bytes)"
-    known = _object_label(f, argument)
-    return f"{known + ', ' if known else ''}argument {argument} `{f.thing.name}` ({f.size:,} bytes)"
+        return f"the {SPACES[f.thing.kind]} `{f.thing.name}` ({plural(f.size, 'byte')})"
+    made = memory.made.source if memory is not None and memory.made is not None else None
+    about = [memory.id] if memory is not None else []
+    about += [plural(f.size, "byte")] if f.size or memory is not None else ["no buffer is passed"]
+    about += [f"allocated at {_short(made)}"] if made else []
+    return f"argument {argument} `{f.thing.name}` ({', '.join(about)})"
 
 
 def _deed(f: Failure) -> str:
@@ -151,16 +204,16 @@ def _what(f: Failure, label: str) -> str:
     if f.kind == "alignment":
         return f"{_deed(f)} {width} at byte {f.offset:,} of {label}, which is not a multiple of {f.more}"
     if f.kind == "uninitialized":
-        return f"read {width} at byte {f.offset:,} of {label} that nothing had written"
+        return f"read {width} of uninitialized memory at byte {f.offset:,} of {label}"
     if f.kind == "race":
-        return f"{_deed(f)} byte {f.offset:,} of {label} without an order to {_other(f)}"
+        return f"{_deed(f)} byte {f.offset:,} of {label}, unsynchronized with {_other(f)}"
     if f.kind == "barrier":
-        return f"reached a barrier with {f.offset:,} of {f.size:,} work-items of the group on one side of a condition"
+        return f"has a barrier that not all {f.size:,} work-items of a group reach ({f.offset:,} fulfil the condition before it)"
     if f.kind == "loop":
-        return f"took more than {f.offset:,} steps in loops in one work-item"
+        return f"ran {f.offset:,} loop iterations in one work-item without an end"
     if f.kind == "overflow":
-        return f"computed {f.offset:,}, which does not fit in int and became {_signed(f.size):,}, for an index"
-    return "divided by zero" if f.kind == "division" else f"computed {'NaN' if f.more else 'infinity'} first"
+        return f"computed the index {f.offset:,}, which does not fit in int and becomes {_signed(f.size):,}"
+    return "divided by zero" if f.kind == "division" else f"computed {'NaN' if f.more else 'infinity'}"
 
 
 def _signed(value: int) -> int:
@@ -184,13 +237,6 @@ def _other(f: Failure) -> str:
         if code & 4
         else f"{did} by work-item {f.more & 0xFFFFFFFF} of the same group"
     )
-
-
-def _detail(f: Failure, label: str) -> Iterator[Evidence]:
-    if f.kind == "bounds" and f.width and f.offset % f.width == 0:
-        yield Evidence(f"that is element {f.offset // f.width:,} of {f.size // f.width:,} of {label}")
-    if f.other is not None:
-        yield Evidence(f"the work-items parted at `{f.other.text}`, line {f.other.line}")
 
 
 # ---- what was looked at ----

@@ -27,8 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gpudx.evidence.models import ModelFile, Tensor
-from gpudx.evidence.models import _file as names
+from gpudx.evidence.models import EMBEDDING, FEED_FORWARD, VOCABULARY, ModelFile, Tensor
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.pointer_extent import Rooms, rooms_of
@@ -45,12 +44,12 @@ WIDTHS = (1, 2, 4)  # bytes of a value where the kernel does not say
 
 # Dimensions of widely used models, from their published configurations: what a program's defaults are made of.
 KNOWN: dict[str, dict[int, str]] = {
-    names.FEED_FORWARD: {
+    FEED_FORWARD: {
         11008: "Llama 7B", 17920: "Llama 30B", 22016: "Llama 65B", 28672: "Llama 70B",
         14336: "Llama 3 8B and Mistral 7B", 5632: "TinyLlama 1.1B", 18944: "Qwen2 7B", 8960: "Qwen2 1.5B", 4864: "Qwen2 0.5B",
     },
-    names.VOCABULARY: {128256: "Llama 3", 50257: "GPT-2", 151936: "Qwen2", 152064: "Qwen2 7B", 30522: "BERT"},
-    names.EMBEDDING: {6656: "Llama 30B"},  # others are too round
+    VOCABULARY: {128256: "Llama 3", 50257: "GPT-2", 151936: "Qwen2", 152064: "Qwen2 7B", 30522: "BERT"},
+    EMBEDDING: {6656: "Llama 30B"},  # others are too round
 }  # fmt: skip
 
 

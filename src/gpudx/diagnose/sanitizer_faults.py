@@ -19,9 +19,7 @@ from numpy.typing import NDArray
 
 from gpudx.backends.mangling import demangle
 from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, missed_by, missed_memory
-from gpudx.evidence._sanitizer_records import location
-from gpudx.evidence._words import bare
-from gpudx.evidence.compute_sanitizer import TITLES, Fault, Location, Record, Report, deed, to_findings
+from gpudx.evidence.compute_sanitizer import TITLES, Fault, Location, Record, Report, bare, deed, location, to_findings
 from gpudx.facts import Facts
 from gpudx.facts.misses import Miss, explain, least
 from gpudx.model import Evidence, Finding, Site

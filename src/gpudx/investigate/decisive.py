@@ -140,16 +140,24 @@ def refused_work(case: Case) -> tuple[Diagnosis, ...]:
 
 
 def _is_of_refused_call(case: Case) -> bool:
-    """Does the best entry of a program that ended by itself rest on a call that the driver refused? A call that failed without being
-    noticed may be beside the point."""
-    refused = {f.fingerprint for f in case.findings if f.severity == "error" and _is_refused(f) and f.id not in BESIDE}
+    """Does the best entry rest on a call that the driver refused, or on what the call was given that the program died in? A call that
+    failed without being noticed may be beside the point."""
     first = next(iter(case.diagnosis), None)
-    return (
-        case.outcome.kind == "exit"
-        and first is not None
-        and first.status == "likely"
-        and bool(refused & set(first.findings))
-    )
+    if first is None or first.status != "likely":
+        return False
+    died = {
+        (f.site.pid, f.site.number) for f in case.findings if f.site and f.symptom and f.symptom.kind == "crash in call"
+    }
+    faults = [f for f in case.findings if f.severity == "error" and f.site is not None and f.id not in BESIDE]
+    settled = [f for f in faults if _is_settled(f, case.outcome.kind, died)]
+    return any(f.fingerprint in first.findings for f in settled)
+
+
+def _is_settled(finding: Finding, ended: str, died: Collection[tuple[int, int]]) -> bool:
+    assert finding.site is not None
+    if ended == "exit":
+        return _is_refused(finding)
+    return ended == "signal" and finding.scope == "fault" and (finding.site.pid, finding.site.number) in died
 
 
 def _is_refused(finding: Finding) -> bool:

@@ -95,6 +95,10 @@ class Laboratory:
         return tuple(one for name, module in modules.items() for one in _variants(name, module, self.context))
 
     @property
+    def is_planned(self) -> bool:
+        return not self.only
+
+    @property
     def mitigations(self) -> frozenset[str]:
         return mitigations()
 
@@ -137,9 +141,8 @@ class Laboratory:
         if any((t.experiment, t.outcome) == (experiment, trial.outcome) for t in state.trials):
             shutil.rmtree(self.folder / name / TRACES, ignore_errors=True)
         trial = replace(trial, seconds=time.monotonic() - began)
-        symptom = "" if self.only else decisive.symptom(case)  # who names the experiments wants these
         refused = decisive.refused_work(case) if experiment == PLAIN else ()
-        return Result(trial, (*case.diagnosis, *refused), same_failure.failure(case), symptom)
+        return Result(trial, (*case.diagnosis, *refused), same_failure.failure(case), decisive.symptom(case))
 
     def _learn_patience(self, seconds: float, quiet: float = 0.0) -> None:
         """How long a run takes; of one that hung, until it made its last call."""
@@ -164,7 +167,8 @@ class Laboratory:
         if run.interrupted:
             raise Interrupted
         quiet = _quiet_for(folder) if run.timed_out else 0.0
-        cut_off = how.timeout != patience and bool(state.trials)  # by the budget; what the first run did is worth telling
+        # By the budget. What a first run did until then is worth reporting, if it made calls.
+        cut_off = how.timeout != patience and (bool(state.trials) or not math.isfinite(quiet))
         if run.timed_out and not run.ended_early and (cut_off or (self._is_guess and quiet < STILL_WORKING_S)):
             raise OutOfTime
         if not _looks_inside(how):
@@ -239,7 +243,7 @@ def _with_dependence(case: Case, trial: Trial, state: Investigation, facts: Sequ
 
 def _looks_inside(how: How) -> bool:
     """Does an instrument look at the device's work? How long such a run takes says nothing about the program."""
-    return bool(how.sanitizer or how.dump or how.kernel_checks)
+    return bool(how.sanitizer or how.dump or how.kernel_checks or how.simulator)
 
 
 def _with_order(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:

@@ -79,6 +79,10 @@ class Lab(Protocol):
         """Those that the user asked for: run whatever they separate, and not among the others."""
 
     @property
+    def is_planned(self) -> bool:
+        """Does the symptom decide what is run? Not where the user named the experiments."""
+
+    @property
     def mitigations(self) -> frozenset[str]: ...
 
     @property
@@ -129,8 +133,8 @@ def _with(state: Investigation, result: Result) -> Investigation:
             state = replace(state, symptom=result.symptom)
         if result.failure is not None:
             return replace(state, failure=result.failure, before=result.diagnosis)
-        known = [e for e in result.diagnosis if e.status == "confirmed" or result.symptom == "settled"]
-        return replace(state, before=state.before or tuple(known))
+        certain = [e for e in result.diagnosis if e.status == "confirmed" or result.symptom == "settled"]
+        return replace(state, before=state.before or tuple(certain))
     known = best_entries(state)
     new = [
         one
@@ -157,7 +161,7 @@ def level(state: Investigation, lab: Lab) -> float:
 
 def next_plan(state: Investigation, seen: Mapping[str, Observed], lab: Lab, limits: Limits) -> Plan | None:
     """The decisive steps first; then plain runs, until the rate is known; then what the user asked for, and what separates best."""
-    if state.symptom:
+    if state.symptom and lab.is_planned:
         step = next_step(state, _affordable(seen, lab, limits))
         if step is not None:
             return Plan(step.experiment, step.runs, step.why)
@@ -209,10 +213,10 @@ def _stop(
 ) -> Stop:
     """The named reason to stop now; "" to go on."""
     plain = seen[PLAIN]
-    quiet = plain.rate.failures < TWICE
-    if plan is None and (state.symptom == "settled" or (state.symptom and answered(state))):
+    quiet = plain.rate.failures < min(TWICE, plain.rate.runs)
+    if lab.is_planned and plan is None and (state.symptom == "settled" or (state.symptom and answered(state))):
         return "settled"
-    if state.symptom == "no failure" and plan is None and (lab.launches or lab.threads):
+    if lab.is_planned and state.symptom == "no failure" and plan is None and (lab.launches or lab.threads):
         return "no fault found"
     if state.failure and _settled(state.table) and (plan is None or plan.experiment not in lab.asked):
         return "settled"

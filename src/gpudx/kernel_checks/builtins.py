@@ -8,7 +8,8 @@ from dataclasses import dataclass
 BARRIERS = {"barrier", "work_group_barrier"}
 FENCES = {"mem_fence", "read_mem_fence", "write_mem_fence", "atomic_work_item_fence"}
 ASYNC = {"async_work_group_copy", "async_work_group_strided_copy"}
-ATOMIC = re.compile(r"atomic_(?!work_item_fence|init)\w+|atom_\w+")
+ATOMIC = re.compile(r"atomic_(?!work_item_fence)\w+|atom_\w+")
+OVERWRITES = re.compile(r"atom(?:ic)?_(?:xchg|init|store|exchange|flag_clear)")  # what was there before does not matter
 IMPURE = re.compile(
     r"atom|vstore|async|barrier|work_group|sub_group|printf|write_|prefetch|wait_group|enqueue|mem_fence|read_mem|fract|frexp|modf|remquo"
     r"|sincos|lgamma_r|commit_|reserve_|retain|release"

@@ -16,10 +16,10 @@ KINDS = ("", "bounds", "alignment", "uninitialized", "race", "barrier", "loop", 
 COMMON = """
 typedef struct { ulong lo; ulong n; uint id;
 #ifdef GDX_TRACK
-  __global uint *w; __global uchar *u; __local uint *l;
+  __global uint *w; __global uchar *u; __local uint *l; uint grain;
 #endif
 } gdx_obj;
-typedef struct { __global uint *r; uint apart; uint epoch; uint said; ulong steps; __local uint *v;
+typedef struct { __global uint *r; uint apart; uint epoch; uint said; uint missed; ulong steps; __local uint *v;
 #ifdef GDX_LATE
   uint site; uint id; uint how; ulong off; ulong n;
 #endif
@@ -41,7 +41,7 @@ static GDX_COLD void gdx_say(__global uint *r, uint kind, uint site, uint id, ui
 }
 static void gdx_begin(__private gdx_ctx *c, __global uint *r)
 {
-  c->r = r; c->apart = 0; c->epoch = 0; c->said = 0; c->steps = 0; c->v = 0;
+  c->r = r; c->apart = 0; c->epoch = 0; c->said = 0; c->missed = 0; c->steps = 0; c->v = 0;
 #ifdef GDX_LATE
   c->site = 0; c->id = 0; c->how = 0; c->off = 0; c->n = 0;
 #endif
@@ -65,7 +65,7 @@ static gdx_obj gdx_arr(ulong lo, ulong n, uint id)
 {
   gdx_obj o; o.lo = n == ~0UL ? 0 : lo; o.n = n; o.id = id;
 #ifdef GDX_TRACK
-  o.w = 0; o.u = 0; o.l = 0;
+  o.w = 0; o.u = 0; o.l = 0; o.grain = 1;
 #endif
   return o;
 }
@@ -76,6 +76,7 @@ static gdx_obj gdx_pick(ulong a, gdx_obj x, gdx_obj y) { return a - x.lo < x.n ?
 BOUNDS = """
 static void gdx_miss(__private gdx_ctx *c, uint s, uint id, uint how, ulong w, ulong off, ulong n)
 {
+  c->missed++;
 #ifdef GDX_LATE
   int first = c->site == 0;
   c->site = first ? s : c->site; c->id = first ? id : c->id; c->how = first ? how | (uint)w << 8 : c->how;
@@ -100,6 +101,8 @@ static int gdx_at_a(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, u
   if ((a & (need - 1)) && w == need) { gdx_say(c->r, 2u, s, o.id, how, (uint)w, a - o.lo, o.n, need); return 0; }
   return gdx_at(c, a, w, o, s, how);
 }
+/* A read that is left out gives 0, and a loop that waits for another value would never end. */
+static int gdx_goes_on(__private gdx_ctx *c) { return c->missed < 100000u; }
 static int gdx_ix(__private gdx_ctx *c, long i, uint total, uint each, uint id, uint s, uint how)
 {
   int ok = (ulong)i < (ulong)total;
@@ -139,9 +142,9 @@ static __private void *gdx_pp(__private gdx_ctx *c, __private void *p, ulong w, 
 TRACK = """
 #define GDX_FREE 0xffffffffu   /* written by an atomic or a copy: in order with everything */
 #define GDX_MANY 0xfffffffeu   /* read by several groups */
-static gdx_obj gdx_loc(ulong lo, ulong n, uint id, __local uint *l)
+static gdx_obj gdx_loc(ulong lo, ulong n, uint id, __local uint *l, uint grain)
 {
-  gdx_obj o = gdx_arr(lo, n, id); o.l = l; return o;
+  gdx_obj o = gdx_arr(lo, n, id); o.l = l; o.grain = grain; return o;
 }
 static gdx_obj gdx_glo(ulong lo, ulong n, uint id, __global uint *w, __global uchar *u)
 {
@@ -150,8 +153,8 @@ static gdx_obj gdx_glo(ulong lo, ulong n, uint id, __global uint *w, __global uc
 static void gdx_track_local(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o, uint s, uint how)
 {
   uint item = gdx_item() & 0xffffu, epoch = min(c->epoch, 0x3fffu);
-  uint me = 0x80000000u | item << 14 | epoch, fixed = how & 8u ? 0x40000000u : 0u, grain = (how >> 8) & 255u;
-  uint first = (uint)(off / grain), last = (uint)((off + w - 1) / grain);
+  uint me = 0x80000000u | item << 14 | epoch, fixed = how & 8u ? 0x40000000u : 0u;
+  uint first = (uint)(off / o.grain), last = (uint)((off + w - 1) / o.grain);
   for (uint g = first; g <= last; g++) {
     __local volatile uint *cell = o.l + 2u * g;
     if (how & 4u) { cell[0] = GDX_FREE; continue; }
@@ -214,9 +217,8 @@ static void gdx_track(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o, uint 
 }
 static void gdx_track_span(ulong off, ulong w, gdx_obj o, uint how)
 {
-  uint grain = (how >> 8) & 255u;
   if (gdx_item() || !(how & 2u) || !w) return;
-  if (o.l) for (ulong g = off / grain; g <= (off + w - 1) / grain; g++) o.l[2u * g] = GDX_FREE;
+  if (o.l) for (ulong g = off / o.grain; g <= (off + w - 1) / o.grain; g++) o.l[2u * g] = GDX_FREE;
   if (o.w) for (ulong g = off >> GDX_SHIFT; g <= (off + w - 1) >> GDX_SHIFT; g++) o.w[2u * g] = GDX_FREE;
   if (o.u) for (ulong i = off; i < off + w; i++) o.u[i] = 1;
 }
@@ -293,12 +295,15 @@ def text(
     blind: bool = False,
     fences: bool = False,
     grain: int = 4,
+    local_grain: int = 8,
 ) -> str:
-    """What `body` needs. `blind`: some writes are not seen; `fences`: the kernels order accesses themselves."""
+    """What `body` needs. `blind`: some writes are not seen; `fences`: the kernels order accesses themselves; `grain` and
+    `local_grain`: the smallest pieces of memory that are followed."""
     tracks = bool({"races", "uninit"} & checks)
     races = "races" in checks and not fences
     uninit = "uninit" in checks and not blind
     parts = ["#define GDX_COLD __attribute__((noinline))\n", f"#define GDX_SHIFT {grain.bit_length() - 1}\n"]
+    parts.append(f"#define GDX_GRAIN(n) ((n) < {local_grain} ? (n) : {local_grain})\n")
     parts += ["#define GDX_LATE 1\n"] * (late and not tracks)
     parts += (
         ["#define GDX_RACES 1\n"] * races + ["#define GDX_UNINIT 1\n"] * uninit + ["#define GDX_TRACK 1\n"] * tracks

@@ -31,6 +31,8 @@ TOKEN = re.compile(
 TRIGRAPH = re.compile(r"\?\?[=/'()!<>-]")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.S)
 IDENT = re.compile(r"[^\W\d]\w*")
+RESERVED = re.compile("__|_[A-Z]")  # for compilers (C99, 7.1.3)
+GUARD = re.compile(r"^[ \t]*#[ \t]*ifndef[ \t]+(\w+)[^\n]*\n\s*#[ \t]*define[ \t]+\1[ \t]*1?[ \t]*$", re.M)  # of an include
 DIRECTIVE = re.compile(r"\s*(?:#|%:)\s*([A-Za-z_]\w*)?(.*)", re.S)
 # Defined by compilers of other vendors alone; a condition on them is false on devices that are not theirs.
 VENDORS = {
@@ -122,7 +124,7 @@ class Preprocessor:
         self._undefined: set[str] = set()  # by the source itself
         self._shift = 0
         for name, body in defined.items():
-            self._macros[name] = Macro(tuple(tokens(body)))
+            self._define(f"{name} {body}")  # -D 'F(x)=...' defines a macro with parameters
 
     def define(self, name: str, macro: Macro) -> None:
         self._macros.setdefault(name, macro)
@@ -133,13 +135,14 @@ class Preprocessor:
 
     # ---- lines ----
 
-    def _file(self, source: str, name: str, depth: int) -> None:
+    def _file(self, source: str, name: str, depth: int, folder: Path | None = None) -> None:
         if depth > DEEPEST_INCLUDE:
             raise Unsupported("includes are nested too deeply")
         if TRIGRAPH.search(source):
             raise Unsupported("it uses trigraphs")
         conditions: list[_Condition] = []
         shift, told = 0, name
+        self._undefined |= set(GUARD.findall(source))
         for number, line, extra in _logical_lines(source.replace("\r\n", "\n").replace("\r", "\n")):
             active = all(one.active for one in conditions)
             if line.lstrip()[:1] == "#" or line.lstrip()[:2] == "%:":
@@ -148,7 +151,7 @@ class Preprocessor:
                 if word in ("if", "ifdef", "ifndef", "elif", "else", "endif"):
                     self._condition(word, rest, conditions, active)
                 elif active and word == "include":
-                    self._include(rest, depth, number + shift)
+                    self._include(rest, depth, number + shift, folder)
                 elif active and word == "line":
                     shift, told = self._line(rest, number, told)
                 elif active:
@@ -252,7 +255,7 @@ class Preprocessor:
             raise Unsupported("a #line is not understood")
         return int(match[1]) - number - 1, match[2] if match[2] is not None else name
 
-    def _include(self, rest: str, depth: int, number: int) -> None:
+    def _include(self, rest: str, depth: int, number: int, beside: Path | None) -> None:
         self._flush()
         spelled = (
             "".join(t for _, t in self._expand(tokens(rest), frozenset(), "", number)).strip()
@@ -265,16 +268,18 @@ class Preprocessor:
         wanted = match[1] or match[2]
         if wanted in self._once:
             return
-        self._file(self._read(wanted), wanted, depth + 1)
+        text, folder = self._read(wanted, beside if match[1] else None)
+        self._file(text, wanted, depth + 1, folder)
 
-    def _read(self, wanted: str) -> str:
+    def _read(self, wanted: str, beside: Path | None) -> tuple[str, Path | None]:
+        """The text of a header and its folder; "name" is looked for beside the file that includes it first."""
         if wanted in self._headers:
-            return self._headers[wanted]
-        for folder in self._folders:
+            return self._headers[wanted], None
+        for folder in (*([beside] if beside else []), *self._folders):
             path = folder / wanted
             try:
                 if path.is_file():
-                    return path.read_text(errors="surrogateescape")
+                    return path.read_text(errors="surrogateescape"), path.parent
             except OSError:
                 continue
         raise Unsupported(f"the included file {wanted} is not found")
@@ -314,9 +319,8 @@ class Preprocessor:
 
     def _ask(self, name: str) -> bool:
         """Whether the driver defines a name that neither the source nor we define. False, or the source is unsupported."""
-        if name in self._undefined or not name.startswith("_"):
-            # Names of the program's own; drivers keep to names with an underscore in front, and cl_ for extensions.
-            return False
+        if name in self._undefined or not RESERVED.match(name):
+            return False  # a name of the program's own; drivers keep to reserved names, and cl_ for extensions
         if name.startswith("__opencl_c_") and self._macros["__OPENCL_C_VERSION__"].body[0][1] < "300":
             return False
         if name.startswith(("__EMBEDDED_PROFILE__", "__IMAGE_SUPPORT__", "__FAST_RELAXED_MATH__")):

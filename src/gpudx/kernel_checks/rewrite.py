@@ -17,11 +17,20 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpudx.kernel_checks import prelude
-from gpudx.kernel_checks.builtins import ASYNC, ATOMIC, BARRIERS, FENCES, IMPURE, POINTER_OUT, vector_access
+from gpudx.kernel_checks.builtins import (
+    ASYNC,
+    ATOMIC,
+    BARRIERS,
+    FENCES,
+    IMPURE,
+    OVERWRITES,
+    POINTER_OUT,
+    vector_access,
+)
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.proofs import Prover, Unproved
 from gpudx.kernel_checks.sharing import Sharing
-from gpudx.kernel_checks.syntax import Node, Tree
+from gpudx.kernel_checks.syntax import KERNEL, Node, Tree
 from gpudx.kernel_checks.uniform import Uniformity
 
 PROGRAMS = "programs"  # folder in a case: a file per rewritten source, with what its numbers mean
@@ -33,9 +42,9 @@ SPACES = {"__global": "g", "__local": "l", "__constant": "c", "__private": "p", 
 QUALIFIERS = re.compile(
     r"\b(?:const|volatile|restrict|__restrict|__global|__local|__constant|__private|__generic|global|local|constant|private)\b"
 )
-VALUE_UNUSED = {"COMPOUND_STMT", "CASE_STMT", "DEFAULT_STMT", "LABEL_STMT"}
 LOOPS = {"FOR_STMT", "WHILE_STMT", "DO_STMT"}
 UNKNOWN = ("unknown", 0)
+ARGUMENT_SPACES = {"l": "local", "c": "constant"}
 PROVABLE = {"bounds", "align", "overflow", "div", "barriers", "races", "uninit"}
 Root = tuple[str, int]
 
@@ -59,6 +68,8 @@ class Thing:
     name: str
     function: str
     index: int = -1  # of an argument
+    element: int = 0  # bytes of one; 0: not known
+    space: str = "global"  # of an argument: "local" and "constant" are others
 
 
 @dataclass
@@ -121,10 +132,20 @@ def plain(kind: Any) -> str:
     return " ".join(QUALIFIERS.sub("", kind.spelling).split())
 
 
+def element_bytes(kind: Any) -> int:
+    """Of what an array consists of; 0: not known."""
+    canonical = kind.get_canonical()
+    while canonical.kind.name == "CONSTANTARRAY":
+        canonical = canonical.element_type.get_canonical()
+    return max(0, int(canonical.get_size()))
+
+
 def scalar_bytes(kind: Any) -> int:
     canonical = kind.get_canonical()
     while canonical.kind.name in ("CONSTANTARRAY", "VECTOR", "EXTVECTOR"):
         canonical = canonical.element_type.get_canonical()
+    if canonical.kind.name == "RECORD":
+        return min((scalar_bytes(field.type) for field in canonical.get_fields()), default=1)
     size = canonical.get_size()
     return size if canonical.kind.name in (*INTS, *FLOATS) and size > 0 else 1
 
@@ -156,6 +177,7 @@ class Rewriter:
         self.blind = False  # some access is not seen: what it writes counts as unwritten
         self.fences = False
         self.grain = 4  # the smallest elements that are accessed
+        self.local_grain = 8  # the smallest ones that casts make of local memory
 
     # ---- the whole ----
 
@@ -175,7 +197,7 @@ class Rewriter:
         out.append(self.text[at:])
         body = "".join(out).encode("latin-1").decode("utf-8", "surrogateescape")
         self._settle(kernels)
-        head = prelude.text(self.checks, body, self.late, self.blind, self.fences, self.grain)
+        head = prelude.text(self.checks, body, self.late, self.blind, self.fences, self.grain, self.local_grain)
         sites = [replace(site, text=real(site.text), kernel=real(site.kernel)) for site in self.sites]
         things = [replace(thing, name=real(thing.name), function=real(thing.function)) for thing in self.things]
         return Rewritten(head + body, [replace(plan, name=real(plan.name)) for plan in kernels], sites, things)
@@ -186,6 +208,9 @@ class Rewriter:
             for at, spec in enumerate(plan.extra):
                 if spec.startswith("w:"):
                     plan.extra[at] = f"{spec}:{self.grain}"
+                elif spec.startswith("l:"):
+                    place, grain = spec.rsplit(":", 1)
+                    plan.extra[at] = f"{place}:{min(int(grain), self.local_grain)}"
                 elif spec.startswith("u:") and self.blind:
                     plan.extra[at] = spec.replace("u:", "x:")
 
@@ -193,13 +218,13 @@ class Rewriter:
         for node in self.tree.declarations:
             if node.kind == "VAR_DECL":
                 self.globals[node.number] = node
-            if node.kind != "FUNCTION_DECL":
+            if node.kind != "FUNCTION_DECL" or node.name in self.tree.unused:
                 continue
             body = next((child for child in node.children if child.kind == "COMPOUND_STMT"), None)
             if body is None:
                 continue
             head = self.text[node.start : body.start]
-            kernel = re.search(r"\b(?:__kernel|kernel)\b", head) is not None
+            kernel = KERNEL.search(head) is not None
             params = [child for child in node.children if child.kind == "PARM_DECL"]
             if node.name in self.functions:
                 raise Unsupported(f"the function {node.name} is defined twice")
@@ -242,8 +267,15 @@ class Rewriter:
                     self.fences = True
                 elif name in ("enqueue_kernel", "get_kernel_work_group_size"):
                     raise Unsupported("kernels are enqueued on the device")
+            elif node.kind == "CSTYLE_CAST_EXPR" and self._is_pointer(node):
+                self._study_cast(node)
             elif node.kind in ("BLOCK_EXPR", "LAMBDA_EXPR"):
                 raise Unsupported("it has blocks")
+
+    def _study_cast(self, node: Node) -> None:
+        pointer = node.type.get_canonical()
+        if space(pointer) in ("l", "x") and pointer.get_pointee().get_canonical().kind.name != "VOID":
+            self.local_grain = min(self.local_grain, scalar_bytes(pointer.get_pointee()))
 
     # ---- helpers on nodes ----
 
@@ -377,11 +409,10 @@ class Rewriter:
             self._prover.give_up()
 
     def mode(self, how: int, element: Any) -> str:
-        """Kind of access, size of the elements that are followed, and whether it is a struct: those have gaps."""
+        """Kind of access, and whether it is a struct: those have gaps."""
         record = 16 if element.get_canonical().kind.name in ("RECORD", "CONSTANTARRAY") else 0
-        tracked = bool({"races", "uninit"} & self.checks)
         self.grain = min(self.grain, scalar_bytes(element))
-        return f"{how | record | (scalar_bytes(element) << 8 if tracked else 0)}u"
+        return f"{how | record}u"
 
     # ---- where a pointer comes from ----
 
@@ -499,7 +530,8 @@ class Rewriter:
         if pointer_space == "x" and own not in ("g", "x"):
             return None
         if own == "l" and {"races", "uninit"} & self.checks and self._shadowed(node):
-            return f"gdx_loc((ulong)&{node.name}, sizeof({node.name}), {self.thing(node, own)}u, gdx_s{self.thing(node, 'l')})"
+            number, grain = self.thing(node, own), scalar_bytes(node.type)
+            return f"gdx_loc((ulong)&{node.name}, sizeof({node.name}), {number}u, gdx_s{number}, GDX_GRAIN({grain}))"
         return f"gdx_arr((ulong)&{node.name}, sizeof({node.name}), {self.thing(node, own)}u)"
 
     def _shadowed(self, node: Node) -> bool:
@@ -515,7 +547,7 @@ class Rewriter:
         key = ("object", node.number)
         if key not in self._thing_numbers:
             kind = {"l": "local", "p": "private", "c": "constant", "g": "program"}.get(own, "program")
-            self.things.append(Thing(kind, node.name, self.now.name))
+            self.things.append(Thing(kind, node.name, self.now.name, element=element_bytes(node.type)))
             self._thing_numbers[key] = len(self.things) - 1
         return self._thing_numbers[key]
 
@@ -525,7 +557,8 @@ class Rewriter:
         """The edits for one declaration."""
         function = self.functions.get(node.name)
         if function is None:
-            return [] if node.name == "printf" else self._unknown_function(node)
+            # No kernel calls it, or it is only declared. A body that stays would call others as they were before.
+            return [(body.start, body.end, ";") for body in node.children if body.kind == "COMPOUND_STMT"]
         own = function if node is function.node else None
         params = own.params if own else [child for child in node.children if child.kind == "PARM_DECL"]
         extra, specs = self._extra_parameters(function)
@@ -569,15 +602,14 @@ class Rewriter:
                 stack += self.functions[name].calls
         return sum(self.functions[n].unchecked for n in seen), sum(self.functions[n].checked for n in seen)
 
-    def _unknown_function(self, node: Node) -> list[tuple[int, int, str]]:
-        return []  # a prototype of a function that is not defined here, and so is not called
-
     def _number_arguments(self, function: Function) -> None:
         if not function.is_kernel:
             return
         for at, param in enumerate(function.params):
             self._thing_numbers[("param", param.number)] = len(self.things)
-            self.things.append(Thing("argument", param.name, function.name, at))
+            pointee = param.type.get_canonical().get_pointee()
+            where = ARGUMENT_SPACES.get(qualifier(pointee), "global")
+            self.things.append(Thing("argument", param.name, function.name, at, element_bytes(pointee), where))
 
     def _pointers(self, function: Function) -> list[int]:
         out = []
@@ -610,11 +642,7 @@ class Rewriter:
 
     def _parameter_edit(self, node: Node, params: list[Node], extra: str, limit: int) -> tuple[int, int, str]:
         if params:
-            return (
-                (params[-1].end, params[-1].end, extra)
-                if not self._ends_with_brackets(params[-1])
-                else self._behind(params[-1], extra)
-            )
+            return params[-1].end, params[-1].end, extra
         match = re.compile(r"\b" + re.escape(node.name) + r"\s*\(\s*(?:void)?\s*\)").search(
             self.text, node.start, limit
         )
@@ -622,12 +650,6 @@ class Rewriter:
             raise Unsupported(f"the parameters of {node.name} are not understood")
         open_at = self.text.index("(", match.start()) + 1
         return open_at, match.end() - 1, extra.removeprefix(", ")
-
-    def _ends_with_brackets(self, param: Node) -> bool:
-        return False
-
-    def _behind(self, param: Node, extra: str) -> tuple[int, int, str]:
-        return param.end, param.end, extra
 
     def _opening(self, function: Function) -> str:
         if not function.is_kernel:
@@ -644,15 +666,17 @@ class Rewriter:
                 text.append(f"const gdx_obj gdx_o{at} = gdx_glo((ulong){param.name}, gdx_n{at}, {number}u, {w}, {u});")
             elif where == "l" and {"races", "uninit"} & self.checks:
                 grain = scalar_bytes(param.type.get_canonical().get_pointee())
-                text.append(f"const gdx_obj gdx_o{at} = gdx_loc((ulong){param.name}, gdx_n{at}, {number}u, gdx_l{at});")
-                shadows.append(f"gdx_clear(gdx_l{at}, 2u * (uint)(gdx_n{at} / {grain}u + 1u));")
+                given = f"(ulong){param.name}, gdx_n{at}, {number}u, gdx_l{at}, GDX_GRAIN({grain})"
+                text.append(f"const gdx_obj gdx_o{at} = gdx_loc({given});")
+                shadows.append(f"gdx_clear(gdx_l{at}, 2u * (uint)(gdx_n{at} / GDX_GRAIN({grain}) + 1u));")
             else:
                 text.append(f"const gdx_obj gdx_o{at} = gdx_arr((ulong){param.name}, gdx_n{at}, {number}u);")
         for node in function.variables.values():
             if node.kind == "VAR_DECL" and self._shadowed(node):
-                count = max(1, node.type.get_canonical().get_size() // scalar_bytes(node.type))
-                text.append(f"__local uint gdx_s{self.thing(node, 'l')}[{2 * count + 2}];")
-                shadows.append(f"gdx_clear(gdx_s{self.thing(node, 'l')}, {2 * count + 2}u);")
+                number = self.thing(node, "l")
+                count = f"2 * ({node.type.get_canonical().get_size()} / GDX_GRAIN({scalar_bytes(node.type)})) + 2"
+                text.append(f"__local uint gdx_s{number}[{count}];")
+                shadows.append(f"gdx_clear(gdx_s{number}, {count});")
         if function.has_barrier and "barriers" in self.checks:
             text.append("__local uint gdx_v[4]; gdx->v = gdx_v;")
         if shadows:
@@ -716,6 +740,8 @@ class Rewriter:
         condition, bodies, others = self._parts_of(node)
         if condition is not None:
             text = self.expression(condition, READ)
+            if node.kind in ("WHILE_STMT", "DO_STMT") and any(map(self._is_access, node.walk())):
+                text = f"(gdx_goes_on(gdx) && ({text}))"
             if uniform is not None and node.kind != "SWITCH_STMT" and uniform.must_agree(node, condition):
                 text = self._agreeing(node, condition, text)
             if "loops" in self.checks and node.kind in LOOPS:
@@ -1244,7 +1270,10 @@ class Rewriter:
             parts[0] = (
                 arguments[0],
                 self._checked_pointer(
-                    arguments[0], parts[0][1], f"sizeof(*({self.source(arguments[0])}))", ATOMICALLY | BOTH
+                    arguments[0],
+                    parts[0][1],
+                    f"sizeof(*({self.source(arguments[0])}))",
+                    ATOMICALLY | (WRITE if OVERWRITES.match(name) else BOTH),
                 ),
             )
             return self.splice(node, parts)

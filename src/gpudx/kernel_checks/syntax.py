@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from typing import Any
 
 from gpudx.errors import UserError
@@ -137,6 +138,10 @@ def _offset(lib: Any, location: Any) -> int:
     return offset.value
 
 
+KERNEL = re.compile(r"\b(?:__kernel|kernel)\b")
+IDENTIFIER = re.compile(r"[^\W\d][\w\x80-\xff]*")  # a character per byte, so a name may have any above 127
+
+
 class Tree:
     """The declarations of a source. The translation unit lives as long as its cursors are asked."""
 
@@ -179,15 +184,39 @@ class Tree:
                 self._complete(node)
             return 1  # go on with the next
 
-        def top(cursor: Any, parent: Any, into: Any) -> int:
-            if lib.clang_Location_isFromMainFile(lib.clang_getCursorLocation(cursor)):
-                visit(cursor, parent, into)
+        def shallow(cursor: Any, parent: Any, into: Any) -> int:
+            cursor._tu = unit
+            if stack or lib.clang_Location_isFromMainFile(lib.clang_getCursorLocation(cursor)):
+                node = Node(cursor, stack[-1] if stack else None, self._ends)
+                (stack[-1].children if stack else roots).append(node)
             return 1
 
         kind = cindex.callbacks["cursor_visit"]
-        callback, outer = kind(visit), kind(top)
+        callback, outer = kind(visit), kind(shallow)
         lib.clang_visitChildren(unit.cursor, outer, None)
+        reached = self._reached(roots)
+        for root in roots:
+            stack.append(root)
+            unused = root.kind == "FUNCTION_DECL" and root.name not in reached
+            lib.clang_visitChildren(root._cursor, outer if unused else callback, None)
+            stack.pop()
+        self.unused = {root.name for root in roots if root.kind == "FUNCTION_DECL"} - reached
         return roots
+
+    def _reached(self, roots: list[Node]) -> set[str]:
+        """Functions that kernels call, as far as names tell: libraries of helpers are long, and reading cursors is slow."""
+        texts: dict[str, list[str]] = {}
+        for root in roots:
+            if root.kind == "FUNCTION_DECL":
+                texts.setdefault(root.name, []).append(self._bytes[root.start : root.end].decode("latin-1"))
+        waiting = [name for name, found in texts.items() if any(KERNEL.search(one.partition("{")[0]) for one in found)]
+        reached = set(waiting)
+        while waiting:
+            for text in texts[waiting.pop()]:
+                called = (set(IDENTIFIER.findall(text)) & texts.keys()) - reached
+                reached |= called
+                waiting += called
+        return reached
 
     def _complete(self, node: Node) -> None:
         start, end = node.start, node.end

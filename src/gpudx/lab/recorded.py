@@ -18,7 +18,7 @@ from typing import NoReturn
 
 from gpudx import backends, native
 from gpudx.errors import UserError
-from gpudx.lab import crumbs, hang, kernel_checked, program, sanitized, signals
+from gpudx.lab import crumbs, hang, kernel_checked, program, sanitized, signals, simulated
 from gpudx.lab.environment import DUMPS, recorded_environment
 from gpudx.lab.how import How, variables
 from gpudx.lab.orphans import Guard
@@ -94,6 +94,7 @@ def run_recorded(
     traces = case_dir / TRACES
     env = recorded_environment(native.library(), traces, how.keep, {**os.environ, **how.extra_env}, file, how.dump)
     env |= variables(how, env)
+    env |= simulated.environment(how.simulator, case_dir) if how.simulator else {}
     _make_directory(traces)
     if how.dump:
         _make_directory(case_dir / DUMPS)

@@ -13,7 +13,7 @@ PLAIN = "recorded"
 class Ways:
     """What was done to a run beside recording it, as a case keeps it."""
 
-    check: str = ""  # of compute-sanitizer ("memcheck"), or "opencl": the kernels check themselves
+    check: str = ""  # of compute-sanitizer ("memcheck"), "opencl": the kernels check themselves, or "oclgrind"
     fence: str = ""  # at which edge
     poison: str = ""  # the pattern that fresh memory held
     watch: bool = False
@@ -88,6 +88,14 @@ class KernelChecks:
 
 
 @dataclass(frozen=True)
+class Simulator:
+    """Oclgrind: the file of its OpenCL driver."""
+
+    driver: str
+    version: str = ""
+
+
+@dataclass(frozen=True)
 class How:
     """One more way to run a program is one more field here, and its variables in gpudx.lab.how."""
 
@@ -98,6 +106,7 @@ class How:
     stacks: bool = False  # of each launch
     sanitizer: Sanitizer | None = None  # the tool that it runs under
     kernel_checks: KernelChecks | None = None  # OpenCL kernels check themselves
+    simulator: Simulator | None = None  # the OpenCL device that it runs on
     fence: Fence | None = None
     poison: str | None = None  # the pattern that fresh memory holds
     watch: Watch | None = None
@@ -112,9 +121,15 @@ class How:
         return replace(self, extra_env={**self.extra_env, **more})
 
     @property
+    def _check(self) -> str:
+        if self.sanitizer:
+            return self.sanitizer.check
+        return "oclgrind" if self.simulator else "opencl" if self.kernel_checks else ""
+
+    @property
     def ways(self) -> Ways:
         return Ways(
-            check=self.sanitizer.check if self.sanitizer else "opencl" if self.kernel_checks else "",
+            check=self._check,
             fence=self.fence.edge if self.fence else "",
             poison=self.poison or "",
             watch=self.watch is not None,

@@ -93,9 +93,8 @@ def verdict(case: Case) -> tuple[str, Tone, str]:
     if case.diagnosis:
         best = case.diagnosis[0]
         tone: Tone = "bad" if best.status == "confirmed" else "unsure"
-        more = f" {_capital(dead.name)} did not work." if dead else ""
         rate = f" {case.investigation.reason}" if case.investigation and best.status != "confirmed" else ""
-        return f"{VERDICTS[best.status]} {best.cause}", tone, best.summary + more + rate
+        return f"{VERDICTS[best.status]} {best.cause}", tone, best.summary + rate
     if only_read(case):
         return _read(case)
     if case.investigation and case.investigation.stopped:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from gpudx.model import Case, Diagnosis, Investigation, Outcome
 from gpudx.report import Page, flake, source_line
-from gpudx.report.outline import only_read, verdict
+from gpudx.report.outline import RECORDER, only_read, verdict
 from gpudx.report.safe import clean, full
 from gpudx.report.source_line import KernelText, SourceLine
 from gpudx.report.wording import reworded
@@ -41,7 +41,9 @@ CHECKS = {
     "racecheck": "races",
     "synccheck": "barriers",
 }
-KERNEL_CHECKS = {"bounds": "bounds", "uninit": "uninitialized reads", "races": "races", "barriers": "barriers"}
+NARROWED = "sanitizer-narrowed"  # a finding: the tool looked at launches of one kernel only
+KERNEL_CHECKS = re.compile(r"kernel checks \((.*)\)")
+INSIDE = {"bounds": "bounds", "uninit": "uninitialized reads", "races": "races", "barriers": "barriers"}
 INSIDE_KERNELS = ("bounds", "uninitialized reads", "races")
 
 # Functions, variables and tools of other APIs than the program's: a step that names them cannot be followed.
@@ -114,17 +116,12 @@ def render(
     if best is None and not _worth_showing(case):
         lines = _short(case, writer, next_command)
     else:
-        lines = (
-            next(
-                (
-                    made
-                    for room in Room().smaller()
-                    if len(made := _full(case, best, writer, room, next_command)) <= MOST_LINES
-                ),
-                [],
-            )
-            or _full(case, best, writer, Room(0, 1, 2, 1), next_command)[:MOST_LINES]
-        )
+        place = source_line.of(case, best, kernel_text) if best else None  # once: it may read traces
+        made = (_full(case, best, place, writer, room, next_command) for room in Room().smaller())
+        smallest = Room(0, 1, 2, 1)
+        lines = next((one for one in made if len(one) <= MOST_LINES), []) or _full(
+            case, best, place, writer, smallest, next_command
+        )[:MOST_LINES]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -147,8 +144,9 @@ def _worth_showing(case: Case) -> bool:
     return not case.diagnosis and any(one.severity != "info" or only_read(case) for one in case.findings)
 
 
-def _full(case: Case, best: Diagnosis | None, writer: Writer, room: Room, next_command: str) -> list[str]:
-    place = source_line.of(case, best, writer.kernel_text) if best else None
+def _full(
+    case: Case, best: Diagnosis | None, place: SourceLine | None, writer: Writer, room: Room, next_command: str
+) -> list[str]:
     lines = [*_head(case, writer), *_sentences(_headline(case), writer), ""]
     if place:
         lines += [*_code(place, writer, room.around), ""]
@@ -341,22 +339,30 @@ def coverage(case: Case) -> str:
         parts.append(f"{plural(len(state.trials), 'run')} in {duration(sum(one.seconds for one in state.trials))}")
     if len(case.processes) > 1:
         parts.append(f"{len(case.processes)} processes")
-    kinds = {
-        kind for seen in case.observations if seen.runs or seen.others for kind in (seen.experiment, *seen.ways.kinds)
-    }
-    checked = list(dict.fromkeys([*(CHECKS[kind] for kind in CHECKS if kind in kinds), *_by_kernels(case)]))
+    dead = [one.name for one in case.instruments if one.failed and one.name != RECORDER]
+    failed = [f"{name} did not work" for name in dead] if case.diagnosis else []  # without one, the headline says it
+    return "; ".join([", ".join(parts), *_checked(case, dead), *failed])
+
+
+def _checked(case: Case, dead: Sequence[str]) -> Iterator[str]:
+    """What instruments that worked looked at inside kernels, and what none did."""
+    ran = [one for one in case.observations if one.runs or one.others]
+    kinds = {kind for one in ran for kind in (one.experiment, *one.ways.kinds)}
+    working = [kind for kind in CHECKS if kind in kinds and not any(kind in name for name in dead)]
+    checked = list(dict.fromkeys([*(CHECKS[kind] for kind in working), *_inside_kernels(case)]))
+    if checked:
+        kernel = next((dict(one.facts)["kernel"] for one in case.findings if one.id == NARROWED), "")
+        yield f"checked: {', '.join(checked)}" + (f" (only launches of {kernel})" if kernel else "")
     left = [one for one in INSIDE_KERNELS if one not in checked] if _calls(case) else []
-    looked = [f"checked: {', '.join(checked)}"] if checked else []
-    unseen = [f"not checked: {', '.join(left)}"] if left else []
-    return "; ".join([", ".join(parts), *looked, *unseen])
+    if left:
+        yield f"not checked: {', '.join(left)}"
 
 
-def _by_kernels(case: Case) -> Iterator[str]:
-    """What OpenCL kernels checked themselves: the instrument has the names of its checks in brackets."""
-    for one in case.instruments:
-        if one.name.startswith("kernel checks (") and not one.failed:
-            names = one.name.partition("(")[2].rstrip(")").split(", ")
-            yield from (word for name, word in KERNEL_CHECKS.items() if name in names)
+def _inside_kernels(case: Case) -> Iterator[str]:
+    """What kernels that check themselves looked at."""
+    for tool in case.instruments:
+        if tool.state == "live" and (found := KERNEL_CHECKS.match(tool.name)):
+            yield from (name for word, name in INSIDE.items() if word in found[1].split(", "))
 
 
 def _calls(case: Case) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from gpudx.backends.hip.agent import settings
 from gpudx.backends.hip.images import listed, readable
 from gpudx.backends.hip.simulated import simulator
 from gpudx.backends.hip.variables import VARIABLES
@@ -24,6 +25,7 @@ __all__ = [
     "TOOLS",
     "VARIABLES",
     "other_device",
+    "settings",
 ]
 
 HERE = Path(__file__).resolve().parent

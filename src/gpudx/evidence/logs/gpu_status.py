@@ -146,7 +146,7 @@ DXGI = {
 }
 # Source code, and programs that list the names they know.
 CODELIKE = re.compile(
-    r"[=!]= *(?:cuda|hip|CUDA_|VK_|ZE_|UR_|DXGI_)|^\s*case |#define|\breturn (?:VK|ZE|UR|PI)_|^\s*(?:if|assert)\s*\("
+    r"[=!]= *(?:cuda|hip|CUDA_|VK_|ZE_|UR_|DXGI_)|^\s*case |#define|\breturn (?:VK|ZE|UR|PI)_|^\s*(?:if|assert)\s*\(|^\s*raise \w|^\s*(?://|/\*)|\b(?:f|s|sn)?printf\s*\(|std::c(?:err|out)|;\s*//"
     r"|::(?:VK|ZE)_"
 )
 _FINE = re.compile(r"(?:SUCCESS|NOT_READY|TIMELINE|NotReady|PeerAccessAlreadyEnabled|ERROR_NONE|STATUS_OK|Success)$")
