@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import re
 import shlex
 import shutil
 import subprocess
@@ -41,6 +42,7 @@ from gpudx.trace import open_trace  # noqa: E402
 
 SOURCES = HERE / "c"
 PATIENCE_S = 180
+ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}")  # in what a runtime prints at a fault; differs from run to run
 Options = tuple[tuple[str, tuple[str, ...]], ...]
 OPTIONS: Options = (
     ("GPUDX_FENCE", ("", "", "high", "low", "red")),
@@ -94,7 +96,7 @@ class Driver:
             timeout=PATIENCE_S,
             errors="replace",
         )
-        return Seen(done.returncode, done.stdout, done.stderr)
+        return Seen(done.returncode, done.stdout, ADDRESS.sub("ADDRESS", done.stderr))
 
     def drawn(self, chance: random.Random) -> dict[str, str]:
         picked = {name: chance.choice(values) for name, values in self.options}

@@ -80,9 +80,6 @@ def _builds(item: pytest.Item) -> bool:
     )
 
 
-KNOWN_FAILURES = Path(__file__).resolve().parent / "known_failures.txt"
-
-
 @pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that take a minute and more are run where they are asked for; one long test must not be the last."""
@@ -92,9 +89,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if not SLOW:
         for item in (item for item in items if item.get_closest_marker("slow")):
             item.add_marker(pytest.mark.skip(reason="takes a minute or more: set GPUDX_SLOW=1"))
-    known = {line.partition("  # ")[0].strip() for line in KNOWN_FAILURES.read_text().splitlines() if "::" in line}
-    if not os.environ.get("GPUDX_KNOWN_FAILURES"):
-        for item in (item for item in items if item.nodeid in known):
-            item.add_marker(
-                pytest.mark.skip(reason="known to fail, see tests/known_failures.txt: GPUDX_KNOWN_FAILURES=1 runs it")
-            )

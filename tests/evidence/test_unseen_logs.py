@@ -19,6 +19,11 @@ def first(text: str) -> Finding:
 
 # Each line, the kind of its first event, and a part of what is said.
 KNOWN = {
+    "vkQueueSubmit failed -4": ("status-device-lost", "VK_ERROR_DEVICE_LOST"),
+    "queue.cc:114: UNKNOWN; VkResult=4294967283; while invoking": ("status-unknown", "VK_ERROR_UNKNOWN"),
+    "ERROR hal: VALIDATION [VUID-VkFramebufferCreateInfo-flags-zerobitmask (0x0)]": ("vulkan-rule", "breaks a rule of Vulkan"),
+    "OpenCV Error: Assertion failed (n == CL_SUCCESS) in cv::f, file o.cpp, line 39": ("host-assertion", "n == CL_SUCCESS"),
+    "thread 'main' panicked at 'Err: DeviceLost(DeviceLost)', src/frame.rs:15": ("device-lost", "The device was lost"),
     "VK_ERROR_DEVICE_LOST in vkQueueSubmit": ("device-lost", "The device was lost"),
     "what():  vk::Queue::submit: ErrorDeviceLost": ("device-lost", "The device was lost"),
     "UR_RESULT_ERROR_DEVICE_LOST": ("device-lost", "The device was lost"),

@@ -67,6 +67,22 @@ def test_a_vendor_macro_on_its_own_device_is_not_guessed() -> None:
         expanded("#ifdef __NV_CL_C_VERSION\n#endif", vendor="NVIDIA Corporation")
 
 
+def test_macros_with_parameters_from_the_options() -> None:
+    assert expanded("M(x)", {"S(x)": "#x", "M(x)": "S(x)"}) == '"x"'
+
+
+def test_names_of_the_programs_own_are_not_the_drivers() -> None:
+    assert expanded("#ifdef _unroll\na\n#endif\nb") == "b"
+    assert expanded("#ifndef __mine_hpp\n#define __mine_hpp\nint x;\n#endif\n") == "int x;"
+
+
+def test_a_header_beside_the_one_that_includes_it(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a.h").write_text('#include "b.h"\n')
+    (tmp_path / "sub" / "b.h").write_text("int found;\n")
+    assert expanded('#include "sub/a.h"\n', folder=tmp_path) == "int found;"
+
+
 def test_includes_and_lines(tmp_path: Path) -> None:
     (tmp_path / "a.h").write_text("#pragma once\n#define TWO 2\nint h;\n")
     done = Preprocessor(DEVICE, (tmp_path,)).run(

@@ -52,6 +52,27 @@ def test_options_and_macros_are_used_up() -> None:
     assert done.options == "-cl-mad-enable -w"
 
 
+@pytest.mark.parametrize("version", ["1.0", "1.1", "1.2", "2.0", "3.0"])
+def test_every_version_of_the_language(version: str) -> None:
+    done = rewrite(GOOD, f"-cl-std=CL{version}", Device(), EVERYTHING)
+    standard = max(float(version), 1.2)
+    assert done.options == f"-cl-std=CL{standard} -w"
+    Tree(done.rewritten.text, int(standard * 100), 64, [])
+
+
+def test_functions_that_no_kernel_calls_are_left_out() -> None:
+    functions = "float used(float v) { return v; }\nfloat unused(__global float *p) { return used(p[9]); }\n"
+    source = functions + GOOD.replace("1.0f", "used(1.0f)")
+    done = plan(source)
+    Tree(done.text, 120, 64, [])
+    assert not [site for site in done.sites if site.kernel == "unused"]
+
+
+def test_a_loop_with_reads_that_are_left_out_ends() -> None:
+    text = plan("__kernel void k(__global int *next) { int at = 0; while (at >= 0) at = next[at]; }\n").text
+    assert "while ((gdx_goes_on(gdx) &&" in text
+
+
 def test_a_pointer_from_memory_is_counted_as_unchecked() -> None:
     done = plan(
         "struct s { __global float *p; };\n__kernel void k(__global float *a) { struct s x; x.p = a; x.p[3] = 1; }\n"

@@ -86,11 +86,8 @@ def text(version: int) -> str:
     parts += ["int printf(__constant const char *format, ...);", ATOMICS]
     parts += ["#define ATOMIC_VAR_INIT(X) (X)", "typedef int clk_profiling_info;", "typedef uint clk_enqueue_flags_t;"]
     parts.append("#define __opencl_c_named_address_space_builtins 1")  # clang declares vloadn and its like only then
-    if version >= 200:
+    if version >= 200:  # clang itself knows the atomic types then
         parts += [f"#define __opencl_c_{name} 1" for name in FEATURES]
-        for name in ("int", "uint", "long", "ulong", "float", "double", "size_t", "intptr_t", "uintptr_t", "ptrdiff_t"):
-            parts.append(f"typedef _Atomic({name}) atomic_{name};")
-        parts.append("typedef atomic_int atomic_flag;")
     return "\n".join(parts) + "\n"
 
 

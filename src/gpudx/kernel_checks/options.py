@@ -58,7 +58,8 @@ def read(text: str) -> Options:
             if match[1] not in VERSIONS:
                 raise Unsupported(f"{word} is not known")
             out.version = VERSIONS[match[1]]
-            out.kept.append(word)
+            # What is added to the source is OpenCL C 1.2: compilers know no static functions before.
+            out.kept.append(word if out.version >= 120 else "-cl-std=CL1.2")
         elif word.startswith("-cl-std"):
             raise Unsupported(f"{word} is not OpenCL C")
         elif word.startswith("-x") or word in ("-create-library", "-include"):

@@ -150,7 +150,7 @@ class Tree:
 
         lib = _lib()
         lib.clang_getExpansionLocation.argtypes = [cindex.SourceLocation] + [ctypes.c_void_p] * 4
-        standard = {100: "CL1.0", 110: "CL1.1", 120: "CL1.2", 200: "CL2.0", 300: "CL3.0"}[version]
+        standard = {200: "CL2.0", 300: "CL3.0"}.get(version, "CL1.2")  # 1.0 and 1.1 are parts of 1.2
         arguments = ["-x", "cl", f"-cl-std={standard}", "-cl-no-stdinc", "-Xclang", "-fdeclare-opencl-builtins", "-w"]
         arguments += ["-target", "spir-unknown-unknown" if address_bits == 32 else "spir64-unknown-unknown"]
         arguments += ["-Xclang", "-cl-ext=+all", "-include", BASE, "-ferror-limit=1", *options]

@@ -1,0 +1,24 @@
+"""What the recorder gave up for lack of time is shown in the report, and only that."""
+
+from __future__ import annotations
+
+import pytest
+from native_kit import Kit
+
+from gpudx.diagnose import gave_up
+from gpudx.facts import derive
+
+SENTENCE = "A thread used a kernel out of turn, because another thread kept it for too long (at least once)."
+
+
+@pytest.mark.parametrize(("how", "shown"), [("slow", (SENTENCE,)), ("quick", ())])
+def test_a_turn_that_did_not_come(kit: Kit, how: str, shown: tuple[str, ...]) -> None:
+    ran = kit.run([kit.program("out_of_turn"), how], "symbols", env={"GPUDX_TURNS": "1"})
+    assert ran.returncode == 0
+    assert gave_up.not_checked([derive(ran.trace())]) == shown
+
+
+def test_processes_are_counted_together(kit: Kit) -> None:
+    runs = [kit.run([kit.program("out_of_turn"), "slow"], "symbols", env={"GPUDX_TURNS": "1"}) for _ in range(2)]
+    (line,) = gave_up.not_checked([derive(ran.trace()) for ran in runs])
+    assert line.endswith("(at least 2 times).")
