@@ -45,7 +45,7 @@ ID = "device-error-reported"
 CAUSE = Cause(
     id=ID,
     title="Work on the device failed, and a later call reported it",
-    refutes_if="The reporting call would fail alone, without any work before it.",
+    refutes_if="The reporting call fails alone, without any work before it.",
     fix=("Look at the launches listed, the most suspicious first; `gpudx run --crumbs=all` marks every launch.",),
     predicts=(("recorded", "the launches of the interval ran, and a later call reports the fault"),),
 )

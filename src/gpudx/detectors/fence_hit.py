@@ -43,7 +43,7 @@ ID = "fence-hit"
 CAUSE = Cause(
     id="host-access-outside-buffer",
     title="The program's own code accessed memory outside a buffer",
-    refutes_if="The thread that faulted would have been in a kernel or in a call.",
+    refutes_if="The thread that faulted was in a kernel or in a call.",
     fix=(
         "Keep to the range that was mapped: compare the loop at the line shown with the size given to the mapping call.",
         "Do not use the pointer after unmapping or releasing the buffer.",

@@ -34,7 +34,7 @@ ID = "hang"
 CAUSE = Cause(
     id=ID,
     title="The program waited for work that did not finish",
-    refutes_if="The call in flight would have returned on its own with more time.",
+    refutes_if="The call in flight returns on its own with more time.",
     fix=(
         (
             "Look at the launch that did not end, or was queued last before the wait: does its loop end for these "

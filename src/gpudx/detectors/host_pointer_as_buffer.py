@@ -35,7 +35,7 @@ ID = "host-pointer-as-buffer"
 CAUSE = Cause(
     id=ID,
     title="A host address was passed where the kernel expects a memory object",
-    refutes_if="The value would name a live memory object.",
+    refutes_if="The value is the handle of a live memory object.",
     fix=(
         (
             "Create a buffer (with the host pointer as its source if the data is there) and pass its handle: "

@@ -40,7 +40,7 @@ ID = "index-overflow"
 CAUSE = Cause(
     id=ID,
     title="An index computed in 32 bits passes 2^31",
-    refutes_if="The kernel would compute the index in 64 bits, or never form this product.",
+    refutes_if="The kernel computes the index in 64 bits, or never forms this product.",
     fix=(
         "Compute the index in 64 bits inside the kernel: (size_t)row * stride + column. Costs a register or two.",
         "Or split the launch so that no product reaches 2^31. Costs more launches.",

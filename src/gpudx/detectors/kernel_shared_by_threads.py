@@ -38,7 +38,7 @@ ID = "kernel-shared-by-threads"
 CAUSE = Cause(
     id=ID,
     title="Two threads drove one kernel object at the same time",
-    refutes_if="With one kernel object per thread, or with one host thread, the failure would stay.",
+    refutes_if="The failure remains with one kernel object per thread, or with one host thread.",
     fix=(
         "Give each thread its own kernel object (clCreateKernel or clCloneKernel per thread). Costs a little memory each.",
         (

@@ -28,7 +28,7 @@ ID = "probe-absent"
 CAUSE = Cause(
     id=ID,
     title="The probe is not in the program that ran",
-    refutes_if="The text, symbol or line would be found in one of the files that were loaded.",
+    refutes_if="The text, symbol or line is in one of the files that were loaded.",
     fix=(
         "See which files ran with `gpudx show CASE identity`, and build or choose the one that has the mark.",
         "Check the spelling of the mark, and whether the compiler removed the code around it.",

@@ -49,7 +49,7 @@ NEEDS_EVERY_CALL = True
 CAUSE = Cause(
     id=ID,
     title="Two operations race for one buffer",
-    refutes_if="With an event between the two calls named, or with both in one queue, the failure would stay.",
+    refutes_if="The failure remains with an event between the two named calls, or with both in one queue.",
     fix=(
         "Record an event after the first call in its queue, and let the second call's queue wait for it.",
         "Or put both into one queue, if they need not run at the same time.",

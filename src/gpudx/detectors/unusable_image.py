@@ -41,7 +41,7 @@ CAUSES = (
     Cause(
         id="device-code-too-new",
         title="The device code was made by a newer toolkit than the driver knows",
-        refutes_if="The driver would be of the toolkit's version or newer.",
+        refutes_if="The driver has the toolkit's version or a newer one.",
         fix=(
             "Update the driver to one that is not older than the toolkit that made the code.",
             "Or build machine code for the device, which needs no compiler in the driver, or build with an older toolkit.",
@@ -54,7 +54,7 @@ CAUSES = (
     Cause(
         id="not-device-code",
         title="What was passed as device code is something else",
-        refutes_if="The image would begin as device code does.",
+        refutes_if="The image begins as device code does.",
         fix=(
             "Look at what the image is read from: a file that is missing, cut short, compressed or a pointer to another.",
         ),
@@ -66,7 +66,7 @@ CAUSES = (
     Cause(
         id="wrong-architecture",
         title="The program has no device code that this device can run",
-        refutes_if="The image would hold code for the device's architecture, or code that the driver can compile for it.",
+        refutes_if="The image holds code for the device's architecture, or code that the driver can compile for it.",
         fix=("Build for the architecture of the device; `gpudx audit FILE` shows which ones a file has code for.",),
         fix_of=(
             ("cuda", "With nvcc: -gencode arch=compute_XY,code=sm_XY; with CMake: CMAKE_CUDA_ARCHITECTURES."),

@@ -44,8 +44,8 @@ CAUSE = Cause(
     id=ID,
     title="A value that is not a memory object was passed as one",
     refutes_if=(
-        "The value would be the handle of a live memory object at the time of the call, or the crash address "
-        "would have no relation to it."
+        "The value was the handle of a live memory object at the time of the call, or the crash address "
+        "has no relation to it."
     ),
     fix=(
         (
