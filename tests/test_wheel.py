@@ -22,7 +22,7 @@ def call(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[
     for name in ("PYTHONPATH", "CC", "VIRTUAL_ENV"):
         env.pop(name, None)
     return subprocess.run(
-        [*map(str, words)], env=env, capture_output=True, text=True, check=False, timeout=280, cwd="/"
+        [*map(str, words)], env=env, capture_output=True, text=True, check=False, timeout=1200, cwd="/"
     )
 
 
