@@ -20,7 +20,6 @@ from typing import Annotated, Any
 import typer
 
 from gpudx.errors import UserError
-from gpudx.report.safe import clean, full
 
 MOST_WITHOUT_ASKING = 100
 
@@ -152,6 +151,8 @@ def cut(rows: Iterable[Row], first: int | None, last: int | None) -> Iterable[Ro
 
 def write_csv(columns: list[str], rows: Iterable[Row]) -> None:
     """CSV on stdout. Control characters are written as \\xNN; nothing is shortened."""
+    from gpudx.report.safe import full
+
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows([full(_text(value)) for value in row] for row in rows)
@@ -159,6 +160,8 @@ def write_csv(columns: list[str], rows: Iterable[Row]) -> None:
 
 def write_table(columns: list[str], rows: Iterable[Row], limit: int | None) -> None:
     """Aligned columns on stdout; at most `limit` rows, and then that there are more."""
+    from gpudx.report.safe import clean
+
     remaining = iter(rows)
     shown = [[clean(_text(value)) for value in row] for row in itertools.islice(remaining, limit)]
     widths = [max(map(len, column)) for column in zip(columns, *shown, strict=True)]
