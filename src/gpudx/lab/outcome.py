@@ -15,6 +15,8 @@ def outcome(run: RunResult, fault_address: str | None = None) -> Outcome:
     if not run.started:
         text = f"The program was not started: the tool that should start it ended {after}."
         return Outcome("not started", text, duration_s=run.duration_s)
+    if run.ended_early:
+        return Outcome("signal", f"gpudx ended the program {after}: the tool had reported its faults.", duration_s=run.duration_s)
     if run.timed_out:
         return Outcome("timeout", _timeout_text(run, after), signal=run.signal, duration_s=run.duration_s)
     code = run.returncode
