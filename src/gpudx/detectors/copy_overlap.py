@@ -33,7 +33,7 @@ ID = "copy-overlap"
 CAUSE = Cause(
     id=ID,
     title="Source and destination of one copy overlap",
-    refutes_if="No byte would be both read and written by the copy.",
+    refutes_if="No byte is both read and written by the copy.",
     fix=(
         "Copy through a second buffer (costs its memory and a second copy), or move the data with a kernel that is written for it.",
     ),

@@ -13,8 +13,8 @@ from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.late_writers import unordered_writer
 from gpudx.facts.swapped import swapped_with
+from gpudx.kernel_checks.checks import ALL
 from gpudx.kernel_checks.rewrite import Site as Place
-from gpudx.kernel_checks.rewriting import ALL
 from gpudx.lab.kernel_checked import FOLDER
 from gpudx.model import Access, Allocation, Attribution, Evidence, Finding, Instrument, Site
 from gpudx.model.how import KernelChecks
