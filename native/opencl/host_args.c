@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "core/process.h"
 #include "core/sources.h"
 #include "opencl/host_args.h"
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from exercise import exercise
+from support.simulated import times
 
 from gpudx.trace.reader import HEAD
 
@@ -82,7 +83,7 @@ def test_flipped_bytes(original: bytes, tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
     first_unit = int(head_of(original)[0]["first_unit"])
     ends = [HEAD.itemsize, 4096, first_unit, len(original)]
-    for round_ in range(60):
+    for round_ in range(times(240)):
         data = bytearray(original)
         for _ in range(rng.choice([1, 3, 50])):
             data[rng.randrange(ends[round_ % 4])] = rng.randrange(256)
