@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gpudx.lab import sanitized
+from gpudx.lab.outcome import outcome
+from gpudx.lab.recorded import RunResult
 
 BANNER = "========= COMPUTE-SANITIZER\n"
 FAULT = "========= Invalid __global__ read of size 4 bytes\n=========     at step(int *)+0xe0 in a.cu:19\n"
@@ -33,3 +36,9 @@ def test_only_a_quiet_tool_that_has_reported_faults_is_ended(tmp_path: Path, clo
     assert not reported()  # still writing
     clock[0] += sanitized.QUIET_S + 1
     assert reported()
+
+
+def test_a_run_that_was_ended_early_is_no_hang(tmp_path: Path) -> None:
+    run = RunResult(("app",), "app", 1, -9, "SIGKILL", True, 4.0, tmp_path, (), ended_early=True)
+    assert (outcome(run).kind, outcome(run).signal) == ("signal", None)
+    assert outcome(replace(run, ended_early=False)).kind == "timeout"
