@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "core/clock.h"
 #include "core/gave_up.h"
@@ -16,7 +17,7 @@
 enum { HEAD = 72, RECORD = 24, RECORDS = 96, SITES_MOST = 100000, PENDING = 256, KEPT = 16 };
 enum { ASKED, ROOM, SITES, STEPS };
 #define WORD(x) ((uint64_t)(uintptr_t)(x))
-static const uint64_t LONGEST_LOOP = 1 << 10;  /* in units of 1024 steps */
+static const uint64_t LONGEST_LOOP = 1 << 12;  /* in units of 1024 steps; one with barriers in it takes seconds for so many */
 static const size_t SHADOW_MOST = 2ull << 30;
 static const char LOST[] = "The report of a checked launch was not read, because the device did not copy it within 2 s";
 static const char OPEN_AT_END[] = "The report of a checked launch was not read, because the process ended before the launch";
@@ -164,10 +165,12 @@ void gdx_cl_check_queue_leaves(cl_command_queue queue)
     }
 }
 
+static pid_t owner;  /* whose launches these are: a forked child has only the memory of them */
+
 /* Without a lock: no other thread of the program is expected to launch any more. */
 __attribute__((destructor)) static void leave(void)
 {
-    for (int i = 0; i < PENDING && gdx_on(); i++)
+    for (int i = 0; i < PENDING && owner == getpid() && gdx_on(); i++)
         if (pending[i].event)
             gdx_gave_up(OPEN_AT_END);
 }
@@ -177,6 +180,7 @@ static bool keep(const struct pending *fresh)
     struct gdx_calm calm;
     bool kept = false;
     gdx_lock(GDX_LOCK_CHECKS, &calm);
+    owner = getpid();
     for (int i = 0; !kept && i < PENDING; i++)
         if (!pending[i].event) {
             pending[i] = *fresh;

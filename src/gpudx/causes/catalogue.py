@@ -7,6 +7,19 @@ from gpudx.model.cause_kinds import COPIES, FENCES, FIXED, IN_KERNEL, MEMORY, OR
 
 CAUSES = (
     Cause(
+        id="undersized-buffer",
+        title="A buffer is smaller than the launch that uses it needs",
+        refutes_if="The launch would stay inside the buffer with the sizes that it was given.",
+        fix=("Allocate the buffer from the same sizes that the launch is given.",),
+        predicts=(("recorded", "the launch reads or writes past the end of the buffer"),),
+        kind=MEMORY,
+        about="""A buffer is smaller than the launch that uses it needs.
+
+The number of elements that the launch works on is a product of sizes that it was given; the buffer was allocated from other sizes. The
+line to change is often the allocation, or the computation of its size, not the kernel.
+""",
+    ),
+    Cause(
         id="host-access-during-kernel",
         title="The host used memory that a kernel was still working on",
         refutes_if="The failure remains when the program waits for the kernel before it uses this memory.",
@@ -42,6 +55,18 @@ operations on the device nor a wait for transfers explains it.
         about="""A kernel divides an integer by zero.
 
 OpenCL leaves the result undefined: CPU devices stop the program with SIGFPE, GPUs give some number and go on.
+""",
+    ),
+    Cause(
+        id="argument-order",
+        title="Two arguments of a launch are in each other's place",
+        refutes_if="The kernel would be meant to read the buffer that nothing has written.",
+        fix=("Exchange the two arguments where they are set.",),
+        predicts=(("checked", "the kernel reads a buffer that nothing has written"),),
+        kind=FIXED,
+        about="""The kernel reads a buffer that the program reads back, and writes one that the program has filled.
+
+Both have the same type and size, so no driver notices. The result is the old or uninitialized content of the output buffer.
 """,
     ),
     Cause(

@@ -77,6 +77,17 @@ def command(
         str,
         typer.Option(metavar="KERNEL", help="Also with a wait only before, and only after, this kernel's launches."),
     ] = "",
+    check: Annotated[
+        str,
+        typer.Option(metavar="CMD", help="A run is wrong if this shell command fails; $GPUDX_OUTPUT is what was printed."),
+    ] = "",
+    compare: Annotated[
+        str,
+        typer.Option(metavar="[FILE=]GOOD", help="A run is wrong if its output, or FILE, differs from the file GOOD."),
+    ] = "",
+    expect: Annotated[
+        str, typer.Option(metavar="REGEX", help="A run is wrong if nothing that it prints matches this.")
+    ] = "",
     perturb: Annotated[
         bool,
         typer.Option(
@@ -97,6 +108,7 @@ def command(
     gpudx investigate --vary N=256,1024,4096 -- ./app --rows {N}
     gpudx investigate --wait-at 'reduce*,3' -- ./app    (kernels of this name; the third launch)
     gpudx investigate --perturb -- ./app                (does the race that a finding names change the outcome?)
+    gpudx investigate --expect 'max error: 0' -- ./app  (it exits with 0 and is wrong all the same)
     gpudx investigate --rebuild 'make -B CFLAGS=-O0' -- ./app
     gpudx investigate --revision v1.2 --build make -- ./app
     gpudx investigate --probe 'ENTER gemm' -- ./run.sh    (is this what ran?)
@@ -108,7 +120,7 @@ def command(
     from gpudx.cli.cases import new_case
     from gpudx.model import Asked
 
-    asked = Asked(vary, rebuild, revision, build, wait_at, probes(probe))
+    asked = Asked(vary, rebuild, revision, build, wait_at, probes(probe), check, compare, expect)
     left = ((*(only or ()), *(AT_SITES if perturb else ())), tuple(without or ()))
     wanted = Wanted(budget_seconds(budget), runs, *left, timeout, confidence / 100, asked, given(context))
     if (Path(program[0]) / casefile.NAME).is_file():

@@ -90,7 +90,7 @@ def _judge(facts: Facts, run: Run, conflict: Conflict) -> Finding | None:
 def _severity(run: Run, met: Overlap, contexts: set[int]) -> Severity:
     """Contexts of one device take turns, so that a race between them is rarely seen."""
     sure = met.certain and len(contexts) == 1
-    return "error" if sure or (run.failed and met.bytes) else "warning"
+    return "error" if sure or (run.failed and (met.bytes or met.meet)) else "warning"
 
 
 def _contexts(facts: Facts, ops: list[int]) -> set[int]:

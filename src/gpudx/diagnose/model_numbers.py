@@ -113,7 +113,7 @@ class _Given:
         self.numbers = {index: int(column[row]) for index, column in table.numbers.items() if column[row] > 1}
         self.rooms = {index: int(column[row]) for index, column in table.rooms.items() if column[row] > 0}
         self.widths = dict(table.parameters.pointers)
-        threads, groups = table.threads[row].astype(int).tolist(), table.groups[row].astype(int).tolist()
+        threads, groups = ([int(n) for n in column[row]] for column in (table.threads, table.groups))
         self.shape = {n for n in (*threads, *groups) if n > 1}
 
     @cached_property

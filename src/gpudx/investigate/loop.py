@@ -217,7 +217,7 @@ def _stop(
     if lab.is_planned and plan is None and (state.symptom == "settled" or (state.symptom and answered(state))):
         return "settled"
     if lab.is_planned and state.symptom == "no failure" and plan is None and (lab.launches or lab.threads):
-        return "no fault found"
+        return "settled" if _is_likely(state) else "no fault found"
     if state.failure and _settled(state.table) and (plan is None or plan.experiment not in lab.asked):
         return "settled"
     if plan is None and not lab.launches and not lab.threads and plain.trials and not (lab.asked and not quiet):
@@ -239,6 +239,11 @@ def _expected(seen: Mapping[str, Observed], lab: Lab, plan: Plan) -> float:
     factor = 1.0 if alike else lab.costs.get(plan.experiment, 1.0)
     times = [trial.seconds for trial in (alike or seen[PLAIN]).trials]
     return factor * sum(times) / len(times) if times else 0.0
+
+
+def _is_likely(state: Investigation) -> bool:
+    """Did an instrument show something that is likely the cause, though no run failed by itself?"""
+    return any(entry.status in ("confirmed", "likely") for entry in best_entries(state).values())
 
 
 def _confirmed(table: tuple[Row, ...]) -> list[str]:

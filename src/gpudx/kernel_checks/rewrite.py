@@ -23,8 +23,10 @@ from gpudx.kernel_checks.builtins import (
     BARRIERS,
     FENCES,
     IMPURE,
+    LOCKS,
     OVERWRITES,
     POINTER_OUT,
+    global_only,
     vector_access,
 )
 from gpudx.kernel_checks.errors import Unsupported
@@ -125,6 +127,13 @@ def qualifier(kind: Any) -> str:
         if word in tail:
             return short
     return "p"
+
+
+def in_loop(node: Node) -> bool:
+    above = node.parent
+    while above is not None and above.kind not in ("WHILE_STMT", "DO_STMT", "FOR_STMT"):
+        above = above.parent
+    return above is not None
 
 
 def plain(kind: Any) -> str:
@@ -263,7 +272,7 @@ class Rewriter:
                     function.calls.add(name)
                 elif name in BARRIERS:
                     function.has_barrier = True
-                elif name in FENCES:
+                elif name in FENCES or (LOCKS.match(name) and in_loop(node)):
                     self.fences = True
                 elif name in ("enqueue_kernel", "get_kernel_work_group_size"):
                     raise Unsupported("kernels are enqueued on the device")
@@ -281,6 +290,12 @@ class Rewriter:
 
     def source(self, node: Node) -> str:
         return self.text[node.start : node.end]
+
+    def shape(self, node: Node) -> str:
+        """The source for sizeof and typeof, where only the type counts: the program's own functions take more parameters now, so
+        a value of the result's type stands for a call of one."""
+        calls = [one for one in node.walk() if one.kind == "CALL_EXPR" and one.name in self.functions]
+        return self.splice(node, [(one, f"(*(__private {plain(one.type)} *)0)") for one in calls])
 
     def initial(self, node: Node) -> Node | None:
         """The initial value of a declaration."""
@@ -820,7 +835,7 @@ class Rewriter:
         text = self.splice(node, parts)
         before = after = ""
         if {"races", "uninit"} & self.checks:
-            after = " gdx->epoch++;"
+            after = " gdx->passed++;" if global_only(self.source(node)) else " gdx->epoch++; gdx->passed++;"
         if "barriers" in self.checks and self._uniform is not None:
             leave = "gdx_end(gdx); return;" if self.now.is_kernel else self._leave()
             if leave:
@@ -915,7 +930,7 @@ class Rewriter:
         if kind == "PAREN_EXPR" or (kind == "UNEXPOSED_EXPR" and self._implicit(node)):
             return self.splice(node, [(node.children[0], self.expression(node.children[0], how))])
         if kind == "CXX_UNARY_EXPR":
-            return self.source(node)  # sizeof: nothing is evaluated
+            return self.shape(node)  # sizeof: nothing is evaluated
         if self._is_component(node):
             child = node.children[0]
             arrow = self._is_arrow(node)
@@ -1248,7 +1263,7 @@ class Rewriter:
             return text
         self.now.checked += 1
         site = self.site("access", node)
-        raw = self.source(node)
+        raw = self.shape(node)
         rest = f"sizeof({raw}), {bounds}, {site}u, {self.mode(how, node.type)}"
         return f"(*(__typeof__(&({raw})))gdx_p{where}(gdx, {CASTS[where]}&({text}), {rest}))"
 
@@ -1272,7 +1287,7 @@ class Rewriter:
                 self._checked_pointer(
                     arguments[0],
                     parts[0][1],
-                    f"sizeof(*({self.source(arguments[0])}))",
+                    f"sizeof(*({self.shape(arguments[0])}))",
                     ATOMICALLY | (WRITE if OVERWRITES.match(name) else BOTH),
                 ),
             )
@@ -1282,7 +1297,7 @@ class Rewriter:
         if name in POINTER_OUT and self._is_pointer(arguments[-1]):
             parts[-1] = (
                 arguments[-1],
-                self._checked_pointer(arguments[-1], parts[-1][1], f"sizeof(*({self.source(arguments[-1])}))", WRITE),
+                self._checked_pointer(arguments[-1], parts[-1][1], f"sizeof(*({self.shape(arguments[-1])}))", WRITE),
             )
             return self.splice(node, parts)
         return self.splice(node, parts)
@@ -1322,7 +1337,7 @@ class Rewriter:
         site = self.site("access", pointer)
         mode = self.mode(how, pointer.type.get_canonical().get_pointee())
         call = f"gdx_p{where}(gdx, {CASTS[where]}({text}), {width}, {bounds}, {site}u, {mode})"
-        return f"(__typeof__({self.source(pointer)})){call}"
+        return f"(__typeof__({self.shape(pointer)})){call}"
 
     def _vector_call(
         self, node: Node, arguments: list[Node], elements: int, aligned: bool, half: bool, stores: bool, text: str

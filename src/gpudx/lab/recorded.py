@@ -66,6 +66,7 @@ class RunResult:
     started: bool = True
     ranks: dict[int, str] = field(default_factory=dict)  # by process: its number, where a launcher gave it one
     opened: tuple[str, ...] = ()  # files with a model's name that were seen open
+    wrong: str = ""  # why the user calls its result wrong, though it exited with 0
     interrupted: bool = False  # somebody wanted to end it, or gpudx: how it ended says nothing about the program
     ended_early: bool = False  # after a tool had reported its faults (How.faults_suffice): not a hang
 

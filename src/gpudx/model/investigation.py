@@ -87,6 +87,10 @@ class Asked:
     wait_at: str = ""  # kernels by name, with * and ?, or launches by number; several with commas
     probes: tuple[str, ...] = field(default=(), metadata=LATER)  # marks to look for in plain runs: no experiment
 
+    check: str = field(default="", metadata=LATER)  # a shell command that fails where the run's result is wrong
+    compare: str = field(default="", metadata=LATER)  # a good copy of what it prints, or FILE=GOOD
+    expect: str = field(default="", metadata=LATER)  # a regular expression that good output matches
+
     @property
     def name(self) -> str:
         """Of what is varied."""
