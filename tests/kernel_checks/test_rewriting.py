@@ -72,6 +72,14 @@ def test_a_loop_with_reads_that_are_left_out_ends() -> None:
     assert "while ((gdx_goes_on(gdx) &&" in text
 
 
+def test_loops_are_not_unrolled_with_all_their_checks() -> None:
+    loop = "{}for (int i = 0; i < 8; i++) a[i] = i; "
+    source = f"__kernel void k(__global int *a) {{\n#pragma unroll 4\n{loop.format('')}"
+    source += loop.format("__attribute__((opencl_unroll_hint(8))) ") + "}\n"
+    assert "unroll" not in plan(source).text
+    assert "unroll" in plan(source, frozenset({"bounds"})).text
+
+
 def test_a_pointer_from_memory_is_counted_as_unchecked() -> None:
     done = plan(
         "struct s { __global float *p; };\n__kernel void k(__global float *a) { struct s x; x.p = a; x.p[3] = 1; }\n"
