@@ -61,7 +61,8 @@ def test_every_version_of_the_language(version: str) -> None:
 
 
 def test_functions_that_no_kernel_calls_are_left_out() -> None:
-    source = "float used(float v) { return v; }\nfloat unused(__global float *p) { return used(p[9]); }\n" + GOOD.replace("1.0f", "used(1.0f)")
+    helpers = "float used(float v) { return v; }\nfloat unused(__global float *p) { return used(p[9]); }\n"
+    source = helpers + GOOD.replace("1.0f", "used(1.0f)")
     done = plan(source)
     Tree(done.text, 120, 64, [])
     assert not [site for site in done.sites if site.kernel == "unused"]

@@ -39,10 +39,11 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
     """One finding per place in the source; the launches after the first are counted."""
     found = [failure for one in facts for failure in reports.failures(one, case_dir / FOLDER)]
     places: dict[tuple[str, Place], list[Failure]] = {}
-    raced = {(f.position, f.thing) for f in found if f.kind == "race"}
+    # Read before another work-item wrote it, or after a write that was left out: the fault is that one.
+    spoiled = {(f.position, f.thing) for f in found if f.kind == "race" or (f.kind == "bounds" and f.writes)}
     for failure in found:
-        if failure.kind == "uninitialized" and (failure.position, failure.thing) in raced:
-            continue  # read before another work-item wrote it: the missing synchronization is the fault
+        if failure.kind == "uninitialized" and (failure.position, failure.thing) in spoiled:
+            continue
         places.setdefault((failure.kind, failure.site), []).append(failure)
     for same in list(places.values())[:MOST]:
         yield _finding(same[0], len(same))
