@@ -9,7 +9,7 @@ from gpudx.diagnose import kernel_check_reports as reports
 from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
-from gpudx.kernel_checks.rewrite import Site as Place
+from gpudx.kernel_checks.plan import Site as Place
 from gpudx.kernel_checks.rewriting import ALL
 from gpudx.lab.kernel_checked import FOLDER
 from gpudx.model import Access, Allocation, Evidence, Finding, Instrument, Site
@@ -20,6 +20,7 @@ ID = "kernel-check-"
 MOST = 1000
 WRAP = 1 << 32  # what a 32-bit index loses
 OWN_TEXT = "kernel source"  # the text that the program gave the driver
+SEVERAL = 1023  # in place of a work-item of global memory (kernel_checks/prelude.py)
 ON_MEMORY = ("bounds", "alignment", "uninitialized", "race")
 CAUSES = {
     "bounds": "out-of-bounds-access", "alignment": "misaligned-access", "uninitialized": "read-before-write",
@@ -232,12 +233,12 @@ def _side(f: Failure) -> str:
 
 def _other(f: Failure) -> str:
     code = f.more >> 32
-    did = "a write" if code & 2 else "a read"
-    return (
-        f"{did} by a work-item of another group"
-        if code & 4
-        else f"{did} by work-item {f.more & 0xFFFFFFFF} of the same group"
-    )
+    did, item = "a write" if code & 2 else "a read", f.more & 0xFFFFFFFF
+    if code & 4:
+        return f"{did} by a work-item of another group"
+    if item == SEVERAL and f.thing is not None and f.thing.kind == "argument":
+        return f"{did} by other work-items of the same group"
+    return f"{did} by work-item {item} of the same group"
 
 
 # ---- what was looked at ----

@@ -70,7 +70,12 @@ static gdx_obj gdx_arr(ulong lo, ulong n, uint id)
   return o;
 }
 static gdx_obj gdx_any(void) { return gdx_arr(0, ~0UL, ~0u); }
-static gdx_obj gdx_pick(ulong a, gdx_obj x, gdx_obj y) { return a - x.lo < x.n ? x : a - y.lo < y.n ? y : x; }
+static ulong gdx_far(ulong a, gdx_obj o) { return a < o.lo ? o.lo - a : a - o.lo - o.n; }
+/* The one of two objects that an address is in, else the nearer one. */
+static gdx_obj gdx_pick(ulong a, gdx_obj x, gdx_obj y)
+{
+  return a - x.lo < x.n ? x : a - y.lo < y.n ? y : gdx_far(a, x) <= gdx_far(a, y) ? x : y;
+}
 """
 
 BOUNDS = """

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from gpudx.kernel_checks import base_header, options
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.options import Device
+from gpudx.kernel_checks.plan import Rewritten
 from gpudx.kernel_checks.preprocess import Macro, Preprocessor, tokens
-from gpudx.kernel_checks.rewrite import Rewriter, Rewritten
+from gpudx.kernel_checks.rewrite import Rewriter
 from gpudx.kernel_checks.syntax import Tree
 
 # Every check, and those of a plain --sanitize: the rest reports what correct programs do, too, or needs a limit.
@@ -17,7 +18,8 @@ ALL = ("bounds", "align", "uninit", "races", "barriers", "overflow", "div", "loo
 USUAL = frozenset(ALL) - {"loops", "nan"}
 
 UNROLL = re.compile(
-    r"^#pragma (?:clang loop )?unroll.*$|__attribute__\s*\(\(\s*(?:__)?opencl_unroll_hint(?:__)?\s*(?:\(\s*\w+\s*\))?\s*\)\)", re.M
+    r"^#pragma (?:clang loop )?unroll.*$|__attribute__\s*\(\(\s*(?:__)?opencl_unroll_hint(?:__)?\s*(?:\(\s*\w+\s*\))?\s*\)\)",
+    re.M,
 )
 DIGRAPH, STRING = re.compile("<%|%>|<:|:>"), re.compile(r"\"(?:[^\"\\\n]|\\.)*\"")
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.options import Device
-from gpudx.kernel_checks.rewrite import PROGRAMS
+from gpudx.kernel_checks.plan import PROGRAMS
 from gpudx.kernel_checks.rewriting import rewrite
 
 SECONDS = 25
