@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -72,8 +73,28 @@ def sass(i: int) -> str:
     )
 
 
+WORDS = (
+    "loss step tensor grad layer cuda device memory kernel time batch Loading model weights shape alloc stream error_rate worker "
+    "rank data epoch value cache prefill tokens throughput request finished"
+).split()
+
+
+def words(i: int) -> str:
+    """Words that messages of failures have too, in lines of which no two are alike."""
+    chance = random.Random(i)
+    return " ".join(f"{chance.choice(WORDS)}{chance.random() if chance.random() < 0.2 else ''}" for _ in range(12)) + "\n"
+
+
+def noise(i: int) -> str:
+    """Printable characters, without any words."""
+    return random.Random(i).randbytes(90).translate(PRINTABLE).decode() + "\n"
+
+
+PRINTABLE = bytes(32 + byte % 95 for byte in range(256))
 LOGS: dict[str, Callable[[int], str]] = {
     "nothing wrong": quiet,
+    "unique lines of words": words,
+    "random characters": noise,
     "every line an Xid": xid,
     "every line a CUDA error": reported,
     "nothing but sanitizer records": sanitizer,

@@ -19,7 +19,7 @@ PROCESSES = 9
 ROUNDS = 1_000_000
 PAIRS, BLOCK = 200, 250  # turns of each way, launches of a turn
 LAP = 35_000  # launches that fill the ring of 16 MB once
-MOST_NS = {"clSetKernelArg": 60.0, "clEnqueueNDRangeKernel": 150.0}
+MOST_NS = {"clSetKernelArg": 60.0, "clEnqueueNDRangeKernel": 150.0, "clSetKernelArg-heap": None}
 MOST_RATIO = 1.03
 PAUSE_NS = 35  # about what we add to each call
 
@@ -59,12 +59,12 @@ LOOPS = (
 PAUSED = (Loop("basic", 262_144, 50), Loop("", 1024, 1, one_processor=True), Loop("", 1024, 1), Loop("", 65_536, 1))
 
 
-def run_noop(kit: Kit, program: Path, recorded: bool, keep: str) -> dict[str, float]:
-    """Nanoseconds per call."""
+def run_noop(kit: Kit, program: Path, recorded: bool, keep: str, recorder: Path | None = None) -> dict[str, float]:
+    """Nanoseconds per call. `recorder`: another than this checkout's."""
     folder = kit.folder / "traces"
     folder.mkdir(exist_ok=True)
     env = kit.environment("linked" if recorded else "plain", folder, keep)
-    command = [program, "recorded" if recorded else "plain", kit.recorder, str(ROUNDS)]
+    command = [program, "recorded" if recorded else "plain", recorder or kit.recorder, str(ROUNDS)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
     shutil.rmtree(folder)
     return {name: float(value) for name, value in (line.split() for line in done.stdout.splitlines())}
@@ -81,6 +81,21 @@ def noop(kit: Kit, processes: int, keep: str = "") -> list[Row]:
         before, after = median([r[name] for r in plain]), median([r[name] for r in recorded])
         what, most = (f"{name}, keep all", None) if keep else (name, limit)
         rows.append(Row(f"{what}, added", after - before, "ns/call", most, f"{before:.1f} plain, {after:.1f} recorded"))
+    return rows
+
+
+def against(kit: Kit, other: Path, processes: int) -> list[Row]:
+    """This recorder and another one, in turns: what a call takes with ours, as a multiple of what it takes with the other."""
+    program = build(kit, "noop_target", "-ldl")
+    now, before = interleaved(
+        processes, lambda: run_noop(kit, program, True, ""), lambda: run_noop(kit, program, True, "", other)
+    )
+    rows = []
+    for name in MOST_NS:
+        ours, theirs = median([r[name] for r in now]), median([r[name] for r in before])
+        rows.append(
+            Row(f"{name}, recorded", ours / theirs, "x the other", None, f"{theirs:.1f} ns before, {ours:.1f} ns now")
+        )
     return rows
 
 
@@ -114,7 +129,18 @@ def small_kernels(kit: Kit) -> list[Row]:
 
 
 def main() -> int:
-    options = arguments(__doc__).parse_args()
+    parser = arguments(__doc__)
+    parser.add_argument(
+        "--against", type=Path, metavar="LIBRARY", help="compare with another libgpudx.so, and nothing else"
+    )
+    options = parser.parse_args()
+    if options.against:
+        with native_kit() as kit:
+            rows = against(kit, options.against, PROCESSES)
+        remark = (
+            f"{PROCESSES} processes of each recorder in turns, medians; a driver that does nothing behind the call."
+        )
+        return finish(Result("overhead-against", "Two versions of the recorder", rows, [remark]), options)
     result = Result("overhead", "What the recorder costs")
     with native_kit() as kit:
         result.rows += noop(kit, PROCESSES)

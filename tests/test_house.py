@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -13,27 +14,6 @@ PRIVATE = re.compile(r"\._(?!_)\w+")
 VENDOR = re.compile(
     r"\b(CL_[A-Z]{3,}|CUDA_ERROR|hipError|cl(Enqueue|Create|Set|Release|Get|Retain|Build)[A-Z]|cu(Launch|Mem|Ctx|Stream|Module)[A-Z]"
     r"|cuda[A-Z][a-z]+|hip[A-Z][a-z]+)"
-)
-# What is left to untangle; a new import of this kind is refused.
-STILL_PRIVATE: frozenset[str] = frozenset(
-    """
-detectors/_refusals.py: gpudx.facts._backend.backend_module
-detectors/code_compiled_at_load.py: gpudx.facts._backend.backend_module
-detectors/environment_note.py: gpudx.facts._backend.backend_module
-detectors/fence_hit.py: gpudx.facts._backend.backend_module
-detectors/unusable_image.py: gpudx.facts._backend.backend_module
-diagnose/device_faults.py: gpudx.evidence._cubin.Place
-diagnose/device_faults.py: gpudx.evidence._cuda_exceptions.short_name
-diagnose/logs.py: gpudx.evidence.sources._compiled.bare
-diagnose/logs.py: gpudx.evidence.sources._compiled.built
-diagnose/logs.py: gpudx.evidence.sources._compiled.kernel_lines
-diagnose/logs.py: gpudx.evidence.sources._functions.Source
-diagnose/logs.py: gpudx.evidence.sources._tile_builds
-diagnose/model_numbers.py: gpudx.evidence.models._file
-diagnose/sanitizer_faults.py: gpudx.evidence._sanitizer_records.location
-diagnose/sanitizer_faults.py: gpudx.evidence._words.bare
-diagnose/stories.py: gpudx.evidence.sources._tile_builds.KIND
-    """.strip().splitlines()
 )
 
 
@@ -50,6 +30,11 @@ def test_only_the_lab_starts_processes() -> None:
     assert not found
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def rooms() -> Iterator[tuple[str, Path]]:
     """Every module, with the package directly below gpudx that it belongs to."""
     yield from ((path.relative_to(PACKAGE).parts[0], path) for path in sorted(PACKAGE.rglob("*.py")))
@@ -60,10 +45,10 @@ def test_private_modules_stay_in_their_package() -> None:
     found = {
         f"{path.relative_to(PACKAGE)}: {name}"
         for room, path in rooms()
-        for name in imported(ast.parse(path.read_text()))
+        for name in imported(parsed(path))
         if PRIVATE.search(name) and name.split(".")[1] != room
     }
-    assert found <= STILL_PRIVATE, sorted(found - STILL_PRIVATE)
+    assert not found
 
 
 def imported(tree: ast.Module) -> Iterator[str]:
@@ -84,7 +69,7 @@ def test_only_backends_and_evidence_know_vendors() -> None:
         f"{path.relative_to(PACKAGE)}: {word[0]}"
         for room, path in rooms()
         if room not in ("backends", "evidence", "kernel_checks")
-        for text in strings(ast.parse(path.read_text()))
+        for text in strings(parsed(path))
         if (word := VENDOR.search(text))
     ]
     assert not found

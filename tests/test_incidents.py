@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support import forked
 
 from gpudx.demos.incidents import every
 
@@ -25,8 +25,7 @@ ON_CPU = [
 
 
 def gpudx(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "gpudx", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return forked.gpudx(*words)
 
 
 @pytest.mark.parametrize("name", ON_CPU)

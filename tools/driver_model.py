@@ -47,6 +47,7 @@ class Api:
     success: str
     not_ready: str
     queue: str
+    own_queue: str  # the handle of a thread's own default queue
     start: str  # the entry that comes before there is a context
     addresses: tuple[str, ...]  # types that are addresses of device memory
     signed: tuple[str, ...]  # types whose values have a sign

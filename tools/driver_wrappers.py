@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import driver_endings
 from driver_header import entries, per_thread, prototype
 from driver_model import Api, DriverCall, DriverParam, calls_of
 from schema_model import Call
 
-HEAD = "/* Made by tools/generate.py. */\n#define _GNU_SOURCE"
+HEAD = "/* Made by tools/generate.py. */\n#define _GNU_SOURCE\n#include <errno.h>\n"
 # Memory that is not watched, by family, and why.
 UNWATCHED = {
     "managed": "managed memory, which the program can write at any time",
@@ -272,7 +273,7 @@ def failure_wrapper(call: DriverCall, name: str) -> str:
         *(f"        {line}" for line in fill_lines(call, per_thread(call, name))),
         "        gdx_commit(&open);",
         "    }",
-        f"    gdx_{api.short}_end_{'query' if call.verb == 'query' else 'late'}(&open, status);",
+        f"    gdx_{api.short}_{'end_query' if call.verb == 'query' else 'end'}(&open, status);",
         "}",
         *hook_call(call, "after"),
         "return status;",
@@ -290,7 +291,7 @@ def _more(api: Api) -> list[str]:
 
 
 def includes(api: Api) -> list[str]:
-    return ['#include "core/sources.h"', *(f'#include "{api.name}/{part}.h"' for part in ("hooks", *_more(api)))]
+    return ['#include "core/sites.h"', '#include "core/sources.h"', *(f'#include "{api.name}/{part}.h"' for part in ("hooks", *_more(api)))]
 
 
 def wrappers(schema: dict[str, Any], calls: list[Call]) -> str:
@@ -301,4 +302,4 @@ def wrappers(schema: dict[str, Any], calls: list[Call]) -> str:
     rows = [f'    {{ "{name}", {wrapped.get(name, "NULL")} }},' for name, _ in entries(schema, calls)]
     count = f"GDX_{api.short.upper()}_NAMES"
     table = f"const struct gdx_name gdx_{api.short}_names[{count}] = {{\n" + "\n".join(rows) + "\n};\n"
-    return "\n\n".join(["\n".join([HEAD, *includes(api)]), *parts, table])
+    return "\n\n".join(["\n".join([HEAD, *includes(api)]), driver_endings.waits(api, mine), *parts, table])

@@ -3,11 +3,11 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
+
+#include "soak.h"
 
 enum { COUNT = 256, BYTES = COUNT * 4, BUFFERS = 4 };
 static const char *source =
@@ -20,13 +20,7 @@ static cl_command_queue queue;
 static cl_program program;
 static cl_kernel fill, add;
 static cl_mem buffers[BUFFERS];
-static int statuses[512], made, host[COUNT];
-
-static void say(int status)
-{
-    if (made < 512)
-        statuses[made++] = status;
-}
+static int host[COUNT];
 
 static void open_all(void)
 {
@@ -114,6 +108,52 @@ static void threads(void)
         pthread_join(all[i], NULL);
 }
 
+/* Commands of an out-of-order queue that are ordered by events alone. */
+static void by_events(void)
+{
+    cl_int status;
+    cl_event done, filled;
+    int zero = 3;
+    cl_command_queue any = clCreateCommandQueue(context, device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &status);
+    say(clFinish(queue));
+    say(clEnqueueFillBuffer(any, buffers[3], &zero, sizeof zero, 0, BYTES, 0, NULL, &filled));
+    say(clEnqueueCopyBuffer(any, buffers[3], buffers[1], 0, 0, BYTES, 1, &filled, &done));
+    say(clWaitForEvents(1, &done));
+    say(clReleaseEvent(filled));
+    say(clReleaseEvent(done));
+    say(clReleaseCommandQueue(any));
+}
+
+static void parts(void)
+{
+    cl_int status;
+    cl_buffer_region half = { BYTES / 2, BYTES / 2 };
+    cl_mem part = clCreateSubBuffer(buffers[2], CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &half, &status);
+    int by = 9;
+    say(status);
+    say(clSetKernelArg(fill, 0, sizeof part, &part));
+    say(clSetKernelArg(fill, 1, sizeof by, &by));
+    launch(fill, COUNT / 2);
+    say(clReleaseMemObject(part));
+}
+
+/* Of a buffer that no command uses: a driver may hold others for as long as it works on them. */
+static void queries(void)
+{
+    cl_int status;
+    cl_mem idle = clCreateBuffer(context, CL_MEM_READ_WRITE, BYTES, NULL, &status);
+    cl_uint held = 0, arguments = 0;
+    size_t bytes = 0;
+    char options[64] = "";
+    say(clGetMemObjectInfo(idle, CL_MEM_REFERENCE_COUNT, sizeof held, &held, NULL));
+    say(clGetMemObjectInfo(idle, CL_MEM_SIZE, sizeof bytes, &bytes, NULL));
+    say(clGetKernelInfo(add, CL_KERNEL_NUM_ARGS, sizeof arguments, &arguments, NULL));
+    say(clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_OPTIONS, sizeof options, options, NULL));
+    printf("%u %zu %u '%s'\n", held, bytes, arguments, options);
+    say(clGetKernelArgInfo(add, 0, CL_KERNEL_ARG_NAME, sizeof options, options, NULL));
+    say(clReleaseMemObject(idle));
+}
+
 static void show(int i)
 {
     long sum = 0;
@@ -141,12 +181,13 @@ static void step(char what)
         say(clEnqueueUnmapMemObject(queue, buffers[2], at, 0, NULL, NULL));
         break;
     }
-    /* faults, of the program itself: it ends there */
-    case 'X': clFinish(queue); fflush(stdout); *(volatile int *)16 = 1; break;
-    case 'Y': clFinish(queue); fflush(stdout); abort();
-    case 'Z': clFinish(queue); exit(7);
-    case 'K': clFinish(queue); fflush(stdout); raise(SIGKILL); break;
-    case 'N': clFinish(queue); fflush(stdout); clReleaseKernel(fill); fill = NULL; say(clSetKernelArg(NULL, 0, 4, host)); break;
+    case 'e': by_events(); break;
+    case 'u': parts(); break;
+    case 'i': queries(); break;
+    case 'o': fork_one(); break;
+    case 'x': start_one(); break;
+    case 'N': clFinish(queue); clReleaseKernel(fill); fill = NULL; say(clSetKernelArg(NULL, 0, 4, host)); break;
+    default: clFinish(queue); end(what);
     }
 }
 
@@ -156,8 +197,6 @@ int main(int argc, char **argv)
     for (const char *what = argc > 1 ? argv[1] : ""; *what; what++)
         step(*what);
     clFinish(queue);
-    for (int i = 0; i < made; i++)
-        if (statuses[i])
-            printf("%d: %d\n", i, statuses[i]);
+    tell();
     return 0;
 }

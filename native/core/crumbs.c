@@ -191,6 +191,10 @@ void gdx_crumbs_end(void)
 
 /* ---- a stream ---- */
 
+/* Numbers of a row that several threads may change at once, where a lost change costs a crumb too many or too few. */
+#define GET(place) __atomic_load_n(&(place), __ATOMIC_RELAXED)
+#define SET(place, value) __atomic_store_n(&(place), value, __ATOMIC_RELAXED)
+
 static uint32_t *cell_of(const struct gdx_crumb_field *field, const struct gdx_crumb *row)
 {
     return (uint32_t *)(void *)(field->cells + (size_t)(row - field->rows) * GDX_CRUMBS_cell_bytes);
@@ -214,7 +218,7 @@ static struct gdx_crumb *known_row(const struct gdx_crumb_field *field, uint64_t
         uint32_t state = __atomic_load_n(&row->state, __ATOMIC_ACQUIRE);
         if (state == FREE)
             return NULL;
-        if (state == USED && row->queue == queue && row->tid == tid)
+        if (state == USED && GET(row->queue) == queue && GET(row->tid) == tid)
             return row;
     }
     return NULL;
@@ -228,9 +232,9 @@ static struct gdx_crumb *new_row(const struct gdx_crumb_field *field, uint64_t q
         struct gdx_crumb *row = &field->rows[(first + i) % GDX_CRUMBS_rows];
         if (row->state == USED || (row->state == GONE && behind(field, row)))
             continue;
-        row->queue = queue;
-        row->tid = tid;
-        row->unordered = 0;
+        SET(row->queue, queue);
+        SET(row->tid, tid);
+        SET(row->unordered, 0);
         __atomic_store_n(&row->state, USED, __ATOMIC_RELEASE);
         return row;
     }
@@ -264,53 +268,55 @@ void gdx_crumbs_leave(struct gdx_crumb_field *field, uint64_t queue)
 /* ---- a crumb ---- */
 
 /* A budget is a time up to which it is used up; a pause leaves `burst` of it. */
-static void pay(uint64_t *paid, uint64_t now, uint64_t price, unsigned burst)
+static uint64_t pay(uint64_t paid, uint64_t now, uint64_t price, unsigned burst)
 {
     uint64_t oldest = now - burst * price;
-    *paid = (*paid > oldest ? *paid : oldest) + price;
+    return (paid > oldest ? paid : oldest) + price;
 }
 
 static bool is_paid_for(const struct gdx_crumb_field *field, struct gdx_crumb *row, uint64_t now)
 {
-    if (now - row->paid < field->interval || now - thread_paid < field->thread_interval)
+    uint64_t paid = GET(row->paid);
+    if (now - paid < field->interval || now - thread_paid < field->thread_interval)
         return false;
-    pay(&row->paid, now, field->interval, BURST);
-    pay(&thread_paid, now, field->thread_interval, THREAD_BURST);
+    SET(row->paid, pay(paid, now, field->interval, BURST));
+    thread_paid = pay(thread_paid, now, field->thread_interval, THREAD_BURST);
     return true;
 }
 
-/* How long the device takes for a call, from when its cell changed; while it does not change, at least that long. Several
- * threads may do this at once for one stream: an estimate that is off costs a crumb too many or too few. */
+/* How long the device takes for a call, from when its cell changed; while it does not change, at least that long. Each number is
+ * read once: another thread may change it between two readings, and then a divisor could be 0. */
 static void learn_pace(struct gdx_crumb *row, uint32_t cell, uint64_t now)
 {
-    uint64_t calls = row->step ? row->step : 1, since = now - row->seen_at;
-    if (cell != row->seen) {
-        row->pace = since / (calls * (cell - row->seen));
-        row->seen = cell;
-        row->seen_at = now;
-    } else if (since / calls > row->pace) {
-        row->pace = since / calls;
+    uint32_t step = GET(row->step), passed = cell - GET(row->seen);
+    uint64_t calls = step ? step : 1, since = now - GET(row->seen_at);
+    if (passed) {
+        SET(row->pace, since / (calls * passed));
+        SET(row->seen, cell);
+        SET(row->seen_at, now);
+    } else if (since / calls > GET(row->pace)) {
+        SET(row->pace, since / calls);
     }
 }
 
 static bool is_due_behind(const struct gdx_crumb_field *field, struct gdx_crumb *row, uint32_t open)
 {
-    uint64_t calls = row->skipped + 1;
-    return calls * row->pace >= field->device_interval && (open < DEEP || calls >= DEEP_STEP);
+    uint64_t calls = (uint64_t)GET(row->skipped) + 1;
+    return calls * GET(row->pace) >= field->device_interval && (open < DEEP || calls >= DEEP_STEP);
 }
 
 static bool is_due(const struct gdx_crumb_field *field, struct gdx_crumb *row, uint64_t now)
 {
     if (gdx_crumbs() == GDX_CRUMBS_ALL)
         return true;
-    uint32_t cell = __atomic_load_n(cell_of(field, row), __ATOMIC_RELAXED), open = row->issued - cell;
+    uint32_t cell = __atomic_load_n(cell_of(field, row), __ATOMIC_RELAXED), open = GET(row->issued) - cell;
     if (open >= BEHIND) {
         learn_pace(row, cell, now);
         return is_due_behind(field, row, open);
     }
-    row->seen = cell;
-    row->seen_at = now;
-    row->pace = 0;
+    SET(row->seen, cell);
+    SET(row->seen_at, now);
+    SET(row->pace, 0);
     return is_paid_for(field, row, now);
 }
 
@@ -327,8 +333,8 @@ void gdx_crumb_put(struct gdx_crumb_field *field, struct gdx_open *open, struct 
     __atomic_store_n(mark, open->lane->number << SEQUENCE_BITS | sequence, __ATOMIC_RELEASE);
     enum gdx_crumb_answer answer = field->api->write(row, device, number);
     if (answer == GDX_CRUMB_TAKEN) {
-        row->step = row->skipped + 1;
-        row->skipped = 0;
+        SET(row->step, GET(row->skipped) + 1);
+        SET(row->skipped, 0);
         if (gdx_still_open(open))
             open->slot->flags |= GDX_FLAG_crumb;
         return;
@@ -349,7 +355,7 @@ GDX_HOT struct gdx_crumb *gdx_crumb_due(struct gdx_crumb_field *field, struct gd
         return NULL;
     if (is_due(field, row, open->slot->begin))
         return row;
-    row->skipped++;
+    SET(row->skipped, GET(row->skipped) + 1);
     return NULL;
 }
 

@@ -7,8 +7,9 @@
 #include <time.h>
 
 #include "core/clock.h"
+#include "core/gave_up.h"
 
-enum { NAME_ROOM = 2048, LONGEST_MS = 60000, LOOK_AGAIN_NS = 1000 * 1000, MOST_TRIES = 1000 };
+enum { NAME_ROOM = 2048, LONGEST_MS = 60000, LOOK_AGAIN_NS = 1000 * 1000, MOST_TRIES = 40000 /* about two seconds */ };
 enum { HELD, FIRST, SECOND, SITES };
 static const uint64_t EVERY = UINT64_MAX;  /* in place of a number */
 
@@ -89,6 +90,8 @@ int gdx_read_sites(void)
         atomic_store(&gdx_sites_setting, read_both());
     for (unsigned tries = 1; !(state = atomic_load(&gdx_sites_setting)) && tries < MOST_TRIES; tries++)
         gdx_wait(tries);
+    if (!state)
+        gdx_gave_up("A call was not compared with GPUDX_HOLD and GPUDX_EDGE, because another thread was still reading them");
     errno = saved;
     return state;
 }

@@ -12,6 +12,7 @@
 #include "driver/functions.h"
 #include "core/crumbs.h"
 #include "core/recorder.h"
+#include "core/serialise.h"
 #include "core/stacks.h"
 #include "core/transfers.h"
 #include "cu_abi.h"
@@ -52,15 +53,6 @@ GDX_INLINE bool gdx_cu_begin_late(struct gdx_open *open, uint32_t call, void *ca
     return gdx_cu_begin(open, call, caller);
 }
 
-/* ---- transfers.c: copies that are complete when their call returns (core/transfers.h) ---- */
-
-void gdx_cu_transfer_left(CUstream queue, bool own_thread);
-static inline void gdx_cu_transfer_ends(CUstream queue, bool own_thread, CUresult status)
-{
-    if (GDX_UNLIKELY(gdx_blocking_transfers()) && status == CUDA_SUCCESS)
-        gdx_cu_transfer_left(queue, own_thread);
-}
-
 /* ---- dump.c: a core dump of the device is on its way; the process's end waits for it ---- */
 
 void gdx_cu_expect_dump(void);
@@ -89,48 +81,12 @@ static inline void gdx_cu_end(struct gdx_open *open, CUresult status)
     gdx_cu_look_at(status);
 }
 
-/* For calls that put work into a stream. Asked afterwards, because only then is the stream known to be a good one. */
-static inline void gdx_cu_end_on(struct gdx_open *open, CUstream queue, bool own_thread, CUresult status)
-{
-    if (GDX_UNLIKELY(atomic_load_explicit(&gdx_cu_captures, memory_order_relaxed) > 0) && status == CUDA_SUCCESS
-        && gdx_still_open(open) && gdx_cu_is_captured(queue, own_thread))
-        open->slot->flags |= GDX_FLAG_captured;
-    gdx_cu_end(open, status);
-}
-
-/* "Not ready" is an answer, not a failure. */
-static inline bool gdx_cu_worth_noting(CUresult status)
-{
-    return status != CUDA_SUCCESS && status != CUDA_ERROR_NOT_READY;
-}
-
-static inline void gdx_cu_end_query(struct gdx_open *open, CUresult status)
-{
-    if (gdx_cu_of_earlier_work(status))
-        gdx_cu_end(open, status);
-    else
-        gdx_end_quiet(open, status);
-}
-
-static inline void gdx_cu_end_late(struct gdx_open *open, CUresult status)
-{
-    gdx_cu_end(open, status);
-}
+/* Words, endings and waits that HIP has in the same shape. */
+#include "cu_endings.h"
 
 /* ---- words ---- */
 
 #define GDX_CU_WORD(x) ((uint64_t)(uintptr_t)(x))
-
-/* The stream that is meant: 0 in entries for per-thread default streams is the thread's own. */
-static inline uint64_t gdx_cu_queue(CUstream queue, bool own_thread)
-{
-    return !queue && own_thread ? CU_STREAM_PER_THREAD : GDX_CU_WORD(queue);
-}
-
-static inline uint64_t gdx_cu_location(CUmemLocation location)
-{
-    return (uint64_t)(uint32_t)location.type | (uint64_t)(uint32_t)location.id << 32;
-}
 
 /* ---- functions.c: the functions a program can launch, and where their parameters lie ---- */
 

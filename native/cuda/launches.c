@@ -6,35 +6,6 @@
 #include "cuda/watch.h"
 
 #include "core/perturb.h"
-#include "core/serialise.h"
-
-/* Waits at launches (core/serialise.h) are recorded like any other, so that a fault is told by the wait right behind the launch that
- * made it. The program sees the fault when it would have seen it: at its own next call. */
-static void wait_for(CUstream queue, bool own_thread)
-{
-    struct gdx_open open;
-    if (atomic_load(&gdx_cu_captures) > 0)  /* a wait would spoil a capture */
-        return;
-    if (gdx_cu_begin(&open, GDX_CALL_cuStreamSynchronize, NULL)) {
-        open.slot->w[0] = gdx_cu_queue(queue, own_thread);
-        gdx_commit(&open);
-    }
-    CUresult status = own_thread && gdx_cu_next.cuStreamSynchronize_ptsz ? gdx_cu_next.cuStreamSynchronize_ptsz(queue)
-                                                                          : gdx_cu_next.cuStreamSynchronize(queue);
-    gdx_cu_end(&open, status);
-}
-
-static const char *name_of(void *kernel, char room[GDX_WAITS_ROOM])
-{
-    (void)room;
-    return gdx_cu_name_of(kernel);
-}
-
-GDX_COLD static void wait_at(enum gdx_waits side, CUfunction kernel, CUstream queue, bool own_thread)
-{
-    if (gdx_wait_here(side, kernel, name_of))
-        wait_for(queue, own_thread);
-}
 
 /* A launch on its way. What all launches need is written once and not inlined: between two of them programs and driver use up the
  * caches, so what counts are the pages and lines of code that are fetched again. */
@@ -49,7 +20,7 @@ GDX_INLINE bool begins(struct launching *at, uint32_t call, CUfunction kernel, C
 {
     gdx_perturb();
     if (GDX_UNLIKELY(gdx_serialised()))
-        wait_at(GDX_WAITS_BEFORE, kernel, queue, own_thread);
+        gdx_cu_wait_at(GDX_WAITS_BEFORE, kernel, queue, own_thread);
     at->site = gdx_cu_launch_begins(kernel, queue, own_thread);
     at->layout = gdx_cu_layout_of(kernel);
     gdx_cu_watch_launch(false);
@@ -74,7 +45,7 @@ GDX_COLD static void end_rarely(struct launching *at, CUfunction kernel, CUstrea
     if (!at->layout && result == CUDA_SUCCESS)
         gdx_cu_met_by_launch(kernel);
     if (gdx_serialised() && result == CUDA_SUCCESS)
-        wait_at(GDX_WAITS_AFTER, kernel, queue, own_thread);
+        gdx_cu_wait_at(GDX_WAITS_AFTER, kernel, queue, own_thread);
     gdx_cu_watch_launch(true);
 }
 

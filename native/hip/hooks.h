@@ -13,6 +13,7 @@
 #include "driver/functions.h"
 #include "core/crumbs.h"
 #include "core/recorder.h"
+#include "core/serialise.h"
 #include "core/stacks.h"
 #include "core/transfers.h"
 #include "hip_abi.h"
@@ -47,52 +48,23 @@ GDX_INLINE bool gdx_hip_begin(struct gdx_open *open, uint32_t call, void *caller
     return gdx_hip_begin_late(open, call, caller);
 }
 
-/* ---- transfers.c: copies that are complete when their call returns (core/transfers.h) ---- */
-
-void gdx_hip_transfer_left(hipStream_t queue, bool own_thread);
-static inline void gdx_hip_transfer_ends(hipStream_t queue, bool own_thread, hipError_t status)
-{
-    if (GDX_UNLIKELY(gdx_blocking_transfers()) && status == hipSuccess)
-        gdx_hip_transfer_left(queue, own_thread);
-}
-
 /* ---- endings ---- */
+
+/* Reported by whichever call comes next. */
+static inline bool gdx_hip_of_earlier_work(hipError_t status)
+{
+    return status == hipErrorIllegalAddress || status == hipErrorLaunchFailure;
+}
 
 static inline void gdx_hip_end(struct gdx_open *open, hipError_t status)
 {
-    if (GDX_UNLIKELY(status == hipErrorIllegalAddress || status == hipErrorLaunchFailure))
+    if (GDX_UNLIKELY(gdx_hip_of_earlier_work(status)))
         gdx_crumbs_keep();
     gdx_end(open, status);
 }
 
-/* For calls that put work into a stream. Asked afterwards, because only then is the stream known to be a good one. */
-static inline void gdx_hip_end_on(struct gdx_open *open, hipStream_t queue, bool own_thread, hipError_t status)
-{
-    if (GDX_UNLIKELY(atomic_load_explicit(&gdx_hip_captures, memory_order_relaxed) > 0) && status == hipSuccess
-        && gdx_still_open(open) && gdx_hip_is_captured(queue, own_thread))
-        open->slot->flags |= GDX_FLAG_captured;
-    gdx_end(open, status);
-}
-
-/* "Not ready" is an answer, not a failure. */
-static inline bool gdx_hip_worth_noting(hipError_t status)
-{
-    return status != hipSuccess && status != hipErrorNotReady;
-}
-
-/* Failures of work that ran earlier are reported by whichever call comes next, queries included. */
-static inline void gdx_hip_end_query(struct gdx_open *open, hipError_t status)
-{
-    if (status == hipErrorIllegalAddress || status == hipErrorLaunchFailure)
-        gdx_end(open, status);
-    else
-        gdx_end_quiet(open, status);
-}
-
-static inline void gdx_hip_end_late(struct gdx_open *open, hipError_t status)
-{
-    gdx_end(open, status);
-}
+/* Words, endings and waits that CUDA has in the same shape. */
+#include "hip_endings.h"
 
 /* ---- words ---- */
 
@@ -101,17 +73,6 @@ static inline void gdx_hip_end_late(struct gdx_open *open, hipError_t status)
 static inline bool gdx_hip_is_later(void)
 {
     return gdx_hip_driver.hipGetDevicePropertiesR0600 != NULL;
-}
-
-static inline uint64_t gdx_hip_location(hipMemLocation location)
-{
-    return (uint64_t)(uint32_t)location.type | (uint64_t)(uint32_t)location.id << 32;
-}
-
-/* The stream that is meant: 0 in entries for per-thread default streams is the thread's own. */
-static inline uint64_t gdx_hip_queue(hipStream_t queue, bool own_thread)
-{
-    return !queue && own_thread ? hipStreamPerThread : GDX_HIP_WORD(queue);
 }
 
 /* The direction of a copy as kinds of memory: 1 host, 2 device, 4 either; that of the destination in the second byte. */

@@ -1,7 +1,6 @@
 /* Launches: written down with all of their arguments before the runtime sees them. */
 #define _GNU_SOURCE
 #include "core/perturb.h"
-#include "core/serialise.h"
 #include "hip/crumbs.h"
 #include "hip/hooks.h"
 #include "hip/red.h"
@@ -12,42 +11,13 @@ static inline struct gdx_shape shape_of(dim3 grid, dim3 block, uint64_t shared_b
     return (struct gdx_shape){ grid.x, grid.y, grid.z, block.x, block.y, block.z, shared_bytes };
 }
 
-/* Waits at launches (core/serialise.h) are recorded like any other, so that a fault is told by the wait right behind the
- * launch that made it. Only behind launches that succeeded: a wait sets the error that the program may ask for. */
-static bool wait_for(hipStream_t queue, bool own_thread)
-{
-    struct gdx_open open;
-    if (atomic_load(&gdx_hip_captures) > 0)  /* a wait would spoil a capture */
-        return false;
-    if (gdx_hip_begin(&open, GDX_CALL_hipStreamSynchronize, NULL)) {
-        open.slot->w[0] = gdx_hip_queue(queue, own_thread);
-        gdx_commit(&open);
-    }
-    hipError_t status = own_thread && gdx_hip_next.hipStreamSynchronize_spt
-        ? gdx_hip_next.hipStreamSynchronize_spt(queue)
-        : gdx_hip_next.hipStreamSynchronize(queue);
-    gdx_hip_end(&open, status);
-    return status == hipSuccess;
-}
-
-static const char *name_of(void *kernel, char room[GDX_WAITS_ROOM])
-{
-    (void)room;
-    return gdx_hip_name_of(kernel);
-}
-
-static bool wait_at(enum gdx_waits side, const void *kernel, hipStream_t queue, bool own_thread)
-{
-    return gdx_wait_here(side, (void *)kernel, name_of) && wait_for(queue, own_thread);
-}
-
 /* Everything that comes before the runtime is called. */
 static inline void begin(struct gdx_open *open, uint32_t call, void *caller, const void *kernel, dim3 grid, dim3 block,
                          uint64_t shared_bytes, hipStream_t queue, bool own_thread, void **params, void **extra)
 {
     gdx_perturb();
     if (GDX_UNLIKELY(gdx_serialised()))
-        wait_at(GDX_WAITS_BEFORE, kernel, queue, own_thread);
+        gdx_hip_wait_at(GDX_WAITS_BEFORE, kernel, queue, own_thread);
     gdx_hip_watch_launch(false);
     gdx_hip_crumbs_ready();
     const struct gdx_layout *layout = gdx_hip_layout_of(kernel);
@@ -66,7 +36,8 @@ static inline hipError_t end(struct gdx_open *open, const void *kernel, hipStrea
     gdx_hip_watch_submitted(queue, own_thread, status);
     gdx_hip_crumb(open, queue, own_thread, status);
     gdx_hip_end_on(open, queue, own_thread, status);
-    if (GDX_UNLIKELY(gdx_serialised()) && status == hipSuccess && wait_at(GDX_WAITS_AFTER, kernel, queue, own_thread))
+    /* Only behind a launch that succeeded: a wait sets the error that the program may ask for. */
+    if (GDX_UNLIKELY(gdx_serialised()) && status == hipSuccess && gdx_hip_wait_at(GDX_WAITS_AFTER, kernel, queue, own_thread))
         gdx_hip_red_launched(kernel, params, extra);
     if (status == hipSuccess)
         gdx_hip_watch_launch(true);

@@ -8,15 +8,19 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "core/clock.h"
+#include "core/gave_up.h"
 #include "opencl/checks.h"
 
 enum { HEAD = 72, RECORD = 24, RECORDS = 96, SITES_MOST = 100000, PENDING = 256, KEPT = 16 };
 enum { ASKED, ROOM, SITES, STEPS };
 #define WORD(x) ((uint64_t)(uintptr_t)(x))
-static const uint64_t LONGEST_LOOP = 1 << 10;  /* in units of 1024 steps */
+static const uint64_t LONGEST_LOOP = 1 << 12;  /* in units of 1024 steps; one with barriers in it takes seconds for so many */
 static const size_t SHADOW_MOST = 2ull << 30;
+static const char LOST[] = "The report of a checked launch was not read, because the device did not copy it within 2 s";
+static const char OPEN_AT_END[] = "The report of a checked launch was not read, because the process ended before the launch";
 
 struct pending {
     cl_event event;  /* NULL: the place is free */
@@ -66,11 +70,14 @@ static void read_report(const struct pending *p, cl_command_queue queue)
 {
     uint32_t asked = 0;
     size_t bytes = (size_t)words_of(p->sites) * 4;
-    if (!fetch(p, queue, 0, 1, &asked) || !asked)
+    bool known = fetch(p, queue, 0, 1, &asked);
+    if (known && !asked)
         return;
-    uint32_t *all = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (all == MAP_FAILED || !fetch(p, queue, 0, words_of(p->sites), all))
+    uint32_t *all = known ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) : MAP_FAILED;
+    if (all == MAP_FAILED || !fetch(p, queue, 0, words_of(p->sites), all)) {
+        gdx_gave_up(LOST);
         return;  /* what may still be written stays mapped */
+    }
     const uint32_t *records = all + HEAD + p->sites;
     for (uint32_t i = 0; i < asked && i < RECORDS; i++)
         if (records[i * RECORD])
@@ -93,6 +100,8 @@ static void finish(struct pending *p, bool failed)
     if (queue) {
         read_report(p, queue);
         gdx_cl_own_drop(p->context);
+    } else if (!failed) {
+        gdx_gave_up(LOST);
     }
     gdx_cl_next.clReleaseMemObject(p->report);
     gdx_cl_next.clReleaseEvent(p->event);
@@ -156,11 +165,22 @@ void gdx_cl_check_queue_leaves(cl_command_queue queue)
     }
 }
 
+static pid_t owner;  /* whose launches these are: a forked child has only the memory of them */
+
+/* Without a lock: no other thread of the program is expected to launch any more. */
+__attribute__((destructor)) static void leave(void)
+{
+    for (int i = 0; i < PENDING && owner == getpid() && gdx_on(); i++)
+        if (pending[i].event)
+            gdx_gave_up(OPEN_AT_END);
+}
+
 static bool keep(const struct pending *fresh)
 {
     struct gdx_calm calm;
     bool kept = false;
     gdx_lock(GDX_LOCK_CHECKS, &calm);
+    owner = getpid();
     for (int i = 0; !kept && i < PENDING; i++)
         if (!pending[i].event) {
             pending[i] = *fresh;

@@ -65,7 +65,7 @@ static enum gdx_crumb_answer write_value(const struct gdx_crumb *row, uint64_t d
     if (at == PLACES || !field)
         return GDX_CRUMB_BROKEN;
     places[at].number = value;
-    places[at].unordered = row->unordered == 1;
+    places[at].unordered = __atomic_load_n(&row->unordered, __ATOMIC_RELAXED) == 1;
     places[at].mark = gdx_crumb_mark(field, row, value);
     if (gdx_cl_next.clSetEventCallback(at_hand, CL_COMPLETE, ended, (void *)(uintptr_t)at) == CL_SUCCESS)
         return GDX_CRUMB_TAKEN;
@@ -100,11 +100,11 @@ static struct gdx_crumb_field *field_of(const struct gdx_open *open)
 static bool is_ordered(struct gdx_crumb *row)
 {
     cl_command_queue_properties has = CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
-    if (!row->unordered) {
+    if (!__atomic_load_n(&row->unordered, __ATOMIC_RELAXED)) {
         gdx_cl_next.clGetCommandQueueInfo((cl_command_queue)(uintptr_t)row->queue, CL_QUEUE_PROPERTIES, sizeof has, &has, NULL);
-        row->unordered = has & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE ? 1 : ORDERED;
+        __atomic_store_n(&row->unordered, has & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE ? 1 : ORDERED, __ATOMIC_RELAXED);
     }
-    return row->unordered == ORDERED;
+    return __atomic_load_n(&row->unordered, __ATOMIC_RELAXED) == ORDERED;
 }
 
 /* The queue is asked only if it is one that took a launch before: a bad handle must reach the driver in the program's own call. */

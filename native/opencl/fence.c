@@ -130,7 +130,7 @@ void gdx_cl_fence_check(void)
  * in a thread of its own. */
 static bool arrives(const char *room, const char *told, size_t bytes)
 {
-    enum { TRIES = 2000 };  /* calls of gdx_wait, about 100 ms */
+    enum { TRIES = 20000 };  /* calls of gdx_wait, about a second */
     for (unsigned tries = 0; tries < TRIES; tries++) {
         atomic_thread_fence(memory_order_acquire);
         if (!memcmp(room, told, bytes))

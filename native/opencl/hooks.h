@@ -92,6 +92,14 @@ static inline void gdx_cl_watch_asked(cl_mem mem, cl_mem_info what, cl_int resul
     if (GDX_UNLIKELY(gdx_watching()) && what == CL_MEM_REFERENCE_COUNT && result == CL_SUCCESS)
         gdx_cl_watch_correct(mem, value);
 }
+/* The program is told its own references to a context, without those of our queues. */
+cl_uint gdx_cl_watch_references(cl_context context);
+void gdx_cl_context_correct(cl_context context, cl_uint *count);
+static inline void gdx_cl_context_asked(cl_context context, cl_context_info what, cl_int result, void *value)
+{
+    if (what == CL_CONTEXT_REFERENCE_COUNT && result == CL_SUCCESS && value && gdx_on())
+        gdx_cl_context_correct(context, value);
+}
 /* Before and after a launch, where the launch that changes something is to be named. */
 static inline void gdx_cl_watch_launch(bool after)
 {

@@ -6,6 +6,10 @@
 
 /* ---- own.c ---- */
 
+/* A queue of ours, and how many references to its context the driver took for it: the program is told without them. */
+struct gdx_cl_own_queue { cl_command_queue queue; cl_uint references; };
+struct gdx_cl_own_queue gdx_cl_own_make(cl_context context, cl_device_id device);
+
 /* Our queue in a context, until gdx_cl_own_drop; NULL: there is none. It lives as long as somebody holds it, so that the
  * context can go when the program lets it go. `several`: contexts with more than one device, too. */
 cl_command_queue gdx_cl_own_hold(cl_context context, bool several);

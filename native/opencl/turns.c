@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include <sys/syscall.h>
 
+#include "core/gave_up.h"
+
 enum { PLACES = 1024, LOOK_AGAIN_NS = 20 * 1000, LONGEST_NS = 50 * 1000 * 1000 };
 
 _Atomic int gdx_cl_turns_setting GDX_HOT_DATA;
@@ -50,8 +52,10 @@ void gdx_cl_turn_take(cl_kernel kernel)
             break;
         nanosleep(&pause, NULL);
     }
-    if (now && now != own)
+    if (now && now != own) {
         atomic_store(owner, own);
+        gdx_gave_up("A thread used a kernel out of turn, because another thread kept it for too long");
+    }
     errno = saved;
 }
 

@@ -12,6 +12,7 @@
 
 #include "core/watch.h"
 #include "opencl/hooks.h"
+#include "opencl/own.h"
 
 enum { QUEUES = 256, CONTEXTS = 64, MOMENT = 120 /* tries, 1 ms */, PATIENCE = 16000 /* about two seconds */ };
 
@@ -182,7 +183,7 @@ static bool all_idle(bool patient)
 
 /* ---- our own queues ---- */
 
-static struct own { cl_context context; cl_command_queue queue; uint32_t buffers; } own[CONTEXTS];  /* with the lock held */
+static struct own { cl_context context; struct gdx_cl_own_queue made; uint32_t buffers; } own[CONTEXTS];  /* with the lock held */
 
 static struct own *own_of(cl_context context)
 {
@@ -192,17 +193,17 @@ static struct own *own_of(cl_context context)
     return NULL;
 }
 
-static cl_command_queue borrow_queue(cl_context context, cl_command_queue fresh)
+static cl_command_queue borrow_queue(cl_context context, struct gdx_cl_own_queue fresh)
 {
     struct gdx_calm calm;
     cl_command_queue found = NULL;
     gdx_lock(GDX_LOCK_WATCH, &calm);
     struct own *place = own_of(context);
-    if (!place && fresh && (place = own_of(NULL)))
+    if (!place && fresh.queue && (place = own_of(NULL)))
         *place = (struct own){ context, fresh, 0 };
     if (place) {
         place->buffers++;
-        found = place->queue;
+        found = place->made.queue;
     }
     gdx_unlock(GDX_LOCK_WATCH, &calm);
     return found;
@@ -210,13 +211,14 @@ static cl_command_queue borrow_queue(cl_context context, cl_command_queue fresh)
 
 static cl_command_queue queue_for(cl_context context, cl_device_id device)
 {
-    cl_int status;
-    cl_command_queue found = borrow_queue(context, NULL);
-    cl_command_queue fresh = found ? NULL : gdx_cl_next.clCreateCommandQueue(context, device, 0, &status);
-    if (fresh) {
+    struct gdx_cl_own_queue fresh = { 0 };
+    cl_command_queue found = borrow_queue(context, fresh);
+    if (!found)
+        fresh = gdx_cl_own_make(context, device);
+    if (fresh.queue) {
         found = borrow_queue(context, fresh);
-        if (found != fresh)
-            gdx_cl_next.clReleaseCommandQueue(fresh);  /* another thread was faster, or there are too many contexts */
+        if (found != fresh.queue)
+            gdx_cl_next.clReleaseCommandQueue(fresh.queue);  /* another thread was faster, or there are too many contexts */
     }
     return found;
 }
@@ -229,12 +231,24 @@ static void return_queue(cl_context context)
     gdx_lock(GDX_LOCK_WATCH, &calm);
     struct own *place = own_of(context);
     if (place && !--place->buffers) {
-        last = place->queue;
+        last = place->made.queue;
         *place = (struct own){ 0 };
     }
     gdx_unlock(GDX_LOCK_WATCH, &calm);
     if (last)
         gdx_cl_next.clReleaseCommandQueue(last);
+}
+
+cl_uint gdx_cl_watch_references(cl_context context)
+{
+    struct gdx_calm calm;
+    if (!gdx_watching() || !gdx_on())
+        return 0;
+    gdx_lock(GDX_LOCK_WATCH, &calm);
+    struct own *place = own_of(context);
+    cl_uint count = place ? place->made.references : 0;
+    gdx_unlock(GDX_LOCK_WATCH, &calm);
+    return count;
 }
 
 /* ---- content ---- */

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support import forked
 from support.opencl import OpenCL
 
 import gpudx
@@ -84,10 +84,7 @@ class Repository:
         here = Path(gpudx.__file__).resolve().parents[1]  # installed, or the sources
         path = os.pathsep.join([str(here), os.environ.get("PYTHONPATH", "")])
         env = os.environ | dict(self._opencl.loader.environment) | {"POCL_CACHE_DIR": str(cache), "PYTHONPATH": path}
-        done = subprocess.run(
-            [sys.executable, "-m", "gpudx", "bisect", *words, *more, "--", *command],
-            cwd=self.folder, env=env, capture_output=True, text=True, check=False, timeout=280,
-        )  # fmt: skip
+        done = forked.gpudx("bisect", *words, *more, "--", *command, cwd=self.folder, env=env, timeout=280)
         return done.returncode, json.loads(done.stdout) if done.stdout else None, done.stderr
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from cli_kit import HERE, IN_PROCESS, Gpudx, in_process
+from support import forked
 
 import gpudx
 
@@ -38,8 +39,7 @@ def gpudx_cli(tmp_path: Path, request: pytest.FixtureRequest) -> Gpudx:
         if words and words[0] in IN_PROCESS and not (finds or process):
             return in_process(words, tmp_path, {**os.environ, **more})
         environment = request.getfixturevalue("environment")
-        command = [sys.executable, str(HERE / "stand_in.py"), *words]
         env = {**environment, "STAND_IN": finds, **more}
-        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120)
+        return forked.gpudx(*words, cwd=tmp_path, env=env, script=HERE / "stand_in.py")
 
     return call

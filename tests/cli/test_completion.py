@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
-import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
+from cli_kit import in_process
 
 from gpudx.cli.completion import SCRIPTS, Option, Shell, Word, words
 
 
+@cache
 def script(shell: str) -> str:
-    command = [sys.executable, "-m", "gpudx", "completion", shell]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    return in_process(("completion", shell), Path.cwd(), os.environ).stdout
 
 
 def asked(shell: str, text: str) -> str:
@@ -44,6 +46,16 @@ def test_bash(tmp_path: Path) -> None:
     assert "mycase" in bash_completes(tmp_path, "gpudx", "run", "--", "myc")
     assert bash_completes(tmp_path, "gpudx", "nonsense", "-") == set()
     assert bash_completes(tmp_path, "gpudx", "rule", "use-after") == {"use-after-free"}
+
+
+def test_bash_knows_cases_and_demos(tmp_path: Path) -> None:
+    for name in ("1-app", "2-app"):
+        (tmp_path / "gpudx-cases" / name).mkdir(parents=True)
+    cases = {"gpudx-cases/1-app", "gpudx-cases/2-app"}
+    assert bash_completes(tmp_path, "gpudx", "report", "") == bash_completes(tmp_path, "gpudx", "show", "gp") == cases
+    assert bash_completes(tmp_path, "gpudx", "report", "gpudx-cases/1") == {"gpudx-cases/1-app"}
+    assert bash_completes(tmp_path, "gpudx", "lint", "gpu") == {"gpudx-cases"}
+    assert bash_completes(tmp_path, "gpudx", "demo", "opencl-p") == {"opencl-python-bounds"}
 
 
 def test_zsh(tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from cli_kit import in_process
 
 from gpudx.cli.completion import words
 from gpudx.cli.report import command as report
@@ -16,8 +18,7 @@ NAMES = [one.name for one in words()]
 
 
 def help_of(*name: str) -> str:
-    command = [sys.executable, "-m", "gpudx", *name, "--help"]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    return in_process((*name, "--help"), Path.cwd(), os.environ).stdout
 
 
 @pytest.mark.parametrize("name", [pytest.param((), id="gpudx"), *((name,) for name in NAMES)])
@@ -46,3 +47,19 @@ def test_the_overview_lists_every_command_once() -> None:
     listed = [name for group in GROUPS.values() for name in group]
     assert sorted(listed) == sorted(NAMES)
     assert next(iter(GROUPS.values())).keys() == {"run", "investigate", "explain"} and "run --" in overview()
+
+
+def test_the_aspects_of_a_comparison_are_those_of_the_model() -> None:
+    from gpudx.cli import diff
+    from gpudx.model.comparison import ASPECTS
+
+    assert diff.ASPECTS == ASPECTS
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_imports_neither_numpy_nor_the_model(name: str) -> None:
+    """It would take longer than all the rest of it."""
+    code = f"import sys; sys.argv = ['gpudx', '{name}', '--help']; from gpudx.cli import main\ntry: main()\nexcept SystemExit: pass\n"
+    code += "print(sorted({'numpy', 'gpudx.model', 'gpudx.facts', 'gpudx.lab'} & set(sys.modules)), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert done.stderr == "[]\n"

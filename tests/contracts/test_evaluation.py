@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.simulated import times
 
 from gpudx.contracts.columns import Column, column
 from gpudx.contracts.evaluate import answer, value
@@ -122,7 +123,7 @@ def alone(text: str, row: dict[str, Any]) -> tuple[str, Any]:
         return "nothing", type(error).__name__
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=times(1500), deadline=None)
 @given(expressions(), rows_of(missing=False))
 @example("(a * b)", [{"a": (1 << 63) - 1, "b": (1 << 64) - 1, "c": 0, "f": 0.0}])
 @example("(b == f)", [{"a": 0, "b": (1 << 53) + 1, "c": 0, "f": float(1 << 53)}])
@@ -145,7 +146,7 @@ def test_every_value_is_pythons(text: str, rows: list[dict[str, Any]]) -> None:
             assert same_nan or got == wanted, (text, row, got, wanted)
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=times(800), deadline=None)
 @given(expressions(), rows_of(missing=True))
 def test_what_is_missing_is_never_guessed(text: str, rows: list[dict[str, Any]]) -> None:
     """Python evaluates from the left and stops early. Where it got an answer so do we, and the same one."""

@@ -92,20 +92,20 @@ def values(trace: Trace, position: int) -> list[tuple[int, int, bytes]]:
 class Kit(Builds):
     """What the tests build from."""
 
-    def __init__(self, folder: Path, shared: Path | None = None, careful: bool = False) -> None:
-        """`careful`: the recorder is built with sanitizers."""
+    def __init__(self, folder: Path, shared: Path | None = None, careful: str = "") -> None:
+        """`careful`: the recorder is built with this sanitizer (support/sanitized.py)."""
         super().__init__(folder, shared)
         self.careful = careful
         self._runs = 0
 
     @cached_property
     def recorder(self) -> Path:
-        return sanitized.recorder(self) if self.careful else super().recorder
+        return sanitized.recorder(self, self.careful) if self.careful else super().recorder
 
     def inside(self, folder: Path) -> dict[str, str]:
         """The environment in which programs are recorded into `folder`."""
-        preload = f"{sanitized.library()} {self.recorder}" if self.careful else str(self.recorder)
-        return {"GPUDX_DIR": str(folder), "LD_PRELOAD": preload, **(sanitized.ENVIRONMENT if self.careful else {})}
+        plain = {"LD_PRELOAD": str(self.recorder)}
+        return {"GPUDX_DIR": str(folder)} | (sanitized.inside(self.careful, self.recorder) if self.careful else plain)
 
     def library(self, source: Path, name: str, *flags: str) -> Path:
         """A shared library `name` in a folder of its own, from one source or from all in a folder."""
@@ -137,7 +137,7 @@ class Kit(Builds):
         recorded: bool = True,
         env: Mapping[str, str] | None = None,
         driver: Path | None = None,
-        timeout: float = 60,
+        timeout: float = 240,  # a busy machine is slow, which is no failure
     ) -> Ran:
         """Run a command with or without the recorder, and wait for its end."""
         self._runs += 1

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cuda_kit import OURS, Kit, Ran, decode, of
+from support import forked
 from support.own import PYTHONPATH
 
 from gpudx import casefile
@@ -149,13 +150,7 @@ def test_a_killed_process_leaves_its_crumbs(kit: Kit) -> None:
 
 
 def gpudx(kit: Kit, *words: str | Path, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "gpudx", *map(str, words)],
-        env=environment(kit, **env),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    return forked.gpudx(*words, env=environment(kit, **env))
 
 
 def environment(kit: Kit, **env: str) -> dict[str, str]:

@@ -4,18 +4,18 @@ are told apart, never that a GPU did anything."""
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 from cuda_kit import OURS, Kit
+from support import forked
 from support.own import PYTHONPATH
 
 from gpudx import casefile
 
 
 def test_experiments_with_cuda(kit: Kit, tmp_path: Path) -> None:
-    """The third launch fails in every run: waits behind launches name it, fences and fills change nothing."""
+    """The third launch fails in every run: waits behind launches name it, fences and fills change nothing. No instrument sees an
+    access, so that its class is no more than likely."""
     env = {name: value for name, value in os.environ.items() if name not in OURS} | {
         "PYTHONPATH": PYTHONPATH,
         "GPUDX_LIB": str(kit.recorder),
@@ -24,13 +24,12 @@ def test_experiments_with_cuda(kit: Kit, tmp_path: Path) -> None:
         "PATH": "/usr/bin:/bin",
     }
     words = ["investigate", "--case", tmp_path / "case", "--", "/bin/sh", "-c", f"{kit.program('faults')}; exit 1"]
-    for name in ("memcheck", "racecheck", "initcheck", "synccheck"):
-        words[1:1] = ["--without", name]  # it may be installed where this runs
-    done = subprocess.run(
-        [sys.executable, "-m", "gpudx", *map(str, words)], env=env, capture_output=True, text=True, timeout=200
-    )
+    # The sanitizer may be installed where this runs; the fake driver writes no dumps, and their runs would wait for them.
+    for name in ("memcheck", "racecheck", "initcheck", "synccheck", "dump", "fenced-dump"):
+        words[1:1] = ["--without", name]
+    done = forked.gpudx(*words, env=env, timeout=200)
     case = casefile.read(tmp_path / "case")
-    assert case.investigation is not None and done.returncode == 0, done.stderr
+    assert case.investigation is not None and done.returncode == 1, done.stderr
     seen = {one.experiment: (one.reproduced, one.runs) for one in case.observations}
     assert seen["recorded"] == (6, 6) and seen["serialised"] == seen["fenced"] == (3, 3), done.stdout
     missing = dict(case.investigation.not_run)
@@ -40,5 +39,5 @@ def test_experiments_with_cuda(kit: Kit, tmp_path: Path) -> None:
     )
     status = {row.cause: row.status for row in case.investigation.table}
     assert status["order-or-timing"] == "refuted", done.stdout
-    assert [cause for cause, told in status.items() if told == "confirmed"] == ["out-of-bounds-access"], done.stdout
+    assert "confirmed" not in status.values() and status["out-of-bounds-access"] == "likely", (status, done.stdout)
     assert case.diagnosis[0].guilty is not None and case.diagnosis[0].guilty.launch == 3

@@ -1,4 +1,4 @@
-"""The CUDA hooks under AddressSanitizer and UndefinedBehaviorSanitizer. The driver is a fake (fake/): no GPU was asked."""
+"""The CUDA hooks under AddressSanitizer, UndefinedBehaviorSanitizer and ThreadSanitizer. The driver is a fake (fake/): no GPU was asked."""
 
 from __future__ import annotations
 
@@ -57,3 +57,26 @@ def test_images_however_broken(careful: Kit, how: str, image: str) -> None:
     path.write_bytes(BROKEN[image])
     plain, ran = careful.both([careful.program("images"), how, path])
     assert ran.seen == plain.seen
+
+
+# ---- threads ----
+
+
+@pytest.fixture(scope="session", params=["address", "thread"])
+def guarded(kit: Kit, careful: Kit, request: pytest.FixtureRequest) -> Kit:
+    return careful if request.param == "address" else sanitized.like(kit, request.param)
+
+
+@pytest.mark.parametrize("way", sanitized.WAYS, ids=sanitized.named)
+@pytest.mark.parametrize("program", ["threads", "remaps"])
+def test_threads(guarded: Kit, program: str, way: dict[str, str]) -> None:
+    """Also such that map and unmap what others pass, after a device error that the driver answers every call with."""
+    plain, ran = guarded.both([guarded.program(program)], way)
+    assert ran.seen == plain.seen and ran.returncode == 0
+
+
+def test_what_was_unmapped_is_marked(kit: Kit) -> None:
+    ran = kit.run([kit.program("remaps")])
+    assert ran.seen == (0, "failed: 1\nstill here\n", "")
+    trace = ran.trace()
+    assert (trace.column("flags") & trace.schema.flags["cut"]).any(), "some of it was not there"

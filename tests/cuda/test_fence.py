@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from cuda_kit import WAYS, Call, Kit, Ran, decode, of
+from support import forked
 from support.own import PYTHONPATH
 from support.typed import distance
 
@@ -279,8 +278,7 @@ def gpudx(kit: Kit, case: Path, *words: str | Path) -> tuple[int, Case]:
         "GPUDX_LIB": str(kit.recorder),
         "LD_LIBRARY_PATH": str(kit.driver),
     }
-    command = [sys.executable, "-m", "gpudx", "run", "--case", case, "--error-exitcode", "9", *words]
-    done = subprocess.run([str(word) for word in command], env=env, capture_output=True, text=True, timeout=60)
+    done = forked.gpudx("run", "--case", case, "--error-exitcode", "9", *words, env=env, timeout=60)
     return done.returncode, casefile.read(case)
 
 

@@ -20,6 +20,8 @@ def test_a_correct_program_is_silent(kit: Kit) -> None:
         ("now", "freed-while-in-use", "error", "wait for the work first"),
         ("pinned", "host-memory-changed-under-copy", "warning", "wait for the copy first"),
         ("capture", "capture-broken", "error", "the capture was lost"),
+        ("event", "use-of-released-object", "error", "Event #1 had been released"),
+        ("null", "ignored-error", "warning", "cuMemAlloc_v2 failed with CUDA_ERROR_OUT_OF_MEMORY and the program went on"),
     ],
 )
 def test_faults_are_told_although_the_run_passed(kit: Kit, what: str, expected: str, severity: str, said: str) -> None:
@@ -27,3 +29,8 @@ def test_faults_are_told_although_the_run_passed(kit: Kit, what: str, expected: 
     assert ran.returncode == 0, ran.stdout
     (one,) = [f for f in findings(ran) if f.id == expected]
     assert one.severity == severity and said in one.message
+
+
+def test_a_program_that_makes_do_with_less_memory_is_silent(kit: Kit) -> None:
+    ran = kit.run([kit.program("lifetimes"), "again"])
+    assert ran.returncode == 0 and not findings(ran)

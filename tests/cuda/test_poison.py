@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from cuda_kit import WAYS, Kit, Ran, decode, of
+from support import forked
 from support.own import PYTHONPATH
 
 from gpudx import casefile
@@ -144,7 +143,7 @@ def test_a_case_says_what_poison_saw(kit: Kit, tmp_path: Path) -> None:
         "--",
         kit.program("fresh"),
     ]
-    done = subprocess.run([sys.executable, "-m", "gpudx", *map(str, words)], env=env, capture_output=True, timeout=60)
+    done = forked.gpudx(*words, env=env, timeout=60)
     case = casefile.read(tmp_path / "case")
     assert done.returncode == 0 and {one.name: one.state for one in case.instruments[1:]} == {
         "fence": "live",

@@ -63,16 +63,23 @@ def test_the_only_launch_and_the_argument_that_does_not_fit(kit: Kit, how: str) 
 
 
 @pytest.mark.parametrize("report_after", [GUILTY, 10, 12, 16])
-def test_it_is_ranked_first_in_the_interval(kit: Kit, report_after: int) -> None:
-    """From launch 11 on a second one is too large for the same memory; the first of them is named."""
-    (found,), (told,) = judged(kit, fault_after(report_after))
-    assert interval(found).launches == report_after - 5
+@pytest.mark.parametrize("before", [5, GUILTY - 1], ids=["waited", "completed"])
+def test_it_is_ranked_first_in_the_interval(kit: Kit, report_after: int, before: int) -> None:
+    """From launch 11 on a second one is too large for the same memory; the first of them is named. Without breadcrumbs the
+    interval begins at the last wait."""
+    env = fault_after(report_after) | ({"GPUDX_CRUMBS": "off"} if before == 5 else {})
+    (found,), (told,) = judged(kit, env)
+    assert interval(found).launches == report_after - before
     assert interval(found).suspicious == (1 if report_after < 11 else 2)
-    assert (told.status, told.cause) == ("likely", "device-error-reported")
+    single = report_after - before == 1
+    assert (told.status, told.cause) == (
+        ("confirmed", "out-of-bounds-access") if single else ("likely", "device-error-reported")
+    )
     assert names_hidden(told)
     ranked = [e.text for e in told.evidence if e.text.startswith("launch ")]
     assert ranked[0].startswith("launch 9 of kernel gemm_f32: argument 0 (float*) has room for 721,420,288 values")
-    assert sum("nothing odd" in text for text in ranked) == len(ranked) - (1 if report_after < 11 else 2)
+    odd = [text for text in ranked if "has room for" in text]
+    assert len(odd) == interval(found).suspicious and ranked[: len(odd)] == odd
 
 
 @pytest.mark.parametrize("launch", [3, 9, 10, 16, 21])

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from cuda_kit import WAYS, Kit, Ran
+from support import forked
 from support.bystanders import PASSED, Look, check_far, check_many, check_past
 from support.own import PYTHONPATH
 
@@ -130,8 +130,7 @@ def gpudx(kit: Kit, case: Path, *words: str | Path) -> tuple[subprocess.Complete
         "GPUDX_LIB": str(kit.recorder),
         "LD_LIBRARY_PATH": str(kit.driver),
     }
-    command = [sys.executable, "-m", "gpudx", "run", "--case", case, "--error-exitcode", "9", *words]
-    done = subprocess.run([str(word) for word in command], env=env, capture_output=True, text=True, timeout=60)
+    done = forked.gpudx("run", "--case", case, "--error-exitcode", "9", *words, env=env, timeout=60)
     return done, casefile.read(case)
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from support import forked
 
 Record = Callable[..., Path]
 
 
 def gpudx(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "gpudx", *map(str, words)]
-    env = os.environ | environment
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=env)
+    return forked.gpudx(*words, env=os.environ | environment)
 
 
 def diff(good: Path, bad: Path, *more: str) -> tuple[int, dict[str, Any]]:

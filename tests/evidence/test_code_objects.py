@@ -371,3 +371,39 @@ def test_the_note_that_is_not_ours_is_passed_over() -> None:
     made = bytearray(elf([Section(".note", 7, other + note(metadata([kernel()])))], kind=3, abi=64))
     struct.pack_into("<H", made, 18, 224)
     assert len(read_amd(memoryview(bytes(made)), "x").kernels) == 1
+
+
+# ---- GFX12, which the disassembler of this machine may not know: words that the LLVM of Triton 3.9 assembled for gfx1200 ----
+
+GFX12 = {
+    "s_nop 0x7ab": ("bf8007ab", 4), "s_wait_kmcnt 0x0": ("bfc70000", 4), "s_wait_loadcnt 0x0": ("bfc00000", 4),
+    "s_wait_idle": ("bf8a0000", 4), "s_delay_alu instid0(VALU_DEP_1)": ("bf870001", 4), "s_clause 0x3": ("bf850003", 4),
+    "s_load_b32 s8, s[4:5], 0x10": ("f4000202", 8), "s_load_b128 s[8:11], s[4:5], 0x10": ("f4004202", 8),
+    "s_load_u8 s8, s[4:5], 0x10": ("f4012202", 8), "s_mov_b32 s8, 0x12345678": ("be8800ff", 8),
+    "s_mov_b64 s[8:9], s[4:5]": ("be880104", 4), "s_movk_i32 s8, 0x7f": ("b008007f", 4),
+    "s_getreg_b32 s8, hwreg(HW_REG_WAVE_MODE, 0, 2)": ("b8880801", 4), "s_add_co_u32 s8, s9, 0x12345678": ("8008ff09", 8),
+    "s_setreg_imm32_b32 hwreg(HW_REG_WAVE_MODE, 25, 1), 1": ("b9800641", 8), "v_mov_b32 v1, 0x12345678": ("7e0202ff", 8),
+    # What ends the walk: others can be affected, or it goes on elsewhere.
+    "s_prefetch_inst s[4:5], 0x10, s6, 3": ("f40480c2", 0), "s_dcache_inv": ("f4042000", 0), "s_setpc_b64 s[8:9]": ("be804808", 0),
+    "s_swappc_b64 s[8:9], s[10:11]": ("be88490a", 0), "s_barrier_signal -1": ("be804ec1", 0), "s_barrier_wait 0xffff": ("bf94ffff", 0),
+    "s_call_b64 s[8:9], 4": ("ba080004", 0), "s_branch 4": ("bfa00004", 0), "s_endpgm": ("bfb00000", 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", GFX12)
+def test_instructions_of_gfx12(text: str) -> None:
+    word, size = GFX12[text]
+    assert _amd_isa.size_of(int(word, 16), _amd_isa._GENERATIONS[12]) == size
+
+
+def test_a_trap_at_the_beginning_on_gfx12() -> None:
+    before = ["bf850003", "f4000202", "f8000010", "bfc70000", "be8800ff", "12345678"]
+
+    def begins(*words: str) -> bool:
+        code = b"".join(int(word, 16).to_bytes(4, "little") for word in (*before, *words, "bfb00000"))
+        return _amd_isa.begins_with_trap(memoryview(code), 12)
+
+    assert begins("bf900002")  # s_trap 2
+    assert not begins("bf900003")  # a breakpoint
+    assert not begins("bfa00004", "bf900002")  # behind a branch
+    assert not begins()

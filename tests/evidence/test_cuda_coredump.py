@@ -32,6 +32,7 @@ from dump_kit import (
     with_address,
     word,
 )
+from support.simulated import times
 
 from gpudx.errors import UserError
 from gpudx.evidence import cuda_coredump
@@ -372,14 +373,14 @@ def test_mutated_dumps_raise_user_errors_only(tmp_path: Path) -> None:
     base.image = image(LOADING, lines=line_table(CODE, [(0, 4), (16, 9)], len(LOADING)))
     whole = base.build()
     chance, path, reached = random.Random(7), tmp_path / "dump", 0
-    for _ in range(1500):
+    for _ in range(times(1500)):
         bad = bytearray(whole)
         for _ in range(chance.choice((1, 2, 8, 40))):
             bad[chance.randrange(64 if chance.random() < 0.1 else len(bad))] = chance.choice(
                 (0, 1, 0x7F, 0x80, 0xFF, chance.randrange(256))
             )
         reached += _survives(path, bytes(bad[: chance.randrange(len(bad))] if chance.random() < 0.1 else bad))
-    assert reached > 300
+    assert reached > times(300)
 
 
 def _survives(path: Path, content: bytes) -> int:

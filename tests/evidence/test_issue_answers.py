@@ -74,3 +74,17 @@ def test_other_languages() -> None:
 def test_a_report_without_a_log() -> None:
     text = answered("It does not work on my machine.\n")
     assert "the complete output of the failing run" in part(text, "Please add") and "**Established" not in text
+
+
+def test_claims_in_other_languages_are_held_against_the_log() -> None:
+    text = """训练崩溃，我认为是显存不足导致的，cudaMemcpy 有 bug。
+```
+cudaMemcpy failed: an illegal memory access was encountered
+[ 812.1] NVRM: Xid (PCI:0000:3b:00): 31, pid=4411, name=python, Ch 00000008. MMU Fault: faulted @ 0x7f2a_40000000
+```
+항상 재현됩니다. 毎回同じ場所で失敗します。
+"""
+    told = answered(text)
+    assert "cudaMemcpy only returned it (line 3)" in told
+    assert "no line in the logs reports that memory ran out" in told
+    assert "“항상 재현됩니다.”" in told and "毎回" in told

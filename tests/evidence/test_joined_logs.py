@@ -175,3 +175,18 @@ def test_stamps() -> None:
     assert stamp(b"[  172.489745] x") == ("uptime", 172.489745)
     assert stamp(b"[00:40:46.606413] coredump: x") == ("day", 2446.606413)
     assert stamp(b"no time here") == ("", 0.0) == stamp(b"2026-99-99T03:04:05Z x")
+
+
+def test_a_rank_that_waited_follows_from_the_rank_that_failed() -> None:
+    waited = (
+        "[rank0]:[E217 00:13:05 ProcessGroupNCCL.cpp:607] [Rank 0] Watchdog caught collective operation timeout: "
+        "WorkNCCL(SeqNum=77, OpType=ALLREDUCE, NumelIn=4, NumelOut=4, Timeout(ms)=600000) ran for 600061 milliseconds before timing out."
+    )
+    failed = "[rank1]: RuntimeError: CUDA error: device-side assert triggered"
+    logs = [read_log("rank0.log", [waited.encode()]), read_log("rank1.log", [failed.encode()])]
+    told = explain(logs)
+    assert "An assert in a kernel failed" in told.diagnosis[0].summary
+    (follower,) = [one for one in told.findings if "waited 600 s" in one.message]
+    assert follower.severity == "info" and "follows line 1 of rank1.log" in follower.message
+    alone = explain(logs[:1])
+    assert "waited 600 s" in alone.diagnosis[0].summary

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.simulated import times
 
 from gpudx.causes import every as every_cause
 from gpudx.evidence.sources import every, lint
@@ -148,6 +149,6 @@ WORDS = st.sampled_from(
 
 
 @given(st.lists(WORDS, max_size=80).map(" ".join) | st.text(max_size=200))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=times(300), deadline=None)
 def test_any_text_is_read(text: str) -> None:
     linted(("k.cu", text), ("k.cl", text), ("k.hip", text))

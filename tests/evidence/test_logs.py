@@ -205,6 +205,10 @@ For debugging consider passing CUDA_LAUNCH_BLOCKING=1""",
         "zeCommandListAppendLaunchKernel returned ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY",
         "Level Zero reported an error: out of device memory (ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY)",
     ),
+    "gpu-words": (
+        "encoder: unable to open a session on the GPU driver",
+        "The device, its driver or its runtime could not be used: encoder: unable to open a session on the GPU driver.",
+    ),
     "kernel-build": (
         "lld: error: undefined hidden symbol: scale_row(float*)",
         "A kernel was not linked: the symbol scale_row is not defined.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.simulated import times
 from support.typed import written
 from test_logs import LOUD, SILENT
 
@@ -78,7 +79,7 @@ PIECES = st.sampled_from([line for text, _ in LOUD.values() for line in text.spl
 BROKEN = st.one_of(PIECES.map(str.encode), st.binary(max_size=60), PIECES.map(lambda t: t.encode()[len(t) // 3 : -3]))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=times(150), deadline=None)
 @given(st.lists(BROKEN, max_size=25), st.sampled_from([b"\n", b"\r\n", b"\r", b" ", b"\0\n"]), st.integers(1, 400))
 def test_no_input_breaks_it(pieces: list[bytes], between: bytes, step: int) -> None:
     data = between.join(pieces)
@@ -87,7 +88,7 @@ def test_no_input_breaks_it(pieces: list[bytes], between: bytes, step: int) -> N
     assert all(1 <= int(written(found).line or 0) <= max(1, log.lines) + 1 for found in told.findings)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=times(200), deadline=None)
 @given(st.binary(max_size=300))
 def test_cleaning_never_fails(data: bytes) -> None:
     clean_line(clean_block(data))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.cuda_world import CudaWorld
+from support.simulated import times
 from support.synthetic import World
 
 from gpudx.facts import Facts, derive
@@ -91,7 +92,7 @@ def shorten(monkeypatch: pytest.MonkeyPatch, moments: int) -> None:
 
 
 @pytest.mark.parametrize("program", [streams, queues], ids=["streams", "queues"])
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(times(30)))
 def test_short_blocks_say_the_same(
     program: Any, seed: int, schema: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

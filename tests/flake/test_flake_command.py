@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support import forked
 
 import gpudx
 from gpudx import casefile, native
@@ -35,8 +36,7 @@ def environment() -> dict[str, str]:
 
 
 def flake(environment: dict[str, str], place: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "gpudx", "flake", *words]
-    return subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False, timeout=280)
+    return forked.gpudx("flake", *words, cwd=place, env=environment, timeout=280)
 
 
 def result(place: Path) -> dict[str, Any]:
@@ -147,10 +147,7 @@ def test_any_command(environment: dict[str, str], tmp_path: Path) -> None:
     assert done.returncode == 1, done.stderr
     lines = (tmp_path / "case" / "flake.jsonl").read_text().splitlines()
     assert lines[: len(first)] == first and len(lines) in (len(first), len(first) + 3)  # it may be settled by then
-    told = subprocess.run(
-        [sys.executable, "-m", "gpudx", "report", "case", "--format", "markdown"],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    told = forked.gpudx("report", "case", "--format", "markdown", cwd=tmp_path, env=environment)
     assert told.returncode == 0 and "FLAKY TESTS" in told.stdout, told.stderr
 
 
@@ -179,7 +176,7 @@ def test_an_interruption_keeps_what_was_learned(environment: dict[str, str], tmp
         (("--", "./nowhere"), "no such file"),
         (("--parallel", "-j", "--", "true"), "has no {} for the number"),
         (("--resume", "nowhere"), "There is no study of flaky tests"),
-        (("--budget", "soon", "--", "true"), "is no time"),
+        (("--budget", "soon", "--", "true"), "is not a time"),
     ],
 )
 def test_mistakes(environment: dict[str, str], tmp_path: Path, words: tuple[str, ...], says: str) -> None:

@@ -7,7 +7,6 @@ import os
 import shutil
 import struct
 import subprocess
-import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 from cuda_kit import decode, of, values
 from hip_kit import Kit, spoilt
+from support import forked
 from support.own import PYTHONPATH
 
 from gpudx.lab.build import Built
@@ -110,14 +110,12 @@ def test_damaged_code_objects_do_no_harm(kit: Kit, by_dlsym: Built, code_object:
 
 def test_one_fault_reported_in_two_places_is_one_verdict(kit: Kit, tmp_path: Path) -> None:
     """The copy tells it, or with blocking launches RoPE's check: the error did not move, its report did."""
-    demo = [sys.executable, "-m", "gpudx", "demo", "hip-rope-misattributed", "--case"]
+    demo = ("demo", "hip-rope-misattributed", "--case")
     env = os.environ | {"GPUDX_LIB": str(kit.recorder), "PYTHONPATH": PYTHONPATH}
     seen = []
     for number, blocking in enumerate(("0", "1")):
         case = tmp_path / str(number)
-        done = subprocess.run(
-            [*demo, str(case)], env=env | {"HIP_LAUNCH_BLOCKING": blocking}, capture_output=True, text=True, check=False
-        )
+        done = forked.gpudx(*demo, case, env=env | {"HIP_LAUNCH_BLOCKING": blocking})
         best = json.loads((case / "case.json").read_text())["diagnosis"][0]
         where = "hipMemcpy D2H" if blocking == "0" else "RoPE Q launch"
         assert f"{where} failed: an illegal memory access was encountered" in done.stderr

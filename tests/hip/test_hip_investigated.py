@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hip_kit import Kit
+from support import forked
 from support.own import PYTHONPATH
 
 from gpudx import casefile
@@ -33,9 +32,7 @@ def investigated(kit: Kit, folder: Path, built: Built, *more: str) -> tuple[Case
     env = {**clean, "PYTHONPATH": PYTHONPATH, "GPUDX_LIB": str(kit.recorder), "NO_COLOR": "1"}
     env |= built.environment
     words = ["investigate", *more, "--case", folder / "case", "--", built.program]
-    done = subprocess.run(
-        [sys.executable, "-m", "gpudx", *map(str, words)], env=env, capture_output=True, text=True, timeout=280
-    )
+    done = forked.gpudx(*words, env=env, timeout=280)
     return casefile.read(folder / "case"), done.stdout + done.stderr
 
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from hip_kit import Kit
-from support.own import PYTHONPATH
+from support import forked
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +24,7 @@ def case(kit: Kit, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]
 def explained(text: str, folder: Path, run: Path) -> tuple[int, str]:
     log = folder / "log.txt"
     log.write_text(text)
-    command = [sys.executable, "-m", "gpudx", "explain", str(log), "--run", str(run), "-f", "json"]
-    env = {**os.environ, "PYTHONPATH": PYTHONPATH}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=env)
+    done = forked.gpudx("explain", log, "--run", run, "-f", "json")
     return done.returncode, done.stdout + done.stderr
 
 
@@ -49,6 +44,50 @@ def test_the_buffer_and_the_launch_are_named(case: tuple[Path, int], tmp_path: P
     assert status == 0
     assert "right past the end of memory #1 (4,096 bytes)" in told
     assert "launch 1 of kernel touch got it as argument 0" in told
+
+
+WAVES = {
+    "debug agent": """System event (HSA_AMD_GPU_MEMORY_FAULT_EVENT: page not present)
+Faulting page: {page:#x}
+
+wave_1: pc=0x7f10 (stopped, reason: MEMORY_VIOLATION)
+
+    exec: 0000000000000001
+    v2: [0] {low:08x}
+    v3: [0] {high:08x}
+
+Disassembly for function touch(int*, int, int):
+    0x7f08 <+8>:    global_store_dword v[2:3], v1, off
+ => 0x7f10 <+16>:    s_endpgm
+""",
+    "rocgdb": """Thread 7 "faults" received signal SIGSEGV, Segmentation fault.
+[Switching to thread 7, lane 0 (AMDGPU Lane 1:2:1:1/0 (0,0,0)[0,0,0])]
+0x00007ffff7e3c010 in touch (x=0x7fff00001000, from=1024, count=1) at faults_kernels.hip:7
+(gdb) info registers v2 v3 exec
+v2             {{{low:#x}, 0x0 <repeats 63 times>}}
+v3             {{{high:#x}, 0x0 <repeats 63 times>}}
+exec           0x1                 1
+(gdb) x/2i $pc-8
+   0x7ffff7e3c008 <_Z5touchPiii+88>:\tglobal_store_dword v[2:3], v1, off
+=> 0x7ffff7e3c010 <_Z5touchPiii+96>:\ts_endpgm
+""",
+}
+
+
+@pytest.mark.parametrize("log", WAVES)
+def test_a_wave_names_the_launch_and_the_argument(case: tuple[Path, int], tmp_path: Path, log: str) -> None:
+    run, page = case
+    text = WAVES[log].format(page=page, low=page & 0xFFFFFFFF, high=page >> 32)
+    status, told = explained(text, tmp_path, run)
+    assert status == 0 and "lane 0 wrote 4 bytes" in told
+    assert "Kernel touch (launch 1, " in told and "right at the end of memory #1 (argument 0)" in told
+
+
+def test_a_wave_of_another_kernel_accuses_no_launch(case: tuple[Path, int], tmp_path: Path) -> None:
+    run, _ = case
+    _, _, wave = WAVES["debug agent"].partition("{page:#x}\n")
+    told = explained(wave.replace("touch(", "blur(").format(low=0x1000, high=1), tmp_path, run)[1]
+    assert "The kernel blur touched memory" in told and "launch 1" not in told
 
 
 def test_an_address_of_nothing_that_was_recorded_accuses_nobody(case: tuple[Path, int], tmp_path: Path) -> None:

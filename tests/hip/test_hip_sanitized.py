@@ -1,7 +1,8 @@
-"""The HIP hooks under AddressSanitizer and UndefinedBehaviorSanitizer. Programs are built by the real hipcc; execution is simulated."""
+"""HIP hooks under a sanitizer. Programs are built by the real hipcc; execution is simulated."""
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from support import sanitized
 
 from gpudx.lab.build import Built
 
+MOST_CPU_S = 3.0  # of a program that takes hundredths of a second
 PROGRAMS = [
     ("tour",),
     ("graphs", "captured", "keep"),
@@ -50,3 +52,31 @@ def test_damaged_code_objects(careful: Kit, by_dlsym: Built, code_object: Path, 
         path.write_bytes(data)
         plain = careful.run_hip(by_dlsym, str(path), record=False)
         assert careful.run_hip(by_dlsym, str(path)).seen == plain.seen
+
+
+@pytest.mark.parametrize("key", [b".args", b"amdhsa.kernels"])
+def test_a_list_that_claims_to_be_endless(kit: Kit, by_dlsym: Built, code_object: Path, tmp_path: Path, key: bytes) -> None:
+    """MessagePack, "array 32" with 2^32 - 1 entries, of which there is none: reading ends where the first entry cannot be read."""
+    data = bytearray(code_object.read_bytes())
+    at = data.index(key) + len(key)
+    assert data[at] & 0xF0 == 0x90, "a short list, by its first byte"
+    data[at : at + 5] = b"\xdd\xff\xff\xff\xff"
+    path = tmp_path / "endless.co"
+    path.write_bytes(data)
+    plain, before = kit.run_hip(by_dlsym, str(path), record=False), resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    assert kit.run_hip(by_dlsym, str(path)).seen == plain.seen
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < MOST_CPU_S
+
+
+# ---- threads ----
+
+
+@pytest.fixture(scope="session", params=["address", "thread"])
+def guarded(kit: Kit, careful: Kit, request: pytest.FixtureRequest) -> Kit:
+    return careful if request.param == "address" else sanitized.like(kit, request.param)
+
+
+@pytest.mark.parametrize("way", sanitized.WAYS, ids=sanitized.named)
+def test_threads_that_unmap_what_others_pass(kit: Kit, guarded: Kit, way: dict[str, str]) -> None:
+    ran = guarded.run_hip(kit.hip_program("remaps"), GPUDX_HIP_SIM_NOOP="1", **way)
+    assert ran.seen == (0, "still here\n", "")

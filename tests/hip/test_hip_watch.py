@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from cuda_kit import Ran
 from hip_kit import Kit
+from support import forked
 from support.bystanders import PASSED, Look, check_far, check_many, check_past
 from support.own import PYTHONPATH
 
@@ -143,8 +143,7 @@ def test_nothing_is_looked_at_where_nothing_was_asked_for(kit: Kit) -> None:
 def gpudx(kit: Kit, case: Path, *words: str | Path) -> tuple[subprocess.CompletedProcess[str], Case]:
     built = kit.hip_program("watched")
     env = os.environ | built.environment | CLOSE | {"PYTHONPATH": PYTHONPATH, "GPUDX_LIB": str(kit.recorder)}
-    command = [sys.executable, "-m", "gpudx", "run", "--case", case, "--error-exitcode", "9", *words]
-    done = subprocess.run([str(word) for word in command], env=env, capture_output=True, text=True, timeout=60)
+    done = forked.gpudx("run", "--case", case, "--error-exitcode", "9", *words, env=env, timeout=60)
     return done, casefile.read(case)
 
 

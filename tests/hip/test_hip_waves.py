@@ -85,6 +85,17 @@ def test_the_lane_that_touched_the_faulting_page_is_named() -> None:
     )
 
 
+def test_the_line_of_the_access_is_named_not_where_the_wave_stood() -> None:
+    text = DUMP.format(
+        registers=registers(v2=[0x3000] * 4, v3=[0x7F00] * 4, v6=[0x1000] * 4, v7=[0x7F00] * 4), where="memory://1", base=0x7000
+    )
+    lines = {"    0x7f00": "src/blur.hip:\n11          float a = x[i];\n    0x7f00", " => 0x7f10": "19      }\n => 0x7f10"}
+    for old, new in lines.items():
+        text = text.replace(old, new)
+    message = read_log("agent.log", [text.encode()]).told[-1].event.message
+    assert "at src/blur.hip:11" in message or "at blur.hip:11" in message
+
+
 def test_no_lane_is_named_where_none_touched_the_page() -> None:
     text = DUMP.format(registers=registers(v2=[0x1000] * 4, v3=[0x7F00] * 4), where="memory://1", base=0x7000)
     assert "wrote 4 bytes at" not in str(read_log("agent.log", [text.encode()]))

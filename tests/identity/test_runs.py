@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from identity_kit import DAY, Git
+from support import forked
 from support.opencl import ROOT, OpenCL
 
 MAIN = ROOT / "incidents/stale-binary/main.c"
@@ -54,9 +55,8 @@ def gpudx(opencl: OpenCL, tmp_path: Path) -> Gpudx:
     def run(*words: str | Path, probes: tuple[str, ...] = (), **environment: str) -> Case:
         case = tmp_path / f"case-{time.monotonic_ns()}"
         asked = [word for probe in probes for word in ("--probe", probe)]
-        command = [sys.executable, "-m", "gpudx", "run", *asked, "--case", str(case), "--", *map(str, words)]
         env = {**os.environ, **opencl.loader.environment, "POCL_CACHE_DIR": str(opencl.kernels), **environment}
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=100, check=False)
+        done = forked.gpudx("run", *asked, "--case", case, "--", *words, env=env, timeout=100)
         told: Case = json.loads((case / "case.json").read_text())
         told["stderr"], told["folder"] = done.stderr, case
         return told

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
+from support import forked
 from support.gguf import llama, write
 
 from gpudx.lab import opened
@@ -34,8 +34,7 @@ def test_files_that_a_process_has_open(tmp_path: Path) -> None:
 
 
 def gpudx(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "gpudx", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return forked.gpudx(*words)
 
 
 def test_what_is_no_model_is_refused_before_the_program_runs(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.gguf import content, llama, weights
+from support.simulated import times
 
 from gpudx.errors import UserError
 from gpudx.evidence.models import is_model, read
@@ -79,7 +80,7 @@ def test_hostile_files_are_refused_in_one_sentence(name: str, tmp_path: Path) ->
     assert peak < MOST_MEMORY
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=times(400))
 @given(st.lists(st.tuples(st.integers(0, len(WHOLE) - 1), st.binary(min_size=1, max_size=9)), min_size=1, max_size=6))
 def test_damaged_files_are_read_or_refused(tmp_path_factory: Any, damage: list[tuple[int, bytes]]) -> None:
     data = bytearray(WHOLE)
@@ -88,7 +89,7 @@ def test_damaged_files_are_read_or_refused(tmp_path_factory: Any, damage: list[t
     check_any(tmp_path_factory, "m.gguf", bytes(data))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=times(200))
 @given(st.binary(max_size=300))
 def test_any_bytes_behind_the_magic(tmp_path_factory: Any, data: bytes) -> None:
     for order in "<>":
@@ -104,7 +105,7 @@ NAMES = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=times(200))
 @given(st.dictionaries(NAMES, JSON, max_size=5), st.binary(max_size=40))
 def test_any_json(tmp_path_factory: Any, found: dict[str, Any], tail: bytes) -> None:
     data = json.dumps(found).encode()

@@ -42,7 +42,7 @@ def test_a_text_without_an_entry_stays_english() -> None:
 def test_the_head_of_a_text_is_translated_and_its_detail_kept() -> None:
     assert spoken_head("CONFIRMED hang", " ", "es") == "CONFIRMADO hang"
     assert spoken_head("Findings: 2 errors", ": ", "es") == "Hallazgos: 2 errors"
-    assert spoken_head("NOTHING FOUND", " ", "es") == "NADA ENCONTRADO"
+    assert spoken_head("NOTHING RECOGNISED", " ", "es") == "NADA RECONOCIDO"
 
 
 @pytest.mark.parametrize("language", OTHERS)

@@ -26,7 +26,7 @@ def huge(text: str) -> Case:
 
 def test_what_is_aside_is_folded() -> None:
     text = render(FULL, "markdown")
-    assert "<details><summary>Coverage</summary>\n\n| instrument" in text
+    assert "<details><summary>Coverage</summary>\n\n| tool" in text
     assert text.count("<details>") == text.count("\n\n</details>") == 3
     assert CUT not in text and "Left out" not in text
 

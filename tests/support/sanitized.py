@@ -1,5 +1,8 @@
-"""The recorder built with AddressSanitizer and UndefinedBehaviorSanitizer, for programs that are not: it is preloaded behind the
-sanitizer's library. What a program then prints and returns is as without it, unless the recorder does wrong."""
+"""The recorder built with sanitizers, for programs that are not: it is preloaded behind the sanitizer's library. What a program then
+prints and returns is as without it, unless the recorder does wrong.
+
+"address" is AddressSanitizer with UndefinedBehaviorSanitizer, "thread" ThreadSanitizer.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,14 @@ if TYPE_CHECKING:
     from cuda_kit import Kit
 
 FLAGS = ("-O1", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-# Leaks are looked for in the whole process, most of which is not ours.
-ENVIRONMENT = {"ASAN_OPTIONS": "detect_leaks=0"}
+# GCC says that TSan does not model fences; the only ones are between a thread and its own signal handlers.
+BY_NAME = {"address": FLAGS, "thread": ("-O1", "-fno-omit-frame-pointer", "-fsanitize=thread", "-DUNDER_TSAN", "-Wno-tsan")}
+# Leaks are looked for in the whole process, most of which is not ours. Races between what is not instrumented, the program and its
+# driver, are theirs.
+ENVIRONMENT = {
+    "address": {"ASAN_OPTIONS": "detect_leaks=0"},
+    "thread": {"TSAN_OPTIONS": "ignore_noninstrumented_modules=1"},
+}
 # What is asked of the recorder in the same programs.
 WAYS: tuple[dict[str, str], ...] = (
     {},
@@ -33,20 +42,26 @@ def named(way: dict[str, str]) -> str:
     return " ".join(f"{name.removeprefix('GPUDX_').lower()}={value}" for name, value in way.items()) or "recorded"
 
 
-def like(kit: AnyKit) -> AnyKit:
+def like(kit: AnyKit, sanitizer: str = "address") -> AnyKit:
     """One whose recorder is built so."""
-    place = kit.folder / "careful"
+    place = kit.folder / f"careful-{sanitizer}"
     place.mkdir()
-    return type(kit)(place, kit.shared, careful=True)
+    return type(kit)(place, kit.shared, careful=sanitizer)
 
 
-def recorder(kit: Builds) -> Path:
+def recorder(kit: Builds, sanitizer: str) -> Path:
     """libgpudx.so. Its dlsym has another name inside: what stands before it is not looked at by sanitizers."""
-    objects = [path for path in kit.all_objects(*FLAGS, name="careful") if path.stem not in SYMBOLS_ONLY]
+    flags = BY_NAME[sanitizer]
+    objects = [path for path in kit.all_objects(*flags, name=f"careful-{sanitizer}") if path.stem not in SYMBOLS_ONLY]
     lookup = next(path for path in objects if path.stem == "driver-lookup")
-    place = once(kit.shared / "careful-dlsym", lambda place: _with_early_dlsym(lookup, place))
+    place = once(kit.shared / f"careful-dlsym-{sanitizer}", lambda place: _with_early_dlsym(lookup, place))
     others = [path for path in objects if path != lookup]
-    return kit.joined("libgpudx.so", [*others, *sorted(place.glob("*.o"))], *FLAGS)
+    return kit.joined("libgpudx.so", [*others, *sorted(place.glob("*.o"))], *flags)
+
+
+def inside(sanitizer: str, recorder: Path) -> dict[str, str]:
+    """The environment in which the recorder and the sanitizer's library are preloaded."""
+    return {"LD_PRELOAD": f"{library(sanitizer)} {recorder}", **ENVIRONMENT[sanitizer]}
 
 
 def _with_early_dlsym(lookup: Path, place: Path) -> None:
@@ -56,12 +71,13 @@ def _with_early_dlsym(lookup: Path, place: Path) -> None:
     cc("-O2", "-fPIC", *WARNINGS, "-c", "-o", place / "before_asan.o", EARLY)
 
 
-def library() -> Path:
-    """The compiler's libasan.so, which has to come before all others."""
-    told = subprocess.run(["cc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=False)
+def library(sanitizer: str) -> Path:
+    """The compiler's libasan.so or libtsan.so, which has to come before all others."""
+    name = f"lib{sanitizer[0]}san.so"
+    told = subprocess.run(["cc", f"-print-file-name={name}"], capture_output=True, text=True, check=False)
     found = Path(told.stdout.strip())
     if not found.is_absolute():
-        pytest.skip("the C compiler has no AddressSanitizer library (libasan)")
+        pytest.skip(f"the C compiler has no {name}")
     return found
 
 

@@ -19,7 +19,7 @@ def explain(question: Question) -> Reason | None:
         and held < threads <= 64 * max(held, 1)
         and question.address - pointer.end < threads * element
     ):
-        text = f"it went {where}: the launch has {threads:,} threads and the buffer {held:,} elements{question.who}"
+        text = f"it went {where}{question.who}: the launch has {threads:,} threads and the buffer {held:,} elements"
         evidence = (Evidence(f"{threads:,} threads, {held:,} elements of {element} bytes"),)
         return Reason("out-of-bounds-access", text, evidence, pointer.argument, pointer.object, root=site)
     return Reason("out-of-bounds-access", f"it went {where}", (), pointer.argument, pointer.object, root=site)
@@ -47,4 +47,4 @@ def _where(address: int, pointer: Pointer, element: int) -> str:
     distance = address - pointer.end if past else pointer.begin - address
     elements = f" ({distance // element:,} elements)" if element > 1 and distance >= element else ""
     side = "past the end" if past else "before the start"
-    return f"{distance:,} bytes{elements} {side} of {pointer.name}"
+    return f"{f'{distance:,} bytes{elements}' if distance else 'right'} {side} of {pointer.name}"

@@ -28,6 +28,7 @@ COMMANDS = (
     "barrier",
 )
 CLEANUP = ("release", "query", "wait", "flush", "free_later", "unmap", "callback")
+LOOKED_AT = 64  # settings of a null argument, for one of memory
 OWN = ("handle:mem", "handle:kernel", "handle:program", "handle:sampler")  # what a failure can be passed on by
 
 
@@ -95,11 +96,40 @@ class Failures:
         """How we know that the program went on as if the call had succeeded; "" if it may have dealt with it."""
         if any(_used_null(f, failure) for f in failure.followers):
             return "what it should have given was used all the same"
+        if failure.makes == "handle:mem" and (launch := self._null_launch(failure)) is not None:
+            return f"a kernel was launched with null instead (call {launch + 1})"
         if failure.info.does == "set_arg":
             return self._launched_anyway(failure)
+        if failure.makes == "handle:mem" and (passed_on := self._null_argument(failure)):
+            return passed_on
         if any(_shares(f, failure) for f in failure.followers) and failure.info.does in ("create", "build", *COMMANDS):
             return "the same objects were used again, and those calls failed too"
         return self._went_on(failure) if failure.info.does in COMMANDS else ""
+
+    def _null_argument(self, failure: Failure) -> str:
+        """A null handle set as a memory argument after the call that should have given one: some drivers accept it."""
+        sets, facts = self._facts.set_args, self._facts
+        null = (sets.value == 0) & (sets.pointer != 0) & (sets.status == 0) & (sets.position > failure.position)
+        for row in map(int, np.flatnonzero(null)[:LOOKED_AT]):
+            kernel = facts.kernels.info(int(sets.kernel_row[row]))
+            known = kernel.args.get(int(sets.index[row])) if kernel else None
+            if kernel and known is not None and known.is_memory:
+                return (
+                    f"its null result was set as argument {known.index} of kernel {kernel.name} "
+                    f"(call {int(sets.position[row]) + 1})"
+                )
+        return ""
+    def _null_launch(self, failure: Failure) -> int | None:
+        """Memory was not allocated: the first launch after it that was given null for a pointer, if nothing was allocated by the same
+        call in between, as a program does that tries again with less."""
+        launches, pointers, trace = self._facts.launches, self._facts.launches.pointers, self._facts.trace
+        null = launches.position[pointers.launch[pointers.declared & (pointers.value == 0) & ~pointers.inside]]
+        later = np.sort(null[null > failure.position])
+        if not len(later):
+            return None
+        again = trace.select(failure.info)
+        again = again[(again > failure.position) & (again < later[0]) & (trace.column("status", again) == 0)]
+        return None if len(again) else int(later[0])
 
     def _launched_anyway(self, failure: Failure) -> str:
         """A refused argument, and then a launch of the kernel without a good setting in between."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,8 @@ from gpudx.trace import CallInfo
 
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
-# Devices and platforms have no life of their own, and events are too many to follow.
+# Devices and platforms have no life of their own. Events that commands hand out are too many to follow; those that programs create
+# (CUDA, HIP) are followed, but may come from another process.
 CHECKED: dict[str, tuple[str, ...]] = {
     "handle:mem": (*MEMORY, "memory"),
     "handle:queue": ("queue",),
@@ -23,6 +25,7 @@ CHECKED: dict[str, tuple[str, ...]] = {
     "handle:kernel": ("kernel",),
     "handle:sampler": ("sampler",),
 }
+EVENT, EVENTS = "handle:event", ("event",)
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,22 @@ def misused(facts: Facts) -> list[Misused]:
         positions = facts.trace.select(info) if fields else np.zeros(0, np.int64)
         if len(positions):
             found += [_check(facts, info, n, CHECKED[kind], positions) for n, kind in fields]
-    return [one for one in found if one is not None]
+    return [one for one in (*found, *_dead_events(facts)) if one is not None]
+
+
+def _dead_events(facts: Facts) -> Iterator[Misused | None]:
+    handled = by_handle(facts)
+    for info in facts.trace.schema.calls:
+        fields = [n for n, kind in info.fields if kind == EVENT and n != "result" and info.api not in handled]
+        positions = facts.trace.select(info) if fields else np.zeros(0, np.int64)
+        for field in fields if len(positions) else ():
+            found = _check(facts, info, field, EVENTS, positions)
+            yield _of(found, np.flatnonzero(found.dead)) if found is not None and found.dead.any() else None
+
+
+def _of(found: Misused, some: I64) -> Misused:
+    columns = (found.position[some], found.value[some], found.row[some], found.dead[some])
+    return Misused(found.info, found.field, found.kinds, *columns)
 
 
 def _handles(facts: Facts, info: CallInfo, field: str, positions: I64) -> tuple[U64, I64]:

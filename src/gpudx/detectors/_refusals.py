@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpudx.facts import Facts
-from gpudx.facts._backend import backend_module
+from gpudx.facts import Facts, backend_module
 
 
 def limits_broken(facts: Facts, row: int) -> list[str] | None:

@@ -9,7 +9,7 @@ Example:
 
 Fix it by building for the device as well.
 
-A note, with the time that the loading call took. Told where the record shows the whole image and the device; code that is
+A note, with the time that the loading call took. Reported where the trace shows the whole image and the device; code that is
 loaded only when it is first used is compiled then, and its time is not in this number.
 """
 
@@ -22,8 +22,7 @@ import numpy as np
 
 from gpudx.detectors import Run
 from gpudx.detectors._words import site_of
-from gpudx.facts import Facts
-from gpudx.facts._backend import backend_module
+from gpudx.facts import Facts, backend_module
 from gpudx.model import Evidence, Finding
 
 ID = "code-compiled-at-load"

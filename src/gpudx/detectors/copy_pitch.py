@@ -35,7 +35,7 @@ ID = "copy-pitch"
 CAUSE = Cause(
     id=ID,
     title="The rows of a pitched copy are longer than its pitch",
-    refutes_if="The width, and what stands before it in the row, would fit into the pitch.",
+    refutes_if="The width and the offset in the row fit into the pitch.",
     fix=(
         "Give widths and pitches in bytes: the pitch that the allocation gave for the device, the row's bytes for the host.",
     ),

@@ -32,7 +32,7 @@ ID = "device-assertion"
 CAUSE = Cause(
     id=ID,
     title="An assertion in a kernel did not hold",
-    refutes_if="The driver would have printed no assertion, or one of another kernel.",
+    refutes_if="The driver printed no assertion, or one of another kernel.",
     fix=(
         "Look at the named line: compare the condition with the arguments of the launch and the contents of its buffers.",
         "In PyTorch an index outside of a table is the usual reason: check indices against the table's size on the host.",

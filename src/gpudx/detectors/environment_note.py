@@ -25,8 +25,7 @@ from collections.abc import Callable, Iterator
 from gpudx import backends
 from gpudx.detectors import Run
 from gpudx.detectors._ages import name_of
-from gpudx.facts import Facts
-from gpudx.facts._backend import backend_module
+from gpudx.facts import Facts, backend_module
 from gpudx.facts.symbols import parse_maps
 from gpudx.model import Evidence, Finding, Identity, LoadedObject, Severity
 from gpudx.text import several

@@ -31,7 +31,8 @@ reused until the command is complete.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +56,7 @@ NEEDS_EVERY_CALL = True
 CAUSE = Cause(
     id=ID,
     title="Host memory was given up or written to while a copy might still be working on it",
-    refutes_if="The data would still be wrong with a wait right after the copy.",
+    refutes_if="The data is still wrong with a wait right after the copy.",
     fix=(
         "Wait for the copy before its host memory goes or is used again, or make the copy block.",
         "Give each copy host its own memory until it is done.",
@@ -70,16 +71,17 @@ Make = Callable[[Facts, int, int, int], Finding]
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per place of the copy and way; repeats are counted."""
     if len(facts.host_copies):
+        returned = _still_open(facts, left(facts))
         changed = _still_open(facts, changed_sources(facts))
-        known = {int(row) for row in changed[:, 0]}
-        yield from _told(facts, changed, _changed)
-        yield from _told(facts, _without(_still_open(facts, left(facts)), known), _returned)
+        differed = {int(row): int(later) for row, later in changed}
+        yield from _told(facts, returned, partial(_returned, differed))
+        yield from _told(facts, _without(changed, {int(row) for row in returned[:, 0]}), _changed)
         yield from _told(facts, _still_open(facts, _freed(facts)), _given_up)
         yield from _told(facts, unordered_pairs(facts), _written)
 
 
 def _without(pairs: I64, rows: set[int]) -> I64:
-    """Of one copy, one way is enough."""
+    """Of one copy, one way is enough: a local variable that is gone is also why its bytes changed."""
     return pairs[[int(row) not in rows for row in pairs[:, 0]]] if len(pairs) else pairs
 
 
@@ -123,16 +125,21 @@ def _changed(facts: Facts, row: int, later: int, count: int) -> Finding:
     size, where = plural(int(entry["size"]), "byte"), f"{int(entry['address']):#x}"
     evidence = (
         Evidence(f"the copy may read {size} at {where} until it is complete{_line(copy)}", (copy.number,)),
-        Evidence(f"some of these bytes were different, or gone, when this call began{_line(other)}", (other.number,)),
+        _difference(other),
     )
     return _finding(facts, row, later, "error", message, evidence, count)
+
+
+def _difference(site: Site) -> Evidence:
+    return Evidence(f"some of these bytes were different, or gone, when this call began{_line(site)}", (site.number,))
 
 
 def _line(site: Site) -> str:
     return f", from {site.source}" if site.source else ""
 
 
-def _returned(facts: Facts, row: int, later: int, count: int) -> Finding:
+def _returned(differed: Mapping[int, int], facts: Facts, row: int, later: int, count: int) -> Finding:
+    """`differed`: the copies whose source had changed, and the call at which it had."""
     entry = facts.host_copies.table[row]
     size = f"{plural(int(entry['size']), 'byte')} of " if entry["size"] else ""
     copy, other = sites_of(facts, [int(entry["position"]), later])
@@ -143,6 +150,7 @@ def _returned(facts: Facts, row: int, later: int, count: int) -> Finding:
     evidence = (
         Evidence(f"{int(entry['address']):#x} lay above the stack pointer, {_pointer(facts, copy)}", (copy.number,)),
         Evidence(f"later in the same thread it lay below it, {_pointer(facts, other)}", (other.number,)),
+        *([_difference(facts.sites.at(differed[row]))] if row in differed else []),
     )
     return _finding(facts, row, later, "error", message, evidence, count)
 

@@ -36,7 +36,7 @@ ID = "wrong-device-pointer"
 CAUSE = Cause(
     id=ID,
     title="A kernel was given memory of another device",
-    refutes_if="The devices would have access to each other's memory.",
+    refutes_if="The devices have access to each other's memory.",
     fix=(
         "Set the device at the beginning of each thread, before its first call: a new thread is on device 0.",
         "Allocate on the device that launches, or enable peer access.",

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, missed_by, missed_memory
-from gpudx.evidence._cubin import Place
-from gpudx.evidence._cuda_exceptions import short_name
-from gpudx.evidence.cuda_coredump import Dump, Fault, Grid, Resident, to_findings
+from gpudx.evidence.cuda_coredump import Dump, Fault, Grid, Place, Resident, short_name, to_findings
 from gpudx.facts import Facts
+from gpudx.facts.crumbs import State
 from gpudx.facts.misses import Miss, explain, least
 from gpudx.model import Evidence, Finding, Site
 from gpudx.text import plural
@@ -28,6 +30,10 @@ CERTAIN = "The device's own record fits this launch and no other that had other 
 PROBABLE = "The device's own record fits this launch, and others whose arguments it does not tell apart."
 
 
+NO_ADDRESS_OF_KERNEL = "The device's own record names the kernel; which address it accessed is not known, so neither is why."
+NO_ADDRESS = "The device's own record fits this launch; which address it accessed is not known, so neither is why."
+
+
 @dataclass(frozen=True)
 class Match:
     """The launch (row of Launches) that a faulting grid was, and how that is known."""
@@ -36,13 +42,16 @@ class Match:
     compared: str  # what is the same in both records
     of: int = 1  # so many launches fit; this is the last of them
     alike: bool = True  # the others that fit had the same parameters too
+    running: bool = False  # breadcrumbs show that no other one that fits can have been running
 
     @property
     def certain(self) -> bool:
-        return self.of == 1 or self.alike
+        return self.of == 1 or self.alike or self.running
 
     @property
     def text(self) -> str:
+        if self.running and self.of > 1:
+            return f"the one that was running of {self.of} recorded launches with the same {self.compared}"
         which = "the only recorded launch with" if self.of == 1 else f"the last of {self.of} recorded launches with"
         return f"{which} the same {self.compared}"
 
@@ -56,7 +65,9 @@ def join(dump: Dump, facts: Facts) -> Iterator[Finding]:
 
 def _without_launch(fault: Fault, plain: Finding) -> Finding:
     causes = _causes(fault, None)
-    return replace(plain, id=ID, causes=causes, certainty="observed", attribution="kernel", because=KERNEL)
+    unknown = fault.access is None and "illegal-address" in short_name(fault.exception)
+    joined = replace(plain, id=ID, causes=causes, certainty="observed", attribution="kernel", because=KERNEL)
+    return replace(joined, attribution="probable", because=NO_ADDRESS_OF_KERNEL) if unknown else joined
 
 
 def launch_of(fault: Fault, facts: Facts) -> Match | None:
@@ -64,8 +75,9 @@ def launch_of(fault: Fault, facts: Facts) -> Match | None:
     launched once."""
     if fault.grid is not None:
         return match_of(fault.grid, fault.grid.kernel or fault.kernel, facts)
-    only = facts.launches.find(fault.place.mangled).tolist() if fault.place else []
-    return Match(int(only[0]), "kernel") if len(only) == 1 else None
+    rows = facts.launches.find(fault.place.mangled) if fault.place else np.zeros(0, np.int64)
+    match = _best(rows, "kernel", facts, alike=False)
+    return match if match and (match.of == 1 or match.running) else None
 
 
 def match_of(grid: Grid, kernel: str, facts: Facts) -> Match | None:
@@ -75,10 +87,19 @@ def match_of(grid: Grid, kernel: str, facts: Facts) -> Match | None:
     """
     rows = facts.launches.find(kernel, grid.grid, grid.block)
     if grid.parameters is None:
-        return Match(int(rows[0]), "kernel and shape", len(rows), alike=False) if len(rows) else None
+        return _best(rows, "kernel and shape", facts, alike=False)
     # Where in the block is not compared: one that was read from a constant bank begins with the driver's own words.
     fitting = facts.launches.within(rows, grid.parameters)
-    return Match(int(fitting[0]), "kernel, shape and parameters", len(fitting)) if len(fitting) else None
+    return _best(fitting, "kernel, shape and parameters", facts)
+
+
+def _best(rows: NDArray[np.int64], compared: str, facts: Facts, alike: bool = True) -> Match | None:
+    """Of the launches that fit, last first: the one that breadcrumbs show as running, else the last."""
+    if not len(rows):
+        return None
+    running = rows[facts.crumbs.at(facts.launches.position[rows]) == State.RUNNING]
+    chosen = running if len(running) == 1 else rows
+    return Match(int(chosen[0]), compared, len(rows), alike, running=len(running) == 1)
 
 
 def still_running(dump: Dump, facts: Facts) -> Iterator[Finding]:
@@ -140,6 +161,7 @@ def _with_launch(fault: Fault, plain: Finding, facts: Facts, match: Match) -> Fi
     miss = missed[0] if missed else None
     position = int(facts.launches.position[launch])
     value = argument_value(facts, launch, miss)
+    unknown = missed is None and "illegal-address" in short_name(fault.exception)
     site = facts.sites.at(position, argument=miss.argument if miss else None, value=value)
     return replace(
         plain,
@@ -151,8 +173,8 @@ def _with_launch(fault: Fault, plain: Finding, facts: Facts, match: Match) -> Fi
         access=missed_by(facts, plain.access, missed),
         causes=_causes(fault, miss),
         certainty="observed",
-        attribution="this" if match.certain else "probable",
-        because=CERTAIN if match.certain else PROBABLE,
+        attribution="this" if match.certain and not unknown else "probable",
+        because=NO_ADDRESS if match.certain and unknown else CERTAIN if match.certain else PROBABLE,
     )
 
 

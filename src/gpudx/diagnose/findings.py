@@ -9,11 +9,13 @@ from pathlib import Path
 from gpudx.detectors import Run, detect_all
 from gpudx.diagnose import device_faults
 from gpudx.diagnose.surface import pid_of
+from gpudx.diagnose.wave_faults import of_waves
 from gpudx.errors import UserError
 from gpudx.evidence import cuda_coredump
 from gpudx.facts import Facts
 from gpudx.model import Finding, Outcome
 
+WAVES = "waves.txt"  # of ROCm's debug agent (backends/hip/agent.py)
 SEVERITY = {"error": 0, "warning": 1, "info": 2}
 
 
@@ -56,6 +58,10 @@ def of_dumps(folder: Path, facts: Iterable[Facts], outcome: Outcome) -> tuple[li
             continue
         if pid in processes:
             found += (replace(one, pid=pid) for one in _of_dump(dump, processes[pid], outcome))
+    try:
+        found += of_waves(folder / WAVES, tuple(processes.values())) if (folder / WAVES).exists() else ()
+    except UserError as error:
+        unreadable.append(str(error))
     return found, unreadable
 
 

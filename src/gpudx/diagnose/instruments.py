@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gpudx.diagnose import (
     fenced_runs,
+    gave_up,
     kernel_check_runs,
     poisoned_runs,
     sanitizer_runs,
@@ -42,7 +43,7 @@ def look(run: RunResult, facts: Sequence[Facts], command: Sequence[str], case_di
     return Checked(
         tuple(tool for one in parts for tool in one.instruments),
         tuple(finding for one in parts for finding in one.findings),
-        (*unchecked, *serialised_runs.not_checked(facts)),
+        (*unchecked, *serialised_runs.not_checked(facts), *gave_up.not_checked(facts)),
     )
 
 

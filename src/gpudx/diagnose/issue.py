@@ -25,7 +25,9 @@ _CLAIM = re.compile(
     r"|\bonly (?:happens|occurs|fails)\b|\bworks? (?:fine )?(?:on|with)\b"
     r"|\bout of memory\b|\bOOM\b|\bnull pointer\b|\bout[- ]of[- ]bounds\b|\bsanitizer\b.{0,40}\b(?:clean|nothing|no errors?)\b|\bno "
     r"(?:errors?|xids?) in dmesg\b|\bdmesg (?:is|shows) (?:clean|nothing)\b|\bis (?:wrong|broken|at fault|guilty)\b"
-    r"|porque|causad[oa] por|parece que|creo que|siempre|因为|原因|总是|应该是|可能是|때문|원인|항상|아마|ため|原因|おそらく|必ず",
+    r"|porque|causad[oa] por|debido a|culpa de|parece que|creo que|pienso que|sospecho|siempre"
+    r"|因为|原因|总是|应该是|可能是|认为|觉得|怀疑|导致|显存不足|有 ?bug|때문|원인|항상|아마|같습니다|생각|의심|메모리 부족"
+    r"|ため|おそらく|必ず|毎回|と思|せい|メモリ不足",
     re.IGNORECASE,
 )
 _PRODUCT = re.compile(r"(?<![\w.])(\d[\d,_]*(?:\s*[*x×]\s*\d[\d,_]*)+)\s*=\s*(\d[\d,_]*)(?![\w.])")
@@ -130,13 +132,14 @@ def _established(explained: Explained) -> Iterator[str]:
 def _contradicted(report: Report, explained: Explained) -> Iterator[str]:
     yield from _arithmetic(report)
     errors = [one for one in explained.findings if one.severity == "error"]
-    late = [one for one in errors if _is_report(one)]
+    late = [one for one in explained.findings if _is_report(one)]  # also those that follow a fault
     for sentence in report.sentences:
         call = _CALL.search(sentence)
-        if call and late and _blames(sentence) and any(call[1] in one.message or call[1] in _text(one) for one in late):
+        named = [one for one in late if call and (call[1] in one.message or call[1] in _text(one))]
+        if call and named and _blames(sentence):
             yield (
                 f"“{sentence[:LONGEST]}”: the error was left by earlier device work; {call[1]} only returned it "
-                f"(line {_line(late[0])})."
+                f"(line {_line(named[0])})."
             )
         yield from _about_memory(sentence, errors)
         yield from _about_tools(sentence, errors)
@@ -169,7 +172,7 @@ def _about_memory(sentence: str, errors: Sequence[Finding]) -> Iterator[str]:
         for one in errors
         if "memory-allocation" in one.id or "out-of-memory" in one.id or "ALLOCATION" in one.message
     ]
-    if not memory and any(_is_report(one) for one in errors):
+    if not memory and any(one.written and one.written.role in ("report", "fault") for one in errors):
         yield f"“{sentence[:LONGEST]}”: no line in the logs reports that memory ran out; the first error is: {errors[0].message}"
     for one in memory:
         numbers = _FREE.search(_text(one))

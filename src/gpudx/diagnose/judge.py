@@ -61,9 +61,11 @@ OBSERVED: dict[Attribution, Rule] = {
     "unknown": Rule("inconclusive", "The fault itself was observed; what caused it is not known.", own=True),
 }
 PROGRAM: dict[Certainty, Rule] = {
-    "observed": Rule("confirmed", "What ran is not the program that was meant.", own=True),
-    "recorded": Rule("likely", "What ran is not what its sources would give; that it failed because of that is not shown.", own=True),
-    "inferred": Rule("inconclusive", "What ran may be older than its sources; nothing shows that it is.", own=True),
+    "observed": Rule("confirmed", "The program that ran is not the intended one.", own=True),
+    "recorded": Rule(
+        "likely", "The program that ran differs from its sources; the trace does not show that it failed because of that.", own=True
+    ),
+    "inferred": Rule("inconclusive", "The program that ran may be older than its sources; nothing proves it.", own=True),
 }  # fmt: skip
 RECORDED: dict[Relation, Rule] = {
     "observed there": Rule("confirmed", "An access outside this buffer was observed in this launch."),
@@ -104,9 +106,11 @@ def _ranked(findings: Sequence[Finding], outcome: Outcome, symptoms: Symptoms) -
     """Why it failed; for each process in which nothing recorded says why, where it failed."""
     suspects = _suspects(findings, outcome)
     judged = [(f, _verdict(f, symptoms, outcome, suspects)) for f in suspects]
-    judged.sort(key=lambda pair: (ORDER[pair[1].status], *_place(pair[0], symptoms)))
+    seen = {id(f) for f in suspects if _is_seen(f, suspects)}  # they say why; the access itself only says what happened
+    judged.sort(key=lambda pair: (ORDER[pair[1].status], id(pair[0]) not in seen, *_place(pair[0], symptoms)))
     places = _only_places(suspects, outcome, symptoms)
-    found = [*places, *(_entry(f, v, symptoms) for f, v in judged)]
+    told = [(f, _entry(f, v, symptoms)) for f, v in judged]
+    found = [*places, *(replace(entry, observed=entry.observed or id(f) in seen) for f, entry in told)]
     return sorted(found, key=lambda entry: ORDER[entry.status])
 
 
@@ -189,7 +193,7 @@ def _tied(finding: Finding, symptom: Finding | None) -> bool:
 
 
 def _relation(finding: Finding, symptom: Finding | None, outcome: Outcome, suspects: Sequence[Finding]) -> Relation:
-    if finding.allocation and finding.allocation.needed and any(_shows(other, finding) for other in suspects):
+    if _is_seen(finding, suspects):
         return "observed there"
     if not outcome.failed and not (symptom and symptom.reports_device_error):
         return "survived"
@@ -203,6 +207,12 @@ def _relation(finding: Finding, symptom: Finding | None, outcome: Outcome, suspe
     if symptom.symptom.interval:
         return _to_device_error(finding, symptom)
     return _in_call(finding, symptom) if same_call(finding, symptom) else _before(finding, symptom)
+
+
+def _is_seen(finding: Finding, suspects: Sequence[Finding]) -> bool:
+    """Is it a buffer that is too small, and was the access observed that it is too small for?"""
+    small = finding.allocation is not None and bool(finding.allocation.needed)
+    return small and finding.certainty != "observed" and any(_shows(other, finding) for other in suspects)
 
 
 def _shows(other: Finding, finding: Finding) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from gpudx.backends.tool import Fault
 from gpudx.detectors import device_fault_printed
+from gpudx.diagnose.wave_faults import joined
 from gpudx.evidence.reading import Event, Log
 from gpudx.facts import Facts
 
@@ -24,10 +25,13 @@ def located(log: Log, runs: Sequence[tuple[str, Facts]]) -> Log:
 
 def _event(event: Event, runs: Sequence[tuple[str, Facts]]) -> Event:
     fault = event.fault
-    if fault is None or fault.address is None:
+    if fault is None:
         return event
-    found = Fault(fault.address, max(fault.span, 1), fault.does)
-    return replace(event, notes=(*event.notes, *(note for name, facts in runs for note in _notes(name, facts, found))))
+    notes = [f"in the run of {name}: {found.message}" for name, facts in runs if (found := joined(fault, facts))]
+    if not notes and fault.address is not None:
+        found_at = Fault(fault.address, max(fault.span, 1), fault.does)
+        notes = [note for name, facts in runs for note in _notes(name, facts, found_at)]
+    return replace(event, notes=(*event.notes, *notes))
 
 
 def _notes(name: str, facts: Facts, fault: Fault) -> Iterator[str]:

@@ -18,9 +18,7 @@ from dataclasses import dataclass, replace
 from gpudx.causes import every as every_cause
 from gpudx.diagnose.stories import ENDS, Entry, Judged, may_be_same, place, shared, stories, told_once
 from gpudx.evidence.reading import NOT_UNDERSTOOD, Event, Log, fit, said
-from gpudx.evidence.sources import _tile_builds as tile_builds
-from gpudx.evidence.sources._compiled import bare, built, kernel_lines
-from gpudx.evidence.sources._functions import Source
+from gpudx.evidence.sources import Source, bare, built, kernel_lines, tile_builds
 from gpudx.model import Built, Diagnosis, Evidence, Finding, Instrument, Outcome, Severity, Victim, Written
 from gpudx.text import plural
 
@@ -194,7 +192,7 @@ def _finding(one: Judged) -> Finding:
     return Finding(
         id=made.id if made else f"log-{event.kind}",
         severity=one.severity,
-        message=_message(one),
+        message=_message(one).strip(),
         evidence=(Evidence(_quoted(one)), *(Evidence(note) for note in event.notes), *(made.evidence if made else ())),
         causes=event.causes,
         facts=made.facts if made else event.facts,

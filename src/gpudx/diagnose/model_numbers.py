@@ -27,8 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gpudx.evidence.models import ModelFile, Tensor
-from gpudx.evidence.models import _file as names
+from gpudx.evidence.models import EMBEDDING, FEED_FORWARD, VOCABULARY, ModelFile, Tensor
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.pointer_extent import Rooms, rooms_of
@@ -45,12 +44,12 @@ WIDTHS = (1, 2, 4)  # bytes of a value where the kernel does not say
 
 # Dimensions of widely used models, from their published configurations: what a program's defaults are made of.
 KNOWN: dict[str, dict[int, str]] = {
-    names.FEED_FORWARD: {
+    FEED_FORWARD: {
         11008: "Llama 7B", 17920: "Llama 30B", 22016: "Llama 65B", 28672: "Llama 70B",
         14336: "Llama 3 8B and Mistral 7B", 5632: "TinyLlama 1.1B", 18944: "Qwen2 7B", 8960: "Qwen2 1.5B", 4864: "Qwen2 0.5B",
     },
-    names.VOCABULARY: {128256: "Llama 3", 50257: "GPT-2", 151936: "Qwen2", 152064: "Qwen2 7B", 30522: "BERT"},
-    names.EMBEDDING: {6656: "Llama 30B"},  # others are too round
+    VOCABULARY: {128256: "Llama 3", 50257: "GPT-2", 151936: "Qwen2", 152064: "Qwen2 7B", 30522: "BERT"},
+    EMBEDDING: {6656: "Llama 30B"},  # others are too round
 }  # fmt: skip
 
 
@@ -114,7 +113,7 @@ class _Given:
         self.numbers = {index: int(column[row]) for index, column in table.numbers.items() if column[row] > 1}
         self.rooms = {index: int(column[row]) for index, column in table.rooms.items() if column[row] > 0}
         self.widths = dict(table.parameters.pointers)
-        threads, groups = table.threads[row].astype(int).tolist(), table.groups[row].astype(int).tolist()
+        threads, groups = ([int(n) for n in column[row]] for column in (table.threads, table.groups))
         self.shape = {n for n in (*threads, *groups) if n > 1}
 
     @cached_property
@@ -255,10 +254,10 @@ def _finding(facts: Facts, one: Mismatch) -> Finding:
 def _message(one: Mismatch, kernel: str, argument: str, label: str | None) -> str:
     file, field = Path(one.model.path).name, _field(one)
     if label is None:
-        return f"Kernel {kernel} was told {one.used:,} as {argument}, but {file} says {field} = {one.told:,}."
+        return f"Kernel {kernel} was passed {one.used:,} as {argument}, but {file} has {field} = {one.told:,}."
     need = f"which needs {one.need:,} bytes" if one.need > one.room else f"which needs only {one.need:,} bytes"
     return (
-        f"Kernel {kernel} was given {label} as {argument}, whose {one.room:,} bytes are sized for {field} = {one.used:,},"
+        f"Kernel {kernel} was passed {label} as {argument}, whose {one.room:,} bytes are sized for {field} = {one.used:,},"
         f" but {file} says {one.told:,}, {need}."
     )
 

@@ -17,13 +17,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gpudx.evidence.reading import Event, Log, Told
-from gpudx.evidence.sources._tile_builds import KIND as BUILT_WRONG
+from gpudx.evidence.sources import tile_builds
 from gpudx.model import DeviceFault, Severity
 
 APART_S = 600.0  # comparable stamps that are farther apart than this tell of two failures
 ENDS = ("host-abort", "host-crash", "test-process-died")  # endings of whole processes
 # An exception that nobody could name may be any of these.
 UNNAMED = "device-exception"
+WAITING = ("collective-timeout", "watchdog-stuck")  # ranks that say only that another one did not come
 NAMED = frozenset(
     {"out-of-bounds-access", "misaligned-access", "device-trap", "device-assertion", "null-pointer", "barrier-misuse"}
 )
@@ -137,7 +138,22 @@ def told_once(judged: Sequence[Judged], entries: Sequence[Entry]) -> tuple[Judge
         lead = _nearest(i, leads, entries)
         if out[i].told.event.role == "report" and lead is not None:
             out[i] = _under(out[i], out[lead], same=False)
-    return tuple(_resettled(out))
+    return tuple(_resettled(_waited(out)))
+
+
+def _waited(judged: list[Judged]) -> list[Judged]:
+    """A rank that waited in vain follows from a rank that failed: it never joined the collective."""
+    failed = [
+        one
+        for one in judged
+        if one.severity == "error" and one.follows is None and one.told.event.kind not in WAITING and one.told.event.role != "ending"
+    ]
+    if not failed:
+        return judged
+    return [
+        _under(one, failed[0], same=False) if one.told.event.kind in WAITING and one.follows is None else one
+        for one in judged
+    ]
 
 
 def _nearest(i: int, leads: Sequence[int], entries: Sequence[Entry]) -> int | None:
@@ -213,4 +229,4 @@ def kernels_of(event: Event) -> set[str]:
 def _says(event: Event) -> int:
     """How much a record says: what was built wrong says most, a kernel counts two, a line one."""
     access = event.finding.access if event.finding else None
-    return 4 * (event.kind == BUILT_WRONG) + 2 * bool(kernels_of(event)) + bool(access and access.source)
+    return 4 * (event.kind == tile_builds.KIND) + 2 * bool(kernels_of(event)) + bool(access and access.source)

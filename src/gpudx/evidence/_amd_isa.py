@@ -1,9 +1,9 @@
 """Just enough of AMD's machine code to see whether a kernel runs into a trap before it does anything.
 
-Encodings from AMD's "Instruction Set Architecture" documents of Vega, RDNA 2 and RDNA 3 (chapter "Microcode Formats"), held against
+Encodings from AMD's "Instruction Set Architecture" documents of Vega, RDNA 2, RDNA 3 and RDNA 4 (chapter "Microcode Formats"), held against
 LLVM's disassembler in the tests: the leading bits name the format, SOPP has its operation in bits 16 to 22, a source of 255 is
 followed by a constant of four bytes. Only what a compiler puts in front of a kernel's body is walked over (loads of arguments,
-scalar work, moves); anything else, a branch above all, ends the walk, and then nothing is said. Nor is it of GFX12 and later.
+scalar work, moves); anything else, a branch above all, ends the walk, and then nothing is said. Nor is it of what comes after GFX12.
 """
 
 from __future__ import annotations
@@ -27,12 +27,14 @@ class _Generation:
     settings: tuple[int, int]  # of SOPK: s_getreg and s_setreg
     setting: int  # of SOPK, with a constant behind it
     smem: int  # leading six bits
+    load: tuple[int, int] = (18, 0xFF)  # where SMEM has its operation: bits to the right of it, and mask
 
 
 _GENERATIONS = {
     9: _Generation(18, (0, 12), range(28, 35), (17, 18), 20, 0x30),
     10: _Generation(18, (0, 12, 32, 33), range(28, 35), (18, 19), 21, 0x3D),
     11: _Generation(16, (0, 4, 5, 7, 8, 9), range(71, 80), (17, 18), 19, 0x3D),
+    12: _Generation(16, (0, 5, 7, 8, 10, *range(64, 74)), range(71, 96), (17, 18), 19, 0x3D, (13, 0x3F)),
 }
 
 
@@ -65,7 +67,7 @@ def size_of(word: int, known: _Generation) -> int:
     if word >> 30 == SOP2:  # and SOPC
         return 8 if LITERAL in (first, second) else 4
     if word >> 26 == known.smem:
-        return 8 if word >> 18 & 0xFF in LOADS else 0
+        return 8 if word >> known.load[0] & known.load[1] in LOADS else 0
     if word >> 25 == VOP1:
         return 8 if word & 0x1FF in LONG_SOURCES else 4
     return 0

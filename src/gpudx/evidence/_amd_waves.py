@@ -1,9 +1,10 @@
 """The access that stopped a wave, out of what a debugger printed of it: registers, and machine code as text.
 
-AMD's debug agent and rocgdb print registers as "s4: 0000a000" and "v2: [0] 00000000 [1] ...", and code as "0x7f10 <+16>: global_load_dword
-v5, v[2:3], off". After a memory violation the wave has gone on: the access is one of the instructions before the arrow, and its address
-can be computed only while nobody has written its registers since. Forms of operands are those of LLVM's "User Guide for AMDGPU Backend"
-("Instruction Syntax") and of AMD's instruction set documents, from gfx90a to gfx12; which bits they are encoded in does not matter here.
+AMD's debug agent prints registers as "s4: 0000a000" and "v2: [0] 00000000 [1] ...", rocgdb in columns; both print code as
+"0x7f10 <+16>: global_load_dword v5, v[2:3], off". After a memory violation the wave has gone on: the access is one of the instructions
+before the arrow, and its address can be computed only while nobody has written its registers since. Forms of operands are those of
+LLVM's "User Guide for AMDGPU Backend" ("Instruction Syntax") and of AMD's instruction set documents, from gfx90a to gfx12; which bits
+they are encoded in does not matter here.
 """
 
 from __future__ import annotations
@@ -16,6 +17,11 @@ _SCALAR = re.compile(r"\b(s\d+): ([0-9a-fA-F]{8})\b")
 _VECTOR = re.compile(r"\b(v\d+): ((?:\[\d+\] [0-9a-fA-F]{8}\s*)+)")
 _LANE = re.compile(r"\[(\d+)\] ([0-9a-fA-F]{8})")
 _EXEC = re.compile(r"\bexec: ([0-9a-fA-F]{8,16})\b")
+# rocgdb's "info registers": "s4   0x1000   4096" and "v2   {0x2000, 0x2004, 0x0 <repeats 62 times>}".
+_GDB_SCALAR = re.compile(r"^(s\d+|exec)\s+0x([0-9a-fA-F]{1,16})\b", re.MULTILINE)
+_GDB_VECTOR = re.compile(r"^(v\d+)\s+\{([^}\n]+)\}", re.MULTILINE)
+_GDB_LANE = re.compile(r"(-?(?:0x[0-9a-fA-F]+|\d+))(?: <repeats (\d+) times>)?")
+MOST_LANES = 64
 _CODE = re.compile(r"^\s*(=>)?\s*(0x[0-9a-fA-F]+)(?: <\+\d+>| <[^>]*>)?:\s*([a-z]\w+.*?)\s*(?://.*|;.*)?$")
 _RANGE = re.compile(r"^([sv])\[(\d+):(\d+)\]$|^([sv])(\d+)$")
 _MEMORY = re.compile(r"^(global|flat|scratch|buffer|ds|s_buffer|s)_(load|store|read|write|atomic)\w*$")
@@ -71,6 +77,7 @@ class Access:
     bytes: int
     writes: bool
     registers: tuple[tuple[str, int], ...]
+    bases: tuple[int, ...] = ()  # pointers among them, and those in registers that the address was computed from
 
 
 # ---- reading ----
@@ -80,7 +87,18 @@ def wave(text: str) -> Wave:
     """The registers in what was printed between a wave's headline and its code."""
     active = _EXEC.search(text)
     vectors = {name: {int(i): int(v, 16) for i, v in _LANE.findall(lanes)} for name, lanes in _VECTOR.findall(text)}
-    return Wave({n: int(v, 16) for n, v in _SCALAR.findall(text)}, vectors, int(active[1], 16) if active else None)
+    scalars = {n: int(v, 16) for n, v in _SCALAR.findall(text)}
+    columns = {n: int(v, 16) for n, v in _GDB_SCALAR.findall(text)}
+    mask = int(active[1], 16) if active else columns.pop("exec", None)
+    return Wave(scalars | columns, vectors | {n: _lanes(v) for n, v in _GDB_VECTOR.findall(text)}, mask)
+
+
+def _lanes(text: str) -> dict[int, int]:
+    """The values of a vector as rocgdb prints it, each for its lane."""
+    values: list[int] = []
+    for value, repeats in _GDB_LANE.findall(text):
+        values += [int(value, 0) & 0xFFFFFFFF] * min(int(repeats or "1"), MOST_LANES)
+    return dict(enumerate(values[:MOST_LANES]))
 
 
 def code(lines: Iterable[str]) -> list[Instruction]:
@@ -135,14 +153,31 @@ def accesses(printed: Wave, listing: Sequence[Instruction]) -> Iterator[Access]:
     here = next((n for n, one in enumerate(listing) if one.here), len(listing))
     changed: set[str] = set()
     active = printed.active
-    for one in reversed(listing[max(0, here - MOST_BACK) : here]):
+    for at in range(here - 1, max(0, here - MOST_BACK) - 1, -1):
+        one = listing[at]
         if one.name.startswith(_ENDS):
             return
         changed |= one.writes
         if any("exec" in operand for operand in one.operands) or "saveexec" in one.name:
             active = None  # lanes were switched on or off since
         if _MEMORY.match(one.name):
-            yield from _of(one, printed, changed, active)
+            pointers = _pointers(printed, listing, at, here)
+            yield from (replace(access, bases=pointers) for access in _of(one, printed, changed, active))
+
+
+def _pointers(printed: Wave, listing: Sequence[Instruction], at: int, here: int) -> tuple[int, ...]:
+    """What pairs of scalar registers hold that the address at `at` was computed from, as far as nobody has written them since."""
+    made = _operands(listing[at])
+    steps = slice_of(listing, at, made.names) if made else []
+    written: set[str] = set()
+    intact: set[str] = set()
+    for one in reversed(listing[: here]):
+        written |= one.writes
+        if one is listing[at] or one in steps:
+            intact |= {name for name in one.reads if name.startswith("s") and name not in written}
+    even = sorted(int(name[1:]) for name in intact if int(name[1:]) % 2 == 0 and f"s{int(name[1:]) + 1}" in intact)
+    pairs = [(printed.scalars.get(f"s{n}"), printed.scalars.get(f"s{n + 1}")) for n in even]
+    return tuple(low | high << 32 for low, high in pairs if low is not None and high is not None)
 
 
 def _of(one: Instruction, printed: Wave, changed: set[str], active: int | None) -> Iterator[Access]:
@@ -269,11 +304,3 @@ def slice_of(listing: Sequence[Instruction], at: int, wanted: frozenset[str]) ->
         if one.joined:
             break
     return found[::-1]
-
-
-def loaded_from(steps: Iterable[Instruction], base: str) -> list[int]:
-    """The offsets in the kernel's arguments, whose address is in `base` ("s[0:1]"), out of which a slice loaded."""
-    loads = (
-        one for one in steps if one.name.startswith("s_load") and len(one.operands) >= 3 and one.operands[1] == base
-    )
-    return [offset for one in loads if (offset := _number(one.operands[2].split()[0])) is not None]

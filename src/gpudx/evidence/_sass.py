@@ -24,7 +24,6 @@ from typing import Literal
 INSTRUCTION = 16
 ZERO = 255  # RZ
 TRUE = 7  # PT
-NO_SCOREBOARD = 7
 MOST_VISITED = 20_000
 
 Kind = Literal["read", "write", "atomic"]

@@ -30,6 +30,7 @@ from gpudx.evidence._sanitizer_records import (
     Record,
     Report,
     Status,
+    location,
 )
 from gpudx.evidence._sanitizer_text import BANNERS, MARK, Parser, Totals
 from gpudx.evidence._sanitizer_xml import ROOT, XmlParser
@@ -47,6 +48,8 @@ __all__ = [
     "Range",
     "Record",
     "Report",
+    "bare",
+    "location",
     "parse",
     "read",
     "records",

@@ -29,6 +29,7 @@ from gpudx.elf.header import HEADER, BadElf, ident, is_complete
 from gpudx.elf.sections import Elf
 from gpudx.errors import UserError
 from gpudx.evidence import _cuda_exceptions as exceptions
+from gpudx.evidence._cubin import Place
 from gpudx.evidence._cuda_dump import (
     Access,
     Context,
@@ -41,6 +42,7 @@ from gpudx.evidence._cuda_dump import (
     Resident,
     Thread,
 )
+from gpudx.evidence._cuda_exceptions import short_name
 from gpudx.evidence._cuda_reader import Reader
 from gpudx.evidence._head import Source, head_of
 from gpudx.evidence._words import sourced
@@ -56,10 +58,12 @@ __all__ = [
     "Fault",
     "Grid",
     "Module",
+    "Place",
     "Resident",
     "Thread",
     "is_complete",
     "read",
+    "short_name",
     "sniff",
     "to_findings",
 ]

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from gpudx.facts._backend import backend_module
 from gpudx.facts.accesses import derive_accesses
 from gpudx.facts.bystanders import Bystanders
 from gpudx.facts.contexts import Contexts
@@ -39,7 +40,7 @@ from gpudx.facts.watch import Watch
 from gpudx.facts.writers import Writers
 from gpudx.trace import Trace
 
-__all__ = ["Facts", "derive"]
+__all__ = ["Facts", "backend_module", "derive"]
 
 
 class Facts:

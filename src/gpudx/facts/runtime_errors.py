@@ -31,11 +31,15 @@ def runtime_failures(trace: Trace, sites: Sites) -> list[RuntimeFailure]:
     runtime = backend_module("cuda", "runtime")
     if note is None or runtime is None:
         return []
+    positions = [int(position) for position in trace.select(note)]
+    told = {trace.record(one)["result"] for one in positions if runtime.function(trace.text(one)) in runtime.REPORTING}
     found = []
-    for position in map(int, trace.select(note)):
+    for position in positions:
         name, record = runtime.function(trace.text(position)), trace.record(position)
         code = record["result"]
-        if not runtime.is_own(name, code) or _driver_failed(trace, position, record["began"]):
+        # What the driver answered too is recorded there, unless it is an answer that the record takes for ordinary.
+        in_driver = code not in runtime.ORDINARY and _driver_failed(trace, position, record["began"])
+        if not runtime.is_own(name, code, told) or in_driver:
             continue
         given = runtime.parameters(name, trace.numbers(position))
         kernel = function_name(trace.text(position, "text2")) or None

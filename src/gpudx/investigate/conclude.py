@@ -27,10 +27,28 @@ def conclude(case: Case, state: Investigation) -> Case:
 def _diagnosis(state: Investigation) -> tuple[Diagnosis, ...]:
     entries = best_entries(state)
     told = [*_judged(state, entries), *_untested(state, entries)]
-    return tuple(sorted(told, key=_rank))
+    return tuple(sorted(_agreed(told), key=_rank))
 
 
 GENERAL = ("out-of-bounds-access", "device-exception", "order-or-timing")  # say what happened; others also say why
+
+
+AGREE = "One instrument saw the access and its reason, another confirmed the kernel."
+
+
+def _agreed(told: list[Diagnosis]) -> list[Diagnosis]:
+    """Where an instrument confirms that a kernel accessed memory it may not access, and another saw the access itself and says why,
+    they speak of one fault, and the one that says why is confirmed."""
+    seen = {one.guilty.kernel for one in told if one.status == "confirmed" and one.cause in GENERAL and one.observed and one.guilty}
+    return [replace(one, status="confirmed", reason=AGREE) if _says_why(one) and _kernel(one) in seen else one for one in told]
+
+
+def _says_why(entry: Diagnosis) -> bool:
+    return entry.status == "likely" and entry.observed and entry.cause not in GENERAL and _kernel(entry) is not None
+
+
+def _kernel(entry: Diagnosis) -> str | None:
+    return entry.guilty.kernel if entry.guilty else None
 
 
 def _rank(entry: Diagnosis) -> tuple[int, bool, bool, bool, bool]:

@@ -12,13 +12,15 @@ from gpudx.causes import every as every_cause
 from gpudx.diagnose import entries
 from gpudx.investigate import ordered, uninitialized
 from gpudx.investigate.uninitialized import POISONED
-from gpudx.lab.experiments import NOT_CUDA
+from gpudx.lab.experiments import NOT_CUDA, base
 from gpudx.model import Case, Diagnosis, FailureClass, Finding, Investigation, Trial, Verdict
 from gpudx.model.cause_kinds import PROGRAM, WHERE
 
 REPEAT = 2  # plain runs of a fault that the record settles: the second says whether it repeats
-QUIET = 5  # plain runs of a program that shows no failure, after every instrument has looked at it
+QUIET = 3  # plain runs of a program that shows no failure, after every instrument has looked at it
 DEVICE_ERROR = "device-error-reported"
+BESIDE = (DEVICE_ERROR, "ignored-error", "runtime-error")
+VAGUE = ("out-of-bounds-access", "device-exception", "use-after-free")  # need an argument to be a verdict
 REFUSED = "The call was refused, so its work was not done; the program went on without a failure of its own."
 
 
@@ -30,6 +32,7 @@ class Step:
     why: str
     runs: int = 1
     after: str = ""  # only where this experiment, run before, did not end cleanly
+    unless: str = ""  # not where this experiment looked at everything and found nothing
 
 
 RUNTIME = Step("runtime-errors", "calls that the runtime refuses by itself")
@@ -38,22 +41,25 @@ ACCESS = (
     Step("checked", "which access of which work-item leaves its buffer"),
     Step("dump", "the faulting instruction and its registers, from the device"),
 )
-BOUNDS = (
+FENCED = (
     Step("fenced", "accesses past the end of a buffer, or after its release"),
     Step("fenced-dump", "which access met the fence", after="fenced"),
-    Step("checked", "accesses outside buffers, races and barriers inside kernels"),
-    Step("memcheck", "invalid accesses in kernels"),
-    Step("low-fenced", "accesses before the start of a buffer"),
-    Step("close-fenced", "reads a few bytes past the end of a buffer"),
 )
-UNINITIALIZED = (
-    Step("initcheck", "reads of uninitialized memory"),
-    Step("poisoned", "whether the outcome depends on uninitialized memory", 4),
+EDGES = (
+    Step("low-fenced", "accesses before the start of a buffer", unless="checked"),
+    Step("close-fenced", "reads a few bytes past the end of a buffer", unless="checked"),
 )
-INSIDE = (
-    Step("racecheck", "races in shared memory"),
-    Step("synccheck", "barriers that not every thread reaches"),
-)
+CHECKED = Step("checked", "accesses outside buffers, races and barriers inside kernels")
+MEMCHECK = Step("memcheck", "invalid accesses in kernels")
+RACECHECK = Step("racecheck", "races in shared memory")
+SYNCCHECK = Step("synccheck", "barriers that not every thread reaches")
+INITCHECK = Step("initcheck", "reads of uninitialized memory")
+POISON = Step("poisoned", "whether the outcome depends on uninitialized memory", 4)
+INSIDE = (CHECKED, *FENCED, MEMCHECK)
+RACES = Step(
+    "races", "whether ordering the two operations of a race fixes it"
+)  # as many runs as that takes: ordered.py
+HOST_MEMORY = Step("host-memory", "whether the host changes memory that a kernel is reading")
 ORDERED = Step("order", "whether a missing order or wait is the cause")  # as many runs as that takes: ordered.py
 ORDER = (
     Step("serialised", "whether launches that overlap matter", 2),
@@ -66,40 +72,52 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
     "settled": (),
     "device error": (
         *ACCESS,
-        *BOUNDS,
         *INSIDE,
-        *UNINITIALIZED,
+        *EDGES,
+        SYNCCHECK,
+        RACECHECK,
+        INITCHECK,
+        POISON,
         Step("serialised", "which launch the device stops in"),
         REPEATS,
     ),
     "crash": (
-        *BOUNDS,
+        *INSIDE,
+        *EDGES,
         Step("oclgrind", "invalid accesses, in an OpenCL simulator"),
         ORDERED,
-        *INSIDE,
-        *UNINITIALIZED,
+        RACECHECK,
+        SYNCCHECK,
+        INITCHECK,
+        POISON,
         REPEATS,
         *ORDER,
     ),
-    "hang": (Step("checked", "barriers and loops that never end"), *INSIDE, *BOUNDS),
+    "hang": (Step("checked-loops", "loops that never end"), CHECKED, SYNCCHECK, RACECHECK, *INSIDE, *EDGES),
     "wrong result": (
         RUNTIME,
-        *BOUNDS,
-        ORDERED,
-        *UNINITIALIZED,
+        RACES,
         *INSIDE,
+        RACECHECK,
+        INITCHECK,
+        HOST_MEMORY,
+        ORDERED,
+        SYNCCHECK,
+        POISON,
+        *EDGES,
         REPEATS,
+        Step("checked-numbers", "where the first NaN comes from"),
         *ORDER,
         Step("oclgrind", "invalid accesses and races"),
     ),
-    "no failure": (RUNTIME, *BOUNDS, *INSIDE, *UNINITIALIZED),
+    "no failure": (RUNTIME, *INSIDE, INITCHECK, RACECHECK, SYNCCHECK, HOST_MEMORY, POISON, *EDGES),
     "": (),
 }
 
 
 def symptom(case: Case) -> FailureClass:
     """The class of what a run showed. A recorded device error is a failure, whatever the exit status."""
-    if any(map(explains, case.diagnosis)) or refused_work(case):
+    if any(map(explains, case.diagnosis)) or refused_work(case) or _is_of_refused_call(case):
         return "settled"
     if any(finding.id == DEVICE_ERROR for finding in case.findings):
         return "device error"
@@ -117,8 +135,33 @@ def refused_work(case: Case) -> tuple[Diagnosis, ...]:
     whoever investigates says that something is wrong."""
     if case.outcome.failed:
         return ()
-    refused = [f for f in case.findings if f.severity == "warning" and f.scope == "fault" and f.causes and _is_refused(f)]
-    return tuple(entries.of_finding(f, Verdict(entries.hypothesis(f), "likely", f.evidence, (), REFUSED), None) for f in refused)
+    refused = [
+        f for f in case.findings if f.severity == "warning" and f.scope == "fault" and f.causes and _is_refused(f)
+    ]
+    return tuple(
+        entries.of_finding(f, Verdict(entries.hypothesis(f), "likely", f.evidence, (), REFUSED), None) for f in refused
+    )
+
+
+def _is_of_refused_call(case: Case) -> bool:
+    """Does the best entry rest on a call that the driver refused, or on what the call was given that the program died in? A call that
+    failed without being noticed may be beside the point."""
+    first = next(iter(case.diagnosis), None)
+    if first is None or first.status != "likely":
+        return False
+    died = {
+        (f.site.pid, f.site.number) for f in case.findings if f.site and f.symptom and f.symptom.kind == "crash in call"
+    }
+    faults = [f for f in case.findings if f.severity == "error" and f.site is not None and f.id not in BESIDE]
+    settled = [f for f in faults if _is_settled(f, case.outcome.kind, died)]
+    return any(f.fingerprint in first.findings for f in settled)
+
+
+def _is_settled(finding: Finding, ended: str, died: Collection[tuple[int, int]]) -> bool:
+    assert finding.site is not None
+    if ended == "exit":
+        return _is_refused(finding)
+    return ended == "signal" and finding.scope == "fault" and (finding.site.pid, finding.site.number) in died
 
 
 def _is_refused(finding: Finding) -> bool:
@@ -140,17 +183,29 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
     if state.symptom == "settled":
         wanted = Step("recorded", "whether it repeats", REPEAT)
         return wanted if _made(state.trials, "recorded") < REPEAT else None
-    if answered(state):
-        return None
     plan: Sequence[Step] = PLANS[state.symptom]
+    if answered(state):
+        if not _is_vague(state):
+            return None
+        plan = [step for step in plan if step.experiment in PRECISE]
     if state.symptom == "no failure":
         plan = (*plan, Step("recorded", "whether it fails sometimes", QUIET))
     return next(filter(None, (_open_step(step, state, runnable) for step in plan)), None)
 
 
+PRECISE = ("memcheck", "dump", "fenced-dump", "checked")
+
+
+def _is_vague(state: Investigation) -> bool:
+    """Is the access known, but not which argument's memory it missed? Another instrument may say that."""
+    found = [one for one in (*state.before, *state.found) if explains(one)]
+    return all(one.cause in VAGUE and (one.guilty is None or one.guilty.argument is None) for one in found)
+
+
 def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> Step | None:
-    if step is ORDERED:
-        wanted = ordered.next_run(state.trials, runnable)
+    if step in (ORDERED, RACES):
+        some = runnable if step is ORDERED else [name for name in runnable if base(name) == ordered.EDGE]
+        wanted = ordered.next_run(state.trials, some)
         return Step(wanted.experiment, wanted.why, wanted.runs) if wanted else None
     return step if _is_open(step, state, runnable) else None
 
@@ -159,12 +214,22 @@ def _is_open(step: Step, state: Investigation, runnable: Collection[str]) -> boo
     able = step.experiment in runnable or step.experiment == "recorded"
     lost = sum(t.outcome in ("tool missing", "not reached") for t in state.trials if t.experiment == step.experiment)
     runs = max(step.runs, uninitialized.runs_wanted(state.trials)) if step.experiment == POISONED else step.runs
-    wanted = not step.after or any(t.experiment == step.after and _is_unclean(t) for t in state.trials)
+    known = {mark for trial in state.trials if trial.experiment == "recorded" for mark in trial.fingerprints}
+    wanted = not step.after or any(t.experiment == step.after and _is_unclean(t, known) for t in state.trials)
+    wanted = wanted and not any(t.experiment == step.unless and _is_all_clear(t) for t in state.trials)
     return able and wanted and not lost and _made(state.trials, step.experiment) < runs
 
 
-def _is_unclean(trial: Trial) -> bool:
-    return trial.outcome not in ("passed", "not reached", "tool missing") or bool(trial.shown)
+def _is_unclean(trial: Trial, known: Collection[str]) -> bool:
+    """Did it show something, or end with something in its record that plain runs do not have?"""
+    return bool(trial.shown) or (
+        trial.outcome not in ("not reached", "tool missing") and bool(set(trial.fingerprints) - set(known))
+    )
+
+
+def _is_all_clear(trial: Trial) -> bool:
+    """Did an instrument look at everything it is made for, and name nothing?"""
+    return trial.outcome in ("passed", "reproduced") and not trial.shown and not trial.blind
 
 
 def _made(trials: Sequence[Trial], experiment: str) -> int:

@@ -26,7 +26,7 @@ from gpudx.facts import Facts, derive, transfers
 from gpudx.facts.parts import can_be_apart
 from gpudx.investigate import decisive, ordered, same_failure, uninitialized
 from gpudx.investigate.loop import OutOfTime, Result
-from gpudx.lab import at_sites, trials
+from gpudx.lab import at_sites, criteria, trials
 from gpudx.lab.experiments import (
     PLAIN,
     VARIANT,
@@ -95,6 +95,10 @@ class Laboratory:
         return tuple(one for name, module in modules.items() for one in _variants(name, module, self.context))
 
     @property
+    def is_planned(self) -> bool:
+        return not self.only
+
+    @property
     def mitigations(self) -> frozenset[str]:
         return mitigations()
 
@@ -137,9 +141,8 @@ class Laboratory:
         if any((t.experiment, t.outcome) == (experiment, trial.outcome) for t in state.trials):
             shutil.rmtree(self.folder / name / TRACES, ignore_errors=True)
         trial = replace(trial, seconds=time.monotonic() - began)
-        symptom = "" if self.only else decisive.symptom(case)  # who names the experiments wants these
         refused = decisive.refused_work(case) if experiment == PLAIN else ()
-        return Result(trial, (*case.diagnosis, *refused), same_failure.failure(case), symptom)
+        return Result(trial, (*case.diagnosis, *refused), same_failure.failure(case), decisive.symptom(case))
 
     def _learn_patience(self, seconds: float, quiet: float = 0.0) -> None:
         """How long a run takes; of one that hung, until it made its last call."""
@@ -157,15 +160,19 @@ class Laboratory:
         with getattr(module, "around", _around)(context):
             words = list(getattr(module, "command", _command)(context))
             marks = self.context.asked.probes if experiment == PLAIN else ()
-            how: How = replace(module.how(context), output=folder / OUTPUT, probes=marks)
+            how: How = replace(module.how(context), output=folder / OUTPUT, probes=marks, faults_suffice=True)
+            how = _pinned(how, state)
             patience = self._patience(how)
             how = replace(how, timeout=min(patience, max(SHORTEST_S, self.budget_s - self.elapsed())))
             run = run_recorded(words, folder, how)
+            if run.returncode == 0:
+                run = replace(run, wrong=criteria.wrong(self.context.asked, folder / OUTPUT, how.extra_env))
         if run.interrupted:
             raise Interrupted
         quiet = _quiet_for(folder) if run.timed_out else 0.0
-        cut_off = how.timeout != patience and bool(state.trials)  # by the budget; what the first run did is worth telling
-        if run.timed_out and (cut_off or (self._is_guess and quiet < STILL_WORKING_S)):
+        # By the budget. What a first run did until then is worth reporting, if it made calls.
+        cut_off = how.timeout != patience and (bool(state.trials) or not math.isfinite(quiet))
+        if run.timed_out and not run.ended_early and (cut_off or (self._is_guess and quiet < STILL_WORKING_S)):
             raise OutOfTime
         if not _looks_inside(how):
             self._learn_patience(run.duration_s, quiet)
@@ -222,6 +229,7 @@ class Laboratory:
                 pair=self.context.pair or at_sites.first_pair(case),
                 edges=self.context.edges or at_sites.edges(case),
                 transfers=self.context.transfers or _transfers(facts),
+                stuck=self.context.stuck or _stuck(case),
             )
         return Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done)
 
@@ -235,6 +243,13 @@ def _with_dependence(case: Case, trial: Trial, state: Investigation, facts: Sequ
     if entry is None:
         return case, trial
     return replace(case, diagnosis=(entry, *case.diagnosis)), replace(trial, shown=(*trial.shown, entry.cause))
+
+
+def _pinned(how: How, state: Investigation) -> How:
+    """Under a tool that names the kernel only: the launch that the plain run showed as faulting."""
+    first = next(iter(state.before), None)
+    launch = first.guilty.launch if first is not None and first.guilty and state.symptom == "device error" else None
+    return replace(how, sanitizer=replace(how.sanitizer, launch=launch)) if how.sanitizer else how
 
 
 def _looks_inside(how: How) -> bool:
@@ -296,7 +311,7 @@ def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idl
     if state.failure is None and case.outcome.failed:  # the plain runs have the fault, but do not fail of it
         new = [e for e in case.diagnosis if e.status in ("confirmed", "likely")]
     new += [e for e in case.diagnosis if e.status == "confirmed" and _was_less(e, state)]
-    silent = (PLAIN, *ordered.WHY)  # no instrument looks at these runs, and what their record has the plain ones have too
+    silent = (PLAIN, *ordered.WITHOUT_INSTRUMENT)  # no instrument looks at these runs, and what their record has the plain ones have too
     itself = base(experiment) not in silent and not _is_asked(every()[base(experiment)])  # another program has its own faults
     watching = [one for one in case.instruments if one.watches and one.name != "recorder"]
     return Trial(
@@ -369,6 +384,12 @@ def _has_parts(facts: Iterable[Facts]) -> bool:
     """Are buffers used by parts that could be memory of their own? Each process that has parts must allow it."""
     made = [one for one in facts if len(one.objects.rows_of("subbuffer"))]
     return bool(made) and all(can_be_apart(one) for one in made)
+
+
+def _stuck(case: Case) -> str:
+    """The kernel of the launch that had not ended, where a run hung and the record names one."""
+    named = [f.site.kernel for f in case.findings if f.symptom is not None and f.symptom.kind == "hang" and f.site]
+    return next((kernel for kernel in named if kernel), "")
 
 
 def _transfers(facts: Sequence[Facts]) -> tuple[str, ...]:
@@ -444,6 +465,7 @@ def open_laboratory(
     how = how.under(sized.variable(template, plain))
     command, environment = sized.filled(template, plain), {**os.environ, **how.extra_env}
     context = Context(command, environment, how, asked=asked, template=template, folder=folder)
+    criteria.refuse_nonsense(asked)
     for module in every().values():
         getattr(module, "check", _command)(context)
     return Laboratory(folder, context, budget_s, only, without)

@@ -35,7 +35,6 @@ from gpudx.model import Diagnosis, Failure, FailureClass, Investigation, Row, St
 from gpudx.text import plural
 
 CONFIDENCE = 0.99
-SAID = ("confirmed", "likely")
 PLAIN_SHARE = 0.5  # of the budget that may go into plain runs, once it has failed twice
 
 
@@ -78,6 +77,10 @@ class Lab(Protocol):
     @property
     def asked(self) -> tuple[str, ...]:
         """Those that the user asked for: run whatever they separate, and not among the others."""
+
+    @property
+    def is_planned(self) -> bool:
+        """Does the symptom decide what is run? Not where the user named the experiments."""
 
     @property
     def mitigations(self) -> frozenset[str]: ...
@@ -130,7 +133,8 @@ def _with(state: Investigation, result: Result) -> Investigation:
             state = replace(state, symptom=result.symptom)
         if result.failure is not None:
             return replace(state, failure=result.failure, before=result.diagnosis)
-        return replace(state, before=state.before or tuple(e for e in result.diagnosis if e.status in SAID))
+        certain = [e for e in result.diagnosis if e.status == "confirmed" or result.symptom == "settled"]
+        return replace(state, before=state.before or tuple(certain))
     known = best_entries(state)
     new = [
         one
@@ -157,7 +161,7 @@ def level(state: Investigation, lab: Lab) -> float:
 
 def next_plan(state: Investigation, seen: Mapping[str, Observed], lab: Lab, limits: Limits) -> Plan | None:
     """The decisive steps first; then plain runs, until the rate is known; then what the user asked for, and what separates best."""
-    if state.symptom:
+    if state.symptom and lab.is_planned:
         step = next_step(state, _affordable(seen, lab, limits))
         if step is not None:
             return Plan(step.experiment, step.runs, step.why)
@@ -209,23 +213,23 @@ def _stop(
 ) -> Stop:
     """The named reason to stop now; "" to go on."""
     plain = seen[PLAIN]
-    quiet = plain.rate.failures < TWICE
-    if plan is None and (state.symptom == "settled" or (state.symptom and answered(state))):
+    quiet = plain.rate.failures < min(TWICE, plain.rate.runs)
+    if lab.is_planned and plan is None and (state.symptom == "settled" or (state.symptom and answered(state))):
         return "settled"
-    if state.symptom == "no failure" and plan is None and (lab.launches or lab.threads):
-        return "no fault found"
+    if lab.is_planned and state.symptom == "no failure" and plan is None and (lab.launches or lab.threads):
+        return "settled" if _is_likely(state) else "no fault found"
     if state.failure and _settled(state.table) and (plan is None or plan.experiment not in lab.asked):
         return "settled"
     if plan is None and not lab.launches and not lab.threads and plain.trials and not (lab.asked and not quiet):
         return "nothing to investigate"
     if plan is None and quiet:
-        return "settled" if _was_shown(state.table) else "the failure did not come back"
+        return "settled" if _was_shown(state.table) else "the failure did not reproduce"
     if plan is None:
         return "settled" if _confirmed(state.table) else "nothing left that separates them"
     if limits.runs is not None and made >= limits.runs:
-        return "the failure did not come back" if quiet else "runs used up"
+        return "the failure did not reproduce" if quiet else "runs used up"
     if lab.elapsed() + _expected(seen, lab, plan) > limits.budget_s and made:
-        return "the failure did not come back" if quiet and plain.rate.runs >= TWICE else "budget used up"
+        return "the failure did not reproduce" if quiet and plain.rate.runs >= TWICE else "budget used up"
     return ""
 
 
@@ -235,6 +239,11 @@ def _expected(seen: Mapping[str, Observed], lab: Lab, plan: Plan) -> float:
     factor = 1.0 if alike else lab.costs.get(plan.experiment, 1.0)
     times = [trial.seconds for trial in (alike or seen[PLAIN]).trials]
     return factor * sum(times) / len(times) if times else 0.0
+
+
+def _is_likely(state: Investigation) -> bool:
+    """Did an instrument show something that is likely the cause, though no run failed by itself?"""
+    return any(entry.status in ("confirmed", "likely") for entry in best_entries(state).values())
 
 
 def _confirmed(table: tuple[Row, ...]) -> list[str]:
@@ -260,7 +269,7 @@ def _reason(state: Investigation, stopped: Stop) -> str:
     fits = f" (a rate of {plain.range} fits that)" if plain.rate.runs else ""
     if stopped == "no fault found":
         return f"{rate}. {clean(state)}"
-    if stopped == "the failure did not come back":
+    if stopped == "the failure did not reproduce":
         more = "" if plain.rate.failures else "; nothing can be compared with a failure that does not come"
         return f"{rate}{fits}{more}."
     if stopped == "nothing to investigate":
@@ -285,4 +294,6 @@ def _advice(stopped: Stop, plain: Observed) -> str:
     if stopped in ("budget used up", "runs used up", "interrupted"):
         return " Go on with: gpudx investigate CASE."
     rare = stopped != "settled" and plain.rate.runs >= MOST_PLAIN
-    return " It is so rare that more runs show little; look for a smaller program that fails more often." if rare else ""
+    return (
+        " It is so rare that more runs show little; look for a smaller program that fails more often." if rare else ""
+    )

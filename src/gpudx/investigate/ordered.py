@@ -1,9 +1,10 @@
 """Is a missing order or wait the cause? Decided by runs with it and without it.
 
-Two experiments decide: the two operations of a race are ordered at every occurrence (edge), or transfers between host and device
-are complete when their call returns (blocking-transfers). The cause is confirmed where the failure never comes with the change,
-in so many runs that chance is ruled out at LEVEL, and comes back in plain runs made afterwards: otherwise the machine may have
-changed, and not the program.
+Three experiments decide: the two operations of a race are ordered at every occurrence (edge), transfers between host
+and device are complete when their call returns (blocking-transfers), or launches are (serialised), for memory that
+host and kernels share. The cause is confirmed where the failure never comes with the change, in so many runs that
+chance is ruled out at LEVEL, and comes back in plain runs made afterwards: otherwise the machine may have changed,
+and not the program.
 """
 
 from __future__ import annotations
@@ -17,16 +18,21 @@ import numpy as np
 from gpudx.causes import every as every_cause
 from gpudx.diagnose import entries
 from gpudx.facts import Facts, transfers
+from gpudx.facts.allocated import allocation_of
+from gpudx.facts.objects import FAMILIES
 from gpudx.facts.transfers import Transfers
 from gpudx.investigate.observed import PLAIN, Observed, observed
 from gpudx.investigate.prediction import TWICE, passes_needed
 from gpudx.lab import at_sites
 from gpudx.lab.experiments import VARIANT, base
 from gpudx.model import Case, Diagnosis, Evidence, Finding, Guilty, Site, Trial, Verdict
-from gpudx.model.cause_kinds import THREADS
+from gpudx.model.cause_kinds import THREADS, UNORDERED
 from gpudx.text import plural
 
-EDGE, TRANSFERS, HOST_MEMORY = "edge", "blocking-transfers", "host-memory-changed-under-copy"
+EDGE, TRANSFERS, SERIALISED = "edge", "blocking-transfers", "serialised"
+HOST_MEMORY, SHARED_MEMORY = "host-memory-changed-under-copy", "host-access-during-kernel"
+WITHOUT_INSTRUMENT = (EDGE, TRANSFERS)  # what their records show, plain runs have too
+SHARED = ("managed", "host", "registered")  # families of memory that host and kernels can use at once
 LEVEL = 0.01  # of a false confirmation
 FIRST_LOOK = 3  # runs with the change, before more is spent on it
 ENOUGH = 5  # failures without it
@@ -36,6 +42,7 @@ LATER_CALLS = 4000  # of the thread, in which the first wait for a transfer is l
 WHY = {
     EDGE: "whether ordering the two operations of the race fixes it",
     TRANSFERS: "whether a transfer is used before it is complete",
+    SERIALISED: "whether the host uses memory before a kernel is done with it",
 }
 
 
@@ -64,6 +71,8 @@ def _candidates(seen: Mapping[str, Observed], runnable: Collection[str]) -> Iter
         yield TRANSFERS
         if decided(TRANSFERS, seen):
             yield from _until_decided(sorted(n for n in runnable if n.startswith(TRANSFERS + VARIANT)), seen)
+    if SERIALISED in runnable and not any(decided(name, seen) for name in (*edges, TRANSFERS)):
+        yield SERIALISED
 
 
 def _until_decided(names: Sequence[str], seen: Mapping[str, Observed]) -> Iterator[str]:
@@ -117,9 +126,12 @@ def entry(trials: Sequence[Trial], case: Case, processes: Sequence[Facts]) -> Di
     for name in edges:
         if decided(name, seen):
             return _race(seen[name], seen[PLAIN], case)
-    if not decided(TRANSFERS, seen) or any(_is_open(seen[name]) for name in edges):
+    if any(_is_open(seen[name]) for name in edges):
         return None
-    return _transfer(seen, case, processes)
+    if decided(TRANSFERS, seen):
+        return _transfer(seen, case, processes)
+    open_ = TRANSFERS in seen and _is_open(seen[TRANSFERS])
+    return _during_kernel(seen, case, processes) if decided(SERIALISED, seen) and not open_ else None
 
 
 def _is_open(edge: Observed) -> bool:
@@ -215,6 +227,56 @@ def _summary(facts: Facts, position: int, site: Site, wait: Site | None) -> str:
         used = "changed or gave up its source"
     until = f"the first wait for it is {_called(wait)}" if wait else "nothing waits for it"
     return f"The program {used} before {_called(site)} was complete: the call returns early, and {until}."
+
+
+# ---- memory that host and kernels share ----
+
+
+def _during_kernel(seen: Mapping[str, Observed], case: Case, processes: Sequence[Facts]) -> Diagnosis | None:
+    """The kernel whose arguments the host can use at the same time, if there is only one such kernel. Two kernels, or threads, may be
+    in each other's way as well."""
+    if any(entries.cause_of(finding).kind in (THREADS, UNORDERED) for finding in case.findings if finding.causes):
+        return None
+    found = [(facts, *one) for facts in processes for one in _shared_arguments(facts)]
+    kernels = {facts.kernels.name(int(facts.launches.kernel_row[launch])) for facts, launch, _, _ in found}
+    if len(kernels) != 1:
+        return None
+    facts, launch, argument, memory = found[0]
+    return _shared_memory(facts, launch, argument, memory, seen[SERIALISED], seen[PLAIN])
+
+
+def _shared_arguments(facts: Facts) -> list[tuple[int, int, int]]:
+    """(launch, argument, object) of arguments in memory that the host can use too, last launch first."""
+    pointers, families = facts.launches.pointers, [FAMILIES.index(name) for name in SHARED]
+    family = np.append(facts.objects.table["family"], 0)[pointers.object]
+    rows = np.flatnonzero((pointers.object >= 0) & pointers.live & ~pointers.inside & np.isin(family, families))
+    return [(int(pointers.launch[row]), int(pointers.index[row]), int(pointers.object[row])) for row in rows[::-1]]
+
+
+def _shared_memory(facts: Facts, launch: int, argument: int, memory: int, one: Observed, plain: Observed) -> Diagnosis:
+    cause, position = every_cause()[SHARED_MEMORY], int(facts.launches.position[launch])
+    site, wait = facts.sites.at(position, argument=argument), _first_wait(facts, position)
+    label, family = facts.objects.label(memory), facts.objects.family(memory)
+    until = f"the first wait for it is {_called(wait)}" if wait else "nothing waits for it"
+    return Diagnosis(
+        cause=SHARED_MEMORY,
+        status="confirmed",
+        summary=f"The host used {label} ({family} memory) before kernel {site.kernel} (launch {site.launch}) was done with it: {until}.",
+        guilty=replace(_guilty(site), kernel=site.kernel, launch=site.launch, argument=argument, allocation=allocation_of(facts, memory)),
+        victim=None,
+        evidence=(
+            Evidence(f"with a wait after each launch: {plural(one.rate.runs, 'run')}, no failure"),
+            _plain(one, plain),
+            Evidence(f"{label} is argument {argument} of kernel {site.kernel}, and the host can use it at any time", (site.number,)),
+        ),
+        refutes_if=cause.refutes_if,
+        fix=cause.fix,
+        reason=(
+            f"The failure is gone in {one.rate.runs} of {one.rate.runs} runs in which the program waits after each launch. It comes back "
+            f"in plain runs: {_rate(plain)}."
+        ),
+        observed=True,
+    )
 
 
 def _called(site: Site) -> str:

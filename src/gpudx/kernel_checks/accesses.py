@@ -205,6 +205,6 @@ class Accesses(Arithmetic):
             return text
         self.now.checked += 1
         site = self.site("access", node)
-        raw = self.source(node)
+        raw = self.shape(node)
         rest = f"sizeof({raw}), {bounds}, {site}u, {self.mode(how, node.type)}"
         return f"(*(__typeof__(&({raw})))gdx_p{where}(gdx, {CASTS[where]}&({text}), {rest}))"

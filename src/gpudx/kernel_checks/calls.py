@@ -40,7 +40,7 @@ class Calls(Accesses):
                 self._checked_pointer(
                     arguments[0],
                     parts[0][1],
-                    f"sizeof(*({self.source(arguments[0])}))",
+                    f"sizeof(*({self.shape(arguments[0])}))",
                     ATOMICALLY | (WRITE if OVERWRITES.match(name) else BOTH),
                 ),
             )
@@ -50,7 +50,7 @@ class Calls(Accesses):
         if name in POINTER_OUT and self._is_pointer(arguments[-1]):
             parts[-1] = (
                 arguments[-1],
-                self._checked_pointer(arguments[-1], parts[-1][1], f"sizeof(*({self.source(arguments[-1])}))", WRITE),
+                self._checked_pointer(arguments[-1], parts[-1][1], f"sizeof(*({self.shape(arguments[-1])}))", WRITE),
             )
             return self.splice(node, parts)
         return self.splice(node, parts)
@@ -90,7 +90,7 @@ class Calls(Accesses):
         site = self.site("access", pointer)
         mode = self.mode(how, pointer.type.get_canonical().get_pointee())
         call = f"gdx_p{where}(gdx, {CASTS[where]}({text}), {width}, {bounds}, {site}u, {mode})"
-        return f"(__typeof__({self.source(pointer)})){call}"
+        return f"(__typeof__({self.shape(pointer)})){call}"
 
     def _vector_call(
         self, node: Node, arguments: list[Node], elements: int, aligned: bool, half: bool, stores: bool, text: str

@@ -18,6 +18,7 @@ from gpudx.kernel_checks import prelude
 from gpudx.kernel_checks.builtins import (
     BARRIERS,
     FENCES,
+    LOCKS,
 )
 from gpudx.kernel_checks.cl_types import element_bytes, qualifier, scalar_bytes, space
 from gpudx.kernel_checks.errors import Unsupported
@@ -40,6 +41,13 @@ ARGUMENT_SPACES = {"l": "local", "c": "constant"}
 def real(text: str) -> str:
     """Text of the source, which has one character per byte here, as people read it."""
     return text if text.isascii() else text.encode("latin-1").decode("utf-8", "replace")
+
+
+def in_loop(node: Node) -> bool:
+    above = node.parent
+    while above is not None and above.kind not in ("WHILE_STMT", "DO_STMT", "FOR_STMT"):
+        above = above.parent
+    return above is not None
 
 
 class Rewriter(Statements):
@@ -125,7 +133,7 @@ class Rewriter(Statements):
                     function.calls.add(name)
                 elif name in BARRIERS:
                     function.has_barrier = True
-                elif name in FENCES:
+                elif name in FENCES or (LOCKS.match(name) and in_loop(node)):
                     self.fences = True
                 elif name in ("enqueue_kernel", "get_kernel_work_group_size"):
                     raise Unsupported("kernels are enqueued on the device")

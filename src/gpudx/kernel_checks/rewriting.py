@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from gpudx.kernel_checks import base_header, options
+from gpudx.kernel_checks.checks import ALL, USUAL
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.options import Device
 from gpudx.kernel_checks.plan import Rewritten
@@ -13,9 +14,7 @@ from gpudx.kernel_checks.preprocess import Macro, Preprocessor, tokens
 from gpudx.kernel_checks.rewrite import Rewriter
 from gpudx.kernel_checks.syntax import Tree
 
-# Every check, and those of a plain --sanitize: the rest reports what correct programs do, too, or needs a limit.
-ALL = ("bounds", "align", "uninit", "races", "barriers", "overflow", "div", "loops", "nan")
-USUAL = frozenset(ALL) - {"loops", "nan"}
+__all__ = ["ALL", "USUAL", "Done", "rewrite"]
 
 UNROLL = re.compile(
     r"^#pragma (?:clang loop )?unroll.*$|__attribute__\s*\(\(\s*(?:__)?opencl_unroll_hint(?:__)?\s*(?:\(\s*\w+\s*\))?\s*\)\)",

@@ -6,6 +6,7 @@ import re
 
 from gpudx.kernel_checks.builtins import (
     BARRIERS,
+    global_only,
 )
 from gpudx.kernel_checks.calls import Calls
 from gpudx.kernel_checks.cl_types import plain
@@ -110,7 +111,7 @@ class Statements(Calls):
         text = self.splice(node, parts)
         before = after = ""
         if {"races", "uninit"} & self.checks:
-            after = " gdx->epoch++;"
+            after = " gdx->passed++;" if global_only(self.source(node)) else " gdx->epoch++; gdx->passed++;"
         if "barriers" in self.checks and self._uniform is not None:
             leave = "gdx_end(gdx); return;" if self.now.is_kernel else self._leave()
             if leave:
@@ -181,7 +182,7 @@ class Statements(Calls):
         if kind == "PAREN_EXPR" or (kind == "UNEXPOSED_EXPR" and self._implicit(node)):
             return self.splice(node, [(node.children[0], self.expression(node.children[0], how))])
         if kind == "CXX_UNARY_EXPR":
-            return self.source(node)  # sizeof: nothing is evaluated
+            return self.shape(node)  # sizeof: nothing is evaluated
         if self._is_component(node):
             child = node.children[0]
             arrow = self._is_arrow(node)

@@ -10,6 +10,7 @@ from functools import reduce
 from operator import or_
 from pathlib import Path
 
+from gpudx.backends.mangling import function_name
 from gpudx.lab.experiments import PLAIN, Context, Experiment
 from gpudx.model import Case, Investigation, Trial
 from gpudx.trace import Trace
@@ -36,7 +37,7 @@ def every_edge(edge: str) -> str:
 
 def edge_words(edge: str) -> str:
     """What such an edge does, for people."""
-    first, second = (site.rpartition(":")[0] for site in edge.split(">"))
+    first, second = (function_name(site.rpartition(":")[0]) for site in edge.split(">"))
     if first == second:
         return f"each {first} waited for the earlier ones"
     return f"each {second} waited for every earlier {first}, and the other way round"

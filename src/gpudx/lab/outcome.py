@@ -15,6 +15,8 @@ def outcome(run: RunResult, fault_address: str | None = None) -> Outcome:
     if not run.started:
         text = f"The program was not started: the tool that should start it ended {after}."
         return Outcome("not started", text, duration_s=run.duration_s)
+    if run.ended_early:
+        return Outcome("signal", f"gpudx ended the program {after}: the tool had reported its faults.", duration_s=run.duration_s)
     if run.timed_out:
         return Outcome("timeout", _timeout_text(run, after), signal=run.signal, duration_s=run.duration_s)
     code = run.returncode
@@ -24,6 +26,8 @@ def outcome(run: RunResult, fault_address: str | None = None) -> Outcome:
         return Outcome("signal", text, None, run.signal, fault_address, run.duration_s)
     if code:
         return Outcome("exit", f"The program exited with status {code} {after}.", code, duration_s=run.duration_s)
+    if run.wrong:
+        return Outcome("exit", f"The program exited with status 0 {after}, but {run.wrong}.", 0, duration_s=run.duration_s)
     return Outcome("passed", f"The program ended normally {after}.", 0, duration_s=run.duration_s)
 
 

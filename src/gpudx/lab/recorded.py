@@ -66,7 +66,9 @@ class RunResult:
     started: bool = True
     ranks: dict[int, str] = field(default_factory=dict)  # by process: its number, where a launcher gave it one
     opened: tuple[str, ...] = ()  # files with a model's name that were seen open
+    wrong: str = ""  # why the user calls its result wrong, though it exited with 0
     interrupted: bool = False  # somebody wanted to end it, or gpudx: how it ended says nothing about the program
+    ended_early: bool = False  # after a tool had reported its faults (How.faults_suffice): not a hang
 
     @property
     def exit_status(self) -> int:
@@ -77,12 +79,16 @@ class RunResult:
 
 
 def run_recorded(
-    command: list[str], case_dir: Path, how: How | None = None, on_progress: Progress | None = None
+    command: list[str],
+    case_dir: Path,
+    how: How | None = None,
+    on_progress: Progress | None = None,
+    meanwhile: Callable[[], None] | None = None,
 ) -> RunResult:
     """Run `command` and wait for it. Traces go to `case_dir`/traces, which is created.
 
     UserError with exit code 127 or 126 when the program cannot be started. `on_progress` gets the seconds elapsed,
-    about once a second.
+    about once a second. `meanwhile` is called once, when the program has started, and must return at once; all signals are blocked.
     """
     how = how or How()
     file = program.find(command)
@@ -104,8 +110,11 @@ def run_recorded(
         listener = Listener(how.probes, how.output)
         started = _start(start, words, env, mask, _into(how.output) if how.output else listener.actions)
         guard.watch(started)
+        if meanwhile:
+            meanwhile()
         listener.begin()
-        run = _Run(started, watched, how.timeout, on_progress, below)
+        enough = sanitized.Reported(below) if below and how.faults_suffice else lambda: False
+        run = _Run(started, watched, how.timeout, on_progress, below, enough)
         timed_out = not run.wait()
         run.hear()  # what ended the program may have come to us at the same moment
         duration = run.elapsed
@@ -132,6 +141,7 @@ def run_recorded(
         how=how,
         heard=heard,
         interrupted=run.interrupted,
+        ended_early=run.ended_early,
     )
     return _below(result, sanitizer, sanitized.read(case_dir / sanitized.FOLDER), file) if sanitizer else result
 
@@ -193,6 +203,7 @@ class _Run:
         timeout: float | None,
         on_progress: Progress | None,
         below: Path | None = None,  # where a sanitizer's program is told
+        enough: Callable[[], bool] = lambda: False,  # is what was asked for known before it ends?
     ) -> None:
         self.pid = pid
         self.returncode: int | None = None
@@ -204,6 +215,8 @@ class _Run:
         self._start = time.monotonic()
         self.elapsed = 0.0
         self.interrupted = False
+        self._enough = enough
+        self.ended_early = False
 
     def wait(self) -> bool:
         """Wait for the end, passing signals on. False when the time is over first."""
@@ -211,7 +224,8 @@ class _Run:
             pause = self.looker.pause()
             if self._timeout is not None:
                 pause = min(pause, self._timeout - self.elapsed)
-            if pause <= 0:
+            self.ended_early = self._enough()
+            if pause <= 0 or self.ended_early:
                 return False
             self.hear(pause)
             self.looker.look()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from gpudx.model.how import Sanitizer
 
 FOLDER = "sanitizer"  # in the case directory: the reports, and what `inner` told
 TOLD = "program"
+QUIET_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,22 @@ def read(folder: Path) -> Inner:
     ended, refused = told.get("ended"), told.get("refused")
     status = os.waitstatus_to_exitcode(ended[0]) if ended else None
     return Inner(pid, frozenset(launchers), status, refused[0] if refused else None)
+
+
+class Reported:
+    """Has the tool reported faults, and nothing more for a while? With millions of faults it counts them for minutes after the last
+    one that it prints (seen with 2025.3)."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._sizes: dict[str, int] = {}
+        self._since = time.monotonic()
+
+    def __call__(self) -> bool:
+        sizes = {file.name: file.stat().st_size for file in self._folder.glob("*.txt")}
+        if sizes != self._sizes:
+            self._sizes, self._since = sizes, time.monotonic()
+        return time.monotonic() - self._since > QUIET_S and any(map(sanitizer.has_records, self._folder.glob("*.txt")))
 
 
 def is_the_tools(pid: int, path: str, launchers: frozenset[int]) -> bool:

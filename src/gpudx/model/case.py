@@ -53,9 +53,9 @@ class Outcome:
 
     @property
     def word(self) -> str:
-        """ "signal:SIGSEGV", "exit:1", "passed", "timeout"."""
+        """ "signal:SIGSEGV", "exit:1", "passed", "timeout", "ended" by gpudx."""
         if self.kind == "signal":
-            return f"signal:{self.signal}"
+            return f"signal:{self.signal}" if self.signal else "ended"
         return f"exit:{self.exit_code}" if self.kind == "exit" else self.kind
 
 

@@ -16,3 +16,7 @@ class DeviceFault:
     writes: bool | None = None
     device: str = ""  # as the teller names it
     kernel: str = ""  # a symbol, or a readable name
+    line: str = ""  # "file:line" of the kernel, where the fault surely is
+    told: str = ""  # the access in the device's own terms: lane, instruction, registers
+    bases: tuple[int, ...] = ()  # pointers that the address was computed from
+    cause: str = ""  # what the teller's reason names

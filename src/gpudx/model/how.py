@@ -77,6 +77,7 @@ class Sanitizer:
     path: str
     version: str = ""
     kernel: str | None = None
+    launch: int | None = None  # the launch that a run without the tool showed as faulting
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ class How:
     fence: Fence | None = None
     poison: str | None = None  # the pattern that fresh memory holds
     watch: Watch | None = None
+    faults_suffice: bool = False  # a run under a tool that has reported faults, and reports no more, is ended
     crumbs: str = ""  # breadcrumbs behind "all" launches, or "off"; "": within a budget of host time
     extra_env: Mapping[str, str] = field(default_factory=dict)  # the program's own
     probes: tuple[str, ...] = ()  # marks to look for in the program and in what it writes

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from gpudx.model import Case, Diagnosis, Investigation, Outcome
 from gpudx.report import Page, flake, source_line
-from gpudx.report.outline import only_read, verdict
+from gpudx.report.outline import RECORDER, only_read, verdict
 from gpudx.report.safe import clean, full
 from gpudx.report.source_line import KernelText, SourceLine
 from gpudx.report.wording import reworded
@@ -25,7 +25,7 @@ MOST_LINES = 25
 MOST_FACTS = 4
 MOST_STEPS = 2
 MOST_SENTENCE_LINES = 3
-NARROWEST, WIDEST = 40, 100
+NARROWEST, WIDEST = 40, 120
 INDENT = "  "
 
 COLOURS = {"bad": "1;31", "unsure": "1;33", "good": "1;32"}
@@ -41,6 +41,7 @@ CHECKS = {
     "racecheck": "races",
     "synccheck": "barriers",
 }
+NARROWED = "sanitizer-narrowed"  # a finding: the tool looked at launches of one kernel only
 KERNEL_CHECKS = re.compile(r"kernel checks \((.*)\)")
 INSIDE = {"bounds": "bounds", "uninit": "uninitialized reads", "races": "races", "barriers": "barriers"}
 INSIDE_KERNELS = ("bounds", "uninitialized reads", "races")
@@ -51,6 +52,8 @@ FOREIGN = {
     "cuda": re.compile(r"\b(cl|hip)[A-Z]\w|\b(HIP|AMD|ROCR)_|rocgdb|oclgrind"),
     "hip": re.compile(r"\b(cl|cu|cuda)[A-Z]\w|\bCUDA_|compute-sanitizer|oclgrind"),
 }
+SEVERAL = "Where several launches are named"  # of no use where one is
+PYTHON = re.compile(r"python[\d.]*$")
 UNEXPLAINED, NO_CAUSE = "unexplained", "NO CAUSE FOUND"
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`0-9])")
 
@@ -113,17 +116,12 @@ def render(
     if best is None and not _worth_showing(case):
         lines = _short(case, writer, next_command)
     else:
-        lines = (
-            next(
-                (
-                    made
-                    for room in Room().smaller()
-                    if len(made := _full(case, best, writer, room, next_command)) <= MOST_LINES
-                ),
-                [],
-            )
-            or _full(case, best, writer, Room(0, 1, 2, 1), next_command)[:MOST_LINES]
-        )
+        place = source_line.of(case, best, kernel_text) if best else None  # once: it may read traces
+        made = (_full(case, best, place, writer, room, next_command) for room in Room().smaller())
+        smallest = Room(0, 1, 2, 1)
+        lines = next((one for one in made if len(one) <= MOST_LINES), []) or _full(
+            case, best, place, writer, smallest, next_command
+        )[:MOST_LINES]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -146,15 +144,19 @@ def _worth_showing(case: Case) -> bool:
     return not case.diagnosis and any(one.severity != "info" or only_read(case) for one in case.findings)
 
 
-def _full(case: Case, best: Diagnosis | None, writer: Writer, room: Room, next_command: str) -> list[str]:
-    place = source_line.of(case, best, writer.kernel_text) if best else None
+def _full(
+    case: Case, best: Diagnosis | None, place: SourceLine | None, writer: Writer, room: Room, next_command: str
+) -> list[str]:
     lines = [*_head(case, writer), *_sentences(_headline(case), writer), ""]
     if place:
         lines += [*_code(place, writer, room.around), ""]
     facts = _facts(case, best, writer, room)
     if facts:
         lines += [writer.styled(f"{INDENT}{'Why' if best else 'Found'}", BOLD), *facts]
-    steps = _steps(case, best, next_command)[: room.steps]
+    steps = _steps(case, best, next_command)
+    if best and place is None and (command := _with_python_lines(case)):
+        steps = [*steps[:1], command]
+    steps = steps[: room.steps]
     if steps:
         lines += [writer.styled(f"{INDENT}Next", BOLD), *_numbered(steps, writer)]
     return [*lines, "", *_foot(case, writer)]
@@ -211,15 +213,28 @@ def _sentences(text: str, writer: Writer, most: int = MOST_SENTENCE_LINES) -> li
 
 def _code(place: SourceLine, writer: Writer, around: int) -> list[str]:
     inside = f" in {clean(place.function)}" if place.function else ""
-    lines = [f"{INDENT}{full(place.place)}{inside}"]
+    lines = writer.wrapped(f"{full(place.place)}{inside}")
     chosen = place.around(around)
     dedented = textwrap.dedent("\n".join(text for _, text in chosen)).split("\n")
     digits = len(str(chosen[-1][0])) if chosen else 0
     for (number, _), text in zip(chosen, dedented, strict=True) if chosen else ():
-        mark = ">" if number == place.line else " "
-        line = writer.cut(f"{INDENT}{mark} {number:>{digits}} | {clean(text)}")
-        lines.append(writer.styled(line, BOLD) if number == place.line else line)
+        lead = f"{INDENT}{'>' if number == place.line else ' '} {number:>{digits}} | "
+        if number == place.line:
+            lines += [writer.styled(line, BOLD) for line in _whole(lead, clean(text), writer)]
+        else:
+            lines.append(writer.cut(lead + clean(text)))
     return lines
+
+
+def _whole(lead: str, text: str, writer: Writer) -> list[str]:
+    """The line that is meant: on a second row where it is too long for one, cut only there."""
+    row = lead + text
+    if len(row) <= writer.width:
+        return [row]
+    at = max(row.rfind(" ", len(lead) + 10, writer.width), row.rfind(",", len(lead) + 10, writer.width - 1) + 1)
+    at = at if at > len(lead) else writer.width
+    rest = " " * (len(lead) - 2) + "| " + " " * (len(text) - len(text.lstrip()) + 4) + row[at:].lstrip()
+    return [row[:at].rstrip(), writer.cut(rest)]
 
 
 def _one_line_of_code(place: SourceLine, writer: Writer) -> list[str]:
@@ -253,9 +268,19 @@ def _steps(case: Case, best: Diagnosis | None, next_command: str) -> list[str]:
     api = best.guilty.api if best and best.guilty else ""
     foreign = FOREIGN.get(api)
     fixes = [step for step in (best.fix if best else ()) if not (foreign and foreign.search(step))]
+    if best and best.guilty and best.guilty.launch is not None:
+        fixes = [step for step in fixes if not step.startswith(SEVERAL)]
     command = next_command or next_step(case)
     settled = best is not None and best.status == "confirmed"
     return [*fixes, *([command] if command else [])] if settled else [*fixes[:1], *([command] if command else [])]
+
+
+def _with_python_lines(case: Case) -> str:
+    """The command that shows the Python line of a call; "" where the program is no Python program."""
+    if not case.command or not PYTHON.match(os.path.basename(case.command[0])) or case.investigation:
+        return ""
+    ways = case.observations[0].ways.options if len(case.observations) == 1 else ()
+    return shlex.join(["gpudx", "run", "--stacks", *ways, "--", *case.command]) + "   # names the Python line"
 
 
 def _numbered(steps: Sequence[str], writer: Writer) -> Iterator[str]:
@@ -275,7 +300,7 @@ def next_step(case: Case) -> str:
     if state is None:
         watched = any(one.name == "recorder" and not one.failed for one in case.instruments)
         return shlex.join(["gpudx", "investigate", "--", *case.command]) if watched and _calls(case) else ""
-    if state.stopped in ("budget used up", "runs used up", "interrupted", "the failure did not come back"):
+    if state.stopped in ("budget used up", "runs used up", "interrupted", "the failure did not reproduce"):
         return shlex.join(["gpudx", "investigate", *_more_time(state), _near(case.directory)])
     return ""
 
@@ -314,14 +339,23 @@ def coverage(case: Case) -> str:
         parts.append(f"{plural(len(state.trials), 'run')} in {duration(sum(one.seconds for one in state.trials))}")
     if len(case.processes) > 1:
         parts.append(f"{len(case.processes)} processes")
-    kinds = {
-        kind for seen in case.observations if seen.runs or seen.others for kind in (seen.experiment, *seen.ways.kinds)
-    }
-    checked = list(dict.fromkeys([*(CHECKS[kind] for kind in CHECKS if kind in kinds), *_inside_kernels(case)]))
+    dead = [one.name for one in case.instruments if one.failed and one.name != RECORDER]
+    failed = [f"{name} did not work" for name in dead] if case.diagnosis else []  # without one, the headline says it
+    return "; ".join([", ".join(parts), *_checked(case, dead), *failed])
+
+
+def _checked(case: Case, dead: Sequence[str]) -> Iterator[str]:
+    """What instruments that worked looked at inside kernels, and what none did."""
+    ran = [one for one in case.observations if one.runs or one.others]
+    kinds = {kind for one in ran for kind in (one.experiment, *one.ways.kinds)}
+    working = [kind for kind in CHECKS if kind in kinds and not any(kind in name for name in dead)]
+    checked = list(dict.fromkeys([*(CHECKS[kind] for kind in working), *_inside_kernels(case)]))
+    if checked:
+        kernel = next((dict(one.facts)["kernel"] for one in case.findings if one.id == NARROWED), "")
+        yield f"checked: {', '.join(checked)}" + (f" (only launches of {kernel})" if kernel else "")
     left = [one for one in INSIDE_KERNELS if one not in checked] if _calls(case) else []
-    looked = [f"checked: {', '.join(checked)}"] if checked else []
-    unseen = [f"not checked: {', '.join(left)}"] if left else []
-    return "; ".join([", ".join(parts), *looked, *unseen])
+    if left:
+        yield f"not checked: {', '.join(left)}"
 
 
 def _inside_kernels(case: Case) -> Iterator[str]:

@@ -37,6 +37,8 @@ static void *hand_out(size_t size, enum family family)
     for (size_t i = 0; !made && i < sizeof memories / sizeof *memories; i++)
         if (!memories[i].family) {
             made = calloc(1, size);
+            if (!made)
+                break;
             memories[i] = (struct memory){ (uintptr_t)made, size, family };
         }
     pthread_mutex_unlock(&memory_lock);
@@ -119,16 +121,33 @@ API CUresult cuMemAllocManaged(CUdeviceptr *address, size_t size, unsigned int f
     return *address ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* Answers for mappings only. */
+/* The allocation or mapping that an address lies in. */
+static bool bounds_of(CUdeviceptr address, CUdeviceptr *base, size_t *size)
+{
+    struct reserved *range = range_of(address);
+    if (range) {
+        *base = (CUdeviceptr)(uintptr_t)range->at + range->mapped_at;
+        *size = range->mapped;
+        return range->physical != NULL;
+    }
+    pthread_mutex_lock(&memory_lock);
+    struct memory *found = memory_at((uintptr_t)address);
+    *base = found ? found->first : 0;
+    *size = found ? found->size : 0;
+    pthread_mutex_unlock(&memory_lock);
+    return found != NULL;
+}
+
 API CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr address)
 {
     ENTER(cuMemGetAddressRange_v2);
-    struct reserved *range = range_of(address);
-    NEED(range && range->physical, CUDA_ERROR_NOT_FOUND);
+    CUdeviceptr first;
+    size_t bytes;
+    NEED(bounds_of(address, &first, &bytes), CUDA_ERROR_NOT_FOUND);
     if (base)
-        *base = (CUdeviceptr)(uintptr_t)range->at + range->mapped_at;
+        *base = first;
     if (size)
-        *size = range->mapped;
+        *size = bytes;
     return CUDA_SUCCESS;
 }
 
@@ -247,19 +266,32 @@ API CUresult cuMemsetD16Async(CUdeviceptr dst, unsigned short value, size_t coun
     return CUDA_SUCCESS;
 }
 
+/* The context (1), the beginning (11) and the size (12) of what an address lies in; 0 for all else. */
+static uint64_t attribute_of(CUpointer_attribute attribute, CUdeviceptr address)
+{
+    CUdeviceptr base;
+    size_t size;
+    if (!bounds_of(address, &base, &size))
+        return 0;
+    return attribute == 1 ? (uint64_t)(uintptr_t)current : attribute == 11 ? base : attribute == 12 ? size : 0;
+}
+
 API CUresult cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr address)
 {
     ENTER(cuPointerGetAttribute);
-    (void)value, (void)attribute, (void)address;
-    return CUDA_ERROR_INVALID_VALUE;
+    CUdeviceptr base;
+    size_t size;
+    NEED(bounds_of(address, &base, &size), CUDA_ERROR_INVALID_VALUE);
+    *(uint64_t *)value = attribute_of(attribute, address);
+    return CUDA_SUCCESS;
 }
 
+/* Unlike the one above, it succeeds for any address. */
 API CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes, void **values,
                                     CUdeviceptr address)
 {
     ENTER(cuPointerGetAttributes);
-    struct reserved *range = range_of(address);
     for (unsigned i = 0; i < count; i++)
-        *(uint64_t *)values[i] = attributes[i] == 12 && range ? range->mapped : 0;
+        *(uint64_t *)values[i] = attribute_of(attributes[i], address);
     return CUDA_SUCCESS;
 }

@@ -3,11 +3,15 @@
  *   never, late   the event between the streams is not recorded, or only after the wait for it
  *   early, now    the pool's memory is freed in the stream that does not know of its last use, or at once
  *   pinned        host memory is freed while a copy may still read it
- *   capture       a wait during a capture */
+ *   capture       a wait during a capture
+ *   event         an event is recorded after it was destroyed
+ *   null          memory could not be allocated, and the kernel gets null
+ *   again         the same, but less is allocated instead: all is well */
 #include "reach.h"
 
 static const char image[] = "kernel _Z5scalePfi 8 4\n";
 enum { BYTES = 4096 };
+static const size_t TOO_MUCH = (size_t)1 << 60;
 static const char *what = "";
 static CUfunction scale;
 static CUstream one, two;
@@ -38,6 +42,17 @@ static void hand_over(CUdeviceptr memory)
     launch(memory, two);
     if (is("never") || is("late"))
         CHECK(DO(cuCtxSynchronize)());
+    CHECK(DO(cuEventDestroy_v2)(ready));
+    if (is("event"))
+        DO(cuEventSynchronize)(ready);
+}
+
+static void use_what_was_not_allocated(void)
+{
+    CUdeviceptr memory = 0;
+    if (DO(cuMemAlloc_v2)(&memory, TOO_MUCH) != CUDA_SUCCESS && is("again"))
+        CHECK(DO(cuMemAlloc_v2)(&memory, BYTES));
+    launch(memory, one);
 }
 
 static void free_pool_memory(CUdeviceptr memory)
@@ -90,6 +105,8 @@ int main(int argc, char **argv)
     hand_over(pool);
     free_pool_memory(pool);
     copy_from_pinned(memory);
+    if (is("null") || is("again"))
+        use_what_was_not_allocated();
     CUgraphExec exec = capture(memory);
     if (exec)
         CHECK(DO(cuGraphLaunch)(exec, one));

@@ -291,7 +291,7 @@ static hipError_t launch(const void *kernel, const char *name, dim3 grid, dim3 b
         return sim_return(hipErrorInvalidConfiguration);
     if (noop)
         return sim_return(hipSuccess);
-    struct sim_launch one = { .function = kernel, .grid = grid, .block = block, .device = sim_stream_device(stream) };
+    struct sim_launch one = { .function = kernel, .name = name, .grid = grid, .block = block, .device = sim_stream_device(stream) };
     if (!params || !sim_prepare(&one, name, params))
         one.code = NULL;
     if (sim_capture(stream, SIM_KERNEL, sim_run, &one, sizeof one))

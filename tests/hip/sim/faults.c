@@ -66,6 +66,8 @@ static void abort_as(const char *how, uintptr_t address)
 void sim_fault_at(uintptr_t address)
 {
     const char *how = getenv("GPUDX_HIP_SIM_FAULT");
+    sim_tell_wave(address, sim_running);
+    sim_running = NULL;
     if (how)
         abort_as(how, address);
     atomic_store(&sim_fault, hipErrorIllegalAddress);

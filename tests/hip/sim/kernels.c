@@ -152,16 +152,21 @@ static bool in_reach(const struct sim_launch *launch)
     return true;
 }
 
+_Thread_local const struct sim_launch *sim_running;
+
 void sim_run(void *launch_)
 {
-    const struct sim_launch *launch = launch_;
+    const struct sim_launch *launch = sim_running = launch_;
     struct index *at = launch->code && in_reach(launch) ? launch->index() : NULL;
-    if (!at)
+    if (!at) {
+        sim_running = NULL;
         return;
+    }
     *at = (struct index){ .block_dim = { launch->block.x, launch->block.y, launch->block.z },
                           .grid_dim = { launch->grid.x, launch->grid.y, launch->grid.z } };
     for (at->block[2] = 0; at->block[2] < launch->grid.z; at->block[2]++)
         for (at->block[1] = 0; at->block[1] < launch->grid.y; at->block[1]++)
             for (at->block[0] = 0; at->block[0] < launch->grid.x; at->block[0]++)
                 run_block(launch, at);
+    sim_running = NULL;
 }

@@ -105,6 +105,7 @@ bool sim_has_code(const void *image);              /* for the devices, in a fat 
 /* ---- kernels.c ---- */
 struct sim_launch {
     const void *function;
+    const char *name;                              /* mangled */
     dim3 grid, block;
     int device, count;
     void *code;                                    /* NULL: no such kernel */
@@ -113,3 +114,5 @@ struct sim_launch {
 };
 bool sim_prepare(struct sim_launch *launch, const char *name, void **params);
 void sim_run(void *launch);
+extern _Thread_local const struct sim_launch *sim_running;  /* NULL: a copy */
+void sim_tell_wave(uintptr_t address, const struct sim_launch *launch);

@@ -1,5 +1,5 @@
 //: class = "B2"
-//: cause = ["wrong-free", "failed-call", "ignored-error"]
+//: cause = ["wrong-free", "use-of-released-object", "failed-call", "ignored-error"]
 //: call = "cudaFree"
 //: plain = "exit"
 //: fault = "Two owners free the same buffer; the second free's error is reported by the next check."

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import site
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -83,9 +83,10 @@ def error(code: int) -> str:
     return ERRORS.get(code, f"error {code}")
 
 
-def is_own(name: str, code: int) -> bool:
-    """Did the call itself go wrong, and not earlier work, and was it not merely asked whether something is there?"""
-    return name not in REPORTING and code not in DEVICE_ERRORS and code not in ORDINARY
+def is_own(name: str, code: int, told: Collection[int] = ()) -> bool:
+    """Did the call itself go wrong, and not earlier work, and was it not merely asked whether something is there? An answer that the
+    program was told later as an earlier call's error (`told`) was not ordinary to it."""
+    return name not in REPORTING and code not in DEVICE_ERRORS and (code not in ORDINARY or code in told)
 
 
 def parameters(name: str, words: Sequence[int]) -> dict[str, int]:

@@ -19,6 +19,10 @@ CHECKS = ("memcheck", "racecheck", "initcheck", "synccheck")
 DEFAULT = CHECKS[0]
 MOST_RECORDS = 500  # printed; what is beyond is still counted in the tool's summary
 REGEX = "regex:"
+HEAD_BYTES = 65536
+RECORD_STARTS = tuple(
+    f"========= {word}".encode() for word in ("Invalid ", "Misaligned ", "Uninitialized ", "Error: ", "Barrier error", "Race reported")
+)
 
 # What a clean report of each does not say.
 UNSEEN = {
@@ -71,6 +75,15 @@ def identifier(name: str) -> str:
     """ "void ns::fill<(int)4>(float *)" -> "fill": what is in the symbol too."""
     plain = name.replace("(anonymous namespace)::", "")
     return re.split(r"[<(]", plain, maxsplit=1)[0].strip().rpartition(" ")[2].rpartition("::")[2]
+
+
+def has_records(report: Path) -> bool:
+    """Does a report that is being written have more than the tool's own first line and what it says of API calls?"""
+    try:
+        lines = report.read_bytes()[:HEAD_BYTES].splitlines()
+    except OSError:
+        return False
+    return any(line.startswith(RECORD_STARTS) for line in lines)
 
 
 def is_own(path: str) -> bool:

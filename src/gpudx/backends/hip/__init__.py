@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from gpudx.backends.hip.agent import settings
 from gpudx.backends.hip.images import listed, readable
 from gpudx.backends.hip.simulated import simulator
 from gpudx.backends.hip.variables import VARIABLES
@@ -24,6 +25,7 @@ __all__ = [
     "TOOLS",
     "VARIABLES",
     "other_device",
+    "settings",
 ]
 
 HERE = Path(__file__).resolve().parent
@@ -65,5 +67,6 @@ TOOLS = (
     Tool("HIP runtime", "runs HIP programs", INSTALL, probe=HERE / "probe_runtime.py"),
     Tool("hipcc", "builds HIP programs", INSTALL, programs=("hipcc",), places=ROCM),
     Tool("rocminfo", "lists AMD devices", "apt install rocminfo", programs=("rocminfo",), places=ROCM, version=()),
+    Tool("ROCm debug agent", "shows the wave that faulted: gpudx run --dump", "apt install rocm-debug-agent", probe=HERE / "agent.py"),
     Tool("rocgdb", "reads AMD core dumps", "part of ROCm: apt install rocm-gdb", programs=("rocgdb",), places=ROCM),
 )

@@ -40,7 +40,8 @@ _LOOKED = (
         "operation",
         8,
         re.compile(
-            r"compute_forward: (\w+) failed|\b(?:op|operation|operator)\b[ =:]+['\"`]?((?:aten::)?[A-Za-z]\w{2,60})|\b(aten::\w+)|\bnode[ "
+            r"compute_forward: (\w+) failed|\b(?:op|operation|operator|OpType)(?:\s*[=:]\s*['\"`]?|\s+['\"`])((?:aten::)?[A-Za-z_]\w{2,60})"
+            r"|\b(aten::\w+)|\bnode[ "
             r"=:]+['\"]([\w/.:-]{3,80})['\"]"
             r"|\bhlo[_ ](?:op|instruction)[ =:]+['\"%]?([\w.-]+)|\bname:['\"]([\w/.:-]{3,80})['\"]"
         ),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpudx.evidence._head import Source
 from gpudx.evidence._lines import chunks
 from gpudx.evidence.logs._scan import Scan
 from gpudx.model import DeviceFault
 
 MOST = 64
+TEXTS = ("device", "kernel", "line", "told", "bases", "cause")
 
 
 def faults_in(source: Source) -> tuple[DeviceFault, ...]:
@@ -24,12 +27,6 @@ def faults_in(source: Source) -> tuple[DeviceFault, ...]:
 
 def _together(first: DeviceFault, second: DeviceFault) -> DeviceFault:
     """The first telling, with what only the second says."""
-    return DeviceFault(
-        first.does,
-        first.said,
-        first.address,
-        min(first.span, second.span),
-        second.writes if first.writes is None else first.writes,
-        first.device or second.device,
-        first.kernel or second.kernel,
-    )
+    more = {name: getattr(second, name) for name in TEXTS if not getattr(first, name)}
+    writes = second.writes if first.writes is None else first.writes
+    return replace(first, span=min(first.span, second.span), writes=writes, **more)

@@ -69,7 +69,7 @@ SYSTEMS = (
 )
 _PROMPT = re.compile(
     r"^\s*(?:\([\w.-]+\) ?)?(?:[\w.-]+@[\w.-]+[^$#\n]{0,80}[$#] |\$ |[$%] |PS [A-Za-z]:\\[^>\n]{0,120}> ?"
-    r"|[A-Za-z]:\\[^>\n]{0,120}>)(?P<command>\S.{1,400})"
+    r"|[A-Za-z]:\\[^>\n]{0,120}> ?)(?P<command>\S.{1,400})"
 )
 _STARTED = re.compile(
     r"(?:Running `|Test command: ?|executed command: ?|Command line: ?|^\++ |Executing(?: command)?: "

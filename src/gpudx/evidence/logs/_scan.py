@@ -11,14 +11,17 @@ from gpudx.evidence.logs import Format, Reader, _program, every
 from gpudx.evidence.logs._clean import clean_block
 from gpudx.evidence.logs._context import context
 from gpudx.evidence.logs._event import LONGEST_QUOTE, Event
+from gpudx.evidence.logs._marks import Mark, Marks
 from gpudx.evidence.logs._near import FARTHEST, Near
-from gpudx.evidence.logs._shapes import Mark, Shapes
 from gpudx.evidence.logs._stamps import stamp
 from gpudx.evidence.logs._sticky import reported, sticky
 
 BLOCK = 1 << 20
+DIGITS = b"0123456789"
 BUILDS = ("build-failed", "symbol-missing", "compiler-crashed")  # they may quote code that names an error
 MOST_SITES = 2000
+MOST_QUIET = 100_000  # shapes of lines that are remembered
+LAST = 3  # formats that are asked last, and look at nothing but the line
 MOST_READ = 20_000  # lines of one format, unless it says otherwise; more are counted, not read
 
 
@@ -45,7 +48,10 @@ class Scan:
         modules = sorted(formats or every(), key=lambda m: (int(getattr(m, "GENERIC", 0)), m.__name__))
         self._asked = [*map(_Asked, modules), _Asked(_program)]  # type: ignore[arg-type]
         self._sites: set[tuple[object, ...]] = set()
-        self._shapes = Shapes(
+        self._quiet: set[bytes] = set()  # shapes of lines in which nothing was found
+        self._spent: set[int] = set()  # formats that have read their share
+        self._decided: dict[frozenset[int], frozenset[int]] = {}  # who still reads lines for these, until one more has read its share
+        self._marks = Marks(
             Mark(mark, index, one.exact) for index, one in enumerate(self._asked) for mark in one.marks
         )
 
@@ -83,7 +89,11 @@ class Scan:
 
     def _block(self, data: bytes, begin: int, end: int, line: int) -> Iterator[Event]:
         at = 0
-        for start, stop, readers in self._shapes.lines(data, begin, end, self._reading, self._skipped):
+        for start, stop, marked in self._marks.lines(data, begin, end):
+            readers = self._reading(marked)
+            if not readers:
+                self._skipped(marked)
+                continue
             for place, some in (
                 [(start, readers)] if stop - start <= FARTHEST else self._long(data, start, stop, readers)
             ):
@@ -91,18 +101,23 @@ class Scan:
                 at = place
                 yield from self._line(Near(data, place, line), some)
 
-    def _reading(self, readers: set[int]) -> set[int]:
+    def _reading(self, readers: frozenset[int]) -> frozenset[int]:
         """Those that still read. Where a format has read its share, the rest of its lines are not left to the last resorts."""
-        spent = {index for index in readers if self._asked[index].left <= 0}
-        told = any(not self._asked[index].silent for index in spent)
-        return {index for index in readers - spent if not (told and self._asked[index].generic > 1)}
+        spent = self._spent & readers
+        if not spent:
+            return readers
+        if readers not in self._decided:
+            told = any(not self._asked[index].silent for index in spent)
+            left = (index for index in readers - spent if not (told and self._asked[index].generic > 1))
+            self._decided[readers] = frozenset(left)
+        return self._decided[readers]
 
-    def _skipped(self, readers: set[int], lines: int) -> None:
-        for index in readers:
-            if self._asked[index].left <= 0 and not self._asked[index].silent:
-                self.unread[self._asked[index].name] += lines
+    def _skipped(self, readers: frozenset[int]) -> None:
+        for index in readers & self._spent:
+            if not self._asked[index].silent:
+                self.unread[self._asked[index].name] += 1
 
-    def _long(self, data: bytes, begin: int, end: int, readers: set[int]) -> list[tuple[int, set[int]]]:
+    def _long(self, data: bytes, begin: int, end: int, readers: frozenset[int]) -> list[tuple[int, frozenset[int]]]:
         """Of a line that is too long to be read at once: the pieces in which marks stand."""
         found: dict[int, set[int]] = defaultdict(set)
         for index in readers:
@@ -113,9 +128,9 @@ class Scan:
                 while at >= 0:
                     found[max(begin, at - FARTHEST // 2)].add(index)
                     at = text.find(mark, at + FARTHEST, end)
-        return sorted(found.items())
+        return [(place, frozenset(some)) for place, some in sorted(found.items())]
 
-    def _line(self, near: Near, readers: set[int]) -> Iterator[Event]:
+    def _line(self, near: Near, readers: frozenset[int]) -> Iterator[Event]:
         taken = settled = near.line <= self._covered  # an ending settles nothing: the same line may name its reason
         for index in sorted(readers):  # generic ones come last
             one = self._asked[index]
@@ -125,13 +140,24 @@ class Scan:
                 self.unread[one.name] += not one.silent
                 taken = taken or not one.silent
                 continue
+            if one.generic == LAST and self._seen(near):
+                continue
             one.left -= 1
+            if one.left <= 0:
+                self._spent.add(index)
+                self._decided.clear()
             for event in one.reader.read(near):
                 taken, settled = True, settled or event.role != "ending"
                 self._covered = max(self._covered, near.line + event.covers)
                 yield self._in_context(_placed(event, one.name, near), near)
             if hasattr(one.reader, "takes") and one.reader.takes(near):
                 taken = settled = True
+        if not taken and len(self._quiet) < MOST_QUIET and any(self._asked[index].generic == LAST for index in readers):
+            self._quiet.add(near.raw[:LONGEST_QUOTE].translate(None, DIGITS))
+
+    def _seen(self, near: Near) -> bool:
+        """Was a line read that differs in digits only, without finding anything? Such lines must not use up a format's share."""
+        return near.raw.translate(None, DIGITS) in self._quiet
 
     def _in_context(self, event: Event, near: Near) -> Event:
         """Only the first of a site is shown, so that only its neighbours are looked at."""

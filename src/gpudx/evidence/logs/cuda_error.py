@@ -1,7 +1,7 @@
 """Errors of CUDA as programs print them: names (cudaErrorIllegalAddress, CUDA_ERROR_LAUNCH_FAILED), texts, numbers.
 
 Read are all wrappers that print one of these in a line, with file and line or call where they stand beside it. A fault of
-the device is told as what it is: noticed here, made by some launch before. Lines that look like source code or advice are
+the device is reported as what it is: noticed here, caused by an earlier launch. Lines that look like source code or advice are
 left alone.
 """
 
@@ -64,9 +64,11 @@ _NUMBER = re.compile(
     r":=#]*\(?(?:code[ :=]*)?(\d{1,3})\b",
     re.IGNORECASE,
 )
+_CODE = re.compile(r"\b(?:error|code|status|returned|result)\W{0,6}(?:code\W{0,3})?(\d{3})\b", re.IGNORECASE)
 # Source code that tests for an error, and advice of frameworks, are no errors.
 NOT_TOLD = re.compile(
-    r"[=!]= *(?:cudaError|CUDA_ERROR|hipError)|^\s*case |\breturn \w+Error|Search for `|For debugging consider|#define"
+    r"[=!]= *(?:cudaError|CUDA_ERROR|hipError)|^\s*case |\breturn \w+Error|^\s*raise \w|^\s*(?://|/\*)|\b(?:f|s"
+    r"|sn)?printf\s*\(|;\s*//|Search for `|For debugging consider|#define"
 )
 
 
@@ -88,5 +90,7 @@ def read(near: Near) -> Iterator[Event]:
     number = _NUMBER.search(text)
     if status is None and number:
         status = numbered(int(number[1] or number[2]))
+    elif status is None and api and (coded := _CODE.search(text)):
+        status = numbered(int(coded[1]))
     if status is not None:
         yield event(status, api, place(text, *near.after(1)))

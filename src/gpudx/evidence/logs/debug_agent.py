@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -63,7 +64,10 @@ class _Waves:
             self._open = None
             below = near.after()
             line = _line(below) or _line_in_file(below, int(wave[2], 16))
-            yield from _event(wave, first, demangle(function[1].strip())[:200], line, _access(first, near, below))
+            access = _access(first, near, below)
+            made = access.instruction.pc if access else 0
+            exact = (_line(below, made) or _line_in_file(below, made)) if made else ""
+            yield from _event(wave, first, demangle(function[1].strip())[:200], line, access, exact)
 
     def finish(self) -> Iterator[Event]:
         if self._open:
@@ -75,11 +79,12 @@ def reader() -> _Waves:
     return _Waves()
 
 
-def _line(below: list[str]) -> str:
-    """ "test/add.cpp:53": the last source line in front of the arrow; "" where only machine code is shown."""
+def _line(below: list[str], pc: int | None = None) -> str:
+    """ "test/add.cpp:53": the last source line in front of an instruction, or of the arrow; "" where only machine code is shown."""
     file = number = ""
     for line in below:
-        if line.lstrip().startswith("=>"):
+        one = _amd_waves.instruction(line) if pc is not None else None
+        if (one and one.pc == pc) or (pc is None and line.lstrip().startswith("=>")):
             return source(f"{file}:{number}") if file and number else ""
         if found := _FILE.match(line):
             file = found[1]
@@ -111,31 +116,34 @@ def _access(first: Near, function: Near, below: list[str]) -> Access | None:
     return next(iter(inside or alone), None)
 
 
-def _event(wave: re.Match[str], near: Near, function: str, line: str, access: Access | None = None) -> Iterator[Event]:
+def _event(
+    wave: re.Match[str], near: Near, function: str, line: str, access: Access | None = None, exact: str = ""
+) -> Iterator[Event]:
+    """`line` is where the wave stood, `exact` that of the access."""
     reasons = [one for one in wave[4].split("|") if one not in QUIET]
     if not reasons:
         return
     does, cause = MEANINGS.get(reasons[0], (f"stopped ({reasons[0]})", "device-exception"))
     entry = _ENTRY.search(wave[3])
     name = (demangle(entry[1]) if entry else function).split("(")[0].removeprefix("void ")[:120]
-    at = line if reasons[0] in EXACT else ""
+    at = line if reasons[0] in EXACT else exact
     stood = f"it stood at {line}, which is at or behind the access" if line and not at else ""
     yield Event(
         kind="rocm-wave-stopped",
         role="fault",
         message=f"{f'The kernel {name}' if name else 'A kernel'} {does}{f', at {at}' if at else ''} ({reasons[0]}).",
-        facts=(("kernel", name), ("reason", reasons[0]), ("at", line)),
-        notes=tuple(filter(None, (f"the first is wave {wave[1]}, at {wave[2]}", stood, _told(access)))),
+        facts=(("kernel", name), ("reason", reasons[0]), ("at", at or line)),
+        notes=tuple(filter(None, (f"the first is wave {wave[1]}, at {wave[2]}", stood, told(access)))),
         causes=(cause,),
         sure=bool(name),
         next=_next.HIP_SERIALISE,
         line=near.line,
         quote=near.text.strip(),
-        fault=_fault(does, near.text.strip(), name, access),
+        fault=fault_of(does, near.text.strip(), name, at, cause, access),
     )
 
 
-def _told(access: Access | None) -> str:
+def told(access: Access | None) -> str:
     """ "lane 3 accessed 0x7f12 (4 bytes) with global_load_dword v5, v[2:3], off: v2 = 0x12, v3 = 0x7f" """
     if access is None:
         return ""
@@ -144,7 +152,10 @@ def _told(access: Access | None) -> str:
     return f"lane {access.lane} {does} {access.bytes} bytes at {access.address:#x} with `{access.instruction.text}`: {values}"
 
 
-def _fault(does: str, said: str, kernel: str, access: Access | None) -> DeviceFault:
+def fault_of(does: str, said: str, kernel: str, line: str, cause: str, access: Access | None) -> DeviceFault:
+    """What a recorded run can be asked about."""
+    plain = DeviceFault(does, said, kernel=kernel, line=line, cause=cause)
     if access is None:
-        return DeviceFault(does, said, kernel=kernel)
-    return DeviceFault(does, said, access.address, access.bytes, access.writes, kernel=kernel)
+        return plain
+    where = replace(plain, address=access.address, span=access.bytes, writes=access.writes)
+    return replace(where, told=told(access), bases=access.bases)

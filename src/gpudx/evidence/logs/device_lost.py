@@ -22,19 +22,25 @@ MARKS = (
     "device is lost",
     "device was lost",
     "device lost",
+    "device was removed",
+    "device is removed",
+    "removing device",
     "lost device",
     "devicelost",
     "context lost",
     "context_lost",
     "context was lost",
-    "device removed",
+    "device remove",
     "device removal",
     "device hung",
     "device_hung",
     "device_removed",
     "device_lost",
     "nvlddmkm",
-    "tdr",
+    "tdr ",
+    "(tdr",
+    "tdr:",
+    "video_tdr",
     "stopped responding",
     "gpu crash",
     "gpu process",
@@ -50,11 +56,13 @@ MARKS = (
     "livekernelevent",
 )
 _HUNG = re.compile(
-    r"hung|hang|TDR|timed? ?out|stopped responding|took an unreasonable|nvlddmkm.*(?:153|4101)", re.IGNORECASE
+    r"hung|hang|\bTDR\b|VIDEO_TDR|timed? ?out|stopped responding|took an unreasonable|nvlddmkm.*(?:153|4101)", re.IGNORECASE
 )
 _LOST = re.compile(
-    r"(?:device|context|gpu)\W*(?:is|was|has been|got)?\W*_?(?:lost|removed|removal|hung|hang|reset\b|crash|timeout)"
-    r"|lost (?:vk)?device|nvlddmkm|amdkmdag|\bTDR\b|stopped responding|LiveKernelEvent|GPU process (?:exited|crashed|was)"
+    r"(?:device|context|gpu)\W*(?:is|was|has been|got)?\W*_?(?:lost|removed?\b|removal|hung|hang|reset\b|crash|timeout)"
+    r"|lost (?:vk)?device|removing device|nvlddmkm|amdkmdag|VIDEO_TDR"
+    r"|(?-i:(?:^|[\s(\[])TDR)(?:[):]|\s+(?:detect|event|occur|recover|timeout|reset|fail|trigger|was |has |happen))"
+    r"|stopped responding|LiveKernelEvent|GPU process (?:exited|crashed|was)"
     r"|command buffer (?:was aborted|exited with error|execution (?:failed|error))",
     re.IGNORECASE,
 )

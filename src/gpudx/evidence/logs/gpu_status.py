@@ -33,6 +33,9 @@ MARKS = (
     "Optix",
     "failed with code 7",
     "VkResult",
+    " failed -",
+    "vkQueue",
+    "vkWait",
     "0x887A",
     "0x887a",
     "code = ze:",
@@ -119,6 +122,23 @@ _LEVEL_ZERO = re.compile(r"\bze:(\d{6,10})|\b(?:ze_result_t|ZE error)\D{0,10}(0x
 _DXGI = re.compile(r"\b0x887[aA]00([0-9a-fA-F]{2})\b")
 _METAL = re.compile(r"\((?:0000)?[0-9a-f]{4,8}:(kIOGPUCommandBufferCallbackError\w+)\)|(MTLCommandBufferError\w+)")
 _SYCL = re.compile(r"SYCL error|Native API returns: (-\d+) \(Unknown")
+# VkResult in vulkan_core.h; programs print it as a signed or an unsigned number.
+_VK_NUMBER = re.compile(r"\bVkResult\W{1,4}(-?\d{1,10})\b|\bvk[A-Z]\w+ (?:has )?(?:failed|returned)\D{0,12}(-\d{1,2})\b")
+VULKAN = {
+    -1: "VK_ERROR_OUT_OF_HOST_MEMORY",
+    -2: "VK_ERROR_OUT_OF_DEVICE_MEMORY",
+    -3: "VK_ERROR_INITIALIZATION_FAILED",
+    -4: "VK_ERROR_DEVICE_LOST",
+    -5: "VK_ERROR_MEMORY_MAP_FAILED",
+    -6: "VK_ERROR_LAYER_NOT_PRESENT",
+    -7: "VK_ERROR_EXTENSION_NOT_PRESENT",
+    -8: "VK_ERROR_FEATURE_NOT_PRESENT",
+    -9: "VK_ERROR_INCOMPATIBLE_DRIVER",
+    -10: "VK_ERROR_TOO_MANY_OBJECTS",
+    -11: "VK_ERROR_FORMAT_NOT_SUPPORTED",
+    -12: "VK_ERROR_FRAGMENTED_POOL",
+    -13: "VK_ERROR_UNKNOWN",
+}
 NUMBERS = {
     "7001": "OPTIX_ERROR_INVALID_VALUE",
     "7002": "OPTIX_ERROR_HOST_OUT_OF_MEMORY",
@@ -146,7 +166,7 @@ DXGI = {
 }
 # Source code, and programs that list the names they know.
 CODELIKE = re.compile(
-    r"[=!]= *(?:cuda|hip|CUDA_|VK_|ZE_|UR_|DXGI_)|^\s*case |#define|\breturn (?:VK|ZE|UR|PI)_|^\s*(?:if|assert)\s*\("
+    r"[=!]= *(?:cuda|hip|CUDA_|VK_|ZE_|UR_|DXGI_)|^\s*case |#define|\breturn (?:VK|ZE|UR|PI)_|^\s*(?:if|assert)\s*\(|^\s*raise \w|^\s*(?://|/\*)|\b(?:f|s|sn)?printf\s*\(|std::c(?:err|out)|;\s*//"
     r"|::(?:VK|ZE)_"
 )
 _FINE = re.compile(r"(?:SUCCESS|NOT_READY|TIMELINE|NotReady|PeerAccessAlreadyEnabled|ERROR_NONE|STATUS_OK|Success)$")
@@ -207,6 +227,9 @@ def _vulkan(text: str) -> str:
         return f"VK_{bare[1]}"
     if rust := _RUST.search(text):
         return f"VK_ERROR_{_snake((rust[1] or rust[2] or rust[3]).removesuffix('Error'))}"
+    if found := _VK_NUMBER.search(text):
+        number = int(found[1] or found[2])
+        return VULKAN.get(number - (1 << 32) if number >= 1 << 31 else number, "")
     return ""
 
 

@@ -15,17 +15,19 @@ from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import source
 
 FORMAT = "host-assert"
-MARKS = ("Assertion failed: ", "Assertion `", "panicked at ")
+MARKS = ("Assertion failed: ", "Assertion failed (", "Assertion `", "panicked at ")
 _WINDOWS = re.compile(r"Assertion failed: (?P<condition>.+?),? (?:file|\() ?(?P<file>[^\s,]+), line (?P<line>\d+)")
+_OPENCV = re.compile(r"Assertion failed \((?P<condition>.+)\) in .+?, file (?P<file>[^\s,]+), line (?P<line>\d+)")
 _GLIBC = re.compile(r"(?P<file>[^\s:]+):(?P<line>\d+): .*?Assertion `(?P<condition>.+?)' failed")
 _PANIC = re.compile(r"thread '[^']*' (?:\(\d+\) )?panicked at (?:'.*?', )?(?P<file>[^\s:]+):(?P<line>\d+)")
+_LOST = re.compile(r"DeviceLost|device (?:is |was )?lost", re.IGNORECASE)  # is read by its own format
 
 
 def read(near: Near) -> Iterator[Event]:
     text = near.text
     if "block: [" in text or "Device-side" in text:
         return  # an assertion in a kernel
-    found = _WINDOWS.search(text) or _GLIBC.search(text)
+    found = _WINDOWS.search(text) or _GLIBC.search(text) or _OPENCV.search(text)
     panic = _PANIC.search(text)
     if found:
         where = source(f"{found['file']}:{found['line']}") or f"{found['file'][-80:]}:{found['line']}"
@@ -37,7 +39,7 @@ def read(near: Near) -> Iterator[Event]:
             (("at", where), ("condition", found["condition"][:200])),
             next=_next.RECORD,
         )
-    elif panic:
+    elif panic and not _LOST.search(text):
         where = source(f"{panic['file']}:{panic['line']}") or panic["file"][-80:]
         said = f"Rust panicked at {where}."
         line = near.line + text.endswith(":")  # Rust 1.73 and newer say why on the next line

@@ -1,8 +1,8 @@
-"""Crashes of the host process: signals as shells, gdb, Rust, Python's faulthandler and Android tombstones tell them.
+"""Crashes of the host process: signals as shells, gdb, Rust, Python's faulthandler and Android tombstones report them.
 
 Read are signal, fault address and the innermost frames where a backtrace follows. A small fault address is decoded. A
 frame in a driver is where a bad value was used; who made that value is not in the backtrace. "Aborted" is the end of a program
-that gave up for a reason told before.
+that gave up for a reason reported before.
 """
 
 from __future__ import annotations
@@ -31,13 +31,16 @@ MARKS = (
     "0xc0000005",
     "EXCEPTION_ACCESS_VIOLATION",
     "Bus error",
-    "F DEBUG   : ",
+    "F DEBUG ",
+    "/DEBUG",
+    " pc 0",
+    "Signal: ",
     "(core dumped)",
     "Fatal Python error",
     "Fault Address",
 )
 _SIGNAL = re.compile(
-    r"\b(SIGSEGV|SIGABRT|SIGBUS|SIGILL|SIGFPE)\b|(Segmentation fault|EXC_BAD_ACCESS|Access[ _]violation|0xC0000005)|(Bus error)|(Aborted"
+    r"\b(SIGSEGV|SIGABRT|SIGBUS|SIGILL|SIGFPE)\b|(Segmentation fault|EXC_BAD_ACCESS|Access[ _]violation|0xC0000005)|(Bus error)|(\bAborted"
     r"|IOT instruction)",
     re.IGNORECASE,
 )
@@ -51,7 +54,7 @@ _NOT_MET = re.compile(r"handler|install|ignor|catch", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?:fault addr(?:ess)?|si_addr|Fault Address)\W{0,8}(0x[0-9a-fA-F]+)", re.IGNORECASE)
 _FRAME = re.compile(r"^\s*#(\d+)\s+(?:pc [0-9a-f]+\s+)?(.+)")
 _DRIVER = re.compile(r"libOpenCL|libcuda|libamdhip|libhsa|libMali|libGLES|adreno|libigd|libpocl|qCLDrv", re.IGNORECASE)
-_TOMBSTONE = re.compile(r"F DEBUG +: +#\d+ pc [0-9a-f]+ +(.+)")
+_TOMBSTONE = re.compile(r"(?:^|(?:F DEBUG *|[AF]/DEBUG\b[^:]*):)\s*\(?#\)?\d+ +pc +[0-9a-f]{6,16} +(.+)")
 TOMBSTONE = "adb logcat -b crash -d"
 NAMES = ("SIGSEGV", "SIGBUS", "SIGABRT")
 MOST_LINES = 40

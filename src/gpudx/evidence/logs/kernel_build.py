@@ -54,6 +54,7 @@ MARKS = (
     "program build",
     "kernel build",
     "not built",
+    "in the compilation of",
     "error: ",
     "adding symbols",
     "hiprtc",
@@ -89,7 +90,7 @@ _WHAT = (
     r"|OpenCL|CUDA|HIP|pipeline|code|library|device code)"
 )
 _FAILED = re.compile(
-    r"program (?:was )?not (?:been )?built|"
+    r"program (?:was )?not (?:been )?built|\b[1-9]\d* errors? detected in the compilation|"
     rf"(?:failed|unable|could not|couldn't|cannot|can't|error|not able)(?: to| while| when|:)? (?:re)?(?:build|compil|link|creat"
     rf"|load)\w*.{{0,60}}{_WHAT}"
     rf"|{_WHAT}.{{0,60}}(?:build|compil\w+|link\w*)\W*(?:has )?(?:fail|error|not success)|(?:build|compilation|compile|link(?:ing"

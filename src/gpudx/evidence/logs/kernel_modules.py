@@ -28,6 +28,10 @@ MARKS = (
     "nouveau",
     "nvrm",
     "nvidia:",
+    "[nvidia",
+    "nvgpu",
+    "dxgk",
+    "tegra",
     "nvidia 0000",
     "nvidia-",
     "panfrost",
@@ -64,7 +68,9 @@ MARKS = (
     "firmware image",
 )
 _DRIVER = re.compile(
-    r"\b(amdgpu|amdkfd|kfd|i915|xe|nouveau|NVRM|nvidia(?:-\w+)?|panfrost|panthor|lima|mali\w*|msm\w*|adreno\w*|kgsl\w*|Adreno-GSL|asahi|v3d"
+    r"\b(amdgpu|amdkfd|kfd|i915|xe|nouveau|NVRM|nvidia(?:-\w+)?|nvgpu|dxgk(?:rnl)?|tegra-\w+|panfrost|panthor|lima"
+    r"|mali\w*|msm\w*|adreno\w*"
+    r"|kgsl\w*|Adreno-GSL|asahi|v3d"
     r"|etnaviv|radeon|DMAR|AMD-Vi|pvrsrvkm|powervr|habanalabs|virtio_gpu|drmn\d+|gpu_sched|\w*iommu\w*|\w*smmu\w*)\b",
     re.IGNORECASE,
 )
@@ -74,7 +80,8 @@ _STACK = re.compile(
 )
 # What lines of a kernel have and others do not: a source in brackets, a PCI or platform address, the time since the start.
 _KERNEL_LOG = re.compile(
-    r"kern(?:el)?\b|\[ *\d+\.\d{3,6}\]|\[drm|\*ERROR\*|drm:|firmware|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d|[0-9a-f]{6,}\.\w+:|NVRM"
+    r"kern(?:el)?\b|\[ *\d+\.\d{3,6}\]|\[drm|\*ERROR\*|drm:|firmware|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d"
+    r"|[0-9a-f]{6,}\.\w+:|NVRM"
     r"|-GSL|\*\*\* gpu fault"
     r"|^\s*(?:drmn\d+|amdgpu|i915|xe|nouveau|nvidia\S*|panfrost|mali\w*|kfd|amdkfd): "
 )
@@ -103,7 +110,8 @@ KINDS = (
         "firmware of the device did not load",
     ),
     _kind(
-        r"fallen off the bus|GPU lost|PCIe? (?:bus )?error|AER:|link (?:is )?down|no longer accessible|device inaccessible|dead fence"
+        r"fallen off the bus|GPU lost|PCIe? (?:bus )?error|AER:|link (?:is )?down|no longer accessible"
+        r"|device inaccessible|dead fence"
         r"|PCI config space",
         "device-left-bus",
         "fault",
@@ -116,7 +124,8 @@ KINDS = (
         "the device reported a hardware error",
     ),
     _kind(
-        r"illegal (?:opcode|instruction|register|command)|bad_op|invalid opcode|protected mode error|trap\b.*(?:illegal|invalid)|bad "
+        r"illegal (?:opcode|instruction|register|command)|bad_op|invalid opcode|protected mode error"
+        r"|trap\b.*(?:illegal|invalid)|bad "
         r"(?:command|packet)",
         "device-bad-command",
         "fault",
@@ -189,9 +198,11 @@ _PROCESS = re.compile(
 _ADDRESS = re.compile(r"(?:iova|addr(?:ess)?|VA|at)\s*[=:]?\s*(0x[0-9a-fA-F]+|(?<=iova=)[0-9a-fA-F]{8,16})")
 # Ordinary lines that have one of the words above.
 _FINE = re.compile(
-    r"loaded .{0,60}from new location|Finished loading|supports|initialized|\benabled\b|timeout=\d+|timeouts?: \d+ ?ms|optional "
+    r"loaded .{0,60}from new location|Finished loading|supports|initialized|\benabled\b|timeout=\d+"
+    r"|timeouts?: \d+ ?ms|timeout from \d+|optional "
     r".{0,40}not available|succeed|\bno errors?\b|error_inject"
-    r"|Dumping IP State|coredump file has been created|Check your /sys|hangcheck timer|loading NVIDIA UNIX|module verification|taints "
+    r"|Dumping IP State|coredump file has been created|Check your /sys|hangcheck timer|loading NVIDIA UNIX"
+    r"|module verification|taints "
     r"kernel|watchdog: .*enabled|reset succeeded",
     re.IGNORECASE,
 )

@@ -1,6 +1,6 @@
 """How launchers, schedulers, shells and CI systems say that a process ended: Slurm, MPI, torchrun, Ray, Kubernetes, GitHub, Bazel.
 
-They tell how it ended: killed, out of memory, over its time, by a signal, with an exit status. Why is in the log of the process itself.
+They report how it ended: killed, out of memory, over its time, by a signal, with an exit status. Why is in the log of the process itself.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ MARKS = (
     "worker died",
     "BrokenProcessPool",
     "terminated by signal",
+    "terminated abnormally",
     "killed by signal",
     "returned non-zero",
     "runner terminated",
@@ -60,11 +61,15 @@ MARKS = (
     "Child aborted",
     "exit=",
     "code=killed",
+    "code=dumped",
     "status=6/ABRT",
     "core-dump",
     "goroutine ",
     "engine dead",
     "#0  0x",
+    "frame #",
+    "death signal",
+    "sigquit",
     "+0x",
 )
 SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
@@ -79,15 +84,18 @@ _SIGNAL = re.compile(
     r"\b(?:signal:? |signal )(\d{1,2})\b|\b(SIG(?:SEGV|ABRT|KILL|TERM|BUS|FPE|ILL))\b|signal: (\w[\w ]+)", re.IGNORECASE
 )
 _RANK = re.compile(r"\brank\s*[:=]?\s*(\d+)|local_rank: (\d+)|task (\d+)|process rank (\d+)", re.IGNORECASE)
-_FRAME = re.compile(r"^#\d+ +0x[0-9a-f]+ in \S|^\S*/\S+\(\S*\+0x[0-9a-f]+\) ?\[0x[0-9a-f]+\]")
+_FRAME = re.compile(r"^\s*frame #\d+: \S|^\s*#\d+ +0x[0-9a-f]+ in \S|^\s*\S*/\S+\(\S*\+0x[0-9a-f]+\) ?\[0x[0-9a-f]+\]")
 _GO = re.compile(r"^(?:goroutine \d+ \[|created by .+ in goroutine \d+)")
 _TERMINATE = re.compile(r"terminate called (?:after throwing an instance of '([^']+)'|without an active exception)")
 _DIED = re.compile(
-    r"\bKilled\b|EngineDeadError|engine dead|EngineCore.{0,60}(?:died|dead|failed|fatal)|WorkerCrashedError|ActorDiedError|worker died"
+    r"\bKilled\b|EngineDeadError|engine dead|EngineCore.{0,60}(?:died|dead|failed|fatal)|WorkerCrashedError"
+    r"|ActorDiedError|worker died"
     r"|process died"
     r"|unexpectedly|runner (?:process )?(?:has )?terminated|MPI_A(?:bort|BORT)"
-    r"|Job step aborted|Child aborted|ChildFailedError|terminated by signal|killed by signal|Force Terminated|BrokenProcessPool"
-    r"|status=6/ABRT|code=killed"
+    r"|Job step aborted|Child aborted|ChildFailedError|terminated by signal|terminated abnormally|\d death signal"
+    r"|Received sigquit|killed by signal"
+    r"|Force Terminated|BrokenProcessPool"
+    r"|status=\d+/[A-Z]{3,}|code=(?:killed|dumped)"
 )
 WINDOWS = {
     0xC0000139: "a function that a DLL does not have",

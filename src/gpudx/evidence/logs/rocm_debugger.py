@@ -1,8 +1,9 @@
 """rocgdb sessions: a signal that a wave of the device received, with its kernel, lane and line.
 
 rocgdb shows faults of the device as signals: SIGSEGV for memory violations, SIGBUS for addresses, SIGABRT and SIGTRAP for traps, SIGILL,
-SIGFPE. Only the thread tells them from crashes of the host: it is an "AMDGPU Wave" or "AMDGPU Lane". Without precise memory reporting
-("set amdgpu precise-memory on") the wave has run past the access, and the line is near it, not exact.
+SIGFPE. Only the thread separates them from host crashes: it is an "AMDGPU Wave" or "AMDGPU Lane". Without precise memory reporting
+("set amdgpu precise-memory on") the wave has run past the access, and the line is near it, not exact. Registers and code that the session
+printed below (info registers, x/8i $pc-32) give the access itself.
 """
 
 from __future__ import annotations
@@ -10,17 +11,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gpudx.evidence import _amd_waves
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import source
+from gpudx.evidence.logs.debug_agent import fault_of, told
 
 FORMAT = "rocm-debugger"
 MARKS = ("received signal SIG",)
 _SIGNAL = re.compile(r"received signal (SIG[A-Z]+)")
 _WAVE = re.compile(r"AMDGPU (?:Wave|Lane) ([\d:./]+)(?: \(([\d,]+)\)(?:\[([\d,]+)\]|/(\d+))?)?")
 _FRAME = re.compile(
-    r"^(?:#0 +)?(?:0x[0-9a-f]+ in |with the wave )?(?:void )?([A-Za-z_][\w:<>, ]{0,120}?) ?\([^)]*\)(?: "
+    r"^(?:#0 +)?(?:0x[0-9a-f]+ in |with the wave )?(?:void )?([A-Za-z_][\w:<>, ]{0,120}?) ?\(([^)]*)\)(?: "
     r"\[clone[^\]]*\])?(?: at (\S+:\d+))?"
 )
 MEANINGS = {
@@ -33,6 +36,7 @@ MEANINGS = {
 }
 IMPRECISE = "precise memory violation signal reporting is not enabled"
 MOST_LINES = 8
+SESSION = 48  # lines of a session that belong to the signal
 
 
 def read(near: Near) -> Iterator[Event]:
@@ -46,18 +50,32 @@ def read(near: Near) -> Iterator[Event]:
     does, cause = MEANINGS[signal[1]]
     frame = next((hit for line in around[1:] if not line.startswith("[") and (hit := _FRAME.match(line.strip()))), None)
     kernel = frame[1].strip() if frame else ""
-    line = source(frame[2]) if frame and frame[2] else ""
+    line = source(frame[3]) if frame and frame[3] else ""
+    access = _access(near.after(SESSION))
     at = f" near {line}" if line and imprecise else f" at {line}" if line else ""
     yield Event(
         kind="rocm-wave-signal",
         role="fault",
         message=f"{f'The kernel {kernel}' if kernel else 'A kernel'} {does}{at} ({signal[1]} on the device).",
         facts=(("kernel", kernel), ("signal", signal[1]), ("at", line)),
-        notes=tuple(_notes(wave, imprecise)),
+        notes=tuple(filter(None, (*_notes(wave, imprecise), _arguments(frame), told(access)))),
         causes=(cause,),
         sure=bool(kernel) and not imprecise,
-        next="set amdgpu precise-memory on" if imprecise else _next.HIP_SERIALISE,
+        next="set amdgpu precise-memory on" if imprecise and access is None else _next.HIP_SERIALISE,
+        covers=SESSION,
+        fault=fault_of(does, near.text.strip(), kernel, "" if imprecise else line, cause, access),
     )
+
+
+def _access(below: list[str]) -> _amd_waves.Access | None:
+    """The access of the wave, where the session shows its registers and one access alone before its place."""
+    found = list(_amd_waves.accesses(_amd_waves.wave("\n".join(below)), _amd_waves.code(below)))
+    return found[0] if len({one.instruction.pc for one in found}) == 1 else None
+
+
+def _arguments(frame: re.Match[str] | None) -> str:
+    """ "the kernel was called with x=0x7f12, n=4": the debugger knows them where the program was built with -ggdb."""
+    return f"the kernel was called with {frame[2].strip()}" if frame and "=" in frame[2] else ""
 
 
 def _notes(wave: re.Match[str] | None, imprecise: bool) -> Iterator[str]:

@@ -43,6 +43,7 @@ _CTEST = re.compile(
     r"(\d+)% tests passed, (\d+) tests? failed out of (\d+)|Test +#\d+: (\S+) .*\*\*\*(?:Exception: )?(\w+)"
 )
 _BAZEL = re.compile(r"^//(\S+) +(?:\(cached\) )?(FAILED|TIMEOUT|FAILED TO BUILD|NO STATUS)\b")
+_PYTEST_ONE = re.compile(r"^(?:FAILED|ERROR) (\S+\.py::[^\s]+(?:\[.*?\])?)(?: - (.{1,160}))?")
 _LIT = re.compile(r"^(?:FAIL|TIMEOUT|UNRESOLVED): (.{2,120}?)(?: \(\d+ of \d+\))?$")
 _NEXTEST = re.compile(r"^\s*(?:FAIL|SIGABRT|SIGSEGV|TIMEOUT) \[ *[\d.]+s\] (.{2,120})$")
 _CHECK = re.compile(r"^(\S+\.\w+)[:(](\d+)\)?: (?:Failure|error: (?:Expected|Value of))")
@@ -67,6 +68,10 @@ class Tests:
         if found := _BAZEL.search(text):
             why = "ran out of time" if found[2] == "TIMEOUT" else "failed"
             yield _event("test-failed", f"Bazel's test {found[1]} {why}.", found[1], _next.HANG if why != "failed" else _next.RECORD)
+        elif found := _PYTEST_ONE.search(text):
+            why = f" ({found[2].strip().rstrip('.')})" if found[2] else ""
+            step = _next.HANG if "imeout" in why else _next.RECORD
+            yield _event("test-failed", f"The test {found[1]} failed{why}.", found[1], step)
         elif found := _PYTEST.search(text):
             yield from self._pytest(int(found[1] or 0), int(found[2] or 0))
         elif found := _CARGO_DIED.search(text):
@@ -77,7 +82,7 @@ class Tests:
             )
         elif found := _CARGO.search(text):
             yield _event("test-failed", f"The test {found[1]} failed.", found[1])
-        elif found := _CTEST.search(text):
+        elif (found := _CTEST.search(text)) and found[2] != "0":
             name = found[4] or f"{found[2]} of {found[3]} tests"
             yield _event(
                 "test-failed",

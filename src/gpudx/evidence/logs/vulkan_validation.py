@@ -1,7 +1,7 @@
-"""Vulkan's validation layer with GPU-assisted checks: shader accesses out of bounds, with the descriptor and its sizes.
+"""Vulkan's validation layer and wgpu's validation: accesses of shaders out of bounds, and calls that break a rule.
 
-The layer watches the shader itself: this is the fault, with set, binding and the bytes that were bound. The dispatch is named by its
-call only.
+With GPU-assisted checks the layer watches the shader itself: this is the fault, with set, binding and the bytes that were bound. The
+dispatch is named by its call only. Other messages name a rule (VUID) and the call that broke it.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 
 FORMAT = "vulkan-validation"
-MARKS = (" access out of bounds. The descriptor",)
+MARKS = (" access out of bounds. The descriptor", "VUID-", "Validation Error")
 _LINE = re.compile(
     r"(vkCmd\w+)\(\): *\(set = (\d+), binding = (\d+).*?size is (\d+) bytes, (\d+) bytes were bound,.*?access was at \[(\d+)\]"
 )
+_RULE = re.compile(r"\bVUID-(\w+)-[\w-]+")
+_WGPU = re.compile(r"wgpu.{0,40}Validation Error|Validation Error\s*$")
+MOST_LINES = 8
 
 
 def read(near: Near) -> Iterator[Event]:
@@ -34,3 +37,24 @@ def read(near: Near) -> Iterator[Event]:
             ),
             causes=("out-of-bounds-access",),
         )
+    elif (rule := _RULE.search(near.text)) and not any(map(_LINE.search, near.after(3))):
+        said = f"The validation layer reports that {rule[1]} breaks a rule of Vulkan ({rule[0][:100]})."
+        yield Event("vulkan-rule", "refusal", said, (("rule", rule[0][:100]),), causes=("failed-call",), sure=False)
+    elif _WGPU.search(near.text) and (why := _why(near)):
+        said = f"wgpu refused a call: {why.rstrip('.')}."
+        yield Event("wgpu-refused", "refusal", said, (("why", why[:120]),), causes=("failed-call",), sure=False, covers=MOST_LINES)
+
+
+def _why(near: Near) -> str:
+    """What stands deepest under "Caused by:"; "" for a lost device, which is no refusal."""
+    below = near.after(MOST_LINES)
+    start = next((n for n, line in enumerate(below) if line.strip().startswith("Caused by")), None)
+    if start is None:
+        return ""
+    told = []
+    for line in below[start + 1 :]:
+        if not line.startswith((" ", "\t")):
+            break
+        told.append(line.strip())
+    why = next((line for line in reversed(told) if line), "")
+    return "" if "lost" in why else why[:160]

@@ -16,9 +16,13 @@ from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._numbers import address
 
 FORMAT = "xid"
-MARKS = ("NVRM: Xid",)
+MARKS = ("NVRM: Xid", "Xid=", "XID ", "Xid ", "Xid:", "XidCriticalError")
 _LINE = re.compile(
     r"NVRM: Xid \((?:PCI:)?([0-9a-fA-F:.]+)[^)]*\): (\d+)(?:, pid='?([^',]+)'?)?(?:, name=([^,]+))?[, ]*(.*)"
+)
+# Monitors and device plugins: the number, and the device by its UUID at most.
+_RETOLD = re.compile(
+    r"\b(?:Xid|XID)(?:CriticalError)?(?: error| code| event)?s?[ =:#]{1,3}(\d{1,3})\b(?!\.\d)(?:.{0,80}?(GPU-[0-9a-f-]{8,36}))?"
 )
 _FAULT = re.compile(r"Fault is of type (\S+) (\S+)|faulted @ (0x[0-9a-fA-F_]+)")
 _EXCEPTION = re.compile(r"(?:Warp|Global) Exception on \([^)]*\): (.+)")
@@ -47,6 +51,7 @@ HEALTH = "nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER"
 def read(near: Near) -> Iterator[Event]:
     match = _LINE.search(near.text)
     if match is None:
+        yield from _retold(near)
         return
     number, rest = int(match[2][:6]), match[5]
     means, cause = PROGRAM.get(number, (MACHINE.get(number, "a number that gpudx does not know"), ""))
@@ -64,6 +69,25 @@ def read(near: Near) -> Iterator[Event]:
         causes=(cause,) if cause else (),
         sure=number not in (31, 109),
         next=HEALTH if number in MACHINE else _next.SANITIZE if number in (13, 31) else _next.HANG,
+    )
+
+
+def _retold(near: Near) -> Iterator[Event]:
+    """A number that another program repeats from the driver."""
+    found = _RETOLD.search(near.text)
+    number = int(found[1]) if found else 0
+    if found is None or (number not in PROGRAM and number not in MACHINE):
+        return
+    means, cause = PROGRAM.get(number, (MACHINE.get(number, ""), ""))
+    yield Event(
+        kind=f"xid-{number}",
+        role="ending" if number in AFTERWARDS else "report",
+        message=f"The log repeats the driver's Xid {number}: {means}.",
+        facts=(("xid", str(number)), ("device", found[2] or "")),
+        notes=("the kernel log of that machine has the driver's own line, with the process",),
+        causes=(cause,) if cause else (),
+        sure=False,
+        next=HEALTH if number in MACHINE else _next.DMESG,
     )
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from gpudx.errors import UserError
 from gpudx.evidence.models import gguf, safetensors
-from gpudx.evidence.models._file import ModelFile, Tensor
+from gpudx.evidence.models._file import EMBEDDING, FEED_FORWARD, VOCABULARY, ModelFile, Tensor
 
-__all__ = ["ModelFile", "Tensor", "is_model", "read"]
+__all__ = ["EMBEDDING", "FEED_FORWARD", "VOCABULARY", "ModelFile", "Tensor", "is_model", "read"]
 
 
 def is_model(path: str) -> bool:

@@ -6,6 +6,7 @@ from gpudx.evidence._magnitudes import told as error_size
 from gpudx.evidence.logs._clean import clean_line
 from gpudx.evidence.logs._context import said
 from gpudx.evidence.logs._event import NOT_UNDERSTOOD, Event
+from gpudx.evidence.logs._faults import faults_in
 from gpudx.evidence.logs._fold import Log, Told, read_log
 from gpudx.evidence.logs._next import fit
 from gpudx.evidence.logs._whole import read_whole
@@ -20,6 +21,7 @@ __all__ = [
     "chunks",
     "clean_line",
     "error_size",
+    "faults_in",
     "fit",
     "read_log",
     "read_source",

@@ -18,9 +18,13 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Protocol
 
+from gpudx.evidence.sources import _tile_builds as tile_builds
+from gpudx.evidence.sources._compiled import bare, built, kernel_lines
 from gpudx.evidence.sources._functions import Source
 from gpudx.evidence.sources._seen import Seen
 from gpudx.model import Evidence, Finding, Written
+
+__all__ = ["Rule", "Source", "bare", "built", "every", "kernel_lines", "lint", "tile_builds"]
 
 
 class Rule(Protocol):

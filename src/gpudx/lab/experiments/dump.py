@@ -1,7 +1,7 @@
 """The driver writes a core dump of the device when a kernel faults, and ends the program after it.
 
 The dump names the kernel, block, thread and instruction that faulted, with its registers. The program ends in the driver (SIGABRT)
-instead of going on: how it ends says nothing about the failure.
+instead of going on: how it ends says nothing about the failure. On AMD devices ROCm's debug agent writes the waves that stopped.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpudx.backends.cuda.dumps import ABORTING
-from gpudx.lab.experiments import NOT_CUDA, Context
+from gpudx.backends.hip.agent import LIBRARY, found
+from gpudx.lab.experiments import Context
 from gpudx.model.how import How
 
 ID = "dump"
@@ -17,7 +18,11 @@ COST = 2.0
 
 
 def missing(context: Context) -> str | None:
-    return None if "cuda" in context.apis else NOT_CUDA
+    if "cuda" in context.apis:
+        return None
+    if "hip" not in context.apis:
+        return "only CUDA's driver and ROCm's debug agent write dumps of the device"
+    return None if found(context.environment) else f"ROCm's debug agent is not installed ({LIBRARY})"
 
 
 def how(context: Context) -> How:

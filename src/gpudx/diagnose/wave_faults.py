@@ -1,0 +1,108 @@
+"""Joins a wave that ROCm's debug agent printed to the launch that it belongs to.
+
+The dump names kernel, instruction, lane and often the address; the trace has the launches with all their arguments and every
+allocation. A launch is certain where it alone, of those that may have been running, is of this kernel, or was given the pointer that the
+wave's registers hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from gpudx.detectors._device_errors import running_at
+from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, missed_by, missed_memory
+from gpudx.evidence.reading import faults_in
+from gpudx.facts import Facts
+from gpudx.facts.misses import Miss, explain
+from gpudx.model import Access, DeviceFault, Evidence, Finding, Site
+from gpudx.text import plural
+
+ID = "device-fault"
+MEMORY = "out-of-bounds-access"
+CERTAIN = "The debug agent named the kernel, and no other launch of it can have made the fault."
+PROBABLE = "The debug agent named the kernel; other launches of it may have been running."
+
+
+def of_waves(path: Path, processes: Sequence[Facts]) -> Iterator[Finding]:
+    """One finding for each wave whose kernel was launched. Raises UserError when the file cannot be read."""
+    for fault in faults_in(path):
+        for facts in processes:
+            if found := joined(fault, facts):
+                yield replace(found, pid=facts.trace.pid)
+                break
+
+
+def joined(fault: DeviceFault, facts: Facts) -> Finding | None:
+    """The fault with its launch in one process; None where its kernel was not launched."""
+    rows = _launches(fault, facts)
+    return _finding(fault, facts, rows) if rows else None
+
+
+def _launches(fault: DeviceFault, facts: Facts) -> list[int]:
+    """The launches that can have been it, the last first."""
+    if not fault.kernel:
+        return []
+    rows = facts.launches.find(fault.kernel).tolist()
+    running = set(running_at(facts, len(facts.trace)).tolist())
+    rows = [row for row in rows if row in running] or rows
+    pointers = facts.launches.pointers
+    fitting = [row for row in rows if any(int(pointers.value[at]) in fault.bases for at in pointers.of(row))]
+    return fitting or rows
+
+
+def _finding(fault: DeviceFault, facts: Facts, rows: Sequence[int]) -> Finding:
+    launch = rows[0]
+    miss = _missed(fault, facts, launch)
+    site = facts.sites.at(
+        int(facts.launches.position[launch]),
+        argument=miss.argument if miss else None,
+        value=argument_value(facts, launch, miss),
+    )
+    access = Access(
+        address=fault.address,
+        kind="" if fault.writes is None else "write" if fault.writes else "read",
+        by="kernel",
+        kernel=site.kernel or fault.kernel,
+        width=fault.span if fault.address is not None else None,
+        source=fault.line or None,
+        seen_by="dump",
+    )
+    certain = len(rows) == 1
+    return Finding(
+        id=ID,
+        severity="error",
+        message=_message(fault, site, miss),
+        evidence=tuple(_evidence(fault, facts, site, rows)),
+        site=replace(site, source=fault.line or site.source),
+        allocation=missed_memory(facts, miss),
+        access=missed_by(facts, access, (miss, fault.address) if miss and fault.address is not None else None),
+        causes=(cause_of_miss(miss) if fault.cause == MEMORY else fault.cause or "device-exception",),
+        facts=(("kernel", site.kernel or fault.kernel), ("line", fault.line)),
+        certainty="observed",
+        attribution="this" if certain else "probable",
+        because=CERTAIN if certain else PROBABLE,
+    )
+
+
+def _missed(fault: DeviceFault, facts: Facts, launch: int) -> Miss | None:
+    """What the access missed; the pointer in the wave's registers says whose memory was meant."""
+    if fault.address is None:
+        return None
+    return explain(facts, launch, fault.address, writes=bool(fault.writes))
+
+
+def _message(fault: DeviceFault, site: Site, miss: Miss | None) -> str:
+    where = f" at {fault.line}" if fault.line else ""
+    head = f"Kernel {site.kernel or fault.kernel} (launch {site.launch}, call {site.number}) {fault.does}{where}"
+    return f"{head}; the access at {fault.address:#x} was {miss.text}." if miss else f"{head}."
+
+
+def _evidence(fault: DeviceFault, facts: Facts, site: Site, rows: Sequence[int]) -> Iterator[Evidence]:
+    yield Evidence(f"the debug agent printed: {fault.said}")
+    if fault.told:
+        yield Evidence(fault.told)
+    which = "the only launch" if len(rows) == 1 else f"the last of {plural(len(rows), 'launch', 'launches')}"
+    yield Evidence(f"launch {site.launch} is {which} of this kernel that may have been running", (site.number,))
+    yield from given(facts, rows[0], site.number)

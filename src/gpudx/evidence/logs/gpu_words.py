@@ -1,0 +1,281 @@
+"""Failures that are described in words, without the name or number of an error: "Failed creating CUDA context", "GPU sync failed".
+
+Read are lines that name something of a GPU and say what happened to it. The words decide what kind of failure it is, not the program
+that wrote them, so that programs nobody has listed are understood too. A wait that failed reports what earlier work did.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpudx.evidence.logs import _next, unrecognised
+from gpudx.evidence.logs._event import Event, Role
+from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._places import place
+from gpudx.evidence.logs.gpu_status import CODELIKE
+
+FORMAT = "gpu-words"
+GENERIC = 3
+ANY_CASE = True
+MARKS = unrecognised.MARKS
+MOST_READ = 10_000
+
+_SUBJECT = re.compile(
+    r"cuda(?!-gdb)|(?-i:\bcu[A-Z]\w{3,})|(?-i:\bhip[A-Z]\w{3,})|\bhip\b|rocm|\brocr\b|\bhsa\b|hsa[-_]|opencl"
+    r"|(?-i:\bcl[A-Z]\w{4,})|sycl"
+    r"|level[-_ ]?zero"
+    r"|vulkan|(?-i:\bvk[A-Z]\w{4,})|\b[ex]?gpus?\b|(?-i:(?:gpu|GPU|Gpu)[A-Z_])|[_ ]gpu|nvenc|nvdec|cuvid|vaapi|vdpau"
+    r"|\bqsv\b|nvidia|amdgpu|\bkfd\b|radeon"
+    r"|omptarget|accelerator|device ?(?:memory|allocation)|video memory|\bvram\b|graphics (?:memory|device|adapter|card)|tensorrt"
+    r"|\btrt\b|cudnn|cublas"
+    r"|miopen|rocblas|hipblas|nccl|\brccl\b|oneccl|onednn|\bxpu\b|directml|webgpu|wgpu|\bmetal\b|(?-i:\bMTL[A-Z]\w+)"
+    r"|\bnvml\b|optix|egl\b"
+    r"|(?:compute|device|gpu|cuda) kernel|kernel (?:launch|execution|image)|kernel '|\bshader|\bPTX\b|spir-?v"
+    r"|command (?:buffer|queue)"
+    r"|ggml_|render device|\bndrange\b|\bdnn\b|libdevice|ptxas|launched on stream|mesa\b|libva|\bdxg"
+    r"|driver name for fd|shmem|\bkernels?/|glsl|hlsl|wgsl|\bd3d\d|direct3d"
+    r"|\bdxgi|swap ?chain|drm_syncobj|\bgfx\d{3}|\bsm_\d\d|mig-\d",
+    re.IGNORECASE,
+)
+_FAIL = r"(?:fail(?:ed|ure|s)?|error|unable|cannot|can't|could(?: not|n't)|aborted)"
+
+
+class _Class(NamedTuple):
+    """What the words of a line say about the failure."""
+
+    kind: str
+    words: re.Pattern[str]
+    role: Role
+    causes: tuple[str, ...]
+    next: str
+    means: str
+
+
+def _class(kind: str, words: str, role: Role, cause: str, command: str, means: str) -> _Class:
+    causes = (cause,) if cause else ()
+    return _Class(kind, re.compile(words, re.IGNORECASE), role, causes, command, means)
+
+
+CLASSES = (
+    _class(
+        "memory-refused",
+        r"out[- ]of[- ](?:\w+ ){0,2}memory|\bOOM\b|(?:insufficient|not enough)(?: \w+){0,3} memory|(?:cannot|can't"
+        r"|could(?: not|n't)|failed to"
+        r"|unable to|fail(?:ed|ure) (?:in|while|to)) (?:re)?(?:alloc|reserv)\w*|alloc\w*\b.{0,60}\b(?:failed|refused)"
+        r"|error in alloc\w*"
+        r"|memory alloc\w* (?:error|failure)|(?:exceeds|larger than|over).{0,40}(?:max\w* alloc"
+        r"|available (?:\w+ )?memory|memory limit)"
+        r"|ran out of (?:\w+ ){0,2}memory|memory (?:is )?exhausted",
+        "refusal",
+        "failed-call",
+        _next.RECORD,
+        "An allocation was refused",
+    ),
+    _class(
+        "kernel-out-of-bounds",
+        r"out[- ]of[- ]bounds.{0,60}(?:array|access|index|memory|kernel|read|write)|bounds ?error.{0,60}kernel"
+        r"|illegal (?:memory )?(?:access|address)",
+        "report",
+        "out-of-bounds-access",
+        _next.SANITIZE,
+        "Device code accessed memory outside an array",
+    ),
+    _class(
+        "kernel-exception",
+        r"(?:exception|error|trap)\b.{0,40}\b(?:during|in|inside) (?:the |a )?(?:kernel|device|shader)(?: execution"
+        r"| code)?|KernelException"
+        r"|device[- ]side (?:exception|error|trap)",
+        "report",
+        "device-exception",
+        _next.SANITIZE,
+        "Device code stopped with an exception",
+    ),
+    _class(
+        "device-gone",
+        r"fallen off the bus|device handle for|(?:gpu|device|adapter) (?:is |was |has been |has |no longer )?(?:lost"
+        r"|disconnected|gone"
+        r"|removed|missing|disappeared|unhealthy)|lost (?:the )?(?:gpu|device)|(?:gpu|device)\b.{0,80}\bunhealthy",
+        "report",
+        "",
+        _next.DMESG,
+        "The device no longer answers",
+    ),
+    _class(
+        "device-hang",
+        r"timed[ -]?out|time-?out(?![\w-]| ?[=:(]? ?\d)|\bhangs?\b|\bhung\b|\bstuck\b|not respond(?:ing)?|no progress"
+        r"|deadlock|watchdog",
+        "report",
+        "hang",
+        _next.HANG,
+        "Work on the device did not finish in time",
+    ),
+    _class(
+        "wait-failed",
+        rf"synchroni[sz]\w*\b.{{0,80}}\b{_FAIL}|{_FAIL}\b.{{0,80}}\bsynchroni[sz]\w*|\bsync {_FAIL}|{_FAIL}\b.{{0,20}}\bsync\b"
+        r"|unspecified launch failure|failed to (?:wait|poll)|waiting for .{0,60}failed|event (?:status"
+        r"|query).{0,30}(?:fail|error)",
+        "report",
+        "device-error-reported",
+        _next.SERIALISE,
+        "A wait for the device failed: work that was submitted before it had failed",
+    ),
+    _class(
+        "wrong-device-code",
+        r"(?:not |in)compatible (?:with|image|device|gpu|arch\w*|processor|binary|code)|(?:processor|arch\w*|target|isa) mismatch"
+        r"|unsupported (?:gpu|device|arch\w*|target|compute capability|processor)|(?:gpu|device|arch\w*"
+        r"|compute capability|gfx\w+|sm_\d+)\b"
+        r".{0,40}\b(?:is |are )?(?:not|no longer) supported|no (?:kernel|device|code|binary"
+        r"|code object).{0,30}for (?:this |the )?(?:gpu|device"
+        r"|arch\w*|gfx\w+|sm_\d+)|requires (?:compute capability|sm_|gfx)",
+        "refusal",
+        "wrong-architecture",
+        _next.DOCTOR,
+        "The program or its device code does not fit this device",
+    ),
+    _class(
+        "build-failed",
+        r"(?:fail\w*|error|unable|could not)\b.{0,60}\b(?:compil\w+|build\w*|link\w*|jit)\b.{0,60}\b(?:kernel|program"
+        r"|module|shader|ptx|code|source"
+        r"|pipeline)|(?:compil\w+|build\w*|link\w*)\b.{0,60}\b(?:kernel|program|module|shader|ptx"
+        r"|pipeline)\b.{0,60}\b(?:fail|error)",
+        "refusal",
+        "failed-call",
+        _next.RECORD,
+        "Device code could not be compiled or linked",
+    ),
+    _class(
+        "no-device",
+        r"\bno (?:\w+ ){0,3}(?:devices?|gpus?|adapters?|platforms?|accelerators?|encoders?|card)\b|(?:device|gpu"
+        r"|driver|platform|adapter)s?\b"
+        r".{0,30}\bnot (?:found|available|present|detected|visible|usable|initiali[sz]ed)|unavailable|cannot open shared object"
+        rf"|{_FAIL}\b.{{0,40}}\b(?:load|open|find|locate|detect|enumerat\w*|initiali[sz]\w*|init|(?:re)?creat\w*|set ?up"
+        rf"|start|access|acquire|get"
+        r"|query|select|connect)\b.{0,80}\b(?:driver|device|context|\w*provider|runtime|librar\w+|plugin|backend"
+        r"|session|instance|adapter"
+        r"|platform|stream|queue|gpus?|handle|module|encoder|decoder|rtl|surface|display|\w+\.so\b|\w+\.dll|pipeline"
+        r"|texture|swap ?chain|rtv|buffer)"
+        rf"|(?:initiali[sz]\w*|set ?up|creation|init)\b.{{0,40}}\b{_FAIL}|(?:driver|librar\w+"
+        rf"|version)\b.{{0,40}}\b(?:mismatch|too old"
+        r"|insufficient|outdated)|permission denied|not permitted",
+        "refusal",
+        "",
+        _next.DOCTOR,
+        "The device, its driver or its runtime could not be used",
+    ),
+    _class(
+        "device-fault",
+        r"page fault|memory (?:access )?fault|access violation|protection fault|bus fault|mmu fault",
+        "report",
+        "device-error-reported",
+        _next.SERIALISE,
+        "Work on the device accessed memory that it may not access",
+    ),
+    _class(
+        "part-missing",
+        r"not found|no such file|(?:cannot|can't|could(?: not|n't)|unable to|failed to) (?:find|locate|open)|\bmissing\b",
+        "refusal",
+        "",
+        _next.DOCTOR,
+        "A file or library that the GPU's software needs was not found",
+    ),
+    _class(
+        "internal-error",
+        r"internal (?:\w+ )?error|unknown error|generic error|error state|unexpected (?:error|state|status|event)"
+        r"|ret_check|internal assert"
+        r"|(?:driver|runtime|platform|library|device|gpu)\W{0,3}\w*\W{0,3} error\b",
+        "report",
+        "device-error-reported",
+        _next.SERIALISE,
+        "The GPU's software reported an error of its own; earlier work may have caused it",
+    ),
+    _class(
+        "call-refused",
+        r"(?:invalid|illegal|bad|wrong|unknown|unsupported) (?:\w+ ){0,2}(?:platforms?|ids?|names?|options?|programs?"
+        r"|arguments?|values?|param\w*|handle|pointer|config\w*|size|dimension\w*"
+        r"|operation|state|type|format|stream|context|index|flag\w*|device|kernel|image|usage|binding)"
+        r"|not (?:supported|implemented|permitted)"
+        r"|unimplemented|misalign\w*|alignment",
+        "refusal",
+        "failed-call",
+        _next.RECORD,
+        "A call was refused for what it was passed, or is not supported",
+    ),
+    _class(
+        "launch-failed",
+        rf"(?:launch\w*|enqueue\w*|dispatch\w*|submi\w+|execut\w+|running|run)\b.{{0,60}}\b{_FAIL}"
+        rf"|{_FAIL}\b.{{0,60}}\b(?:launch\w*|enqueue\w*"
+        r"|dispatch\w*|submi\w+|execut\w+|run)\b",
+        "report",
+        "device-error-reported",
+        _next.SERIALISE,
+        "A launch or a submission reported an error; earlier work may have caused it",
+    ),
+    _class(
+        "transfer-failed",
+        rf"(?:copy\w*|memcpy\w*|transfer\w*|upload\w*|download\w*|read\w*|writ\w+|map\w*"
+        rf"|target\w*)\b.{{0,60}}\b{_FAIL}|{_FAIL}\b.{{0,60}}\b(?:copy"
+        r"|memcpy|transfer|upload|download|read|write|map)\w*",
+        "report",
+        "device-error-reported",
+        _next.SERIALISE,
+        "A transfer reported an error; earlier work may have caused it",
+    ),
+    _class(
+        "call-failed",
+        r"(?=.*(?:fail|exception|abort|unable|could ?n|cannot)).*(?-i:\b(?:cuda|cu|hip|hsa_|cl|vk|ze|nvml|nccl)[A-Z_]\w{3,})",
+        "report",
+        "device-error-reported",
+        _next.SERIALISE,
+        "A call of a GPU interface failed, and the line does not say with which error; earlier work may have caused it",
+    ),
+)
+# What a program advises, allows for or counts is not a failure.
+_NOT_TOLD = re.compile(
+    r"\b(?:may|might|could|can|would) (?:\w+ )?(?:cause|lead|result|be|fail|help|occur|run)|\bto avoid\b|\bin case\b"
+    r"|\bif (?:you|the|this|it|not"
+    r"|set|any|one)\b|\bwhen (?:you|using)|please (?:check|make|see|try|reduce|report|install|update|refer"
+    r"|reference)(?![^.]*fail)|\bfall(?:ing)? ?back"
+    r"|timeout[ _]?(?:=|:|is|of|set|value|sec|ms|in)\b|timeout_\w+\s*[:=]|--\w+|\bretry|will be ignored|\bdeprecat"
+    r"|\btodo\b|^\s*(?://|\* |#\s)|\w*timeout\w*\s*[:=]\s*\d|timeout from \d"
+    r"|no errors?\b|\b0 (?:errors?|failed)|skipp",
+    re.IGNORECASE,
+)
+# A line of a program or of its data.
+_CODE_ENDS = re.compile(
+    r"[;,{(\[]$|^[(\[{]\w*[(\[{]|^[\w.\[\]]+ = |^(?:def|class|return|import|assert|static|const|auto) "
+)
+# What has happened, whatever advice stands beside it.
+_HAPPENED = re.compile(
+    r"\b(?:have|has|had) (?:been )?(?:failed|timed out|crashed|stopped|hung)|was encountered|fatal|failed:",
+    re.IGNORECASE,
+)
+
+
+def read(near: Near) -> Iterator[Event]:
+    text = " ".join(near.text.split())
+    if not unrecognised.reads_like_a_failure(text) or not _SUBJECT.search(text) or _advice(text):
+        return
+    kind = next((one for one in CLASSES if one.words.search(text)), None)
+    if kind is None or CODELIKE.search(text) or _CODE_ENDS.search(text):
+        return
+    where = place(text)
+    late = "; the log shows where this was noticed, not which work caused it" if kind.role == "report" else ""
+    yield Event(
+        kind=kind.kind,
+        role=kind.role,
+        message=f"{kind.means}{late}: {text[:160].rstrip('.')}.",
+        facts=(("kind", kind.kind), ("said", unrecognised.shape(text))),
+        notes=("not proved: which launch or submission caused it",) if kind.role == "report" else (),
+        causes=("device-error-reported",)
+        if kind.role == "report" and kind.causes and kind.causes[0] != "hang"
+        else kind.causes,
+        next=kind.next,
+        noticed=where if kind.role == "report" else "",
+        sure=False,
+    )
+
+
+def _advice(text: str) -> bool:
+    return bool(_NOT_TOLD.search(text)) and not _HAPPENED.search(text)

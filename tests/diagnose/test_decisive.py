@@ -1,0 +1,57 @@
+"""Which experiments an investigation makes first: decided by what the first run showed, without any process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from test_judge import EXITED, PASSED, fault, site
+
+from gpudx.investigate import decisive
+from gpudx.model import Case, Diagnosis, Evidence, Guilty, Investigation, Outcome, Trial
+
+REFUSED = replace(
+    fault(), severity="warning", site=site(5, status="CUDA_ERROR_INVALID_VALUE"), causes=("launch-refused",)
+)
+
+
+def case(outcome: Outcome, *findings: object, diagnosis: tuple[Diagnosis, ...] = ()) -> Case:
+    return Case(("app",), "", "", "", outcome, findings=findings, diagnosis=diagnosis)  # type: ignore[arg-type]
+
+
+def entry(cause: str, status: str, argument: int | None = None) -> Diagnosis:
+    guilty = Guilty(api="cuda", call="cuLaunchKernel", kernel="k", launch=1, argument=argument)
+    return Diagnosis(cause, status, "", guilty, None, (Evidence("seen"),), "", (), observed=True)  # type: ignore[arg-type]
+
+
+def ran(*experiments: str, shown: tuple[str, ...] = ()) -> tuple[Trial, ...]:
+    return tuple(Trial(one, "passed", "passed", 1.0, shown=shown) for one in experiments)
+
+
+def test_work_that_was_refused_settles_a_run_that_passed() -> None:
+    (likely,) = decisive.refused_work(case(PASSED, REFUSED))
+    assert likely.status == "likely" and likely.cause == "launch-refused"
+    assert decisive.symptom(case(PASSED, REFUSED)) == "settled"
+
+
+def test_other_warnings_and_runs_that_failed_have_no_refused_work() -> None:
+    assert decisive.refused_work(case(PASSED, replace(REFUSED, site=site(5)))) == ()
+    assert decisive.refused_work(case(EXITED, REFUSED)) == () and decisive.symptom(case(PASSED)) == "no failure"
+
+
+def test_an_access_without_an_argument_is_looked_at_by_another_instrument() -> None:
+    found = (entry("out-of-bounds-access", "confirmed"),)
+    state = Investigation(0.99, trials=ran("recorded", "dump"), found=found, symptom="device error")
+    step = decisive.next_step(state, ["memcheck", "racecheck"])
+    assert step is not None and step.experiment == "memcheck"
+    known = replace(state, found=(entry("out-of-bounds-access", "confirmed", argument=0),))
+    assert decisive.next_step(known, ["memcheck", "racecheck"]) is None
+
+
+@pytest.mark.parametrize(("fingerprints", "wanted"), [(("1:plain",), False), (("1:plain", "1:new"), True)])
+def test_a_dump_is_asked_for_only_where_the_fence_was_met(fingerprints: tuple[str, ...], wanted: bool) -> None:
+    plain = Trial("recorded", "reproduced", "exit:1", 1.0, fingerprints=("1:plain",))
+    fenced = Trial("fenced", "reproduced", "exit:1", 1.0, fingerprints=fingerprints)
+    state = Investigation(0.99, trials=(plain, fenced), symptom="wrong result")
+    step = decisive.next_step(state, ["fenced", "fenced-dump"])
+    assert (step is not None and step.experiment == "fenced-dump") == wanted
