@@ -233,6 +233,8 @@ uint64_t gdx_cl_check_size(const struct gdx_argument *a)
 {
     if (a->flags & GDX_ARG_local)
         return a->size;
+    if (a->flags == (GDX_ARG_set | GDX_ARG_svm))
+        return a->value ? gdx_cl_check_svm_size((const void *)(uintptr_t)a->value) : 0;
     if (a->flags & (GDX_ARG_svm | GDX_ARG_unreadable | GDX_ARG_cut) || !(a->flags & GDX_ARG_set) || a->size != sizeof(cl_mem))
         return UINT64_MAX;
     return a->value ? size_of((cl_mem)(uintptr_t)a->value) : 0;

@@ -91,6 +91,21 @@ def test_a_program_sees_the_same(tmp_path: Path, platform: dict[str, str]) -> No
     assert tool["state"] == "live" and tool["saw"].startswith("2 kernels of 1 program rewritten")
 
 
+@pytest.mark.timeout(600)
+def test_memory_that_is_no_plain_buffer(tmp_path: Path, platform: dict[str, str]) -> None:
+    program = str(HERE / "programs" / "objects.py")
+    plain = run([sys.executable, program], platform)
+    checked = sanitized(tmp_path / "case", program, env=platform)
+    assert plain.stdout.splitlines()[-1].startswith("binary"), plain.stderr
+    assert checked.stdout == plain.stdout
+    wanted = {"tail_faulty", "tile_faulty"} | ({"shared_faulty"} if "shared" in plain.stdout else set())
+    found = findings(tmp_path / "case")
+    assert {one["site"]["kernel"] for one in found} == wanted  # type: ignore[index]
+    assert {one["id"] for one in found} == {"kernel-check-bounds"}
+    case = json.loads((tmp_path / "case" / "case.json").read_text())
+    assert "1 OpenCL program ran without checks: it is not built from source." in case["not_checked"]
+
+
 @pytest.mark.early
 @pytest.mark.timeout(900)
 def test_planted_faults_are_found_and_twins_are_not_accused(tmp_path: Path, platform: dict[str, str]) -> None:
