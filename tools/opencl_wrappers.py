@@ -128,6 +128,18 @@ def sources_before(call: Call) -> list[str]:
     return ["if (blocking)", "    gdx_sources_look();"] if has(call, "blocking") else []
 
 
+def host_after(call: Call) -> list[str]:
+    """Memory that the host can write while a kernel works on it (native/opencl/host_args.h)."""
+    told = ""
+    if call.does == "create buffer" and has(call, "host_ptr") and has(call, "size"):
+        told = "gdx_cl_host_memory(flags & CL_MEM_USE_HOST_PTR ? result : NULL, host_ptr, size);"
+    elif call.name == "clEnqueueMapBuffer":
+        told = "gdx_cl_host_memory(buffer, result, size);"
+    elif call.does == "create svm":
+        told = "gdx_cl_host_memory(result, result, size);"
+    return ["if (gdx_host_args())", f"    {told}"] if told else []
+
+
 def sources_after(call: Call) -> list[str]:
     """A copy may still read host memory."""
     if call.name != "clEnqueueWriteBuffer":
@@ -173,6 +185,10 @@ def check_before(call: Call) -> list[str]:
     offset, _, size = rest.partition("+")
     if not any(p.name == name and p.type == "cl_mem" for p in call.params):
         return []
+    side = next((word for word in ("buffer", "dst") if has(call, f"{word}_row_pitch")), "")
+    if side:
+        pitches = f"{side}_row_pitch, {side}_slice_pitch"
+        return ["if (gdx_checks())", f"    gdx_cl_check_wrote_rows({name}, {side}_origin, region, {pitches});"]
     return ["if (gdx_checks())", f"    gdx_cl_check_wrote({name}, {offset or '0'}, {size or 'SIZE_MAX'});"]
 
 
@@ -208,7 +224,7 @@ def wrapper(call: Call) -> str:
         lines += ["    if (gdx_still_open(&open)) {", *(f"        {line}" for line in patch), "    }"]
     quiet = "gdx_end_quiet" if call.verb == "query" else "gdx_end"
     lines += [*(f"    {line}" for line in watch_within(call)), f"    {quiet}(&open, {status_of(call)});"]
-    after = (*sources_after(call), *site_after(call), *after_lines(call), *watch_after(call), *check_after(call))
+    after = (*sources_after(call), *site_after(call), *after_lines(call), *watch_after(call), *check_after(call), *host_after(call))
     lines += [f"    {line}" for line in after]
     lines += [*([] if void else ["    return result;"]), "}"]
     return "\n".join(lines)
@@ -218,7 +234,7 @@ def wrappers(calls: list[Call]) -> str:
     own = opencl_calls(calls)
     parts = [
         '/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "core/sources.h"\n#include "opencl/checks.h"\n'
-        '#include "opencl/crumbs.h"\n#include "opencl/hooks.h"\n#include "opencl/sites.h"\n'
+        '#include "opencl/crumbs.h"\n#include "opencl/host_args.h"\n#include "opencl/hooks.h"\n#include "opencl/sites.h"\n'
     ]
     parts += [wrapper(c) for c in own if not c.by_hand and not c.skip]
     rows = [f"    .{c.name} = rec_{c.name}," for c in own if not c.skip]

@@ -17,7 +17,7 @@
 enum { HEAD = 72, RECORD = 24, RECORDS = 96, SITES_MOST = 100000, PENDING = 256, KEPT = 16 };
 enum { ASKED, ROOM, SITES, STEPS };
 #define WORD(x) ((uint64_t)(uintptr_t)(x))
-static const uint64_t LONGEST_LOOP = 1 << 10;  /* in units of 1024 steps */
+static const uint64_t LONGEST_LOOP = 1 << 12;  /* in units of 1024 steps; one with barriers in it takes seconds for so many */
 static const size_t SHADOW_MOST = 2ull << 30;
 static const char LOST[] = "The report of a checked launch was not read, because the device did not copy it within 2 s";
 static const char OPEN_AT_END[] = "The report of a checked launch was not read, because the process ended before the launch";
@@ -233,6 +233,8 @@ uint64_t gdx_cl_check_size(const struct gdx_argument *a)
 {
     if (a->flags & GDX_ARG_local)
         return a->size;
+    if (a->flags == (GDX_ARG_set | GDX_ARG_svm))
+        return a->value ? gdx_cl_check_svm_size((const void *)(uintptr_t)a->value) : 0;
     if (a->flags & (GDX_ARG_svm | GDX_ARG_unreadable | GDX_ARG_cut) || !(a->flags & GDX_ARG_set) || a->size != sizeof(cl_mem))
         return UINT64_MAX;
     return a->value ? size_of((cl_mem)(uintptr_t)a->value) : 0;

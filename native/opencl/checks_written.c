@@ -10,10 +10,10 @@
 
 #include "opencl/checks.h"
 
-enum { BUFFERS = 1 << 12, MARKS = 24 };
+enum { BUFFERS = 1 << 12, MARKS = 24, ROWS_MOST = 4096 };
 static const size_t FOLLOWED_MOST = 1ull << 30;
 
-struct mark { size_t offset, bytes; };
+struct mark { size_t offset, bytes, pitch, rows; };  /* `bytes` in each row */
 struct buffer {
     cl_mem mem;       /* NULL: the place is free */
     size_t size;
@@ -77,6 +77,18 @@ void gdx_cl_check_mem_released(cl_mem mem)
         gdx_cl_next.clReleaseMemObject(shadow);
 }
 
+static void mark_rows(struct buffer *b, size_t offset, size_t bytes, size_t pitch, size_t rows)
+{
+    size_t end = offset + (rows - 1) * pitch + bytes;
+    if (b->all || end > b->size || end < offset)
+        return;  /* the driver refuses what does not fit */
+    if (rows > ROWS_MOST || b->marks == MARKS) {
+        b->all = true;
+        return;
+    }
+    b->mark[b->marks++] = (struct mark){ offset, bytes, pitch, rows };
+}
+
 static void mark(struct buffer *b, size_t offset, size_t bytes)
 {
     if (b->all || offset >= b->size)
@@ -87,7 +99,7 @@ static void mark(struct buffer *b, size_t offset, size_t bytes)
         return;
     }
     if (bytes)
-        b->mark[b->marks++] = (struct mark){ offset, bytes };
+        b->mark[b->marks++] = (struct mark){ offset, bytes, bytes, 1 };
 }
 
 static bool marked(cl_mem mem, size_t offset, size_t bytes)
@@ -105,6 +117,20 @@ void gdx_cl_check_wrote(cl_mem mem, size_t offset, size_t bytes)
 {
     if (mem && gdx_on())
         marked(mem, offset, bytes);  /* parts and images: all of their buffer counts as written since they were made */
+}
+
+void gdx_cl_check_wrote_rows(cl_mem mem, const size_t *origin, const size_t *region, size_t row_pitch, size_t slice_pitch)
+{
+    struct gdx_calm calm;
+    if (!mem || !gdx_on() || !origin || !region || !region[0] || !region[1])
+        return;
+    row_pitch = row_pitch ? row_pitch : region[0];
+    slice_pitch = slice_pitch ? slice_pitch : region[1] * row_pitch;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct buffer *known = place_of(mem, false);
+    for (size_t z = 0; known && z < region[2] && !known->all; z++)
+        mark_rows(known, (origin[2] + z) * slice_pitch + origin[1] * row_pitch + origin[0], region[0], row_pitch, region[1]);
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
 }
 
 /* A part that is made of a buffer can be written where we do not look. */
@@ -161,8 +187,9 @@ static cl_mem brought_up(cl_context context, cl_command_queue queue, const struc
             return NULL;
     }
     for (uint32_t i = 0; i < b->marks; i++)
-        if (!fill(context, queue, shadow, b->mark[i].offset, b->mark[i].bytes, 1))
-            return NULL;
+        for (size_t row = 0; row < b->mark[i].rows; row++)
+            if (!fill(context, queue, shadow, b->mark[i].offset + row * b->mark[i].pitch, b->mark[i].bytes, 1))
+                return NULL;
     return shadow;
 }
 

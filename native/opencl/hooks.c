@@ -2,6 +2,7 @@
  * schema/opencl.toml like all others; word numbers are those of Call.fields in tools/schema_model.py. */
 #define _GNU_SOURCE
 #include "opencl/hooks.h"
+#include "opencl/host_args.h"
 
 #include <errno.h>
 #include <string.h>
@@ -423,6 +424,8 @@ GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
     gdx_cl_turn_ends(kernel);
     gdx_cl_launched(queue, kernel, result);
     gdx_cl_watch_launch(true);
+    if (gdx_host_args() && result == CL_SUCCESS)
+        gdx_cl_host_launched(kernel);
     return result;
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudx.backends.opencl.stores import only_reads
+from gpudx.backends.opencl.stores import only_reads, only_stored
 
 HEAD = "typedef struct { int x; } pair;\nkernel void k(global float *a, global float *out, int n) { int i = get_global_id(0); "
 
@@ -57,3 +57,23 @@ def test_other_names_and_definitions() -> None:
     assert not only_reads(HEAD + "out[i] = a[i]; }\n" + HEAD + "a[i] = 1; }", "k", "a"), "two definitions: which one is built?"
     assert not only_reads("kernel void k(global float *a);", "k", "a")
     assert not only_reads("", "k", "a")
+
+
+@pytest.mark.parametrize("body", ["out[i] = n;", "out[i] = a[i]; out[i + 1] += 2 * n;", "{ out[get_global_id(0)] = n; }"])
+def test_a_number_that_is_only_stored(body: str) -> None:
+    assert only_stored(HEAD + body + " }", "k", "n")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "out[i + n] = 1;",
+        "if (i < n) out[i] = 1;",
+        "int at = n; out[at] = 1;",
+        "out[i] = i < n ? 1 : 2;",
+        "out[i] = a[i * n];",
+        "for (int j = 0; j < n; j++) out[j] = 1;",
+    ],
+)
+def test_a_number_that_may_say_where(body: str) -> None:
+    assert not only_stored(HEAD + body + " }", "k", "n")

@@ -112,10 +112,11 @@ def test_missing_argument(opencl: OpenCL) -> None:
     assert finding.site is not None and finding.site.status == "CL_INVALID_KERNEL_ARGS"
 
 
-def test_refused_setting_counts_as_unset(opencl: OpenCL) -> None:
-    finding = opencl.run("never_set", "refused").only(NEVER)
-    assert "the last attempt (call" in finding.message
-    assert finding.others[0].status == "CL_INVALID_ARG_VALUE"
+def test_a_refused_setting_is_the_fault_and_not_the_launch(opencl: OpenCL) -> None:
+    run = opencl.run("never_set", "refused")
+    assert not [one for one in run.findings if one.id == NEVER]
+    finding = run.only("ignored-error")
+    assert finding.site is not None and finding.site.status == "CL_INVALID_ARG_VALUE"
 
 
 def test_arguments_of_another_object_do_not_count(opencl: OpenCL) -> None:

@@ -11,6 +11,7 @@ pytest.importorskip("clang.cindex")
 
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.options import Device
+from gpudx.kernel_checks.private_arrays import of_kernel
 from gpudx.kernel_checks.rewriting import ALL, USUAL, rewrite
 from gpudx.kernel_checks.syntax import Tree
 
@@ -43,6 +44,29 @@ def test_the_result_is_opencl_c(source: str) -> None:
     Tree(text, 120, 64, [])  # raises where clang finds an error
 
 
+@pytest.mark.parametrize("standard", ["CL2.0", "CL3.0"])
+def test_later_versions_of_the_language_are_read_with_their_atomic_types(standard: str) -> None:
+    """cl::Program(context, source, true) of OpenCL's C++ header builds with -cl-std=CL2.0."""
+    source = (
+        "__kernel void k(__global const int *x, volatile __global atomic_int *sum, __global atomic_flag *lock, __global int *out)\n"
+        "{ int i = get_global_id(0); atomic_fetch_add(sum, x[i]); atomic_flag_test_and_set(lock); out[x[i]] += 1; }\n"
+    )
+    done = plan(source, options=f"-cl-std={standard}")
+    Tree(done.text, int(standard[2]) * 100, 64, [])
+    assert done.kernels[0].checked >= 3
+
+
+def test_a_call_of_a_helper_inside_an_index() -> None:
+    """sizeof and typeof of the access hold no call of a function that has more parameters now."""
+    source = (
+        "int near(int i, int n) { return min(i + 1, n - 1); }\n"
+        "__kernel void k(__global float *a, int n) { int i = get_global_id(0); a[near(i, n)] = a[near(i, n)] + sizeof(near(i, n)); }\n"
+    )
+    done = plan(source, EVERYTHING)
+    Tree(done.text, 120, 64, [])
+    assert done.kernels[0].checked == 2
+
+
 def test_options_and_macros_are_used_up() -> None:
     source = (
         "#if FAST\n__kernel void fast(__global TYPE *a) { a[N] = 0; }\n#else\n__kernel void slow(void) {}\n#endif\n"
@@ -61,8 +85,8 @@ def test_every_version_of_the_language(version: str) -> None:
 
 
 def test_functions_that_no_kernel_calls_are_left_out() -> None:
-    functions = "float used(float v) { return v; }\nfloat unused(__global float *p) { return used(p[9]); }\n"
-    source = functions + GOOD.replace("1.0f", "used(1.0f)")
+    helpers = "float used(float v) { return v; }\nfloat unused(__global float *p) { return used(p[9]); }\n"
+    source = helpers + GOOD.replace("1.0f", "used(1.0f)")
     done = plan(source)
     Tree(done.text, 120, 64, [])
     assert not [site for site in done.sites if site.kernel == "unused"]
@@ -71,6 +95,14 @@ def test_functions_that_no_kernel_calls_are_left_out() -> None:
 def test_a_loop_with_reads_that_are_left_out_ends() -> None:
     text = plan("__kernel void k(__global int *next) { int at = 0; while (at >= 0) at = next[at]; }\n").text
     assert "while ((gdx_goes_on(gdx) &&" in text
+
+
+def test_loops_are_not_unrolled_with_all_their_checks() -> None:
+    loop = "{}for (int i = 0; i < 8; i++) a[i] = i; "
+    source = f"__kernel void k(__global int *a) {{\n#pragma unroll 4\n{loop.format('')}"
+    source += loop.format("__attribute__((opencl_unroll_hint(8))) ") + "}\n"
+    assert "unroll" not in plan(source).text
+    assert "unroll" in plan(source, frozenset({"bounds"})).text
 
 
 def test_a_pointer_from_memory_is_counted_as_unchecked() -> None:
@@ -131,3 +163,18 @@ def test_hostile_sources_end_in_opencl_c_or_a_reason(name: str) -> None:
     except (Unsupported, RecursionError):
         return
     Tree(text, 120, 64, [])
+
+
+def test_kernels_with_a_lock_order_accesses_themselves() -> None:
+    lock = "while (atomic_cmpxchg(l, 0, 1) != 0) ; a[0] += 1; atomic_xchg(l, 0);"
+    kernel = "__kernel void k(volatile __global int *l, __global int *a) {{ {} }}\n"
+    assert "#define GDX_RACES" not in plan(kernel.format(lock)).text
+    assert "#define GDX_RACES" in plan(kernel.format("atomic_xchg(l, 1); a[0] += 1;")).text
+
+
+def test_private_arrays_are_measured_from_the_source() -> None:
+    source = "__kernel void k(__global int *o) { int t[N]; char c[3]; __local int l[64]; t[0] = c[0] = l[0] = 1; o[0] = t[0]; }\n"
+    arrays = of_kernel(source, "-DN=100", "k")
+    assert arrays is not None and (arrays.bytes, arrays.largest, arrays.largest_bytes) == (403, "t", 400)
+    assert of_kernel(source, "-DN=100", "other") is None
+    assert of_kernel("__kernel void k( {", "", "k") is None

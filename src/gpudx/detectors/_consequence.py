@@ -26,6 +26,8 @@ def failed_launch(facts: Facts, set_row: int) -> tuple[Site, ...]:
 def _still_held(facts: Facts, launch: int, set_row: int) -> bool:
     sets = facts.set_args
     size, index = int(sets.size[set_row]), int(sets.index[set_row])
+    if sets.status[set_row] != 0:  # what was refused is not held: nothing is, unless an earlier setting succeeded
+        return all(a["index"] != index for a in facts.launches.values(launch))
     value = int(sets.value[set_row]).to_bytes(8, "little")[:size]
     held = (a for a in facts.launches.values(launch) if a["index"] == index)
     return any(a["size"] == size and a["bytes"][:8] == value for a in held)

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.detectors._groups import groups
-from gpudx.facts import Facts
-from gpudx.trace import CallInfo
+from gpudx.facts import CallInfo, Facts
 
 I64 = NDArray[np.int64]
 COMMANDS = (
@@ -28,6 +27,7 @@ COMMANDS = (
     "barrier",
 )
 CLEANUP = ("release", "query", "wait", "flush", "free_later", "unmap", "callback")
+LOOKED_AT = 64  # settings of a null argument, for one of memory
 OWN = ("handle:mem", "handle:kernel", "handle:program", "handle:sampler")  # what a failure can be passed on by
 
 
@@ -99,10 +99,25 @@ class Failures:
             return f"a kernel was launched with null instead (call {launch + 1})"
         if failure.info.does == "set_arg":
             return self._launched_anyway(failure)
+        if failure.makes == "handle:mem" and (passed_on := self._null_argument(failure)):
+            return passed_on
         if any(_shares(f, failure) for f in failure.followers) and failure.info.does in ("create", "build", *COMMANDS):
             return "the same objects were used again, and those calls failed too"
         return self._went_on(failure) if failure.info.does in COMMANDS else ""
 
+    def _null_argument(self, failure: Failure) -> str:
+        """A null handle set as a memory argument after the call that should have given one: some drivers accept it."""
+        sets, facts = self._facts.set_args, self._facts
+        null = (sets.value == 0) & (sets.pointer != 0) & (sets.status == 0) & (sets.position > failure.position)
+        for row in map(int, np.flatnonzero(null)[:LOOKED_AT]):
+            kernel = facts.kernels.info(int(sets.kernel_row[row]))
+            known = kernel.args.get(int(sets.index[row])) if kernel else None
+            if kernel and known is not None and known.is_memory:
+                return (
+                    f"its null result was set as argument {known.index} of kernel {kernel.name} "
+                    f"(call {int(sets.position[row]) + 1})"
+                )
+        return ""
     def _null_launch(self, failure: Failure) -> int | None:
         """Memory was not allocated: the first launch after it that was given null for a pointer, if nothing was allocated by the same
         call in between, as a program does that tries again with less."""

@@ -33,6 +33,7 @@ class Overlap:
     certain: bool
     bytes: int
     doubt: str = ""
+    meet: bool = False  # they meet, in bytes that only the kernels know
 
 
 def overlap(facts: Facts, first: int, second: int) -> Overlap | None:
@@ -48,8 +49,23 @@ def overlap(facts: Facts, first: int, second: int) -> Overlap | None:
     if all(_only_reads(facts, row) for row in (first, second)):
         return None
     if len(kernels) == 2:
+        shared = _parts_that_meet(facts, first, second)
+        if shared:
+            return Overlap(False, shared, "that both kernels touch the bytes that their parts of the buffer share")
+        if _overwrite_each_other(facts, first, second):
+            return Overlap(False, 0, "how many bytes both write", meet=True)
         return Overlap(False, 0, "that both touch the same bytes of it, and that one of them writes")
     return _kernel_and_copy(facts, kernels[0], second if kernels[0] == first else first)
+
+
+def _parts_that_meet(facts: Facts, first: int, second: int) -> int:
+    """Bytes that two different parts of a buffer share. Work on such parts at the same time is undefined, unless both only read
+    (OpenCL API specification, clCreateSubBuffer). Equal and nested parts may be one on purpose."""
+    table = facts.uses.table
+    if any(int(table["reach"][row]) != WITHIN for row in (first, second)):
+        return 0
+    low, high = sorted((int(table["first"][row]), int(table["end"][row])) for row in (first, second))
+    return low[1] - high[0] if low[0] < high[0] < low[1] < high[1] else 0
 
 
 def _is_kernel(facts: Facts, row: int) -> bool:
@@ -214,7 +230,7 @@ def _same_work(facts: Facts, first: int, second: int) -> bool:
     if words[0] != words[1] or _other_parts(facts, one) != _other_parts(facts, two):
         return False
     info = facts.kernels.info(_kernel_row(facts, first))
-    idle = _idle(info, int(facts.uses.table["argument"][first])) if info else set()
+    idle = _idle(info, int(facts.uses.table["argument"][first])) | _stored(facts, first) if info else set()
     values = [[a for a in _values(facts, at) if a[0] not in idle] for at in (one, two)]
     return values[0] == values[1]
 
@@ -225,6 +241,24 @@ def _idle(info: KernelInfo, shared: int) -> set[int]:
     written = {i for i, arg in info.args.items() if arg.is_memory and not arg.read_only}
     inputs = {i for i, arg in info.args.items() if arg.is_memory and arg.read_only}
     return idle | (inputs if written == {shared} else set())
+
+
+def _stored(facts: Facts, row: int) -> set[int]:
+    """Arguments that are only values which the kernel stores."""
+    kernel = _kernel_row(facts, row)
+    info = facts.kernels.info(kernel)
+    return {i for i in info.args if facts.kernels.only_stored(kernel, i)} if info else set()
+
+
+def _overwrite_each_other(facts: Facts, first: int, second: int) -> bool:
+    """Do two launches of one kernel store different numbers in the same places?"""
+    if _function(facts, first) != _function(facts, second) or not _same_work(facts, first, second):
+        return False
+    if any(int(facts.uses.table["first"][row]) != int(facts.uses.table["first"][first]) for row in (first, second)):
+        return False
+    stored = _stored(facts, first)
+    one, two = ([a for a in _values(facts, int(facts.uses.table["at"][row])) if a[0] in stored] for row in (first, second))
+    return bool(stored) and one != two
 
 
 def _values(facts: Facts, position: int) -> list[tuple[int, int, bytes]]:

@@ -31,7 +31,7 @@ NEEDS_EVERY_CALL = True
 CAUSE = Cause(
     id=ID,
     title="A kernel was launched with an argument that was never set",
-    refutes_if="A call that sets this argument on this kernel object would precede the launch.",
+    refutes_if="A call set this argument on this kernel object before the launch.",
     fix=(
         (
             "Set every argument on this kernel object before its first launch; arguments belong to the "
@@ -85,7 +85,7 @@ def _first(facts: Facts, part: I64) -> tuple[int, dict[int, int | None]] | None:
     """The first launch with unset arguments: its row, and per index the refused setting, or None if there is none."""
     for row in map(int, part[:LOOKED_AT]):
         unset = _unset(facts, row)
-        if unset:
+        if any(at is None for at in unset.values()):  # where every setting was tried and refused, these calls are the fault
             return row, unset
     return None
 
@@ -115,7 +115,8 @@ def _settings(facts: Facts, row: int) -> tuple[dict[int, int], set[int]]:
 
 def _finding(facts: Facts, run: Run, row: int, unset: dict[int, int | None], count: int) -> Finding:
     launches = facts.launches
-    kernel_row, site = int(launches.kernel_row[row]), site_of(facts, int(launches.position[row]))
+    kernel_row, only = int(launches.kernel_row[row]), next(iter(unset)) if len(unset) == 1 else None
+    site = facts.sites.at(int(launches.position[row]), argument=only)
     names = [argument(facts, kernel_row, index) for index in unset]
     attempts = [int(facts.set_args.position[at]) for at in unset.values() if at is not None]
     tried = f"; the last attempt (call {attempts[0] + 1}) was refused" if attempts else ""

@@ -34,7 +34,7 @@ ID = "argument-type"
 CAUSE = Cause(
     id=ID,
     title="An argument seems to hold another type than the kernel declares",
-    refutes_if="The value would make sense as the declared type.",
+    refutes_if="The value makes sense as the declared type.",
     fix=("Convert the value to the declared type on the host before passing it.",),
     predicts=(("recorded", "results are wrong although no call fails"),),
     settled_by="a run in which the value is converted first",
@@ -62,7 +62,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
         for part in groups(rows[kept], keys[kept]):
             values = np.unique(_bits(facts, part))
             if name == "an integer" or _are_floats(facts, values, _bits(facts, part)):
-                yield _finding(facts, part, name, values)
+                yield _finding(facts, run, part, name, values)
 
 
 def _bits(facts: Facts, rows: I64) -> U64:
@@ -109,7 +109,17 @@ def _is_size(facts: Facts, values: U64) -> bool:
     return bool(np.isin(np.concatenate([values * np.uint64(k) for k in ELEMENTS]), sizes).any())
 
 
-def _finding(facts: Facts, part: I64, looks_like: str, values: U64) -> Finding:
+def _makes_no_other_sense(facts: Facts, row: int, looks_like: str, values: U64) -> bool:
+    """Whole numbers as floats, gigantic ones as integers, for a kernel that never takes the argument's bits for a float."""
+    whole = values.astype(np.uint32).view(np.float32)
+    if looks_like != "a float" or not (whole == np.round(whole)).all():
+        return False
+    info = facts.kernels.info(int(facts.set_args.kernel_row[row]))
+    source = facts.kernels.source(info.program, info.position) if info else ""
+    return bool(source) and "as_float" not in source and "union" not in source
+
+
+def _finding(facts: Facts, run: Run, part: I64, looks_like: str, values: U64) -> Finding:
     sets, row = facts.set_args, int(part[0])
     site = site_of(facts, int(sets.position[row]))
     what = argument(facts, int(sets.kernel_row[row]), int(sets.index[row]))
@@ -120,7 +130,8 @@ def _finding(facts: Facts, part: I64, looks_like: str, values: U64) -> Finding:
     shown = several([f"{int(v):#010x}" for v in values])
     return Finding(
         id=ID,
-        severity="warning",
+        severity="error" if run.failed and _makes_no_other_sense(facts, row, looks_like, values) else "warning",
+        because="The value makes sense as a float only; that the program fails because of it is not shown.",
         message=message,
         site=site,
         count=len(part),

@@ -27,16 +27,20 @@ from gpudx.detectors._groups import groups
 from gpudx.detectors._refusals import limits_broken
 from gpudx.detectors._words import site_of
 from gpudx.facts import Facts
+from gpudx.facts.accesses import READ
+from gpudx.facts.given_memory import uses
 from gpudx.facts.kernels import Device, DeviceLimits
+from gpudx.facts.open_calls import fatal_call
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import FIXED
+from gpudx.model.finding import Severity
 from gpudx.text import plural
 
 ID = "launch-refused"
 CAUSE = Cause(
     id=ID,
     title="A launch asked for more than the device or the kernel allows",
-    refutes_if="The sizes would be within every limit that the device reports.",
+    refutes_if="The sizes are within every limit that the device reports.",
     fix=("Choose sizes within the limits shown; query the kernel's own limit, which may be lower than the device's.",),
     fix_of=(
         ("opencl", "clGetKernelWorkGroupInfo(CL_KERNEL_WORK_GROUP_SIZE) returns the kernel's limit."),
@@ -71,11 +75,29 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per kernel function, sizes and status; repeats are counted."""
     launches = facts.launches
     rows = np.flatnonzero((launches.status != 0) & np.isin(launches.position, facts.errors.own))
-    functions = facts.kernels.functions(launches.kernel_row[rows])
-    for part in groups(rows, functions, launches.status[rows], *launches.sizes(rows)):
-        found = _finding(facts, run, int(part[0]), len(part))
+    died = np.flatnonzero(launches.position == (-1 if fatal_call(facts) is None else fatal_call(facts)))
+    for some in (rows, died):
+        functions = facts.kernels.functions(launches.kernel_row[some])
+        for part in groups(some, functions, launches.status[some], *launches.sizes(some)):
+            found = _finding(facts, run, int(part[0]), len(part))
+            if found:
+                yield found
+    yield from _accepted(facts)
+
+
+def _accepted(facts: Facts) -> Iterator[Finding]:
+    """Launches with more local memory than the device has, which some drivers for CPUs run all the same."""
+    launches, local = facts.launches, facts.trace.schema.argument_flags.get("local", 0)
+    table = launches.arguments
+    large = np.zeros(len(launches), np.int64)
+    dynamic = (table.flags & local) != 0
+    np.add.at(large, table.launch[dynamic], table.size[dynamic].astype(np.int64))
+    rows = np.flatnonzero((launches.status == 0) & (large > 0))
+    for part in groups(rows, facts.kernels.functions(launches.kernel_row[rows]), large[rows]):
+        launch = None if launches.by_address[part[0]] else _launch(facts, int(part[0]))
+        found = list(_local_memory(launch)) if launch else []
         if found:
-            yield found
+            yield _described(facts, int(part[0]), len(part), found, "error")
 
 
 def _launch(facts: Facts, row: int) -> _Launch | None:
@@ -106,6 +128,9 @@ def broken(launch: _Launch) -> list[str]:
 
 
 def _empty(launch: _Launch) -> Iterator[str]:
+    for i, size in enumerate(launch.sizes):
+        if size >> 63 and not (launch.groups[i] and size % launch.groups[i]):
+            yield f"the global size in dimension {i} is {size:,}, which is {size - (1 << 64):,} as a signed number"
     given = [i for i in range(3) if launch.sizes[i] or launch.groups[i]]
     last = given[-1] if given else 0
     for i in range(last + 1):
@@ -159,7 +184,8 @@ def _local_memory(launch: _Launch) -> Iterator[str]:
 def _remainder(launch: _Launch) -> Iterator[str]:
     for i, (size, group) in enumerate(zip(launch.sizes, launch.groups, strict=True)):
         if group and size % group:
-            yield f"the global size in dimension {i} is {size:,}, not a multiple of the local size {group:,}"
+            negative = f" ({size - (1 << 64):,} as a signed number)" if size >> 63 else ""
+            yield f"the global size in dimension {i} is {size:,}{negative}, not a multiple of the local size {group:,}"
 
 
 def _finding(facts: Facts, run: Run, row: int, count: int) -> Finding | None:
@@ -169,17 +195,48 @@ def _finding(facts: Facts, run: Run, row: int, count: int) -> Finding | None:
         if launch is None:
             return None
         found = broken(launch)
+    if not found and not facts.launches.done[row]:
+        return None  # it died for another reason
+    lost = run.failed or _never_done(facts, row)
+    return _described(facts, row, count, found, ("error" if lost else "warning") if found else "info")
+
+
+def _never_done(facts: Facts, row: int) -> bool:
+    """Did no later launch of this kernel succeed, although what it should have written was used afterwards?"""
+    launches, position = facts.launches, int(facts.launches.position[row])
+    functions = facts.kernels.functions(launches.kernel_row)
+    if ((functions == functions[row]) & (launches.status == 0) & (launches.position > position)).any():
+        return False
+    given = {int(a["object"]) for a in launches.values(row)} - {-1}
+    later = uses(facts)
+    later = later[(later["position"] > position) & ((later["how"] & READ) != 0)]
+    return bool(np.isin(later["object"], list(given)).any()) if given else False
+
+
+def _described(facts: Facts, row: int, count: int, found: list[str], severity: Severity) -> Finding:
     site = site_of(facts, int(facts.launches.position[row]))
     evidence = [Evidence(text, (site.number,)) for text in found]
-    evidence.append(Evidence(f"the driver answered {site.status}", (site.number,)))
+    evidence.append(Evidence(_answer(site.status), (site.number,)))
     what = "; ".join(found) if found else "its sizes break none of the limits that were recorded"
     return Finding(
         id=ID,
-        severity=("error" if run.failed else "warning") if found else "info",
-        message=f"The launch of kernel {site.kernel} was refused with {site.status}: {what}.",
+        severity=severity,
+        message=f"The launch of kernel {site.kernel} {_ended(site.status)}: {what}.",
         evidence=tuple(evidence),
         site=site,
         count=count,
         causes=(ID,) if found else (),
         facts=(("kernel", site.kernel or "?"), ("status", site.status or "?"), ("limits", what)),
     )
+
+
+def _ended(status: str | None) -> str:
+    if status == "in flight":
+        return "crashed in the driver"
+    return f"was refused with {status}" if status else "asks for more than the device has, which this driver did not refuse"
+
+
+def _answer(status: str | None) -> str:
+    if status == "in flight":
+        return "the launch call never returned"
+    return f"the driver answered {status}" if status else "the driver accepted the launch; another driver refuses it"

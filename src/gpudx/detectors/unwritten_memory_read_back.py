@@ -33,6 +33,14 @@ from gpudx.text import plural
 
 ID = "unwritten-memory-read-back"
 SHOWN = 4
+ALL_OF_IT = (
+    "The program read uninitialized words, and failed afterwards; that it failed because of them is not shown: if it passes "
+    "without --poison, it depends on them."
+)
+A_PART = (
+    "A part of what the program read back is uninitialized. Whether it uses that part is not known: reading back padding or the rest "
+    "of a buffer is harmless."
+)
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
@@ -57,16 +65,18 @@ def _finding(facts: Facts, back: CameBack, count: int) -> Finding:
         others=tuple(facts.sites.at(position, argument=index) for position, index in launches[-SHOWN:]),
         allocation=allocation_of(facts, back.row),
         certainty="observed",
-        attribution="probable",
-        because=(
-            "The program read uninitialized words, and failed afterwards; that it failed because of them is not shown: if it "
-            "passes without --poison, it depends on them."
-        ),
+        attribution="probable" if _is_all(back) else "unknown",
+        because=ALL_OF_IT if _is_all(back) else A_PART,
         access=Access(kind="read", width=back.bytes, offset=back.first, seen_by="poison"),
         count=count,
         causes=("read-before-write",),
         facts=(("call", site.call), ("size", str(int(facts.objects.table["size"][back.row])))),
     )
+
+
+def _is_all(back: CameBack) -> bool:
+    """Is everything that was read unwritten? Then nothing that the program needs can have been in it."""
+    return back.words * 4 >= back.bytes - 3
 
 
 def _seen(facts: Facts, back: CameBack, label: str) -> Iterator[Evidence]:

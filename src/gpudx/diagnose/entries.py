@@ -24,7 +24,7 @@ from gpudx.text import plural
 
 UNEXPLAINED = "unexplained"
 
-NOT_ENDED = "Breadcrumbs show that its stream had come to it and that it had not ended; a larger --timeout tells slow from stuck."
+NOT_ENDED = "Breadcrumbs show that its stream reached it and that it had not ended; a larger --timeout shows whether it is slow or stuck."
 
 
 def cause_of(finding: Finding) -> Cause:
@@ -215,7 +215,7 @@ def _only_place(finding: Finding) -> Diagnosis:
         refutes_if=cause.refutes_if,
         fix=_steps(finding, cause),
         findings=(finding.fingerprint,),
-        reason=NOT_ENDED if named else "The place of the failure is known; no recorded fact explains why.",
+        reason=finding.because or NOT_ENDED if named else "The place of the failure is known; no recorded fact explains why.",
         processes=_processes(finding),
     )
 

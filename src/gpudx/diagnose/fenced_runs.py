@@ -84,7 +84,8 @@ def _counted(fence: Fence, blocks: Sequence[Fenced], missed: Counter[str]) -> st
 
 
 def _looks(counts: Counter[str]) -> list[str]:
-    seen = f"Looked {plural(counts['checks'], 'time')} at the bytes beside one, {counts['damaged']:,} of these had changed."
+    result = f": {counts['damaged']:,} found a change." if counts["damaged"] else " found no change."
+    seen = f"{plural(counts['checks'], 'check')} of the bytes next to them{result}"
     skipped = _skipped(counts)
     return [*([seen] if counts["checks"] else []), *([f"{skipped[0].upper()}{skipped[1:]}."] if skipped else [])]
 

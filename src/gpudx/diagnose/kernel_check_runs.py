@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from gpudx.diagnose import kernel_check_reports as reports
 from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
-from gpudx.kernel_checks.rewrite import Site as Place
-from gpudx.kernel_checks.rewriting import ALL
+from gpudx.facts.late_writers import unordered_writer
+from gpudx.facts.swapped import swapped_with
+from gpudx.kernel_checks.checks import ALL
+from gpudx.kernel_checks.plan import Site as Place
 from gpudx.lab.kernel_checked import FOLDER
-from gpudx.model import Access, Allocation, Evidence, Finding, Instrument, Site
+from gpudx.model import Access, Allocation, Attribution, Evidence, Finding, Instrument, Site
 from gpudx.model.how import KernelChecks
 from gpudx.text import plural
 
 ID = "kernel-check-"
 MOST = 1000
+INDEXED = re.compile(r"\w+\[(?:\(\w+\)\s*)?(\w+\[[^\[\]]*\])\]")  # an element whose index is an element
+REPORTED = "The kernel checked itself and reported this place."
+NOT_A_NUMBER = "A NaN passes from launch to launch, so the first one counts; that the program fails because of it is not shown."
 WRAP = 1 << 32  # what a 32-bit index loses
 OWN_TEXT = "kernel source"  # the text that the program gave the driver
+SEVERAL = 1023  # in place of a work-item of global memory (kernel_checks/prelude.py)
 ON_MEMORY = ("bounds", "alignment", "uninitialized", "race")
 CAUSES = {
     "bounds": "out-of-bounds-access", "alignment": "misaligned-access", "uninitialized": "read-before-write",
@@ -37,15 +45,24 @@ SPACES = {
 
 def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
     """One finding per place in the source; the launches after the first are counted."""
-    found = [failure for one in facts for failure in reports.failures(one, case_dir / FOLDER)]
+    found = [f for one in facts for f in reports.failures(one, case_dir / FOLDER)]
     places: dict[tuple[str, Place], list[Failure]] = {}
-    raced = {(f.position, f.thing) for f in found if f.kind == "race"}
+    # Read before another work-item wrote it, or after a write that was left out: the fault is that one.
+    spoiled = {(f.position, f.thing) for f in found if f.kind == "race" or (f.kind == "bounds" and f.writes)}
     for failure in found:
-        if failure.kind == "uninitialized" and (failure.position, failure.thing) in raced:
-            continue  # read before another work-item wrote it: the missing synchronization is the fault
+        if failure.kind == "uninitialized" and (failure.position, failure.thing) in spoiled:
+            continue
         places.setdefault((failure.kind, failure.site), []).append(failure)
     for same in list(places.values())[:MOST]:
-        yield _finding(same[0], len(same))
+        finding = _finding(same[0], len({(one.facts.trace.path, one.position) for one in same}))
+        sure: Attribution = "probable" if _makes_the_first_nan(same[0], found) else "unknown"
+        yield finding if same[0].kind != "nan" else replace(finding, attribution=sure, because=NOT_A_NUMBER)
+
+
+def _makes_the_first_nan(f: Failure, found: Sequence[Failure]) -> bool:
+    """A NaN passes from launch to launch: the first launch made it."""
+    first = next((one for one in found if one.kind == "nan" and one.more), None)
+    return first is not None and bool(f.more) and (f.facts, f.position) == (first.facts, first.position)
 
 
 def _finding(f: Failure, launches: int) -> Finding:
@@ -61,6 +78,7 @@ def _finding(f: Failure, launches: int) -> Finding:
         site=site,
         allocation=memory,
         causes=(_cause(f, argument),),
+        others=(writer,) if (writer := _late_writer(f, argument)) is not None else (),
         facts=(
             ("kernel", site.kernel or "?"),
             ("line", str(f.site.line)),
@@ -70,7 +88,7 @@ def _finding(f: Failure, launches: int) -> Finding:
         certainty="observed",
         attribution="this",
         steps=tuple(_steps(f)),
-        because="The kernel checked itself and reported this place.",
+        because=REPORTED,
         access=Access(
             kind="write" if f.writes else "read",
             by="kernel",
@@ -93,7 +111,31 @@ def _evidence(f: Failure, site: Site, launches: int) -> Iterator[str]:
         yield f"the work-items took different ways at `{f.other.text}`, line {f.other.line}"
     elif (element := _element(f)) is not None:
         yield element
+    yield from _index_and_order(f)
     yield f"{_launched(f, site)}; it happened {_times(f.count)}{_elsewhere(launches)}"
+
+
+def _late_writer(f: Failure, argument: int | None) -> Site | None:
+    """The call that writes what this launch read too early, without an order between the two."""
+    row = _row(f, argument) if f.kind == "uninitialized" else -1
+    use = unordered_writer(f.facts, f.position, row) if row >= 0 else None
+    return f.facts.sites.at(int(use["position"])) if use is not None else None
+
+
+def _index_and_order(f: Failure) -> Iterator[str]:
+    """Where the index came from, and which argument this one was exchanged with."""
+    if f.kind == "bounds" and f.width and f.offset % f.width == 0 and (index := INDEXED.fullmatch(f.site.text)):
+        yield f"the index comes from memory: `{index[1]}` is {f.offset // f.width:,} in this work-item"
+    argument = f.thing.index if f.thing is not None and f.thing.kind == "argument" else None
+    if (writer := _late_writer(f, argument)) is not None:
+        who = f"kernel {writer.kernel} (launch {writer.launch})" if writer.kernel else writer.call
+        yield f"{who}, call {writer.number}, may write it, and nothing makes this launch wait for that"
+    other = swapped_with(f.facts, f.position, argument) if f.kind == "uninitialized" and argument is not None else None
+    if other is not None:
+        yield (
+            f"arguments {argument} and {other} look exchanged: the program fills the buffer that it gives as argument {other} and "
+            f"reads back the one that it gives as argument {argument}"
+        )
 
 
 def _steps(f: Failure) -> Iterator[str]:
@@ -149,7 +191,12 @@ def _elsewhere(launches: int) -> str:
 
 
 def _cause(f: Failure, argument: int | None) -> str:
-    """An access outside memory has a reason where the numbers give one: no buffer at all, or an index that wrapped."""
+    """An access outside memory has a reason where the numbers give one: no buffer at all, or an index that wrapped. Unwritten memory
+    that the program wanted written was given in the place of another argument."""
+    if f.kind == "uninitialized" and argument is not None and _late_writer(f, argument) is not None:
+        return "unordered-access"  # it is written, but nothing lets this launch wait for that
+    if f.kind == "uninitialized" and argument is not None and swapped_with(f.facts, f.position, argument) is not None:
+        return "argument-order"
     if f.kind != "bounds" or argument is None:
         return CAUSES[f.kind]
     if not f.size and _row(f, argument) < 0:
@@ -231,12 +278,12 @@ def _side(f: Failure) -> str:
 
 def _other(f: Failure) -> str:
     code = f.more >> 32
-    did = "a write" if code & 2 else "a read"
-    return (
-        f"{did} by a work-item of another group"
-        if code & 4
-        else f"{did} by work-item {f.more & 0xFFFFFFFF} of the same group"
-    )
+    did, item = "a write" if code & 2 else "a read", f.more & 0xFFFFFFFF
+    if code & 4:
+        return f"{did} by a work-item of another group"
+    if item == SEVERAL and f.thing is not None and f.thing.kind == "argument":
+        return f"{did} by other work-items of the same group"
+    return f"{did} by work-item {item} of the same group"
 
 
 # ---- what was looked at ----
@@ -256,7 +303,10 @@ def instrument(wanted: KernelChecks, facts: Sequence[Facts], case_dir: Path) -> 
     saw = f"{plural(kernels, 'kernel')} of {plural(len(programs), 'program')} rewritten, "
     saw += f"{checked:,} of {checked + unchecked:,} accesses checked"
     saw += f"; {plural(missing, 'program or kernel', 'programs or kernels')} ran without checks" if missing else ""
-    return Instrument(f"kernel checks ({', '.join(sorted(wanted.checks))})", "live" if programs else "not live", saw)
+    blind = f"{plural(missing, 'program or kernel', 'programs or kernels')} ran without checks" if missing else ""
+    blind = blind or (f"{plural(unchecked, 'access', 'accesses')} could not be checked" if unchecked else "")
+    name = f"kernel checks ({', '.join(sorted(wanted.checks))})"
+    return Instrument(name, "live" if programs else "not live", saw, blind=blind)
 
 
 def not_checked(wanted: KernelChecks, facts: Sequence[Facts], live: bool) -> tuple[str, ...]:

@@ -210,6 +210,16 @@ class Kernels:
             self._only_read[key] = bool(source) and stores.only_reads(source, info.name, argument.name)
         return self._only_read[key]
 
+    def only_stored(self, row: int, index: int) -> bool:
+        """Does the kernel's source show that this number is only a value that it stores, and never says where it works?"""
+        info = self.info(row)
+        argument = info.args.get(index) if info else None
+        stores = backend_module(self._api, "stores")
+        if info is None or argument is None or not argument.name or argument.is_memory or stores is None:
+            return False
+        source = self.source(info.program, info.position)
+        return bool(source) and bool(stores.only_stored(source, info.name, argument.name))
+
     def _last_call(self, names: tuple[str, ...], field_name: str, program: int, position: int) -> int | None:
         """The last call of these names before `position` whose field is this program."""
         calls = tuple(c for c in map(self._trace.schema.by_name, names) if c)

@@ -17,7 +17,7 @@ from gpudx.model import Case, Diagnosis, FailureClass, Finding, Investigation, T
 from gpudx.model.cause_kinds import PROGRAM, WHERE
 
 REPEAT = 2  # plain runs of a fault that the record settles: the second says whether it repeats
-QUIET = 5  # plain runs of a program that shows no failure, after every instrument has looked at it
+QUIET = 3  # plain runs of a program that shows no failure, after every instrument has looked at it
 DEVICE_ERROR = "device-error-reported"
 BESIDE = (DEVICE_ERROR, "ignored-error", "runtime-error")
 VAGUE = ("out-of-bounds-access", "device-exception", "use-after-free")  # need an argument to be a verdict
@@ -32,6 +32,7 @@ class Step:
     why: str
     runs: int = 1
     after: str = ""  # only where this experiment, run before, did not end cleanly
+    unless: str = ""  # not where this experiment looked at everything and found nothing
 
 
 RUNTIME = Step("runtime-errors", "calls that the runtime refuses by itself")
@@ -45,8 +46,8 @@ FENCED = (
     Step("fenced-dump", "which access met the fence", after="fenced"),
 )
 EDGES = (
-    Step("low-fenced", "accesses before the start of a buffer"),
-    Step("close-fenced", "reads a few bytes past the end of a buffer"),
+    Step("low-fenced", "accesses before the start of a buffer", unless="checked"),
+    Step("close-fenced", "reads a few bytes past the end of a buffer", unless="checked"),
 )
 CHECKED = Step("checked", "accesses outside buffers, races and barriers inside kernels")
 MEMCHECK = Step("memcheck", "invalid accesses in kernels")
@@ -54,10 +55,11 @@ RACECHECK = Step("racecheck", "races in shared memory")
 SYNCCHECK = Step("synccheck", "barriers that not every thread reaches")
 INITCHECK = Step("initcheck", "reads of uninitialized memory")
 POISON = Step("poisoned", "whether the outcome depends on uninitialized memory", 4)
-INSIDE = (FENCED[0], FENCED[1], CHECKED, MEMCHECK)
+INSIDE = (CHECKED, *FENCED, MEMCHECK)
 RACES = Step(
     "races", "whether ordering the two operations of a race fixes it"
 )  # as many runs as that takes: ordered.py
+HOST_MEMORY = Step("host-memory", "whether the host changes memory that a kernel is reading")
 ORDERED = Step("order", "whether a missing order or wait is the cause")  # as many runs as that takes: ordered.py
 ORDER = (
     Step("serialised", "whether launches that overlap matter", 2),
@@ -91,22 +93,24 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         REPEATS,
         *ORDER,
     ),
-    "hang": (Step("checked", "barriers and loops that never end"), SYNCCHECK, RACECHECK, *INSIDE, *EDGES),
+    "hang": (Step("checked-loops", "loops that never end"), CHECKED, SYNCCHECK, RACECHECK, *INSIDE, *EDGES),
     "wrong result": (
         RUNTIME,
         RACES,
         *INSIDE,
         RACECHECK,
         INITCHECK,
+        HOST_MEMORY,
         ORDERED,
         SYNCCHECK,
         POISON,
         *EDGES,
         REPEATS,
+        Step("checked-numbers", "where the first NaN comes from"),
         *ORDER,
         Step("oclgrind", "invalid accesses and races"),
     ),
-    "no failure": (RUNTIME, *INSIDE, INITCHECK, RACECHECK, SYNCCHECK, POISON, *EDGES),
+    "no failure": (RUNTIME, *INSIDE, INITCHECK, RACECHECK, SYNCCHECK, HOST_MEMORY, POISON, *EDGES),
     "": (),
 }
 
@@ -212,6 +216,7 @@ def _is_open(step: Step, state: Investigation, runnable: Collection[str]) -> boo
     runs = max(step.runs, uninitialized.runs_wanted(state.trials)) if step.experiment == POISONED else step.runs
     known = {mark for trial in state.trials if trial.experiment == "recorded" for mark in trial.fingerprints}
     wanted = not step.after or any(t.experiment == step.after and _is_unclean(t, known) for t in state.trials)
+    wanted = wanted and not any(t.experiment == step.unless and _is_all_clear(t) for t in state.trials)
     return able and wanted and not lost and _made(state.trials, step.experiment) < runs
 
 
@@ -220,6 +225,11 @@ def _is_unclean(trial: Trial, known: Collection[str]) -> bool:
     return bool(trial.shown) or (
         trial.outcome not in ("not reached", "tool missing") and bool(set(trial.fingerprints) - set(known))
     )
+
+
+def _is_all_clear(trial: Trial) -> bool:
+    """Did an instrument look at everything it is made for, and name nothing?"""
+    return trial.outcome in ("passed", "reproduced") and not trial.shown and not trial.blind
 
 
 def _made(trials: Sequence[Trial], experiment: str) -> int:

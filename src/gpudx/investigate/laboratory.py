@@ -26,7 +26,7 @@ from gpudx.facts import Facts, derive, transfers
 from gpudx.facts.parts import can_be_apart
 from gpudx.investigate import decisive, ordered, same_failure, uninitialized
 from gpudx.investigate.loop import OutOfTime, Result
-from gpudx.lab import at_sites, trials
+from gpudx.lab import at_sites, criteria, trials
 from gpudx.lab.experiments import (
     PLAIN,
     VARIANT,
@@ -161,9 +161,12 @@ class Laboratory:
             words = list(getattr(module, "command", _command)(context))
             marks = self.context.asked.probes if experiment == PLAIN else ()
             how: How = replace(module.how(context), output=folder / OUTPUT, probes=marks, faults_suffice=True)
+            how = _pinned(how, state)
             patience = self._patience(how)
             how = replace(how, timeout=min(patience, max(SHORTEST_S, self.budget_s - self.elapsed())))
             run = run_recorded(words, folder, how)
+            if run.returncode == 0:
+                run = replace(run, wrong=criteria.wrong(self.context.asked, folder / OUTPUT, how.extra_env))
         if run.interrupted:
             raise Interrupted
         quiet = _quiet_for(folder) if run.timed_out else 0.0
@@ -226,6 +229,7 @@ class Laboratory:
                 pair=self.context.pair or at_sites.first_pair(case),
                 edges=self.context.edges or at_sites.edges(case),
                 transfers=self.context.transfers or _transfers(facts),
+                stuck=self.context.stuck or _stuck(case),
             )
         return Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done)
 
@@ -239,6 +243,13 @@ def _with_dependence(case: Case, trial: Trial, state: Investigation, facts: Sequ
     if entry is None:
         return case, trial
     return replace(case, diagnosis=(entry, *case.diagnosis)), replace(trial, shown=(*trial.shown, entry.cause))
+
+
+def _pinned(how: How, state: Investigation) -> How:
+    """Under a tool that names the kernel only: the launch that the plain run showed as faulting."""
+    first = next(iter(state.before), None)
+    launch = first.guilty.launch if first is not None and first.guilty and state.symptom == "device error" else None
+    return replace(how, sanitizer=replace(how.sanitizer, launch=launch)) if how.sanitizer else how
 
 
 def _looks_inside(how: How) -> bool:
@@ -375,6 +386,12 @@ def _has_parts(facts: Iterable[Facts]) -> bool:
     return bool(made) and all(can_be_apart(one) for one in made)
 
 
+def _stuck(case: Case) -> str:
+    """The kernel of the launch that had not ended, where a run hung and the record names one."""
+    named = [f.site.kernel for f in case.findings if f.symptom is not None and f.symptom.kind == "hang" and f.site]
+    return next((kernel for kernel in named if kernel), "")
+
+
 def _transfers(facts: Sequence[Facts]) -> tuple[str, ...]:
     """Of the process that makes most transfers: numbers count in each process."""
     busiest = max(facts, key=lambda one: len(transfers.early(one.trace)), default=None)
@@ -448,6 +465,7 @@ def open_laboratory(
     how = how.under(sized.variable(template, plain))
     command, environment = sized.filled(template, plain), {**os.environ, **how.extra_env}
     context = Context(command, environment, how, asked=asked, template=template, folder=folder)
+    criteria.refuse_nonsense(asked)
     for module in every().values():
         getattr(module, "check", _command)(context)
     return Laboratory(folder, context, budget_s, only, without)

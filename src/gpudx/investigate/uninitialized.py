@@ -12,7 +12,7 @@ import numpy as np
 
 from gpudx.causes import every as every_cause
 from gpudx.facts import Facts
-from gpudx.facts.accesses import READ
+from gpudx.facts.accesses import READ, WRITE
 from gpudx.facts.given_memory import uses
 from gpudx.facts.objects import FAMILIES, KINDS
 from gpudx.lab.poisoned import UNLIKE
@@ -55,7 +55,7 @@ def entry(trials: Sequence[Trial], processes: Sequence[Facts]) -> Diagnosis | No
     cause = every_cause()[CAUSE]
     readers = [(facts, row) for facts in processes for row in _first_readers(facts)]
     evidence = (*_outcomes(trials), *_candidates(readers))
-    guilty = _guilty(*readers[0]) if len(readers) == 1 else None
+    guilty = _guilty(*readers[0]) if len(readers) == 1 and _must_be_it(*readers[0]) else None
     return Diagnosis(
         cause=CAUSE,
         status="confirmed",
@@ -114,6 +114,16 @@ def _first_readers(facts: Facts) -> list[np.void]:
     rows = table[first]
     keep = fresh[rows["object"]] & (rows["argument"] >= 0) & ((rows["how"] & READ) != 0)
     return list(rows[keep])
+
+
+def _must_be_it(facts: Facts, row: np.void) -> bool:
+    """Is it this buffer, or may it be one that the host wrote in part? An argument that the kernel may write need not be read."""
+    table, sizes = uses(facts), facts.objects.table["size"]
+    only_read = not row["how"] & WRITE
+    host = table[(table["argument"] < 0) & ((table["how"] & WRITE) != 0)]
+    plain = np.array(["@" in facts.trace.info(int(p)).writes for p in host["position"]], bool)
+    in_part = ~plain | (host["begin"] > 0) | (host["end"] < sizes[host["object"]])
+    return bool(only_read or not in_part.any())
 
 
 def _guilty(facts: Facts, row: np.void) -> Guilty:

@@ -86,7 +86,7 @@ def text(version: int) -> str:
     parts += ["int printf(__constant const char *format, ...);", ATOMICS]
     parts += ["#define ATOMIC_VAR_INIT(X) (X)", "typedef int clk_profiling_info;", "typedef uint clk_enqueue_flags_t;"]
     parts.append("#define __opencl_c_named_address_space_builtins 1")  # clang declares vloadn and its like only then
-    if version >= 200:  # clang itself knows the atomic types then
+    if version >= 200:  # clang itself declares the atomic types then, and has no _Atomic in OpenCL C
         parts += [f"#define __opencl_c_{name} 1" for name in FEATURES]
     return "\n".join(parts) + "\n"
 

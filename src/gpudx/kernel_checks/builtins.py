@@ -10,6 +10,9 @@ FENCES = {"mem_fence", "read_mem_fence", "write_mem_fence", "atomic_work_item_fe
 ASYNC = {"async_work_group_copy", "async_work_group_strided_copy"}
 ATOMIC = re.compile(r"atomic_(?!work_item_fence)\w+|atom_\w+")
 OVERWRITES = re.compile(r"atom(?:ic)?_(?:xchg|init|store|exchange|flag_clear)")  # what was there before does not matter
+# Called until they succeed, they make a lock: what is done while it is held is in order, though no barrier says so.
+LOCKS = re.compile(r"ato\w+?_(cmpxchg|xchg|compare_exchange\w*|exchange\w*|flag_test_and_set\w*)$|atomic_flag_test_and_set\w*$")
+GLOBAL_ONLY = re.compile(r"\w+\s*\(\s*CLK_(GLOBAL|IMAGE)_MEM_FENCE(\s*\|\s*CLK_(GLOBAL|IMAGE)_MEM_FENCE)*\s*(,[^()]*)?\)")
 IMPURE = re.compile(
     r"atom|vstore|async|barrier|work_group|sub_group|printf|write_|prefetch|wait_group|enqueue|mem_fence|read_mem|fract|frexp|modf|remquo"
     r"|sincos|lgamma_r|commit_|reserve_|retain|release"
@@ -31,3 +34,8 @@ def vector_access(name: str) -> VectorAccess | None:
     if match is None or (not match[3] and not match[4]):
         return None
     return VectorAccess(match[1] == "vstore", bool(match[2]), bool(match[3]), int(match[4] or 1))
+
+
+def global_only(barrier: str) -> bool:
+    """Does a barrier, as it is written, order accesses to global memory and not those to local memory? (OpenCL C, 6.15.8)"""
+    return GLOBAL_ONLY.fullmatch(barrier.strip()) is not None

@@ -19,7 +19,7 @@ typedef struct { ulong lo; ulong n; uint id;
   __global uint *w; __global uchar *u; __local uint *l; uint grain;
 #endif
 } gdx_obj;
-typedef struct { __global uint *r; uint apart; uint epoch; uint said; uint missed; ulong steps; __local uint *v;
+typedef struct { __global uint *r; uint apart; uint epoch; uint passed; uint said; uint odd; uint missed; ulong steps; __local uint *v;
 #ifdef GDX_LATE
   uint site; uint id; uint how; ulong off; ulong n;
 #endif
@@ -41,7 +41,7 @@ static GDX_COLD void gdx_say(__global uint *r, uint kind, uint site, uint id, ui
 }
 static void gdx_begin(__private gdx_ctx *c, __global uint *r)
 {
-  c->r = r; c->apart = 0; c->epoch = 0; c->said = 0; c->missed = 0; c->steps = 0; c->v = 0;
+  c->r = r; c->apart = 0; c->epoch = 0; c->passed = 0; c->said = 0; c->odd = 0; c->missed = 0; c->steps = 0; c->v = 0;
 #ifdef GDX_LATE
   c->site = 0; c->id = 0; c->how = 0; c->off = 0; c->n = 0;
 #endif
@@ -70,7 +70,12 @@ static gdx_obj gdx_arr(ulong lo, ulong n, uint id)
   return o;
 }
 static gdx_obj gdx_any(void) { return gdx_arr(0, ~0UL, ~0u); }
-static gdx_obj gdx_pick(ulong a, gdx_obj x, gdx_obj y) { return a - x.lo < x.n ? x : a - y.lo < y.n ? y : x; }
+static ulong gdx_far(ulong a, gdx_obj o) { return a < o.lo ? o.lo - a : a - o.lo - o.n; }
+/* The one of two objects that an address is in, else the nearer one. */
+static gdx_obj gdx_pick(ulong a, gdx_obj x, gdx_obj y)
+{
+  return a - x.lo < x.n ? x : a - y.lo < y.n ? y : gdx_far(a, x) <= gdx_far(a, y) ? x : y;
+}
 """
 
 BOUNDS = """
@@ -137,6 +142,7 @@ static __private void *gdx_pp(__private gdx_ctx *c, __private void *p, ulong w, 
 }
 """
 
+# The epoch of local memory counts the barriers that order it; that of global memory counts every barrier.
 # A word per element says who wrote last, a second one who read last. Local memory: bit 31 set, 30 a constant was written,
 # 16 bits of work-item, 14 of epoch. Global memory: 15 bits of group (never 0), a bit for constants, 10 of item, 6 of epoch.
 TRACK = """
@@ -150,16 +156,15 @@ static gdx_obj gdx_glo(ulong lo, ulong n, uint id, __global uint *w, __global uc
 {
   gdx_obj o = gdx_arr(lo, n, id); o.w = w; o.u = u; return o;
 }
-static void gdx_track_local(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o, uint s, uint how)
+static GDX_COLD void gdx_track_local(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o, uint s, uint how)
 {
   uint item = gdx_item() & 0xffffu, epoch = min(c->epoch, 0x3fffu);
   uint me = 0x80000000u | item << 14 | epoch, fixed = how & 8u ? 0x40000000u : 0u;
   uint first = (uint)(off / o.grain), last = (uint)((off + w - 1) / o.grain);
   for (uint g = first; g <= last; g++) {
     __local volatile uint *cell = o.l + 2u * g;
-    if (how & 4u) { cell[0] = GDX_FREE; continue; }
     /* Exchanged, because work-items that run in step would all see what was there before them. */
-    uint old = how & 2u ? atomic_xchg(cell, me | fixed) : cell[0], seen = cell[1];
+    uint old = how & 2u ? atomic_xchg(cell, how & 4u ? GDX_FREE : me | fixed) : cell[0], seen = cell[1];
     uint by = old >> 14 & 0xffffu, reader = seen >> 14 & 0xffffu;
     int together = old != 0 && old != GDX_FREE && by != item && (old & 0x3fffu) == epoch && epoch < 0x3fffu;
     int read_too = seen != 0 && (reader != item || (seen & 0x40000000u)) && (seen & 0x3fffu) == epoch && epoch < 0x3fffu;
@@ -171,13 +176,13 @@ static void gdx_track_local(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o,
 #ifdef GDX_RACES
     if (together && !((how & 2u) && fixed && (old & 0x40000000u)))
       gdx_say(c->r, 4u, s, o.id, how & 255u, (uint)w, off, o.n, by | (ulong)2 << 32);
-    else if ((how & 2u) && read_too)
+    else if ((how & 2u) && !(how & 4u) && read_too)
       gdx_say(c->r, 4u, s, o.id, how & 255u, (uint)w, off, o.n, reader | (ulong)(seen & 0x40000000u ? 3 : 1) << 32);
 #endif
-    if (how & 1u) cell[1] = read_too ? me | 0x40000000u : me;
+    if ((how & 1u) && !(how & 4u)) cell[1] = read_too ? me | 0x40000000u : me;
   }
 }
-static void gdx_track_global(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o, uint s, uint how)
+static GDX_COLD void gdx_track_global(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o, uint s, uint how)
 {
 #ifdef GDX_UNINIT
   if (o.u) {
@@ -192,7 +197,7 @@ static void gdx_track_global(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o
 #ifdef GDX_RACES
   if (!o.w) return;
   ulong group = (get_group_id(2) * get_num_groups(1) + get_group_id(1)) * get_num_groups(0) + get_group_id(0);
-  uint team = (uint)(group % 32766u) + 1u, item = gdx_item() % 1023u, epoch = min(c->epoch, 63u);
+  uint team = (uint)(group % 32766u) + 1u, item = gdx_item() % 1023u, epoch = min(c->passed, 63u);
   uint me = team << 17 | item << 6 | epoch, fixed = how & 8u ? 0x10000u : 0u;
   for (ulong g = off >> GDX_SHIFT; g <= (off + w - 1) >> GDX_SHIFT; g++) {
     __global volatile uint *cell = o.w + 2u * g;
@@ -271,20 +276,22 @@ static int gdx_wide(__private gdx_ctx *c, int narrow, long wide, uint s)
 static int gdx_step(__private gdx_ctx *c, uint s)
 {
   if (++c->steps >> 10 < c->r[3]) return 1;
-  gdx_say(c->r, 6u, s, ~0u, 0u, 0u, c->steps, 0, 0);
+  if (c->r[3] != 1u) gdx_say(c->r, 6u, s, ~0u, 0u, 0u, c->steps, 0, 0);
+  c->r[3] = 1u;  /* the other work-items need not take as long */
   return 0;
 }
 """
 
 
 def _nan(name: str) -> str:
+    """The first NaN of a work-item, and the first infinity if that comes before it."""
     width = "".join(char for char in name if char.isdigit())
-    bad = "isnan(v) || isinf(v)" if not width else "any(isnan(v)) || any(isinf(v))"
-    made = "isnan(v) ? 1 : 0" if not width else "any(isnan(v)) ? 1 : 0"
+    nan, inf = ("any(isnan(v))", "any(isinf(v))") if width else ("isnan(v)", "isinf(v)")
     return (
         f"static {name} gdx_nan_{name}(__private gdx_ctx *c, {name} v, uint s)\n"
-        f"{{ if (!(c->said & 1) && ({bad})) {{ c->said |= 1;"
-        f" gdx_say(c->r, 9u, s, ~0u, 0u, sizeof(v), 0, 0, {made}); }} return v; }}\n"
+        f"{{ if (!(c->odd & 1) && {nan}) {{ c->odd |= 3; gdx_say(c->r, 9u, s, ~0u, 0u, sizeof(v), 0, 0, 1); }}\n"
+        f"  else if (!c->odd && {inf}) {{ c->odd |= 2; gdx_say(c->r, 9u, s, ~0u, 0u, sizeof(v), 0, 0, 0); }}\n"
+        f"  return v; }}\n"
     )
 
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpudx.kernel_checks.builtins import ASYNC, ATOMIC, BARRIERS, FENCES, vector_access
+from gpudx.kernel_checks.builtins import ASYNC, ATOMIC, BARRIERS, FENCES, global_only, vector_access
+from gpudx.kernel_checks.cl_types import space
 from gpudx.kernel_checks.proofs import Prover, Unproved
 from gpudx.kernel_checks.syntax import Node
 
 if TYPE_CHECKING:
-    from gpudx.kernel_checks.rewrite import Function, Rewriter
+    from gpudx.kernel_checks.plan import Function
+    from gpudx.kernel_checks.rewrite import Rewriter
 
 CHOICES = ("IF_STMT", "SWITCH_STMT", "CONDITIONAL_OPERATOR")
 LOOPS = ("FOR_STMT", "WHILE_STMT", "DO_STMT")
@@ -72,6 +74,8 @@ class Sharing:
         if node.kind == "CALL_EXPR":
             name = node.name
             if name in BARRIERS:
+                if global_only(self._rewriter.source(node)):
+                    raise Unproved  # it divides accesses to global memory only
                 self._segment, self._segments = self._segments, self._segments + 1
             elif name in FENCES or name in ASYNC or ATOMIC.match(name) or vector_access(name) is not None:
                 raise Unproved
@@ -104,8 +108,6 @@ class Sharing:
         if variable.kind == "PARM_DECL":
             if not self._rewriter._is_pointer(variable) or root.declared in self._function.sources:
                 raise Unproved
-            from gpudx.kernel_checks.rewrite import space
-
             if space(variable.type.get_canonical()) == "c":
                 return
             if space(variable.type.get_canonical()) != "g":
@@ -152,6 +154,8 @@ class Sharing:
                 raise Unproved
             self._own_element(mine[0].indices[0])
             self._conditions[f"d{at}"] = None
+            if any(self._depends_on_memory(one.node) for one in written):
+                self._conditions[f"w{at}"] = None  # which elements it writes is only known when it runs
         first = min(mine, key=lambda one: one.node.start)
         if any(one.reads for one in mine) and (first.reads or self._conditional(first.node)):
             self._conditions[f"w{at}"] = None
@@ -231,6 +235,15 @@ class Sharing:
         above = node.parent
         while above is not None and above is not self._function.node:
             if above.kind in CHOICES:
+                return True
+            above = above.parent
+        return False
+
+    def _depends_on_memory(self, node: Node) -> bool:
+        """Does it happen only where something that is read from memory says so?"""
+        above = node.parent
+        while above is not None and above is not self._function.node:
+            if above.kind in CHOICES and above.children and any(map(self._rewriter._is_access, above.children[0].walk())):
                 return True
             above = above.parent
         return False

@@ -14,11 +14,12 @@ from pathlib import Path
 
 from gpudx.errors import UserError
 from gpudx.kernel_checks import syntax
-from gpudx.kernel_checks.rewriting import ALL, USUAL
+from gpudx.kernel_checks.checks import ALL, USUAL
 from gpudx.model.how import KernelChecks
 
 FOLDER = "kernel-checks"  # in the case directory
 SOCKET = "GPUDX_CHECKS"  # native/opencl/checks_service.c
+FROM_SOURCE = "PYOPENCL_NO_CACHE"  # PyOpenCL keeps binaries of earlier builds, which cannot be checked
 STARTS_S = 10.0
 
 
@@ -48,7 +49,7 @@ def service(wanted: KernelChecks | None, case_dir: Path) -> Iterator[Mapping[str
     process = _start(path, folder, wanted)
     try:
         _wait(process, path)
-        yield {SOCKET: str(path)}
+        yield {SOCKET: str(path), FROM_SOURCE: "1"}
     finally:
         process.terminate()
         process.wait()

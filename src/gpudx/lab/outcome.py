@@ -26,6 +26,8 @@ def outcome(run: RunResult, fault_address: str | None = None) -> Outcome:
         return Outcome("signal", text, None, run.signal, fault_address, run.duration_s)
     if code:
         return Outcome("exit", f"The program exited with status {code} {after}.", code, duration_s=run.duration_s)
+    if run.wrong:
+        return Outcome("exit", f"The program exited with status 0 {after}, but {run.wrong}.", 0, duration_s=run.duration_s)
     return Outcome("passed", f"The program ended normally {after}.", 0, duration_s=run.duration_s)
 
 

@@ -14,7 +14,7 @@ Stop = Literal[
     "budget used up",
     "runs used up",
     "nothing left that separates them",
-    "the failure did not come back",
+    "the failure did not reproduce",
     "nothing to investigate",
     "interrupted",
     "no fault found",
@@ -86,6 +86,10 @@ class Asked:
     build: str = ""  # a shell command that builds the program of that revision
     wait_at: str = ""  # kernels by name, with * and ?, or launches by number; several with commas
     probes: tuple[str, ...] = field(default=(), metadata=LATER)  # marks to look for in plain runs: no experiment
+
+    check: str = field(default="", metadata=LATER)  # a shell command that fails where the run's result is wrong
+    compare: str = field(default="", metadata=LATER)  # a good copy of what it prints, or FILE=GOOD
+    expect: str = field(default="", metadata=LATER)  # a regular expression that good output matches
 
     @property
     def name(self) -> str:

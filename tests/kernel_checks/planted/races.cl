@@ -119,3 +119,21 @@ KERNEL(__global float *a) {
   int i = get_global_id(0);
   vstore4((float4)(i), 0, a + i * {{3|4}}); /*!*/
 }
+//== fence_of_the_other_memory | 32/32 | f32
+KERNEL(__global float *out) {
+  __local float t[32];
+  int l = get_local_id(0);
+  t[l] = (float)l; /*!*/
+  barrier({{CLK_GLOBAL_MEM_FENCE|CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE}});
+  out[l] = t[31 - l]; /*!*/
+}
+//== cleared_while_counted | 64/64 | i32*8
+KERNEL(__global int *out) {
+  __local int bins[8];
+  int l = get_local_id(0);
+  if (l == 0) for (int i = 0; i < 8; i++) bins[i] = 0;
+  {{|barrier(CLK_LOCAL_MEM_FENCE);}}
+  atomic_inc(&bins[l & 7]); /*!*/
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (l < 8) out[l] = bins[l];
+}

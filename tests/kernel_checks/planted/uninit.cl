@@ -68,3 +68,12 @@ KERNEL(__global float *scratch, __global float *out) {
   vstore{{2((float2)|4((float4)}}(1.0f), i * {{2|1}}, scratch);
   out[i] = vload4(i, scratch).w; /*!*/
 }
+//== local_maximum | 32/32 | i32*1
+KERNEL(__global int *out) {
+  __local int most;
+  {{|if (get_local_id(0) == 0) atomic_xchg(&most, -1);}}
+  barrier(CLK_LOCAL_MEM_FENCE);
+  atomic_max(&most, (int)get_local_id(0)); /*!*/
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (get_local_id(0) == 0) out[0] = most;
+}

@@ -27,6 +27,29 @@ def only_reads(source: str, kernel: str, parameter: str) -> bool:
     return len(bodies) == 1 and bodies[0] is not None and _loads_only(bodies[0], parameter)
 
 
+def only_stored(source: str, kernel: str, parameter: str) -> bool:
+    """True: this number is only ever a value that is stored, as in `name[index] = number;`, and never says where the kernel works."""
+    text = STRING.sub('""', COMMENT.sub(" ", source.replace("\\\r\n", " ").replace("\\\n", " ")))
+    if any(re.search(rf"\b{re.escape(parameter)}\b", line) for line in DIRECTIVE.findall(text)):
+        return False
+    tokens = TOKEN.findall(DIRECTIVE.sub(" ", text))
+    bodies = [_body(tokens, at) for at in _definitions(tokens, kernel)]
+    if len(bodies) != 1 or bodies[0] is None:
+        return False
+    return all(_is_stored(bodies[0], at) for at, token in enumerate(bodies[0]) if token == parameter)
+
+
+def _is_stored(body: list[str], at: int) -> bool:
+    """Is it on the right side of a statement that assigns to an element, and no part of an index or a condition?"""
+    begin = max((i for i in range(at) if body[i] in (";", "{", "}")), default=-1) + 1
+    end = next((i for i in range(at, len(body)) if body[i] == ";"), len(body))
+    statement, place = body[begin:end], at - begin
+    if len(statement) < 2 or statement[1] != "[" or "?" in statement or "(" in statement[:1]:
+        return False
+    assigned = _closing(statement, 1, "[", "]") + 1
+    return assigned < place and statement[assigned] in ASSIGNING and "[" not in statement[assigned:]
+
+
 def _may_store(directive: str) -> bool:
     """May a macro turn what looks like a load into a store? `#define STORE(x) x = 1`"""
     value = re.sub(r"^\s*#\s*define\s+\w+(\([^)]*\))?", "", directive)

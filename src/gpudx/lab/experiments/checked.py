@@ -1,23 +1,20 @@
-"""OpenCL kernels check their own accesses, races, barriers and arithmetic, on the program's own device.
-
-What they report is there, with source line, work-item, argument and distance. Kernels that could not be rewritten, and programs from
-binaries, run as they are: a clean run says nothing of these.
-"""
+"""OpenCL kernels check themselves on the program's own device. What they report is there; kernels that could not be rewritten, and
+programs from binaries, run as they are: a clean run says nothing of these."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from gpudx.errors import UserError
 from gpudx.lab import kernel_checked
-from gpudx.lab.experiments import Context
+from gpudx.lab.experiments import Context, Row
 from gpudx.model.how import How
 
-ID = "checked"
 COST = 3.0
 
 
-def missing(context: Context) -> str | None:
+def why_missing(context: Context) -> str | None:
     if "opencl" not in context.apis:
         return "the program makes no OpenCL calls"
     try:
@@ -27,5 +24,49 @@ def missing(context: Context) -> str | None:
     return None
 
 
-def how(context: Context) -> How:
-    return replace(context.how, kernel_checks=kernel_checked.wanted("opencl"))
+def no_stuck_kernel(context: Context) -> str | None:
+    return why_missing(context) or (None if context.stuck else "no kernel is known to hang")
+
+
+def with_checks(context: Context, checks: str) -> How:
+    return replace(context.how, kernel_checks=kernel_checked.wanted(checks))
+
+
+def of_stuck_kernel(context: Context) -> How:
+    """Others may compute for long and come to an end."""
+    return replace(context.how, kernel_checks=kernel_checked.wanted("loops,barriers,bounds", context.stuck))
+
+
+def _row(name: str, checks: str, text: str) -> Row:
+    return Row(__name__, name, COST, text, missing=why_missing, how=partial(with_checks, checks=checks))
+
+
+ROWS = (
+    _row(
+        "checked",
+        "opencl",
+        """OpenCL kernels check their own accesses, races, barriers and arithmetic, on the program's own device.
+
+What they report is there, with source line, work-item, argument and distance. Kernels that could not be rewritten, and programs from
+binaries, run as they are: a clean run says nothing of these.""",
+    ),
+    Row(
+        __name__,
+        "checked-loops",
+        COST,
+        """The kernel that hangs counts the steps of its loops and leaves one that does not end.
+
+The loop that is named took millions of steps in the kernel that had not ended. A loop that waits for another work-item and one that
+computes for very long look the same.""",
+        missing=no_stuck_kernel,
+        how=of_stuck_kernel,
+    ),
+    _row(
+        "checked-numbers",
+        "nan,div,bounds",
+        """OpenCL kernels report the first NaN that they compute, and divisions by zero.
+
+The first launch that makes a NaN is where it comes from. That the program fails because of it is not shown: some programs compute NaN
+on purpose.""",
+    ),
+)

@@ -1,0 +1,73 @@
+"""A launch had no work-items, the driver accepted it, and the program used what it should have computed.
+
+A global size of 0 does nothing and is no error (since OpenCL 2.1). It usually comes from an integer division that rounds down.
+
+Example:
+
+    size_t global = n / 256 * 256;                                      // 0 for n < 256
+    clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &global, NULL, 0, NULL, NULL);
+
+Fix it by rounding up, with a bounds check in the kernel.
+
+Only reported where the run failed and a buffer of the launch is read afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gpudx.detectors import Run
+from gpudx.detectors._groups import groups
+from gpudx.facts import Facts
+from gpudx.facts.accesses import READ
+from gpudx.facts.given_memory import uses
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import FIXED
+
+ID = "empty-launch"
+CAUSE = Cause(
+    id=ID,
+    title="A launch had no work-items, so its kernel did not run",
+    refutes_if="The program would not need what the kernel computes in this case.",
+    fix=("Round the global size up instead of down, with a bounds check in the kernel.",),
+    predicts=(("recorded", "the launch succeeds and nothing runs"),),
+    kind=FIXED,
+)
+
+LOOKED_AT = 64  # a program with more of them makes empty launches on purpose
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding per kernel function; repeats are counted."""
+    if not run.failed:
+        return
+    launches = facts.launches
+    rows = np.flatnonzero((launches.status == 0) & ~launches.by_address & ~launches.captured)
+    rows = rows[launches.sizes(rows)[0] == 0]  # the first dimension is always given
+    rows = rows[[_is_used(facts, int(row)) for row in rows[:LOOKED_AT]]] if len(rows) <= LOOKED_AT else rows[:0]
+    for part in groups(rows, facts.kernels.functions(launches.kernel_row[rows])):
+        yield _finding(facts, int(part[0]), len(part))
+
+
+def _is_used(facts: Facts, row: int) -> bool:
+    """Is memory of the launch read afterwards?"""
+    given = [int(a["object"]) for a in facts.launches.values(row) if a["object"] >= 0]
+    table = uses(facts)
+    later = (table["position"] > facts.launches.position[row]) & ((table["how"] & READ) != 0)
+    return bool(np.isin(table["object"][later], given).any())
+
+
+def _finding(facts: Facts, row: int, count: int) -> Finding:
+    site = facts.sites.at(int(facts.launches.position[row]))
+    return Finding(
+        id=ID,
+        severity="error",
+        message=f"Kernel {site.kernel} (launch {site.launch}) did not run: its global size is 0. What it should have written was used.",
+        evidence=(Evidence("the global size is 0, and the driver accepted the launch", (site.number,)),),
+        site=site,
+        count=count,
+        causes=(ID,),
+        facts=(("kernel", site.kernel or "?"),),
+    )

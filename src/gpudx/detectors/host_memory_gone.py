@@ -1,0 +1,150 @@
+"""The process died at an address of host memory that was given to a transfer or to a buffer, and is not there any more.
+
+A buffer made with CL_MEM_USE_HOST_PTR works on the program's own memory, and a non-blocking transfer reads or writes it later: the
+memory has to stay until the buffer is gone, or the transfer is complete. A destination that is too small ends in the same way.
+
+Example:
+
+    cl_mem x = clCreateBuffer(context, CL_MEM_USE_HOST_PTR, bytes, host, &status);
+    free(host);                                                        // the kernel still reads it
+    clEnqueueNDRangeKernel(queue, sum, 1, NULL, &n, NULL, 0, NULL, NULL);
+
+Fix it by keeping the memory until the work that uses it is complete, and by giving transfers memory of their full size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gpudx.detectors import Run
+from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
+from gpudx.facts.open_calls import fatal_call
+from gpudx.facts.symbols import parse_maps
+from gpudx.model import Access, Cause, Evidence, Finding
+from gpudx.model.cause_kinds import LIFETIME
+from gpudx.text import plural
+
+ID = "host-memory-gone"
+FREED, SMALL, UNDER_COPY = "host-memory-freed-in-use", "host-access-outside-buffer", "host-memory-changed-under-copy"
+CAUSE = Cause(
+    id=FREED,
+    title="Host memory was freed while a buffer or transfer still used it",
+    refutes_if="The memory at the fault address would still be mapped.",
+    fix=("Keep the host memory until the buffer is released and all work that uses it is complete.",),
+    predicts=(("recorded", "the program dies at an address of that memory, or works on what others put there"),),
+    kind=LIFETIME,
+)
+USE_HOST_PTR = 1 << 3  # cl_mem_flags, as recorded
+FATAL = (7, 11)  # SIGBUS, SIGSEGV
+LOOKED_AT = 64  # transfers, from the last one on
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """At most one finding for a process."""
+    words = facts.trace.last_words
+    if words is None or words.signal not in FATAL or words.in_recorder:
+        return
+    address = words.fault_address or 0
+    found = _transfer(facts, address) or (_buffer(facts, address) if address else None)
+    if found is not None:
+        yield found
+
+
+def _transfer(facts: Facts, address: int) -> Finding | None:
+    """The last transfer that is not known to be complete and whose host memory holds the fault address, or is not all there."""
+    for row in _open_transfers(facts)[:LOOKED_AT]:
+        entry = facts.host_copies.table[row]
+        begin, size = int(entry["address"]), int(entry["size"])
+        hit = begin <= address < begin + size
+        offset = address - begin if hit else _first_unmapped(facts, begin, size)
+        if offset is not None:
+            return _of_transfer(facts, entry, address, offset, hit)
+    return None
+
+
+def _open_transfers(facts: Facts) -> list[int]:
+    """Rows of host copies that nothing had waited for when the process died, latest first."""
+    table = facts.host_copies.table
+    copies = facts.happens.op_at(table["position"])
+    last = np.full(len(table), len(facts.trace) - 1)
+    done = (copies >= 0) & facts.happens.done_before_host(copies.clip(0), last) if len(table) else np.zeros(0, bool)
+    returned = table["blocking"] & (facts.trace.column("end", table["position"]) != 0)
+    return [int(row) for row in np.flatnonzero(~done & ~returned)[::-1]]
+
+
+def _first_unmapped(facts: Facts, begin: int, size: int) -> int | None:
+    """How many bytes of a range were mapped when the process died; None: all of them."""
+    at = begin
+    for mapping in parse_maps(facts.trace.maps):
+        if mapping.start <= at < mapping.end and "r" in mapping.access:
+            at = mapping.end
+    return at - begin if size and at < begin + size and facts.trace.maps else None
+
+
+def _of_transfer(facts: Facts, entry: np.void, address: int, offset: int, hit: bool) -> Finding:
+    site = facts.sites.at(int(entry["position"]))
+    early = not entry["blocking"] and fatal_call(facts) != int(entry["position"])
+    size, where = plural(int(entry["size"]), "byte"), f"byte {offset:,} of them"
+    why = (
+        "the call returns before the transfer is complete, and the memory was freed or unmapped by then"
+        if early
+        else "the memory that it was given is smaller than that, or was freed before"
+    )
+    seen = (
+        f"the process died at {address:#x}, which is byte {offset:,} of the host memory of this call"
+        if hit
+        else f"when the process died, the transfer was not complete, and {int(entry['address']) + offset:#x} was not mapped"
+    )
+    return Finding(
+        id=ID,
+        severity="error",
+        message=f"{site.call} (call {site.number}) was given {size} of host memory, and {where} is not mapped: {why}.",
+        evidence=(Evidence(seen, (site.number,)),),
+        site=site,
+        causes=(UNDER_COPY if early else SMALL,),
+        facts=(("call", site.call), ("early", str(early))),
+        certainty="observed",
+        because="The transfer was running when the process died, and its host memory is not all there.",
+        access=Access(address=address if hit else None, by="driver", seen_by="signal"),
+    )
+
+
+def _buffer(facts: Facts, address: int) -> Finding | None:
+    """A live buffer on the program's own memory, and the last launch or copy that was given it."""
+    table = facts.objects.table
+    mine = ((table["flags"] & USE_HOST_PTR) != 0) & (table["host_ptr"] > 0) & (table["host_ptr"] <= address)
+    rows = np.flatnonzero(mine & (np.uint64(address) - table["host_ptr"] < table["size"]))
+    rows = rows[[facts.objects.state(int(row), len(facts.trace) - 1) == "live" for row in rows]]
+    if not len(rows):
+        return None
+    row = int(rows[-1])
+    args = facts.launches.arguments
+    given = np.flatnonzero(args.object == row)
+    if not len(given):
+        return None
+    last = given[-1]
+    site = facts.sites.at(int(facts.launches.position[args.launch[last]]), argument=int(args.index[last]))
+    label, offset, born = facts.objects.label(row), address - int(table["host_ptr"][row]), int(table["born"][row])
+    return Finding(
+        id=ID,
+        severity="error",
+        message=(
+            f"Kernel {site.kernel} (launch {site.launch}) used {label}, argument {site.argument}, whose host memory was freed: byte "
+            f"{offset:,} of it is not mapped any more."
+        ),
+        evidence=(
+            Evidence(f"call {born + 1} made {label} on the program's own memory at {int(table['host_ptr'][row]):#x}", (born + 1,)),
+            Evidence(f"the process died at {address:#x}, which is byte {offset:,} of that memory", (site.number,)),
+        ),
+        site=site,
+        allocation=allocation_of(facts, row, "live"),
+        causes=(FREED,),
+        facts=(("kernel", site.kernel or "?"), ("argument", str(site.argument))),
+        certainty="observed",
+        because="The process died at an address of this very buffer, which its owner had given up.",
+        access=Access(address=address, by="kernel", kernel=site.kernel or "", offset=offset, seen_by="signal"),
+        root=facts.sites.at(born),
+    )

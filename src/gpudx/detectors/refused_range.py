@@ -1,0 +1,194 @@
+"""A call was refused because a size, offset or region does not fit the memory that it names.
+
+The status only says that some value is invalid. Each refused copy, fill, map and creation is compared with the sizes that
+were recorded: the buffer's bytes, the image's extent, the alignment and the largest allocation of the device.
+
+Example:
+
+    cl_mem x = clCreateBuffer(context, CL_MEM_READ_WRITE, 4096, NULL, &status);
+    clEnqueueReadBuffer(queue, x, CL_TRUE, 0, 1048576, host, 0, NULL, NULL);     // CL_INVALID_VALUE
+
+Fix it by computing both numbers from the same variable.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+import numpy as np
+
+from gpudx.detectors import Run
+from gpudx.detectors._failures import Failures
+from gpudx.detectors._groups import groups
+from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
+from gpudx.model import Cause, Evidence, Finding
+from gpudx.model.cause_kinds import FIXED
+from gpudx.text import plural
+
+ID = "refused-range"
+RANGE = "copy-range"
+CAUSE = Cause(
+    id=ID,
+    title="A call was refused for a size, offset or alignment that it cannot have",
+    refutes_if="The values would satisfy every rule shown.",
+    fix=("Change the value shown; compute sizes and offsets from the same numbers as the memory.",),
+    predicts=(("recorded", "the call fails each time"),),
+    kind=FIXED,
+)
+SIDES = ("reads", "writes", "maps")
+PATTERNS = (1, 2, 4, 8, 16, 32, 64, 128)  # bytes that a fill may repeat (OpenCL API specification, "Filling Buffer Objects")
+EXTENT = struct.Struct("<I4x3Q")  # the head of cl_image_desc: type, width, height, depth
+SHOWN = 50
+
+
+def detect(facts: Facts, run: Run) -> Iterator[Finding]:
+    """One finding per call, status and place in the program; repeats are counted."""
+    trace, positions = facts.trace, facts.errors.own
+    kinds = np.array([c.does in ("copy", "fill", "map", "create") for c in trace.schema.calls])
+    positions = positions[kinds[trace.call[positions]]]
+    keys = (trace.call[positions], trace.column("status", positions), trace.column("caller", positions))
+    for part in list(groups(positions, *keys))[:SHOWN]:
+        found = _finding(facts, run, int(part[0]), len(part))
+        if found:
+            yield found
+
+
+def _finding(facts: Facts, run: Run, position: int, count: int) -> Finding | None:
+    past, row = _past_end(facts, position)
+    rules = [past] if past else [*_values(facts, position)]
+    if not rules or _is_dealt_with(facts, position):
+        return None
+    site = facts.sites.at(position)
+    return Finding(
+        id=ID,
+        severity="error" if run.failed else "warning",
+        message=f"{site.call} was refused with {site.status}: {'; '.join(rules)}.",
+        evidence=(
+            *(Evidence(rule, (site.number,)) for rule in rules),
+            Evidence(f"{site.call} answered {site.status}", (site.number,)),
+        ),
+        site=site,
+        count=count,
+        allocation=allocation_of(facts, row, "live") if row >= 0 else None,
+        causes=(RANGE if past else ID,),
+        facts=(("call", site.call), ("status", site.status or "?")),
+    )
+
+
+def _is_dealt_with(facts: Facts, position: int) -> bool:
+    """A program may try what is refused, and go another way: only what it stopped at, or went on after, counts."""
+    failures = Failures(facts)
+    failure = next((one for one in failures.roots if one.position == position), failures.at(position))
+    return not failures.stopped_at(failure) and not failures.ignored(failure)
+
+
+def _row(facts: Facts, handle: int, position: int) -> int:
+    return int(facts.objects.live_at(np.array([handle], np.uint64), np.array([position], np.int64))[0])
+
+
+# ---- past the end ----
+
+
+def _past_end(facts: Facts, position: int) -> tuple[str, int]:
+    """The sentence and the memory, where a side of the call leaves its memory."""
+    info, words = facts.trace.info(position), facts.trace.record(position)
+    for side in SIDES:
+        name, _, rest = str(getattr(info, side) or "").partition("@")
+        row = _row(facts, words[name], position) if name in words else -1
+        if row < 0:
+            continue
+        text = _stretch(facts, row, words, rest) if rest else _region(facts, row, position, side)
+        if text:
+            return text, row
+    row = _row(facts, words["buffer"], position) if info.does == "create" and "buffer" in words else -1
+    part = struct.unpack("<2Q", facts.trace.array(position, "create_info")[:16].ljust(16, b"\0"))
+    if row >= 0 and sum(part) > int(facts.objects.table["size"][row]):
+        return _too_long(facts, row, *part), row
+    return "", -1
+
+
+def _stretch(facts: Facts, row: int, words: dict[str, int], rest: str) -> str:
+    """ "buffer@offset+size" of the schema, against the buffer's size."""
+    offset, size = (words.get(name, 0) for name in rest.split("+"))
+    return _too_long(facts, row, offset, size) if offset + size > int(facts.objects.table["size"][row]) else ""
+
+
+def _too_long(facts: Facts, row: int, offset: int, size: int) -> str:
+    label, whole = facts.objects.label(row), int(facts.objects.table["size"][row])
+    begins = f" from byte {offset:,} on" if offset else ""
+    negative = f" ({size - (1 << 64):,} as a signed number)" if size >> 63 else ""
+    past = f", {plural(offset + size - whole, 'byte')} too many" if offset < whole and not negative else ""
+    return f"it asks for {plural(size, 'byte')}{negative}{begins} of {label}, which has {plural(whole, 'byte')}{past}"
+
+
+def _region(facts: Facts, row: int, position: int, side: str) -> str:
+    """Origin and region of an image, against its extent."""
+    extent = _extent(facts, row)
+    prefix = {"reads": "src_", "writes": "dst_"}.get(side, "")
+    origin = _triple(facts, position, "origin") or _triple(facts, position, f"{prefix}origin")
+    region = _triple(facts, position, "region")
+    if not extent or not origin or not region:
+        return ""
+    over = [i for i in range(3) if origin[i] + region[i] > max(1, extent[i])]
+    if not over:
+        return ""
+    label, what = facts.objects.label(row), " x ".join(str(n) for n in region)
+    at = f" from ({', '.join(map(str, origin))}) on" if any(origin) else ""
+    size = " x ".join(str(max(1, n)) for n in extent)
+    return f"it asks for a region of {what}{at} of {label}, which has {size} pixels"
+
+
+def _triple(facts: Facts, position: int, name: str) -> tuple[int, ...]:
+    data = facts.trace.array(position, name)
+    return struct.unpack("<3Q", data[:24]) if len(data) >= 24 else ()
+
+
+def _extent(facts: Facts, row: int) -> tuple[int, ...]:
+    born = int(facts.objects.table["born"][row])
+    desc, words = facts.trace.array(born, "desc"), facts.trace.record(born)
+    if len(desc) >= EXTENT.size:
+        return tuple(EXTENT.unpack_from(desc)[1:])
+    return tuple(words.get(name, 0) for name in ("width", "height", "depth")) if "width" in words else ()
+
+
+# ---- single values ----
+
+
+def _values(facts: Facts, position: int) -> Iterator[str]:
+    """Rules that the values of the call break by themselves."""
+    info, words = facts.trace.info(position), facts.trace.record(position)
+    if info.does == "create":
+        yield from _created(facts, position, words)
+    if words.get("size") == 0:
+        yield "its size is 0"
+    if info.host and words.get(info.host) == 0:
+        yield "the host pointer is null"
+    pattern = words.get("pattern_size")
+    if pattern is not None and pattern not in PATTERNS:
+        yield f"a pattern of {plural(pattern, 'byte')} is none that a fill can repeat (1, 2, 4, ... 128)"
+    elif pattern:
+        for name in ("offset", "size"):
+            if words.get(name, 0) % pattern:
+                yield f"the {name} {words[name]:,} is not a multiple of the pattern's {plural(pattern, 'byte')}"
+
+
+def _created(facts: Facts, position: int, words: dict[str, int]) -> Iterator[str]:
+    most = max((one.max_alloc_size for one in facts.kernels.devices.values()), default=0)
+    if words.get("size", 0) > most > 0:
+        yield f"{plural(words['size'], 'byte')} are more than the device's largest allocation of {plural(most, 'byte')}"
+    origin = struct.unpack("<Q", facts.trace.array(position, "create_info")[:8].ljust(8, b"\0"))[0]
+    align = _base_alignment(facts)
+    if align and origin % align:
+        yield f"it begins at byte {origin:,}, which is not a multiple of the device's base alignment of {plural(align, 'byte')}"
+    parent = _row(facts, words["buffer"], position) if "buffer" in words else -1
+    if parent >= 0 and facts.objects.table["parent"][parent] >= 0:
+        yield f"{facts.objects.label(parent)} is a part of a buffer itself, and parts have no parts"
+
+
+def _base_alignment(facts: Facts) -> int:
+    """In bytes: the smallest of the devices', because one that fits is enough."""
+    note = facts.trace.schema.by_name("note_device")
+    found = [facts.trace.record(int(p)).get("mem_base_align_bits", 0) // 8 for p in facts.trace.select(note)] if note else []
+    return min((one for one in found if one), default=0)

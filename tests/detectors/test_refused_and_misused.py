@@ -1,0 +1,185 @@
+"""refused-range, no-device, wrong-context-handle, buffer-used-while-mapped, empty-launch, and launch limits without a refusal."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from support.detecting import Look, Make
+from support.synthetic import GLOBAL, Arg, World
+
+from gpudx.model import Finding
+
+INVALID, NOT_FOUND, INVALID_GROUP, MISALIGNED, INVALID_CONTEXT = -30, -1, -54, -13, -34
+POINTER = Arg("int*", "x", GLOBAL)
+
+
+def of(found: list[Finding], name: str) -> list[Finding]:
+    return [one for one in found if one.id == name]
+
+
+def read(process: World, buffer: int, offset: int, size: int, **more: int) -> int:
+    fields = {"queue": process.queue, "buffer": buffer, "blocking": 1, "offset": offset, "size": size, "ptr": 0x5000}
+    return process.call("clEnqueueReadBuffer", **{**fields, **more})
+
+
+# ---- refused-range ----
+
+
+def test_a_refused_read_says_both_sizes(world: Make, look: Look) -> None:
+    process = world()
+    read(process, process.buffer(4096), 0, 1 << 20, status=INVALID)
+    (finding,) = of(look(process, "exit", exit_code=1), "refused-range")
+    assert "asks for 1,048,576 bytes of buffer #1, which has 4,096 bytes" in finding.message
+    assert finding.causes == ("copy-range",)
+    assert finding.severity == "error"
+
+
+def test_a_negative_size_is_shown_as_such(world: Make, look: Look) -> None:
+    process = world()
+    read(process, process.buffer(64), 0, (1 << 64) - 8, status=INVALID)
+    (finding,) = of(look(process, "exit", exit_code=1), "refused-range")
+    assert "-8 as a signed number" in finding.message
+
+
+@pytest.mark.parametrize("fields", [{"offset": 0, "size": 4096}, {"offset": 4000, "size": 96}])
+def test_a_read_that_fits_and_was_refused_for_another_reason_is_not_explained(
+    world: Make, look: Look, fields: dict[str, int]
+) -> None:
+    process = world()
+    read(process, process.buffer(4096), **fields, status=INVALID)
+    assert not of(look(process, "exit", exit_code=1), "refused-range")
+
+
+def test_a_fill_whose_offset_is_no_multiple_of_its_pattern(world: Make, look: Look) -> None:
+    process = world()
+    words = {"queue": process.queue, "buffer": process.buffer(4096), "pattern_size": 16, "size": 1024}
+    process.call("clEnqueueFillBuffer", **words, offset=24, status=INVALID)
+    (finding,) = of(look(process, "exit", exit_code=1), "refused-range")
+    assert "the offset 24 is not a multiple of the pattern's 16 bytes" in finding.message
+    assert finding.causes == ("refused-range",)
+
+
+def test_a_part_that_ends_behind_its_buffer(world: Make, look: Look) -> None:
+    process = world()
+    region = {"create_info": struct.pack("<2Q", 4096, 4096)}
+    process.call("clCreateSubBuffer", buffer=process.buffer(6000), arrays=region, status=INVALID)
+    (finding,) = of(look(process, "exit", exit_code=1), "refused-range")
+    assert "4,096 bytes from byte 4,096 on of buffer #1, which has 6,000 bytes" in finding.message
+
+
+# ---- no-device ----
+
+
+def test_no_device_of_the_wanted_kind(schema: str, look: Look) -> None:
+    process = World(schema)
+    process._calls.clear()
+    process.call("clGetDeviceIDs", device_type=4, num_entries=1, status=NOT_FOUND)
+    (finding,) = of(look(process, "exit", exit_code=1), "no-device")
+    assert "no device of type GPU" in finding.message
+
+
+def test_a_program_that_finds_another_device_is_silent(world: Make, look: Look) -> None:
+    process = world()  # it has a context
+    process.call("clGetDeviceIDs", device_type=4, num_entries=1, status=NOT_FOUND)
+    assert not of(look(process, "exit", exit_code=1), "no-device")
+
+
+# ---- wrong-context-handle ----
+
+
+def foreign(world: Make) -> tuple[World, int]:
+    process = world()
+    other = process.create("clCreateContext")
+    return process, process.create("clCreateBuffer", context=other, flags=1, size=64)
+
+
+def test_a_buffer_of_another_context(world: Make, look: Look) -> None:
+    process, buffer = foreign(world)
+    kernel = process.kernel("twice", [POINTER])
+    process.set_arg(kernel, 0, buffer)
+    process.launch(kernel, [16])
+    read(process, buffer, 0, 64, status=INVALID_CONTEXT)
+    (finding,) = of(look(process, "exit", exit_code=1), "wrong-context-handle")
+    assert "belongs to context #2, in a queue of context #1" in finding.message
+    assert finding.site is not None and (finding.site.kernel, finding.site.argument) == ("twice", 0)
+    assert [one.status for one in finding.others] == ["CL_INVALID_CONTEXT"]
+
+
+def test_two_contexts_with_their_own_buffers_are_silent(world: Make, look: Look) -> None:
+    process, _ = foreign(world)
+    read(process, process.buffer(64), 0, 64)
+    assert not of(look(process), "wrong-context-handle")
+
+
+# ---- buffer-used-while-mapped ----
+
+
+def mapped(world: Make, *, flags: int = 2, unmap: bool = False, offset: int = 0) -> World:
+    process = world()
+    buffer, pointer = process.buffer(4096), 0x70000000
+    words = {"queue": process.queue, "buffer": buffer, "blocking": 1, "flags": flags}
+    process.call("clEnqueueMapBuffer", **words, offset=offset, size=1024, result=pointer)
+    if unmap:
+        process.call("clEnqueueUnmapMemObject", queue=process.queue, mem=buffer, mapped=pointer)
+    read(process, buffer, 0, 1024)
+    return process
+
+
+def test_a_copy_of_a_buffer_that_is_mapped_for_writing(world: Make, look: Look) -> None:
+    (finding,) = of(look(mapped(world)), "buffer-used-while-mapped")
+    assert finding.severity == "error"
+    assert "it was never unmapped" in finding.message
+
+
+@pytest.mark.parametrize("more", [{"flags": 1}, {"unmap": True}, {"offset": 2048}])
+def test_mapped_for_reading_unmapped_or_elsewhere_is_silent(world: Make, look: Look, more: dict[str, int]) -> None:
+    assert not of(look(mapped(world, **more)), "buffer-used-while-mapped")
+
+
+# ---- empty-launch ----
+
+
+@pytest.mark.parametrize(("size", "ending", "count"), [(0, "exit", 1), (0, "passed", 0), (64, "exit", 0)])
+def test_a_launch_without_work_items(world: Make, look: Look, size: int, ending: str, count: int) -> None:
+    process = world()
+    buffer, kernel = process.buffer(64), process.kernel("rest", [POINTER])
+    process.set_arg(kernel, 0, buffer)
+    process.launch(kernel, [size])
+    read(process, buffer, 0, 64)
+    assert len(of(look(process, ending), "empty-launch")) == count
+
+
+# ---- launches that no status explains ----
+
+
+def test_more_local_memory_than_the_device_has_though_the_driver_accepts_it(world: Make, look: Look) -> None:
+    process = world()
+    kernel = process.kernel("stage", [Arg("float*", "tile", 0x119C)])
+    process.set_arg(kernel, 0, 0, 65536, local=True)
+    process.launch(kernel, [64], [64])
+    (finding,) = of(look(process), "launch-refused")
+    assert "which this driver did not refuse" in finding.message
+
+
+def test_as_much_local_memory_as_there_is_is_silent(world: Make, look: Look) -> None:
+    process = world()
+    kernel = process.kernel("stage", [Arg("float*", "tile", 0x119C)])
+    process.set_arg(kernel, 0, 0, 49152, local=True)
+    process.launch(kernel, [64], [64])
+    assert not of(look(process), "launch-refused")
+
+
+@pytest.mark.parametrize(("again", "severity"), [(False, "error"), (True, "warning")])
+def test_a_refused_launch_whose_result_is_used_unless_it_is_made_again(
+    world: Make, look: Look, again: bool, severity: str
+) -> None:
+    process = world()
+    buffer, kernel = process.buffer(64), process.kernel("negate", [POINTER])
+    process.set_arg(kernel, 0, buffer)
+    process.launch(kernel, [4096], [4096], status=INVALID_GROUP)
+    if again:
+        process.launch(kernel, [4096], [64])
+    read(process, buffer, 0, 64)
+    (finding,) = of(look(process), "launch-refused")
+    assert finding.severity == severity
