@@ -60,3 +60,13 @@ def test_a_start_that_fails_is_no_start(kit: Kit) -> None:
     assert ran.returncode == 9, ran.stderr
     started = [e for e in read(ran.folder / "roll").entries if e.kind == RollKind.STARTS_WITHOUT]
     assert [e.path for e in started] == ["/bin/sh"]
+
+
+def test_a_program_without_room_for_one_more_key(kit: Kit) -> None:
+    """The recorder gets no key for thread-specific data: its lanes are not given back, and all else is as before."""
+    taker = kit.built("libtakes.so", "cc", "-shared", "-fPIC", PROGRAMS / "takes_keys.c")
+    preload = f"{kit.symbols} {taker}"  # the last one is started first
+    ran = kit.run([kit.program("no_keys")], "symbols", env={"LD_PRELOAD": preload})
+    assert ran.seen == (0, "keys 0\n", "")
+    trace = ran.trace()
+    assert not trace.gaps and len(set(trace.column("tid").tolist())) == 21
