@@ -100,7 +100,7 @@ the first one in that work-item.
             ),
         ),
         predicts=(("recorded", "the device reports an illegal address or a stack overflow in this kernel"),),
-        kind=MEMORY,
+        kind=FIXED,  # the stack is no buffer: fences around buffers do not see it
         about="""The stack of a kernel's threads overflowed.
 
 Each thread has a stack of fixed size for calls and local arrays. Deep recursion, or large frames, run past it; the device then

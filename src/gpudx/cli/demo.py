@@ -22,12 +22,13 @@ if TYPE_CHECKING:  # --help needs none of these
 BUILD = "build"
 OLD_S, EDITED_S = 3 * 86_400, 60
 DEFAULT = "opencl-set-rows-q4_0"  # needs no GPU
-WITHOUT_COMPILER = "opencl-python-bounds"  # needs no GPU and builds nothing
+WITHOUT_COMPILER = "opencl-python-bounds"  # needs no GPU, builds no program, and its driver needs a linker
+WITHOUT_TOOLS = "opencl-python-queues"  # has no kernel to link either
 
 
 def command(
     name: Annotated[
-        str | None, typer.Argument(help=f"The demo. [{DEFAULT}; without a C compiler {WITHOUT_COMPILER}]")
+        str | None, typer.Argument(help=f"The demo. [{DEFAULT}; without a C compiler one in Python]")
     ] = None,
     list_them: Annotated[bool, typer.Option("--list", help="List the demos.")] = False,
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
@@ -61,7 +62,7 @@ def _default() -> str:
     try:
         build.compiler()
     except UserError:
-        return WITHOUT_COMPILER
+        return WITHOUT_COMPILER if shutil.which("ld") else WITHOUT_TOOLS
     return DEFAULT
 
 
@@ -119,7 +120,7 @@ def build_incident(incident: Incident, folder: Path, twin: bool) -> Built:
     except OSError as error:
         raise UserError(f"{folder} cannot be written ({error}): choose another place with --case DIR.") from None
     if incident.python:
-        _require(incident.modules)
+        _require(incident)
         return build.Built(folder / incident.python)
     flags = incident.flags + (incident.twin_flags if twin else ())
     recipe = build.Recipe(incident.name, incident.sources, flags, incident.libs, incident.compiler, incident.kernels)
@@ -129,13 +130,16 @@ def build_incident(incident: Incident, folder: Path, twin: bool) -> Built:
     return built
 
 
-def _require(modules: tuple[str, ...]) -> None:
-    """UserError when a demo in Python cannot import what it needs."""
+def _require(incident: Incident) -> None:
+    """UserError when a demo in Python lacks what it needs."""
     from importlib.util import find_spec
 
-    missing = [name for name in modules if find_spec(name) is None]
+    absent = [name for name in incident.tools if shutil.which(name) is None]
+    if absent:
+        raise UserError(f"The demo needs {absent[0]} in PATH: install it, or choose a demo that `gpudx doctor` lists.")
+    missing = [name for name in incident.modules if find_spec(name) is None]
     if missing:
-        raise UserError(f"The demo needs the Python module {missing[0]}: pip install 'gpudx[demo]'.")
+        raise UserError(f'The demo needs the Python module {missing[0]}: pip install "pyopencl[pocl]".')
 
 
 def _age(program: Path, sources: list[Path]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -71,6 +72,7 @@ def _demos(states: dict[str, str]) -> Entry:
         needs = [*([] if one.python else [one.compiler or "C compiler"]), *DEVICES.get(one.backend, ())]
         missing = [need for need in needs if states.get(need) != "found"]
         missing += [f"the Python module {name}" for name in one.modules if find_spec(name) is None]
+        missing += [f"{name} (apt install binutils)" for name in one.tools if shutil.which(name) is None]
         lacking[one.name] = ", ".join(missing)
     good = [name for name, lack in lacking.items() if not lack]
     bad = [f"{name}: needs {lack}" for name, lack in lacking.items() if lack]

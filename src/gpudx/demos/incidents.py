@@ -39,6 +39,7 @@ class Incident:
     script: str = ""
     python: str = ""  # a program in Python, instead of one to build
     modules: tuple[str, ...] = ()  # what that program imports beside the standard library
+    tools: tuple[str, ...] = ()  # programs that have to be in PATH
     compiler: str = ""
     kernels: tuple[str, ...] = ()  # sources with kernels, for a simulated device
     environment: dict[str, str] = field(default_factory=dict)  # what the program needs to run here
@@ -60,7 +61,7 @@ def every(folder: Path | None = None) -> dict[str, Incident]:
 def _read(path: Path) -> Incident:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
-        names = ("flags", "libs", "twin_flags", "run", "twin_run", "probes", "kernels", "modules")
+        names = ("flags", "libs", "twin_flags", "run", "twin_run", "probes", "kernels", "modules", "tools")
         lists = {key: tuple(data.get(key, ())) for key in names}
         return Incident(
             name=data["name"],

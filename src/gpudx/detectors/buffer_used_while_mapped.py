@@ -40,7 +40,7 @@ CAUSE = Cause(
     kind=FIXED,
 )
 FOR_WRITING = 2 | 4  # cl_map_flags, as recorded: write, write and invalidate
-LOOKED_AT = 4096  # maps
+LOOKED_AT = 128  # maps: what a program does with its buffers, it does early and again and again
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:

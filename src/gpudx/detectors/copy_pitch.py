@@ -23,13 +23,12 @@ import numpy as np
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.detectors._rejected import answer, rejected
-from gpudx.facts import Facts
+from gpudx.facts import Facts, plus
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.ranges import READ
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import FIXED
 from gpudx.text import plural
-from gpudx.trace.saturating import plus
 
 ID = "copy-pitch"
 CAUSE = Cause(

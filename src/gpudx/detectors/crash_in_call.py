@@ -28,11 +28,10 @@ from gpudx.detectors._own_crash import own_crash
 from gpudx.detectors._parameters import Value, label_of, nearest, told, values_of
 from gpudx.detectors._related import null_tie
 from gpudx.detectors._words import signal_name, site_of
-from gpudx.facts import Facts
+from gpudx.facts import Facts, LastWords
 from gpudx.facts.instruction import impossible_access
 from gpudx.facts.open_calls import fatal_call, open_calls
 from gpudx.model import Access, Cause, Evidence, Finding, Site, Symptom
-from gpudx.trace.reader import LastWords
 
 ID = "crash-in-call"
 CAUSE = Cause(

@@ -19,11 +19,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpudx.backends.tool import Assertion
 from gpudx.detectors import Run
 from gpudx.detectors._device_errors import interval
 from gpudx.detectors._words import site_of
-from gpudx.facts import Facts
+from gpudx.facts import Assertion, Facts
 from gpudx.model import Access, Cause, Evidence, Finding, Site
 from gpudx.model.cause_kinds import FIXED
 from gpudx.text import plural

@@ -35,11 +35,10 @@ from gpudx.detectors._device_errors import OUT_OF_BOUNDS, Interval, Suspect, int
 from gpudx.detectors._undersized import Short
 from gpudx.detectors._undersized_words import brief, fits
 from gpudx.detectors._words import argument, site_of
-from gpudx.facts import Facts
+from gpudx.facts import CallInfo, Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.model import Allocation, Cause, Evidence, Finding, Site, Symptom
 from gpudx.text import plural, several
-from gpudx.trace import CallInfo
 
 ID = "device-error-reported"
 CAUSE = Cause(

@@ -48,6 +48,7 @@ CAUSE = Cause(
 )
 SHOWN = 8
 STOPPING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGKILL")
+NEVER_COMPLETED = "The work waits for an event that only the program can complete, and it never does."
 PATIENCE_S = 0.5  # who stops a program earlier has not seen it hang
 
 
@@ -160,7 +161,8 @@ def _stuck(facts: Facts, run: Run, calls: list[int]) -> Finding:
         others=sites_of(facts, [p for p in calls if p != main][:SHOWN]),
         facts=(("call", site.call), ("kernels", _kernels(facts, main))),
         scope="symptom",
-        symptom=Symptom("hang"),
+        because=NEVER_COMPLETED if _waits_for_the_program(facts, calls) else "",
+        symptom=Symptom("hang", named=_waits_for_the_program(facts, calls)),
     )
 
 

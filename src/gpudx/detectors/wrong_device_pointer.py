@@ -23,12 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.detectors import Run
-from gpudx.detectors._device_errors import OUT_OF_BOUNDS, interval, running_at
+from gpudx.detectors._device_errors import OUT_OF_BOUNDS, interval
 from gpudx.detectors._groups import groups
 from gpudx.detectors._other_device import devices, strangers
 from gpudx.detectors._words import argument, capital
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.running import running_at
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import FIXED
 

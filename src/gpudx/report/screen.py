@@ -119,9 +119,10 @@ def render(
         place = source_line.of(case, best, kernel_text) if best else None  # once: it may read traces
         made = (_full(case, best, place, writer, room, next_command) for room in Room().smaller())
         smallest = Room(0, 1, 2, 1)
-        lines = next((one for one in made if len(one) <= MOST_LINES), []) or _full(
-            case, best, place, writer, smallest, next_command
-        )[:MOST_LINES]
+        lines = (
+            next((one for one in made if len(one) <= MOST_LINES), [])
+            or _full(case, best, place, writer, smallest, next_command)[:MOST_LINES]
+        )
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -154,7 +155,7 @@ def _full(
     if facts:
         lines += [writer.styled(f"{INDENT}{'Why' if best else 'Found'}", BOLD), *facts]
     steps = _steps(case, best, next_command)
-    if best and place is None and (command := _with_python_lines(case)):
+    if best and place is None and _has_stack(best, case) and (command := _with_python_lines(case)):
         steps = [*steps[:1], command]
     steps = steps[: room.steps]
     if steps:
@@ -273,6 +274,11 @@ def _steps(case: Case, best: Diagnosis | None, next_command: str) -> list[str]:
     command = next_command or next_step(case)
     settled = best is not None and best.status == "confirmed"
     return [*fixes, *([command] if command else [])] if settled else [*fixes[:1], *([command] if command else [])]
+
+
+def _has_stack(best: Diagnosis, case: Case) -> bool:
+    """Would --stacks show where the call was made? It notes launches, and calls that fail."""
+    return (best.guilty is not None and best.guilty.launch is not None) or not case.outcome.passed
 
 
 def _with_python_lines(case: Case) -> str:
