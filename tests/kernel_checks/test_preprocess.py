@@ -76,6 +76,10 @@ def test_names_of_the_programs_own_are_not_the_drivers() -> None:
     assert expanded("#ifndef __mine_hpp\n#define __mine_hpp\nint x;\n#endif\n") == "int x;"
 
 
+def test_processors_that_this_machine_has_not() -> None:
+    assert expanded("#if defined(__sparc__) || defined(__mips64)\na\n#endif\nb") == "b"
+
+
 def test_a_header_beside_the_one_that_includes_it(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "a.h").write_text('#include "b.h"\n')

@@ -7,6 +7,7 @@ another program than the driver does.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -57,6 +58,18 @@ VENDORS = {
     "_MSC_VER": "microsoft",
     "_WIN32": "microsoft",
 }
+
+
+# Defined by compilers for these processors alone; a device in this machine has none of another kind.
+CPUS = re.compile(
+    r"(?P<ppc>_*(?:powerpc|PPC|ppc)(?:64|64le)?_*)$|(?P<sparc>__sparc\w*)$|(?P<mips>__mips\w*)$|(?P<s390>__s390\w*)$|(?P<ia64>__ia64\w*)$"
+)
+
+
+def _machine() -> str:
+    """Of this machine, as CPUS calls it; "": none of these."""
+    kinds = {"ppc": "ppc", "pow": "ppc", "spa": "sparc", "mip": "mips", "s39": "s390", "ia6": "ia64"}
+    return kinds.get(os.uname().machine[:3], "")
 
 
 @dataclass(frozen=True)
@@ -326,6 +339,9 @@ class Preprocessor:
         if name.startswith("__opencl_c_") and self._macros["__OPENCL_C_VERSION__"].body[0][1] < "300":
             return False
         if name.startswith(("__EMBEDDED_PROFILE__", "__IMAGE_SUPPORT__", "__FAST_RELAXED_MATH__")):
+            return False
+        cpu = CPUS.match(name)
+        if cpu is not None and cpu.lastgroup != _machine():
             return False
         vendor = VENDORS.get(name)
         if vendor is not None and (not self._vendor or vendor not in self._vendor):
