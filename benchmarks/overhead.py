@@ -138,7 +138,7 @@ def main() -> int:
         with native_kit() as kit:
             rows = against(kit, options.against, PROCESSES)
         remark = (
-            f"{PROCESSES} processes of each recorder in turns, medians; a driver that does nothing behind the call."
+            f"{PROCESSES} processes of each recorder in turns, medians of processor time; a driver that does nothing behind the call."
         )
         return finish(Result("overhead-against", "Two versions of the recorder", rows, [remark]), options)
     result = Result("overhead", "What the recorder costs")

@@ -18,6 +18,7 @@ ALL = (
     "html_report",
     "identity",
     "diff",
+    "front_door",
 )
 
 

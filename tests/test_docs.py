@@ -7,8 +7,10 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from support import browser
 
 os.environ["NO_MKDOCS_2_WARNING"] = "1"  # an announcement of the theme, which is no warning about our pages
 ROOT = Path(__file__).resolve().parent.parent
@@ -105,3 +107,18 @@ def test_what_is_quoted_was_printed(page: str) -> None:
     assert blocks
     lines = [" ".join(line.split()) for block in blocks for line in block.splitlines()]
     assert not [line for line in lines if line not in printed and line not in ("...", "")]
+
+
+@pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))
+@pytest.mark.parametrize("look", [{"width": 1400}, {"width": 400, "scheme": "dark"}])
+@pytest.mark.parametrize(
+    "page", ["index.html", "install.html", "commands/run.html", "contracts.html", "detectors/index.html"]
+)
+def test_everybody_can_read_the_site(site: Path, page: str, look: dict[str, Any]) -> None:
+    """axe's rules, and nothing is wider than the window."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    with browser.opened(site / page, **look) as shown:
+        found = axe.run(shown).response
+        assert found["passes"], "axe did not run"
+        assert not [(one["id"], [node["html"][:150] for node in one["nodes"]]) for one in found["violations"]]
+        assert shown.evaluate("document.documentElement.scrollWidth") <= look["width"]

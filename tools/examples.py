@@ -65,8 +65,8 @@ REST = (
     "Findings:",
     "How the program ended",
     "What was recorded",
-    "Who ran",
-    "Instruments",
+    "Binaries",
+    "Coverage",
     "Not checked",
     "Case",
 )
@@ -80,7 +80,7 @@ EXAMPLES = {
     "demo": Example(
         "A crash in a driver, on a CPU device. What the incident is about: `incidents/opencl-set-rows-q4_0`.",
         ("gpudx demo --case crash",),
-        ("What would have proved", *REST),
+        ("This would be wrong if", *REST),
     ),
     "report": Example(
         "The crash of `gpudx demo`, for an issue.", ("gpudx report crash --format markdown --redact",), most=40

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 from gpudx import casefile
+from gpudx.figures import kernel_text
 from gpudx.report import Page
 from gpudx.report.screen import render
 
@@ -29,8 +30,13 @@ ELSEWHERE = re.compile(
 
 def keep(name: str, place: Path) -> None:
     data = json.loads((place / casefile.NAME).read_text())
+    data["kernel_text"] = _kernel_text(place)
     data |= {"identity": None, "surroundings": {}, "environment": {}, "directory": f"{HERE}/gpudx-cases/{name}"}
-    data["command"] = [f"./{Path(data['command'][0]).name}", *(Path(word).name for word in data["command"][1:])]
+    first = Path(data["command"][0]).name
+    data["command"] = [
+        first if first.startswith("python") else f"./{first}",
+        *(Path(word).name for word in data["command"][1:]),
+    ]
     text = json.dumps(data, indent=1)
     for incident in (ROOT / "incidents").iterdir():  # demos are built in a copy of their folder
         if incident.name in name:
@@ -40,11 +46,19 @@ def keep(name: str, place: Path) -> None:
     (SCREENS / f"{name}.json").write_text(text + "\n")
 
 
+def _kernel_text(place: Path) -> list[str]:
+    """The text of the kernel that the verdict is about: traces are not kept."""
+    case = casefile.read(place)
+    access = case.diagnosis[0].access if case.diagnosis else None
+    return kernel_text.of(case, access.kernel) if access and access.kernel else []
+
+
 def screen(kept: Path, width: int) -> str:
     """What a kept case shows, in a working directory at the root of this repository."""
     os.chdir(ROOT)
     data = json.loads(kept.read_text().replace(HERE, str(ROOT)))
-    return render(casefile.from_json(data), Page(width))
+    text = data.pop("kernel_text", [])
+    return render(casefile.from_json(data), Page(width), kernel_text=lambda case, kernel: text)
 
 
 def main() -> None:

@@ -4,3 +4,7 @@
 
 /* `what`: a string constant, a sentence without its full stop. Never on the path of a call that went well. */
 void gdx_gave_up(const char *what);
+
+/* What more than one driver's hooks give up. */
+#define GDX_STAYS_ACCESSIBLE \
+    "A buffer that was freed in the order of a stream stayed accessible, because the stream did not end within 2 s"

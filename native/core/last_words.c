@@ -143,10 +143,31 @@ void gdx_before_death(void (*wait)(void))
     atomic_store(&wait_before_death, wait);
 }
 
+/* What was installed when ours came, and gets the signal after it. Zeroed: the default action. */
+static struct sigaction earlier[sizeof watched / sizeof *watched];
+
+static const struct sigaction *before(int number)
+{
+    static const struct sigaction plain = { .sa_handler = SIG_DFL };
+    for (unsigned i = 0; i < sizeof watched / sizeof *watched; i++)
+        if (watched[i] == number)
+            return &earlier[i];
+    return &plain;
+}
+
+/* A handler that is called once only (SA_RESETHAND) reports a crash; it does not repair faults as those of managed languages do.
+ * LLVM, which OpenCL drivers bring along, installs such handlers to remove its temporary files, often before the first call that
+ * we see (llvm/lib/Support/Unix/Signals.inc, RegisterHandler). Ours goes first, puts it back, and it gets the same signal. */
+static bool gives_way(const struct sigaction *old)
+{
+    if (old->sa_flags & SA_RESETHAND)
+        return true;
+    return !(old->sa_flags & SA_SIGINFO) && old->sa_handler == SIG_DFL;
+}
+
 static void last_words(int number, siginfo_t *info, void *context)
 {
     struct gdx_header *header = gdx_own_header();
-    struct sigaction plain = { .sa_handler = SIG_DFL };
     int saved = errno;
     if (may_speak(header)) {
         speak(header, number, info, context);
@@ -157,7 +178,7 @@ static void last_words(int number, siginfo_t *info, void *context)
     } else if (header && header->pid == (uint32_t)getpid() && header->signal_tid != (uint32_t)syscall(SYS_gettid)) {
         let_finish();  /* not where the speaker itself faulted again: it would wait for itself */
     }
-    sigaction(number, &plain, NULL);
+    sigaction(number, before(number), NULL);
     if (!comes_again(number, info))
         syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid), number);
     errno = saved;
@@ -168,6 +189,8 @@ void gdx_watch_signals(void)
     struct sigaction ours = { .sa_sigaction = last_words, .sa_flags = SA_SIGINFO | SA_ONSTACK }, old;
     sigemptyset(&ours.sa_mask);
     for (unsigned i = 0; i < sizeof watched / sizeof *watched; i++)
-        if (sigaction(watched[i], NULL, &old) == 0 && !(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL)
+        if (sigaction(watched[i], NULL, &old) == 0 && gives_way(&old)) {
+            earlier[i] = old;
             sigaction(watched[i], &ours, NULL);
+        }
 }

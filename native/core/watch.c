@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/gave_up.h"
 #include "core/process.h"
 
 enum {
@@ -472,6 +473,8 @@ void gdx_watch_await(uint64_t handle)
 {
     for (unsigned tries = 0; tries < GDX_WATCH_PATIENCE && any(handle, true); tries++)
         gdx_wait(tries);
+    if (any(handle, true))
+        gdx_gave_up("Watched memory was freed while it was being compared, because that took more than 2 s");
 }
 
 /* ---- looking ---- */

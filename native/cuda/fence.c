@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 
+#include "core/gave_up.h"
 #include "driver/driver.h"
 
 /* CUDA C++ Programming Guide, "Device Memory Accesses": allocations are aligned to 256 bytes, and the widest access of a
@@ -322,8 +323,10 @@ CUresult gdx_cu_wait_some(CUstream queue)
 static CUresult free_ordered(struct gdx_block *block, CUstream queue)
 {
     CUresult status = gdx_cu_wait_some(queue);
-    if (status == CUDA_ERROR_NOT_READY)
+    if (status == CUDA_ERROR_NOT_READY) {
+        gdx_gave_up(GDX_STAYS_ACCESSIBLE);
         return unmake_later(block);
+    }
     struct gdx_cu_visit visit = gdx_cu_visit((CUcontext)(uintptr_t)block->owner);
     if (status == CUDA_SUCCESS)
         status = visit.status;

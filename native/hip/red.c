@@ -7,6 +7,8 @@
 #define _GNU_SOURCE
 #include "hip/red.h"
 
+#include "core/gave_up.h"
+
 struct gdx_fences gdx_hip_fences = { .blocks_most = 1 << 18, .ranges_most = 1 << 14, .bytes_most = 8ull << 40,
                                      .give_back = gdx_hip_give_back };
 
@@ -258,8 +260,10 @@ static hipError_t freed_otherwise(const void *address, hipError_t status)
 static hipError_t free_in_order(struct gdx_block *block, hipStream_t queue)
 {
     hipError_t status = gdx_hip_ended(queue);
-    if (status == hipErrorNotReady)
+    if (status == hipErrorNotReady) {
+        gdx_gave_up(GDX_STAYS_ACCESSIBLE);
         return free_later(block);
+    }
     if (status == hipSuccess)
         status = look_and_unmap(block);
     if (status != hipSuccess)

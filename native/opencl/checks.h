@@ -78,6 +78,11 @@ void gdx_cl_check_queue_leaves(cl_command_queue queue);
 bool gdx_cl_check_proved(const char *proof, const struct gdx_cl_launch *launch);
 uint64_t gdx_cl_check_size(const struct gdx_argument *argument);  /* bytes behind a pointer argument; all ones: not known */
 
+/* ---- checks_svm.c: sizes of shared virtual memory ---- */
+
+void gdx_cl_check_svm_made(const void *memory, size_t bytes);
+uint64_t gdx_cl_check_svm_size(const void *memory);  /* all ones: not known */
+
 /* ---- checks_written.c: which bytes of buffers somebody wrote ---- */
 
 void gdx_cl_check_made(cl_mem mem, cl_mem_flags flags, size_t bytes);

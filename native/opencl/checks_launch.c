@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "core/clock.h"
 #include "core/gave_up.h"
@@ -164,10 +165,12 @@ void gdx_cl_check_queue_leaves(cl_command_queue queue)
     }
 }
 
+static pid_t owner;  /* whose launches these are: a forked child has only the memory of them */
+
 /* Without a lock: no other thread of the program is expected to launch any more. */
 __attribute__((destructor)) static void leave(void)
 {
-    for (int i = 0; i < PENDING && gdx_on(); i++)
+    for (int i = 0; i < PENDING && owner == getpid() && gdx_on(); i++)
         if (pending[i].event)
             gdx_gave_up(OPEN_AT_END);
 }
@@ -177,6 +180,7 @@ static bool keep(const struct pending *fresh)
     struct gdx_calm calm;
     bool kept = false;
     gdx_lock(GDX_LOCK_CHECKS, &calm);
+    owner = getpid();
     for (int i = 0; !kept && i < PENDING; i++)
         if (!pending[i].event) {
             pending[i] = *fresh;
@@ -229,6 +233,8 @@ uint64_t gdx_cl_check_size(const struct gdx_argument *a)
 {
     if (a->flags & GDX_ARG_local)
         return a->size;
+    if (a->flags == (GDX_ARG_set | GDX_ARG_svm))
+        return a->value ? gdx_cl_check_svm_size((const void *)(uintptr_t)a->value) : 0;
     if (a->flags & (GDX_ARG_svm | GDX_ARG_unreadable | GDX_ARG_cut) || !(a->flags & GDX_ARG_set) || a->size != sizeof(cl_mem))
         return UINT64_MAX;
     return a->value ? size_of((cl_mem)(uintptr_t)a->value) : 0;

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 
+#include "opencl/checks.h"
 #include "opencl/own.h"
 
 static cl_int fill_buffer(cl_command_queue queue, cl_mem mem, size_t size, cl_event *event)
@@ -64,6 +65,8 @@ void *gdx_cl_poison_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_
     void *made = gdx_cl_next.clSVMAlloc(context, flags, size, alignment);
     int saved = errno;
     bool spoiled = false;
+    if (gdx_checks())
+        gdx_cl_check_svm_made(made, size);
     if (GDX_LIKELY(!gdx_poisons()) || !made || !gdx_on())
         return made;
     const char *why = fill_svm(context, flags, made, size, &spoiled);

@@ -54,9 +54,20 @@ def to_text(case: Case) -> str:
     return json.dumps(to_json(case), indent=1, allow_nan=False) + "\n"
 
 
+RENAMED = {"the failure did not come back": "the failure did not reproduce"}  # values of cases that earlier versions wrote
+
+
+def _current(data: object) -> object:
+    """The same with the values that are written today."""
+    state = data.get("investigation") if isinstance(data, dict) else None
+    if isinstance(state, dict) and isinstance(state.get("stopped"), str):
+        state["stopped"] = RENAMED.get(state["stopped"], state["stopped"])
+    return data
+
+
 def from_json(data: object) -> Case:
     """The case in `data`. Raises DamagedCase when a field is missing or has the wrong type."""
-    case = decode(Case, data, "case")
+    case = decode(Case, _current(data), "case")
     assert isinstance(case, Case)
     return case
 

@@ -138,3 +138,17 @@ def test_memory_that_the_launch_was_not_given(cuda: CudaWorld, tmp_path: Path) -
     launched(cuda, "_Z4fillPfi", [8, 4], [given, 10])
     reason = asked(cuda, tmp_path, other + 64, kind="write", width=4)
     assert reason and "which the launch was not given" in reason.text and not reason.proven
+
+
+def test_an_unsigned_index_below_zero(cuda: CudaWorld, tmp_path: Path) -> None:
+    source, target = cuda.alloc(1 << 20, at=BASE), cuda.alloc(1 << 20, at=BASE + (1 << 20))
+    launched(cuda, "_Z7diffusePfPKfj", [8, 8, 4], [target, source, 1 << 18], grid=1024)
+    reason = asked(cuda, tmp_path, BASE + ((1 << 32) - 1) * 4, kind="read", width=4)
+    assert reason and (reason.cause, reason.argument) == ("out-of-bounds-access", 1)
+    assert "-1 became 4,294,967,295" in reason.text
+
+
+def test_a_far_address_that_is_no_small_negative_index_is_not_called_one(cuda: CudaWorld, tmp_path: Path) -> None:
+    launched(cuda, "_Z7diffusePfj", [8, 4], [cuda.alloc(1 << 20, at=BASE), 1 << 18], grid=1024)
+    reason = asked(cuda, tmp_path, BASE + (1 << 33), kind="read", width=4)
+    assert reason is None or "below zero" not in reason.text

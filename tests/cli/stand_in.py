@@ -10,6 +10,7 @@ from types import ModuleType, SimpleNamespace
 
 import gpudx
 from gpudx import __version__, casefile, native
+from gpudx.demos import incidents
 from gpudx.errors import UserError
 from gpudx.lab.loaded import instruments, judge
 from gpudx.lab.outcome import outcome
@@ -53,6 +54,9 @@ stand_in = ModuleType("gpudx.pipeline")
 stand_in.diagnose_run = diagnose_run  # type: ignore[attr-defined]
 sys.modules["gpudx.pipeline"] = stand_in
 gpudx.pipeline = stand_in  # type: ignore[attr-defined]  # where it was imported before
+
+if "STAND_IN_INCIDENTS" in os.environ:
+    incidents.PACKAGED = Path(os.environ["STAND_IN_INCIDENTS"])
 
 from gpudx.cli import main  # noqa: E402
 

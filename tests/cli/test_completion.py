@@ -48,6 +48,16 @@ def test_bash(tmp_path: Path) -> None:
     assert bash_completes(tmp_path, "gpudx", "rule", "use-after") == {"use-after-free"}
 
 
+def test_bash_knows_cases_and_demos(tmp_path: Path) -> None:
+    for name in ("1-app", "2-app"):
+        (tmp_path / "gpudx-cases" / name).mkdir(parents=True)
+    cases = {"gpudx-cases/1-app", "gpudx-cases/2-app"}
+    assert bash_completes(tmp_path, "gpudx", "report", "") == bash_completes(tmp_path, "gpudx", "show", "gp") == cases
+    assert bash_completes(tmp_path, "gpudx", "report", "gpudx-cases/1") == {"gpudx-cases/1-app"}
+    assert bash_completes(tmp_path, "gpudx", "lint", "gpu") == {"gpudx-cases"}
+    assert bash_completes(tmp_path, "gpudx", "demo", "opencl-p") == {"opencl-python-bounds"}
+
+
 def test_zsh(tmp_path: Path) -> None:
     (tmp_path / "s").write_text(script("zsh"))
     assert (

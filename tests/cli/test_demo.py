@@ -50,15 +50,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def demo(gpudx_cli: Gpudx, folder: Path, tmp_path: Path) -> Gpudx:
-    """gpudx demo over the folder above: sitecustomize points the package there."""
-    (tmp_path / "site").mkdir()
-    text = f"import gpudx.demos.incidents, pathlib\ngpudx.demos.incidents.PACKAGED = pathlib.Path({str(folder)!r})\n"
-    (tmp_path / "site/sitecustomize.py").write_text(text)
-    import gpudx
-
-    path = f"{tmp_path / 'site'}:{Path(gpudx.__file__).parents[1]}"
-    return lambda *words, **more: gpudx_cli("demo", *words, PYTHONPATH=path, **more)
+def demo(gpudx_cli: Gpudx, folder: Path) -> Gpudx:
+    """gpudx demo over the folder above."""
+    return lambda *words, **more: gpudx_cli("demo", *words, STAND_IN_INCIDENTS=str(folder), **more)
 
 
 def test_as_expected(demo: Gpudx, tmp_path: Path) -> None:

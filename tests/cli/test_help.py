@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,3 +47,19 @@ def test_the_overview_lists_every_command_once() -> None:
     listed = [name for group in GROUPS.values() for name in group]
     assert sorted(listed) == sorted(NAMES)
     assert next(iter(GROUPS.values())).keys() == {"run", "investigate", "explain"} and "run --" in overview()
+
+
+def test_the_aspects_of_a_comparison_are_those_of_the_model() -> None:
+    from gpudx.cli import diff
+    from gpudx.model.comparison import ASPECTS
+
+    assert diff.ASPECTS == ASPECTS
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_imports_neither_numpy_nor_the_model(name: str) -> None:
+    """It would take longer than all the rest of it."""
+    code = f"import sys; sys.argv = ['gpudx', '{name}', '--help']; from gpudx.cli import main\ntry: main()\nexcept SystemExit: pass\n"
+    code += "print(sorted({'numpy', 'gpudx.model', 'gpudx.facts', 'gpudx.lab'} & set(sys.modules)), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert done.stderr == "[]\n"

@@ -127,11 +127,13 @@ def test_a_tool_that_checked_nothing_is_not_clean(state: str, faulty: bool) -> N
 def test_values_of_options_that_may_stand_alone() -> None:
     """They are written down once more in the command line, which must not import the modules that have them."""
     from gpudx.backends.cuda.sanitizer import CHECKS
-    from gpudx.cli.run import ALONE
+    from gpudx.cli.run import ALONE, KERNEL_CHECKS
     from gpudx.cli.sanitizing import AUTOMATIC
+    from gpudx.kernel_checks.checks import ALL
     from gpudx.lab.fenced import EDGES
     from gpudx.lab.poisoned import PATTERNS
     from gpudx.lab.watched import AGAIN, ONCE
 
     checks = (AUTOMATIC, "opencl", *CHECKS)
+    assert KERNEL_CHECKS == ALL
     assert {"--sanitize": checks, "--fence": EDGES, "--poison": PATTERNS, "--watch": (AGAIN, ONCE)} == ALONE

@@ -137,7 +137,7 @@ class Kit(Builds):
         recorded: bool = True,
         env: Mapping[str, str] | None = None,
         driver: Path | None = None,
-        timeout: float = 60,
+        timeout: float = 240,  # a busy machine is slow, which is no failure
     ) -> Ran:
         """Run a command with or without the recorder, and wait for its end."""
         self._runs += 1

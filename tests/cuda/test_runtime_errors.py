@@ -39,6 +39,12 @@ def test_a_launch_with_too_many_threads(kit: Kit) -> None:
     assert "block 1,500 x 1 x 1" in found.message
 
 
+def test_an_answer_that_the_program_was_told_later_as_an_error(kit: Kit) -> None:
+    (found,) = findings(kit, "stale")
+    assert found.causes == ("ignored-error",) and found.site is not None and found.site.call == "cudaHostRegister"
+    assert found.severity == "warning", "the run passed"
+
+
 def test_calls_that_succeed_ask_or_only_report_are_no_faults(kit: Kit) -> None:
     assert findings(kit, "ordinary") == []
 

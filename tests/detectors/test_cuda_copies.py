@@ -283,7 +283,7 @@ def test_a_copy_that_reports_is_said_to_be_in_order(cuda: CudaWorld, look: Look)
     cuda.call("cuMemcpyDtoH_v2", dst=HEAP, src=memory + 64, size=4032, status=700)
     found = look(cuda, "exit")
     assert [f.id for f in found] == ["device-error-reported"]
-    assert "the call itself is in order: what it was given lies inside memory #1" in [e.text for e in found[0].evidence]
+    assert "the call itself is valid: what it was passed is inside memory #1" in [e.text for e in found[0].evidence]
     victim = diagnose(found, FAILED)[0].victim
     assert victim is not None and victim.description == "cuMemcpyDtoH_v2 only reported the fault."
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 from support.opencl import OpenCL
 
@@ -34,3 +36,33 @@ def test_an_address_that_no_memory_can_have(opencl: OpenCL) -> None:
     said = " ".join([crash.message, *(e.text for e in crash.evidence)])
     assert "address 0x0" not in said and "= value 0x0" not in said
     assert "0xc184c539c028f" in crash.message, crash.message
+
+
+# ---- a real program ----
+
+
+@pytest.fixture
+def tuner() -> list[str]:
+    """Debian's clblast-utils: a kernel of it leaves its third argument, and on PoCL the heap is overwritten."""
+    found = shutil.which("clblast_tuner_xaxpy")
+    if found is None:
+        pytest.skip("clblast_tuner_xaxpy is not installed (apt install clblast-utils)")
+    return [found, "-n", "65536", "-runs", "2"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_heap_of_a_real_program(opencl: OpenCL, tuner: list[str]) -> None:
+    """It crashes anywhere, or not at all: no handle is blamed for it."""
+    run = opencl.record(tuner, timeout=400)
+    blamed = [(one.cause, one.status) for one in diagnose(run.findings, run.outcome)]
+    assert not [pair for pair in blamed if pair[0] == "value-is-not-a-handle" and pair[1] in ("confirmed", "likely")], blamed
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_kernel_of_a_real_program(opencl: OpenCL, tuner: list[str]) -> None:
+    run = opencl.record(tuner, timeout=400, GPUDX_FENCE="high")
+    (best, *_) = diagnose(run.findings, run.outcome)
+    assert best.status == "confirmed" and best.guilty is not None
+    assert (best.guilty.kernel, best.guilty.argument) == ("XaxpyFastest", 2)

@@ -126,9 +126,9 @@ def test_a_fault_in_the_record_is_shown_although_no_plain_run_fails() -> None:
     assert status(shown) == {"use-after-free": "confirmed"} and shown.stopped == "settled" and shown.failure is None
     assert "fenced" in shown.table[0].reason and len(shown.trials) <= 9
     silent = run(FakeLab({"recorded": 0.0}, freed))
-    assert silent.stopped == "the failure did not come back" and "fenced" not in silent.table[0].reason
+    assert silent.stopped == "the failure did not reproduce" and "fenced" not in silent.table[0].reason
     nothing = run(FakeLab({"recorded": 0.0}, (suggests("use-after-free", "likely"),)))
-    assert nothing.stopped == "the failure did not come back" and not nothing.table
+    assert nothing.stopped == "the failure did not reproduce" and not nothing.table
 
 
 def test_a_blind_instrument_does_not_keep_a_cause_alive() -> None:
@@ -216,8 +216,8 @@ def test_nothing_is_judged_from_one_run() -> None:
 @pytest.mark.parametrize(
     ("lab", "limits", "stopped"),
     [
-        (FakeLab({"recorded": 0.0}), LONG, "the failure did not come back"),
-        (FakeLab({"recorded": 0.0}), Limits(10), "the failure did not come back"),
+        (FakeLab({"recorded": 0.0}), LONG, "the failure did not reproduce"),
+        (FakeLab({"recorded": 0.0}), Limits(10), "the failure did not reproduce"),
         (FakeLab({"recorded": 1.0}), Limits(10), "budget used up"),
         (FakeLab({"recorded": 1.0}), Limits(300, 8), "runs used up"),
         (FakeLab({"recorded": 1.0}, interrupt_at=4), LONG, "interrupted"),

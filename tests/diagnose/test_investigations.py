@@ -79,7 +79,9 @@ def test_a_failure_that_is_always_there(opencl: OpenCL, tmp_path: Path) -> None:
     assert code == 0 and case["investigation"]["stopped"] == "settled", said
     assert (case["diagnosis"][0]["cause"], case["diagnosis"][0]["status"]) == ("value-is-not-a-handle", "confirmed")
     assert case["investigation"]["trials"][0]["folder"] == "runs/001-recorded"
-    assert len(case["investigation"]["trials"]) <= 2, said  # the record settles it; the second run says whether it repeats
+    assert len(case["investigation"]["trials"]) <= 2, (
+        said
+    )  # the record settles it; the second run says whether it repeats
 
 
 def test_threads_that_share_a_kernel(opencl: OpenCL, tmp_path: Path) -> None:
@@ -143,7 +145,7 @@ def test_a_program_that_computes_with_fresh_memory_is_not_cleared_of_it(opencl: 
 def test_a_twin_does_not_fail(name: str, opencl: OpenCL, tmp_path: Path) -> None:
     program, environment = incident(name, tmp_path, twin=True)
     case, said, code = investigate(opencl, tmp_path / "case", "--runs", "6", "--", program, **environment)
-    assert code == 1 and case["investigation"]["stopped"] == "the failure did not come back", said
+    assert code == 1 and case["investigation"]["stopped"] == "the failure did not reproduce", said
     # Of six runs one is plain: what shows faults of runs that pass comes first.
     assert "It failed in 0 of 1 plain run" in case["investigation"]["reason"] and "NO FAILURE" in said
     assert len(case["investigation"]["trials"]) == 6 and "confirmed" not in status(case).values()

@@ -39,7 +39,7 @@ def test_an_outcome_that_does_not_show_it_refutes_nothing() -> None:
     made = lab({"recorded": 0.0})
     state = run(made)
     assert row(state).status == "confirmed" and "record" not in made.made, "as the record alone has it"
-    assert "held-edge" not in row(state).reason and state.stopped == "the failure did not come back"
+    assert "held-edge" not in row(state).reason and state.stopped == "the failure did not reproduce"
     assert "held-edge" not in made.made and "which refutes nothing" in state.told[-1]
 
 

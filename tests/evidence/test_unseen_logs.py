@@ -398,3 +398,15 @@ def test_ranks_are_named() -> None:
 
 def _next(finding: Finding) -> str:
     return finding.written.next if finding.written else ""
+
+
+def test_a_session_of_cuda_gdb_names_kernel_line_and_thread() -> None:
+    text = """[Current focus set to CUDA kernel 0, grid 6, block (8,0,0), thread (32,0,0), device 0, sm 0, warp 0, lane 0]
+
+CUDA Exception: Warp Illegal Address
+The exception was triggered at PC 0x7fc63f7a0d60  scale_rows(float*, unsigned int)  (rows.cu:9)
+#0  0x00007fc63f7a18a0 in scale_rows<<<(128,1,1),(256,1,1)>>> () at /src/rows.cu:12
+"""
+    found = first(text)
+    assert found.message.startswith("The kernel scale_rows (grid 128,1,1, block 256,1,1) faulted on the device at rows.cu:9: ")
+    assert any("in thread (32,0,0) of block (8,0,0)" in one.text for one in found.evidence)

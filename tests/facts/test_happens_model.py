@@ -17,12 +17,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.cuda_world import CudaWorld
+from support.simulated import times
 from support.synthetic import World
 
 from gpudx.facts import Facts, derive
 from gpudx.facts.accesses import WRITE
 
-CALM = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+CALM = settings(max_examples=times(200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 BLOCKING, DEFAULT = "cd", "0"
 STREAM, EVENT = st.sampled_from("abcd0"), st.integers(0, 2)
 CUDA_STEP = st.one_of(

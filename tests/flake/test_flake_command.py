@@ -176,7 +176,7 @@ def test_an_interruption_keeps_what_was_learned(environment: dict[str, str], tmp
         (("--", "./nowhere"), "no such file"),
         (("--parallel", "-j", "--", "true"), "has no {} for the number"),
         (("--resume", "nowhere"), "There is no study of flaky tests"),
-        (("--budget", "soon", "--", "true"), "is no time"),
+        (("--budget", "soon", "--", "true"), "is not a time"),
     ],
 )
 def test_mistakes(environment: dict[str, str], tmp_path: Path, words: tuple[str, ...], says: str) -> None:

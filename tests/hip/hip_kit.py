@@ -95,7 +95,7 @@ class Kit(CudaKit):
         if record:
             env |= self.inside(folder)
         done = subprocess.run(
-            [str(built.program), *words], env=env, capture_output=True, text=True, timeout=120, check=False
+            [str(built.program), *words], env=env, capture_output=True, text=True, timeout=240, check=False
         )
         return Ran(done.returncode, done.stdout, done.stderr, folder)
 

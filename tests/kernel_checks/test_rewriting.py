@@ -85,8 +85,8 @@ def test_every_version_of_the_language(version: str) -> None:
 
 
 def test_functions_that_no_kernel_calls_are_left_out() -> None:
-    functions = "float used(float v) { return v; }\nfloat unused(__global float *p) { return used(p[9]); }\n"
-    source = functions + GOOD.replace("1.0f", "used(1.0f)")
+    helpers = "float used(float v) { return v; }\nfloat unused(__global float *p) { return used(p[9]); }\n"
+    source = helpers + GOOD.replace("1.0f", "used(1.0f)")
     done = plan(source)
     Tree(done.text, 120, 64, [])
     assert not [site for site in done.sites if site.kernel == "unused"]
@@ -95,6 +95,14 @@ def test_functions_that_no_kernel_calls_are_left_out() -> None:
 def test_a_loop_with_reads_that_are_left_out_ends() -> None:
     text = plan("__kernel void k(__global int *next) { int at = 0; while (at >= 0) at = next[at]; }\n").text
     assert "while ((gdx_goes_on(gdx) &&" in text
+
+
+def test_loops_are_not_unrolled_with_all_their_checks() -> None:
+    loop = "{}for (int i = 0; i < 8; i++) a[i] = i; "
+    source = f"__kernel void k(__global int *a) {{\n#pragma unroll 4\n{loop.format('')}"
+    source += loop.format("__attribute__((opencl_unroll_hint(8))) ") + "}\n"
+    assert "unroll" not in plan(source).text
+    assert "unroll" in plan(source, frozenset({"bounds"})).text
 
 
 def test_a_pointer_from_memory_is_counted_as_unchecked() -> None:

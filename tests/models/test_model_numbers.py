@@ -43,7 +43,7 @@ def test_a_buffer_for_the_default(schema: str, tmp_path: Path, model: ModelFile)
     (found,) = launched(schema, tmp_path, model, hidden=ROWS * W * 4)
     assert found.severity == "error" and label(found) == "buffer #1"
     assert found.message == (
-        "Kernel ffn_up was given buffer #1 as argument 0 (hidden), whose 176,128 bytes are sized for "
+        "Kernel ffn_up was passed buffer #1 as argument 0 (hidden), whose 176,128 bytes are sized for "
         "llama.feed_forward_length = 11,008, but m.gguf says 14,336, which needs 229,376 bytes."
     )
     assert "176,128 bytes = 11,008 x 4 values of 4 bytes" in found.evidence[0].text
@@ -64,7 +64,7 @@ def test_a_number_beside_memory_for_another(schema: str, tmp_path: Path, model: 
     (found,) = launched(schema, tmp_path, model, hidden=ROWS * W * 4, n_ff=W)
     assert found.severity == "warning" and found.site is not None and found.site.argument_name == "n_ff"
     assert found.message == (
-        "Kernel ffn_up was told 11,008 as argument 3 (n_ff), but m.gguf says llama.feed_forward_length = 14,336."
+        "Kernel ffn_up was passed 11,008 as argument 3 (n_ff), but m.gguf has llama.feed_forward_length = 14,336."
     )
     assert "blk.0.ffn_up.weight is 64x14336 of F32" in found.evidence[1].text
 

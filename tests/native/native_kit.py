@@ -90,7 +90,7 @@ class Kit(Builds):
         *,
         keep: str = "",
         env: Mapping[str, str] | None = None,
-        timeout: float = 60,
+        timeout: float = 240,  # a busy machine is slow, which is no failure
         folder: Path | None = None,
     ) -> Ran:
         """Run a command and wait for its end."""

@@ -22,3 +22,13 @@ def test_processes_are_counted_together(kit: Kit) -> None:
     runs = [kit.run([kit.program("out_of_turn"), "slow"], "symbols", env={"GPUDX_TURNS": "1"}) for _ in range(2)]
     (line,) = gave_up.not_checked([derive(ran.trace()) for ran in runs])
     assert line.endswith("(at least 2 times).")
+
+
+@pytest.mark.parametrize(("copies", "left_out"), [("3", False), ("50000", True)])
+def test_sources_of_copies(kit: Kit, copies: str, left_out: bool) -> None:
+    """The driver is a fake that does nothing: 50,000 of its calls take as long as 5,000 looks."""
+    ran = kit.run([kit.program("many_copies"), copies], "symbols")
+    assert ran.returncode == 0
+    shown = gave_up.not_checked([derive(ran.trace())])
+    assert bool(shown) == left_out
+    assert all(line.startswith("The host memory of a copy was not compared") for line in shown)

@@ -79,7 +79,7 @@ def test_an_outcome_that_does_not_show_it(opencl: OpenCL, tmp_path: Path) -> Non
     """The bug that does not look at its result: it ends alike whatever was computed."""
     _, state, seen = investigate(opencl, tmp_path, "--perturb", "--", "{}", "rare", "bug")
     assert seen["held"] == (0, 8) and "held-edge" not in seen
-    assert "held" not in row(state).reason and state.stopped == "the failure did not come back"
+    assert "held" not in row(state).reason and state.stopped == "the failure did not reproduce"
     assert "refutes nothing" in state.told[-1]
 
 

@@ -16,7 +16,9 @@ from support.opencl import find_recorder
 
 import gpudx
 
-PLUGIN = ("-p", "gpudx.pytest_plugin", "-p", "no:cacheprovider", "-p", "no:randomly")
+PLUGIN = ("-p", "gpudx.pytest_plugin", "-p", "xdist.plugin", "-p", "no:cacheprovider", "-p", "no:randomly")
+# Without the plugins that happen to be installed: they take longer to import than pytest itself.
+ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 SOURCES = Path(gpudx.__file__).parents[1]
 
 HEAD = """
@@ -69,7 +71,7 @@ def tests(tmp_path: Path) -> Path:
 
 def run(folder: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     ours = {"PYTHONPATH": str(SOURCES), "GPUDX_LIB": str(find_recorder()), "GPUDX_CASES": "none", "PYTEST_ADDOPTS": ""}
-    env = {**os.environ, **ours, **environment}
+    env = {**os.environ, **ours, **ALONE, **environment}
     command = [sys.executable, "-m", "pytest", *PLUGIN, *words]
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=200)
 
@@ -188,6 +190,7 @@ def test_alone(n):
 def test_an_interrupt_ends_both(tests: Path) -> None:
     (tests / "test_it.py").write_text("import time\ndef test_it():\n    open('ready', 'w')\n    time.sleep(60)\n")
     env = {**os.environ, "PYTHONPATH": str(SOURCES), "GPUDX_LIB": str(find_recorder()), "GPUDX_CASES": "none"}
+    env |= ALONE
     command = [sys.executable, "-m", "pytest", *PLUGIN, "--gpudx"]
     process = subprocess.Popen(command, cwd=tests, env=env, stdout=subprocess.PIPE, text=True, start_new_session=True)
     for _ in range(200):

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.simulated import times
 from support.synthetic import GLOBAL, Arg, World
 
 from gpudx.causes import every as every_cause
@@ -22,7 +23,7 @@ from gpudx.facts import Facts, derive
 from gpudx.model import Case, Instrument, Outcome, ProcessInfo
 from gpudx.report import Page, render
 
-SEEDS = 60
+SEEDS = times(300)
 SIZE = 4096
 ENDS = (
     Outcome("passed", "The program ended normally after 1 s.", 0, duration_s=1),

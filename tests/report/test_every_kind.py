@@ -60,7 +60,8 @@ KINDS = {
     "a run without the recorder": BLIND,
     "an investigation": _investigated(),
     "an investigation that found nothing": replace(
-        PASSED, investigation=Investigation(CONFIDENCE, stopped="the failure did not come back", reason="5 runs passed.")
+        PASSED,
+        investigation=Investigation(CONFIDENCE, stopped="the failure did not reproduce", reason="5 runs passed."),
     ),
     "a flake study": SEVERAL,
     "a flake study without a failure": replace(SEVERAL, flake=replace(SEVERAL.flake, results=(), quiet="All passed.")),  # type: ignore[type-var]

@@ -82,6 +82,7 @@ def test_names_stay_names() -> None:
     assert "<script>window" not in text and "<img" not in text and len(text) < 400_000
 
 
+@pytest.mark.builds  # runs a browser
 @pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))
 @pytest.mark.parametrize("look", LOOKS)
 def test_everybody_can_read_it(look: dict[str, Any], tmp_path: Path) -> None:

@@ -55,6 +55,33 @@ PAINTED = """(kind) => {
 }"""
 
 
+@pytest.mark.parametrize("look", [*LOOKS, {"width": 1400}, {"width": 400, "height": 800}])
+def test_drawings_have_their_height_before_they_are_drawn(report: Path, look: dict[str, Any]) -> None:
+    """Nothing below them moves when the script runs."""
+    height = "[...document.querySelectorAll('canvas')].map((one) => one.getBoundingClientRect().height)"
+    with browser.opened(report, java_script_enabled=False, **look) as page:
+        empty = page.locator("canvas").evaluate_all("(all) => all.map((one) => one.getAttribute('height'))")
+    with browser.opened(report, **look) as page:
+        assert [str(round(one)) for one in ready(page).evaluate(height)] == empty
+
+
+def test_the_contents_stay_in_view(report: Path) -> None:
+    with browser.opened(report, width=1400) as page:
+        ready(page)
+        page.evaluate("window.scrollTo(0, 1500)")
+        assert page.locator("nav a").first.bounding_box()["y"] >= 0
+    with browser.opened(report, width=400) as page:
+        ready(page)
+        page.evaluate("window.scrollTo(0, 1500)")
+        assert page.locator("nav").bounding_box()["y"] == 0
+
+
+def test_the_top_names_program_ending_and_date(report: Path, case: Case) -> None:
+    with browser.opened(report) as page:
+        text = page.locator("header").inner_text()
+        assert all(word in text for word in ("Program", "Ended", "Date", case.created[:10]))
+
+
 @pytest.mark.parametrize("look", LOOKS)
 def test_it_draws_and_fits(report: Path, look: dict[str, Any]) -> None:
     with browser.opened(report, **look) as page:
@@ -74,10 +101,12 @@ def test_it_can_be_used_by_hand_and_by_key(report: Path) -> None:
             "(() => { const p = document.querySelector('.drawn').picture; return [p.from, p.to]; })()",
         )
         assert "guilty" in told.inner_text() and "copy (launch)" in told.inner_text()
+        near = page.evaluate(view)  # it opens at the guilty launch
+        place.get_by_text("All", exact=True).click()
         whole = page.evaluate(view)
-        place.get_by_text("Show guilty").click()
-        near = page.evaluate(view)
         assert near[1] - near[0] < (whole[1] - whole[0]) / 4
+        place.get_by_text("Show guilty").click()
+        assert page.evaluate(view) == near
         place.get_by_text("Previous").click()
         assert "guilty" not in told.inner_text()
         place.get_by_text("Show victim").click()

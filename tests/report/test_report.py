@@ -14,8 +14,8 @@ from gpudx import casefile
 from gpudx.errors import UserError
 from gpudx.model import Case, Diagnosis, Evidence, Instrument, Investigation, Observation, Outcome, ProcessInfo
 from gpudx.model.how import Ways
-from gpudx.report import Page, formats, render
-from gpudx.report.blocks import Code
+from gpudx.report import Page, formats, render, terminal
+from gpudx.report.blocks import Code, Outline, Section, Table
 from gpudx.report.markdown import escape
 from gpudx.report.outline import WITH_STACKS, needs_report, one_line, outline
 from gpudx.report.safe import clean, full
@@ -317,3 +317,14 @@ def test_hidden_characters_are_shown() -> None:
     assert clean("a\tb\nc\x00") == "a\\x09b\\x0ac\\x00"
     assert clean("\u202e\U000e0001\udcff") == "\\u202e\\U000e0001\\udcff"
     assert clean("naïve 名前") == "naïve 名前"
+
+
+@pytest.mark.parametrize("width", [40, 80, 97, 98, 100, 110])
+def test_tables_break_no_word_and_lose_none(width: int) -> None:
+    path = "/home/someone/a-long-folder/with-a-program/main.py"
+    cells = ("6094", f"/usr/bin/python {path} twin", "79", "1", "reached its exit handlers")
+    table = Table(("process", "command", "calls", "launches", "ended"), (cells,))
+    text = terminal.show(Outline("X", "bad", "Y", (Section("S", (table,)),)), Page(width))
+    words = text.split()
+    assert all(word in words for cell in cells for word in cell.split() if len(word) <= width - 12)
+    assert all(len(line) <= max(width, len(path) + 12) for line in text.splitlines())

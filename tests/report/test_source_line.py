@@ -64,11 +64,13 @@ def test_headers_of_the_system_are_nobodys_line() -> None:
     assert source_line.of(FULL, entry) is None
 
 
-def test_a_line_of_a_kernel_that_is_in_no_file() -> None:
-    entry: Diagnosis = replace(FULL.diagnosis[0], root=None, access=Access(kernel="add", source="<kernel>:2"))
+@pytest.mark.parametrize(("source", "place"), [("<kernel>:2", "<kernel>:2"), ("line 2", "line 2 of the kernel source")])
+def test_a_line_of_a_kernel_that_is_in_no_file(source: str, place: str) -> None:
+    entry: Diagnosis = replace(FULL.diagnosis[0], root=None, access=Access(kernel="add", source=source))
     text = ["kernel void add(global int *x) {", "  x[get_global_id(0)] += 1;", "}"]
     found = source_line.of(FULL, entry, lambda case, kernel: text if kernel == "add" else [])
-    assert found and found.function == "add" and (2, text[1]) in found.around(0)
+    assert found and found.function == "add, launched at gpu.c:212" and (2, text[1]) in found.around(0)
+    assert found.place == place
 
 
 def test_files_that_do_not_look_like_sources_are_not_quoted(tmp_path: Path) -> None:

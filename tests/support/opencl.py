@@ -29,7 +29,7 @@ from gpudx.trace import Trace, open_trace
 from support.builds import ROOT, Builds, once
 
 PROGRAMS = ROOT / "tests/detectors/programs"
-PATIENCE_S = 60
+PATIENCE_S = 240  # a busy machine is slow, which is no failure
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def tally(before: str, after: str, revert: str = "", **more: float) -> Tally:
         ("aaa", "222", "", "another failure"),
         ("...", "111", "", None),  # other than what?
         ("." * 50, "." * 50, "", None),
-        ("aaaaaaa", "???????", "", "cannot be told"),  # nobody watched
+        ("aaaaaaa", "???????", "", "inconclusive"),  # nobody watched
         ("1111111", "???????", "", "a fix"),  # the exit status needs no watching
         ("AAAAAAA", ".......", "", "a fix"),  # a fault that never made the program fail
         ("AAAAAAA", "BBBBBBB", "", "another failure"),
@@ -75,13 +75,13 @@ def test_answers(before: str, after: str, revert: str, says: str | None) -> None
 @pytest.mark.parametrize(
     ("before", "after", "revert", "says"),
     [
-        ("11", "..", "11", "cannot be told"),
-        ("..", "..", "..", "cannot be told"),
+        ("11", "..", "11", "inconclusive"),
+        ("..", "..", "..", "inconclusive"),
         ("11", "1.", "11", "a placebo"),
         ("11", "2.", "11", "another failure"),
         ("1111111", ".......", "1......", "not shown to be the cause"),
-        ("..", "11", "..", "cannot be told"),
-        ("", "", "", "cannot be told"),
+        ("..", "11", "..", "inconclusive"),
+        ("", "", "", "inconclusive"),
     ],
 )
 def test_answers_when_no_more_runs_can_be_had(before: str, after: str, revert: str, says: str) -> None:
@@ -113,7 +113,7 @@ def words(before: str, after: str, revert: str = "") -> str:
 def test_what_is_said() -> None:
     fix = words("1111111", ".......", "1111111")
     assert "in 7 of 7 runs, after the change in none of 7 runs, and with the change taken out again in 7 of 7" in fix
-    assert "1 of 100 verifications" in fix and "up to 59 %; --at-least 70 would leave 10 %" in fix
+    assert "1 of 100 verifications" in fix and "up to 59 % is still possible; --at-least 70 would lower that to 10 %" in fix
     assert "--revert" not in fix and "--revert" in words("1111111", ".......")
     less = words("1" * 20, "1...................")
     assert "1 of 20 runs after the change (a rate of 0.0032 % to 39 %), 20 of 20 runs before (72 % to 100 %)" in less
@@ -128,7 +128,7 @@ def test_what_is_said() -> None:
 
 def test_the_plan_says_how_many_and_why() -> None:
     text = " ".join(plan(tally("", "", confidence=0.999)))
-    assert "99.9 % confidence needs 11 rounds" in text and "drawn by lot" in text
+    assert "99.9 % confidence needs 11 rounds" in text and "in random order" in text
 
 
 def rounds(rate: Callable[[Condition], Iterator[str]], most: int) -> str | None:

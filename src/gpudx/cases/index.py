@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import socket
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,6 +24,8 @@ from gpudx.report.safe import clean
 VARIABLE = "GPUDX_CASES"
 NOWHERE = "none"
 PATIENCE_S = 2  # for another gpudx that is writing
+INTERPRETER = re.compile(r"python[\d.]*|bash|sh|julia|node|perl|ruby")
+SCRIPT = re.compile(r"\.(py|sh|jl|js|pl|rb)$")
 POSTGRES = ("postgresql://", "postgres://")
 
 
@@ -57,8 +60,13 @@ class Group:
 
 def default(environment: Mapping[str, str] = os.environ) -> str:
     """Where the list is if nobody says otherwise."""
+    return environment.get(VARIABLE) or os.path.join(default_folder(environment), "cases.db")
+
+
+def default_folder(environment: Mapping[str, str] = os.environ) -> str:
+    """Where gpudx keeps what belongs to the user (XDG Base Directory Specification)."""
     data = environment.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local/share")
-    return environment.get(VARIABLE) or os.path.join(data, "gpudx/cases.db")
+    return os.path.join(data, "gpudx")
 
 
 def entry(case: Case) -> Entry:
@@ -75,6 +83,18 @@ def entry(case: Case) -> Entry:
         summary=made.headline,
         version=case.version,
     )
+
+
+def program_of(command: str) -> str:
+    """The name of the program: of a script or a module where the first word is its interpreter."""
+    words = command.split()
+    first = os.path.basename(words[0]) if words else "?"
+    if not INTERPRETER.fullmatch(first):
+        return first
+    rest = words[1:]
+    if "-m" in rest[:-1]:
+        return rest[rest.index("-m") + 1]
+    return next((os.path.basename(word) for word in rest if SCRIPT.search(word)), first)
 
 
 def remember(case: Case, url: str | None = None) -> str | None:

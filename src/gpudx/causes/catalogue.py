@@ -7,13 +7,32 @@ from gpudx.model.cause_kinds import COPIES, FENCES, FIXED, IN_KERNEL, MEMORY, OR
 
 CAUSES = (
     Cause(
+        id="undersized-buffer",
+        title="A buffer is smaller than the launch that uses it needs",
+        refutes_if="The launch would stay inside the buffer with the sizes that it was given.",
+        fix=("Allocate the buffer from the same sizes that the launch is given.",),
+        predicts=(("recorded", "the launch reads or writes past the end of the buffer"),),
+        kind=MEMORY,
+        about="""A buffer is smaller than the launch that uses it needs.
+
+The number of elements that the launch works on is a product of sizes that it was given; the buffer was allocated from other sizes. The
+line to change is often the allocation, or the computation of its size, not the kernel.
+""",
+    ),
+    Cause(
         id="host-access-during-kernel",
         title="The host used memory that a kernel was still working on",
-        refutes_if="The failure would stay when the program waits for the kernel before it uses this memory.",
+        refutes_if="The failure remains when the program waits for the kernel before it uses this memory.",
         fix=("Wait for the kernel before the host reads or writes memory that the kernel uses.",),
         fix_of=(
-            ("cuda", "cudaStreamSynchronize, or cudaEventSynchronize with an event recorded after the launch, waits for it."),
-            ("hip", "hipStreamSynchronize, or hipEventSynchronize with an event recorded after the launch, waits for it."),
+            (
+                "cuda",
+                "cudaStreamSynchronize, or cudaEventSynchronize with an event recorded after the launch, waits for it.",
+            ),
+            (
+                "hip",
+                "hipStreamSynchronize, or hipEventSynchronize with an event recorded after the launch, waits for it.",
+            ),
             ("opencl", "clFinish, clWaitForEvents with the launch's event, or a blocking map waits for it."),
         ),
         predicts=(("recorded", "results are old or half written, as timing has it"),),
@@ -29,7 +48,7 @@ operations on the device nor a wait for transfers explains it.
     Cause(
         id="division-by-zero",
         title="A kernel divides an integer by zero",
-        refutes_if="The divisor at this line would never be zero.",
+        refutes_if="The divisor at this line is never zero.",
         fix=("Test the divisor before the division, or pass the size or stride that it should have been.",),
         predicts=(("recorded", "results are wrong on some devices, and the program dies of SIGFPE on others"),),
         kind=IN_KERNEL,
@@ -53,7 +72,7 @@ Both have the same type and size, so no driver notices. The result is the old or
     Cause(
         id="not-a-number",
         title="A kernel computes NaN or infinity",
-        refutes_if="The operands at this line would already hold NaN or infinity.",
+        refutes_if="The operands at this line already hold NaN or infinity.",
         fix=(
             "Check the operands at the named line: a division by zero, a logarithm or root of a negative number, or an overflow.",
         ),
@@ -68,11 +87,17 @@ the first one in that work-item.
     Cause(
         id="device-stack-overflow",
         title="The stack of a kernel's threads overflowed",
-        refutes_if="A larger stack limit would not change where the kernel fails.",
+        refutes_if="A larger stack limit does not change where the kernel fails.",
         fix=("Bound the recursion, or turn it into a loop; large local arrays belong in global or shared memory.",),
         fix_of=(
-            ("cuda", "If the depth is right, raise the limit before the launch: cudaDeviceSetLimit(cudaLimitStackSize, bytes)."),
-            ("hip", "If the depth is right, raise the limit before the launch: hipDeviceSetLimit(hipLimitStackSize, bytes)."),
+            (
+                "cuda",
+                "If the depth is right, raise the limit before the launch: cudaDeviceSetLimit(cudaLimitStackSize, bytes).",
+            ),
+            (
+                "hip",
+                "If the depth is right, raise the limit before the launch: hipDeviceSetLimit(hipLimitStackSize, bytes).",
+            ),
         ),
         predicts=(("recorded", "the device reports an illegal address or a stack overflow in this kernel"),),
         kind=FIXED,  # the stack is no buffer: fences around buffers do not see it
@@ -85,10 +110,8 @@ reports an illegal address that belongs to no buffer.
     Cause(
         id="barrier-misuse",
         title="A barrier in a kernel is not reached by all the threads that it waits for",
-        refutes_if="Every thread that the barrier counts would reach it, in the same turn of every loop around it.",
-        fix=(
-            "Move the barrier out of the branch, and let threads without work skip the work instead of returning.",
-        ),
+        refutes_if="Every thread that the barrier counts reaches it, in the same iteration of every loop around it.",
+        fix=("Move the barrier out of the branch, and let threads without work skip the work instead of returning.",),
         fix_of=(("cuda", "For a barrier of a part of a warp, pass the mask of exactly the threads that reach it."),),
         predicts=(("recorded", "the kernel hangs, fails on the device, or gives wrong results"),),
         kind=IN_KERNEL,
@@ -102,7 +125,7 @@ without waiting, or works on one generation of devices and not on the next.
     Cause(
         id="contract-violated",
         title="A launch breaks a contract that was stated for its kernel",
-        refutes_if="Every requirement of the contract would be true at this launch.",
+        refutes_if="Every requirement of the contract holds at this launch.",
         fix=(
             "Trace the values that break the contract back to where the program computes them, and fix them there.",
             "If the kernel can do with these values, the contract is wrong: correct it in its file.",
@@ -114,7 +137,7 @@ without waiting, or works on one generation of devices and not on the next.
     Cause(
         id="copy-engines",
         title="The order of copies by the copy engines decides",
-        refutes_if="The failure would stay as frequent when kernels make the copies.",
+        refutes_if="The failure is as frequent when kernels make the copies.",
         fix=(
             "Look for a copy without an event or wait between it and the work on the same memory, and for host memory that is "
             "changed or freed before its copy has ended; order these two.",
@@ -132,7 +155,7 @@ only while the engines copy. Without the engines the failure is hidden, not fixe
     Cause(
         id="device-exception",
         title="The device stopped a kernel",
-        refutes_if="The device's record would name another kernel or no exception at all.",
+        refutes_if="The device's record names another kernel or no exception at all.",
         fix=("Look at the named line with the arguments of the launch shown.",),
         predicts=(("recorded", "the device reports this exception in this launch"),),
         about="""The device stopped a kernel.
@@ -144,7 +167,7 @@ reader to see in the named line and the launch's arguments.
     Cause(
         id="device-trap",
         title="The kernel ran into a trap",
-        refutes_if="The device would report another kind of exception at this place.",
+        refutes_if="The device reports another kind of exception at this place.",
         fix=(
             "Read the compiler's warnings for this kernel: code that it can prove to be wrong is replaced by a trap.",
             "If the source has no __trap() or assert at the named line, disassemble the kernel and look for what is missing.",
@@ -161,7 +184,7 @@ compiler in place of code it could prove to be wrong.
     Cause(
         id="misaligned-access",
         title="A kernel accessed memory at an address that its type does not allow",
-        refutes_if="The address would be a multiple of the access's size.",
+        refutes_if="The address is a multiple of the access's size.",
         fix=("Align the offset on the host, or load with a narrower type in the kernel.",),
         predicts=(("recorded", "the device reports a misaligned address in this launch"),),
         kind=FIXED,
@@ -174,7 +197,7 @@ type, or a pointer into the middle of packed data breaks that.
     Cause(
         id="model-dimensions",
         title="A size or number was made from a default dimension, not from the model's file",
-        refutes_if="The size would follow from numbers of the file, or the file would say the number that was used.",
+        refutes_if="The size follows from numbers of the file, or the file has the number that was used.",
         fix=(
             "Find where the program gets this number, and read it from the model's file instead.",
             "Search for other uses of the same default: sizes of scratch memory, loops, launch geometry.",
@@ -195,13 +218,13 @@ with. Kernels that go by the file's numbers then leave the buffer; kernels that 
     Cause(
         id="order-or-timing",
         title="The order or timing of launches on the device decides",
-        refutes_if="The failure would stay as frequent with a wait after each launch.",
+        refutes_if="The failure is as frequent with a wait after each launch.",
         fix=(
             "Look for two pieces of work on the same memory that no event, queue or wait puts in order; order these two.",
             "Until then, waiting after each launch hides it, at the price of all overlap.",
         ),
         predicts=(("recorded", "it fails in some runs, or at different places"),),
-        settled_by="the two pieces of work, and a run in which only these are put in order",
+        settled_by="the two pieces of work, and a run in which only these are synchronized",
         kind=ORDER,
         about="""The order or timing of launches on the device decides.
 
@@ -213,7 +236,7 @@ failure that stays says nothing about a race between a copy and something else.
     Cause(
         id="out-of-bounds-access",
         title="A kernel accessed memory outside the buffer it was given",
-        refutes_if="The faulting address would lie inside a live allocation that the launch was given.",
+        refutes_if="The faulting address is inside a live allocation that the launch was passed.",
         fix=(
             "Compare the size of the allocation with what the launch's grid and size arguments can reach; correct the smaller.",
             "If the size came from defaults, compute it from the same numbers that the launch uses.",
@@ -232,7 +255,7 @@ less than the launch needs (sizes from another place than the launch's own).
     Cause(
         id="race-in-kernel",
         title="Threads of a kernel race for the same memory",
-        refutes_if="A barrier that both threads pass, or an atomic operation, would stand between the two accesses.",
+        refutes_if="A barrier that both threads pass, or an atomic operation, separates the two accesses.",
         fix=(
             "Put a barrier between the two accesses, where all threads of the group reach it.",
             "Where several threads write one word, use an atomic operation.",
@@ -254,8 +277,8 @@ the code relies on the threads of a warp running in step.
     ),
     Cause(
         id="stale-executable",
-        title="What ran was not built from the sources as they are",
-        refutes_if="A fresh build of the same sources would have the same build id, or their checksums would be those that were compiled.",
+        title="The program that ran was not built from the current sources",
+        refutes_if="A fresh build of the same sources has the same build id, or their checksums are those that were compiled.",
         fix=(
             "Build again, from clean, and run the file that this build names.",
             "Compare its build id with `gpudx show CASE identity`; let scripts end when a build fails (set -e).",
@@ -269,7 +292,7 @@ the code relies on the threads of a warp running in step.
     Cause(
         id="threads-collide",
         title="Host threads use something at the same time that only one may use at a time",
-        refutes_if="The failure would stay when only one thread makes GPU calls.",
+        refutes_if="The failure remains when only one thread makes GPU calls.",
         fix=(
             "Look for what two threads share without a lock: kernel objects, queues, the current device, caches of the program.",
             "Until then, one thread hides it, at the price of all the others.",

@@ -29,7 +29,9 @@ def _version(wanted: bool) -> None:
 
 
 def _top(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
 ) -> None:
     """Reports why a GPU program failed: gpudx run -- ./app
 

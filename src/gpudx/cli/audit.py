@@ -22,13 +22,13 @@ def command(
         list[Path], typer.Argument(metavar="FILE...", help="Programs, libraries, cubins, .hsaco, bundles.")
     ],
     arch: Annotated[
-        list[str] | None, typer.Option(metavar="ARCH", help="It has to run there: sm_90, gfx90a. May be repeated.")
+        list[str] | None, typer.Option(metavar="ARCH", help="Require code for ARCH: sm_90, gfx90a. May be repeated.")
     ] = None,
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a case there, for gpudx report.")] = None,
     format: Annotated[str, typer.Option("--format", "-f", help="terminal, markdown or json.")] = "terminal",
     json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> None:
-    """Say what device code is in a file: targets, kernels with their registers, spills, stack and shared memory, and what is wrong.
+    """Show the device code in a file: targets, kernels with registers, spills, stack and shared memory, and problems.
 
     \b
         gpudx audit ./app
@@ -36,7 +36,7 @@ def command(
         gpudx audit libkernels.so kernel.hsaco module.cubin --json
         gpudx audit ./app --case audited && gpudx report audited -f markdown
 
-    Nothing is run. A number that the compiler did not leave in the file is "?", never 0: cubins do not tell spills.
+    Nothing is run. A number that the compiler did not leave in the file is "?", never 0: cubins do not contain spill counts.
 
     Exit status: 0; 1 if there was no device code, or none for an --arch.
     """

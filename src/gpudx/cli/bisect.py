@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpudx.cli.speak import say
+from gpudx.cli.times import duration
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -32,7 +33,9 @@ def command(
     runs: Annotated[
         int, typer.Option(min=1, metavar="N", help="Runs of each revision, for failures that come and go.")
     ] = 1,
-    timeout: Annotated[float | None, typer.Option(min=0.001, metavar="S", help="End a run after S seconds.")] = None,
+    timeout: Annotated[
+        float | None, typer.Option(parser=duration, metavar="TIME", help="Stop a run after TIME: 30s, 2m.")
+    ] = None,
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")] = False,
 ) -> None:

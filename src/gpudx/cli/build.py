@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
 LOG = "build.log"
-NOTHING = (
-    "No compiler reported what its kernels need: give --ask, and build from the start (make -B), so that they are compiled."
-)
+NOTHING = "No compiler reported what its kernels need: give --ask, and build from the start (make -B), so that they are compiled."
 
 
 def command(
     build: Annotated[list[str] | None, typer.Argument(metavar="CMD", help="The build, after --.")] = None,
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes.")] = None,
-    ask: Annotated[bool, typer.Option("--ask", help="Make nvcc and hipcc report the registers and memory of each kernel.")] = False,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Make nvcc and hipcc report the registers and memory of each kernel.")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report; the case is written.")] = False,
 ) -> None:
-    """Run a build, and say which of its compilers' words are faults: registers, spills, stack and shared memory per kernel.
+    """Run a build and report compiler messages that are faults, and registers, spills, stack and shared memory per kernel.
 
     \b
         gpudx build --ask -- make -B

@@ -42,6 +42,11 @@ def command(
         str | None, typer.Option(metavar="AGE", help="With prune: delete cases older than AGE (12h, 30d, 8w).")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    as_html: Annotated[bool, typer.Option("--html", help="As a page with groups, trends and a filter.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="With --html: write it to FILE.")
+    ] = None,
+    show: Annotated[bool, typer.Option("--open", help="Open that page in the browser.")] = False,
 ) -> None:
     """List recorded cases, grouped by cause: program, how often, how long ago.
 
@@ -49,7 +54,8 @@ def command(
 
     \b
         gpudx cases
-        gpudx cases 1:01458e
+        gpudx cases --open                      # all of them as a page in the browser
+        gpudx cases 2:01458e
         gpudx cases prune                       # drop cases whose directory is gone
         gpudx cases prune --older-than 30d      # also delete older case directories
         gpudx cases --db postgresql://ci@db.example/gpudx
@@ -64,6 +70,9 @@ def command(
         if fingerprint == PRUNE:
             typer.echo(_prune(store, older_than))
             return
+        if as_html or show or output:
+            _page(store.entries(fingerprint), everything, output, show)
+            return
         every = store.entries(fingerprint) if fingerprint else store.groups()
     found = [one for one in every if everything or as_json or _is_here(one)]
     if as_json:
@@ -72,6 +81,25 @@ def command(
         _table([_shown(one) for one in found], CASE_COLUMNS if fingerprint else GROUP_COLUMNS)
     if not found:
         raise typer.Exit(NONE_LISTED)
+
+
+def _page(entries: list[Entry], everything: bool, output: Path | None, show: bool) -> None:
+    """The page over cases: to a file, to stdout, or to the browser."""
+    from gpudx.cases import index
+    from gpudx.cases.page import page
+    from gpudx.cli.report import open_page, write_page
+
+    found = [one for one in entries if everything or _is_here(one)]
+    if not found:
+        raise typer.Exit(NONE_LISTED)
+    place = output or (Path(index.default_folder()) / "cases.html" if show else None)
+    text = page(found, (place.parent if place else Path()).absolute())
+    if place is None:
+        typer.echo(text, nl=False)
+        return
+    write_page(place, text)
+    if show:
+        open_page(place)
 
 
 PRUNE = "prune"
@@ -87,9 +115,10 @@ def _table(rows: list[dict[str, str]], columns: tuple[str, ...]) -> None:
 
 
 def _shown(one: Entry | Group) -> dict[str, str]:
+    from gpudx.cases.index import program_of
+
     row = {name: str(value) for name, value in asdict(one).items()}
-    words = row["command"].split()
-    row["program"] = Path(words[0]).name if words else "?"
+    row["program"] = program_of(row["command"])
     row["age"] = row["last"] = f"{_age(row.get('created') or row['last'])} ago"
     return row
 

@@ -39,6 +39,13 @@ class Word:
     options: tuple[Option, ...]
     values: tuple[str, ...] = ()  # what its argument can be, where that is a fixed list
 
+    @property
+    def takes_cases(self) -> bool:
+        return self.name in TAKE_CASES
+
+
+TAKE_CASES = ("bundle", "check", "diff", "gate", "hypotheses", "investigate", "report", "show")
+
 
 def command(shell: Annotated[Shell, typer.Argument(help="The shell.")]) -> None:
     """Print a script that completes commands and options of gpudx in a shell.
@@ -72,10 +79,11 @@ def words() -> Iterator[Word]:
 def bash(commands: list[Word]) -> str:
     """After "--" everything is the program's: files and commands."""
     cases = "\n".join(
-        f"        {one.name}) options='{' '.join(_names(one))}' values='{' '.join(one.values)}' ;;" for one in commands
+        f"        {one.name}) options='{' '.join(_names(one))}' values='{' '.join(one.values)}' cases='{'1' if one.takes_cases else ''}' ;;"
+        for one in commands
     )
     return f"""_gpudx() {{
-    local current=${{COMP_WORDS[COMP_CWORD]}} options= values= word
+    local current=${{COMP_WORDS[COMP_CWORD]}} options= values= cases= word
     if [ "$COMP_CWORD" -eq 1 ]; then
         mapfile -t COMPREPLY < <(compgen -W '{" ".join(one.name for one in commands)} --help --version' -- "$current")
         return
@@ -95,7 +103,12 @@ def bash(commands: list[Word]) -> str:
             if [ -n "$values" ]; then
                 mapfile -t COMPREPLY < <(compgen -W "$values" -- "$current")
             else
-                mapfile -t COMPREPLY < <(compgen -A file -- "$current")
+                COMPREPLY=()
+                # Nothing typed yet, or the beginning of the folder's name: the cases themselves.
+                if [ -n "$cases" ] && [ "${{current%/*}}" = "$current" ] && [[ gpudx-cases/ == "$current"* ]]; then
+                    mapfile -t COMPREPLY < <(compgen -A directory -- gpudx-cases/)
+                fi
+                [ ${{#COMPREPLY[@]}} -gt 0 ] || mapfile -t COMPREPLY < <(compgen -A file -- "$current")
             fi ;;
     esac
 }}
@@ -105,11 +118,13 @@ complete -o filenames -F _gpudx gpudx"""
 def zsh(commands: list[Word]) -> str:
     listed = "\n".join(f"        {_quoted(f'{one.name}:{_line(one.help)}')}" for one in commands)
     cases = "\n".join(
-        f"        {one.name}) options=({' '.join(_names(one))}) values=({' '.join(one.values)}) ;;" for one in commands
+        f"        {one.name}) options=({' '.join(_names(one))}) values=({' '.join(one.values)}) cases={int(one.takes_cases)} ;;"
+        for one in commands
     )
     return f"""#compdef gpudx
 _gpudx() {{
     local -a commands options values
+    local cases=0
     commands=(
 {listed}
     )
@@ -130,6 +145,7 @@ _gpudx() {{
     elif (( $#values )); then
         compadd -- $values
     else
+        (( cases )) && compadd -f -- gpudx-cases/*(N/)
         _files
     fi
 }}
@@ -143,6 +159,8 @@ def fish(commands: list[Word]) -> str:
         seen = _fish_quoted(f"__fish_seen_subcommand_from {one.name}")
         if one.values:
             lines.append(f"complete -c gpudx -f -n {seen} -a {_fish_quoted(' '.join(one.values))}")
+        if one.takes_cases:
+            lines.append(f"complete -c gpudx -n {seen} -a {_fish_quoted(FISH_CASES)}")
         for option in one.options:
             names = " ".join(f"-l {n[2:]}" if n.startswith("--") else f"-s {n[1:]}" for n in option.names)
             value = "" if option.flag else " -r"
@@ -150,6 +168,7 @@ def fish(commands: list[Word]) -> str:
     return "\n".join(lines)
 
 
+FISH_CASES = "(set -l cases gpudx-cases/*/; printf '%s\\n' $cases)"  # `set` allows a pattern without matches
 SCRIPTS: dict[Shell, Callable[[list[Word]], str]] = {Shell.bash: bash, Shell.zsh: zsh, Shell.fish: fish}
 
 

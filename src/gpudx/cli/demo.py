@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import time
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from gpudx.cli.speak import say
-from gpudx.demos.incidents import Incident
 from gpudx.errors import UserError
-from gpudx.lab.build import Built
-from gpudx.model import Case
+
+if TYPE_CHECKING:  # --help needs none of these
+    from gpudx.demos.incidents import Incident
+    from gpudx.lab.build import Built
+    from gpudx.model import Case
 
 BUILD = "build"
 OLD_S, EDITED_S = 3 * 86_400, 60
-DEFAULT = "opencl-set-rows-q4_0"  # runs everywhere: it needs no GPU
+DEFAULT = "opencl-set-rows-q4_0"  # needs no GPU
+WITHOUT_COMPILER = "opencl-python-bounds"  # needs no GPU, builds no program, and its driver needs a linker
+WITHOUT_TOOLS = "opencl-python-queues"  # has no kernel to link either
 
 
 def command(
-    name: Annotated[str, typer.Argument(help="The incident.")] = DEFAULT,
-    list_them: Annotated[bool, typer.Option("--list", help="List the incidents.")] = False,
+    name: Annotated[
+        str | None, typer.Argument(help=f"The demo. [{DEFAULT}; without a C compiler one in Python]")
+    ] = None,
+    list_them: Annotated[bool, typer.Option("--list", help="List the demos.")] = False,
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
     twin: Annotated[bool, typer.Option("--twin", help="Run the same program without the fault.")] = False,
 ) -> None:
@@ -43,21 +50,34 @@ def command(
         for incident in known.values():
             typer.echo(f"{incident.name:<28}  {incident.title}")
         return
+    name = name or _default()
     if name not in known:
-        raise UserError(f"There is no incident {name!r}: choose one of {', '.join(known)}.")
+        raise UserError(f"There is no demo {name!r}: choose one of {', '.join(known)}.")
     _play(known[name], case, twin)
+
+
+def _default() -> str:
+    from gpudx.lab import build
+
+    try:
+        build.compiler()
+    except UserError:
+        return WITHOUT_COMPILER if shutil.which("ld") else WITHOUT_TOOLS
+    return DEFAULT
 
 
 def _play(incident: Incident, wanted: Path | None, twin: bool) -> None:
     from gpudx.cli.cases import new_case
     from gpudx.cli.running import remember, run_and_tell
-    from gpudx.model.how import How
+    from gpudx.model.how import Fence, How
 
     say(f"{incident.name}: {incident.title}{' (twin: without the fault)' if twin else ''}")
     say(incident.story.partition(". ")[0].rstrip(".") + ".")
     with new_case(wanted, incident.name) as directory:
         built = build_incident(incident, directory / BUILD, twin)
         how = How(
+            fence=Fence() if incident.fence else None,
+            stacks=bool(incident.python),
             dump=incident.dump and not twin,
             serialise=incident.serialise and not twin,
             probes=incident.probes,
@@ -70,6 +90,8 @@ def _play(incident: Incident, wanted: Path | None, twin: bool) -> None:
 
 def _command(incident: Incident, built: Built, twin: bool) -> list[str]:
     words = incident.twin_run if twin and incident.twin_run else incident.run
+    if incident.python:
+        return [sys.executable, str(built.program), *words]
     return [str(built.program.with_name(incident.script) if incident.script else built.program), *words]
 
 
@@ -89,7 +111,7 @@ def _judge(incident: Incident, case: Case | None, twin: bool, directory: Path) -
 
 
 def build_incident(incident: Incident, folder: Path, twin: bool) -> Built:
-    """Build a copy of the incident's program in `folder`."""
+    """Build a copy of the demo's program in `folder`."""
     from gpudx import backends
     from gpudx.lab import build
 
@@ -97,12 +119,27 @@ def build_incident(incident: Incident, folder: Path, twin: bool) -> Built:
         shutil.copytree(incident.folder, folder)
     except OSError as error:
         raise UserError(f"{folder} cannot be written ({error}): choose another place with --case DIR.") from None
+    if incident.python:
+        _require(incident)
+        return build.Built(folder / incident.python)
     flags = incident.flags + (incident.twin_flags if twin else ())
     recipe = build.Recipe(incident.name, incident.sources, flags, incident.libs, incident.compiler, incident.kernels)
     built = build.build(recipe, folder, backends.linking(incident.backend))
     if incident.script:
         _age(built.program, [folder / name for name in incident.sources])
     return built
+
+
+def _require(incident: Incident) -> None:
+    """UserError when a demo in Python lacks what it needs."""
+    from importlib.util import find_spec
+
+    absent = [name for name in incident.tools if shutil.which(name) is None]
+    if absent:
+        raise UserError(f"The demo needs {absent[0]} in PATH: install it, or choose a demo that `gpudx doctor` lists.")
+    missing = [name for name in incident.modules if find_spec(name) is None]
+    if missing:
+        raise UserError(f'The demo needs the Python module {missing[0]}: pip install "pyopencl[pocl]".')
 
 
 def _age(program: Path, sources: list[Path]) -> None:

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpudx.errors import UserError
-from gpudx.model.comparison import ASPECTS, Comparison
 
 if TYPE_CHECKING:
     from gpudx.diff import Recording
+    from gpudx.model.comparison import Comparison
 
 DIFFERENT, CANNOT = 1, 2
+# Written here, too, because the model is slow to import; a test compares them.
+ASPECTS = ("processes", "allocations", "kernels", "geometry", "arguments", "errors", "environment", "objects", "ending")
 
 
 class Form(StrEnum):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -62,12 +63,17 @@ def _everything() -> Iterator[Entry]:
 
 def _demos(states: dict[str, str]) -> Entry:
     """Which demos can be built and run here, by what was found above."""
+    from importlib.util import find_spec
+
     from gpudx.demos import incidents
 
     lacking: dict[str, str] = {}
     for one in incidents.every().values():
-        needs = [one.compiler or "C compiler", *DEVICES.get(one.backend, ())]
-        lacking[one.name] = ", ".join(need for need in needs if states.get(need) != "found")
+        needs = [*([] if one.python else [one.compiler or "C compiler"]), *DEVICES.get(one.backend, ())]
+        missing = [need for need in needs if states.get(need) != "found"]
+        missing += [f"the Python module {name}" for name in one.modules if find_spec(name) is None]
+        missing += [f"{name} (apt install binutils)" for name in one.tools if shutil.which(name) is None]
+        lacking[one.name] = ", ".join(missing)
     good = [name for name, lack in lacking.items() if not lack]
     bad = [f"{name}: needs {lack}" for name, lack in lacking.items() if lack]
     return Entry("demos", "found" if good else "none", (*([f"run here: {', '.join(good)}"] if good else []), *bad))

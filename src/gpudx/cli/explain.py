@@ -40,6 +40,8 @@ def command(
         ),
     ] = None,
     format: Annotated[str, typer.Option("--format", "-f", help="terminal, markdown or json.")] = "terminal",
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to FILE.")] = None,
     whole: Annotated[bool, typer.Option("--full", help="Print the full report instead of the first screen.")] = False,
 ) -> None:
     """Explain a log: what failed first, what only follows, what it does not prove, and the next command.
@@ -60,6 +62,7 @@ def command(
     """
     from gpudx.cli.cases import new_case, written
     from gpudx.cli.page import page_here
+    from gpudx.cli.report import write_page
     from gpudx.report import render, screen
 
     names = [*(logs or []), *([issue] if issue is not None else [])]
@@ -67,7 +70,8 @@ def command(
         raise UserError("no log given: name a file, or pipe one in with `gpudx explain -`.")
     if names.count(STDIN) > 1:
         raise UserError('standard input can be read once: give "-" for one log only.')
-    live = format == "terminal" and issue is None and sys.stdout.isatty()
+    format = "json" if as_json else format
+    live = format == "terminal" and output is None and issue is None and sys.stdout.isatty()
     kept = _Kept() if issue is not None else None
     read = _joined([_read(name, live, kept if name == issue else None) for name in names], run)
     made = _case(read, names)
@@ -75,12 +79,16 @@ def command(
         with new_case(case, "explain") as folder:
             made = written(made, folder)
     if kept is not None:
-        sys.stdout.write(_answer(kept.text, read))
+        text = _answer(kept.text, read)
     elif format == "terminal" and not whole and not made.kernels:
         more = "" if case or STDIN in names else shlex.join(["gpudx", "explain", "--full", *names])
-        sys.stdout.write(screen.render(made, page_here(), more=more))
+        text = screen.render(made, page_here(), more=more)
     else:
-        sys.stdout.write(render(made, format, page_here()))
+        text = render(made, format, page_here())
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        write_page(output, text)
     if not made.kernels and all(one.id == STRANGE for one in made.findings):
         raise typer.Exit(UNKNOWN)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from gpudx.cli.speak import clear_line, renew, say
+from gpudx.cli.times import duration
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -54,7 +55,11 @@ def command(
     ] = THREADS,
     timeout: Annotated[
         float | None,
-        typer.Option(min=0.001, metavar="S", help="A run that takes longer hangs. [ten times the longest]"),
+        typer.Option(
+            parser=duration,
+            metavar="TIME",
+            help="A run that takes longer counts as a hang: 30s, 2m. [ten times the longest]",
+        ),
     ] = None,
     confidence: Annotated[
         float, typer.Option(min=50, max=99.999, metavar="PERCENT", help="Of each test's verdict.")

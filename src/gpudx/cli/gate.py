@@ -22,7 +22,7 @@ FAILED = 1
 
 def command(
     cases: Annotated[
-        list[Path], typer.Argument(metavar="CASE...", help="Case directories; their evidence is put together.")
+        list[Path], typer.Argument(metavar="CASE...", help="Case directories; their evidence is combined.")
     ],
     limits: Annotated[Path, typer.Option(metavar="FILE", help="The limits.")] = LIMITS,
     write_baseline: Annotated[

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from gpudx.model import Given
+if TYPE_CHECKING:
+    from gpudx.model import Given
 
 NOT_AGAIN = ("case",)  # there is one in that place now
 

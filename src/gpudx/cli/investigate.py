@@ -13,8 +13,8 @@ import typer
 
 from gpudx.cli.given import given, joined
 from gpudx.cli.probing import Probe, probes
-from gpudx.cli.running import remember
 from gpudx.cli.speak import clear_line, renew, say
+from gpudx.cli.times import EXAMPLES, duration, seconds
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from gpudx.model.how import How
 
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
-UNITS = {"s": 1, "m": 60, "h": 3600}
 INTERRUPTED = 130
 AT_SITES = ("held", "edge", "held-edge")  # experiments at the two calls of an order finding
 
@@ -56,7 +55,11 @@ def command(
     without: Annotated[list[str] | None, typer.Option(metavar="EXPERIMENT", help="Not these experiments.")] = None,
     timeout: Annotated[
         float | None,
-        typer.Option(min=0.001, metavar="S", help="A run that takes longer hangs. [ten times the longest]"),
+        typer.Option(
+            parser=duration,
+            metavar="TIME",
+            help="A run that takes longer counts as a hang: 30s, 2m. [ten times the longest]",
+        ),
     ] = None,
     confidence: Annotated[float, typer.Option(min=50, max=99.999, metavar="PERCENT", help="Of the verdicts.")] = 99.0,
     vary: Annotated[
@@ -127,20 +130,18 @@ def command(
     else:
         with new_case(case, program[0]) as directory:
             done = _begin(directory, program, wanted)
+    from gpudx.cli.running import remember
+
     remember(done, quiet=False)
     _report(done)
 
 
 def budget_seconds(text: str) -> float:
     """ "90", "90s", "10m" or "2h" in seconds."""
-    number, unit = (text[:-1], text[-1]) if text[-1:] in UNITS else (text, "s")
     try:
-        seconds = float(number) * UNITS[unit]
+        return seconds(text)
     except ValueError:
-        seconds = 0.0
-    if not 0 < seconds < float("inf"):
-        raise UserError(f"--budget {text} is no time: give for example 90s, 10m or 2h.")
-    return seconds
+        raise UserError(f"--budget {text} is not a time: {EXAMPLES}.") from None
 
 
 def _begin(directory: Path, words: list[str], wanted: Wanted) -> Case:

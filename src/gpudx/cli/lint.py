@@ -36,7 +36,7 @@ def command(
         gpudx lint --option=-cl-fast-relaxed-math kernels.cl
         gpudx lint src/*.cu --case linted && gpudx gate linted
 
-    `gpudx rule` lists the rules. Headers and macros are not read; what is not understood is passed over.
+    `gpudx rule` lists the rules. Headers and macros are not read; code that it does not understand is skipped.
 
     Exit status: 0 if nothing was found, else 1.
     """

@@ -13,7 +13,7 @@ Probe = Annotated[
     list[str] | None,
     typer.Option(
         metavar="MARK",
-        help="Is MARK in what ran, and was it reached? A TEXT it writes, sym:NAME or FILE:LINE. May be repeated.",
+        help="Check that MARK is in the program that ran, and that it was reached: TEXT it prints, sym:NAME or FILE:LINE. May be repeated.",
     ),
 ]
 

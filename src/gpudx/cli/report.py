@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpudx.errors import UserError
-from gpudx.report import Page
 
 if TYPE_CHECKING:
     from gpudx.model import Case
+    from gpudx.report import Page
+
+SCREEN = "screen"  # with lines of kernels that are in no file, which the format itself cannot read
 
 
 def command(
@@ -30,6 +32,7 @@ def command(
         str,
         typer.Option("--format", "-f", help="terminal, screen, lines, markdown, html, json, sarif, junit or perfetto."),
     ] = "terminal",
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to FILE.")] = None,
     show: Annotated[bool, typer.Option("--open", help="Open the HTML report in the browser.")] = False,
     redacted: Annotated[bool, typer.Option("--redact", help="Remove secrets and home directories.")] = False,
@@ -56,12 +59,13 @@ def command(
     from gpudx.report.languages import chosen
 
     spoken = chosen(language)
+    format = "json" if as_json else format
     if show:
         format, output = "html", output or _page_file(case)
     with _directory(case) as place:
         _report(place, format, output, redacted, spoken)
     if show and output:
-        _open(output)
+        open_page(output)
 
 
 def _page_file(case: Path | None) -> Path:
@@ -92,7 +96,8 @@ def _directory(case: Path | None) -> Iterator[Path]:
         yield case
 
 
-def _open(page: Path) -> None:
+def open_page(page: Path) -> None:
+    """Open a page in the browser, and print where it is."""
     import webbrowser
 
     from gpudx.report.safe import full
@@ -104,6 +109,7 @@ def _open(page: Path) -> None:
 
 def _report(case: Path, format: str, output: Path | None, redacted: bool, spoken: str) -> None:
     from gpudx import casefile
+    from gpudx.cli.page import first_screen
     from gpudx.report import draws, explains, render, writer
     from gpudx.report.redact import redact
 
@@ -124,11 +130,11 @@ def _report(case: Path, format: str, output: Path | None, redacted: bool, spoken
         page = replace(page, drawing=draw(told))
     if redacted:
         told, page = redact(told), replace(page, drawing=redact(page.drawing))
-    text = render(told, format, page)
+    text = first_screen(told, page) if format == SCREEN else render(told, format, page)
     if output is None:
         sys.stdout.write(text)
     else:
-        _write(output, text)
+        write_page(output, text)
 
 
 def _stream(case: Case, place: Path, format: str, output: Path | None, write: Callable[..., None]) -> None:
@@ -149,13 +155,15 @@ def _stream(case: Case, place: Path, format: str, output: Path | None, write: Ca
 def _page(output: Path | None, case: Path, linked: bool) -> Page:
     """What the report may fill, and where the case's files are as seen from it; without -o it is taken to lie beside them."""
     from gpudx.cli.page import page_here
+    from gpudx.report import Page
 
     page = page_here() if output is None else Page()
     near = "." if output is None else os.path.relpath(case, output.absolute().parent)
     return replace(page, files=near if linked else None)
 
 
-def _write(path: Path, text: str) -> None:
+def write_page(path: Path, text: str) -> None:
+    """Write a report to a file."""
     try:
         path.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:

@@ -11,10 +11,11 @@ import typer
 from typer.core import TyperCommand
 
 from gpudx.cli.probing import Probe, probes
+from gpudx.cli.times import duration, duration_or_zero
 from gpudx.errors import UserError
-from gpudx.model import Case
 
 if TYPE_CHECKING:
+    from gpudx.model import Case
     from gpudx.model.how import Fence, Watch
     from gpudx.pipeline import Stated
 
@@ -31,6 +32,7 @@ ALONE = {
     POISON: ("cb", "nan", "4b", "zero"),
     WATCH: ("again", "once"),
 }
+KERNEL_CHECKS = ("bounds", "align", "uninit", "races", "barriers", "overflow", "div", "loops", "nan")
 
 
 class Crumbs(StrEnum):
@@ -58,17 +60,24 @@ def with_value(words: list[str], option: str, values: Sequence[str], valued: set
     while at < len(out) and out[at].startswith("-") and out[at] != "--":
         step = 2 if out[at] in valued else 1
         if out[at] == option:
-            value = out.pop(at + 1) if out[at + 1 : at + 2] and out[at + 1] in values else values[0]
+            value = out.pop(at + 1) if out[at + 1 : at + 2] and _is_value(option, out[at + 1], values) else values[0]
             out[at] = f"{option}={value}"
         at += step
     return out
+
+
+def _is_value(option: str, word: str, values: Sequence[str]) -> bool:
+    """Checks inside kernels may be joined by commas."""
+    return word in values or (option == SANITIZE and all(one in KERNEL_CHECKS for one in word.split(",")))
 
 
 def command(
     program: Annotated[
         list[str] | None, typer.Argument(metavar="CMD", help="The program and its arguments, after --.")
     ] = None,
-    timeout: Annotated[float | None, typer.Option(min=0.001, metavar="S", help="Stop the program after S seconds.")] = None,
+    timeout: Annotated[
+        float | None, typer.Option(parser=duration, metavar="TIME", help="Stop the program after TIME: 30s, 2m.")
+    ] = None,
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")] = None,
     error_exitcode: Annotated[
         int | None, typer.Option(min=0, max=255, metavar="N", help="Exit with N if a passing program has faults.")
@@ -152,10 +161,15 @@ def command(
     ] = None,
     watch_limit: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="With --watch: watch at most SIZE bytes; uses the same amount of host memory. [1G]"),
+        typer.Option(
+            metavar="SIZE", help="With --watch: watch at most SIZE bytes; uses the same amount of host memory. [1G]"
+        ),
     ] = None,
     stall: Annotated[
-        float, typer.Option(min=0, metavar="S", help="Report once if no stream moves for S seconds; 0: never.")
+        float,
+        typer.Option(
+            parser=duration_or_zero, metavar="TIME", help="Report once if no stream moves for TIME; 0: never."
+        ),
     ] = 20.0,
     probe: Probe = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the case, print nothing.")] = False,
@@ -166,7 +180,7 @@ def command(
 
     \b
         gpudx run -- ./app args...
-        gpudx run --timeout 30 -- python train.py
+        gpudx run --timeout 30s -- python train.py
         gpudx run --error-exitcode 9 -- ./tests           # for CI
         gpudx run --fence --stacks -- ./app
         gpudx run --probe 'ENTER gemm' --probe sym:launch_gemm --probe kernels.cu:120 -- ./run.sh

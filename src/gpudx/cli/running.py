@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import os
+import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
     from gpudx.pipeline import Stated
 
 BUG = "gpudx-error.txt"
+LOADING_NICE = 5
 OPINION_S = 600.0  # for a run on a simulator, if the user gives no --timeout
 
 
@@ -43,7 +48,10 @@ def run_and_tell(
 
     `patience_s`: say so when the program has made no progress for that long; 0: never. `second`: another run there.
     """
-    run = run_recorded(command, case_dir, how, _watchdog(case_dir, patience_s) if patience_s and not quiet else None)
+    analysis = threading.Thread(target=_load_analysis, daemon=True)
+    progress = _watchdog(case_dir, patience_s) if patience_s and not quiet else None
+    run = run_recorded(command, case_dir, how, progress, analysis.start)
+    analysis.join()
     case = _diagnose(run, command, case_dir, stated)
     if case is not None:
         case = _look_again(case, command, case_dir, how, quiet)
@@ -52,6 +60,16 @@ def run_and_tell(
     if case is not None and not quiet:
         tell(case)
     return Told(run, case)
+
+
+def _load_analysis() -> None:
+    """Imports the modules of the analysis while the program runs, at a lower priority than the program's: half a verdict's time."""
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOADING_NICE)
+    with contextlib.suppress(Exception):  # the analysis imports them again, and reports what is wrong
+        importlib.import_module("gpudx.pipeline")
+        importlib.import_module("numpy.ma")  # numpy loads it when `unique` is first called
+        importlib.import_module("gpudx.detectors").every()
 
 
 def _watchdog(case_dir: Path, patience_s: float) -> Callable[[float], None]:

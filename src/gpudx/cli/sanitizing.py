@@ -42,7 +42,7 @@ def choose(text: str | None, kernel: str | None, dump: bool, program: Path) -> C
 
 def _cuda_check(text: str) -> str:
     from gpudx.backends.cuda.sanitizer import CHECKS
-    from gpudx.kernel_checks.rewriting import ALL
+    from gpudx.kernel_checks.checks import ALL
 
     if text not in CHECKS:
         cuda = f"{', '.join(CHECKS[:-1])} or {CHECKS[-1]}"

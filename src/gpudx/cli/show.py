@@ -20,7 +20,6 @@ from typing import Annotated, Any
 import typer
 
 from gpudx.errors import UserError
-from gpudx.report.safe import clean, full
 
 MOST_WITHOUT_ASKING = 100
 
@@ -52,8 +51,8 @@ def command(
     last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the last N rows.")] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="As CSV, every row.")] = False,
 ) -> None:
-    """Show what was recorded: calls, launches, allocations or errors; identity: who ran, with what; or builds: what
-    the output of compilers about kernels.
+    """Show recorded tables: calls, launches, allocations, errors, identity (binaries and libraries), or builds (compiler output
+    about kernels).
 
     \b
         gpudx show CASE launches --kernel 'gemm*' --last 20
@@ -102,7 +101,7 @@ def who_ran(case: Path) -> tuple[list[str], Iterator[Row]]:
     known = casefile.read(case).identity
     if known is None:
         raise UserError(
-            f"The case {case} was made by an older gpudx, which did not ask who ran: run the program again."
+            f"The case {case} was made by an older gpudx, which did not record binaries: run the program again."
         )
     return COLUMNS, rows(known)
 
@@ -152,6 +151,8 @@ def cut(rows: Iterable[Row], first: int | None, last: int | None) -> Iterable[Ro
 
 def write_csv(columns: list[str], rows: Iterable[Row]) -> None:
     """CSV on stdout. Control characters are written as \\xNN; nothing is shortened."""
+    from gpudx.report.safe import full
+
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows([full(_text(value)) for value in row] for row in rows)
@@ -159,6 +160,8 @@ def write_csv(columns: list[str], rows: Iterable[Row]) -> None:
 
 def write_table(columns: list[str], rows: Iterable[Row], limit: int | None) -> None:
     """Aligned columns on stdout; at most `limit` rows, and then that there are more."""
+    from gpudx.report.safe import clean
+
     remaining = iter(rows)
     shown = [[clean(_text(value)) for value in row] for row in itertools.islice(remaining, limit)]
     widths = [max(map(len, column)) for column in zip(columns, *shown, strict=True)]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpudx.model import Case
-
 if TYPE_CHECKING:
     from gpudx.facts import Facts
+    from gpudx.model import Case
 
 
 def load(place: Path) -> tuple[Case, list[Facts]]:

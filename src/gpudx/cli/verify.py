@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpudx.cli.speak import complain, say, write
+from gpudx.cli.times import duration
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from gpudx.verify.rounds import Limits
     from gpudx.verify.tally import Tally
 
-EXIT = {"a fix": 0, "another failure": 2, "cannot be told": 2}  # everything else: 1
+EXIT = {"a fix": 0, "another failure": 2, "inconclusive": 2}  # everything else: 1
 CANNOT_BE_TOLD = 2
 LINES_SHOWN = 5  # of the output of a failing run
 LINE_EVERY_S = 10.0  # where stderr is no terminal
@@ -39,11 +40,16 @@ def command(
     confidence: Annotated[float, typer.Option(metavar="PERCENT", help="How sure to be.")] = 99,
     runs: Annotated[int, typer.Option(min=1, metavar="N", help="Run each command at most N times.")] = 1000,
     at_least: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Run each command at least N times, for a tighter bound on the remaining failure rate.")
+        int,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Run each command at least N times, for a tighter bound on the remaining failure rate.",
+        ),
     ] = 1,
     budget: Annotated[str, typer.Option(metavar="TIME", help="Stop after this time: 90s, 10m, 2h.")] = "10m",
     timeout: Annotated[
-        float | None, typer.Option(min=0.001, metavar="S", help="A run that takes longer fails.")
+        float | None, typer.Option(parser=duration, metavar="TIME", help="A run that takes longer fails: 30s, 2m.")
     ] = None,
     case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
     resume: Annotated[
@@ -53,12 +59,12 @@ def command(
 ) -> None:
     """Check whether a fix really fixes a failure: it must fail before, pass after, and fail again when reverted.
 
-    CMD is a command line in quotes, or a script; NAME=value may stand in front. The failure is known by its diagnosis
-    where there is one, else by how the program ends. Runs take turns until it can be told; Ctrl-C keeps what was learned.
+    CMD is a command line in quotes, or a script; it may begin with NAME=value. The failure is known by its diagnosis
+    where there is one, else by how the program ends. Runs alternate until the result is settled; Ctrl-C keeps what was learned.
 
     Example: gpudx verify --before ./old --after ./new --revert ./new-undone
 
-    Exit status: 0 a fix; 1 a placebo, mitigates, or not shown to be the cause; 2 cannot be told, or another failure.
+    Exit status: 0 a fix; 1 a placebo, mitigates, or not shown to be the cause; 2 inconclusive, or another failure.
     """
     from gpudx.cli.cases import new_case
     from gpudx.cli.investigate import budget_seconds

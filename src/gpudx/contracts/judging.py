@@ -166,7 +166,10 @@ def _status(claim: Claim, seen: _Seen, processes: int, gaps: bool) -> tuple[Stat
     of_errors = subject == "failing calls"
     if not processes or (not rows and not of_errors):
         also = f" ({plural(seen.outside, 'launch', 'launches')} left out by `where`)" if seen.outside else ""
-        return "inconclusive", f"Not reached: no {subject} were recorded{also}, so nothing speaks for or against it."
+        return (
+            "inconclusive",
+            f"Not reached: no {subject} were recorded{also}, so there is no evidence for or against it.",
+        )
     decisive = seen.false if claim.expect == "all" else seen.true
     if decisive:
         right: Status = "confirmed" if claim.expect == "some" else "refuted"

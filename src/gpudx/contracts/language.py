@@ -91,7 +91,7 @@ ALLOCATIONS = Table(
     "allocations",
     {
         "size": "bytes",
-        "number": "its number in reports (6 for memory #6)",
+        "number": "its number in reports (6 for buffer #6)",
         "made": "the number of the call that made it",
         "freed": "was it freed while the program was watched?",
         "host": "is it host memory that devices can reach?",

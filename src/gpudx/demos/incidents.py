@@ -21,6 +21,7 @@ class Incident:
     """One incident. The twin is the same program without the fault, built with `twin_flags`, or run with `twin_run`.
 
     With a `script`, this is run, and the program that was built is an old one: three days older than its sources.
+    With a `python` program, nothing is built.
     """
 
     name: str
@@ -36,11 +37,15 @@ class Incident:
     twin_run: tuple[str, ...] = ()
     probes: tuple[str, ...] = ()
     script: str = ""
+    python: str = ""  # a program in Python, instead of one to build
+    modules: tuple[str, ...] = ()  # what that program imports beside the standard library
+    tools: tuple[str, ...] = ()  # programs that have to be in PATH
     compiler: str = ""
     kernels: tuple[str, ...] = ()  # sources with kernels, for a simulated device
     environment: dict[str, str] = field(default_factory=dict)  # what the program needs to run here
     dump: bool = False  # told by the device's own record
     serialise: bool = False  # told by a wait after each launch
+    fence: bool = False  # told by inaccessible memory around each buffer
     expect: dict[str, Any] = field(default_factory=dict)
 
 
@@ -56,7 +61,7 @@ def every(folder: Path | None = None) -> dict[str, Incident]:
 def _read(path: Path) -> Incident:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
-        names = ("flags", "libs", "twin_flags", "run", "twin_run", "probes", "kernels")
+        names = ("flags", "libs", "twin_flags", "run", "twin_run", "probes", "kernels", "modules", "tools")
         lists = {key: tuple(data.get(key, ())) for key in names}
         return Incident(
             name=data["name"],
@@ -67,9 +72,11 @@ def _read(path: Path) -> Incident:
             sources=tuple(data["sources"]),
             compiler=data.get("compiler", ""),
             script=data.get("script", ""),
+            python=data.get("python", ""),
             environment=dict(data.get("environment", {})),
             dump=bool(data.get("dump", False)),
             serialise=bool(data.get("serialise", False)),
+            fence=bool(data.get("fence", False)),
             expect=dict(data.get("expect", {})),
             **lists,
         )

@@ -8,8 +8,8 @@ from gpudx.model import LoadedObject, Step
 from gpudx.text import plural
 
 OLDER = (
-    "What ran seems older than its sources; whether it lacks what they have now is not known. A text that only they have settles it "
-    "(--probe TEXT), and so does a fresh build (gpudx investigate --rebuild CMD)."
+    "The program that ran seems older than its sources; whether it lacks recent changes is not known. "
+    "--probe TEXT, with a text that only the sources have, settles it; so does a fresh build (gpudx investigate --rebuild CMD)."
 )
 UNITS = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 

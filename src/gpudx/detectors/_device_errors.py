@@ -14,11 +14,11 @@ from gpudx.detectors._words import argument
 from gpudx.facts import Facts
 from gpudx.facts.crumbs import State
 from gpudx.facts.once import once
+from gpudx.facts.running import MOST_RUNNING, accepted
 from gpudx.model import Evidence
 
 FREED, NULL, PAST, SHORT = 8, 4, 2, 1  # how much each oddity weighs
 OUT_OF_BOUNDS = "out-of-bounds-access"  # the cause that a report of an illegal address means
-MOST_RANKED = 400  # launches that are looked at one by one, the newest
 I64 = NDArray[np.int64]
 Bool = NDArray[np.bool_]
 
@@ -76,7 +76,7 @@ def interval(facts: Facts) -> Interval | None:
     if report is None:
         return None
     launches, graphs = facts.launches, facts.graphs
-    running = _accepted(facts, report)
+    running = accepted(facts, report)
     open_ = running & facts.order.open(launches.position, launches.queue, report)
     ran = np.flatnonzero((open_ | _itself(facts, report)) & _same_context(facts, report))
     waiting = (graphs.status == 0) & facts.order.open(graphs.position, graphs.queue, report)
@@ -84,8 +84,8 @@ def interval(facts: Facts) -> Interval | None:
     known = _may_have_run(facts, launches.position[ran], graphs.position[started])
     if known is not None:
         ran, started = ran[known[0]], started[known[1]]
-    short = _shortages(facts, ran[-MOST_RANKED:], running & ~open_, report)
-    ranked = [suspect(facts, row, short.get(row, ())) for row in ran[-MOST_RANKED:].tolist()]
+    short = _shortages(facts, ran[-MOST_RUNNING:], running & ~open_, report)
+    ranked = [suspect(facts, row, short.get(row, ())) for row in ran[-MOST_RUNNING:].tolist()]
     # The first that faults stops the rest. Without crumbs what ran last is more likely not to have ended.
     ranked.sort(key=lambda s: (-s.weight, s.launch if s.weight or known is not None else -s.launch))
     queues = facts.order.pairs(launches.position[ran], launches.queue[ran])
@@ -108,22 +108,6 @@ def _may_have_run(facts: Facts, launches: I64, graphs: I64) -> tuple[Bool, Bool]
 def _completed(facts: Facts, accepted: Bool, open_: Bool) -> int:
     done = facts.crumbs.at(facts.launches.position) == State.DONE
     return int((accepted & (~open_ | done)).sum())
-
-
-def _accepted(facts: Facts, before: int) -> Bool:
-    launches = facts.launches
-    return (launches.status == 0) & launches.done & ~launches.captured & (launches.position < before)
-
-
-def running_at(facts: Facts, position: int) -> I64:
-    """The launches (rows of Launches) that no successful wait covers at a position; the newest, oldest first.
-
-    One whose call had not returned is among them: a device may begin before that.
-    """
-    launches = facts.launches
-    called = ~launches.done & ~launches.captured & (launches.position < position)
-    open_ = (_accepted(facts, position) | called) & facts.order.open(launches.position, launches.queue, position)
-    return np.flatnonzero(open_)[-MOST_RANKED:]
 
 
 def _itself(facts: Facts, report: int) -> Bool:

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.detectors._groups import groups
-from gpudx.facts import Facts
-from gpudx.trace import CallInfo
+from gpudx.facts import CallInfo, Facts
 
 I64 = NDArray[np.int64]
 COMMANDS = (

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudx.facts import Facts
+from gpudx.facts import CallInfo, Facts
 from gpudx.facts.objects import KINDS, MEMORY
 from gpudx.facts.once import once
-from gpudx.trace import CallInfo
 
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudx.facts import Facts
+from gpudx.facts import CallInfo, Facts
 from gpudx.facts.objects import MEMORY
-from gpudx.trace import CallInfo
 
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gpudx.facts import LastWords
 from gpudx.facts.instruction import impossible_access
-from gpudx.trace.reader import LastWords
 
 
 def impossible(words: LastWords) -> str:

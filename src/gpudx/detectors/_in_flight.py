@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.detectors import Run
-from gpudx.facts import Facts
+from gpudx.facts import CallInfo, Facts
 from gpudx.facts.order.waits import DEFAULT_QUEUES
-from gpudx.trace import CallInfo
 
 I64 = NDArray[np.int64]
 FATAL = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGSYS", "SIGTRAP")

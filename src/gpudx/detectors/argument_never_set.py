@@ -31,7 +31,7 @@ NEEDS_EVERY_CALL = True
 CAUSE = Cause(
     id=ID,
     title="A kernel was launched with an argument that was never set",
-    refutes_if="A call that sets this argument on this kernel object would precede the launch.",
+    refutes_if="A call set this argument on this kernel object before the launch.",
     fix=(
         (
             "Set every argument on this kernel object before its first launch; arguments belong to the "

@@ -35,7 +35,7 @@ ID = "argument-size"
 CAUSE = Cause(
     id=ID,
     title="An argument was given with another size than the kernel declares",
-    refutes_if="The declared type would have the size that was passed on this device.",
+    refutes_if="The declared type has the size that was passed on this device.",
     fix=(
         (
             "Pass sizeof of a host type with the same size and layout as the declared one; mind 3-component "

@@ -11,7 +11,7 @@ Example:
 Fix it by letting the script end when the build does (set -e), and by making targets that are no files .PHONY.
 
 Told of make, ninja, cmake, cargo and their like, as far as the recorder saw them end, before a program of the user's own was
-started that was last written before them. One that ended well and compiled nothing is told only where the program is older than
+started that was last written before them. One that ended well and compiled nothing is reported only where the program is older than
 its sources: else it was up to date. Compilers are not judged one by one: configuration scripts try them, and expect some to
 fail.
 """

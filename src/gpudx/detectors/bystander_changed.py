@@ -36,7 +36,7 @@ ID = "bystander-changed"
 CAUSE = Cause(
     id="write-into-bystander",
     title="A launch wrote into memory that it was not given",
-    refutes_if="The bytes would stay as they were in a run in which the named launch is left out.",
+    refutes_if="The bytes also change in a run without the named launch.",
     fix=(
         "Compare the size of the launch's own memory with what its grid and size arguments can reach; correct the smaller.",
         "Where several launches are named: gpudx run --watch --serialise looks before and after each of them.",

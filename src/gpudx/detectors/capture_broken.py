@@ -36,7 +36,7 @@ ID = "capture-broken"
 CAUSE = Cause(
     id=ID,
     title="A capture was lost because of a call that cannot be made during one",
-    refutes_if="The capture would have been lost without this call too.",
+    refutes_if="The capture also fails without this call.",
     fix=(
         "Move the call before or behind the capture.",
         "Where another thread made it, begin the capture in the thread-local mode.",

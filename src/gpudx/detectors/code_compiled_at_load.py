@@ -9,7 +9,7 @@ Example:
 
 Fix it by building for the device as well.
 
-A note, with the time that the loading call took. Told where the record shows the whole image and the device; code that is
+A note, with the time that the loading call took. Reported where the trace shows the whole image and the device; code that is
 loaded only when it is first used is compiled then, and its time is not in this number.
 """
 

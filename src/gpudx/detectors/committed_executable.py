@@ -1,6 +1,6 @@
 """The program that ran is itself a file of the repository.
 
-A built program that was committed stays as it was, whatever is built elsewhere. Somebody who edits the sources, builds into
+A built program that was committed stays as it was, whatever is built elsewhere. A developer who edits the sources, builds into
 another folder and runs the committed file looks for a mistake in code that does not run.
 
 Example:

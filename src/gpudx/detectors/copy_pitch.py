@@ -23,19 +23,18 @@ import numpy as np
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.detectors._rejected import answer, rejected
-from gpudx.facts import Facts
+from gpudx.facts import Facts, plus
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.ranges import READ
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import FIXED
 from gpudx.text import plural
-from gpudx.trace.saturating import plus
 
 ID = "copy-pitch"
 CAUSE = Cause(
     id=ID,
     title="The rows of a pitched copy are longer than its pitch",
-    refutes_if="The width, and what stands before it in the row, would fit into the pitch.",
+    refutes_if="The width and the offset in the row fit into the pitch.",
     fix=(
         "Give widths and pitches in bytes: the pitch that the allocation gave for the device, the row's bytes for the host.",
     ),

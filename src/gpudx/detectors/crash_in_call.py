@@ -13,7 +13,7 @@ Fix it by looking at the value that was decoded; if none was, at each value of t
 if all of them are right.
 
 Where the program has its own handler for the signal, the thread that died is not known. If one call was in flight
-then, it is told as that and no more: a thread of the driver may have died while the program waited in it.
+then, only that is reported: a thread of the driver may have died while the program waited in it.
 """
 
 from __future__ import annotations
@@ -28,17 +28,16 @@ from gpudx.detectors._own_crash import own_crash
 from gpudx.detectors._parameters import Value, label_of, nearest, told, values_of
 from gpudx.detectors._related import null_tie
 from gpudx.detectors._words import signal_name, site_of
-from gpudx.facts import Facts
+from gpudx.facts import Facts, LastWords
 from gpudx.facts.instruction import impossible_access
 from gpudx.facts.open_calls import fatal_call, open_calls
 from gpudx.model import Access, Cause, Evidence, Finding, Site, Symptom
-from gpudx.trace.reader import LastWords
 
 ID = "crash-in-call"
 CAUSE = Cause(
     id=ID,
     title="The driver crashed inside a call of the program",
-    refutes_if="The faulting thread would not have been inside this call.",
+    refutes_if="The faulting thread was not inside this call.",
     fix=("Check each value that the call was given.",),
     predicts=(("recorded", "the call is in flight when the signal arrives"),),
     settled_by="a run on another driver",
@@ -117,7 +116,7 @@ def _evidence(
     if decoded:
         yield Evidence(f"fault address {address:#x} = {decoded}", (site.number,))
     elif address is not None:
-        yield Evidence(f"the fault address {address:#x} lies near none of these values", (site.number,))
+        yield Evidence(f"the fault address {address:#x} is not near any of these values", (site.number,))
 
 
 def _steps(facts: Facts, position: int, near: Value | None) -> tuple[str, ...]:

@@ -27,19 +27,20 @@ from gpudx.detectors._in_flight import all_pending, died_unheard
 from gpudx.detectors._own_crash import own_crash
 from gpudx.detectors._parameters import nearest, values_of
 from gpudx.detectors._words import signal_name, sites_of
-from gpudx.facts import Facts
+from gpudx.facts import Facts, LastWords
 from gpudx.facts.open_calls import fatal_call, open_calls
 from gpudx.facts.unwind import host_stack
 from gpudx.model import Access, Cause, Evidence, Finding, Symptom
 from gpudx.text import plural, several
-from gpudx.trace.reader import LastWords
 
 ID = "crash-outside-calls"
 CAUSE = Cause(
     id=ID,
     title="The program crashed outside any recorded GPU call",
-    refutes_if="A recorded call of the same thread would have been in flight.",
-    fix=("Look at the code in which it crashed; in a thread of the driver, look at the last launches and their arguments.",),
+    refutes_if="A recorded call of the same thread was in flight.",
+    fix=(
+        "Look at the code in which it crashed; in a thread of the driver, look at the last launches and their arguments.",
+    ),
     predicts=(("recorded", "no call of the crashing thread is in flight"),),
 )
 SHOWN = 5
@@ -72,7 +73,9 @@ def _finding(facts: Facts, words: LastWords) -> Finding:
         facts=(("signal", name), ("place", place.partition(" (")[0].partition("+")[0])),
         scope="symptom",
         symptom=Symptom("crash", decoded=decoded[1] if decoded else ""),
-        access=Access(address=words.address, pc=words.pc, seen_by="signal") if words.fault_address is not None else None,
+        access=Access(address=words.address, pc=words.pc, seen_by="signal")
+        if words.fault_address is not None
+        else None,
         steps=(FENCE_STEP,) if may_be_overwritten(facts, len(facts.trace)) else (),
     )
 

@@ -19,11 +19,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpudx.backends.tool import Assertion
 from gpudx.detectors import Run
 from gpudx.detectors._device_errors import interval
 from gpudx.detectors._words import site_of
-from gpudx.facts import Facts
+from gpudx.facts import Assertion, Facts
 from gpudx.model import Access, Cause, Evidence, Finding, Site
 from gpudx.model.cause_kinds import FIXED
 from gpudx.text import plural
@@ -32,7 +31,7 @@ ID = "device-assertion"
 CAUSE = Cause(
     id=ID,
     title="An assertion in a kernel did not hold",
-    refutes_if="The driver would have printed no assertion, or one of another kernel.",
+    refutes_if="The driver printed no assertion, or one of another kernel.",
     fix=(
         "Look at the named line: compare the condition with the arguments of the launch and the contents of its buffers.",
         "In PyTorch an index outside of a table is the usual reason: check indices against the table's size on the host.",

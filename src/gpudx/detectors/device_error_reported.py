@@ -35,20 +35,17 @@ from gpudx.detectors._device_errors import OUT_OF_BOUNDS, Interval, Suspect, int
 from gpudx.detectors._undersized import Short
 from gpudx.detectors._undersized_words import brief, fits
 from gpudx.detectors._words import argument, site_of
-from gpudx.facts import Facts
+from gpudx.facts import CallInfo, Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.model import Allocation, Cause, Evidence, Finding, Site, Symptom
 from gpudx.text import plural, several
-from gpudx.trace import CallInfo
 
 ID = "device-error-reported"
 CAUSE = Cause(
     id=ID,
     title="Work on the device failed, and a later call reported it",
-    refutes_if="The reporting call would fail alone, without any work before it.",
-    fix=(
-        "Look at the launches listed, the most suspicious first; `gpudx run --crumbs=all` marks every launch.",
-    ),
+    refutes_if="The reporting call fails alone, without any work before it.",
+    fix=("Look at the launches listed, the most suspicious first; `gpudx run --crumbs=all` marks every launch.",),
     predicts=(("recorded", "the launches of the interval ran, and a later call reports the fault"),),
 )
 SHOWN = 8
@@ -174,7 +171,11 @@ def _progress(facts: Facts, found: Interval) -> Evidence:
     first = min((s.launch for s in found.suspects), default=None)
     numbers = () if first is None else (int(facts.launches.position[first]) + 1,)
     skipped = any(front.skipped for front in facts.crumbs.fronts) and found.count > 1
-    why = "; launches between two breadcrumbs cannot be told apart (--crumbs=all marks every launch)" if skipped else ""
+    why = (
+        "; launches between two breadcrumbs cannot be distinguished (--crumbs=all marks every launch)"
+        if skipped
+        else ""
+    )
     return Evidence(f"{done} of {len(facts.launches):,} had completed when the device stopped{why}", numbers)
 
 
@@ -189,7 +190,7 @@ def _single(facts: Facts, found: Interval) -> Suspect | None:
 
 
 def _graph(facts: Facts, found: Interval) -> int | None:
-    """The launch of a graph that did it, by breadcrumbs: the same for graphs, whose kernels cannot be told apart."""
+    """The launch of a graph that did it, by breadcrumbs: the same for graphs, whose kernels cannot be distinguished."""
     if found.completed is None or len(found.graphs) != 1 or found.count or found.odd:
         return None
     first = found.graphs[0]
@@ -256,7 +257,7 @@ def _itself(facts: Facts, report: int) -> list[Evidence]:
     if not len(rows) or not good.all():
         return []
     labels = several(list(dict.fromkeys(facts.objects.label(int(ranges.object[r])) for r in rows)))
-    return [Evidence(f"the call itself is in order: what it was given lies inside {labels}", (report + 1,))]
+    return [Evidence(f"the call itself is valid: what it was passed is inside {labels}", (report + 1,))]
 
 
 def _told(facts: Facts, one: Suspect) -> Evidence:

@@ -23,14 +23,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpudx.backends.tool import Fault
 from gpudx.detectors import Run
-from gpudx.detectors._device_errors import Suspect, running_at, suspect
+from gpudx.detectors._device_errors import Suspect, suspect
 from gpudx.detectors._other_device import devices, strangers
 from gpudx.detectors._undersized import shortages
 from gpudx.detectors._words import argument, capital
-from gpudx.facts import Facts
+from gpudx.facts import Facts, Fault
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.running import running_at
 from gpudx.model import Access, Evidence, Finding, Site
 from gpudx.text import plural
 

@@ -21,10 +21,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpudx.detectors import Run
-from gpudx.detectors._device_errors import Suspect, running_at, suspect
+from gpudx.detectors._device_errors import Suspect, suspect
 from gpudx.detectors._undersized import shortages
 from gpudx.facts import Facts
 from gpudx.facts.messages import QueueAbort
+from gpudx.facts.running import running_at
 from gpudx.model import Evidence, Finding, Site
 from gpudx.text import plural
 

@@ -22,10 +22,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from gpudx import backends
 from gpudx.detectors import Run
 from gpudx.detectors._ages import name_of
-from gpudx.facts import Facts, backend_module
+from gpudx.facts import Facts, backend_libraries, backend_modules
 from gpudx.facts.symbols import parse_maps
 from gpudx.model import Evidence, Finding, Identity, LoadedObject, Severity
 from gpudx.text import several
@@ -46,7 +45,7 @@ def examine(identity: Identity, run: Run) -> Iterator[Finding]:
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """Of a process: a driver that is older than its runtime; one finding at most."""
-    for rules in filter(None, (backend_module(api, "versions") for api in backends.every())):
+    for rules in backend_modules("versions"):
         known = filter(None, (rules.driver(device.numbers) for device in facts.kernels.devices.values()))
         yield from [found for driver in list(known)[:1] for found in _older_than(facts, rules.runtime, driver)][:1]
 
@@ -76,7 +75,7 @@ def _missing_drivers(identity: Identity, run: Run) -> Iterator[Finding]:
 
 
 def _mixed_libraries(identity: Identity) -> Iterator[Finding]:
-    for stem in (*GENERAL, *backends.libraries()):
+    for stem in (*GENERAL, *backend_libraries()):
         mine = [one for one in identity.objects if name_of(one.path).startswith(stem) and one.sha256]
         twice = next((both for both in _by_process(mine) if len({one.sha256 for one in both}) > 1), None)
         if twice:

@@ -27,7 +27,7 @@ ID = "failed-call"
 CAUSE = Cause(
     id=ID,
     title="A call failed and the program ended because of it",
-    refutes_if="The program would have ended the same way although this call succeeded.",
+    refutes_if="The program ends the same way when this call succeeds.",
     fix=("Read the status in the specification of this call, and check the values it was given.",),
     predicts=(("recorded", "the program ends right after the failing call"),),
 )

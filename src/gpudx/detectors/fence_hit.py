@@ -14,7 +14,7 @@ Example:
 
 Fix it in the kernel's index or guard, or where the host computes the buffer's size; if the buffer had been released, by
 releasing it after the last work that uses it. An access of the program's own, through a pointer that it got by mapping
-the buffer, is told as such.
+the buffer, is reported as such.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from gpudx.detectors import Run
 from gpudx.detectors._given import Given, given
 from gpudx.detectors._in_flight import all_pending
 from gpudx.detectors._words import argument, signal_name, sites_of
-from gpudx.facts import Facts, backend_module
+from gpudx.facts import Facts, LastWords, backend_module
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.fences import Fenced
 from gpudx.facts.open_calls import fatal_call, open_calls
@@ -37,13 +37,12 @@ from gpudx.facts.unwind import host_stack
 from gpudx.model import Access, Allocation, Cause, Evidence, Finding, Site
 from gpudx.model.cause_kinds import MEMORY
 from gpudx.text import plural, several
-from gpudx.trace.reader import LastWords
 
 ID = "fence-hit"
 CAUSE = Cause(
     id="host-access-outside-buffer",
     title="The program's own code accessed memory outside a buffer",
-    refutes_if="The thread that faulted would have been in a kernel or in a call.",
+    refutes_if="The thread that faulted was in a kernel or in a call.",
     fix=(
         "Keep to the range that was mapped: compare the loop at the line shown with the size given to the mapping call.",
         "Do not use the pointer after unmapping or releasing the buffer.",
@@ -213,7 +212,7 @@ def _which(facts: Facts, block: Fenced, who: _Who, hits: list[Given], running: l
         yield Evidence(f"the code at that place is kernel {who.kernel}'s")
     numbers = tuple(h.position + 1 for h in hits[:SHOWN])
     if len(hits) == 1:
-        yield Evidence(f"it is the only launch that may have been running and was given {label}", numbers)
+        yield Evidence(f"it is the only launch in flight that uses {label}", numbers)
     elif hits:
         yield Evidence(f"{len(hits)} launches that may have been running were given {label}", numbers)
     elif running:

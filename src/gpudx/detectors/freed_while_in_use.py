@@ -48,7 +48,7 @@ NEEDS_EVERY_CALL = True
 CAUSE = Cause(
     id=ID,
     title="Memory was freed while work that uses it might still have been running",
-    refutes_if="The fault would still be there with a wait for the whole device right before the free.",
+    refutes_if="The fault remains with a wait for the whole device right before the free.",
     fix=(
         "Free in the queue of the last use, or let the freeing queue wait for an event behind that use.",
         "Where memory is freed at once, wait for the work first.",

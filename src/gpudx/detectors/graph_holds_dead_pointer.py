@@ -17,6 +17,7 @@ Memory that the graph allocates itself is not looked at, nor are addresses insid
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +34,7 @@ ID = "graph-holds-dead-pointer"
 CAUSE = Cause(
     id=ID,
     title="A graph was launched whose nodes hold freed memory",
-    refutes_if="The nodes would have been updated, or the memory freed after the last launch of the graph.",
+    refutes_if="The nodes were updated, or the memory was freed after the last launch of the graph.",
     fix=("Keep the memory for as long as the graph is launched, or update the nodes when it moves.",),
     predicts=(("recorded", "a node's address lies in memory that was freed before the graph's launch"),),
     kind=MEMORY,
@@ -82,7 +83,7 @@ def _finding(facts: Facts, node: Node, place: str, address: int, row: int, posit
             Evidence(f"the node was given {address:#x} as {place}", (node.position + 1,)),
             Evidence(f"{site.call} started it afterwards", (site.number,)),
         ),
-        site=site,
+        site=replace(site, kernel=facts.kernels.name(node.kernel_row) if node.kind == "kernel" else None),
         others=others,
         count=len(positions),
         allocation=allocation_of(facts, row, "freed"),

@@ -1,7 +1,7 @@
 """The program was stopped because it did not end: the launch that does not end, and what waits for it.
 
 A wait that does not return waits for something that was queued before: a kernel whose loop does not end for these
-arguments, a barrier that not all work-items reach, an event that nobody completes. Where breadcrumbs were recorded, the launch
+arguments, a barrier that not all work-items reach, an event that is never completed. Where breadcrumbs were recorded, the launch
 at which each stream stands is named, with what waits behind it. Without them everything that was queued before the wait and
 is not known to be done is listed.
 
@@ -9,9 +9,9 @@ Example:
 
     cl_event go = clCreateUserEvent(context, &status);
     clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &n, NULL, 1, &go, NULL);
-    clFinish(queue);                                     // nobody calls clSetUserEventStatus(go, CL_COMPLETE)
+    clFinish(queue);                                     // clSetUserEventStatus(go, CL_COMPLETE) is never called
 
-Fix it at the launch that does not end, or by completing the event. A larger --timeout tells slow from stuck.
+Fix it at the launch that does not end, or by completing the event. A larger --timeout shows whether it is slow or stuck.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ID = "hang"
 CAUSE = Cause(
     id=ID,
     title="The program waited for work that did not finish",
-    refutes_if="The call in flight would have returned on its own with more time.",
+    refutes_if="The call in flight returns on its own with more time.",
     fix=(
         (
             "Look at the launch that did not end, or was queued last before the wait: does its loop end for these "

@@ -56,7 +56,7 @@ NEEDS_EVERY_CALL = True
 CAUSE = Cause(
     id=ID,
     title="Host memory was given up or written to while a copy might still be working on it",
-    refutes_if="The data would still be wrong with a wait right after the copy.",
+    refutes_if="The data is still wrong with a wait right after the copy.",
     fix=(
         "Wait for the copy before its host memory goes or is used again, or make the copy block.",
         "Give each copy host its own memory until it is done.",

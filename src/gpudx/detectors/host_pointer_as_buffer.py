@@ -35,7 +35,7 @@ ID = "host-pointer-as-buffer"
 CAUSE = Cause(
     id=ID,
     title="A host address was passed where the kernel expects a memory object",
-    refutes_if="The value would name a live memory object.",
+    refutes_if="The value is the handle of a live memory object.",
     fix=(
         (
             "Create a buffer (with the host pointer as its source if the data is there) and pass its handle: "
@@ -65,8 +65,7 @@ def _host(facts: Facts, suspect: Suspect) -> Finding:
     site = site_of(facts, int(sets.position[suspect.row]))
     what = argument(facts, int(sets.kernel_row[suspect.row]), int(sets.index[suspect.row]))
     message = (
-        f"{site.call} gave {what} of kernel {site.kernel} the value {site.value}, which is {origin.text}, "
-        "not a memory object."
+        f"{site.call} set {what} of kernel {site.kernel} to {site.value}, which is {origin.text}, not a memory object."
     )
     evidence = (Evidence(f"the kernel declares {what} as memory", (site.number,)), *origin.evidence)
     return Finding(

@@ -32,7 +32,7 @@ ID = "host-pointer-on-device"
 CAUSE = Cause(
     id=ID,
     title="A kernel was given the address of host memory",
-    refutes_if="The device would be able to access pageable memory, or the address be registered.",
+    refutes_if="The device can access pageable memory, or the address is registered.",
     fix=(
         "Copy the data to the device and pass that address, or allocate it as managed or pinned memory (slower accesses).",
     ),

@@ -13,7 +13,7 @@ Example:
 Fix it by checking the status of this call and stopping there; then find out why it fails.
 
 Programs try things out: a format, a build option, a work-group size. A failure after which the program did something
-else instead is not told.
+else instead is not reported.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ID = "ignored-error"
 CAUSE = Cause(
     id=ID,
     title="An earlier call failed and the program went on",
-    refutes_if="The later failures would also occur in a run in which this call succeeds.",
+    refutes_if="The later failures also occur in a run in which this call succeeds.",
     fix=("Check the status of this call and stop there; then find out why it fails.",),
     predicts=(("recorded", "later calls fail on the same objects"),),
     settled_by="a run in which the first call succeeds",

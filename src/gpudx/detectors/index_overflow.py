@@ -12,7 +12,7 @@ Example:
 Fix it by computing the index in 64 bits: `size_t i = (size_t)row * columns + column`, or by splitting the launch.
 
 A run that passed is warned only if the kernel's source keeps its index in an int: correct kernels cast to 64 bits before they
-multiply, and most of them cannot be told by their arguments. In a run that failed the product is worth a look even where the
+multiply, and their arguments do not show it for most of them. In a run that failed the product is worth a look even where the
 source is not known. It is an error if the program crashed before it had waited for the launch, and the source keeps its index in an int.
 """
 
@@ -40,7 +40,7 @@ ID = "index-overflow"
 CAUSE = Cause(
     id=ID,
     title="An index computed in 32 bits passes 2^31",
-    refutes_if="The kernel would compute the index in 64 bits, or never form this product.",
+    refutes_if="The kernel computes the index in 64 bits, or never forms this product.",
     fix=(
         "Compute the index in 64 bits inside the kernel: (size_t)row * stride + column. Costs a register or two.",
         "Or split the launch so that no product reaches 2^31. Costs more launches.",

@@ -38,7 +38,7 @@ ID = "kernel-shared-by-threads"
 CAUSE = Cause(
     id=ID,
     title="Two threads drove one kernel object at the same time",
-    refutes_if="With one kernel object per thread, or with one host thread, the failure would stay.",
+    refutes_if="The failure remains with one kernel object per thread, or with one host thread.",
     fix=(
         "Give each thread its own kernel object (clCreateKernel or clCloneKernel per thread). Costs a little memory each.",
         (
@@ -170,7 +170,7 @@ def _finding(facts: Facts, uses: _Uses, row: int, overlaps: I64, overwritten: I6
     threads = len(np.unique(uses.tid[uses.kernel_row == row]))
     pair = overwritten[0] if len(overwritten) else overlaps[0]
     sites = sites_of(facts, uses.position[pair])
-    message = f"Kernel {name} ({label}) was driven by {threads} threads at the same time: " + (
+    message = f"Kernel {name} ({label}) was used by {threads} threads at the same time: " + (
         f"thread {sites[0].tid} set argument {sites[0].argument} (call {sites[0].number}), thread {sites[1].tid} set "
         f"it again (call {sites[1].number}), and the first launched with that value (call {sites[2].number})."
         if len(overwritten)

@@ -40,7 +40,7 @@ ID = "launch-refused"
 CAUSE = Cause(
     id=ID,
     title="A launch asked for more than the device or the kernel allows",
-    refutes_if="The sizes would be within every limit that the device reports.",
+    refutes_if="The sizes are within every limit that the device reports.",
     fix=("Choose sizes within the limits shown; query the kernel's own limit, which may be lower than the device's.",),
     fix_of=(
         ("opencl", "clGetKernelWorkGroupInfo(CL_KERNEL_WORK_GROUP_SIZE) returns the kernel's limit."),

@@ -1,4 +1,4 @@
-"""What ran is older than the sources it was built from.
+"""The program that ran is older than the sources it was built from.
 
 An edit that was never built, a build that went elsewhere, a copy that was forgotten: the program that is looked at is then not
 the program that ran, and every conclusion about its code is about another one.
@@ -27,7 +27,7 @@ from gpudx.model import Evidence, Finding, Identity, Lack, LoadedObject, Making
 from gpudx.text import several
 
 ID = "object-older-than-sources"
-PROVEN = "What ran differs from its sources for certain; that it failed because of that is not shown."
+PROVEN = "The program that ran differs from its sources; the trace does not show that it failed because of that."
 LACKS = "Its sources are newer, and it lacks a text of theirs; that it failed because of that is not shown."
 
 

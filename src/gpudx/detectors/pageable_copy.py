@@ -12,7 +12,7 @@ Example:
 Fix it, if the time matters, by allocating the memory with cudaMallocHost or registering it with cudaHostRegister.
 
 A note only, never more. (CUDA runtime API reference, "API synchronization behavior"; CUDA C++ Programming Guide: copies of
-64 KB or less from the host do not wait, so they are not told.)
+64 KB or less from the host do not wait, so they are not reported.)
 """
 
 from __future__ import annotations

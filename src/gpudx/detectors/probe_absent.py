@@ -1,4 +1,4 @@
-"""A mark that the user put into the program is not in what ran.
+"""A probe that the user put into the program is not in the program that ran.
 
 "It did not fire" then says nothing about where the program went: the code that ran has no such mark. Conclusions that were
 drawn from its silence are void.
@@ -12,7 +12,7 @@ Fix it by finding out which file ran (`gpudx show CASE identity`) and why it is 
 
 Told when the whole of every loaded file, and of the sources of interpreters, was searched without finding it. Where something
 could not be searched (a file that was replaced, stripped symbols, compressed device code, a text that may be put together when
-it is written), it is "not known", and not told as absent.
+it is written), it is "not known", and not reported as absent.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from gpudx.text import several
 ID = "probe-absent"
 CAUSE = Cause(
     id=ID,
-    title="The mark that was asked about is not in what ran",
-    refutes_if="The text, symbol or line would be found in one of the files that were loaded.",
+    title="The probe is not in the program that ran",
+    refutes_if="The text, symbol or line is in one of the files that were loaded.",
     fix=(
         "See which files ran with `gpudx show CASE identity`, and build or choose the one that has the mark.",
         "Check the spelling of the mark, and whether the compiler removed the code around it.",

@@ -1,4 +1,4 @@
-"""A mark that the user put into the program is in what ran, and never fired.
+"""A probe that the user put into the program is in the program that ran, and never fired.
 
 Unlike one that is absent, its silence says something: the program did not come to this place, or its output was lost.
 
@@ -8,7 +8,7 @@ Example:
 
 Fix it by looking for the branch, the error or the crash before it.
 
-A note. Told of texts only: whether a function or a line was reached is not recorded. Output that the program still held in a
+A note, for texts only: whether a function or a line was reached is not recorded. Output that the program still held in a
 buffer when it was killed was not written, and is not seen.
 """
 

@@ -36,7 +36,7 @@ ID = "queue-driven-by-threads"
 CAUSE = Cause(
     id=ID,
     title="Two threads gave one queue work on the same memory at the same time",
-    refutes_if="The result would still change from run to run with one thread, or with a lock around both calls.",
+    refutes_if="The result still changes from run to run with one thread, or with a lock around both calls.",
     fix=(
         "Order the threads: the second makes its call only when the first one's has returned.",
         "Give each thread its own queue, with events where one needs the other's results.",

@@ -46,8 +46,8 @@ CAUSE = Cause(
     id=ID,
     title="A buffer was read before anything wrote it",
     refutes_if=(
-        "A write, a fill, a map for writing or a launch that may write it would precede the read, or nothing that comes back would "
-        "depend on what fresh memory holds."
+        "A write, a fill, a map for writing or a launch that may write it precedes the read, or no result depends "
+        "on what fresh memory holds."
     ),
     fix=("Fill the buffer after creating it (costs one pass over it), or write it before the first read.",),
     predicts=(

@@ -36,10 +36,7 @@ NEEDS_EVERY_CALL = True
 CAUSE = Cause(
     id=ID,
     title="A buffer was released while a kernel still held it, and the kernel was launched",
-    refutes_if=(
-        "The argument would have been set again between the release and the launch, or a reference would have"
-        " been left."
-    ),
+    refutes_if=("The argument was set again between the release and the launch, or a reference was left."),
     fix=(
         (
             "Release the buffer after the last launch that uses it has completed, or set the argument to another "

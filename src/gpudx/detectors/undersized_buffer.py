@@ -15,7 +15,7 @@ What a kernel does with its numbers is not recorded. They are held against a lau
 exact size of the same argument's memory in other launches of this kernel, with different sizes; or if all memory of
 another launch is that of three matrices (p x q, q x r, p x r) and in this launch that of two. It stays silent if
 anything else explains the size, and for kernels that are given structures or pointers to whole numbers beside it. And it
-is reported only for a process that a kernel on its own processor may have crashed; a fault that a device reports is told with
+is reported only for a process that a kernel on its own processor may have crashed; a fault that a device reports is shown with
 the launches that may have made it, see device-error-reported.
 """
 

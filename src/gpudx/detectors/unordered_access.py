@@ -17,7 +17,7 @@ Fix it with an event between them (CUDA), or by passing the first command's even
 Streams that were made with cudaStreamNonBlocking do not wait for the default stream, nor it for them.
 
 Told as an error only where both surely touch the same bytes: copies and fills by their ranges, and a copy of a whole
-buffer against a kernel that was given it. Told as a warning where it is not known how much of it a kernel touches, or
+buffer against a kernel that was given it. Reported as a warning where it is not known how much of it a kernel touches, or
 whether it writes. Silent are pointers into different parts of one allocation, and kernels that are given one pointer in
 several queues with different numbers or pointers beside it, as programs do that split a buffer. Nothing is reported about host
 memory that kernels are given, of shared virtual memory, and of pointers inside structures; nor where an order cannot be
@@ -49,7 +49,7 @@ NEEDS_EVERY_CALL = True
 CAUSE = Cause(
     id=ID,
     title="Two operations race for one buffer",
-    refutes_if="With an event between the two calls named, or with both in one queue, the failure would stay.",
+    refutes_if="The failure remains with an event between the two named calls, or with both in one queue.",
     fix=(
         "Record an event after the first call in its queue, and let the second call's queue wait for it.",
         "Or put both into one queue, if they need not run at the same time.",
@@ -113,7 +113,7 @@ def _finding(facts: Facts, run: Run, conflict: Conflict, first: int, second: int
             _evidence(facts, second, sites[1], queues[1]),
             _no_edge(facts, ops, queues),
             *([Evidence(f"not known: {met.doubt}")] if met.doubt else []),
-            Evidence(f"what would order them: {edge.line}"),
+            Evidence(f"to order them: {edge.line}"),
         ),
         site=sites[1],
         others=(sites[0],),
@@ -146,7 +146,7 @@ def _message(sites: list[Site], queues: list[str], label: str, apart: str | None
     why = f"{apart} does not synchronise with the default queue" if apart else "nothing makes it wait"
     return (
         f"{_called(sites[1])} in {queues[1]} uses {label} while {_called(sites[0])} in {queues[0]} may still be {doing} it: "
-        f"{why}, so let it wait for an event of call {sites[0].number}."
+        f"{why}, so make it wait for an event of call {sites[0].number}."
     )
 
 
@@ -181,7 +181,7 @@ def _where(facts: Facts, row: int, label: str) -> str:
         handle = facts.trace.record(int(use["at"]))["kernel"]
         kernel = facts.objects.at(np.array([handle], np.uint64), np.array([use["at"]], np.int64))
         offset = f" at byte {int(use['first']):,}" if use["first"] else ""
-        return f"{label}{offset}, given as {argument(facts, int(kernel[0]), int(use['argument']))}"
+        return f"{label}{offset}, passed as {argument(facts, int(kernel[0]), int(use['argument']))}"
     size = plural(int(use["end"] - use["first"]), "byte")
     part = f"{size} of {label}" if int(use["reach"]) == ALL else f"parts of {size} of {label}"
     return f"{part} at byte {int(use['first']):,}" if use["first"] else part
@@ -196,4 +196,4 @@ def _no_edge(facts: Facts, ops: list[int], queues: list[str]) -> Evidence:
         return Evidence(f"{queues[0]} is out of order: only events, barriers and waits order its commands", calls)
     if apart := happens.apart(*ops):
         return Evidence(f"{apart} is not ordered with the default queue, and no event or wait orders the two", calls)
-    return Evidence(f"no event, barrier or wait of the host lets {queues[1]} come after {queues[0]} here", calls)
+    return Evidence(f"no event, barrier or host wait orders {queues[1]} after {queues[0]} here", calls)

@@ -16,7 +16,7 @@ newer in the program.
 Reported only where the record shows it: no code of the image runs on the device, its PTX is newer than the driver, the driver
 may not compile PTX and there is nothing else, or the image is no device code. Where the image was not recorded and the
 status alone says that nothing fits, only the device is named. In a run that passed, a program that tried an image that
-is no device code and went on is not told.
+is no device code and went on is not reported.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CAUSES = (
     Cause(
         id="device-code-too-new",
         title="The device code was made by a newer toolkit than the driver knows",
-        refutes_if="The driver would be of the toolkit's version or newer.",
+        refutes_if="The driver has the toolkit's version or a newer one.",
         fix=(
             "Update the driver to one that is not older than the toolkit that made the code.",
             "Or build machine code for the device, which needs no compiler in the driver, or build with an older toolkit.",
@@ -53,20 +53,20 @@ CAUSES = (
     ),
     Cause(
         id="not-device-code",
-        title="What was given as device code is something else",
-        refutes_if="The image would begin as device code does.",
+        title="What was passed as device code is something else",
+        refutes_if="The image begins as device code does.",
         fix=(
             "Look at what the image is read from: a file that is missing, cut short, compressed or a pointer to another.",
         ),
         predicts=(("recorded", "loading the image fails, on every device"),),
         kind=FIXED,
-        about="""What was given as device code is something else.
+        about="""What was passed as device code is something else.
 """,
     ),
     Cause(
         id="wrong-architecture",
         title="The program has no device code that this device can run",
-        refutes_if="The image would hold code for the device's architecture, or code that the driver can compile for it.",
+        refutes_if="The image holds code for the device's architecture, or code that the driver can compile for it.",
         fix=("Build for the architecture of the device; `gpudx audit FILE` shows which ones a file has code for.",),
         fix_of=(
             ("cuda", "With nvcc: -gencode arch=compute_XY,code=sm_XY; with CMake: CMAKE_CUDA_ARCHITECTURES."),

@@ -36,7 +36,7 @@ ID = "use-after-free"
 CAUSE = Cause(
     id=ID,
     title="Device memory was used after it was freed",
-    refutes_if="The allocation would still be live, or have been made again, when the work that uses it ran.",
+    refutes_if="The allocation was still live, or allocated again, when the work that uses it ran.",
     fix=(
         "Free the memory after the last launch or copy that uses it has finished, in stream order (free) or after a sync (the host waits).",
     ),

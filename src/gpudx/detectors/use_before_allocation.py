@@ -36,7 +36,7 @@ ID = "use-before-allocation"
 CAUSE = Cause(
     id=ID,
     title="Work used memory of a queue's pool that the queue might not have allocated yet",
-    refutes_if="The data would still be wrong with a wait for the allocating queue right after the allocation.",
+    refutes_if="The data is still wrong with a wait for the allocating queue right after the allocation.",
     fix=(
         "Let the using queue wait for an event that is recorded after the allocation.",
         "Allocate in the queue that uses the memory.",

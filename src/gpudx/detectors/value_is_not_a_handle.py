@@ -42,10 +42,10 @@ from gpudx.text import plural
 ID = "value-is-not-a-handle"
 CAUSE = Cause(
     id=ID,
-    title="A value that is not a memory object was given as one",
+    title="A value that is not a memory object was passed as one",
     refutes_if=(
-        "The value would be the handle of a live memory object at the time of the call, or the crash address "
-        "would have no relation to it."
+        "The value was the handle of a live memory object at the time of the call, or the crash address "
+        "has no relation to it."
     ),
     fix=(
         (
@@ -98,8 +98,7 @@ def _of_argument(facts: Facts, suspect: Suspect, severity: Severity) -> Finding:
     site = site_of(facts, int(sets.position[suspect.row]))
     what = argument(facts, kernel_row, index)
     message = (
-        f"{site.call} gave {what} of kernel {site.kernel} the value {site.value}, which is {origin.text}, "
-        "not a memory object."
+        f"{site.call} set {what} of kernel {site.kernel} to {site.value}, which is {origin.text}, not a memory object."
     )
     known = declared(facts, kernel_row, index) is not None
     first = f"the kernel declares {what} as memory" if known else f"{what} was set to {plural(8, 'byte')}"

@@ -14,8 +14,8 @@ Example:
 
 Fix it with its own event for each thing that is waited for, or by waiting before the event is recorded again.
 
-Recording an event again is ordinary, in loops above all. It is told only where it leaves two uses of the same memory without
-any order; an error if these surely meet, else a warning (see unordered-access, which tells the two uses).
+Recording an event again is ordinary, in loops above all. It is reported only where it leaves two uses of the same memory without
+any order; an error if these surely meet, else a warning (see unordered-access, which names the two uses).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ID = "wait-for-replaced-event"
 CAUSE = Cause(
     id=ID,
     title="A queue waited for an event that had been recorded again elsewhere",
-    refutes_if="The data would still be wrong with its own event for each of the two records.",
+    refutes_if="The data is still wrong with a separate event for each of the two records.",
     fix=("Use its own event for each thing that is waited for, or wait before it is recorded again.",),
     predicts=(("recorded", "between the record that was meant and the wait, the event was recorded in another queue"),),
     kind=UNORDERED,

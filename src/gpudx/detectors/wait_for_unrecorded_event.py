@@ -43,7 +43,7 @@ NEEDS_EVERY_CALL = True
 CAUSE = Cause(
     id=ID,
     title="A wait was made for an event that had not been recorded",
-    refutes_if="The data would still be wrong with the event recorded before the wait.",
+    refutes_if="The data is still wrong with the event recorded before the wait.",
     fix=("Record the event, behind the work that is meant, before the call that waits for it is made.",),
     predicts=(("recorded", "no record of the event precedes the wait, and the work on both sides shares memory"),),
     kind=UNORDERED,
@@ -176,4 +176,4 @@ def _what_it_did(facts: Facts, meeting: Meeting | None) -> Iterator[Evidence]:
         yield Evidence(
             f"nothing orders them, and one {'writes' if meeting.certain else 'may write'} what both use", calls
         )
-        yield Evidence(f"what would order them: {facts.happens.missing_edge(meeting.first, meeting.second).line}")
+        yield Evidence(f"to order them: {facts.happens.missing_edge(meeting.first, meeting.second).line}")

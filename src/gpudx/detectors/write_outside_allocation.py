@@ -37,7 +37,7 @@ ID = "write-outside-allocation"
 CAUSE = Cause(
     id=ID,
     title="Something wrote right outside an allocation",
-    refutes_if="The pattern would stay whole in a fenced run in which the named launch is left out.",
+    refutes_if="The pattern is also damaged in a fenced run without the named launch.",
     fix=(
         "Compare the size of the allocation with what the launch's grid and size arguments can reach; correct the smaller.",
         "Where several launches are named: gpudx run --fence --serialise looks after each of them.",

@@ -23,12 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.detectors import Run
-from gpudx.detectors._device_errors import OUT_OF_BOUNDS, interval, running_at
+from gpudx.detectors._device_errors import OUT_OF_BOUNDS, interval
 from gpudx.detectors._groups import groups
 from gpudx.detectors._other_device import devices, strangers
 from gpudx.detectors._words import argument, capital
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.running import running_at
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import FIXED
 
@@ -36,7 +37,7 @@ ID = "wrong-device-pointer"
 CAUSE = Cause(
     id=ID,
     title="A kernel was given memory of another device",
-    refutes_if="The devices would have access to each other's memory.",
+    refutes_if="The devices have access to each other's memory.",
     fix=(
         "Set the device at the beginning of each thread, before its first call: a new thread is on device 0.",
         "Allocate on the device that launches, or enable peer access.",

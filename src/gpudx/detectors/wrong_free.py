@@ -12,7 +12,7 @@ Example:
 Fix it by keeping the address and the kind of each allocation beside it, and by freeing it once with the call for that
 kind.
 
-Memory that is freed a second time is told as use-of-released-object.
+Memory that is freed a second time is reported as use-of-released-object.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ID = "wrong-free"
 CAUSE = Cause(
     id=ID,
     title="Memory was freed by an address or with a call that does not fit it",
-    refutes_if="The address would be the one that an allocation of this call's kind gave, and be freed for the first time.",
+    refutes_if="The address is one that an allocation of this call's kind returned, and is freed for the first time.",
     fix=("Keep the address and the kind of each allocation, and free it once with the call for that kind.",),
     predicts=(("recorded", "the driver refuses the free, and the memory stays allocated"),),
     kind=FIXED,

@@ -30,6 +30,7 @@ CERTAIN = "The device's own record fits this launch and no other that had other 
 PROBABLE = "The device's own record fits this launch, and others whose arguments it does not tell apart."
 
 
+NO_ADDRESS_OF_KERNEL = "The device's own record names the kernel; which address it accessed is not known, so neither is why."
 NO_ADDRESS = "The device's own record fits this launch; which address it accessed is not known, so neither is why."
 
 
@@ -64,7 +65,9 @@ def join(dump: Dump, facts: Facts) -> Iterator[Finding]:
 
 def _without_launch(fault: Fault, plain: Finding) -> Finding:
     causes = _causes(fault, None)
-    return replace(plain, id=ID, causes=causes, certainty="observed", attribution="kernel", because=KERNEL)
+    unknown = fault.access is None and "illegal-address" in short_name(fault.exception)
+    joined = replace(plain, id=ID, causes=causes, certainty="observed", attribution="kernel", because=KERNEL)
+    return replace(joined, attribution="probable", because=NO_ADDRESS_OF_KERNEL) if unknown else joined
 
 
 def launch_of(fault: Fault, facts: Facts) -> Match | None:

@@ -24,7 +24,7 @@ from gpudx.text import plural
 
 UNEXPLAINED = "unexplained"
 
-NOT_ENDED = "Breadcrumbs show that its stream had come to it and that it had not ended; a larger --timeout tells slow from stuck."
+NOT_ENDED = "Breadcrumbs show that its stream reached it and that it had not ended; a larger --timeout shows whether it is slow or stuck."
 
 
 def cause_of(finding: Finding) -> Cause:

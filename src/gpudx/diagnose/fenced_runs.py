@@ -84,16 +84,18 @@ def _counted(fence: Fence, blocks: Sequence[Fenced], missed: Counter[str]) -> st
 
 
 def _looks(counts: Counter[str]) -> list[str]:
-    seen = f"Looked {plural(counts['checks'], 'time')} at the bytes beside one, {counts['damaged']:,} of these had changed."
+    result = f": {counts['damaged']:,} found a change." if counts["damaged"] else " found no change."
+    seen = f"{plural(counts['checks'], 'check')} of the bytes next to them{result}"
     skipped = _skipped(counts)
-    return [*([seen] if counts["checks"] else []), *([f"{skipped}."] if skipped else [])]
+    return [*([seen] if counts["checks"] else []), *([f"{skipped[0].upper()}{skipped[1:]}."] if skipped else [])]
 
 
 def _skipped(counts: Counter[str]) -> str:
     """Looks that the budget did not allow (native/core/fence.c): a write beside a buffer may have gone unnoticed."""
     if not counts["skipped"]:
         return ""
-    return f"{plural(counts['skipped'], 'wait')} of the program without a look, because looking had taken an eighth of the run"
+    waits = plural(counts["skipped"], "wait")
+    return f"the bytes beside buffers were not compared at {waits}, because comparing had taken an eighth of the run"
 
 
 def _given_back(blocks: Sequence[Fenced]) -> list[str]:

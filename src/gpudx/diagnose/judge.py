@@ -61,9 +61,11 @@ OBSERVED: dict[Attribution, Rule] = {
     "unknown": Rule("inconclusive", "The fault itself was observed; what caused it is not known.", own=True),
 }
 PROGRAM: dict[Certainty, Rule] = {
-    "observed": Rule("confirmed", "What ran is not the program that was meant.", own=True),
-    "recorded": Rule("likely", "What ran is not what its sources would give; that it failed because of that is not shown.", own=True),
-    "inferred": Rule("inconclusive", "What ran may be older than its sources; nothing shows that it is.", own=True),
+    "observed": Rule("confirmed", "The program that ran is not the intended one.", own=True),
+    "recorded": Rule(
+        "likely", "The program that ran differs from its sources; the trace does not show that it failed because of that.", own=True
+    ),
+    "inferred": Rule("inconclusive", "The program that ran may be older than its sources; nothing proves it.", own=True),
 }  # fmt: skip
 RECORDED: dict[Relation, Rule] = {
     "observed there": Rule("confirmed", "An access outside this buffer was observed in this launch."),

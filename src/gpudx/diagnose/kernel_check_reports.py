@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from gpudx.facts import Facts
+from gpudx.kernel_checks.plan import PROGRAMS, Site, Thing
 from gpudx.kernel_checks.prelude import KINDS
-from gpudx.kernel_checks.rewrite import PROGRAMS, Site, Thing
 
 UNKNOWN = (1 << 32) - 1
 WRITES, ATOMIC = 2, 4

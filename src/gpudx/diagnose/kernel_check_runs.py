@@ -13,8 +13,8 @@ from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.late_writers import unordered_writer
 from gpudx.facts.swapped import swapped_with
-from gpudx.kernel_checks.rewrite import Site as Place
-from gpudx.kernel_checks.rewriting import ALL
+from gpudx.kernel_checks.checks import ALL
+from gpudx.kernel_checks.plan import Site as Place
 from gpudx.lab.kernel_checked import FOLDER
 from gpudx.model import Access, Allocation, Attribution, Evidence, Finding, Instrument, Site
 from gpudx.model.how import KernelChecks
@@ -27,6 +27,7 @@ REPORTED = "The kernel checked itself and reported this place."
 NOT_A_NUMBER = "A NaN passes from launch to launch, so the first one counts; that the program fails because of it is not shown."
 WRAP = 1 << 32  # what a 32-bit index loses
 OWN_TEXT = "kernel source"  # the text that the program gave the driver
+SEVERAL = 1023  # in place of a work-item of global memory (kernel_checks/prelude.py)
 ON_MEMORY = ("bounds", "alignment", "uninitialized", "race")
 CAUSES = {
     "bounds": "out-of-bounds-access", "alignment": "misaligned-access", "uninitialized": "read-before-write",
@@ -46,10 +47,11 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
     """One finding per place in the source; the launches after the first are counted."""
     found = [f for one in facts for f in reports.failures(one, case_dir / FOLDER)]
     places: dict[tuple[str, Place], list[Failure]] = {}
-    raced = {(f.position, f.thing) for f in found if f.kind == "race"}
+    # Read before another work-item wrote it, or after a write that was left out: the fault is that one.
+    spoiled = {(f.position, f.thing) for f in found if f.kind == "race" or (f.kind == "bounds" and f.writes)}
     for failure in found:
-        if failure.kind == "uninitialized" and (failure.position, failure.thing) in raced:
-            continue  # read before another work-item wrote it: the missing synchronization is the fault
+        if failure.kind == "uninitialized" and (failure.position, failure.thing) in spoiled:
+            continue
         places.setdefault((failure.kind, failure.site), []).append(failure)
     for same in list(places.values())[:MOST]:
         finding = _finding(same[0], len({(one.facts.trace.path, one.position) for one in same}))
@@ -276,12 +278,12 @@ def _side(f: Failure) -> str:
 
 def _other(f: Failure) -> str:
     code = f.more >> 32
-    did = "a write" if code & 2 else "a read"
-    return (
-        f"{did} by a work-item of another group"
-        if code & 4
-        else f"{did} by work-item {f.more & 0xFFFFFFFF} of the same group"
-    )
+    did, item = "a write" if code & 2 else "a read", f.more & 0xFFFFFFFF
+    if code & 4:
+        return f"{did} by a work-item of another group"
+    if item == SEVERAL and f.thing is not None and f.thing.kind == "argument":
+        return f"{did} by other work-items of the same group"
+    return f"{did} by work-item {item} of the same group"
 
 
 # ---- what was looked at ----

@@ -254,10 +254,10 @@ def _finding(facts: Facts, one: Mismatch) -> Finding:
 def _message(one: Mismatch, kernel: str, argument: str, label: str | None) -> str:
     file, field = Path(one.model.path).name, _field(one)
     if label is None:
-        return f"Kernel {kernel} was told {one.used:,} as {argument}, but {file} says {field} = {one.told:,}."
+        return f"Kernel {kernel} was passed {one.used:,} as {argument}, but {file} has {field} = {one.told:,}."
     need = f"which needs {one.need:,} bytes" if one.need > one.room else f"which needs only {one.need:,} bytes"
     return (
-        f"Kernel {kernel} was given {label} as {argument}, whose {one.room:,} bytes are sized for {field} = {one.used:,},"
+        f"Kernel {kernel} was passed {label} as {argument}, whose {one.room:,} bytes are sized for {field} = {one.used:,},"
         f" but {file} says {one.told:,}, {need}."
     )
 

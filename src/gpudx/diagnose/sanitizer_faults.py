@@ -11,6 +11,7 @@ so a launch that was waited for with success did not make it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,12 +22,17 @@ from gpudx.backends.mangling import demangle
 from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, missed_by, missed_memory
 from gpudx.evidence.compute_sanitizer import TITLES, Fault, Location, Record, Report, bare, deed, location, to_findings
 from gpudx.facts import Facts
+from gpudx.facts.crumbs import State
 from gpudx.facts.misses import Miss, explain, least
+from gpudx.facts.ranges import WRITE
 from gpudx.model import Evidence, Finding, Site
 
 MOST = 20  # faults that are joined; more are listed
 MOST_COMPARED = 1000  # launches of a kernel whose arguments are looked at one by one
 ACCESSES = {*TITLES, "uninitialised-read"}
+# Headers whose inline functions kernels consist of (CUDA toolkit, include/).
+TOOLKIT = re.compile(r"(?:^|/)(?:device_\w+|cuda_(?:fp|bf)\w+|sm_\d+_\w+|math_functions|\w*cooperative_groups\w*|mma|pipeline)\.h(?:pp)?:")
+UNINITIALISED = "uninitialised-read"
 OF_GIVEN = ("uninitialised-read", "misaligned-access")  # their addresses lie in memory that the launch was given
 ENDS_CONTEXT = {*TITLES, "barrier", "trap", "hardware-exception", "unified-memory-fault", "device-heap"}
 BY_KIND = {
@@ -56,6 +62,7 @@ class Match:
     alike: bool = True  # they all had the same arguments
     which: str = ""  # what sets them apart from other launches of the kernel
     doubt: str = ""  # why another launch may be meant all the same
+    first: bool = False  # it is the first of them: what nothing has written, the first launch reads as well as any
 
     @property
     def uncertain(self) -> str:
@@ -65,19 +72,22 @@ class Match:
 
     @property
     def text(self) -> str:
-        one = "the one with the nearest memory" if self.nearest else "the last"
+        one = "the one with the nearest memory" if self.nearest else "the first" if self.first else "the last"
         which = "the only recorded launch" if self.of == 1 else f"{one} of {self.of:,} recorded launches"
         same = ", all with the same arguments" if self.of > 1 and self.alike else ""
         return f"{which} of {self.kernel}{self.which}{same}" + (f"; {self.doubt}" if self.doubt else "")
 
 
-def join(report: Report, processes: Sequence[Facts], raw: str | None = None) -> Iterator[Finding]:
-    """What the tool says of itself, then one finding per fault, as printed; with its launch where one is known."""
+def join(
+    report: Report, processes: Sequence[Facts], raw: str | None = None, pinned: int | None = None
+) -> Iterator[Finding]:
+    """What the tool says of itself, then one finding per fault, as printed; with its launch where one is known. `pinned` is the number
+    of the launch that faulted in a run without the tool."""
     plain = [_sourced(finding, raw) for finding in to_findings(_readable(report))]
     about, told = plain[: len(plain) - len(report.faults)], plain[len(plain) - len(report.faults) :]
     yield from about
     for number, (fault, finding) in enumerate(zip(report.faults, told, strict=True)):
-        yield _joined(fault, finding, processes) if number < MOST else finding
+        yield _joined(fault, finding, processes, pinned) if number < MOST else finding
 
 
 def _sourced(finding: Finding, raw: str | None) -> Finding:
@@ -85,8 +95,8 @@ def _sourced(finding: Finding, raw: str | None) -> Finding:
     return replace(finding, evidence=(replace(first, raw=raw), *rest))
 
 
-def _joined(fault: Fault, plain: Finding, processes: Sequence[Facts]) -> Finding:
-    match = launch_of(fault, processes)
+def _joined(fault: Fault, plain: Finding, processes: Sequence[Facts], pinned: int | None) -> Finding:
+    match = launch_of(fault, processes, pinned)
     if match:
         return _with_launch(fault, plain, match)
     return _seen(replace(plain, causes=_causes(fault, None)), fault, "no recorded launch is known to have made it")
@@ -130,7 +140,7 @@ def kernel_of(record: Record) -> str | None:
 # ---- which launch ----
 
 
-def launch_of(fault: Fault, processes: Sequence[Facts]) -> Match | None:
+def launch_of(fault: Fault, processes: Sequence[Facts], pinned: int | None = None) -> Match | None:
     """The last launch of the fault's kernel that can be meant, in the process that launched it."""
     name = kernel_of(fault.first)
     found = [(facts, _launches(fault, facts, name)) for facts in processes] if name else []
@@ -141,6 +151,9 @@ def launch_of(fault: Fault, processes: Sequence[Facts]) -> Match | None:
         return None
     facts, rows = one[-1]
     others = "" if len(one) == 1 else f"{len(one)} processes launched it"
+    if fault.kind in ENDS_CONTEXT and pinned is not None and pinned - 1 in rows and not others:
+        rows = [pinned - 1]
+        return replace(_match(fault, facts, name, rows, others), which=" that faulted without the tool")
     return _match(fault, facts, name, rows, others)
 
 
@@ -161,6 +174,8 @@ def _match(fault: Fault, facts: Facts, name: str, rows: list[int], doubt: str) -
         left = _not_done(facts, rows)
         doubt = doubt if left else "each launch of it was waited for with success"
         rows, which = _narrowed(rows, left, " that was not waited for with success", which)
+        running = [row for row in rows if facts.crumbs.at(facts.launches.position[[row]])[0] == State.RUNNING]
+        rows, which = _narrowed(rows, running, " that was running", which)
     if fault.kind in OF_GIVEN and len(rows) <= MOST_COMPARED:
         left = [row for row in rows if (pair := _miss(fault, facts, row)) and pair[0].kind == "inside"]
         rows, which = _narrowed(rows, left, " that was given this memory", which)
@@ -169,6 +184,8 @@ def _match(fault: Fault, facts: Facts, name: str, rows: list[int], doubt: str) -
     elif facts.trace.gaps:
         doubt = doubt or "not all calls were kept"
     alike = _alike(facts, rows)
+    if fault.kind == UNINITIALISED:
+        return Match(facts, rows[-1], bare(demangle(name)), len(rows), False, alike, which, doubt, first=len(rows) > 1)
     best = rows[0] if alike or len(rows) > MOST_COMPARED else _nearest(fault, facts, rows)
     return Match(facts, best, bare(demangle(name)), len(rows), best != rows[0], alike, which, doubt)
 
@@ -231,12 +248,32 @@ def _with_launch(fault: Fault, plain: Finding, match: Match) -> Finding:
         plain,
         message=_message(fault, plain, match, site, missed),
         evidence=(*told, *plain.evidence, *_other_memory(fault, facts, miss)),
-        site=replace(site, source=fault.first.where.source or site.source),
+        site=replace(site, source=_line(fault.first) or site.source),
         allocation=missed_memory(facts, miss),
         access=missed_by(facts, plain.access, missed),
         causes=_causes(fault, miss),
     )
+    if fault.kind == UNINITIALISED and (writer := _writer(facts, position, fault.first.address)) is not None:
+        wrote = Evidence(f"{facts.sites.at(writer).call} (call {writer + 1}) had written these bytes before the launch", (writer + 1,))
+        return replace(joined, severity="warning", certainty="inferred", evidence=(*joined.evidence, wrote))
     return _seen(joined, fault, _uncertain(fault, match, miss))
+
+
+def _writer(facts: Facts, position: int, address: int | None) -> int | None:
+    """The last recorded copy or fill before a launch that wrote an address: the tool does not see those of other contexts."""
+    table = facts.ranges.table
+    wrote = (table["how"] == WRITE) & (table["position"] < position) & (table["height"] <= 1)
+    wrote &= (table["address"] <= np.uint64(address or 0)) & (np.uint64(address or 0) - table["address"] < table["size"])
+    rows = np.flatnonzero(wrote)
+    good = rows[facts.trace.column("status", table["position"][rows]) == 0]
+    return int(table["position"][good[-1]]) if len(good) and address else None
+
+
+def _line(record: Record) -> str | None:
+    """The innermost line that is not of a header that the toolkit brings, where device frames show one."""
+    lines = [record.where.source, *(location(frame).source for frame in record.device)]
+    known = [line for line in lines if line]
+    return next((line for line in known if not TOOLKIT.search(line)), known[0] if known else None)
 
 
 def _miss(fault: Fault, facts: Facts, launch: int) -> tuple[Miss, int] | None:
@@ -273,7 +310,8 @@ def _message(fault: Fault, plain: Finding, match: Match, site: Site, missed: tup
     if missed is None:
         return f"{plain.message.rstrip('.')}: {who[:1].lower()}{who[1:].rstrip(',')}."
     first = fault.first
-    where = f" ({first.where.source})" if first.where.source else ""
+    line = _line(first)
+    where = f" ({line})" if line else ""
     how = {
         "uninitialised-read": ", which nothing had written",
         "misaligned-access": ", which is not a multiple of that",

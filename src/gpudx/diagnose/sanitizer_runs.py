@@ -36,7 +36,7 @@ def read(case_dir: Path) -> Reports:
 def findings(run: Sanitized, reports: Reports, processes: Sequence[Facts], command: Sequence[str]) -> Iterator[Finding]:
     """What the tool found, joined to the recorded launches, and that there may be more outside of what it checked."""
     for report, raw in reports:
-        yield from join(report, processes, raw)
+        yield from join(report, processes, raw, run.sanitizer.launch)
     if run.sanitizer.kernel and _empty(reports):
         yield _narrowed(run.sanitizer, reports, command)
 

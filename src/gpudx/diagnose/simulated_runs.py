@@ -20,7 +20,7 @@ NAME = "Oclgrind"
 CAUSES = {"bounds": "out-of-bounds-access", "race": "race-in-kernel", "barrier": "barrier-misuse"}
 WORDS = {"bounds": "an out-of-bounds access", "race": "a data race", "barrier": "a barrier that not all work-items reach"}
 NOT_CHECKED = (
-    "Oclgrind ran without its check for uninitialized values, which reports bytes that clEnqueueFillBuffer wrote.",
+    "Oclgrind ran without its check for uninitialized values, which reports bytes that a fill command wrote.",
 )
 
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gpudx.detectors._device_errors import running_at
 from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, missed_by, missed_memory
 from gpudx.evidence.reading import faults_in
 from gpudx.facts import Facts
 from gpudx.facts.misses import Miss, explain
+from gpudx.facts.running import running_at
 from gpudx.model import Access, DeviceFault, Evidence, Finding, Site
 from gpudx.text import plural
 

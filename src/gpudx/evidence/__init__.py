@@ -30,5 +30,5 @@ def every() -> tuple[ModuleType, ...]:
 def recognise(source: Source) -> tuple[tuple[float, ModuleType], ...]:
     """The formats that a source may be in, the surest first; empty when none knows it. A file may hold several."""
     head = head_of(source)
-    rated = [(module.sniff(head), module) for module in every()]
+    rated = [(module.sniff(head), module) for module in every() if hasattr(module, "sniff")]
     return tuple(sorted(((sure, m) for sure, m in rated if sure > 0), key=lambda r: (-r[0], r[1].__name__)))

@@ -7,7 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudx.facts._backend import backend_module
+from gpudx.backends.tool import Assertion, Fault
+from gpudx.facts._backend import backend_libraries, backend_module, backend_modules
 from gpudx.facts.accesses import derive_accesses
 from gpudx.facts.bystanders import Bystanders
 from gpudx.facts.contexts import Contexts
@@ -38,9 +39,23 @@ from gpudx.facts.symbols import Symbols
 from gpudx.facts.uses import Sources, Uses
 from gpudx.facts.watch import Watch
 from gpudx.facts.writers import Writers
-from gpudx.trace import Trace
+from gpudx.trace import CallInfo, Trace
+from gpudx.trace.reader import LastWords
+from gpudx.trace.saturating import plus
 
-__all__ = ["Facts", "backend_module", "derive"]
+# Beside the tables, what detectors need to name of the record and of backends: they import nothing else.
+__all__ = [
+    "Assertion",
+    "CallInfo",
+    "Facts",
+    "Fault",
+    "LastWords",
+    "backend_libraries",
+    "backend_module",
+    "backend_modules",
+    "derive",
+    "plus",
+]
 
 
 class Facts:

@@ -37,7 +37,9 @@ def runtime_failures(trace: Trace, sites: Sites) -> list[RuntimeFailure]:
     for position in positions:
         name, record = runtime.function(trace.text(position)), trace.record(position)
         code = record["result"]
-        if not runtime.is_own(name, code, told) or _driver_failed(trace, position, record["began"]):
+        # What the driver answered too is recorded there, unless it is an answer that the record takes for ordinary.
+        in_driver = code not in runtime.ORDINARY and _driver_failed(trace, position, record["began"])
+        if not runtime.is_own(name, code, told) or in_driver:
             continue
         given = runtime.parameters(name, trace.numbers(position))
         kernel = function_name(trace.text(position, "text2")) or None

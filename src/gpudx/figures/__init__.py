@@ -29,6 +29,7 @@ def draw(case: Case) -> Drawing:
     more = len(processes) - len(shown)
     whole = Drawing(
         excerpt=excerpt.of(case),
+        kernel=excerpt.of_kernel(case),
         files=files.of(case),
         remarks=(f"{plural(more, 'more process', 'more processes')} not drawn.",) if more else (),
     )
@@ -37,6 +38,7 @@ def draw(case: Case) -> Drawing:
         timelines=tuple(line for one in made for line in one.timelines),
         maps=tuple(one_map for one in made for one_map in one.maps),
         guilty=next((one.guilty for one in made if one.guilty), None),
+        devices=tuple(dict.fromkeys(name for one in made for name in one.devices)),
         remarks=(*(text for one in made for text in one.remarks), *whole.remarks),
     )
 
@@ -47,7 +49,8 @@ def _of_process(case: Case, process: ProcessInfo, accused: Accused, rows: int) -
         facts = _open(case, process)
         line, one_map = timeline.of(facts, accused, rows), memory_map.of(facts, accused)
         guilty = decoded.of(facts, accused) if facts.trace.pid == accused.pid else None
-        return Drawing((line,) if line else (), (one_map,) if one_map else (), guilty)
+        names = tuple(dict.fromkeys(device.name for device in facts.kernels.devices.values() if device.name))
+        return Drawing((line,) if line else (), (one_map,) if one_map else (), guilty, devices=names)
     except UserError as error:
         return Drawing(remarks=(f"Process {process.pid} is not drawn: {error}",))
     except Exception as error:

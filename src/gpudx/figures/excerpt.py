@@ -10,8 +10,11 @@ import stat
 from datetime import datetime
 from pathlib import Path
 
+from gpudx.errors import UserError
+from gpudx.figures import kernel_text
 from gpudx.model import Case
 from gpudx.model.drawing import Excerpt
+from gpudx.report import source_line
 
 AROUND = 5
 MOST_BYTES = 4_000_000
@@ -21,16 +24,47 @@ SUFFIXES = frozenset(
 
 
 def of(case: Case) -> Excerpt | None:
-    """The lines around the guilty one, else around the victim's; None where no file tells."""
+    """The lines around the one that the first screen shows, else the guilty or the victim's call; None where no file has them."""
     best = case.diagnosis[0] if case.diagnosis else None
     if best is None:
         return None
+    shown = source_line.of(case, best)
     places = [
+        f"{shown.path}:{shown.line}" if shown and shown.path else None,
         best.guilty.source if best.guilty else None,
         best.victim.site.source if best.victim and best.victim.site else None,
     ]
     found = (_excerpt(place, case.created) for place in places if place)
     return next((one for one in found if one is not None), None)
+
+
+def of_kernel(case: Case) -> Excerpt | None:
+    """The lines around the access inside the kernel: of a file, or of the text that the program gave the driver."""
+    best = case.diagnosis[0] if case.diagnosis else None
+    access = best.access if best else None
+    if best is None or access is None or not access.source:
+        return None
+    if (found := _excerpt(access.source, case.created)) is not None:
+        return found
+    kernel = access.kernel or (best.guilty.kernel if best.guilty else "") or ""
+    inside = source_line.line_of_kernel_text(access.source)
+    if inside is None or not kernel:
+        return None
+    name, line = inside
+    lines = _text_of(case, kernel)
+    if not 0 < line <= len(lines):
+        return None
+    first = max(line - AROUND, 1)
+    place = f"{name}:{line}" if name else f"Line {line} of the kernel source"
+    return Excerpt(f"{place}, kernel {kernel}", first, line, tuple(lines[first - 1 : line + AROUND]))
+
+
+def _text_of(case: Case, kernel: str) -> list[str]:
+    """A case may have lost its traces."""
+    try:
+        return kernel_text.of(case, kernel)
+    except (UserError, OSError, ValueError):
+        return []
 
 
 def _excerpt(place: str, created: str) -> Excerpt | None:

@@ -40,6 +40,7 @@ class _Blocks:
     low: U64
     high: U64
     state: NDArray[np.uint8]
+    part: NDArray[np.uint8]  # 1: a sub-buffer, inside another block
     left_out: int = 0
 
     @property
@@ -88,11 +89,29 @@ def _found(facts: Facts, as_of: int) -> tuple[bool, _Blocks]:
         return True, _guarded(facts, rows, table["handle"][rows].copy())
     if any(block.object >= 0 for block in facts.fences.blocks):
         blocks = {b.object: b.address for b in facts.fences.blocks if b.object >= 0 and b.made < as_of}
-        return True, _guarded(facts, np.array(list(blocks), np.int64), np.array(list(blocks.values()), np.uint64))
+        whole = np.array(list(blocks), np.int64), np.array(list(blocks.values()), np.uint64)
+        return True, _guarded(facts, *_with_parts(facts, *whole, as_of))
     rows = facts.objects.rows_of(*MEMORY)
     rows = rows[(table["born"][rows] >= 0) & (table["born"][rows] < as_of) & (table["parent"][rows] < 0)]
     ends = np.cumsum(np.minimum(table["size"][rows], LARGEST))
-    return False, _guarded(facts, rows, ends - np.minimum(table["size"][rows], LARGEST))
+    return False, _guarded(facts, *_with_parts(facts, rows, ends - np.minimum(table["size"][rows], LARGEST), as_of))
+
+
+def _with_parts(facts: Facts, rows: I64, begin: U64, as_of: int) -> tuple[I64, U64]:
+    """The blocks and, behind them, their sub-buffers."""
+    table = facts.objects.table
+    places = dict(zip(rows.tolist(), begin.tolist(), strict=True))
+    parts = [row for row in np.flatnonzero(table["parent"] >= 0).tolist() if table["born"][row] < as_of]
+    found = {
+        row: places[parent] + int(table["offset"][row])
+        for row in parts
+        if (parent := int(table["parent"][row])) in places
+    }
+    new = [row for row in found if row not in places]
+    return (
+        np.concatenate([rows, np.array(new, np.int64)]),
+        np.concatenate([begin, np.array([found[row] & 0xFFFF_FFFF_FFFF_FFFF for row in new], np.uint64)]),
+    )
 
 
 def _guarded(facts: Facts, rows: I64, begin: U64) -> _Blocks:
@@ -104,7 +123,8 @@ def _guarded(facts: Facts, rows: I64, begin: U64) -> _Blocks:
         block = fenced.get(row)
         if block is not None and block.begin <= block.address < block.end:
             low[place], high[place] = block.begin, max(block.end, int(high[place]))
-    return _Blocks(rows, begin, size, low, high, np.zeros(len(rows), np.uint8))
+    part = (facts.objects.table["parent"][rows] >= 0).astype(np.uint8)
+    return _Blocks(rows, begin, size, low, high, np.zeros(len(rows), np.uint8), part)
 
 
 def _stand(facts: Facts, found: _Blocks, as_of: int, accused: Accused) -> _Blocks:
@@ -124,6 +144,7 @@ def _stand(facts: Facts, found: _Blocks, as_of: int, accused: Accused) -> _Block
         low=found.low[kept],
         high=found.high[kept],
         state=state[kept],
+        part=found.part[kept],
         left_out=len(found.row) - len(kept),
     )
 
@@ -178,6 +199,7 @@ def _columns(facts: Facts, blocks: _Blocks, edges: U64, places: I64, as_of: int)
         "address": column(blocks.begin, 8),
         "size": column(blocks.size, 8),
         "state": column(blocks.state, 1),
+        "part": column(blocks.part, 1),
         "kind": column(table["kind"], 1),
         "number": column(table["number"], 4),
         "made": column(table["born"] + 1, 4),

@@ -78,7 +78,7 @@ def _why_not(suite: Suite, runner: ModuleType, name: str) -> str:
     """ "" if a condition can be had."""
     several, threads = len(suite.tests) > 1, bool(suite.parallel_is)
     if name == MANY.name and not threads:
-        return "this runner has no way to run tests at the same time; --parallel OPTION tells one"
+        return "this runner cannot run tests in parallel; name its option with --parallel OPTION"
     if name == ONE.name and not (threads and suite.plain_parallel):
         return "the same as as-is: it runs one test at a time"
     if name in (SHUFFLED.name, REVERSED.name, ALONE.name) and not several:

@@ -28,7 +28,7 @@ def judge_number(
         return missing(key, f"{why}: give the parts of it as several logs.")
     untold = [build for build in kernels if number(build) is None]
     if untold:
-        return missing(key, f"not told of {_named(untold)}: {HOW}.")
+        return missing(key, f"not known for {_named(untold)}: {HOW}.")
     over = [build for build in kernels if (number(build) or 0) > most]
     if over:
         worst = max(over, key=lambda build: number(build) or 0)

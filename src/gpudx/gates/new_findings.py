@@ -2,7 +2,7 @@
 
 `gpudx gate CASE --write-baseline` writes the file. Findings are known by their fingerprints, which do not change with addresses,
 threads or lines of logs. A case in which an instrument that should have watched did not is no evidence: nothing new may only mean that
-nobody looked.
+nothing was checked.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The sanitizer has counted no more than so many errors, in a run that it checked to its end.
+"""Limits the errors that the sanitizer reports, in a run that it checked to the end.
 
 Needs a case of `gpudx run --sanitize`, or of a log of the tool, in which the tool printed its own summary. A tool that was missing,
 stopped early or checked only one kernel is no evidence.

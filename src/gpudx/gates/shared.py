@@ -1,6 +1,6 @@
-"""No kernel has more than so much: shared memory that the kernel declares; what launches add is not in it.
+"""Limits the shared memory that each kernel declares; what a launch adds is not counted.
 
-Needs what compilers tell of kernels, from `gpudx build` or a build log. A kernel of which it was not told fails the gate.
+Needs compiler output about kernels, from `gpudx build` or a build log. A kernel without this number fails the gate.
 """
 
 from __future__ import annotations

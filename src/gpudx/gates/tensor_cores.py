@@ -1,4 +1,4 @@
-"""Kernels have at least so many tensor-core instructions: a kernel that lost its fast path still gives right results.
+"""Requires a minimum number of tensor-core instructions: a kernel that lost its fast path still computes correct results.
 
 Needs the listing of the device code in the case: `cuobjdump -sass ./app > app.sass`, and `gpudx explain app.sass --case CASE`.
 A pattern that fits no kernel of the listing is no evidence.

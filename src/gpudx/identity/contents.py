@@ -1,13 +1,15 @@
-"""What a file says of itself, read once for as long as it is the same file: all runs of an investigation load the same ones."""
+"""What a file says of itself, read once for as long as it is the same file, also by later runs."""
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from gpudx import backends
 from gpudx.facts.symbols import Image
-from gpudx.identity import embedded
+from gpudx.identity import embedded, kept
 from gpudx.identity.built import Made, made_of
 from gpudx.identity.hashes import Key
 from gpudx.lab import source_tree
@@ -28,8 +30,34 @@ class Content:
 
 
 @lru_cache(maxsize=MOST_KEPT)
-def content(path: str, key: Key, own: bool, tree: str) -> Content | None:
-    """None where it is no object. `key` is that of its state (hashes.key), `tree` the repository around an own one."""
+def content(path: str, key: Key, own: bool, tree: str, settled: bool = False) -> Content | None:
+    """None where it is no object. `key` is that of its state (hashes.key), `tree` the repository around an own one; what is
+    `settled` changes no more without another key."""
+    words = (path, key, str(own), tree)
+    if settled and (earlier := kept.load(words)) is not None:
+        with contextlib.suppress(TypeError, KeyError, AttributeError):  # another shape: read again
+            return _restored(earlier)
+    found = _read(path, own, tree)
+    if settled:
+        kept.keep(words, found)
+    return found
+
+
+def _restored(data: Any) -> Content | None:
+    if data is False:
+        return None
+    made = data["made"]
+    return Content(
+        data["build_id"],
+        tuple(data["compilers"]),
+        tuple(data["architectures"]),
+        data["revision"],
+        data["dated"],
+        Made(tuple(made["folders"]), tuple(made["compilers"]), made["sources"]) if made else None,
+    )
+
+
+def _read(path: str, own: bool, tree: str) -> Content | None:
     image = Image.open(path)
     if image is None:
         return None

@@ -37,7 +37,7 @@ def sha256_of(files: Mapping[str, os.stat_result]) -> dict[str, str]:
     with ThreadPoolExecutor(max_workers=min(os.cpu_count() or 2, 16)) as pool:
         fresh = dict(zip(missing, pool.map(_digest, missing), strict=True))
     found = {path: known.get(keys[path]) or fresh.get(path, "") for path in files}
-    _remember(known, {keys[p]: found[p] for p in missing if found[p] and _settled(files[p])})
+    _remember(known, {keys[p]: found[p] for p in missing if found[p] and settled(files[p])})
     return found
 
 
@@ -46,7 +46,8 @@ def key(state: os.stat_result) -> Key:
     return f"{state.st_dev:x}-{state.st_ino:x}-{state.st_size:x}-{state.st_mtime_ns:x}-{state.st_ctime_ns:x}"
 
 
-def _settled(state: os.stat_result) -> bool:
+def settled(state: os.stat_result) -> bool:
+    """Does a change from now on give it another key?"""
     return time.time_ns() - state.st_ctime_ns > SETTLED_NS
 
 

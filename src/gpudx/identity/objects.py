@@ -112,7 +112,7 @@ def _describe(one: Found, state: os.stat_result | None) -> LoadedObject:
     late = one.executable and state.st_mtime > one.since + 1
     tree = source_tree.root_of(os.path.dirname(one.path)) if plain.own and not late else ""
     told = replace(plain, size=state.st_size, modified=state.st_mtime, tree=tree, unknown=REWRITTEN if late else "")
-    found = content(one.path, hashes.key(state), plain.own and not late, tree)
+    found = content(one.path, hashes.key(state), plain.own and not late, tree, hashes.settled(state))
     if found is None:
         return replace(plain, size=state.st_size, modified=state.st_mtime)
     return replace(

@@ -27,9 +27,10 @@ def conclude(case: Case, state: Investigation) -> Case:
 def _diagnosis(state: Investigation) -> tuple[Diagnosis, ...]:
     entries = best_entries(state)
     told = [*_judged(state, entries), *_untested(state, entries)]
-    return tuple(sorted(_agreed(told), key=_rank))
+    return tuple(sorted(_without_echoes(_agreed(told)), key=_rank))
 
 
+ECHOES = ("out-of-bounds-access", "device-exception")
 GENERAL = ("out-of-bounds-access", "device-exception", "order-or-timing")  # say what happened; others also say why
 
 
@@ -39,8 +40,33 @@ AGREE = "One instrument saw the access and its reason, another confirmed the ker
 def _agreed(told: list[Diagnosis]) -> list[Diagnosis]:
     """Where an instrument confirms that a kernel accessed memory it may not access, and another saw the access itself and says why,
     they speak of one fault, and the one that says why is confirmed."""
-    seen = {one.guilty.kernel for one in told if one.status == "confirmed" and one.cause in GENERAL and one.observed and one.guilty}
-    return [replace(one, status="confirmed", reason=AGREE) if _says_why(one) and _kernel(one) in seen else one for one in told]
+    seen = {
+        one.guilty.kernel
+        for one in told
+        if one.status == "confirmed" and one.cause in GENERAL and one.observed and one.guilty
+    }
+    return [
+        replace(one, status="confirmed", reason=AGREE) if _says_why(one) and _kernel(one) in seen else one
+        for one in told
+    ]
+
+
+def _without_echoes(told: list[Diagnosis]) -> list[Diagnosis]:
+    """Where an entry says why a kernel did what it may not, one that only says that it did is left out: it is the same fault. So is
+    one that no launch is known of."""
+    why = {
+        _kernel(one)
+        for one in told
+        if one.status in ("confirmed", "likely") and one.cause not in GENERAL and not _only_where(one)
+    }
+    return [
+        one
+        for one in told
+        if one.cause not in ECHOES
+        or one.status == "refuted"
+        or not why
+        or not (_kernel(one) in why or _kernel(one) is None)
+    ]
 
 
 def _says_why(entry: Diagnosis) -> bool:

@@ -161,6 +161,7 @@ class Laboratory:
             words = list(getattr(module, "command", _command)(context))
             marks = self.context.asked.probes if experiment == PLAIN else ()
             how: How = replace(module.how(context), output=folder / OUTPUT, probes=marks, faults_suffice=True)
+            how = _pinned(how, state)
             patience = self._patience(how)
             how = replace(how, timeout=min(patience, max(SHORTEST_S, self.budget_s - self.elapsed())))
             run = run_recorded(words, folder, how)
@@ -242,6 +243,13 @@ def _with_dependence(case: Case, trial: Trial, state: Investigation, facts: Sequ
     if entry is None:
         return case, trial
     return replace(case, diagnosis=(entry, *case.diagnosis)), replace(trial, shown=(*trial.shown, entry.cause))
+
+
+def _pinned(how: How, state: Investigation) -> How:
+    """Under a tool that names the kernel only: the launch that the plain run showed as faulting."""
+    first = next(iter(state.before), None)
+    launch = first.guilty.launch if first is not None and first.guilty and state.symptom == "device error" else None
+    return replace(how, sanitizer=replace(how.sanitizer, launch=launch)) if how.sanitizer else how
 
 
 def _looks_inside(how: How) -> bool:

@@ -217,19 +217,19 @@ def _stop(
     if lab.is_planned and plan is None and (state.symptom == "settled" or (state.symptom and answered(state))):
         return "settled"
     if lab.is_planned and state.symptom == "no failure" and plan is None and (lab.launches or lab.threads):
-        return "no fault found"
+        return "settled" if _is_likely(state) else "no fault found"
     if state.failure and _settled(state.table) and (plan is None or plan.experiment not in lab.asked):
         return "settled"
     if plan is None and not lab.launches and not lab.threads and plain.trials and not (lab.asked and not quiet):
         return "nothing to investigate"
     if plan is None and quiet:
-        return "settled" if _was_shown(state.table) else "the failure did not come back"
+        return "settled" if _was_shown(state.table) else "the failure did not reproduce"
     if plan is None:
         return "settled" if _confirmed(state.table) else "nothing left that separates them"
     if limits.runs is not None and made >= limits.runs:
-        return "the failure did not come back" if quiet else "runs used up"
+        return "the failure did not reproduce" if quiet else "runs used up"
     if lab.elapsed() + _expected(seen, lab, plan) > limits.budget_s and made:
-        return "the failure did not come back" if quiet and plain.rate.runs >= TWICE else "budget used up"
+        return "the failure did not reproduce" if quiet and plain.rate.runs >= TWICE else "budget used up"
     return ""
 
 
@@ -239,6 +239,11 @@ def _expected(seen: Mapping[str, Observed], lab: Lab, plan: Plan) -> float:
     factor = 1.0 if alike else lab.costs.get(plan.experiment, 1.0)
     times = [trial.seconds for trial in (alike or seen[PLAIN]).trials]
     return factor * sum(times) / len(times) if times else 0.0
+
+
+def _is_likely(state: Investigation) -> bool:
+    """Did an instrument show something that is likely the cause, though no run failed by itself?"""
+    return any(entry.status in ("confirmed", "likely") for entry in best_entries(state).values())
 
 
 def _confirmed(table: tuple[Row, ...]) -> list[str]:
@@ -264,7 +269,7 @@ def _reason(state: Investigation, stopped: Stop) -> str:
     fits = f" (a rate of {plain.range} fits that)" if plain.rate.runs else ""
     if stopped == "no fault found":
         return f"{rate}. {clean(state)}"
-    if stopped == "the failure did not come back":
+    if stopped == "the failure did not reproduce":
         more = "" if plain.rate.failures else "; nothing can be compared with a failure that does not come"
         return f"{rate}{fits}{more}."
     if stopped == "nothing to investigate":
@@ -289,4 +294,6 @@ def _advice(stopped: Stop, plain: Observed) -> str:
     if stopped in ("budget used up", "runs used up", "interrupted"):
         return " Go on with: gpudx investigate CASE."
     rare = stopped != "settled" and plain.rate.runs >= MOST_PLAIN
-    return " It is so rare that more runs show little; look for a smaller program that fails more often." if rare else ""
+    return (
+        " It is so rare that more runs show little; look for a smaller program that fails more often." if rare else ""
+    )

@@ -34,7 +34,7 @@ SHOWN_AT_LEAST = (
 )
 MOST_RUNS = 400  # of one experiment; a rarer failure is not settled by running
 
-UNMOVED = "it fails all the same, and not a byte that comes back depends on what fresh memory holds"
+UNMOVED = "it still fails, and not a byte that comes back depends on what fresh memory holds"
 
 compare = cache(changed)
 
@@ -59,10 +59,10 @@ def _rated(expects: str, rate: Rate, change: Difference) -> tuple[Weight, str]:
     if expects == "stays":
         if change == "lower":
             return "against", "it fails less often than without the change"
-        return ("for", "it fails all the same") if often else ("nothing", "too few runs")
+        return ("for", "it still fails") if often else ("nothing", "too few runs")
     if expects in GOES:
         if rate.failures >= REPEATS:
-            return "nothing" if expects == "may go" else "against", "it fails all the same"
+            return "nothing" if expects == "may go" else "against", "it still fails"
         return ("for", "it no longer fails") if change == "lower" and not rate.failures else ("nothing", "too few runs")
     wanted, forbidden = ("lower", "higher") if expects == "rarer" else ("higher", "lower")
     if change == wanted:
@@ -77,7 +77,7 @@ def _shown(suspect: Suspect, seen: Observed, level: float) -> tuple[Weight, str]
     if shown:
         return ("for", "the instrument named it") if shown >= TWICE else ("nothing", "named once; once is not enough")
     if seen.unshown(suspect.shown_as) >= misses_needed(level):
-        return "against", UNMOVED if seen.unmoved else "it fails all the same, and the instrument named nothing"
+        return "against", UNMOVED if seen.unmoved else "it still fails, and the instrument named nothing"
     blind = next((trial.blind for trial in seen.trials if trial.blind), "")
     if blind and seen.rate.failures >= TWICE and len({trial.given for trial in seen.trials}) > 1:
         blind = f"{blind}, and what came back was not the same in all runs"

@@ -70,7 +70,12 @@ static gdx_obj gdx_arr(ulong lo, ulong n, uint id)
   return o;
 }
 static gdx_obj gdx_any(void) { return gdx_arr(0, ~0UL, ~0u); }
-static gdx_obj gdx_pick(ulong a, gdx_obj x, gdx_obj y) { return a - x.lo < x.n ? x : a - y.lo < y.n ? y : x; }
+static ulong gdx_far(ulong a, gdx_obj o) { return a < o.lo ? o.lo - a : a - o.lo - o.n; }
+/* The one of two objects that an address is in, else the nearer one. */
+static gdx_obj gdx_pick(ulong a, gdx_obj x, gdx_obj y)
+{
+  return a - x.lo < x.n ? x : a - y.lo < y.n ? y : gdx_far(a, x) <= gdx_far(a, y) ? x : y;
+}
 """
 
 BOUNDS = """
@@ -151,7 +156,7 @@ static gdx_obj gdx_glo(ulong lo, ulong n, uint id, __global uint *w, __global uc
 {
   gdx_obj o = gdx_arr(lo, n, id); o.w = w; o.u = u; return o;
 }
-static void gdx_track_local(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o, uint s, uint how)
+static GDX_COLD void gdx_track_local(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o, uint s, uint how)
 {
   uint item = gdx_item() & 0xffffu, epoch = min(c->epoch, 0x3fffu);
   uint me = 0x80000000u | item << 14 | epoch, fixed = how & 8u ? 0x40000000u : 0u;
@@ -177,7 +182,7 @@ static void gdx_track_local(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o,
     if ((how & 1u) && !(how & 4u)) cell[1] = read_too ? me | 0x40000000u : me;
   }
 }
-static void gdx_track_global(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o, uint s, uint how)
+static GDX_COLD void gdx_track_global(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o, uint s, uint how)
 {
 #ifdef GDX_UNINIT
   if (o.u) {

@@ -32,7 +32,9 @@ TRIGRAPH = re.compile(r"\?\?[=/'()!<>-]")
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.S)
 IDENT = re.compile(r"[^\W\d]\w*")
 RESERVED = re.compile("__|_[A-Z]")  # for compilers (C99, 7.1.3)
-GUARD = re.compile(r"^[ \t]*#[ \t]*ifndef[ \t]+(\w+)[^\n]*\n\s*#[ \t]*define[ \t]+\1[ \t]*1?[ \t]*$", re.M)  # of an include
+GUARD = re.compile(
+    r"^[ \t]*#[ \t]*ifndef[ \t]+(\w+)[^\n]*\n\s*#[ \t]*define[ \t]+\1[ \t]*1?[ \t]*$", re.M
+)  # of an include
 DIRECTIVE = re.compile(r"\s*(?:#|%:)\s*([A-Za-z_]\w*)?(.*)", re.S)
 # Defined by compilers of other vendors alone; a condition on them is false on devices that are not theirs.
 VENDORS = {

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 from gpudx.kernel_checks.syntax import Node
 
 if TYPE_CHECKING:
-    from gpudx.kernel_checks.rewrite import Function, Rewriter
+    from gpudx.kernel_checks.plan import Function
+    from gpudx.kernel_checks.rewrite import Rewriter
 
 LONGEST = 1500  # of all conditions of a kernel together
 IDS = {"get_global_id": "G{0} O{0} + 1 -", "get_local_id": "L{0} 1 -", "get_group_id": "N{0} 1 -"}

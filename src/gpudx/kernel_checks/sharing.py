@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpudx.kernel_checks.builtins import ASYNC, ATOMIC, BARRIERS, FENCES, global_only, vector_access
+from gpudx.kernel_checks.cl_types import space
 from gpudx.kernel_checks.proofs import Prover, Unproved
 from gpudx.kernel_checks.syntax import Node
 
 if TYPE_CHECKING:
-    from gpudx.kernel_checks.rewrite import Function, Rewriter
+    from gpudx.kernel_checks.plan import Function
+    from gpudx.kernel_checks.rewrite import Rewriter
 
 CHOICES = ("IF_STMT", "SWITCH_STMT", "CONDITIONAL_OPERATOR")
 LOOPS = ("FOR_STMT", "WHILE_STMT", "DO_STMT")
@@ -106,8 +108,6 @@ class Sharing:
         if variable.kind == "PARM_DECL":
             if not self._rewriter._is_pointer(variable) or root.declared in self._function.sources:
                 raise Unproved
-            from gpudx.kernel_checks.rewrite import space
-
             if space(variable.type.get_canonical()) == "c":
                 return
             if space(variable.type.get_canonical()) != "g":

@@ -8,7 +8,8 @@ from gpudx.kernel_checks.builtins import BARRIERS
 from gpudx.kernel_checks.syntax import Node
 
 if TYPE_CHECKING:
-    from gpudx.kernel_checks.rewrite import Function, Rewriter
+    from gpudx.kernel_checks.plan import Function
+    from gpudx.kernel_checks.rewrite import Rewriter
 
 SAME_FOR_ALL = {
     "get_group_id", "get_local_size", "get_global_size", "get_num_groups", "get_work_dim", "get_global_offset",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gpudx.errors import UserError
 from gpudx.kernel_checks import syntax
-from gpudx.kernel_checks.rewriting import ALL, USUAL
+from gpudx.kernel_checks.checks import ALL, USUAL
 from gpudx.model.how import KernelChecks
 
 FOLDER = "kernel-checks"  # in the case directory

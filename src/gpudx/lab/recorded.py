@@ -79,12 +79,16 @@ class RunResult:
 
 
 def run_recorded(
-    command: list[str], case_dir: Path, how: How | None = None, on_progress: Progress | None = None
+    command: list[str],
+    case_dir: Path,
+    how: How | None = None,
+    on_progress: Progress | None = None,
+    meanwhile: Callable[[], None] | None = None,
 ) -> RunResult:
     """Run `command` and wait for it. Traces go to `case_dir`/traces, which is created.
 
     UserError with exit code 127 or 126 when the program cannot be started. `on_progress` gets the seconds elapsed,
-    about once a second.
+    about once a second. `meanwhile` is called once, when the program has started, and must return at once; all signals are blocked.
     """
     how = how or How()
     file = program.find(command)
@@ -106,6 +110,8 @@ def run_recorded(
         listener = Listener(how.probes, how.output)
         started = _start(start, words, env, mask, _into(how.output) if how.output else listener.actions)
         guard.watch(started)
+        if meanwhile:
+            meanwhile()
         listener.begin()
         enough = sanitized.Reported(below) if below and how.faults_suffice else lambda: False
         run = _Run(started, watched, how.timeout, on_progress, below, enough)

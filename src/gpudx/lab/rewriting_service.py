@@ -19,7 +19,7 @@ from pathlib import Path
 
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.options import Device
-from gpudx.kernel_checks.rewrite import PROGRAMS
+from gpudx.kernel_checks.plan import PROGRAMS
 from gpudx.kernel_checks.rewriting import rewrite
 
 SECONDS = 25
@@ -112,10 +112,12 @@ def reply(question: bytes, number: int, folder: Path, checks: frozenset[str], ke
         "checks": sorted(checks),
     }
     (folder / PROGRAMS / f"{number}.json").write_text(json.dumps(about))
+    text = done.rewritten.text.encode("utf-8", "surrogateescape")
+    (folder / PROGRAMS / f"{number}.cl").write_bytes(text)  # for people who wonder what was compiled
     lines = [f"ok {number} {len(done.rewritten.sites)}", f"options {done.options}"]
     lines += [" ".join(["kernel", plan.name, str(plan.arguments), *plan.extra]) for plan in plans]
     lines += [f"proof {plan.name} " + ",".join(plan.proof) for plan in plans if plan.proof]
-    return ("\n".join(lines) + "\n").encode() + b"\0" + done.rewritten.text.encode("utf-8", "surrogateescape")
+    return ("\n".join(lines) + "\n").encode() + b"\0" + text
 
 
 def wanted(name: str, pattern: str) -> bool:

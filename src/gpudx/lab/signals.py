@@ -8,7 +8,7 @@ While the program runs, gpudx blocks them and reads them one by one with their s
     from anyone else       meant for the program: passed on
 
 A sender that signals the whole group reaches the program twice; that cannot be told from a signal to gpudx alone.
-Expects to be called in a process without other threads.
+Threads that begin while the program runs have to block the same signals, as those do that the reading thread starts.
 """
 
 from __future__ import annotations

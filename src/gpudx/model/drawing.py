@@ -69,7 +69,8 @@ class MemoryMap:
     """Blocks of one process's device memory, as of one call.
 
     columns: `begin` and `end`, places on the map, and `low` and `high`, those of the guards around it; `address`, `size`;
-    `state`, a place in BLOCKS; `kind` and `number`, which make the name; `made` and `freed`, numbers of calls, 0 if none.
+    `state`, a place in BLOCKS; `kind` and `number`, which make the name; `made` and `freed`, numbers of calls, 0 if none;
+    `part`, 1 for a sub-buffer, which lies inside another block.
     """
 
     pid: int
@@ -118,5 +119,7 @@ class Drawing:
     maps: tuple[MemoryMap, ...] = ()
     guilty: Decoded | None = None
     excerpt: Excerpt | None = None
+    kernel: Excerpt | None = None  # the line of device code, where the excerpt is one of the host
+    devices: tuple[str, ...] = ()  # by name, those that work was given to
     files: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()

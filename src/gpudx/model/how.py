@@ -77,6 +77,7 @@ class Sanitizer:
     path: str
     version: str = ""
     kernel: str | None = None
+    launch: int | None = None  # the launch that a run without the tool showed as faulting
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ Stop = Literal[
     "budget used up",
     "runs used up",
     "nothing left that separates them",
-    "the failure did not come back",
+    "the failure did not reproduce",
     "nothing to investigate",
     "interrupted",
     "no fault found",

@@ -11,7 +11,7 @@ VERIFICATION = "gpudx.verify/1"
 PASSED = "passed"
 
 Condition = Literal["before", "after", "revert"]
-Answer = Literal["a fix", "a placebo", "mitigates", "another failure", "not shown to be the cause", "cannot be told"]
+Answer = Literal["a fix", "a placebo", "mitigates", "another failure", "not shown to be the cause", "inconclusive"]
 
 
 @dataclass(frozen=True)

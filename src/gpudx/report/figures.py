@@ -14,7 +14,7 @@ TIMES = (
     "Drag to move; two fingers, the keys + and -, or, after a click, the wheel zoom; Shift with an arrow key goes from call to call."
 )
 ORDER = "Places keep the order of addresses, not their distances."
-MADE = "This API gives no addresses: blocks stand in the order of their making."
+MADE = "This API gives no addresses: blocks are shown in the order in which they were created."
 
 
 def guilty(drawing: Drawing | None) -> Iterator[Section]:
@@ -26,6 +26,8 @@ def guilty(drawing: Drawing | None) -> Iterator[Section]:
         yield Section(heading, (Rows(call.values), *given))
     if drawing and drawing.excerpt:
         yield Section("The source", tuple(_source(drawing.excerpt)))
+    if drawing and drawing.kernel and (drawing.excerpt is None or drawing.kernel.place != drawing.excerpt.place):
+        yield Section("The kernel", tuple(_source(drawing.kernel)))
 
 
 def _source(excerpt: Excerpt) -> Iterator[Block]:
@@ -60,7 +62,7 @@ def _times(lines: tuple[Timeline, ...]) -> str:
 def _memory(maps: tuple[MemoryMap, ...]) -> str:
     order = " ".join(dict.fromkeys(ORDER if one.by_address else MADE for one in maps))
     calls = " and ".join(f"call {one.as_of:,}" + (f" of process {one.pid}" if len(maps) > 1 else "") for one in maps)
-    return f"The program's memory as it stood at {calls}. {order}"
+    return f"The program's memory at {calls}. {order}"
 
 
 def _unsaid(one: MemoryMap) -> Iterator[str]:

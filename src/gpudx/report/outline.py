@@ -55,7 +55,13 @@ LEADS = {"error": "Errors:", "warning": "Warnings:", "info": "Notes:"}
 def outline(case: Case, drawing: Drawing | None = None, language: str = "en") -> Outline:
     """The report of a case; with what its traces give, where a format wants that. Made in English, then translated."""
     case = reworded(case)
-    sections = [_probes(case), *revisions.sections(case), *flake.first(case), *_story(case, drawing), *_rest(case, drawing)]
+    sections = [
+        _probes(case),
+        *revisions.sections(case),
+        *flake.first(case),
+        *_story(case, drawing),
+        *_rest(case, drawing),
+    ]
     word, tone, headline = verdict(case)
     made = Outline(word, tone, headline, tuple(section for section in sections if section.blocks))
     return translated(made, language)
@@ -100,13 +106,13 @@ def verdict(case: Case) -> tuple[str, Tone, str]:
     if any(finding.severity == "error" for finding in case.findings):
         return "FAULTS SEEN", "unsure", f"{_counted(case)} and no single cause that explains the outcome."
     if case.outcome.passed:
-        return "PASSED", "unsure", f"The program passed; {_counted(case)} need a look."
+        return "PASSED", "unsure", f"The program passed, with {_counted(case)}."
     return "NO CAUSE FOUND", "unsure", f"{case.outcome.summary} {_capital(_watched(case))}"
 
 
 def _stopped(state: Investigation) -> str:
     """Why an investigation ended without a cause, as a status."""
-    if state.stopped == "the failure did not come back":
+    if state.stopped == "the failure did not reproduce":
         return f"NO FAILURE in {_number(len(state.trials), 'run')}"
     return "NO CAUSE FOUND" if state.stopped in ("runs used up", "budget used up") else state.stopped.upper()
 

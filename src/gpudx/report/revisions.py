@@ -26,7 +26,12 @@ def sections(case: Case) -> Iterator[Section]:
     if case.verification and case.verification.judgement:
         judged = case.verification.judgement
         rows = tuple(
-            (c.condition, f"{c.old} of {c.runs}", f"{c.other} of {c.runs}", f"{c.interval.low:.1%} to {c.interval.high:.1%}")
+            (
+                c.condition,
+                f"{c.old} of {c.runs}",
+                f"{c.other} of {c.runs}",
+                f"{c.interval.low:.1%} to {c.interval.high:.1%}",
+            )
             for c in judged.counts
         )
         sure = f"rate of all failures, {100 * case.verification.question.confidence:g} % sure"
@@ -43,7 +48,11 @@ def _verified(state: Verification) -> tuple[str, Tone, str]:
     if state.judgement is None:
         return "NOT FINISHED", "unsure", f"The verification was stopped after {len(state.trials)} runs."
     tone: Tone = "good" if state.judgement.answer == "a fix" else "bad"
-    return state.judgement.answer.upper(), "unsure" if state.judgement.answer == "cannot be told" else tone, state.judgement.summary
+    return (
+        state.judgement.answer.upper(),
+        "unsure" if state.judgement.answer == "inconclusive" else tone,
+        state.judgement.summary,
+    )
 
 
 def _bisected(state: Bisection) -> tuple[str, Tone, str]:

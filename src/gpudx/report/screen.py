@@ -25,7 +25,7 @@ MOST_LINES = 25
 MOST_FACTS = 4
 MOST_STEPS = 2
 MOST_SENTENCE_LINES = 3
-NARROWEST, WIDEST = 40, 100
+NARROWEST, WIDEST = 40, 120
 INDENT = "  "
 
 COLOURS = {"bad": "1;31", "unsure": "1;33", "good": "1;32"}
@@ -52,6 +52,8 @@ FOREIGN = {
     "cuda": re.compile(r"\b(cl|hip)[A-Z]\w|\b(HIP|AMD|ROCR)_|rocgdb|oclgrind"),
     "hip": re.compile(r"\b(cl|cu|cuda)[A-Z]\w|\bCUDA_|compute-sanitizer|oclgrind"),
 }
+SEVERAL = "Where several launches are named"  # of no use where one is
+PYTHON = re.compile(r"python[\d.]*$")
 UNEXPLAINED, NO_CAUSE = "unexplained", "NO CAUSE FOUND"
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`0-9])")
 
@@ -117,9 +119,10 @@ def render(
         place = source_line.of(case, best, kernel_text) if best else None  # once: it may read traces
         made = (_full(case, best, place, writer, room, next_command) for room in Room().smaller())
         smallest = Room(0, 1, 2, 1)
-        lines = next((one for one in made if len(one) <= MOST_LINES), []) or _full(
-            case, best, place, writer, smallest, next_command
-        )[:MOST_LINES]
+        lines = (
+            next((one for one in made if len(one) <= MOST_LINES), [])
+            or _full(case, best, place, writer, smallest, next_command)[:MOST_LINES]
+        )
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -151,7 +154,10 @@ def _full(
     facts = _facts(case, best, writer, room)
     if facts:
         lines += [writer.styled(f"{INDENT}{'Why' if best else 'Found'}", BOLD), *facts]
-    steps = _steps(case, best, next_command)[: room.steps]
+    steps = _steps(case, best, next_command)
+    if best and place is None and _has_stack(best, case) and (command := _with_python_lines(case)):
+        steps = [*steps[:1], command]
+    steps = steps[: room.steps]
     if steps:
         lines += [writer.styled(f"{INDENT}Next", BOLD), *_numbered(steps, writer)]
     return [*lines, "", *_foot(case, writer)]
@@ -208,15 +214,28 @@ def _sentences(text: str, writer: Writer, most: int = MOST_SENTENCE_LINES) -> li
 
 def _code(place: SourceLine, writer: Writer, around: int) -> list[str]:
     inside = f" in {clean(place.function)}" if place.function else ""
-    lines = [f"{INDENT}{full(place.place)}{inside}"]
+    lines = writer.wrapped(f"{full(place.place)}{inside}")
     chosen = place.around(around)
     dedented = textwrap.dedent("\n".join(text for _, text in chosen)).split("\n")
     digits = len(str(chosen[-1][0])) if chosen else 0
     for (number, _), text in zip(chosen, dedented, strict=True) if chosen else ():
-        mark = ">" if number == place.line else " "
-        line = writer.cut(f"{INDENT}{mark} {number:>{digits}} | {clean(text)}")
-        lines.append(writer.styled(line, BOLD) if number == place.line else line)
+        lead = f"{INDENT}{'>' if number == place.line else ' '} {number:>{digits}} | "
+        if number == place.line:
+            lines += [writer.styled(line, BOLD) for line in _whole(lead, clean(text), writer)]
+        else:
+            lines.append(writer.cut(lead + clean(text)))
     return lines
+
+
+def _whole(lead: str, text: str, writer: Writer) -> list[str]:
+    """The line that is meant: on a second row where it is too long for one, cut only there."""
+    row = lead + text
+    if len(row) <= writer.width:
+        return [row]
+    at = max(row.rfind(" ", len(lead) + 10, writer.width), row.rfind(",", len(lead) + 10, writer.width - 1) + 1)
+    at = at if at > len(lead) else writer.width
+    rest = " " * (len(lead) - 2) + "| " + " " * (len(text) - len(text.lstrip()) + 4) + row[at:].lstrip()
+    return [row[:at].rstrip(), writer.cut(rest)]
 
 
 def _one_line_of_code(place: SourceLine, writer: Writer) -> list[str]:
@@ -250,9 +269,24 @@ def _steps(case: Case, best: Diagnosis | None, next_command: str) -> list[str]:
     api = best.guilty.api if best and best.guilty else ""
     foreign = FOREIGN.get(api)
     fixes = [step for step in (best.fix if best else ()) if not (foreign and foreign.search(step))]
+    if best and best.guilty and best.guilty.launch is not None:
+        fixes = [step for step in fixes if not step.startswith(SEVERAL)]
     command = next_command or next_step(case)
     settled = best is not None and best.status == "confirmed"
     return [*fixes, *([command] if command else [])] if settled else [*fixes[:1], *([command] if command else [])]
+
+
+def _has_stack(best: Diagnosis, case: Case) -> bool:
+    """Would --stacks show where the call was made? It notes launches, and calls that fail."""
+    return (best.guilty is not None and best.guilty.launch is not None) or not case.outcome.passed
+
+
+def _with_python_lines(case: Case) -> str:
+    """The command that shows the Python line of a call; "" where the program is no Python program."""
+    if not case.command or not PYTHON.match(os.path.basename(case.command[0])) or case.investigation:
+        return ""
+    ways = case.observations[0].ways.options if len(case.observations) == 1 else ()
+    return shlex.join(["gpudx", "run", "--stacks", *ways, "--", *case.command]) + "   # names the Python line"
 
 
 def _numbered(steps: Sequence[str], writer: Writer) -> Iterator[str]:
@@ -272,7 +306,7 @@ def next_step(case: Case) -> str:
     if state is None:
         watched = any(one.name == "recorder" and not one.failed for one in case.instruments)
         return shlex.join(["gpudx", "investigate", "--", *case.command]) if watched and _calls(case) else ""
-    if state.stopped in ("budget used up", "runs used up", "interrupted", "the failure did not come back"):
+    if state.stopped in ("budget used up", "runs used up", "interrupted", "the failure did not reproduce"):
         return shlex.join(["gpudx", "investigate", *_more_time(state), _near(case.directory)])
     return ""
 

@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -23,7 +23,8 @@ MOST_WRAPPERS = 3
 SUFFIXES = frozenset(
     ".c .cc .cpp .cxx .c++ .cu .cuh .cl .clh .h .hh .hpp .hxx .hip .inc .inl .py .pyx .rs .jl .f90".split()
 )
-KERNEL_TEXT = re.compile(r"^(?:<[^>]*>|[^/:]*)(?::(\d+))$")  # "<kernel>:12", "add.cl:12": not a path that can be opened
+# "<kernel>:12", "add.cl:12", "line 12": of the text that the program gave the driver, not of a file that can be opened.
+KERNEL_TEXT = re.compile(r"^(?:(?P<name><[^>]*>|[^/:]*):|line )(?P<line>\d+)$")
 SYSTEM = re.compile(r"/usr/(?!local/|src/)|.*/(site|dist)-packages/|/opt/(rocm|cuda|intel)")
 NATIVE = re.compile(r"^(?P<function>.+) at (?P<file>[^/ ]+):(?P<line>\d+) \((?P<object>.+)\)$")
 PYTHON = re.compile(r"^(?P<file>[^/ ]+):(?P<line>\d+) in (?P<function>.+) \(python\)$")
@@ -41,6 +42,7 @@ class SourceLine:
     line: int
     first: int = 0
     lines: tuple[str, ...] = ()
+    path: str = ""  # of the file; "" where the text is in none
 
     def around(self, count: int) -> list[tuple[int, str]]:
         """The line with at most `count` lines before and behind it, without empty ones at the edges."""
@@ -64,10 +66,18 @@ def of(case: Case, entry: Diagnosis, kernel_text: KernelText | None = None) -> S
     folders = _folders(case, entry)
     if entry.root is not None and (found := _of_site(entry.root, folders)):
         return found
-    if entry.access is not None and entry.access.source and (found := _of_kernel(case, entry, folders, kernel_text)):
-        return found
     sites = [entry.guilty, entry.victim.site if entry.victim else None]
-    return next(filter(None, (_of_site(site, folders) for site in sites if site is not None)), None)
+    host = next(filter(None, (_of_site(site, folders) for site in sites if site is not None)), None)
+    if entry.access is not None and entry.access.source and (found := _of_kernel(case, entry, folders, kernel_text)):
+        launched = f", launched at {host.place}" if host and entry.guilty else ""
+        return replace(found, function=f"{found.function}{launched}")
+    return host
+
+
+def line_of_kernel_text(source: str) -> tuple[str, int] | None:
+    """The name, "" if there is none, and the line that an access in a kernel's own text was at; None for one in a file."""
+    found = KERNEL_TEXT.match(source)
+    return (found["name"] or "", int(found["line"])) if found else None
 
 
 def _of_site(site: Site | Guilty, folders: Sequence[str]) -> SourceLine | None:
@@ -109,10 +119,12 @@ def _of_kernel(
     found = path if os.path.isfile(path) else _found(os.path.basename(path), folders)
     if found and line:
         return _quoted(found, line, kernel)
-    if KERNEL_TEXT.match(entry.access.source) and kernel and kernel_text:
+    inside = line_of_kernel_text(entry.access.source)
+    if inside and kernel and kernel_text:
+        name, line = inside
         text = kernel_text(case, kernel)
         if 0 < line <= len(text):
-            return _cut(text, f"{os.path.basename(path) or 'kernel source'}:{line}", line, kernel)
+            return _cut(text, f"{name}:{line}" if name else f"line {line} of the kernel source", line, kernel)
     return None
 
 
@@ -147,7 +159,7 @@ def _quoted(path: str, line: int, function: str) -> SourceLine | None:
     name = _shown_path(path)
     if Path(path).suffix not in SUFFIXES:
         return None
-    return _cut(_lines(path), f"{name}:{line}", line, function)
+    return replace(_cut(_lines(path), f"{name}:{line}", line, function), path=os.path.abspath(path))
 
 
 def _cut(text: Sequence[str], place: str, line: int, function: str) -> SourceLine:

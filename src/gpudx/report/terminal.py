@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
@@ -20,6 +20,7 @@ HEADING = "bold"
 KEY = "cyan"
 NARROWEST = 40
 WIDEST = 110
+GAP = 2  # columns between columns
 
 
 def render(case: Case, page: Page) -> str:
@@ -66,7 +67,7 @@ def _block(block: Block) -> RenderableType:
     if isinstance(block, Bullets):
         return _grid(((Text(mark), Text(item, overflow="fold")) for mark, item in _marked(block)), gap=1)
     if isinstance(block, Table):
-        return _table(block)
+        return _Fitting(block)
     assert isinstance(block, Code)
     return _indented(Group(*(Text(line, overflow="fold") for line in block.lines)))
 
@@ -85,10 +86,45 @@ def _grid(rows: Iterable[tuple[Text, Text]], gap: int) -> Grid:
     return grid
 
 
-def _table(block: Table) -> Grid:
-    table = Grid(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style=KEY)
-    for column in block.columns:
-        table.add_column(Text(column), overflow="fold")
+class _Fitting:
+    """A table whose words are whole: a path is never broken. Where its longest words do not fit beside each other, each row becomes
+    lines of its own."""
+
+    def __init__(self, block: Table) -> None:
+        self.block = block
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        columns = list(zip(self.block.columns, *self.block.rows, strict=True))
+        least = [max(map(_longest_word, column)) for column in columns]
+        spare = options.max_width - sum(least) - GAP * len(least)
+        if spare >= 0:
+            yield _table(self.block, _shared_out(least, [max(map(len, column)) for column in columns], spare))
+            return
+        for row in self.block.rows:
+            named = [(name, cell) for name, cell in zip(self.block.columns, row, strict=True) if cell]
+            yield _grid(((Text(name, style=KEY), Text(cell, overflow="fold")) for name, cell in named), gap=GAP)
+
+
+def _shared_out(least: list[int], most: list[int], spare: int) -> list[int]:
+    """The widths, when what is spare goes to the columns that lack most, column by column."""
+    widths = list(least)
+    while spare > 0 and (lacking := [at for at, width in enumerate(widths) if width < most[at]]):
+        part = max(1, spare // len(lacking))
+        for at in lacking[:spare]:
+            more = min(part, most[at] - widths[at])
+            widths[at] += more
+            spare -= more
+    return widths
+
+
+def _longest_word(text: str) -> int:
+    return max(map(len, text.split()), default=0)
+
+
+def _table(block: Table, widths: list[int]) -> Grid:
+    table = Grid(box=None, padding=(0, GAP, 0, 0), show_edge=False, header_style=KEY)
+    for column, width in zip(block.columns, widths, strict=True):
+        table.add_column(Text(column), overflow="fold", width=width)
     for row in block.rows:
         table.add_row(*(Text(cell, overflow="fold") for cell in row))
     return table

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from gpudx.model import Allocation, Case, Diagnosis, Evidence, Finding
+from gpudx.model import Allocation, Case, Diagnosis, Evidence, Finding, Guilty, Site
 
 STREAMS = ("cuda", "hip")
 QUEUE = re.compile(r"\b([Qq])ueue(s?)\b(?!-)")
 VERSIONED = re.compile(
     r"\b(cu[A-Z]\w*?)_v\d+\b"
 )  # the headers rename cuMemFree to cuMemFree_v2; nobody writes that name
+DRIVER = re.compile(r"\bcu[A-Z]\w*")
+RUNTIME = re.compile(r"(cuda[A-Z]\w*?)(?:_ptsz|_ptds|_v\d+)?(?:\+0x[0-9a-f]+)?(?: |$)")  # a frame of the CUDA runtime
 MEMORY = re.compile(r"\bmemory #(?=\d)")
 
 Reword = Callable[[str], str]
@@ -28,17 +30,34 @@ def reworded(case: Case) -> Case:
     return replace(
         case,
         diagnosis=tuple(
-            _entry(one, _for(one.guilty.api if one.guilty and one.guilty.api else api)) for one in case.diagnosis
+            _entry(one, _for(one.guilty.api if one.guilty and one.guilty.api else api, _runtime_names(*_sites(one))))
+            for one in case.diagnosis
         ),
         findings=tuple(
-            _finding(one, _for(one.site.api if one.site and one.site.api else api)) for one in case.findings
+            _finding(one, _for(one.site.api if one.site and one.site.api else api, _runtime_names(one.site)))
+            for one in case.findings
         ),
     )
 
 
-def _for(api: str) -> Reword:
+def _sites(entry: Diagnosis) -> tuple[Site | Guilty | None, ...]:
+    return entry.guilty, entry.victim.site if entry.victim else None, entry.root
+
+
+def _runtime_names(*sites: Site | Guilty | None) -> dict[str, str]:
+    """Driver calls by the functions of the runtime that made them, where the host stack shows these: the user wrote the latter."""
+    found: dict[str, str] = {}
+    for site in sites:
+        called = next((match[1] for frame in (site.host_stack if site else ()) if (match := RUNTIME.match(frame))), "")
+        if site and called and site.call.startswith("cu"):
+            found[VERSIONED.sub(r"\1", site.call)] = called
+    return found
+
+
+def _for(api: str, names: Mapping[str, str]) -> Reword:
     def reword(text: str) -> str:
         text = MEMORY.sub("buffer #", VERSIONED.sub(r"\1", text))
+        text = DRIVER.sub(lambda match: names.get(match[0], match[0]), text) if names else text
         return QUEUE.sub(_stream, text) if api in STREAMS else text
 
     return reword

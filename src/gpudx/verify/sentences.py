@@ -21,7 +21,7 @@ def plan(seen: Tally) -> Iterator[str]:
         f"{_percent(seen.question.confidence)} confidence needs {seen.wins_needed} rounds in which the program fails before"
         f" and passes after: some {seen.wins_needed} rounds if it always fails, {10 * seen.wins_needed} if one run in 10 does."
     )
-    yield "Each round runs every command once, in an order drawn by lot, so that a machine that drifts does not decide."
+    yield "Each round runs every command once, in random order, so that drift of the machine does not decide the result."
 
 
 def judgement(seen: Tally, found: Answer) -> Judgement:
@@ -33,7 +33,7 @@ def judgement(seen: Tally, found: Answer) -> Judgement:
         "mitigates": _mitigates,
         "another failure": _another,
         "not shown to be the cause": _not_the_cause,
-        "cannot be told": _unknown,
+        "inconclusive": _unknown,
     }[found](seen)
     return Judgement(found, summary, tuple(_because(seen, found)), counts)
 
@@ -108,7 +108,8 @@ def _because(seen: Tally, found: Answer) -> Iterator[str]:
     if found in ("a fix", "mitigates"):
         odds = round(1 / seen.question.level)
         yield (
-            f"If the change did nothing, so clear a lead would come up in 1 of {odds:,} verifications at most, however often one looks."
+            f"If the change did nothing, a lead this clear would appear in 1 of {odds:,} verifications at most,"
+            " no matter how often you look."
         )
     if found == "a fix":
         yield _open(seen)
@@ -128,8 +129,8 @@ def _open(seen: Tally) -> str:
     runs = MORE * after.runs
     less = Rate(0, runs).interval_always(seen.question.confidence).high
     return (
-        f"So many passes leave open a rate of up to {_percent(after.interval.high)};"
-        f" --at-least {runs} would leave {_percent(less)}."
+        f"With this many passes, a failure rate of up to {_percent(after.interval.high)} is still possible;"
+        f" --at-least {runs} would lower that to {_percent(less)}."
     )
 
 

@@ -135,7 +135,7 @@ def answer(seen: Tally, last: bool) -> Answer | None:
         return "another failure"
     if not after_other and len(seen.rounds) >= seen.question.at_least and seen.rarer("before", "after", "old"):
         return _gone(seen, last)
-    return "cannot be told" if last or _hopeless(seen) else None
+    return "inconclusive" if last or _hopeless(seen) else None
 
 
 def _still_there(seen: Tally, last: bool) -> Answer | None:

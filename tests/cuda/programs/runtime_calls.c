@@ -46,6 +46,10 @@ int main(int argc, char **argv)
         call("cudaGetLastError_v3020", NULL, 9, NULL);
         call("cudaDeviceSynchronize_v3020", NULL, 700, NULL);
     }
+    if (call && argc > 1 && !strcmp(argv[1], "stale")) {
+        call("cudaHostRegister_v4000", NULL, 712, NULL);
+        call("cudaGetLastError_v3020", NULL, 712, NULL);
+    }
     puts("done");
     return 0;
 }

@@ -1,4 +1,5 @@
-/* Has a SIGSEGV handler of its own: installed before the first call, or after it, or put back to the default. */
+/* Has a SIGSEGV handler of its own: installed before the first call, or after it, or put back to the default;
+ * "once": one that is called once only. */
 #include "gpu.h"
 
 #include <signal.h>
@@ -12,16 +13,23 @@ static void ours(int number)
     _exit(5);
 }
 
+static void install_with(void (*handler)(int), int flags)
+{
+    struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
+    sigaction(SIGSEGV, &action, NULL);
+}
+
 static void install(void (*handler)(int))
 {
-    struct sigaction action = { .sa_handler = handler };
-    sigaction(SIGSEGV, &action, NULL);
+    install_with(handler, 0);
 }
 
 int main(int argc, char **argv)
 {
     if (is(argc, argv, "before"))
         install(ours);
+    if (is(argc, argv, "once"))
+        install_with(ours, SA_RESETHAND | SA_NODEFER);
     gpu_open();
     gpu_calls(0, 3);
     if (is(argc, argv, "before")) {

@@ -7,6 +7,8 @@ A user who has set one of the variables keeps his own.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -29,3 +31,14 @@ def found(base: Mapping[str, str]) -> Path | None:
     own = [Path(base["ROCM_PATH"]) / "lib"] if base.get("ROCM_PATH") else []
     anywhere = (place for pattern in PLACES for place in sorted(Path("/").glob(pattern.lstrip("/")), reverse=True))
     return next((place / LIBRARY for place in (*own, *anywhere) if (place / LIBRARY).exists()), None)
+
+
+def main() -> int:
+    """For `gpudx doctor`: where it is; 3: nowhere."""
+    library = found(os.environ)
+    print(library if library else f"{LIBRARY} is in none of the usual places")
+    return 0 if library else 3
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,7 +1,7 @@
 """What the HIP runtime prints while a program runs, as far as it says why something failed.
 
 "Memory access fault by GPU node-1 (Agent handle: 0x...) on address 0x.... Reason: ..." comes before abort() (ROCr-Runtime,
-runtime.cpp). The address is that of the page; the kernel is not told. "Callback: Queue 0x... aborting with error : HSA_STATUS_..."
+runtime.cpp). The address is that of the page; the kernel is not named. "Callback: Queue 0x... aborting with error : HSA_STATUS_..."
 (clr, rocdevice.cpp) tells neither. Meanings of statuses: HSA Runtime Programmer's Reference Manual, hsa.h and hsa_ext_amd.h.
 """
 
@@ -24,7 +24,7 @@ def fault(text: str) -> Fault | None:
     if found is None:
         return None
     address = 0 if found[2] == "(nil)" else int(found[2], 16)
-    return Fault(address & ~(PAGE - 1), PAGE, (found[3] or "not told").strip())
+    return Fault(address & ~(PAGE - 1), PAGE, (found[3] or "unknown").strip())
 
 
 ABORT = re.compile(r"[Aa]borting with error ?: ?(HSA_STATUS_(?:ERROR_)?([A-Z_]+))(?:: ?([^.]*))?")

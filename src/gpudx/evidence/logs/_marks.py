@@ -7,6 +7,7 @@ these keys; where the table says "perhaps", the whole mark is compared. Two lett
 from __future__ import annotations
 
 import string
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ SPREAD = np.uint32(2654435761)  # Knuth's multiplicative hash: 2^32 divided by t
 # Letters by how often they occur in English text; digits and blanks are frequent in logs, other characters are rare.
 _OFTEN = b" 0etaoinsrh1ldcu2345m6f7p89gwybvkxjqz"
 _RARITY = [_OFTEN.find(byte) if byte in _OFTEN else len(_OFTEN) for byte in range(256)]
+LONGEST_SHAPE = 4096  # bytes of a line whose shape is remembered
+MOST_BYTES = 2 << 20  # of all shapes
 COMMON = 6  # so much less rare is a key for each other mark that has it
 
 
@@ -33,6 +36,7 @@ def _table() -> bytes:
 
 
 _FOLD = _table()
+_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,12 @@ class Marks:
         self._by_key: dict[bytes, list[_Kept]] = defaultdict(list)
         self._long = np.zeros(1 << BITS, np.bool_)
         self._short = np.zeros(1 << 16, np.bool_)
+        self._shapes: dict[bytes, frozenset[int]] = {}
+        self._size = self._hits = 0
+        self._repeats = True
         marks = list(marks)
+        zeros = {mark.text.translate(_FOLD).translate(_ZEROS) for mark in marks}
+        self._numbered = [text for text in zeros if b"0" in text]  # marks that a line's numbers decide
         shared = Counter(key for one in {mark.text.translate(_FOLD) for mark in marks} for key in set(_keys(one)))
         for mark in marks:
             folded = mark.text.translate(_FOLD)
@@ -82,22 +91,41 @@ class Marks:
     def lines(self, data: bytes, begin: int, end: int) -> Iterator[tuple[int, int, frozenset[int]]]:
         """Where lines with marks begin and end, and which readers they are for."""
         folded = data[begin:end].translate(_FOLD)
-        start = stop = -1
-        readers: set[int] = set()
-        for at in self._candidates(folded):
-            found = self._at(folded, data, at, begin)
-            if not found:
-                continue
-            if at >= stop:
-                if readers:
-                    yield begin + start, begin + stop, frozenset(readers)
-                start = folded.rfind(b"\n", 0, at) + 1
-                stop = folded.find(b"\n", at)
-                stop = stop if stop >= 0 else len(folded)
-                readers = set()
-            readers.update(found)
-        if readers:
-            yield begin + start, begin + stop, frozenset(readers)
+        places = self._candidates(folded)
+        at = 0
+        while at < len(places):
+            start = folded.rfind(b"\n", 0, places[at]) + 1
+            stop = folded.find(b"\n", places[at])
+            stop = stop if stop >= 0 else len(folded)
+            after = max(at + 1, bisect_left(places, stop, at))  # a place may be the end of a line itself
+            readers = self._of_line(data, folded, begin, start, stop, places[at:after])
+            if readers:
+                yield begin + start, begin + stop, readers
+            at = after
+
+    def _of_line(
+        self, data: bytes, folded: bytes, begin: int, start: int, stop: int, places: list[int]
+    ) -> frozenset[int]:
+        """The readers of a line. Lines of a log repeat, but for numbers: each shape is compared with the marks once."""
+        repeats = self._repeats and stop - start <= LONGEST_SHAPE
+        shape = data[begin + start : begin + stop].translate(_ZEROS) if repeats else b""
+        known = self._shapes.get(shape)
+        if known is not None:
+            self._hits += 1
+            return known
+        readers = frozenset(one for place in places for one in self._at(folded, data, place, begin))
+        if shape and not any(mark in shape.lower() for mark in self._numbered):
+            self._remember(shape, readers)
+        return readers
+
+    def _remember(self, shape: bytes, readers: frozenset[int]) -> None:
+        """A log whose lines do not repeat costs more to remember than to read: then nothing more is remembered."""
+        self._shapes[shape] = readers
+        self._size += len(shape)
+        if self._size > MOST_BYTES:
+            self._repeats = self._hits > len(self._shapes)
+            self._shapes.clear()
+            self._size = self._hits = 0
 
     def _candidates(self, folded: bytes) -> list[int]:
         """Where keys may be, in order: all of them, and a few that only have the index of one."""

@@ -50,6 +50,7 @@ class Scan:
         self._sites: set[tuple[object, ...]] = set()
         self._quiet: set[bytes] = set()  # shapes of lines in which nothing was found
         self._spent: set[int] = set()  # formats that have read their share
+        self._decided: dict[frozenset[int], frozenset[int]] = {}  # who still reads lines for these, until one more has read its share
         self._marks = Marks(
             Mark(mark, index, one.exact) for index, one in enumerate(self._asked) for mark in one.marks
         )
@@ -105,8 +106,11 @@ class Scan:
         spent = self._spent & readers
         if not spent:
             return readers
-        told = any(not self._asked[index].silent for index in spent)
-        return frozenset(index for index in readers - spent if not (told and self._asked[index].generic > 1))
+        if readers not in self._decided:
+            told = any(not self._asked[index].silent for index in spent)
+            left = (index for index in readers - spent if not (told and self._asked[index].generic > 1))
+            self._decided[readers] = frozenset(left)
+        return self._decided[readers]
 
     def _skipped(self, readers: frozenset[int]) -> None:
         for index in readers & self._spent:
@@ -141,6 +145,7 @@ class Scan:
             one.left -= 1
             if one.left <= 0:
                 self._spent.add(index)
+                self._decided.clear()
             for event in one.reader.read(near):
                 taken, settled = True, settled or event.role != "ending"
                 self._covered = max(self._covered, near.line + event.covers)

@@ -1,8 +1,8 @@
 """clang and hipcc with -Rpass-analysis=kernel-resource-usage: what each kernel takes, with its source line.
 
-Vector registers count as registers. Spills are told in registers of four bytes per thread; scratch memory is the stack. The
+Vector registers count as registers. Spills are counted in registers of four bytes per thread; scratch memory is the stack. The
 remarks do not name the architecture: it is taken from the --offload-arch of the command line where that stands in the log and names
-one, else it stays unknown. Told as a warning: spills.
+one, else it stays unknown. Spills are reported as a warning.
 """
 
 from __future__ import annotations

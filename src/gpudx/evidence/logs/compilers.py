@@ -1,6 +1,6 @@
 """Calls and complaints of compilers in build logs: nvcc, hipcc, clang, OpenCL's build logs.
 
-Errors are told with their line. Warnings are told only where they are faults in disguise: a variable that is used before it has a
+Errors are reported with their line. Warnings are reported only where they indicate a fault: a variable that is used before it has a
 value, an attribute that is ignored, a shared variable whose initial value is ignored. Source files that the log names are read
 where they are there, for what the compiler does not say.
 """

@@ -14,13 +14,17 @@ from gpudx.evidence._cuda_exceptions import EXCEPTIONS, PREFIX
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._places import source
 
 FORMAT = "cuda-debugger"
 MARKS = ("CUDA Exception: ", "CUDA_EXCEPTION_", "exception of type CUDBG_EXCEPTION_")
 _TOLD = re.compile(
     r"CUDA Exception: ([\w -]+)|CUDA_EXCEPTION_(\d+)|CUDBG_EXCEPTION_\w+ ?\((\d+)\)|(CUDBG_EXCEPTION_[A-Z_]+)"
 )
-_KERNEL = re.compile(r"\bin (?:void )?([\w:~]+(?:<[^()\n]{0,300}>)?)\(.*?<<<\(([\d,]+)\),\(([\d,]+)\)>>>")
+_KERNEL = re.compile(
+    r"\bin (?:void )?([\w:~]+(?:<(?!<<)[^()\n]{0,300}?>)?)\s*(?:\([^\n]*?)?<<<\(([\d,]+)\),\(([\d,]+)\)>>>"
+)
+_LINE = re.compile(r"triggered at PC 0x[0-9a-f]+ .*\((\S+:\d+)\)\s*$|^#0 .* at (\S+:\d+)\s*$")  # the exact place first
 _AT = re.compile(r"block \(([\d,]+)\), thread \(([\d,]+)\)")
 BY_WORDS = {name.replace("_", " ").lower(): code for code, (name, _) in EXCEPTIONS.items()}
 CAUSES = {6: "misaligned-access", 11: "misaligned-access", 12: "device-assertion", 4: "device-trap"}
@@ -37,12 +41,14 @@ def read(near: Near) -> Iterator[Event]:
     below = near.after(MOST_LINES)
     kernel = next((hit for hit in map(_KERNEL.search, below) if hit), None)
     who = f"The kernel {kernel[1]} (grid {kernel[2]}, block {kernel[3]})" if kernel else "A kernel"
+    placed = next((hit for hit in map(_LINE.search, below) if hit), None)
+    line = source(placed[1] or placed[2]) if placed and not any(LATE in one for one in below) else ""
     yield Event(
         kind="device-exception",
         role="fault",
-        message=f"{who} faulted on the device: {EXCEPTIONS[code][1]}.",
-        facts=(("exception", EXCEPTIONS[code][0]), ("kernel", kernel[1] if kernel else "")),
-        notes=tuple(_notes(below, bool(kernel))),
+        message=f"{who} faulted on the device{f' at {line}' if line else ''}: {EXCEPTIONS[code][1]}.",
+        facts=(("exception", EXCEPTIONS[code][0]), ("kernel", kernel[1] if kernel else ""), *((("at", line),) if line else ())),
+        notes=tuple(_notes([*below, *near.before(3)], bool(kernel))),
         causes=(cause_of(code),),
         next=_next.SANITIZE if kernel else _next.DUMP,
     )

@@ -1,7 +1,7 @@
 """Errors of CUDA as programs print them: names (cudaErrorIllegalAddress, CUDA_ERROR_LAUNCH_FAILED), texts, numbers.
 
 Read are all wrappers that print one of these in a line, with file and line or call where they stand beside it. A fault of
-the device is told as what it is: noticed here, made by some launch before. Lines that look like source code or advice are
+the device is reported as what it is: noticed here, caused by an earlier launch. Lines that look like source code or advice are
 left alone.
 """
 

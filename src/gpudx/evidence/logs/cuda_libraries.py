@@ -2,7 +2,7 @@
 
 A library that could not run its kernel is very often the first to notice what an earlier kernel did: EXECUTION_FAILED and
 INTERNAL_ERROR are reports. NOT_INITIALIZED and ALLOC_FAILED are most often a lack of memory, or a device that has failed before. What
-the libraries refuse for its values (INVALID_VALUE, BAD_PARAM, NOT_SUPPORTED) is told as a refusal.
+the libraries refuse for its values (INVALID_VALUE, BAD_PARAM, NOT_SUPPORTED) is reported as a refusal.
 """
 
 from __future__ import annotations

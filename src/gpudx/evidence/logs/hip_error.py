@@ -1,6 +1,6 @@
 """Errors of HIP as programs print them: names (hipErrorIllegalAddress), texts ("HIP error: invalid device function").
 
-HIP has the numbers and texts of CUDA. As there, a fault of the device is told as noticed here and made by some launch
+HIP has the numbers and texts of CUDA. As there, a fault of the device is reported as noticed here and caused by a launch
 before. A wrapper over OpenCL may print hipErrorOutOfMemory for CL_OUT_OF_RESOURCES, which drivers also answer when a kernel
 left its memory: such a line is read as OpenCL's.
 """

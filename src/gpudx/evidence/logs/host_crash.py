@@ -1,8 +1,8 @@
-"""Crashes of the host process: signals as shells, gdb, Rust, Python's faulthandler and Android tombstones tell them.
+"""Crashes of the host process: signals as shells, gdb, Rust, Python's faulthandler and Android tombstones report them.
 
 Read are signal, fault address and the innermost frames where a backtrace follows. A small fault address is decoded. A
 frame in a driver is where a bad value was used; who made that value is not in the backtrace. "Aborted" is the end of a program
-that gave up for a reason told before.
+that gave up for a reason reported before.
 """
 
 from __future__ import annotations

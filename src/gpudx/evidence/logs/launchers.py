@@ -1,6 +1,6 @@
 """How launchers, schedulers, shells and CI systems say that a process ended: Slurm, MPI, torchrun, Ray, Kubernetes, GitHub, Bazel.
 
-They tell how it ended: killed, out of memory, over its time, by a signal, with an exit status. Why is in the log of the process itself.
+They report how it ended: killed, out of memory, over its time, by a signal, with an exit status. Why is in the log of the process itself.
 """
 
 from __future__ import annotations

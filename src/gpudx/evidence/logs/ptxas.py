@@ -1,7 +1,7 @@
 """ptxas, nvlink and the device compiler of nvcc: what each kernel takes, and warnings that are faults in disguise.
 
 With -Xptxas -v: registers, spills, stack, shared memory and barriers of each kernel for each architecture (`gpudx show CASE
-builds`). A number that was not told stays unknown: where the lines of two compilers are mixed, nothing is attributed. Warnings:
+builds`). A missing number stays unknown: where the lines of two compilers are mixed, nothing is attributed. Warnings:
 tensor-core tiles in thread-local memory, for which nvcc 13 puts a trap into the kernel (an error); stacks whose size is not known when the
 program is built, a reason for "illegal memory access" in recursive or indirect calls; launch bounds that are ignored; large spills,
 no failure by themselves.
@@ -26,7 +26,7 @@ MARKS = (
     "bytes stack frame",
     "wmma load or store on local memory",
 )
-MOST_READ = 120_000
+MOST_READ = 60_000
 MOST_BUILDS = 50_000
 _COMPILING = re.compile(r"Compiling entry function '([^']+)' for '(\w+)'")
 _OWNER = re.compile(r"Function properties for '?([^\s':]+)")

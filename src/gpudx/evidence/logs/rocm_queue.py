@@ -2,7 +2,7 @@
 
 "Callback: Queue 0x... aborting with error : HSA_STATUS_ERROR_..." (older: "Device::callbackQueue aborting"), "Queue at 0x...
 inactivated due to async error:" and, from the debug agent, "Queue error (HSA_STATUS_...)". All work of the queue since the last wait
-comes into question; neither kernel nor address is told. Meanings are those of the HSA runtime's specification and of hsa.h.
+comes into question; neither kernel nor address is known. Meanings are those of the HSA runtime's specification and of hsa.h.
 """
 
 from __future__ import annotations

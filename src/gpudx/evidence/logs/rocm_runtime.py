@@ -2,7 +2,7 @@
 
 "Launch params ... are larger than launch bounds": the launch was refused before it ran, with both numbers. "Cannot find the
 function": the module was built without it or for another device; libraries also print it while they look for the best variant,
-so it is told as a warning.
+so it is reported as a warning.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One host thread: the variables of the common thread pools at 1, test runners told to run one test at a time.
+"""One host thread: the variables of the common thread pools at 1, test runners set to one test at a time.
 
 A failure that goes comes from threads, or from the timing that they change. A run in which several threads still made GPU calls
 at the same time did not reach what it wanted, and says nothing: threads that the program starts itself know none of these

@@ -433,9 +433,10 @@
 
   function memory(data) {
     const { columns, words } = data, begin = Float64Array.from(columns.begin), end = Float64Array.from(columns.end);
-    const lane = columns.state.map((state) => state === 1 ? 1 : 0), name = (row) => `${data.kinds[columns.kind[row]]} #${columns.number[row]}`;
+    const parts = columns.part.some((part) => part);
+    const lane = columns.state.map((state, row) => columns.part[row] ? 2 : state === 1 ? 1 : 0), name = (row) => `${data.kinds[columns.kind[row]]} #${columns.number[row]}`;
     return {
-      lanes: lanes(lane, 2, begin, end), labels: data.states.slice(0, 2),
+      lanes: lanes(lane, parts ? 3 : 2, begin, end), labels: [...data.states.slice(0, 2), ...(parts ? [words.parts] : [])],
       begin, end, low: -data.width * .01, high: data.width * 1.01 + 1,
       guard: { low: columns.low, high: columns.high },
       colour: (row) => BLOCKS[columns.state[row]],
@@ -463,7 +464,6 @@
       try {
         place.picture = new Picture(place, MODELS[place.dataset.kind](await load(place)));
         if (place.picture.model.pins.some((pin) => pin.role === "guilty")) place.picture.goTo("guilty");
-        place.picture.all();
       } catch (error) {
         place.querySelector(".told").textContent = `${place.dataset.failed} ${error.message}`;
       }

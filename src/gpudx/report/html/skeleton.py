@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import shlex
+from datetime import datetime
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -15,7 +17,10 @@ from gpudx.report.blocks import Outline, Section
 from gpudx.report.html.parts import block
 from gpudx.report.languages import spoken
 from gpudx.report.safe import clean
+from gpudx.report.screen import ending
 
+MOST_DEVICES = 4
+MOST_COMMAND = 200
 TONES = {"bad": "✗", "unsure": "?", "good": "✓"}
 
 
@@ -28,11 +33,12 @@ def whole(made: Outline, case: Case, page: Page) -> str:
         _head(made),
         "<body>",
         f'<a class="skip" href="#report">{escape(spoken("Go to the report", page.language))}</a>',
-        _verdict(made),
+        _verdict(made, case, page),
+        '<div class="columns">',
         _ways(made.sections, ids, page),
         '<main id="report">',
         *(_section(one, name, case, page) for one, name in zip(made.sections, ids, strict=True)),
-        "</main>",
+        "</main></div>",
         f"<footer><p>gpudx {escape(clean(case.version))}, {escape(_made(case))}</p></footer>",
         f"<script>{_file('report.js')}</script>",
         "</body></html>",
@@ -45,7 +51,11 @@ def _made(case: Case) -> str:
 
 
 def _head(made: Outline) -> str:
-    style, script = _file("report.css"), _file("report.js")
+    return policy_head(f"gpudx: {made.verdict}", _file("report.css"), _file("report.js"))
+
+
+def policy_head(title: str, style: str, script: str) -> str:
+    """The head of a page that runs this script and style, and nothing else."""
     policy = f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; base-uri 'none'; form-action 'none'"
     return "\n".join(
         [
@@ -54,7 +64,7 @@ def _head(made: Outline) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             '<meta name="color-scheme" content="light dark">',
             '<meta name="referrer" content="no-referrer">',
-            f"<title>gpudx: {escape(made.verdict)}</title>",
+            f"<title>{escape(title)}</title>",
             f"<style>{style}</style></head>",
         ]
     )
@@ -70,7 +80,7 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _verdict(made: Outline) -> str:
+def _verdict(made: Outline, case: Case, page: Page) -> str:
     word, _, cause = made.verdict.partition(" ")
     # "NOT CHECKED" is one word of ours; "CONFIRMED leak" names a cause. Scripts without capitals are their own capitals.
     if word != word.upper() or cause == cause.upper():
@@ -79,8 +89,38 @@ def _verdict(made: Outline) -> str:
     mark = f'<span class="mark" aria-hidden="true">{TONES[made.tone]}</span>'
     return (
         f'<header class="{made.tone}"><p class="maker">gpudx</p>'
-        f"<h1>{mark} {escape(word)}{name}</h1>\n<p>{escape(made.headline)}</p></header>"
+        f"<h1>{mark} {escape(word)}{name}</h1>\n<p>{escape(made.headline)}</p>{_hero(case, page)}</header>"
     )
+
+
+def _hero(case: Case, page: Page) -> str:
+    """What was run, how it ended, where and when."""
+    devices = page.drawing.devices if page.drawing else ()
+    rows = {
+        "Program": shorter(shlex.join(map(clean, case.command))),
+        "Ended": ending(case.outcome) if case.command else "",
+        "Device": "; ".join(map(clean, devices[:MOST_DEVICES])) + (" and more" if len(devices) > MOST_DEVICES else ""),
+        "Date": _date(clean(case.created)),
+    }
+    shown = (
+        f"<div><dt>{escape(spoken(key, page.language))}</dt><dd>{escape(value)}</dd></div>"
+        for key, value in rows.items()
+        if value
+    )
+    return f'<dl class="hero">{"".join(shown)}</dl>'
+
+
+def shorter(text: str) -> str:
+    return text if len(text) <= MOST_COMMAND else f"{text[:MOST_COMMAND]}…"
+
+
+def _date(created: str) -> str:
+    try:
+        return (
+            f"{datetime.fromisoformat(created):%Y-%m-%d %H:%M} {datetime.fromisoformat(created).tzname() or ''}".strip()
+        )
+    except ValueError:
+        return created
 
 
 def _ways(sections: tuple[Section, ...], ids: list[str], page: Page) -> str:

@@ -29,4 +29,5 @@ def _one(one: MemoryMap, language: str) -> str:
     ]
     told = {**asdict(replace(one, columns={}, points=(), near=())), "columns": one.columns, "points": points}
     words = {"states": listed(BLOCKS, language), "words": said(OF_BLOCKS, language)}
-    return canvas("memory", label, told | words, LEGEND, language, ["address"] if points else [])
+    lanes = 3 if any(one.columns["part"].data) else 2
+    return canvas("memory", label, told | words, LEGEND, language, ["address"] if points else [], lanes)

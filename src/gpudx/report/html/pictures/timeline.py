@@ -27,7 +27,8 @@ def _one(line: Timeline, language: str) -> str:
     calls, queues, threads = len(line.columns["kind"]), len(line.queues), len(line.threads)
     label = f"Timeline of process {line.pid}: {calls:,} calls, {queues} queues, {threads} threads"
     words = {"kinds": listed(KINDS, language), "states": listed(STATES, language), "words": said(OF_CALLS, language)}
-    return canvas("timeline", label, _plain(line, language) | words, LEGEND, language, [pin.role for pin in line.pins])
+    pins = [pin.role for pin in line.pins]
+    return canvas("timeline", label, _plain(line, language) | words, LEGEND, language, pins, queues + threads)
 
 
 def _plain(line: Timeline, language: str) -> dict[str, object]:

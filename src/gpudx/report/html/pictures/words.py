@@ -17,13 +17,13 @@ BUTTONS = {
 ROLES = {"guilty": "guilty", "victim": "victim", "evidence": "evidence"}
 OF_CALLS = {"call": "call", "at": "at", "took": "took", **ROLES}
 OF_BLOCKS = {
-    "at": "at", "bytes": "bytes", "made": "made by call", "freed": "freed by call", "guarded": "guarded",
+    "at": "at", "bytes": "bytes", "made": "made by call", "freed": "freed by call", "guarded": "guarded", "parts": "sub-buffers",
 }  # fmt: skip
 LEGENDS = ("failed or in flight", "other calls of the evidence", "guard", "address")
 HEAT = ("never failed", "up to a quarter", "up to half", "up to three quarters", "more")
 HEADS = ("test", "verdict")
 FAILED = "This picture could not be drawn:"
-NO_SCRIPT = "This picture needs JavaScript; all else on this page does not."
+NO_SCRIPT = "This picture needs JavaScript; the rest of this page does not."
 
 
 def every() -> Iterator[str]:

@@ -1,0 +1,72 @@
+"""What a rewritten source consists of, as the host and the report need it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gpudx.kernel_checks.syntax import Node
+
+PROGRAMS = "programs"  # folder in a case: a file per rewritten source, with what its numbers mean
+READ, WRITE, BOTH, ATOMICALLY, CONSTANT = 1, 2, 3, 4, 8  # kinds of access, as prelude.py knows them
+ADDRESS = 0  # only the address is of interest
+UNKNOWN = ("unknown", 0)
+Root = tuple[str, int]  # "param", "object" or "unknown", and the declaration
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place in the source that is checked; its number is its place in the list, from 1 on."""
+
+    kind: str
+    file: str
+    line: int
+    text: str
+    kernel: str  # or the helper function
+
+
+@dataclass(frozen=True)
+class Thing:
+    """What can be missed: an argument (of a kernel) or an array; its number is its place in the list."""
+
+    kind: str  # "argument", "local", "private", "constant", "program"
+    name: str
+    function: str
+    index: int = -1  # of an argument
+    element: int = 0  # bytes of one; 0: not known
+    space: str = "global"  # of an argument: "local" and "constant" are others
+
+
+@dataclass
+class KernelPlan:
+    """What the host has to add to a launch."""
+
+    name: str
+    arguments: int
+    extra: list[str] = field(default_factory=list)  # "n:2" the size of argument 2, "r" the report, ...
+    unchecked: int = 0  # accesses through pointers of unknown origin
+    checked: int = 0
+    proof: list[str] = field(default_factory=list)  # conditions under which no check can fail (proofs.py)
+
+
+@dataclass
+class Rewritten:
+    text: str
+    kernels: list[KernelPlan]
+    sites: list[Site]
+    things: list[Thing]
+
+
+@dataclass
+class Function:
+    node: Node
+    name: str
+    is_kernel: bool
+    params: list[Node]
+    body: Node
+    sources: dict[int, list[Node]] = field(default_factory=dict)  # of pointer variables
+    taken: set[int] = field(default_factory=set)  # variables whose address is taken
+    variables: dict[int, Node] = field(default_factory=dict)
+    calls: set[str] = field(default_factory=set)
+    has_barrier: bool = False
+    unchecked: int = 0
+    checked: int = 0

@@ -1,0 +1,286 @@
+"""The nodes of one source and what they look like: what is an access, what may be evaluated twice, what a loop consists of."""
+
+from __future__ import annotations
+
+import bisect
+import re
+from typing import TYPE_CHECKING, Any
+
+from gpudx.kernel_checks.builtins import (
+    IMPURE,
+)
+from gpudx.kernel_checks.cl_types import plain, scalar_bytes
+from gpudx.kernel_checks.errors import Unsupported
+from gpudx.kernel_checks.plan import (
+    Function,
+    Root,
+    Site,
+    Thing,
+)
+from gpudx.kernel_checks.syntax import Node, Tree
+
+if TYPE_CHECKING:
+    from gpudx.kernel_checks.proofs import Prover
+    from gpudx.kernel_checks.uniform import Uniformity
+
+
+class Shape:
+    def __init__(
+        self, text: str, lines: list[tuple[str, int]], tree: Tree, checks: frozenset[str], late: bool = False
+    ) -> None:
+        # One character per byte, because libclang counts bytes.
+        self.text = text.encode("utf-8", "surrogateescape").decode("latin-1")
+        self.lines = lines
+        self.tree = tree
+        self.checks = checks
+        self.late = late  # tell of accesses at the kernel's end: some compilers vectorize only then
+        self.sites: list[Site] = []
+        self.things: list[Thing] = []
+        self.functions: dict[str, Function] = {}
+        self.globals: dict[int, Node] = {}
+        self._thing_numbers: dict[tuple[str, int], int] = {}
+        self._starts = [0]
+        for match in re.finditer("\n", self.text):
+            self._starts.append(match.end())
+        self.now: Function | None = None
+        self._resolving: set[int] = set()
+        self._temporary = 0
+        self._prover: Prover | None = None
+        self._uniform: Uniformity | None = None
+        self._returns: dict[str, tuple[Root, ...] | None] = {}
+        self.blind = False  # some access is not seen: what it writes counts as unwritten
+        self.fences = False
+        self.grain = 4  # the smallest elements that are accessed
+        self.local_grain = 8  # the smallest ones that casts make of local memory
+
+    def source(self, node: Node) -> str:
+        return self.text[node.start : node.end]
+
+    def shape(self, node: Node) -> str:
+        """The source for sizeof and typeof, where only the type counts: the program's own functions take more parameters now, so
+        a value of the result's type stands for a call of one."""
+        calls = [one for one in node.walk() if one.kind == "CALL_EXPR" and one.name in self.functions]
+        return self.splice(node, [(one, f"(*(__private {plain(one.type)} *)0)") for one in calls])
+
+    def initial(self, node: Node) -> Node | None:
+        """The initial value of a declaration."""
+        if not node.children:
+            return None
+        last = node.children[-1]
+        return (
+            last if last.end == node.end and last.kind not in ("TYPE_REF", "UNEXPOSED_ATTR", "ALIGNED_ATTR") else None
+        )
+
+    def _is_pointer(self, node: Node) -> bool:
+        return bool(node.type.get_canonical().kind.name == "POINTER")
+
+    def _is_array(self, node: Node) -> bool:
+        return bool(node.type.get_canonical().kind.name == "CONSTANTARRAY")
+
+    def _bare(self, node: Node) -> Node:
+        """Without parentheses and implicit conversions."""
+        while (node.kind == "PAREN_EXPR" or self._implicit(node)) and node.children:
+            node = node.children[0]
+        return node
+
+    def _implicit(self, node: Node) -> bool:
+        return (
+            node.kind == "UNEXPOSED_EXPR"
+            and len(node.children) == 1
+            and (node.children[0].start, node.children[0].end) == (node.start, node.end)
+        )
+
+    def _is_component(self, node: Node) -> bool:
+        """v.xy: some elements of a vector."""
+        if node.kind != "UNEXPOSED_EXPR" or len(node.children) != 1 or node.children[0].start != node.start:
+            return False
+        return self.text[node.children[0].end : node.end].lstrip()[:1] in (".", "-") and node.children[0].end < node.end
+
+    def _is_arrow(self, node: Node) -> bool:
+        return self.text[node.children[0].end : node.end].lstrip().startswith("->")
+
+    def _is_access(self, node: Node) -> bool:
+        return (
+            node.kind == "ARRAY_SUBSCRIPT_EXPR"
+            or (node.kind == "UNARY_OPERATOR" and node.operator == "*")
+            or (node.kind == "MEMBER_REF_EXPR" and bool(node.children))
+            or self._is_local(node)
+        )
+
+    def _is_local(self, node: Node) -> bool:
+        """A variable in local memory that is followed."""
+        if (
+            node.kind != "DECL_REF_EXPR"
+            or self.now is None
+            or not self.now.is_kernel
+            or not {"races", "uninit"} & self.checks
+        ):
+            return False
+        if "__local" not in node.type.spelling or self._is_pointer(node) or self._is_array(node):
+            return False
+        return node.declared in self.now.variables
+
+    def pure(self, node: Node) -> bool:
+        """May it be evaluated twice?"""
+        for one in node.walk():
+            if one.kind == "COMPOUND_ASSIGNMENT_OPERATOR":
+                return False
+            if one.kind == "BINARY_OPERATOR" and one.operator in ("=",):
+                return False
+            if one.kind == "UNARY_OPERATOR" and one.operator in ("x++", "x--", "++", "--"):
+                return False
+            if one.kind == "CALL_EXPR" and (one.name in self.functions or IMPURE.match(one.name)):
+                return False
+        return True
+
+    def _nested(self, node: Node) -> bool:
+        """Are there accesses to memory within, besides the object itself?"""
+        path = self._path(node)
+        return any(one not in path and self._is_access(one) and not self._is_array(one) for one in node.walk())
+
+    def _path(self, node: Node) -> list[Node]:
+        """The nodes from an access down to the object or the pointer that it goes through."""
+        out = [node]
+        while True:
+            node = self._bare(node)
+            out.append(node)
+            if node.kind == "ARRAY_SUBSCRIPT_EXPR":
+                base = self._bare(node.children[0])
+                if not self._is_array(base):
+                    return out
+                node = base
+            elif node.kind == "MEMBER_REF_EXPR" and node.children and not self._is_arrow(node):
+                node = node.children[0]
+            elif node.kind == "UNARY_OPERATOR" and node.operator == "*":
+                base = self._bare(node.children[0])
+                if not self._is_array(base):
+                    return out
+                node = base
+            elif self._is_component(node):
+                node = node.children[0]
+            else:
+                return out
+
+    def _lvalue(self, node: Node) -> Node:
+        """The object in memory that an assignment changes: of a[i].x, if a[i] is a vector, a[i]."""
+        node = self._bare(node)
+        while self._is_component(node) and not self._is_arrow(node):
+            node = self._bare(node.children[0])
+        return node
+
+    def _is_constant(self, node: Node) -> bool:
+        return all(
+            one.kind
+            in (
+                "INTEGER_LITERAL",
+                "FLOATING_LITERAL",
+                "UNEXPOSED_EXPR",
+                "PAREN_EXPR",
+                "UNARY_OPERATOR",
+                "CSTYLE_CAST_EXPR",
+                "TYPE_REF",
+                "CHARACTER_LITERAL",
+                "CXX_BOOL_LITERAL_EXPR",
+            )
+            for one in node.walk()
+        ) and not any(one.kind == "UNARY_OPERATOR" and one.operator in ("*", "&") for one in node.walk())
+
+    def _changes(self, body: Node, declared: int) -> bool:
+        for node in body.walk():
+            target = None
+            if (
+                (node.kind == "BINARY_OPERATOR" and node.operator == "=")
+                or node.kind == "COMPOUND_ASSIGNMENT_OPERATOR"
+                or (node.kind == "UNARY_OPERATOR" and node.operator in ("x++", "x--", "++", "--"))
+            ):
+                target = self._bare(node.children[0])
+            if target is not None and target.kind == "DECL_REF_EXPR" and target.declared == declared:
+                return True
+        return False
+
+    def _parts_of(self, node: Node) -> tuple[Node | None, list[Node], list[Node]]:
+        """Condition, bodies, and what else a for has."""
+        children = node.children
+        if node.kind == "IF_STMT":
+            return children[0], children[1:], []
+        if node.kind in ("WHILE_STMT", "SWITCH_STMT"):
+            return children[0], children[1:], []
+        if node.kind == "DO_STMT":
+            return children[-1], children[:-1], []
+        body = children[-1]
+        head_end = body.start
+        open_at = self.text.index("(", node.start)
+        semicolons = self._semicolons(open_at + 1, head_end)
+        condition, others = None, []
+        for child in children[:-1]:
+            if semicolons[0] <= child.start < semicolons[1]:
+                condition = child
+            else:
+                others.append(child)
+        return condition, [body], others
+
+    def _semicolons(self, at: int, end: int) -> tuple[int, int]:
+        found: list[int] = []
+        depth = 0
+        while at < end and len(found) < 2:
+            char = self.text[at]
+            if char in "([{":
+                depth += 1
+            elif char in ")]}":
+                depth -= 1
+            elif char == ";" and depth == 0:
+                found.append(at)
+            at += 1
+        if len(found) < 2:
+            raise Unsupported("a for loop is not understood")
+        return found[0], found[1]
+
+    def _pointers(self, function: Function) -> list[int]:
+        out = []
+        for at, param in enumerate(function.params):
+            canonical = param.type.get_canonical()
+            if canonical.kind.name == "POINTER":
+                out.append(at)
+        return out
+
+    def splice(self, node: Node, parts: list[tuple[Node, str]]) -> str:
+        """The text of a node with some of its parts replaced."""
+        out, at = [], node.start
+        for part, new in sorted(parts, key=lambda one: one[0].start):
+            if part.start < at:
+                continue
+            out += [self.text[at : part.start], new]
+            at = part.end
+        out.append(self.text[at : node.end])
+        return "".join(out)
+
+    def line(self, node: Node) -> tuple[str, int]:
+        at = bisect.bisect_right(self._starts, node.start) - 1
+        return self.lines[at] if at < len(self.lines) else ("", 0)
+
+    def site(self, kind: str, node: Node, proved: bool = False) -> int:
+        if (
+            not proved
+            and self._prover is not None
+            and kind != "overflow"
+            and not (kind == "barrier" and node.kind == "CALL_EXPR")
+        ):
+            self._prover.give_up()
+        file, line = self.line(node)
+        text = " ".join(self.source(node).split())[:120]
+        self.sites.append(Site(kind, file, line, text, self.now.name if self.now else ""))
+        return len(self.sites)
+
+    def _miss(self) -> None:
+        """An access that is not checked."""
+        assert self.now is not None
+        self.now.unchecked += 1
+        self.blind = True
+        if self._prover is not None:
+            self._prover.give_up()
+
+    def mode(self, how: int, element: Any) -> str:
+        """Kind of access, and whether it is a struct: those have gaps."""
+        record = 16 if element.get_canonical().kind.name in ("RECORD", "CONSTANTARRAY") else 0
+        self.grain = min(self.grain, scalar_bytes(element))
+        return f"{how | record}u"

@@ -1,0 +1,221 @@
+"""Statements and expressions, from the outside to the accesses within."""
+
+from __future__ import annotations
+
+import re
+
+from gpudx.kernel_checks.builtins import (
+    BARRIERS,
+    global_only,
+)
+from gpudx.kernel_checks.calls import Calls
+from gpudx.kernel_checks.cl_types import plain
+from gpudx.kernel_checks.errors import Unsupported
+from gpudx.kernel_checks.plan import (
+    ADDRESS,
+    BOTH,
+    CONSTANT,
+    READ,
+    WRITE,
+)
+from gpudx.kernel_checks.syntax import Node
+
+LOOPS = {"FOR_STMT", "WHILE_STMT", "DO_STMT"}
+
+
+class Statements(Calls):
+    def statement(self, node: Node) -> str:
+        kind = node.kind
+        if kind == "COMPOUND_STMT":
+            return self.splice(node, [(child, self.statement(child)) for child in node.children])
+        if kind == "DECL_STMT":
+            return self._declaration(node)
+        if kind == "RETURN_STMT":
+            return self._return(node)
+        if kind in ("IF_STMT", "SWITCH_STMT", "WHILE_STMT", "DO_STMT", "FOR_STMT"):
+            return self._control(node)
+        if kind in ("CASE_STMT", "DEFAULT_STMT", "LABEL_STMT"):
+            parts = [(child, self.statement(child)) for child in node.children[-1:]]
+            return self.splice(node, parts)
+        if kind in ("BREAK_STMT", "CONTINUE_STMT", "NULL_STMT", "GOTO_STMT"):
+            return self.source(node)
+        if kind == "CALL_EXPR" and node.name in BARRIERS:
+            return self._barrier(node)
+        return self.unused(node)
+
+    def _declaration(self, node: Node) -> str:
+        parts: list[tuple[Node, str]] = []
+        for child in node.children:
+            if child.kind != "VAR_DECL":
+                continue
+            init = self.initial(child)
+            if init is not None:
+                text = self.expression(init, READ)
+                if "overflow" in self.checks:
+                    text = self._overflow(child.number, init, text)
+                parts.append((init, self._nan(init, text)))
+        return self.splice(node, parts)
+
+    def _return(self, node: Node) -> str:
+        assert self.now is not None
+        if self.now.is_kernel:
+            return "do { gdx_end(gdx); return; } while (0)"
+        return self.splice(node, [(child, self.expression(child, READ)) for child in node.children])
+
+    def _control(self, node: Node) -> str:
+        parts: list[tuple[Node, str]] = []
+        uniform = self._uniform
+        condition, bodies, others = self._parts_of(node)
+        if condition is not None:
+            text = self.expression(condition, READ)
+            if node.kind in ("WHILE_STMT", "DO_STMT") and any(map(self._is_access, node.walk())):
+                text = f"(gdx_goes_on(gdx) && ({text}))"
+            if uniform is not None and node.kind != "SWITCH_STMT" and uniform.must_agree(node, condition):
+                text = self._agreeing(node, condition, text)
+            if "loops" in self.checks and node.kind in LOOPS:
+                text = f"(gdx_step(gdx, {self.site('loop', condition)}u) && ({text}))"
+            parts.append((condition, text))
+        for other in others:
+            parts.append((other, self._declaration(other) if other.kind == "DECL_STMT" else self.unused(other)))
+        for body in bodies:
+            parts.append((body, self.statement(body)))
+        text = self.splice(node, parts)
+        if condition is None and "loops" in self.checks and node.kind == "FOR_STMT":
+            text = self._endless(node, text)
+        if uniform is not None and uniform.restores(node):
+            self._temporary += 1
+            name = f"gdx_d{self._temporary}"
+            inside = f"{{ const uint {name} = gdx->apart; {text}; gdx->apart = {name}; }}"
+            # A semicolon that follows belongs to the statement, though not to its extent; nothing in here leaves a loop outside.
+            return f"do {inside} while (0)" if self.text[node.end : node.end + 200].lstrip()[:1] == ";" else inside
+        return text
+
+    def _agreeing(self, node: Node, condition: Node, text: str) -> str:
+        assert self._uniform is not None
+        if self._prover is not None:
+            self._prover.give_up()
+        here = self.site("barrier", condition)
+        certain = self._uniform.certain(node)
+        if certain is None:
+            return f"gdx_agree(gdx, ({text}) ? 1 : 0, {here}u)"
+        return f"gdx_split(gdx, ({text}) ? 1 : 0, {here}u, {self.site('barrier', certain)}u)"
+
+    def _endless(self, node: Node, text: str) -> str:
+        """for (;;): the condition is empty."""
+        site = self.site("loop", node)
+        return re.sub(r";\s*;", f"; gdx_step(gdx, {site}u);", text, count=1)
+
+    def _barrier(self, node: Node) -> str:
+        assert self.now is not None
+        parts = [(child, self.expression(child, READ)) for child in node.children[1:]]
+        text = self.splice(node, parts)
+        before = after = ""
+        if {"races", "uninit"} & self.checks:
+            after = " gdx->passed++;" if global_only(self.source(node)) else " gdx->epoch++; gdx->passed++;"
+        if "barriers" in self.checks and self._uniform is not None:
+            leave = "gdx_end(gdx); return;" if self.now.is_kernel else self._leave()
+            if leave:
+                before = f"if (gdx_lost(gdx, {self.site('barrier', node)}u)) {{ {leave} }} "
+        return f"do {{ {before}{text};{after} }} while (0)"
+
+    def _leave(self) -> str:
+        assert self.now is not None
+        result = self.now.node.type.get_result()
+        if result.kind.name == "VOID":
+            return "return;"
+        return f"{{ {plain(result)} gdx_none; return gdx_none; }}"
+
+    def unused(self, node: Node) -> str:
+        """An expression whose value nobody wants."""
+        bare = node
+        while bare.kind == "PAREN_EXPR" or (bare.kind == "UNEXPOSED_EXPR" and self._implicit(bare)):
+            bare = bare.children[0]
+        if bare.kind == "BINARY_OPERATOR" and bare.operator == ",":
+            left, right = bare.children
+            return f"({self.unused(left)}, {self.unused(right)})"
+        stores = (
+            bare.kind == "BINARY_OPERATOR" and bare.operator == "="
+        ) or bare.kind == "COMPOUND_ASSIGNMENT_OPERATOR"
+        steps = bare.kind == "UNARY_OPERATOR" and bare.operator in ("x++", "x--", "++", "--")
+        if stores or steps:
+            guarded = self._guarded_store(bare)
+            if guarded is not None:
+                return guarded
+        return self.expression(node, READ)
+
+    def _guarded_store(self, node: Node) -> str | None:
+        target = self._lvalue(node.children[0])
+        if not self._is_access(target) or not self.pure(target) or self._nested(target):
+            return None
+        simple = node.kind == "BINARY_OPERATOR"
+        how = WRITE if simple else BOTH
+        if simple and self._is_component(self._bare(node.children[0])):
+            how = WRITE
+        guard = self.guard(target, how | (CONSTANT if simple and self._is_constant(node.children[1]) else 0))
+        if guard is None:
+            return None
+        if not guard:
+            return (
+                self.splice(node, [(node.children[1], self._right(node))])
+                if len(node.children) > 1
+                else self.source(node)
+            )
+        if len(node.children) > 1:
+            parts = [(node.children[1], self._right(node))]
+            text = self.splice(node, parts)
+        else:
+            text = self.source(node)
+        return f"({guard} ? (void)({text}) : (void)0)"
+
+    def _right(self, node: Node) -> str:
+        """The right side of an assignment."""
+        text = self.expression(node.children[1], READ)
+        if node.kind == "COMPOUND_ASSIGNMENT_OPERATOR" and node.operator in ("/=", "%=") and "div" in self.checks:
+            text = self._divisor(node, node.children[1], text)
+        target = self._bare(node.children[0])
+        if "overflow" in self.checks and target.kind == "DECL_REF_EXPR" and node.operator == "=":
+            text = self._overflow(target.declared, node.children[1], text)
+        return self._nan(node.children[1], text) if node.kind == "BINARY_OPERATOR" else text
+
+    def expression(self, node: Node, how: int) -> str:
+        kind = node.kind
+        if kind == "PAREN_EXPR" or (kind == "UNEXPOSED_EXPR" and self._implicit(node)):
+            return self.splice(node, [(node.children[0], self.expression(node.children[0], how))])
+        if kind == "CXX_UNARY_EXPR":
+            return self.shape(node)  # sizeof: nothing is evaluated
+        if self._is_component(node):
+            child = node.children[0]
+            arrow = self._is_arrow(node)
+            return self.splice(node, [(child, self.expression(child, READ if arrow else how))])
+        if self._is_access(node):
+            return self.access(node, how)
+        if kind == "UNARY_OPERATOR":
+            operator = node.operator
+            inner = ADDRESS if operator == "&" else BOTH if operator in ("x++", "x--", "++", "--") else READ
+            return self.splice(node, [(node.children[0], self.expression(node.children[0], inner))])
+        if kind in ("BINARY_OPERATOR", "COMPOUND_ASSIGNMENT_OPERATOR"):
+            return self._binary(node)
+        if kind == "CALL_EXPR":
+            return self.call(node)
+        if kind == "StmtExpr":
+            raise Unsupported("it has statements within expressions")
+        if kind == "COMPOUND_STMT":
+            return self.statement(node)
+        if not node.children:
+            return self.source(node)
+        return self.splice(
+            node, [(child, self.expression(child, READ)) for child in node.children if child.kind != "TYPE_REF"]
+        )
+
+    def _binary(self, node: Node) -> str:
+        left, right = node.children[0], node.children[1]
+        operator = node.operator
+        if operator == "=" or node.kind == "COMPOUND_ASSIGNMENT_OPERATOR":
+            how = WRITE if operator == "=" else BOTH
+            if operator == "=" and self._is_constant(right):
+                how |= CONSTANT
+            return self.splice(node, [(left, self.expression(left, how)), (right, self._right(node))])
+        text = self.expression(right, READ)
+        if operator in ("/", "%") and "div" in self.checks:
+            text = self._divisor(node, right, text)
+        return self.splice(node, [(left, self.expression(left, READ)), (right, text)])

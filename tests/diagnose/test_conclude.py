@@ -1,0 +1,34 @@
+"""How the entries of all runs become one diagnosis."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpudx.investigate.conclude import _agreed, _without_echoes
+from gpudx.model import Diagnosis, Evidence, Guilty
+
+
+def entry(cause: str, status: str, kernel: str | None, observed: bool = True) -> Diagnosis:
+    guilty = Guilty(api="cuda", call="cuLaunchKernel", kernel=kernel) if kernel else None
+    return Diagnosis(cause, status, "", guilty, None, (Evidence("seen"),), "", (), observed=observed)  # type: ignore[arg-type]
+
+
+BOUNDS = entry("out-of-bounds-access", "confirmed", "linear")
+NULL = entry("null-pointer", "likely", "linear")
+
+
+def test_two_instruments_that_speak_of_one_kernel_confirm_the_reason() -> None:
+    assert [one.status for one in _agreed([BOUNDS, NULL])] == ["confirmed", "confirmed"]
+    elsewhere = replace(NULL, guilty=replace(BOUNDS.guilty, kernel="other"))  # type: ignore[type-var]
+    assert [one.status for one in _agreed([BOUNDS, elsewhere])] == ["confirmed", "likely"]
+
+
+def test_what_only_says_that_it_happened_is_left_out_beside_why() -> None:
+    assert _without_echoes([BOUNDS, NULL]) == [NULL]
+    assert _without_echoes([entry("out-of-bounds-access", "likely", None), NULL]) == [NULL]
+
+
+def test_a_second_fault_in_another_kernel_stays() -> None:
+    other = entry("out-of-bounds-access", "confirmed", "other")
+    assert _without_echoes([other, NULL]) == [other, NULL]
+    assert _without_echoes([BOUNDS]) == [BOUNDS]

@@ -1,0 +1,56 @@
+"""Words that users should not meet, in every string that they can: messages, help, errors, and the texts of rules."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src/gpudx"
+# Packages whose modules are documented to users by their docstrings (gpudx rule).
+RULES = ("detectors", "lab/experiments", "evidence/logs", "evidence/sources", "gates")
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
+ODD = re.compile(
+    r"\b(is|are|was|were|not|be) told\b|\btells? (slow|them) from\b|\bmend(s|ed|ing)?\b|\bput right\b|\bnobody wrote\b"
+    r"|\bstands? in the record\b|\bwords of (compilers|a driver)\b|\bwhat (goes round|is around) it\b|\bis given as\b|\bheld back\b"
+    r"|\bput in order\b|\bmemory #|\bWho ran\b|\bWhere it surfaced\b|\bWhat would have proved\b|DID NOT COME BACK|\bso many bytes\b"
+)
+
+
+def strings(path: Path) -> Iterator[tuple[int, str]]:
+    """The texts of a module that users may see: not docstrings, except those of rules and commands."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    rule = any(path.is_relative_to(SOURCE / one) for one in RULES) and not path.name.startswith("_")
+    hidden = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+        and not (isinstance(node, ast.Module) and rule)
+        and not (isinstance(node, ast.FunctionDef) and node.name == "command")
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in hidden:
+            yield node.lineno, " ".join(node.value.split())
+
+
+def test_no_odd_words_in_what_the_program_prints() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {match[0]}"
+        for path in sorted(SOURCE.rglob("*.py"))
+        if "languages" not in path.parts
+        for line, text in strings(path)
+        if (match := ODD.search(text))
+    ]
+    assert not found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_odd_words_on_pages(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    assert not [match[0] for match in ODD.finditer(" ".join(text.split()))]
