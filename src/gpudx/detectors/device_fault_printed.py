@@ -89,11 +89,6 @@ def located(facts: Facts, position: int, fault: Fault) -> tuple[Finding, str]:
     return finding, place.text
 
 
-def running(facts: Facts) -> frozenset[int]:
-    """The launches (rows of Launches) that may have been running when the trace ended."""
-    return frozenset(running_at(facts, len(facts.trace)).tolist())
-
-
 # ---- where ----
 
 

@@ -45,7 +45,7 @@ def _launches(fault: DeviceFault, facts: Facts) -> list[int]:
     if not fault.kernel:
         return []
     rows = facts.launches.find(fault.kernel).tolist()
-    open_ = running(facts)
+    open_ = set(running_at(facts, len(facts.trace)).tolist())
     rows = [row for row in rows if row in open_] or rows
     pointers = facts.launches.pointers
     fitting = [row for row in rows if any(int(pointers.value[at]) in fault.bases for at in pointers.of(row))]
