@@ -61,12 +61,13 @@ FOLDERS = {"bisect", "cuda", "hip", "lab", "native", "pytest_plugin"}
 FILES = {
     "api/test_api.py", "cli/test_build.py", "cli/test_cases.py", "cli/test_demo.py", "cli/test_doctor.py",
     "cli/test_run.py", "cli/test_run_fenced.py", "cli/test_run_poisoned.py", "cli/test_run_sanitized.py",
-    "cli/test_run_watched.py", "diagnose/test_asked.py", "evidence/test_builds.py", "evidence/test_code_objects.py",
-    "facts/test_symbols.py", "facts/test_unwind.py", "flake/test_catch2.py", "flake/test_flake_command.py", "flake/test_lab_parts.py",
-    "flake/test_ray_engine.py", "flake/test_runners.py", "identity/test_around.py", "identity/test_built.py",
-    "identity/test_heard.py", "kernel_checks/test_running.py", "models/test_found_models.py",
-    "report/test_html_in_browser.py", "report/test_perfetto.py", "test_ci_examples.py", "test_docs.py",
-    "test_extend_page.py", "test_incidents.py", "test_shared_builds.py", "verify/test_verify_command.py",
+    "cli/test_run_watched.py", "detectors/test_intel.py", "diagnose/test_asked.py", "evidence/test_builds.py",
+    "evidence/test_code_objects.py", "facts/test_symbols.py", "facts/test_unwind.py", "flake/test_catch2.py",
+    "flake/test_flake_command.py", "flake/test_lab_parts.py", "flake/test_ray_engine.py", "flake/test_runners.py",
+    "identity/test_around.py", "identity/test_built.py", "identity/test_heard.py", "kernel_checks/test_oclgrind.py",
+    "kernel_checks/test_running.py", "models/test_found_models.py", "report/test_html_in_browser.py",
+    "report/test_perfetto.py", "test_ci_examples.py", "test_docs.py", "test_extend_page.py", "test_incidents.py",
+    "test_shared_builds.py", "verify/test_verify_command.py",
 }  # fmt: skip
 NO_PROGRAM = {"lab/test_experiments.py", "lab/test_roll.py"}
 

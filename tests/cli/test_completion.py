@@ -55,7 +55,7 @@ def test_bash_knows_cases_and_demos(tmp_path: Path) -> None:
     assert bash_completes(tmp_path, "gpudx", "report", "") == bash_completes(tmp_path, "gpudx", "show", "gp") == cases
     assert bash_completes(tmp_path, "gpudx", "report", "gpudx-cases/1") == {"gpudx-cases/1-app"}
     assert bash_completes(tmp_path, "gpudx", "lint", "gpu") == {"gpudx-cases"}
-    assert bash_completes(tmp_path, "gpudx", "demo", "opencl-p") == {"opencl-python-bounds"}
+    assert bash_completes(tmp_path, "gpudx", "demo", "opencl-python-b") == {"opencl-python-bounds"}
 
 
 def test_zsh(tmp_path: Path) -> None:

@@ -82,9 +82,11 @@ def test_no_case(gpudx_cli: Gpudx, tmp_path: Path, content: str | None, says: st
     assert says in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_a_terminal_that_knows_only_ascii(gpudx_cli: Gpudx, case: Path) -> None:
+def test_a_terminal_that_knows_only_ascii(environment: dict[str, str], case: Path) -> None:
     casefile.write(replace(FULL, not_checked=("naïve 名前",)), case)
-    done = gpudx_cli("report", "case", process=True, PYTHONIOENCODING="ascii", PYTHONUTF8="0", LC_ALL="C")
+    env = environment | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}  # read when an interpreter starts
+    words = [sys.executable, "-m", "gpudx", "report", str(case)]
+    done = subprocess.run(words, env=env, capture_output=True, text=True)
     assert done.returncode == 0
     assert "na\\xefve" in done.stdout
 

@@ -195,7 +195,7 @@ def test_a_copy_onto_itself(cuda: CudaWorld, look: Look, away: int, size: int, l
     memory = cuda.alloc(1 << 20) + 8192
     cuda.call("cuMemcpyDtoDAsync_v2", dst=memory + away, src=memory, size=size, queue=cuda.queue)
     found = look(cuda)
-    assert [(f.id, f.severity) for f in found] == ([("copy-overlap", "warning")] if loud else [])
+    assert [(f.id, f.severity) for f in found] == ([("copy-overlap", "error")] if loud else [])
     if loud:
         way = "on" if away > 0 else "back"
         assert f"4,096 bytes of memory #1 to a place only 256 bytes {way}" in found[0].message

@@ -29,7 +29,7 @@ from gpudx.model.cause_kinds import FIXED
 ID = "empty-launch"
 CAUSE = Cause(
     id=ID,
-    title="A launch had no work-items, so its kernel did not run",
+    title="A launch was empty, so its kernel did not run",
     refutes_if="The program would not need what the kernel computes in this case.",
     fix=("Round the global size up instead of down, with a bounds check in the kernel.",),
     predicts=(("recorded", "the launch succeeds and nothing runs"),),
