@@ -59,7 +59,7 @@ CAUSE = Cause(
     refutes_if="The data is still wrong with a wait right after the copy.",
     fix=(
         "Wait for the copy before its host memory goes or is used again, or make the copy block.",
-        "Give each copy host its own memory until it is done.",
+        "Give each copy its own host memory until it is done.",
     ),
     predicts=(("recorded", "the memory goes, or is written, before any wait covers the copy"),),
     kind=LIFETIME,
