@@ -134,6 +134,6 @@ def test_values_of_options_that_may_stand_alone() -> None:
     from gpudx.lab.poisoned import PATTERNS
     from gpudx.lab.watched import AGAIN, ONCE
 
-    checks = (AUTOMATIC, "opencl", *CHECKS)
+    checks = (AUTOMATIC, "opencl", "oclgrind", *CHECKS)
     assert KERNEL_CHECKS == ALL
     assert {"--sanitize": checks, "--fence": EDGES, "--poison": PATTERNS, "--watch": (AGAIN, ONCE)} == ALONE

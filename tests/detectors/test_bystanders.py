@@ -12,7 +12,7 @@ from gpudx.model import Finding
 
 ID = "bystander-changed"
 CORRECT = ("ranges", "mapped", "events", "threads", "references", "own")
-INCIDENTS = sorted(path.parent for path in (ROOT / "incidents").glob("opencl-*/incident.toml"))
+INCIDENTS = sorted({path.parent for path in (ROOT / "incidents").glob("opencl-*/*.c")})  # those that are compiled
 
 
 def watch(opencl: OpenCL, *words: str, **environment: str) -> Recorded:
