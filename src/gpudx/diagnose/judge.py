@@ -138,10 +138,15 @@ def _suspects(findings: Sequence[Finding], outcome: Outcome) -> list[Finding]:
     """Faults, and what is known beside them. Warnings count only in runs that failed without a fault being found."""
     named = [f for f in findings if f.scope in ("fault", "program", "stated") and f.causes]
     faults = [f for f in named if _is_fault(f)]
-    beside = [f for f in named if f.scope == "stated" or (f.scope == "program" and f.severity == "error")]
+    beside = [f for f in named if f.scope == "stated" or (f.scope == "program" and _is_shown(f))]
     if faults or not outcome.failed:
         return [*faults, *beside]
     return [*(f for f in named if f.severity == "warning" and f.scope != "stated"), *beside]
+
+
+def _is_shown(finding: Finding) -> bool:
+    """Is it more than a guess that another program ran than was meant? Whoever fixes a fault of the old one fixes nothing."""
+    return finding.severity == "error" or finding.certainty == "recorded"
 
 
 def _is_fault(finding: Finding) -> bool:
