@@ -72,7 +72,7 @@ def guarded(kit: Kit, careful: Kit, request: pytest.FixtureRequest) -> Kit:
 def test_threads(guarded: Kit, program: str, way: dict[str, str]) -> None:
     """Also such that map and unmap what others pass, after a device error that the driver answers every call with."""
     plain, ran = guarded.both([guarded.program(program)], way)
-    assert ran.seen == plain.seen and ran.returncode == 0
+    assert ran.seen == plain.seen and ran.returncode == 0, ran.stderr
 
 
 def test_what_was_unmapped_is_marked(kit: Kit) -> None:
