@@ -57,9 +57,12 @@ static void note(const struct gdx_crumb_field *field)
     gdx_note(GDX_CALL_note_crumbs, words, 3, (struct gdx_text){ 0 }, text_of(field->path), NULL, 0);
 }
 
+/* By the clocks of the start, which nobody writes any more, and of now. */
 static uint64_t ticks_of(const struct gdx_header *header, uint64_t ns)
 {
-    return (header->late_ticks - header->start_ticks) * ns / (header->late_mono_ns - header->start_mono_ns + 1);
+    uint64_t ticks, mono_ns;
+    gdx_clock_pair(&ticks, &mono_ns);
+    return (uint64_t)((unsigned __int128)(ticks - header->start_ticks) * ns / (mono_ns - header->start_mono_ns + 1));
 }
 
 /* A file that outlives the process, whoever kills it. */

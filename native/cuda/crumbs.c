@@ -8,7 +8,7 @@
 enum { NO_MEMORY_BARRIER = 1, REGISTER_DEVICEMAP = 2, CAN_USE_STREAM_MEM_OPS_V1 = 92 };
 
 _Atomic(struct gdx_crumb_field *) gdx_cu_crumb_fields[GDX_CU_CRUMB_CONTEXTS] GDX_HOT_DATA;
-static CUdevice device_of[GDX_CU_CRUMB_CONTEXTS];
+static _Atomic CUdevice device_of[GDX_CU_CRUMB_CONTEXTS];
 static struct gdx_crumb_field none;  /* of contexts that get none */
 
 /* ---- what the driver does ---- */
