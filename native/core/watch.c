@@ -28,7 +28,7 @@ enum { HELD = 1, MERGED = 2, EACH = 4 };  /* flags of note_changed */
 /* ---- what was asked for ---- */
 
 _Atomic int gdx_watch_setting GDX_HOT_DATA = -1;
-static uint64_t limit, sizes[SIZES];
+static _Atomic uint64_t limit, sizes[SIZES];
 
 /* The copies take memory that the program may need. */
 static uint64_t limit_asked(void)
