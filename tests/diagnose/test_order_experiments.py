@@ -8,6 +8,7 @@ import pytest
 from fake_lab import ON_OPENCL, FakeLab, suggests
 from test_investigate import run, status
 
+from gpudx.investigate.loop import Result
 from gpudx.model import Investigation, Row
 
 RACE = "unordered-access"
@@ -21,6 +22,19 @@ def lab(fails: dict[str, float], **more: object) -> FakeLab:
 
 def row(state: Investigation, cause: str = RACE) -> Row:
     return next(one for one in state.table if one.cause == cause)
+
+
+def test_a_race_that_one_plain_run_of_many_shows_is_held_too() -> None:
+    """One failure gives no rate to compare with; the runs that hold it back are compared with each other."""
+
+    class Once(FakeLab):
+        def run(self, experiment: str, state: Investigation) -> Result:
+            self.fails = {**self.fails, "recorded": float(not self.made)}
+            return super().run(experiment, state)
+
+    made = Once({"recorded": 1.0, "held": 1.0, "held-edge": 0.0}, NAMED, experiments=(*ON_OPENCL, *AT_SITES), threads=1)
+    state = run(made)
+    assert row(state).status == "confirmed" and Counter(made.made)["held-edge"] >= 5, row(state)
 
 
 def test_a_race_that_no_plain_run_shows_is_confirmed_where_it_is_held_and_mended() -> None:

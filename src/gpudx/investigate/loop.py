@@ -175,8 +175,8 @@ def next_plan(state: Investigation, seen: Mapping[str, Observed], lab: Lab, limi
         named = [one for one in _standing(state, lab) if one.entry]
         again = recheck(seen, level(state, lab)) or next_flip(seen, lab.costs, level(state, lab))
         return again or next_to_show(named, seen, lab.costs)
-    if state.failure is None or seen[PLAIN].rate.failures < TWICE:
-        return None
+    if state.failure is None or seen[PLAIN].rate.failures < TWICE:  # too rare for a rate; what is held back needs none
+        return next_flip(seen, lab.costs, level(state, lab)) if can_flip(lab.costs) else None
     again = recheck(seen, level(state, lab))
     asked = next_asked(lab.asked, seen, level(state, lab))
     flip = next_flip(seen, lab.costs, level(state, lab))
