@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+
+from gpudx import detectors
+from gpudx.causes.catalogue import CAUSES
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "gpudx"
@@ -84,3 +88,10 @@ def strings(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in left_out:
             yield node.value
+
+
+def test_each_cause_is_declared_in_one_place() -> None:
+    """A second declaration would replace the first without a word."""
+    modules = [one for module in detectors.every() for one in (getattr(module, "CAUSE", None), *getattr(module, "CAUSES", ()))]
+    names = Counter(cause.id for cause in (*CAUSES, *filter(None, modules)))
+    assert not [name for name, count in names.items() if count > 1]

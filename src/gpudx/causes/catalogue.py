@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpudx.model import Cause, Prediction
-from gpudx.model.cause_kinds import COPIES, FENCES, FIXED, IN_KERNEL, MEMORY, ORDER, PROGRAM, THREADS, UNORDERED
+from gpudx.model.cause_kinds import COPIES, FENCES, FIXED, IN_KERNEL, MEMORY, ORDER, PROGRAM, THREADS
 
 CAUSES = (
     Cause(
@@ -17,32 +17,6 @@ CAUSES = (
 
 The number of elements that the launch works on is a product of sizes that it was given; the buffer was allocated from other sizes. The
 line to change is often the allocation, or the computation of its size, not the kernel.
-""",
-    ),
-    Cause(
-        id="host-access-during-kernel",
-        title="The host used memory that a kernel was still working on",
-        refutes_if="The failure remains when the program waits for the kernel before it uses this memory.",
-        fix=("Wait for the kernel before the host reads or writes memory that the kernel uses.",),
-        fix_of=(
-            (
-                "cuda",
-                "cudaStreamSynchronize, or cudaEventSynchronize with an event recorded after the launch, waits for it.",
-            ),
-            (
-                "hip",
-                "hipStreamSynchronize, or hipEventSynchronize with an event recorded after the launch, waits for it.",
-            ),
-            ("opencl", "clFinish, clWaitForEvents with the launch's event, or a blocking map waits for it."),
-        ),
-        predicts=(("recorded", "results are old or half written, as timing has it"),),
-        kind=UNORDERED,
-        about="""The host used memory that a kernel was still working on.
-
-A launch returns at once. Managed memory, pinned or registered host memory that is mapped into the device, and shared virtual memory
-can be read and written by the host at any time, also while a kernel uses them; only a wait makes that safe. An investigation confirms
-it where the failure goes when the program waits after each launch, comes back without that, and neither an order between
-operations on the device nor a wait for transfers explains it.
 """,
     ),
     Cause(

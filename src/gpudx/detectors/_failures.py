@@ -95,12 +95,10 @@ class Failures:
         """How we know that the program went on as if the call had succeeded; "" if it may have dealt with it."""
         if any(_used_null(f, failure) for f in failure.followers):
             return "what it should have given was used all the same"
-        if failure.makes == "handle:mem" and (launch := self._null_launch(failure)) is not None:
-            return f"a kernel was launched with null instead (call {launch + 1})"
+        if failure.makes == "handle:mem" and (passed_on := self._null_launch(failure) or self._null_argument(failure)):
+            return passed_on
         if failure.info.does == "set_arg":
             return self._launched_anyway(failure)
-        if failure.makes == "handle:mem" and (passed_on := self._null_argument(failure)):
-            return passed_on
         if any(_shares(f, failure) for f in failure.followers) and failure.info.does in ("create", "build", *COMMANDS):
             return "the same objects were used again, and those calls failed too"
         return self._went_on(failure) if failure.info.does in COMMANDS else ""
@@ -118,17 +116,18 @@ class Failures:
                     f"(call {int(sets.position[row]) + 1})"
                 )
         return ""
-    def _null_launch(self, failure: Failure) -> int | None:
+
+    def _null_launch(self, failure: Failure) -> str:
         """Memory was not allocated: the first launch after it that was given null for a pointer, if nothing was allocated by the same
         call in between, as a program does that tries again with less."""
         launches, pointers, trace = self._facts.launches, self._facts.launches.pointers, self._facts.trace
         null = launches.position[pointers.launch[pointers.declared & (pointers.value == 0) & ~pointers.inside]]
         later = np.sort(null[null > failure.position])
         if not len(later):
-            return None
+            return ""
         again = trace.select(failure.info)
         again = again[(again > failure.position) & (again < later[0]) & (trace.column("status", again) == 0)]
-        return None if len(again) else int(later[0])
+        return "" if len(again) else f"a kernel was launched with null instead (call {int(later[0]) + 1})"
 
     def _launched_anyway(self, failure: Failure) -> str:
         """A refused argument, and then a launch of the kernel without a good setting in between."""

@@ -16,7 +16,7 @@ Seen only in runs under CUPTI, which `gpudx investigate` makes. Errors of querie
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 
 from gpudx.detectors import Run
@@ -79,8 +79,8 @@ def _wrong(facts: Facts, failure: RuntimeFailure) -> Iterator[str]:
             yield f"device {given['device']} was asked for; the program sees {known}"
 
 
-def _too_large(facts: Facts, given: dict[str, int] | object) -> Iterator[str]:
-    assert isinstance(given, dict)
+def _too_large(facts: Facts, given: Mapping[str, int]) -> Iterator[str]:
+    """Only what no kernel may have: what this one opted in for is not known here (launch-refused compares that)."""
     threads = given["block_x"] * given["block_y"] * given["block_z"]
     most = max((device.max_work_group_size for device in facts.kernels.devices.values()), default=0)
     if most and threads > most:

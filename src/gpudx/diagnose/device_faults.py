@@ -28,8 +28,6 @@ MOST = 8
 KERNEL = "The device's own record names the kernel; which launch of it is not known."
 CERTAIN = "The device's own record fits this launch and no other that had other arguments."
 PROBABLE = "The device's own record fits this launch, and others whose arguments it does not tell apart."
-
-
 NO_ADDRESS_OF_KERNEL = "The device's own record names the kernel; which address it accessed is not known, so neither is why."
 NO_ADDRESS = "The device's own record fits this launch; which address it accessed is not known, so neither is why."
 
@@ -65,9 +63,13 @@ def join(dump: Dump, facts: Facts) -> Iterator[Finding]:
 
 def _without_launch(fault: Fault, plain: Finding) -> Finding:
     causes = _causes(fault, None)
-    unknown = fault.access is None and "illegal-address" in short_name(fault.exception)
     joined = replace(plain, id=ID, causes=causes, certainty="observed", attribution="kernel", because=KERNEL)
-    return replace(joined, attribution="probable", because=NO_ADDRESS_OF_KERNEL) if unknown else joined
+    return replace(joined, attribution="probable", because=NO_ADDRESS_OF_KERNEL) if _is_nowhere(fault) else joined
+
+
+def _is_nowhere(fault: Fault) -> bool:
+    """An access whose address is not known: then neither is why it went there."""
+    return fault.access is None and "illegal-address" in short_name(fault.exception)
 
 
 def launch_of(fault: Fault, facts: Facts) -> Match | None:
@@ -161,7 +163,7 @@ def _with_launch(fault: Fault, plain: Finding, facts: Facts, match: Match) -> Fi
     miss = missed[0] if missed else None
     position = int(facts.launches.position[launch])
     value = argument_value(facts, launch, miss)
-    unknown = missed is None and "illegal-address" in short_name(fault.exception)
+    unknown = _is_nowhere(fault)
     site = facts.sites.at(position, argument=miss.argument if miss else None, value=value)
     return replace(
         plain,
