@@ -53,6 +53,8 @@ RACECHECK = Step("racecheck", "races in shared memory")
 SYNCCHECK = Step("synccheck", "barriers that not every thread reaches")
 INITCHECK = Step("initcheck", "reads of uninitialized memory")
 POISON = Step("poisoned", "whether the outcome depends on uninitialized memory", 4)
+GLOBAL_RACES = Step("global-races", "races between blocks in global memory")
+NUMBERS = Step("numbers", "where the first NaN or infinity comes from")
 INSIDE = (CHECKED, FENCED, MEMCHECK, FENCED_DUMP)  # a dump takes many times as long as memcheck
 RACES = Step(
     "races", "whether ordering the two operations of a race fixes it"
@@ -97,6 +99,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         RACES,
         *INSIDE,
         RACECHECK,
+        GLOBAL_RACES,
         INITCHECK,
         HOST_MEMORY,
         ORDERED,
@@ -105,10 +108,11 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         *EDGES,
         REPEATS,
         Step("checked-numbers", "where the first NaN comes from"),
+        NUMBERS,
         *ORDER,
         Step("oclgrind", "invalid accesses and races"),
     ),
-    "no failure": (RUNTIME, *INSIDE, INITCHECK, RACECHECK, SYNCCHECK, HOST_MEMORY, POISON, *EDGES),
+    "no failure": (RUNTIME, *INSIDE, INITCHECK, RACECHECK, GLOBAL_RACES, SYNCCHECK, HOST_MEMORY, POISON, *EDGES),
     "": (),
 }
 
@@ -244,6 +248,7 @@ SEES = {
     "initcheck": "uninitialized reads of global memory",
     "poisoned": "results that depend on uninitialized memory",
     "racecheck": "races in shared memory",
+    "global-races": "races between blocks in global memory",
     "synccheck": "barriers",
 }
 
