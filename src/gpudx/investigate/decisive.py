@@ -45,6 +45,7 @@ FENCED = Step("fenced", "accesses past the end of a buffer, or after its release
 FENCED_DUMP = Step("fenced-dump", "which access met the fence", after="fenced")
 EDGES = (
     Step("low-fenced", "accesses before the start of a buffer", unless="checked"),
+    Step("low-fenced-dump", "which access met the fence", after="low-fenced"),
     Step("close-fenced", "reads a few bytes past the end of a buffer", unless="checked"),
 )
 CHECKED = Step("checked", "accesses outside buffers, races and barriers inside kernels")
@@ -98,12 +99,12 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         RUNTIME,
         RACES,
         *INSIDE,
+        SYNCCHECK,  # threads that miss a barrier race, too
         RACECHECK,
         GLOBAL_RACES,
         INITCHECK,
         HOST_MEMORY,
         ORDERED,
-        SYNCCHECK,
         POISON,
         *EDGES,
         REPEATS,
@@ -112,7 +113,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         *ORDER,
         Step("oclgrind", "invalid accesses and races"),
     ),
-    "no failure": (RUNTIME, *INSIDE, INITCHECK, RACECHECK, GLOBAL_RACES, SYNCCHECK, HOST_MEMORY, POISON, *EDGES),
+    "no failure": (RUNTIME, *INSIDE, INITCHECK, SYNCCHECK, RACECHECK, GLOBAL_RACES, NUMBERS, HOST_MEMORY, POISON, *EDGES),
     "": (),
 }
 
@@ -148,7 +149,7 @@ def refused_work(case: Case) -> tuple[Diagnosis, ...]:
 def _is_of_refused_call(case: Case) -> bool:
     """Does the best entry rest on a call that the driver refused, or on what the call was given that the program died in? A call that
     failed without being noticed may be beside the point."""
-    first = next(iter(case.diagnosis), None)
+    first = next((entry for entry in case.diagnosis if entry.cause not in BESIDE), None)
     if first is None or first.status != "likely":
         return False
     died = {
@@ -195,7 +196,7 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
     return next(filter(None, (_open_step(step, state, runnable) for step in plan)), None)
 
 
-PRECISE = ("memcheck", "dump", "fenced-dump", "checked")
+PRECISE = ("memcheck", "dump", "fenced-dump", "low-fenced-dump", "checked")
 
 
 def _is_vague(state: Investigation) -> bool:
