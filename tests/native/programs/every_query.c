@@ -387,7 +387,7 @@ static void settle_queue(cl_command_queue used)
 {
     cl_uint held = 2;
     for (int tries = 0; held > 1 && tries < 2000; tries++) {
-        clGetCommandQueueInfo(used, CL_QUEUE_REFERENCE_COUNT, sizeof held, &held, NULL);
+        clGetCommandQueueInfo(used, 0x1092 /* CL_QUEUE_REFERENCE_COUNT */, sizeof held, &held, NULL);
         usleep(1000);
     }
 }
