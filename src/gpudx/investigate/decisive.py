@@ -68,6 +68,7 @@ ORDER = (
     Step("one-thread", "whether host threads matter", 2),
     Step("watched", "writes that land in other buffers"),
 )
+QUIETLY = Step("recorded", "whether it fails sometimes", QUIET)
 REPEATS = Step("recorded", "whether it fails every time", 3)
 PLANS: dict[FailureClass, tuple[Step, ...]] = {
     "settled": (),
@@ -113,7 +114,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         *ORDER,
         Step("oclgrind", "invalid accesses and races"),
     ),
-    "no failure": (RUNTIME, *INSIDE, INITCHECK, SYNCCHECK, RACECHECK, GLOBAL_RACES, NUMBERS, HOST_MEMORY, POISON, *EDGES),
+    "no failure": (RUNTIME, *INSIDE, INITCHECK, SYNCCHECK, RACECHECK, GLOBAL_RACES, NUMBERS, HOST_MEMORY, POISON, *EDGES, QUIETLY, ORDERED),
     "": (),
 }
 
@@ -191,8 +192,6 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
         if not _is_vague(state):
             return None
         plan = [step for step in plan if step.experiment in PRECISE]
-    if state.symptom == "no failure":
-        plan = (*plan, Step("recorded", "whether it fails sometimes", QUIET))
     return next(filter(None, (_open_step(step, state, runnable) for step in plan)), None)
 
 
