@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpudx.causes import every as every_cause
+from gpudx.causes import tells
 from gpudx.diagnose.judge import ORDER
 from gpudx.investigate.observed import observation, observed
 from gpudx.investigate.suspects import best_entries
@@ -30,10 +31,7 @@ def _diagnosis(state: Investigation) -> tuple[Diagnosis, ...]:
     return tuple(sorted(_without_echoes(_agreed(told)), key=_rank))
 
 
-ECHOES = ("out-of-bounds-access", "device-exception")
-GENERAL = ("out-of-bounds-access", "device-exception", "order-or-timing")  # say what happened; others also say why
-
-
+GENERAL = ("access", "timing")  # causes that tell what happened; others also tell why
 AGREE = "One instrument saw the access and its reason, another confirmed the kernel."
 
 
@@ -43,7 +41,7 @@ def _agreed(told: list[Diagnosis]) -> list[Diagnosis]:
     seen = {
         one.guilty.kernel
         for one in told
-        if one.status == "confirmed" and one.cause in GENERAL and one.observed and one.guilty
+        if one.status == "confirmed" and tells(one.cause) in GENERAL and one.observed and one.guilty
     }
     return [
         replace(one, status="confirmed", reason=AGREE) if _says_why(one) and _kernel(one) in seen else one
@@ -57,12 +55,12 @@ def _without_echoes(told: list[Diagnosis]) -> list[Diagnosis]:
     why = {
         _kernel(one)
         for one in told
-        if one.status in ("confirmed", "likely") and one.cause not in GENERAL and not _only_where(one)
+        if one.status in ("confirmed", "likely") and tells(one.cause) not in GENERAL and not _only_where(one)
     }
     return [
         one
         for one in told
-        if one.cause not in ECHOES
+        if tells(one.cause) != "access"
         or one.status == "refuted"
         or not why
         or not (_kernel(one) in why or _kernel(one) is None)
@@ -70,7 +68,7 @@ def _without_echoes(told: list[Diagnosis]) -> list[Diagnosis]:
 
 
 def _says_why(entry: Diagnosis) -> bool:
-    return entry.status == "likely" and entry.observed and entry.cause not in GENERAL and _kernel(entry) is not None
+    return entry.status == "likely" and entry.observed and tells(entry.cause) not in GENERAL and _kernel(entry) is not None
 
 
 def _kernel(entry: Diagnosis) -> str | None:
@@ -78,7 +76,7 @@ def _kernel(entry: Diagnosis) -> str | None:
 
 
 def _rank(entry: Diagnosis) -> tuple[int, bool, bool, bool, bool]:
-    return ORDER[entry.status], _only_where(entry), entry.cause in GENERAL, not entry.observed, _unnamed(entry)
+    return ORDER[entry.status], _only_where(entry), tells(entry.cause) in GENERAL, not entry.observed, _unnamed(entry)
 
 
 def _unnamed(entry: Diagnosis) -> bool:
