@@ -18,6 +18,7 @@ from gpudx.contracts.hypotheses import Claim
 from gpudx.contracts.judging import judge
 from gpudx.detectors import Run, examine_all
 from gpudx.diagnose import diagnose, instruments, model_numbers, watched_runs
+from gpudx.diagnose.branching_barriers import doubted
 from gpudx.diagnose.entries import unexplained
 from gpudx.diagnose.explained import explained
 from gpudx.diagnose.findings import across, find, merge, of_dumps
@@ -74,7 +75,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
     known, unread_models = _models(run, traces, stated)
     merged = merge(
         [
-            *find(facts, outcome),
+            *doubted(find(facts, outcome), facts),
             *explained(dumped, facts),
             *explained(checked.findings, facts),
             *(finding for one in contracts for finding in one.findings),

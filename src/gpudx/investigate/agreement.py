@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpudx.causes import every as every_cause
+from gpudx.causes import tells
 from gpudx.model import Diagnosis
 from gpudx.model.cause_kinds import LIFETIME, MEMORY
 
-GENERAL = ("out-of-bounds-access", "device-exception", "order-or-timing")  # say what happened; others also say why
+GENERAL = ("access", "timing")  # causes that tell what happened; others also tell why
 AGREE = "One instrument saw the access and its reason, another confirmed the kernel."
 ON_RECORD = "The record shows memory that the kernel may not use, and an instrument saw the kernel use what it may not."
 
@@ -17,14 +18,14 @@ ON_RECORD = "The record shows memory that the kernel may not use, and an instrum
 def agreed(told: Sequence[Diagnosis]) -> list[Diagnosis]:
     """Where an instrument confirms that a kernel accessed memory it may not access, and another saw the access itself and says why,
     they speak of one fault, and the one that says why is confirmed. So is a record of memory that was gone, of the same kernel."""
-    seen = {kernel_of(one) for one in told if one.status == "confirmed" and one.cause in GENERAL and one.observed and one.guilty}
-    met = {_kernel_seen(one) for one in told if one.cause in GENERAL and one.observed}
+    seen = {kernel_of(one) for one in told if one.status == "confirmed" and tells(one.cause) in GENERAL and one.observed and one.guilty}
+    met = {_kernel_seen(one) for one in told if tells(one.cause) in GENERAL and one.observed}
     return [_with(one, seen, met) for one in told]
 
 
 def _with(entry: Diagnosis, seen: set[str | None], met: set[str | None]) -> Diagnosis:
     kernel = kernel_of(entry)
-    if entry.status != "likely" or entry.cause in GENERAL or kernel is None:
+    if entry.status != "likely" or tells(entry.cause) in GENERAL or kernel is None:
         return entry
     if entry.observed and kernel in seen:
         return replace(entry, status="confirmed", reason=AGREE)

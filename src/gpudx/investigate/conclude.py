@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpudx.causes import every as every_cause
+from gpudx.causes import tells
 from gpudx.diagnose.judge import ORDER
 from gpudx.investigate.agreement import GENERAL, agreed, kernel_of
 from gpudx.investigate.observed import observation, observed
@@ -31,7 +32,6 @@ def _diagnosis(state: Investigation) -> tuple[Diagnosis, ...]:
     return tuple(sorted(_without_despair(_without_echoes(agreed(told))), key=_rank))
 
 
-ECHOES = ("out-of-bounds-access", "device-exception")
 UNEXPLAINED = "unexplained"
 
 
@@ -41,12 +41,12 @@ def _without_echoes(told: list[Diagnosis]) -> list[Diagnosis]:
     why = {
         kernel_of(one)
         for one in told
-        if one.status in ("confirmed", "likely") and one.cause not in GENERAL and not _only_where(one)
+        if one.status in ("confirmed", "likely") and tells(one.cause) not in GENERAL and not _only_where(one)
     }
     return [
         one
         for one in told
-        if one.cause not in ECHOES
+        if tells(one.cause) != "access"
         or one.status == "refuted"
         or not why
         or not (kernel_of(one) in why or kernel_of(one) is None)
@@ -60,7 +60,7 @@ def _without_despair(told: list[Diagnosis]) -> list[Diagnosis]:
 
 
 def _rank(entry: Diagnosis) -> tuple[int, bool, bool, bool, bool]:
-    return ORDER[entry.status], _only_where(entry), entry.cause in GENERAL, not entry.observed, _unnamed(entry)
+    return ORDER[entry.status], _only_where(entry), tells(entry.cause) in GENERAL, not entry.observed, _unnamed(entry)
 
 
 def _unnamed(entry: Diagnosis) -> bool:

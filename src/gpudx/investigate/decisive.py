@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from gpudx.causes import every as every_cause
+from gpudx.causes import tells
 from gpudx.diagnose import entries
 from gpudx.investigate import ordered, uninitialized
 from gpudx.investigate.agreement import agreed
@@ -21,7 +22,6 @@ REPEAT = 2  # plain runs of a fault that the record settles: the second says whe
 QUIET = 3  # plain runs of a program that shows no failure, after every instrument has looked at it
 DEVICE_ERROR = "device-error-reported"
 BESIDE = (DEVICE_ERROR, "ignored-error", "runtime-error")
-VAGUE = ("out-of-bounds-access", "device-exception", "use-after-free")  # need an argument to be a verdict
 REFUSED = "The call was refused, so its work was not done; the program went on without a failure of its own."
 
 
@@ -75,7 +75,8 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
     "settled": (),
     "device error": (
         *ACCESS,
-        *INSIDE,
+        FENCED,
+        FENCED_DUMP,
         *EDGES,
         SYNCCHECK,
         RACECHECK,
@@ -96,7 +97,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         REPEATS,
         *ORDER,
     ),
-    "hang": (Step("checked-loops", "loops that never end"), CHECKED, SYNCCHECK, RACECHECK, *INSIDE, *EDGES),
+    "hang": (Step("checked-loops", "loops that never end"), CHECKED, SYNCCHECK, RACECHECK, *INSIDE[1:], *EDGES),
     "wrong result": (
         RUNTIME,
         RACES,
@@ -202,7 +203,7 @@ PRECISE = ("memcheck", "dump", "fenced-dump", "low-fenced-dump", "checked")
 def _is_vague(state: Investigation) -> bool:
     """Is the access known, but not which argument's memory it missed? Another instrument may say that."""
     found = [one for one in agreed((*state.before, *state.found)) if explains(one)]
-    return all(one.cause in VAGUE and (one.guilty is None or one.guilty.argument is None) for one in found)
+    return all(tells(one.cause) in ("access", "memory") and (one.guilty is None or one.guilty.argument is None) for one in found)
 
 
 def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> Step | None:
