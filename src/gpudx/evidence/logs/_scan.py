@@ -7,11 +7,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gpudx.evidence.logs import Format, Reader, _program, every
 from gpudx.evidence.logs._clean import clean_block
 from gpudx.evidence.logs._context import context
 from gpudx.evidence.logs._event import LONGEST_QUOTE, Event
-from gpudx.evidence.logs._marks import Mark, Marks
+from gpudx.evidence.logs._marks import Hits, Mark, Marks
 from gpudx.evidence.logs._near import FARTHEST, Near
 from gpudx.evidence.logs._stamps import stamp
 from gpudx.evidence.logs._sticky import reported, sticky
@@ -50,7 +53,8 @@ class Scan:
         self._sites: set[tuple[object, ...]] = set()
         self._quiet: set[bytes] = set()  # shapes of lines in which nothing was found
         self._spent: set[int] = set()  # formats that have read their share
-        self._decided: dict[frozenset[int], frozenset[int]] = {}  # who still reads lines for these, until one more has read its share
+        self._silent = np.array([one.silent for one in self._asked])
+        self._last_resort = np.array([one.generic > 1 for one in self._asked])
         self._marks = Marks(
             Mark(mark, index, one.exact) for index, one in enumerate(self._asked) for mark in one.marks
         )
@@ -89,11 +93,7 @@ class Scan:
 
     def _block(self, data: bytes, begin: int, end: int, line: int) -> Iterator[Event]:
         at = 0
-        for start, stop, marked in self._marks.lines(data, begin, end):
-            readers = self._reading(marked)
-            if not readers:
-                self._skipped(marked)
-                continue
+        for start, stop, readers in self._due(self._marks.find(data, begin, end)):
             for place, some in (
                 [(start, readers)] if stop - start <= FARTHEST else self._long(data, start, stop, readers)
             ):
@@ -101,23 +101,42 @@ class Scan:
                 at = place
                 yield from self._line(Near(data, place, line), some)
 
-    def _reading(self, readers: frozenset[int]) -> frozenset[int]:
-        """Those that still read. Where a format has read its share, the rest of its lines are not left to the last resorts."""
-        spent = self._spent & readers
+    def _due(self, hits: Hits) -> Iterator[tuple[int, int, list[int]]]:
+        """The lines that somebody still reads, and who. Each time a format has read its share, the rest is chosen again."""
+        first = 0
+        while first < len(hits.starts):
+            spent, last = len(self._spent), len(hits.starts) - 1
+            later = hits.rows >= first
+            kept = later & self._kept(hits)
+            for row, start, stop, readers in hits.lines(kept):
+                yield start, stop, readers
+                if len(self._spent) != spent:
+                    last = row
+                    break
+            self._count_unread(hits, later & ~kept & (hits.rows <= last), spent)
+            first = last + 1
+
+    def _kept(self, hits: Hits) -> NDArray[np.bool_]:
+        """Readers that have not read their share. The rest of a format's lines are not left to the last resorts."""
+        if not self._spent:
+            return np.ones(len(hits.rows), np.bool_)
+        spent = np.zeros(len(self._asked), np.bool_)
+        spent[list(self._spent)] = True
+        claimed = np.zeros(len(hits.starts), np.bool_)
+        claimed[hits.rows[(spent & ~self._silent)[hits.readers]]] = True
+        kept: NDArray[np.bool_] = ~spent[hits.readers] & ~(claimed[hits.rows] & self._last_resort[hits.readers])
+        return kept
+
+    def _count_unread(self, hits: Hits, left_out: NDArray[np.bool_], spent: int) -> None:
+        """Of the lines that nobody reads any more, how many there are of each format that has read its share."""
         if not spent:
-            return readers
-        if readers not in self._decided:
-            told = any(not self._asked[index].silent for index in spent)
-            left = (index for index in readers - spent if not (told and self._asked[index].generic > 1))
-            self._decided[readers] = frozenset(left)
-        return self._decided[readers]
+            return
+        for index, count in enumerate(np.bincount(hits.readers[left_out], minlength=len(self._asked)).tolist()):
+            one = self._asked[index]
+            if count and index in self._spent and not one.silent:
+                self.unread[one.name] += count
 
-    def _skipped(self, readers: frozenset[int]) -> None:
-        for index in readers & self._spent:
-            if not self._asked[index].silent:
-                self.unread[self._asked[index].name] += 1
-
-    def _long(self, data: bytes, begin: int, end: int, readers: frozenset[int]) -> list[tuple[int, frozenset[int]]]:
+    def _long(self, data: bytes, begin: int, end: int, readers: list[int]) -> list[tuple[int, list[int]]]:
         """Of a line that is too long to be read at once: the pieces in which marks stand."""
         found: dict[int, set[int]] = defaultdict(set)
         for index in readers:
@@ -128,11 +147,11 @@ class Scan:
                 while at >= 0:
                     found[max(begin, at - FARTHEST // 2)].add(index)
                     at = text.find(mark, at + FARTHEST, end)
-        return [(place, frozenset(some)) for place, some in sorted(found.items())]
+        return [(place, sorted(some)) for place, some in sorted(found.items())]
 
-    def _line(self, near: Near, readers: frozenset[int]) -> Iterator[Event]:
+    def _line(self, near: Near, readers: list[int]) -> Iterator[Event]:
         taken = settled = near.line <= self._covered  # an ending settles nothing: the same line may name its reason
-        for index in sorted(readers):  # generic ones come last
+        for index in readers:  # generic ones come last
             one = self._asked[index]
             if (one.generic and settled) or (one.generic > 1 and taken):
                 continue
@@ -145,7 +164,6 @@ class Scan:
             one.left -= 1
             if one.left <= 0:
                 self._spent.add(index)
-                self._decided.clear()
             for event in one.reader.read(near):
                 taken, settled = True, settled or event.role != "ending"
                 self._covered = max(self._covered, near.line + event.covers)
