@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from gpudx.evidence.logs._event import NOT_UNDERSTOOD, Compiled, Event
+from gpudx.evidence.logs._event import NOT_UNDERSTOOD, Compiled, Event, Site
 from gpudx.evidence.logs._scan import Scan
 from gpudx.model import KernelBuild
 
@@ -43,15 +43,19 @@ class Log:
 
 def read_log(name: str, chunks: Iterable[bytes]) -> Log:
     """The events of a log, one entry per site, in order of their first lines."""
-    scan, sites, left_out = Scan(), dict[tuple[object, ...], Told](), 0
+    scan, sites, left_out = Scan(), dict[Site, Told](), 0
     for event in scan.events(chunks):
-        known = sites.get(_site(event))
+        known = sites.get(event.site)
         if known is not None:
             known.count, known.last = known.count + 1, event.line
         elif len(sites) < MOST_SITES:
-            sites[_site(event)] = Told(event, last=event.line)
+            sites[event.site] = Told(event, last=event.line)
         else:
             left_out += 1
+    for site, more in scan.repeats.items():
+        if site in sites:
+            sites[site].count += sum(count for count, _ in more)
+            sites[site].last = max(sites[site].last, *(last for _, last in more))
     told = sorted(_understood(list(sites.values())), key=lambda one: (one.event.line, ROLES.index(one.event.role)))
     unread = tuple(sorted(scan.unread.items()))
     return Log(
@@ -78,8 +82,3 @@ def _understood(sites: Iterable[Told]) -> list[Told]:
 
 def _once(things: Iterable[T]) -> tuple[T, ...]:
     return tuple(dict.fromkeys(things))
-
-
-def _site(event: Event) -> tuple[object, ...]:
-    own = event.finding.fingerprint if event.finding else ""
-    return (event.format, event.kind, event.facts, own)

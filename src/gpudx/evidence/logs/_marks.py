@@ -7,10 +7,12 @@ that differ only in case have the same key.
 
 from __future__ import annotations
 
+import re
 import string
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +29,9 @@ _RARITY = [_OFTEN.find(byte) if byte in _OFTEN else len(_OFTEN) for byte in rang
 COMMON = 6  # so much less rare is a key for each other mark that has it
 MOST_WORDS = 50_000  # four-byte words whose marks are remembered
 FEW = 6  # places that are compared one by one: for more of them arrays are quicker
+READER_BITS = 16
+READER = (1 << READER_BITS) - 1
+ZERO = re.compile(rb"(?<![\w.])0(?![\w.])")  # "0 errors" is not like "3 errors"
 NEWLINE = ord("\n")
 
 Bytes = NDArray[np.uint8]
@@ -42,6 +47,19 @@ def _table() -> bytes:
 
 
 _FOLD = _table()
+
+
+def _weights() -> NDArray[np.uint32]:
+    """A random number for each pair of neighbouring bytes; none for two digits, so that a number counts alike, whatever its length."""
+    weights = np.random.default_rng(1).integers(1 << 32, size=(256, 256), dtype=np.uint32)
+    first, end = ord("0"), ord("9") + 1
+    weights[first:end, :] = weights[first, :]
+    weights[:, first:end] = weights[:, first, np.newaxis]
+    weights[first:end, first:end] = 0
+    return weights.reshape(-1)
+
+
+_WEIGHTS = _weights()
 
 
 @dataclass(frozen=True)
@@ -68,8 +86,14 @@ class Hits(NamedTuple):
 
     starts: Places  # where each line begins, in the data that was searched
     stops: Places
+    shapes: NDArray[np.uint64]  # the same number for lines that differ in digits only
     rows: Places
     readers: Places
+
+    @property
+    def codes(self) -> NDArray[np.uint64]:
+        """A number for each pair of shape and reader."""
+        return (self.shapes[self.rows] << np.uint64(READER_BITS)) | self.readers.astype(np.uint64)
 
     def lines(self, kept: NDArray[np.bool_] | None = None) -> Iterator[tuple[int, int, int, list[int]]]:
         """Row, beginning, end and readers of each line that has any; with `kept`, only these pairs count."""
@@ -80,6 +104,11 @@ class Hits(NamedTuple):
         places = zip(first.tolist(), self.starts[first].tolist(), self.stops[first].tolist(), strict=True)
         for (row, start, stop), low, high in zip(places, edges, edges[1:], strict=False):
             yield row, start, stop, names[low:high]
+
+
+def code_of(shape: int, reader: int) -> int:
+    """The same as in `codes`, for one line."""
+    return shape << READER_BITS | reader
 
 
 class Marks:
@@ -118,7 +147,8 @@ class Marks:
         pairs = np.unique(np.searchsorted(ends, places) * width + readers)  # each reader once for a line
         lines, rows = np.unique(pairs // width, return_inverse=True)
         starts = np.where(lines > 0, ends[lines - 1] + 1, 0)
-        return Hits(starts + begin, ends[lines] + begin, rows.reshape(-1), pairs % width)
+        shapes = _shapes(folded, starts, ends[lines])
+        return Hits(starts + begin, ends[lines] + begin, shapes, rows.reshape(-1), pairs % width)
 
     def _matches(self, block: bytes, folded: bytes) -> tuple[Places, Places]:
         """Where marks are, and whose."""
@@ -148,7 +178,7 @@ class Marks:
         order = np.argsort(values, kind="stable")
         places, values = places[order], values[order]
         edges = [0, *(np.flatnonzero(np.diff(values)) + 1).tolist(), len(values)] if len(values) else [0]
-        for low, high in zip(edges, edges[1:], strict=False):
+        for low, high in pairwise(edges):
             yield values[low].tobytes(), places[low:high]
 
     def _of_word(self, word: bytes) -> tuple[_Kept, ...]:
@@ -160,6 +190,17 @@ class Marks:
             keys = (word, word[:-1], word[:SHORT])
             known = self._by_word[word] = tuple(kept for key in keys for kept in self._by_key.get(key, ()))
         return known
+
+
+def _shapes(folded: bytes, starts: Places, stops: Places) -> NDArray[np.uint64]:
+    """The shapes of the lines between these places: sums over their pairs of bytes."""
+    if not len(starts):
+        return np.empty(0, np.uint64)
+    pairs = np.frombuffer(ZERO.sub(b"\0", folded) + b"\n", np.uint8).astype(np.uint16)
+    pairs[:-1] |= pairs[1:] << np.uint16(8)
+    edges = np.column_stack((starts, stops)).reshape(-1)
+    sums: NDArray[np.uint64] = np.add.reduceat(_WEIGHTS[pairs], edges, dtype=np.uint64)[::2]
+    return sums
 
 
 def _compared(text: bytes, mark: bytes, starts: Places) -> Places:

@@ -67,6 +67,8 @@ MARKS = (
     "binary firmware",
     "firmware image",
 )
+MOST_READ = 10_000
+FORGETS = True  # but for whether a fault was reported shortly before
 _DRIVER = re.compile(
     r"\b(amdgpu|amdkfd|kfd|i915|xe|nouveau|NVRM|nvidia(?:-\w+)?|nvgpu|dxgk(?:rnl)?|tegra-\w+|panfrost|panthor|lima"
     r"|mali\w*|msm\w*|adreno\w*"
