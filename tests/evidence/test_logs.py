@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+
 import pytest
 from support.typed import leader, written
 
@@ -235,6 +236,10 @@ For debugging consider passing CUDA_LAUNCH_BLOCKING=1""",
 [Switching to thread 4, lane 0 (AMDGPU Lane 1:2:1:1/0 (3,0,0)[0,0,0])]
 gather (a=0x0, n=5) at gather.hip:12""",
         "The kernel gather accessed memory that is not mapped, or not for this kind of access at gather.hip:12 (SIGSEGV on the device).",
+    ),
+    "program-error": (
+        "step 40: loss is nan, stopping",
+        "The program found NaN or infinite values in its data: step 40: loss is nan, stopping.",
     ),
     "unrecognised": (
         "the flux capacitor failed to align",

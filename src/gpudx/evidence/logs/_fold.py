@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from gpudx.evidence.logs import program_error
 from gpudx.evidence.logs._event import NOT_UNDERSTOOD, Compiled, Event, Site
 from gpudx.evidence.logs._scan import Scan
 from gpudx.model import KernelBuild
@@ -75,8 +76,9 @@ def read_log(name: str, chunks: Iterable[bytes]) -> Log:
 def _understood(sites: Iterable[Told]) -> list[Told]:
     """Lines that nobody understands count only where nothing else tells of a failure; the first of them are enough."""
     known = [one for one in sites if one.event.kind != NOT_UNDERSTOOD]
-    if any(not one.event.warning and (one.event.finding is None or one.event.causes) for one in known):
-        return known
+    telling = [one for one in known if one.event.kind not in program_error.WEAK]
+    if any(not one.event.warning and (one.event.finding is None or one.event.causes) for one in telling):
+        return telling
     return [*known, *[one for one in sites if one.event.kind == NOT_UNDERSTOOD][:MOST_STRANGE]]
 
 
