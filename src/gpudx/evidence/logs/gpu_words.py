@@ -27,7 +27,7 @@ SUBJECT = re.compile(
     r"|(?-i:\bcl[A-Z]\w{4,})|sycl"
     r"|level[-_ ]?zero"
     r"|vulkan|(?-i:\bvk[A-Z]\w{4,})|\b[ex]?gpus?\b|(?-i:(?:gpu|GPU|Gpu)[A-Z_])|[_ ]gpu|nvenc|nvdec|cuvid|vaapi|vdpau"
-    r"|\bqsv\b|nvidia|amdgpu|\bkfd\b|radeon"
+    r"|qsv\b|nvidia|amdgpu|\bkfd\b|radeon"
     r"|omptarget|accelerator|device ?(?:memory|allocation)|video memory|\bvram\b|graphics (?:memory|device|adapter|card)|tensorrt"
     r"|\btrt\b|cudnn|cublas"
     r"|miopen|rocblas|hipblas|nccl|\brccl\b|oneccl|onednn|\bxpu\b|directml|webgpu|wgpu|\bmetal\b|(?-i:\bMTL[A-Z]\w+)"
@@ -48,6 +48,11 @@ _PERHAPS = re.compile(
     re.IGNORECASE,
 )
 NEAR = 12  # lines on either side
+# What people write around a log.
+_PROSE = re.compile(
+    r"^(?:It|I|We|My|Our|The|This|That|When|After|If|But|So|Then|There|You|They|Also|And|Is|Does|Why|How)\b(?!:)"
+    r"|^[^:=\[\]()]+[.?]$"
+)
 _FAIL = r"(?:fail(?:ed|ure|s)?|error|unable|cannot|can't|could(?: not|n't)|aborted)"
 
 
@@ -244,7 +249,7 @@ def _about_gpu(text: str, near: Near) -> bool:
     """Does the line name something of a GPU, or something that is one's by the lines around it?"""
     if SUBJECT.search(text):
         return True
-    return bool(_PERHAPS.search(text)) and any(map(SUBJECT.search, (*near.before(NEAR), *near.after(NEAR))))
+    return bool(_PERHAPS.search(text)) and not _PROSE.search(text) and any(map(SUBJECT.search, (*near.before(NEAR), *near.after(NEAR))))
 
 
 def read(near: Near) -> Iterator[Event]:

@@ -42,6 +42,7 @@ _EXCEPTION = re.compile(
     r"(?:^|[\s\[(:'\"])((?:[A-Za-z_]\w*(?:\.|::))*[A-Z]\w*(?:Error|Exception|Failure))(?: ?\(\w+\))?: ?(\S.*)"
 )
 
+_AT = re.compile(r"^\s+at:? (\S.*?\([^()]+:\d+\))")  # Godot and others: where an error was found is in the next line
 _FAILED = re.compile(
     r"\bfail(?:ed|ure|s)?\b|\berrors?\b(?! (?:check|handl|report|correct|code[s ]|log|rate|messages? (?:are|is)))|fatal|\babort|crash"
     r"|\bfault|panic|exception|unsuccessful|\brefused\b|\brejected\b|\blost\b|not supported|unsupported",
@@ -63,6 +64,8 @@ def read(near: Near) -> Iterator[Event]:
         yield _event("result-differs", f"The program's own check found a wrong result: {said}.", text, _next.INVESTIGATE)
     elif found := _EXCEPTION.search(text):
         yield _event(EXCEPTION, f"The program raised {found[1]}: {found[2][:LONGEST].rstrip('.')}.", text)
+    elif text.startswith("ERROR: ") and (at := next(filter(None, map(_AT.match, near.after(1))), None)):
+        yield _event(EXCEPTION, f"The program reported an error in {at[1][:LONGEST]}: {text[7:LONGEST].rstrip('.')}.", text)
     elif gpu_words.SUBJECT.search(text) and _FAILED.search(text) and not _CALM.search(text):
         yield _event(FAILURE, f"Software of the GPU reported a failure, and the line does not say which: {said}.", text)
 

@@ -119,7 +119,8 @@ _FINE = re.compile(
     r"[ _-]+error|error[ =:]+[\d.]+e?-?\d*\b(?! *[:A-Za-z(])|errors? +\d*\.\d|(?:on|if|when|error)[_-]?(?:error"
     r"|fail)\w*=|--\S*(?:error"
     r"|fail)|\bdefault(?:s|ing)?(?: (?:to|is|value|behaviou?r)|\s*[:=])|\b0 (?:\w+ ){0,3}(?:failed|errors?|failures?)\b"
-    r"|fail-?safe|errors?[ -](?:check|handl|report|correct)\w*|within (?:the |a )?tolerance|fault[- ]tolerant|failover|\bretry|\w*timeout\w*\s*[:=]\s*\d|time-?out from \d|\berror_rate|fall(?:ing)? ?back",
+    r"|fail-?safe|errors?[ -](?:check|handl|report|correct)\w*|within (?:the |a )?tolerance"
+    r"|fault[- ]tolerant|failover|\bretry|\w*timeout\w*\s*[:=]\s*\d|time-?out from \d|\berror_rate|fall(?:ing)? ?back",
     re.IGNORECASE,
 )
 # What a program advises, allows for or counts is not a failure.
