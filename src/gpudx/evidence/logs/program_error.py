@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpudx.evidence.logs import _next, gpu_words, unrecognised
 from gpudx.evidence.logs._event import Event
@@ -22,7 +23,10 @@ MOST_READ = 10_000
 LONGEST = 160
 EXCEPTION, FAILURE = "exception", "gpu-failure"
 WEAK = (EXCEPTION, FAILURE)  # they say less than what other formats read, and are shown only where those read nothing
+OVERFLOW = "Gradients were too large for half precision, and the program skipped a step: usual at first, not for long."
+_SCALE = re.compile(r"\bgrad\w*[ -]overflow|overflow detected|overflow!.{0,60}loss scale|loss scale.{0,40}overflow", re.IGNORECASE)
 _NAN = re.compile(
+    r"(?:\bnan\b[\s,;]+){2}|\b(?:loss|grad_?norm|energy|score|ppl|perplexity)\W{1,3}(?:nan|-?inf)\b|"
     r"\b(?:is|are|was|were|became|becomes|contains?|found|has|have|got|detected|returned|produced|with|to|loss[ =:]+)\s+(?:an? )?"
     r"(?:NaNs?|infs?|infinity|non-?finite)\b|\b(?:NaNs?|non-?finite|infinite) (?:values?|loss|gradients?|grads?|found|detected|"
     r"encountered|energy|in)\b",
@@ -55,10 +59,12 @@ def read(near: Near) -> Iterator[Event]:
     text = " ".join(near.text.split())
     if not unrecognised.reads_like_a_failure(text) or CODELIKE.search(text) or unrecognised.is_code(text):
         return
-    if unrecognised.is_advice(text):
-        return
     said = text[:LONGEST].rstrip(".")
-    if _NAN.search(text):
+    if _SCALE.search(text):
+        yield replace(_event("gradients-overflowed", OVERFLOW, text), warning=True)
+    elif unrecognised.is_advice(text):
+        return
+    elif _NAN.search(text):
         yield _event("result-not-finite", f"The program found NaN or infinite values in its data: {said}.", text, _next.INVESTIGATE)
     elif _DIFFERS.search(text):
         yield _event("result-differs", f"The program's own check found a wrong result: {said}.", text, _next.INVESTIGATE)

@@ -113,12 +113,12 @@ _BAD = re.compile(
     re.IGNORECASE,
 )
 _FINE = re.compile(
-    r"^\s*-- |\b(?:0|no|zero|without) (?:error|failure|failed|warning|crash|fault)|(?:errors?|failures?|failed"
+    r"^\s*-- |(?<![\w/.])(?:0|no|zero|without) (?:error|failure|failed|warning|crash|fault)|(?:errors?|failures?|failed"
     r"|faults?)\s*[:=]\s*0\b|error[_ "
     r"]?rate|(?:mean|max|relative|absolute|rms|abs|test|validation|train\w*)"
     r"[ _-]+error|error[ =:]+[\d.]+e?-?\d*\b(?! *[:A-Za-z(])|errors? +\d*\.\d|(?:on|if|when|error)[_-]?(?:error"
     r"|fail)\w*=|--\S*(?:error"
-    r"|fail)|\bdefault(?:s|ing)?(?: (?:to|is|value|behaviou?r)|\s*[:=])|\b0 (?:\w+ ){0,3}(?:failed|errors?|failures?)\b"
+    r"|fail)|\bdefault(?:s|ing)?(?: (?:to|is|value|behaviou?r)|\s*[:=])|(?<![\w/.])0 (?:\w+ ){0,3}(?:failed|errors?|failures?)\b"
     r"|fail-?safe|errors?[ -](?:check|handl|report|correct)\w*|within (?:the |a )?tolerance"
     r"|fault[- ]tolerant|failover|\bretry|\w*timeout\w*\s*[:=]\s*\d|time-?out from \d|\berror_rate|fall(?:ing)? ?back",
     re.IGNORECASE,
@@ -130,7 +130,7 @@ _ADVICE = re.compile(
     r"|set|any|one)\b|\bwhen (?:you|using)|please (?:check|make|see|try|reduce|report|install|update|refer"
     r"|reference)(?![^.]*fail)|\bfall(?:ing)? ?back"
     r"|timeout[ _]?(?:=|:|is|of|set|value|sec|ms|in)\b|timeout_\w+\s*[:=]|--\w+|\bretry|will be ignored|\bdeprecat"
-    r"|\btodo\b|^\s*(?://|\* |#\s)|\w*timeout\w*\s*[:=]\s*\d|timeout from \d"
+    r"|\btodo\b|^\s*(?://|(?-i:\* (?=[a-z@]))|#\s)|\w*timeout\w*\s*[:=]\s*\d|timeout from \d"
     r"|no errors?\b|\b0 (?:\w+ ){0,3}(?:errors?|failed)|skipp",
     re.IGNORECASE,
 )
