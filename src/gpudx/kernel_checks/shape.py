@@ -26,13 +26,20 @@ if TYPE_CHECKING:
 
 class Shape:
     def __init__(
-        self, text: str, lines: list[tuple[str, int]], tree: Tree, checks: frozenset[str], late: bool = False
+        self,
+        text: str,
+        lines: list[tuple[str, int]],
+        tree: Tree,
+        checks: frozenset[str],
+        late: bool = False,
+        flat: bool = False,
     ) -> None:
         # One character per byte, because libclang counts bytes.
         self.text = text.encode("utf-8", "surrogateescape").decode("latin-1")
         self.lines = lines
         self.tree = tree
         self.checks = checks
+        self.flat = flat  # the driver inlines every function
         self.late = late  # tell of accesses at the kernel's end: some compilers vectorize only then
         self.sites: list[Site] = []
         self.things: list[Thing] = []
