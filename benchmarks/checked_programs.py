@@ -4,7 +4,8 @@
     python benchmarks/checked_programs.py hashcat 0 100 1400           hash modes; each runs hashcat's self-test and a known hash
     python benchmarks/checked_programs.py clblast xdot xgemv           CLBlast's tuners, which compare results with a reference
     python benchmarks/checked_programs.py piglit FOLDER [PART/COUNT]   piglit's folder (with bin/, tests/), every COUNT-th cl test
-    python benchmarks/checked_programs.py pytest FILE...               tests of PyOpenCL or pyvkfft, with --python of their environment
+    python benchmarks/checked_programs.py pyvkfft                      transforms by VkFFT; --python has pyvkfft
+    python benchmarks/checked_programs.py pytest FILE...               PyOpenCL's tests; --python has pytest and PyOpenCL
 
 The OpenCL driver is the first one of the loader: set OCL_ICD_VENDORS to choose. Rows are written to --out as they come.
 """
@@ -141,7 +142,44 @@ def tests(text: str) -> Outcome:
     return dict(re.findall(r"^(\S+::.*?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)\b", clean, re.M))
 
 
-SUITES = {"clpeak": clpeak, "hashcat": hashcat, "clblast": clblast, "piglit": piglit, "pytest": pytest}
+FFT = """
+import hashlib, sys, numpy as np, pyopencl as cl, pyopencl.array as cla
+from pyvkfft.opencl import VkFFTApp
+context = cl.Context([cl.get_platforms()[0].get_devices()[0]])
+queue = cl.CommandQueue(context)
+made = np.random.default_rng(1)
+for shape in [(16,), (60,), (97,), (1009,), (4096,), (24, 35), (64, 64), (8, 9, 10)]:
+    for kind in (np.complex64, np.float32):
+        given = (made.standard_normal(shape) + 1j * made.standard_normal(shape)).astype(kind) if kind == np.complex64 \
+            else made.standard_normal(shape).astype(kind)
+        real = kind == np.float32
+        there = cla.to_device(queue, given)
+        out = cla.empty(queue, (*shape[:-1], shape[-1] // 2 + 1), np.complex64) if real else cla.empty_like(there)
+        app = VkFFTApp(shape, kind, queue=queue, ndim=len(shape), inplace=False, r2c=real)
+        app.fft(there, out)
+        right = np.fft.rfftn(given) if real else np.fft.fftn(given)
+        same = np.allclose(out.get(), right, rtol=1e-3, atol=1e-3 * np.abs(right).max())
+        print("fft", shape, kind.__name__, "right" if same else "wrong", hashlib.sha1(out.get().tobytes()).hexdigest()[:12])
+"""
+
+
+def pyvkfft(_: list[str], given: argparse.Namespace) -> Iterator[Program]:
+    """Results are compared bit by bit."""
+    script = given.work / "fft.py"
+    script.write_text(FFT)
+    yield Program(
+        "pyvkfft", [given.python, str(script)], lambda text: dict(re.findall(r"^(fft.*\)? \w+) (\w+ \w+)$", text, re.M))
+    )
+
+
+SUITES = {
+    "clpeak": clpeak,
+    "hashcat": hashcat,
+    "clblast": clblast,
+    "piglit": piglit,
+    "pyvkfft": pyvkfft,
+    "pytest": pytest,
+}
 
 
 # ---- running them ----

@@ -43,7 +43,9 @@ class Limits(Origins):
 
     def _constant(self, node: Node) -> int | None:
         """The value of an expression of literals, if it is not negative."""
-        literal = all(one.kind in ("INTEGER_LITERAL", "BINARY_OPERATOR") or self._bare(one) is not one for one in node.walk())
+        literal = all(
+            one.kind in ("INTEGER_LITERAL", "BINARY_OPERATOR") or self._bare(one) is not one for one in node.walk()
+        )
         exact = all(one.operator in ("+", "-", "*", "/") for one in node.walk() if one.kind == "BINARY_OPERATOR")
         return self._most(node) if literal and exact else None
 

@@ -24,7 +24,9 @@ typedef struct { ulong lo; ulong n; uint id;
   __global uint *w; __global uchar *u; __local uint *l; uint grain;
 #endif
 } gdx_obj;
-typedef struct { __global uint *r; uint apart; uint epoch; uint passed; uint said; uint odd; uint missed; ulong steps; __local uint *v; uint turn; uint yes; uint voters;
+typedef struct {
+  __global uint *r; uint apart; uint epoch; uint passed; uint said; uint odd; uint missed; ulong steps;
+  __local uint *v; uint turn; uint yes; uint voters;
 #ifdef GDX_LATE
   uint site; uint id; uint how; ulong off; ulong n;
 #endif
@@ -51,7 +53,7 @@ typedef struct { __global uint *r; uint apart; uint epoch; uint passed; uint sai
 static uint gdx_team(void)
 {
   ulong group = (get_group_id(2) * get_num_groups(1) + get_group_id(1)) * get_num_groups(0) + get_group_id(0);
-  return (uint)(group % 32766u) + 1u;
+  return (uint)(group % 8190u) + 1u;
 }
 static void gdx_put(__global uint *o, ulong v) { o[0] = (uint)v; o[1] = (uint)(v >> 32); }
 static GDX_COLD void gdx_say(__private gdx_ctx *c, uint kind, uint site, uint id, uint how, uint width, ulong off, ulong n, ulong more)
@@ -76,7 +78,8 @@ static uint gdx_item(void)
 }
 static void gdx_begin(__private gdx_ctx *c, __global uint *r)
 {
-  c->r = r; c->apart = 0; c->epoch = 0; c->passed = 0; c->said = 0; c->odd = 0; c->missed = 0; c->steps = 0; c->v = 0; c->turn = 0; c->yes = 0; c->voters = 0;
+  c->r = r; c->apart = 0; c->epoch = 0; c->passed = 0; c->said = 0; c->odd = 0; c->missed = 0; c->steps = 0;
+  c->v = 0; c->turn = 0; c->yes = 0; c->voters = 0;
 #ifdef GDX_LATE
   c->site = 0; c->id = 0; c->how = 0; c->off = 0; c->n = 0;
 #endif
@@ -184,8 +187,9 @@ static __private void *gdx_pp(__private gdx_ctx *c, __private void *p, ulong w, 
 """
 
 # The epoch of local memory counts the barriers that order it; that of global memory counts every barrier.
-# A word per element says who wrote last, a second one who read last. Local memory: bit 31 set, 30 a constant was written,
-# 16 bits of work-item, 14 of epoch. Global memory: 15 bits of group (never 0), a bit for constants, 10 of item, 6 of epoch.
+# A word per element says who wrote last, a second one who read last. Local memory: bit 31 set, 30 a constant was written, 2 bits
+# of the constant, 16 bits of work-item, 12 of epoch. Global memory: 13 bits of group (never 0), a bit for constants, 2 bits of the
+# constant, 10 of item, 6 of epoch.
 TRACK = """
 #define GDX_FREE 0xffffffffu   /* written by an atomic or a copy: in order with everything */
 #define GDX_MANY 0xfffffffeu   /* read by several groups */
@@ -200,23 +204,23 @@ static gdx_obj gdx_glo(ulong lo, ulong n, uint id, __global uint *w, __global uc
 static GDX_COLD void gdx_track_local(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o, uint s, uint how)
 {
   GDX_APART
-  uint item = c->item & 0xffffu, epoch = min(c->epoch, 0x3fffu);
-  uint me = 0x80000000u | item << 14 | epoch, fixed = how & 8u ? 0x40000000u : 0u;
+  uint item = c->item & 0xffffu, epoch = min(c->epoch, 0xfffu);
+  uint me = 0x80000000u | item << 12 | epoch, fixed = how & 8u ? 0x40000000u | (how >> 5 & 3u) << 28 : 0u;
   uint first = (uint)(off / o.grain), last = (uint)((off + w - 1) / o.grain);
   for (uint g = first; g <= last; g++) {
     __local volatile uint *cell = o.l + 2u * g;
     /* Exchanged, because work-items that run in step would all see what was there before them. */
     uint old = how & 2u ? atomic_xchg(cell, how & 4u ? GDX_FREE : me | fixed) : cell[0], seen = cell[1];
-    uint by = old >> 14 & 0xffffu, reader = seen >> 14 & 0xffffu;
-    int together = old != 0 && old != GDX_FREE && by != item && (old & 0x3fffu) == epoch && epoch < 0x3fffu;
-    int read_too = seen != 0 && (reader != item || (seen & 0x40000000u)) && (seen & 0x3fffu) == epoch && epoch < 0x3fffu;
+    uint by = old >> 12 & 0xffffu, reader = seen >> 12 & 0xffffu;
+    int together = old != 0 && old != GDX_FREE && by != item && (old & 0xfffu) == epoch && epoch < 0xfffu;
+    int read_too = seen != 0 && (reader != item || (seen & 0x40000000u)) && (seen & 0xfffu) == epoch && epoch < 0xfffu;
     if ((how & 1u) && !(how & 16u) && old == 0) {
 #ifdef GDX_UNINIT
       gdx_say(c, 3u, s, o.id, how & 255u, (uint)w, off, o.n, 0);
 #endif
     }
 #ifdef GDX_RACES
-    if (together && !((how & 2u) && fixed && (old & 0x40000000u)))
+    if (together && !((how & 2u) && fixed && (old & 0x70000000u) == fixed))
       gdx_say(c, 4u, s, o.id, how & 255u, (uint)w, off, o.n, by | (ulong)2 << 32);
     else if ((how & 2u) && !(how & 4u) && read_too)
       gdx_say(c, 4u, s, o.id, how & 255u, (uint)w, off, o.n, reader | (ulong)(seen & 0x40000000u ? 3 : 1) << 32);
@@ -240,20 +244,20 @@ static GDX_COLD void gdx_track_global(__private gdx_ctx *c, ulong off, ulong w, 
 #ifdef GDX_RACES
   if (!o.w) return;
   uint team = GDX_TEAM, item = c->item % 1023u, epoch = min(c->passed, 63u);
-  uint me = team << 17 | item << 6 | epoch, fixed = how & 8u ? 0x10000u : 0u;
+  uint me = team << 19 | item << 6 | epoch, fixed = how & 8u ? 0x40000u | (how >> 5 & 3u) << 16 : 0u;
   for (ulong g = off >> GDX_SHIFT; g <= (off + w - 1) >> GDX_SHIFT; g++) {
     __global volatile uint *cell = o.w + 2u * g;
     if (how & 4u) { cell[0] = GDX_FREE; continue; }
     uint old = how & 2u ? atomic_xchg(cell, me | fixed) : cell[0], seen = cell[1];
-    int other = old != 0 && old != GDX_FREE && (old & ~0x1003fu) != (me & ~0x3fu);
-    if (other && old >> 17 == team) other = (old & 63u) == epoch && epoch < 63u;
+    int other = old != 0 && old != GDX_FREE && (old & ~0x7003fu) != (me & ~0x3fu);
+    if (other && old >> 19 == team) other = (old & 63u) == epoch && epoch < 63u;
     int reader = seen != 0 && (seen == GDX_MANY || (seen & ~0x3fu) != (me & ~0x3fu));
-    if (reader && seen != GDX_MANY && seen >> 17 == team) reader = (seen & 63u) == epoch && epoch < 63u;
-    if (other && !((how & 2u) && fixed && (old & 0x10000u)))
-      gdx_say(c, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (old >> 6 & 1023u) | (ulong)(old >> 17 == team ? 2 : 6) << 32);
+    if (reader && seen != GDX_MANY && seen >> 19 == team) reader = (seen & 63u) == epoch && epoch < 63u;
+    if (other && !((how & 2u) && fixed && (old & 0x70000u) == fixed))
+      gdx_say(c, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (old >> 6 & 1023u) | (ulong)(old >> 19 == team ? 2 : 6) << 32);
     else if ((how & 2u) && reader)
-      gdx_say(c, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (seen >> 6 & 1023u) | (ulong)(seen >> 17 == team ? 1 : 5) << 32);
-    if (how & 1u) cell[1] = !reader ? me : seen >> 17 == team && seen != GDX_MANY ? (me | 0x3ffu << 6) : GDX_MANY;
+      gdx_say(c, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (seen >> 6 & 1023u) | (ulong)(seen >> 19 == team ? 1 : 5) << 32);
+    if (how & 1u) cell[1] = !reader ? me : seen >> 19 == team && seen != GDX_MANY ? (me | 0x3ffu << 6) : GDX_MANY;
   }
 #endif
 }
@@ -354,7 +358,11 @@ def text(
     tracks = bool({"races", "uninit"} & checks)
     races = "races" in checks and not fences
     uninit = "uninit" in checks and not blind
-    parts = ["#define GDX_COLD __attribute__((noinline))\n", FLAT * flat, f"#define GDX_SHIFT {grain.bit_length() - 1}\n"]
+    parts = [
+        "#define GDX_COLD __attribute__((noinline))\n",
+        FLAT * flat,
+        f"#define GDX_SHIFT {grain.bit_length() - 1}\n",
+    ]
     parts.append(f"#define GDX_GRAIN(n) ((n) < {local_grain} ? (n) : {local_grain})\n")
     parts += ["#define GDX_LATE 1\n"] * (late and not tracks)
     parts += (

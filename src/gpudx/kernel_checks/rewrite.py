@@ -67,7 +67,9 @@ class Rewriter(Statements):
         out.append(self.text[at:])
         body = "".join(out).encode("latin-1").decode("utf-8", "surrogateescape")
         self._settle(kernels)
-        head = prelude.text(self.checks, body, self.late, self.blind, self.fences, self.grain, self.local_grain, self.flat)
+        head = prelude.text(
+            self.checks, body, self.late, self.blind, self.fences, self.grain, self.local_grain, self.flat
+        )
         sites = [replace(site, text=real(site.text), kernel=real(site.kernel)) for site in self.sites]
         things = [replace(thing, name=real(thing.name), function=real(thing.function)) for thing in self.things]
         return Rewritten(head + body, [replace(plan, name=real(plan.name)) for plan in kernels], sites, things)

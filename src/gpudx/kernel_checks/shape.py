@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpudx.kernel_checks.builtins import (
     IMPURE,
 )
-from gpudx.kernel_checks.cl_types import plain, scalar_bytes
+from gpudx.kernel_checks.cl_types import scalar_bytes, value
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.plan import (
     Function,
@@ -67,7 +67,7 @@ class Shape:
         """The source for sizeof and typeof, where only the type counts: the program's own functions take more parameters now, so
         a value of the result's type stands for a call of one."""
         calls = [one for one in node.walk() if one.kind == "CALL_EXPR" and one.name in self.functions]
-        return self.splice(node, [(one, f"(*(__private {plain(one.type)} *)0)") for one in calls])
+        return self.splice(node, [(one, f"(*({value(one.type)} *)0)") for one in calls])
 
     def initial(self, node: Node) -> Node | None:
         """The initial value of a declaration."""

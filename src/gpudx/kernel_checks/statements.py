@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 
 from gpudx.kernel_checks.builtins import (
     BARRIERS,
@@ -15,6 +16,7 @@ from gpudx.kernel_checks.plan import (
     ADDRESS,
     BOTH,
     CONSTANT,
+    CONSTANT_AT,
     READ,
     WRITE,
 )
@@ -151,7 +153,7 @@ class Statements(Calls):
         how = WRITE if simple else BOTH
         if simple and self._is_component(self._bare(node.children[0])):
             how = WRITE
-        guard = self.guard(target, how | (CONSTANT if simple and self._is_constant(node.children[1]) else 0))
+        guard = self.guard(target, how | (self._constant_written(node.children[1]) if simple else 0))
         if guard is None:
             return None
         if not guard:
@@ -166,6 +168,13 @@ class Statements(Calls):
         else:
             text = self.source(node)
         return f"({guard} ? (void)({text}) : (void)0)"
+
+    def _constant_written(self, value: Node) -> int:
+        """Work-items that write the same constant do not disturb each other: the mode says which one, in two bits."""
+        if not self._is_constant(value):
+            return 0
+        known = self._most(value)
+        return CONSTANT | ((zlib.crc32(self.source(value).encode()) if known is None else known) & 3) << CONSTANT_AT
 
     def _right(self, node: Node) -> str:
         """The right side of an assignment."""
@@ -211,9 +220,7 @@ class Statements(Calls):
         left, right = node.children[0], node.children[1]
         operator = node.operator
         if operator == "=" or node.kind == "COMPOUND_ASSIGNMENT_OPERATOR":
-            how = WRITE if operator == "=" else BOTH
-            if operator == "=" and self._is_constant(right):
-                how |= CONSTANT
+            how = WRITE | self._constant_written(right) if operator == "=" else BOTH
             return self.splice(node, [(left, self.expression(left, how)), (right, self._right(node))])
         text = self.expression(right, READ)
         if operator in ("/", "%") and "div" in self.checks:
