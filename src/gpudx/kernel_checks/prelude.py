@@ -24,24 +24,27 @@ typedef struct { ulong lo; ulong n; uint id;
   __global uint *w; __global uchar *u; __local uint *l; uint grain;
 #endif
 } gdx_obj;
+/* What the functions out of line need. It is apart from gdx_ctx, whose address stays in the kernel: then compilers see that work-items
+   did not part where they cannot, and no barrier depends on it. */
 typedef struct {
-  __global uint *r; uint apart; uint epoch; uint passed; uint said; uint odd; uint missed; ulong steps;
-  __local uint *v; uint turn; uint yes; uint voters;
+  __global uint *r; uint item; uint epoch; uint passed; uint missed;
+#ifdef GDX_FLAT
+  uint dims; uint team; uint local_id[3]; uint group_id[3]; ulong global_id[3]; ulong place;
+#endif
+} gdx_who;
+typedef struct {
+  __private gdx_who *f; uint apart; uint said; uint odd; ulong steps; __local uint *v; uint turn; uint yes; uint voters;
 #ifdef GDX_LATE
   uint site; uint id; uint how; ulong off; ulong n;
 #endif
-  uint item;
-#ifdef GDX_FLAT
-  ulong global_id[3]; uint local_id[3]; uint group_id[3]; uint dims; uint team; ulong place;
-#endif
 } gdx_ctx;
 #ifdef GDX_FLAT
-#define GDX_GLOBAL_ID(d) c->global_id[d]
-#define GDX_LOCAL_ID(d) c->local_id[d]
-#define GDX_GROUP_ID(d) c->group_id[d]
-#define GDX_DIMS c->dims
-#define GDX_TEAM c->team
-#define GDX_APART c->place = (ulong)&&gdx_place; gdx_place:;
+#define GDX_GLOBAL_ID(d) f->global_id[d]
+#define GDX_LOCAL_ID(d) f->local_id[d]
+#define GDX_GROUP_ID(d) f->group_id[d]
+#define GDX_DIMS f->dims
+#define GDX_TEAM f->team
+#define GDX_APART f->place = (ulong)&&gdx_place; gdx_place:;
 #else
 #define GDX_GLOBAL_ID(d) get_global_id(d)
 #define GDX_LOCAL_ID(d) (uint)get_local_id(d)
@@ -50,16 +53,20 @@ typedef struct {
 #define GDX_TEAM gdx_team()
 #define GDX_APART
 #endif
+static uint gdx_item(void)
+{
+  return (uint)((get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0));
+}
 static uint gdx_team(void)
 {
   ulong group = (get_group_id(2) * get_num_groups(1) + get_group_id(1)) * get_num_groups(0) + get_group_id(0);
   return (uint)(group % 8190u) + 1u;
 }
 static void gdx_put(__global uint *o, ulong v) { o[0] = (uint)v; o[1] = (uint)(v >> 32); }
-static GDX_COLD void gdx_say(__private gdx_ctx *c, uint kind, uint site, uint id, uint how, uint width, ulong off, ulong n, ulong more)
+static GDX_COLD void gdx_tell(__private gdx_who *f, uint kind, uint site, uint id, uint how, uint width, ulong off, ulong n, ulong more)
 {
   GDX_APART
-  __global uint *r = c->r;
+  __global uint *r = f->r;
   if (atomic_inc((volatile __global uint *)(r + 72 + site - 1)) >= 4u) return;
   uint at = atomic_inc((volatile __global uint *)r);
   if (at >= r[1]) return;
@@ -72,23 +79,22 @@ static GDX_COLD void gdx_say(__private gdx_ctx *c, uint kind, uint site, uint id
   gdx_put(o + 22, more);
   o[0] = kind;
 }
-static uint gdx_item(void)
+static void gdx_say(__private gdx_ctx *c, uint kind, uint site, uint id, uint how, uint width, ulong off, ulong n, ulong more)
 {
-  return (uint)((get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0));
+  gdx_tell(c->f, kind, site, id, how, width, off, n, more);
 }
-static void gdx_begin(__private gdx_ctx *c, __global uint *r)
+static void gdx_begin(__private gdx_ctx *c, __private gdx_who *f, __global uint *r)
 {
-  c->r = r; c->apart = 0; c->epoch = 0; c->passed = 0; c->said = 0; c->odd = 0; c->missed = 0; c->steps = 0;
-  c->v = 0; c->turn = 0; c->yes = 0; c->voters = 0;
+  c->f = f; c->apart = 0; c->said = 0; c->odd = 0; c->steps = 0; c->v = 0; c->turn = 0; c->yes = 0; c->voters = 0;
 #ifdef GDX_LATE
   c->site = 0; c->id = 0; c->how = 0; c->off = 0; c->n = 0;
 #endif
-  c->item = gdx_item();
+  f->r = r; f->item = gdx_item(); f->epoch = 0; f->passed = 0; f->missed = 0;
 #ifdef GDX_FLAT
-  for (uint d = 0; d < 3u; d++) {
-    c->global_id[d] = get_global_id(d); c->local_id[d] = (uint)get_local_id(d); c->group_id[d] = (uint)get_group_id(d);
-  }
-  c->dims = (uint)get_work_dim(); c->team = gdx_team();
+  f->global_id[0] = get_global_id(0); f->global_id[1] = get_global_id(1); f->global_id[2] = get_global_id(2);
+  f->local_id[0] = (uint)get_local_id(0); f->local_id[1] = (uint)get_local_id(1); f->local_id[2] = (uint)get_local_id(2);
+  f->group_id[0] = (uint)get_group_id(0); f->group_id[1] = (uint)get_group_id(1); f->group_id[2] = (uint)get_group_id(2);
+  f->dims = (uint)get_work_dim(); f->team = gdx_team();
 #endif
 }
 static void gdx_end(__private gdx_ctx *c)
@@ -122,7 +128,7 @@ static gdx_obj gdx_pick(ulong a, gdx_obj x, gdx_obj y)
 BOUNDS = """
 static void gdx_miss(__private gdx_ctx *c, uint s, uint id, uint how, ulong w, ulong off, ulong n)
 {
-  c->missed++;
+  c->f->missed++;
 #ifdef GDX_LATE
   int first = c->site == 0;
   c->site = first ? s : c->site; c->id = first ? id : c->id; c->how = first ? how | (uint)w << 8 : c->how;
@@ -131,19 +137,27 @@ static void gdx_miss(__private gdx_ctx *c, uint s, uint id, uint how, ulong w, u
   gdx_say(c, 1u, s, id, how, (uint)w, off, n, 0);
 #endif
 }
+#ifdef GDX_TRACK
+static GDX_COLD int gdx_check(__private gdx_who *f, ulong a, ulong w, gdx_obj o, uint s, uint how)
+{
+  GDX_APART
+  ulong off = a - o.lo;
+  int ok = (off <= o.n - w) & (o.n >= w);
+  if (!ok) { f->missed++; gdx_tell(f, 1u, s, o.id, how, (uint)w, off, o.n, 0); }
+  else if (o.l) gdx_track_local(f, off, w, o, s, how);
+  else if (o.w || o.u) gdx_track_global(f, off, w, o, s, how);
+  return ok;
+}
+static int gdx_at(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, uint how) { return gdx_check(c->f, a, w, o, s, how); }
+#else
 static int gdx_at(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, uint how)
 {
-#ifdef GDX_TRACK
-  GDX_APART
-#endif
   ulong off = a - o.lo;
   int ok = (off <= o.n - w) & (o.n >= w);
   if (!ok) gdx_miss(c, s, o.id, how, w, off, o.n);
-#ifdef GDX_TRACK
-  else gdx_track(c, off, w, o, s, how);
-#endif
   return ok;
 }
+#endif
 static int gdx_at_a(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, uint how)
 {
   ulong need = w <= 1 ? 1 : w <= 2 ? 2 : w <= 4 ? 4 : w <= 8 ? 8 : w <= 16 ? 16 : w <= 32 ? 32 : w <= 64 ? 64 : 128;
@@ -151,7 +165,7 @@ static int gdx_at_a(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, u
   return gdx_at(c, a, w, o, s, how);
 }
 /* A read that is left out gives 0, and a loop that waits for another value would never end. */
-static int gdx_goes_on(__private gdx_ctx *c) { return c->missed < 100000u; }
+static int gdx_goes_on(__private gdx_ctx *c) { return c->f->missed < 100000u; }
 static int gdx_ix(__private gdx_ctx *c, long i, uint total, uint each, uint id, uint s, uint how)
 {
   int ok = (ulong)i < (ulong)total;
@@ -170,7 +184,7 @@ static int gdx_span(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, u
 }
 static __global void *gdx_pg(__private gdx_ctx *c, __global void *p, ulong w, gdx_obj o, uint s, uint how)
 {
-  return gdx_at(c, (ulong)p, w, o, s, how) || w > 256 ? p : (__global void *)(c->r + 8);
+  return gdx_at(c, (ulong)p, w, o, s, how) || w > 256 ? p : (__global void *)(c->f->r + 8);
 }
 static __local void *gdx_pl(__private gdx_ctx *c, __local void *p, ulong w, gdx_obj o, uint s, uint how)
 {
@@ -201,10 +215,9 @@ static gdx_obj gdx_glo(ulong lo, ulong n, uint id, __global uint *w, __global uc
 {
   gdx_obj o = gdx_arr(lo, n, id); o.w = w; o.u = u; return o;
 }
-static GDX_COLD void gdx_track_local(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o, uint s, uint how)
+static void gdx_track_local(__private gdx_who *f, ulong off, ulong w, gdx_obj o, uint s, uint how)
 {
-  GDX_APART
-  uint item = c->item & 0xffffu, epoch = min(c->epoch, 0xfffu);
+  uint item = f->item & 0xffffu, epoch = min(f->epoch, 0xfffu);
   uint me = 0x80000000u | item << 12 | epoch, fixed = how & 8u ? 0x40000000u | (how >> 5 & 3u) << 28 : 0u;
   uint first = (uint)(off / o.grain), last = (uint)((off + w - 1) / o.grain);
   for (uint g = first; g <= last; g++) {
@@ -216,21 +229,20 @@ static GDX_COLD void gdx_track_local(__private gdx_ctx *c, ulong off, ulong w, g
     int read_too = seen != 0 && (reader != item || (seen & 0x40000000u)) && (seen & 0xfffu) == epoch && epoch < 0xfffu;
     if ((how & 1u) && !(how & 16u) && old == 0) {
 #ifdef GDX_UNINIT
-      gdx_say(c, 3u, s, o.id, how & 255u, (uint)w, off, o.n, 0);
+      gdx_tell(f, 3u, s, o.id, how & 255u, (uint)w, off, o.n, 0);
 #endif
     }
 #ifdef GDX_RACES
     if (together && !((how & 2u) && fixed && (old & 0x70000000u) == fixed))
-      gdx_say(c, 4u, s, o.id, how & 255u, (uint)w, off, o.n, by | (ulong)2 << 32);
+      gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, by | (ulong)2 << 32);
     else if ((how & 2u) && !(how & 4u) && read_too)
-      gdx_say(c, 4u, s, o.id, how & 255u, (uint)w, off, o.n, reader | (ulong)(seen & 0x40000000u ? 3 : 1) << 32);
+      gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, reader | (ulong)(seen & 0x40000000u ? 3 : 1) << 32);
 #endif
     if ((how & 1u) && !(how & 4u)) cell[1] = read_too ? me | 0x40000000u : me;
   }
 }
-static GDX_COLD void gdx_track_global(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o, uint s, uint how)
+static void gdx_track_global(__private gdx_who *f, ulong off, ulong w, gdx_obj o, uint s, uint how)
 {
-  GDX_APART
 #ifdef GDX_UNINIT
   if (o.u) {
     int unset = 0;
@@ -238,12 +250,12 @@ static GDX_COLD void gdx_track_global(__private gdx_ctx *c, ulong off, ulong w, 
       if ((how & 1u) && !(how & 16u)) unset |= !o.u[i];
       if (how & 2u) o.u[i] = 1;
     }
-    if (unset) gdx_say(c, 3u, s, o.id, how & 255u, (uint)w, off, o.n, 0);
+    if (unset) gdx_tell(f, 3u, s, o.id, how & 255u, (uint)w, off, o.n, 0);
   }
 #endif
 #ifdef GDX_RACES
   if (!o.w) return;
-  uint team = GDX_TEAM, item = c->item % 1023u, epoch = min(c->passed, 63u);
+  uint team = GDX_TEAM, item = f->item % 1023u, epoch = min(f->passed, 63u);
   uint me = team << 19 | item << 6 | epoch, fixed = how & 8u ? 0x40000u | (how >> 5 & 3u) << 16 : 0u;
   for (ulong g = off >> GDX_SHIFT; g <= (off + w - 1) >> GDX_SHIFT; g++) {
     __global volatile uint *cell = o.w + 2u * g;
@@ -254,17 +266,12 @@ static GDX_COLD void gdx_track_global(__private gdx_ctx *c, ulong off, ulong w, 
     int reader = seen != 0 && (seen == GDX_MANY || (seen & ~0x3fu) != (me & ~0x3fu));
     if (reader && seen != GDX_MANY && seen >> 19 == team) reader = (seen & 63u) == epoch && epoch < 63u;
     if (other && !((how & 2u) && fixed && (old & 0x70000u) == fixed))
-      gdx_say(c, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (old >> 6 & 1023u) | (ulong)(old >> 19 == team ? 2 : 6) << 32);
+      gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (old >> 6 & 1023u) | (ulong)(old >> 19 == team ? 2 : 6) << 32);
     else if ((how & 2u) && reader)
-      gdx_say(c, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (seen >> 6 & 1023u) | (ulong)(seen >> 19 == team ? 1 : 5) << 32);
+      gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (seen >> 6 & 1023u) | (ulong)(seen >> 19 == team ? 1 : 5) << 32);
     if (how & 1u) cell[1] = !reader ? me : seen >> 19 == team && seen != GDX_MANY ? (me | 0x3ffu << 6) : GDX_MANY;
   }
 #endif
-}
-static void gdx_track(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o, uint s, uint how)
-{
-  if (o.l) gdx_track_local(c, off, w, o, s, how);
-  else if (o.w || o.u) gdx_track_global(c, off, w, o, s, how);
 }
 static void gdx_track_span(ulong off, ulong w, gdx_obj o, uint how)
 {
@@ -277,16 +284,21 @@ static void gdx_track_span(ulong off, ulong w, gdx_obj o, uint how)
 
 # All work-items of a group come to a condition together; they tell each other which way they go. Those who went apart must
 # meet no barrier until they are together again. The votes have three places that take turns: the next one is cleared while this
-# one is in use, and the last one may still be read. So a vote needs one barrier; PoCL repeats the code behind each of them.
+# one is in use, and the last one may still be read. So a vote needs one barrier; PoCL repeats the code behind each of them that depends
+# on a condition, and lets the first work-item decide conditions behind it (3.1). It never waits at a barrier, so there no barrier
+# is left out.
 BARRIERS = """
 static int gdx_agree(__private gdx_ctx *c, int yes, uint s)
 {
+#ifndef GDX_FLAT
   if (c->apart) return yes;
+#endif
   __local uint *now = c->v + 2u * c->turn;
   c->turn = c->turn == 2u ? 0u : c->turn + 1u;
-  if (c->item == 0) { c->v[2u * c->turn] = 0; c->v[2u * c->turn + 1u] = 0; }
+  if (gdx_item() == 0) { c->v[2u * c->turn] = 0; c->v[2u * c->turn + 1u] = 0; }
   atomic_inc((volatile __local uint *)(yes ? now : now + 1));
   barrier(CLK_LOCAL_MEM_FENCE);
+  if (c->apart) return yes;
   c->yes = now[0]; c->voters = now[0] + now[1];
   if (now[0] && now[1]) c->apart = s;
   return yes;
@@ -323,9 +335,9 @@ static int gdx_wide(__private gdx_ctx *c, int narrow, long wide, uint s)
 }
 static int gdx_step(__private gdx_ctx *c, uint s)
 {
-  if (++c->steps >> 10 < c->r[3]) return 1;
-  if (c->r[3] != 1u) gdx_say(c, 6u, s, ~0u, 0u, 0u, c->steps, 0, 0);
-  c->r[3] = 1u;  /* the other work-items need not take as long */
+  if (++c->steps >> 10 < c->f->r[3]) return 1;
+  if (c->f->r[3] != 1u) gdx_say(c, 6u, s, ~0u, 0u, 0u, c->steps, 0, 0);
+  c->f->r[3] = 1u;  /* the other work-items need not take as long */
   return 0;
 }
 """

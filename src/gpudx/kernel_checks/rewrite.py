@@ -242,7 +242,7 @@ class Rewriter(Statements):
     def _opening(self, function: Function) -> str:
         if not function.is_kernel:
             return ""
-        text = ["gdx_ctx gdx_c; __private gdx_ctx *const gdx = &gdx_c; gdx_begin(gdx, gdx_r);"]
+        text = ["gdx_ctx gdx_c; gdx_who gdx_f; __private gdx_ctx *const gdx = &gdx_c; gdx_begin(gdx, &gdx_f, gdx_r);"]
         shadows = []
         for at in self._pointers(function):
             param = function.params[at]

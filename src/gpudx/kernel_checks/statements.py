@@ -113,11 +113,12 @@ class Statements(Calls):
         text = self.splice(node, parts)
         before = after = ""
         if {"races", "uninit"} & self.checks:
-            after = " gdx->passed++;" if global_only(self.source(node)) else " gdx->epoch++; gdx->passed++;"
+            after = " gdx->f->passed++;" if global_only(self.source(node)) else " gdx->f->epoch++; gdx->f->passed++;"
         if "barriers" in self.checks and self._uniform is not None:
             leave = "gdx_end(gdx); return;" if self.now.is_kernel else self._leave()
+            lost = f"gdx_lost(gdx, {self.site('barrier', node)}u)"
             if leave:
-                before = f"if (gdx_lost(gdx, {self.site('barrier', node)}u)) {{ {leave} }} "
+                before = f"{lost}; " if self.flat else f"if ({lost}) {{ {leave} }} "
         return f"do {{ {before}{text};{after} }} while (0)"
 
     def _leave(self) -> str:
