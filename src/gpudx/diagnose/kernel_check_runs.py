@@ -26,6 +26,7 @@ INDEXED = re.compile(r"\w+\[(?:\(\w+\)\s*)?(\w+\[[^\[\]]*\])\]")  # an element w
 REPORTED = "The kernel checked itself and reported this place."
 NOT_A_NUMBER = "A NaN passes from launch to launch, so the first one counts; that the program fails because of it is not shown."
 WRAP = 1 << 32  # what a 32-bit index loses
+BELOW_ZERO = 1 << 20  # elements before the start that a wrapped index is believed to mean
 OWN_TEXT = "kernel source"  # the text that the program gave the driver
 SEVERAL = 1023  # in place of a work-item of global memory (kernel_checks/prelude.py)
 ON_MEMORY = ("bounds", "alignment", "uninitialized", "race")
@@ -111,8 +112,17 @@ def _evidence(f: Failure, site: Site, launches: int) -> Iterator[str]:
         yield f"the work-items took different ways at `{f.other.text}`, line {f.other.line}"
     elif (element := _element(f)) is not None:
         yield element
+    yield from _wrapped(f)
     yield from _index_and_order(f)
     yield f"{_launched(f, site)}; it happened {_times(f.count)}{_elsewhere(launches)}"
+
+
+def _wrapped(f: Failure) -> Iterator[str]:
+    """An unsigned 32-bit index that went below zero is just under 4,294,967,296."""
+    size = f.thing.element if f.thing is not None else 0
+    index = f.offset // size if size else 0
+    if f.kind == "bounds" and WRAP - BELOW_ZERO <= index < WRAP:
+        yield f"an unsigned 32-bit index went below zero: {index - WRAP:,} became {index:,}"
 
 
 def _late_writer(f: Failure, argument: int | None) -> Site | None:
