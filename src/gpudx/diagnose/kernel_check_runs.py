@@ -18,7 +18,7 @@ from gpudx.kernel_checks.plan import Site as Place
 from gpudx.lab.kernel_checked import FOLDER
 from gpudx.model import Access, Allocation, Attribution, Evidence, Finding, Instrument, Site
 from gpudx.model.how import KernelChecks
-from gpudx.text import plural
+from gpudx.text import plural, times
 
 ID = "kernel-check-"
 MOST = 1000
@@ -112,7 +112,7 @@ def _evidence(f: Failure, site: Site, launches: int) -> Iterator[str]:
     elif (element := _element(f)) is not None:
         yield element
     yield from _index_and_order(f)
-    yield f"{_launched(f, site)}; it happened {_times(f.count)}{_elsewhere(launches)}"
+    yield f"{_launched(f, site)}; it happened {times(f.count)}{_elsewhere(launches)}"
 
 
 def _late_writer(f: Failure, argument: int | None) -> Site | None:
@@ -180,10 +180,6 @@ def _launched(f: Failure, site: Site) -> str:
 
 def _short(source: str) -> str:
     return source.rpartition("/")[2]
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count:,} times"
 
 
 def _elsewhere(launches: int) -> str:
