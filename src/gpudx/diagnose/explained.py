@@ -15,6 +15,7 @@ from gpudx.causes import tells
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.model import Access, Finding, Site
+from gpudx.text import plural
 
 VERBS = {"read": "read", "write": "wrote"}
 
@@ -73,7 +74,7 @@ def _offset(facts: Facts, seen: Access, reason: Reason) -> Access:
 
 
 def _message(site: Site, seen: Access, reason: Reason) -> str:
-    bytes_ = f" {seen.width} bytes" if seen.width else ""
+    bytes_ = f" {plural(seen.width, 'byte')}" if seen.width else ""
     verb = VERBS.get(seen.kind, "accessed") + (bytes_ or " memory")
     line = f" at {seen.source}" if seen.source else ""
     return f"Kernel {site.kernel} (launch {site.launch}) {verb}{line}: {reason.text}."

@@ -12,6 +12,7 @@ from gpudx.causes import every as every_cause
 from gpudx.causes import tells
 from gpudx.diagnose import entries
 from gpudx.investigate import ordered, uninitialized
+from gpudx.investigate.agreement import agreed
 from gpudx.investigate.uninitialized import POISONED
 from gpudx.lab.experiments import NOT_CUDA, base
 from gpudx.model import Case, Diagnosis, FailureClass, Finding, Investigation, Trial, Verdict
@@ -180,7 +181,7 @@ def explains(entry: Diagnosis) -> bool:
 
 def answered(state: Investigation) -> bool:
     """Has a run shown the cause?"""
-    return any(map(explains, (*state.before, *state.found)))
+    return any(map(explains, agreed((*state.before, *state.found))))
 
 
 def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
@@ -201,7 +202,7 @@ PRECISE = ("memcheck", "dump", "fenced-dump", "low-fenced-dump", "checked")
 
 def _is_vague(state: Investigation) -> bool:
     """Is the access known, but not which argument's memory it missed? Another instrument may say that."""
-    found = [one for one in (*state.before, *state.found) if explains(one)]
+    found = [one for one in agreed((*state.before, *state.found)) if explains(one)]
     return all(tells(one.cause) in ("access", "memory") and (one.guilty is None or one.guilty.argument is None) for one in found)
 
 

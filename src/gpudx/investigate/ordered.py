@@ -310,8 +310,8 @@ def _in_graph(seen: Mapping[str, Observed], processes: Sequence[Facts]) -> Diagn
         cause=HOST_MEMORY,
         status="confirmed",
         summary=(
-            f"The program {used} of {copy.call}, a copy in a graph (call {copy.number}), before the launch of the graph,"
-            f" {_called(site)}, was complete: {until}."
+            f"The program {used} of a copy in a graph (call {copy.number}) before the launch of the graph, {_called(site)}, was"
+            f" complete: {until}."
         ),
         guilty=_guilty(site),
         victim=None,
