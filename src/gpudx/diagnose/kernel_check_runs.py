@@ -18,7 +18,7 @@ from gpudx.kernel_checks.plan import Site as Place
 from gpudx.lab.kernel_checked import FOLDER
 from gpudx.model import Access, Allocation, Attribution, Evidence, Finding, Instrument, Site
 from gpudx.model.how import KernelChecks
-from gpudx.text import plural
+from gpudx.text import plural, times
 
 ID = "kernel-check-"
 MOST = 1000
@@ -114,7 +114,7 @@ def _evidence(f: Failure, site: Site, launches: int) -> Iterator[str]:
         yield element
     yield from _wrapped(f)
     yield from _index_and_order(f)
-    yield f"{_launched(f, site)}; it happened {_times(f.count)}{_elsewhere(launches)}"
+    yield f"{_launched(f, site)}; it happened {times(f.count)}{_elsewhere(launches)}"
 
 
 def _wrapped(f: Failure) -> Iterator[str]:
@@ -192,10 +192,6 @@ def _launched(f: Failure, site: Site) -> str:
 
 def _short(source: str) -> str:
     return source.rpartition("/")[2]
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count:,} times"
 
 
 def _elsewhere(launches: int) -> str:
