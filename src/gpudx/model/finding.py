@@ -70,6 +70,20 @@ class Allocation:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """What the kernel's machine code computed the address of an access from: a pointer among its arguments, and an index."""
+
+    argument: int
+    byte: int = 0  # of the argument, where the pointer is: not 0 for fields of structures
+    loaded: bool = False  # the pointer was read from the memory that the argument points to
+    unit: int = 1  # bytes that one step of the index is
+    index: int | None = None  # that the address has
+    meant: int | None = None  # that the computation gives where no number wraps
+    text: str = ""  # how it is computed, with values
+    source: str = ""  # where the index was read from, with the value, if it was read from memory
+
+
+@dataclass(frozen=True)
 class Access:
     """One access that went wrong, whoever saw it: a dump, a sanitizer, a fence, a signal, or a check inside the kernel."""
 
@@ -86,6 +100,7 @@ class Access:
     space: str = ""  # "global", "shared", "local"; "": not known
     exception: str = ""  # what the device or the tool called it
     seen_by: str = ""  # "dump", "memcheck", "fence", "signal", "kernel check"
+    origin: Origin | None = field(default=None, metadata=LATER)  # from a backward slice over the kernel's code
 
 
 @dataclass(frozen=True)

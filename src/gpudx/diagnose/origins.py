@@ -1,0 +1,368 @@
+"""Which argument a faulting access went through, and with which index, read off the kernel's machine code.
+
+The faulting instruction's address is followed back to the kernel's parameters (gpudx.evidence._slice); the recorded launch has their
+values, the access has block and thread. Where all of these are known the address is computed again: if its lower half is not that of the
+access, the code is not what ran, and nothing is said. A pointer is named only where no other value can be the one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import gcd
+from pathlib import Path
+from typing import Any
+
+from gpudx.errors import UserError
+from gpudx.evidence import _sass_slice as sass
+from gpudx.evidence import device_functions
+from gpudx.evidence._device_code import Function
+from gpudx.evidence._slice import Slicer
+from gpudx.evidence._sums import WRAP, Atom, Choice, Index, Load, Loop, Lost, Made, Param, Product, Sum, forms
+from gpudx.facts import Facts
+from gpudx.facts.symbols import parse_maps
+from gpudx.lab import disassembly
+from gpudx.model import Access, Origin
+
+PATIENCE_S = 1.5  # for finding a kernel's code among the program's files
+POINTER = 8
+UNITS = (16, 8, 4, 2, 1)
+SIGNS = {"and": "&", "or": "|", "xor": "^", "shr": ">>", "sar": ">>"}
+SYSTEM = ("/lib", "/usr/lib", "/dev")  # files that no kernel of a program is in
+
+
+@dataclass(frozen=True)
+class Traced:
+    """The outcome for one access. `missing` is a sentence about what has to be installed."""
+
+    origin: Origin | None = None
+    address: int | None = None  # as computed, where nobody saw it
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class Root:
+    """The pointer that an address was computed from."""
+
+    atom: Atom
+    argument: int
+    byte: int
+    value: int | None
+    loaded: bool = False
+
+
+# ---- code ----
+
+
+def in_files(facts: Facts, launch: int, access: Access) -> Traced:
+    """Of an access whose `pc` is an offset in the kernel: its code is looked for in the program's files."""
+    info = facts.launches.info(launch)
+    symbol = info.symbol or info.name if info else ""
+    if not symbol or access.pc is None:
+        return Traced()
+    device = facts.kernels.device_of(int(facts.launches.queue[launch]), int(facts.launches.position[launch]))
+    numbers = device.numbers if device else {}
+    function = device_functions.find(_files(facts), symbol, numbers, time.monotonic() + PATIENCE_S)
+    return in_code(function, access.pc, facts, launch, access) if function else Traced()
+
+
+def _files(facts: Facts) -> Iterator[Path]:
+    """What the process was made of, the program first, then the smallest."""
+    mapped = {m.path for m in parse_maps(facts.trace.maps) if m.is_file and not m.path.startswith(SYSTEM)}
+    paths = {Path(path) for path in mapped - {facts.trace.exe}}
+    yield Path(facts.trace.exe)
+    yield from sorted((path for path in paths if path.is_file()), key=lambda path: path.stat().st_size)
+
+
+def in_code(
+    function: Function,
+    offset: int,
+    facts: Facts,
+    launch: int,
+    access: Access,
+    registers: Mapping[str, int] | None = None,
+) -> Traced:
+    """The same with the kernel's code. `registers` are those that still hold what they held at the fault."""
+    try:
+        code = sass.parse(disassembly.nvidia(function.code, function.architecture))
+    except UserError as error:
+        return Traced(missing=str(error))
+    machine = sass.Sass(code, function.architecture, function.base)
+    number = machine.at.get(offset)
+    if number is None or not _fits(code[number], access):
+        return Traced()
+    slicer = Slicer(machine)
+    address = slicer.at(number, lambda read: machine.address(code[number], read) or Sum.atom(Lost(offset, "", "has an unknown form")))
+    kept = {
+        slicer.at(number, lambda read, name=name: read(name)): value  # type: ignore[misc]
+        for name, value in (registers or {}).items()
+    }
+    return _Launch(function, facts, launch, access, kept).traced(address)
+
+
+def _fits(one: sass.Instruction, access: Access) -> bool:
+    """Is this the instruction that made the access? Another build of the program has another one here."""
+    if one.memory is None or (access.width and one.kind != "atomic" and access.width != one.size):
+        return False
+    return not access.kind or one.kind == "atomic" or one.kind == access.kind
+
+
+# ---- values ----
+
+
+@dataclass
+class _Launch:
+    """What one thread of a launch knows: parameters, coordinates and extents."""
+
+    function: Function
+    facts: Facts
+    launch: int
+    access: Access
+    kept: Mapping[Sum, int] = field(default_factory=dict)  # values that registers still hold
+
+    @cached_property
+    def given(self) -> dict[int, dict[str, Any]]:
+        return {int(one["index"]): one for one in self.facts.launches.values(self.launch)}
+
+    def known(self, atom: Atom) -> int | None:
+        if isinstance(atom, Param):
+            return self._number(atom.offset)
+        if isinstance(atom, Index):
+            return self._coordinate(atom)
+        if isinstance(atom, Load) and atom.space == "parameters" and atom.address is not None:
+            at = atom.address.value(self.known)
+            return None if at is None else self._number(at + atom.skip)
+        return self.kept.get(Sum.atom(atom))
+
+    def _coordinate(self, index: Index) -> int | None:
+        grid, block = self.facts.launches.grid(self.launch)
+        table = {"blockIdx": self.access.block, "threadIdx": self.access.thread, "blockDim": block, "gridDim": grid}
+        numbers = table[index.name]
+        return numbers[index.axis] if numbers else None
+
+    def _bytes(self, offset: int, size: int) -> bytes | None:
+        parameter = self.function.parameter(offset)
+        one = self.given.get(parameter.index) if parameter else None
+        if parameter is None or one is None:
+            return None
+        at = offset - parameter.offset
+        data = bytes(one["bytes"])[at : at + size]
+        return data if len(data) == size else None
+
+    def _number(self, offset: int) -> int | None:
+        parameter = self.function.parameter(offset)
+        alone = parameter is not None and parameter.size == POINTER and offset == parameter.offset
+        data = self._bytes(offset, POINTER if alone else 4)
+        kind = self._type(offset)
+        unsigned = "unsigned" in kind or "uint" in kind or "size_t" in kind or "*" in kind
+        return None if data is None else int.from_bytes(data, "little", signed=not unsigned)
+
+    def _type(self, offset: int) -> str:
+        """The declared type of the parameter, "" where it is a part of one, or not known."""
+        parameter = self.function.parameter(offset)
+        if parameter is None or offset != parameter.offset:
+            return ""
+        declared = self.given.get(parameter.index, {}).get("declared")
+        return str(declared.type if declared else "") or parameter.type
+
+    # ---- pointers ----
+
+    def root(self, form: Sum) -> Root | None:
+        """The pointer that is part of the sum; None where there is none, or where it may be one of several."""
+        places = [(atom, at) for atom in form.whole if (at := self._place(atom)) is not None]
+        pointers = [(atom, at) for atom, at in places if self._is_pointer(at)]
+        open_ = any(isinstance(atom, Lost | Choice) or _is_wide_load(atom) for atom in form.whole)
+        maybe = pointers or ([] if open_ else [(atom, at) for atom, at in places if self._may_be_pointer(at)])
+        if len(maybe) == 1:
+            atom, at = maybe[0]
+            parameter = self.function.parameter(at)
+            data = self._bytes(at, POINTER)
+            value = None if data is None else int.from_bytes(data, "little")
+            return Root(atom, parameter.index, at - parameter.offset, value) if parameter else None
+        return self._loaded(form) if not maybe else None
+
+    def _loaded(self, form: Sum) -> Root | None:
+        wide = [atom for atom in form.whole if _is_wide_load(atom)]
+        if len(wide) != 1 or any(isinstance(atom, Lost | Choice) for atom in form.whole):
+            return None
+        load = wide[0]
+        inner = self.root(load.address) if isinstance(load, Load) and load.address is not None else None
+        value = self.kept.get(Sum.atom(load))
+        return Root(load, inner.argument, inner.byte, value, loaded=True) if inner and not inner.loaded else None
+
+    def _place(self, atom: Atom) -> int | None:
+        """Where the parameters have the 8 bytes of which the atom is the lower half; None for anything else."""
+        at = atom.offset if isinstance(atom, Param) else None
+        if isinstance(atom, Load) and atom.space == "parameters" and atom.size == POINTER and atom.address is not None:
+            first = atom.address.value(self.known)
+            at = None if first is None else first + atom.skip
+        parameter = self.function.parameter(at) if at is not None else None
+        fits = parameter and at is not None and at % POINTER == 0 and at + POINTER <= parameter.offset + parameter.size
+        return at if fits else None
+
+    def _is_pointer(self, at: int) -> bool:
+        kind, data = self._type(at), self._bytes(at, POINTER)
+        if "*" in kind or (kind and self._alone(at)):
+            return "*" in kind
+        return data is not None and self.facts.memory.one(int.from_bytes(data, "little"), self._position) >= 0
+
+    def _may_be_pointer(self, at: int) -> bool:
+        return not (self._type(at) and self._alone(at))
+
+    def _alone(self, at: int) -> bool:
+        parameter = self.function.parameter(at)
+        return parameter is not None and parameter.size == POINTER
+
+    @property
+    def _position(self) -> int:
+        return int(self.facts.launches.position[self.launch])
+
+    # ---- the answer ----
+
+    def traced(self, address: Sum) -> Traced:
+        """One pointer for all paths that agree with the access, else nothing."""
+        paths = [(form, self.root(form)) for form in forms(address)]
+        left = [(form, root) for form, root in paths if root is None or self._agrees(form, root)]
+        form, root = left[0] if left else (Sum(), None)
+        if root is None or any(_key(one) != _key(root) for _, one in left):
+            return Traced()
+        seen = self.access.address
+        seen = self._computed(form, root) if seen is None and len(left) == 1 else seen
+        origin = self._origin(form, root, seen) if len(left) == 1 else Origin(root.argument, root.byte, root.loaded)
+        return Traced(origin, seen if self.access.address is None else None)
+
+    def _agrees(self, form: Sum, root: Root) -> bool:
+        """Does the computed address have the lower half of the one that was seen? True also where it cannot be computed."""
+        exact = self._exact(form, root)
+        return exact is None or self.access.address is None or (exact - self.access.address) % WRAP == 0
+
+    def _exact(self, form: Sum, root: Root) -> int | None:
+        index = form.without(root.atom).value(self.known)
+        return None if index is None or root.value is None else root.value + index
+
+    def _computed(self, form: Sum, root: Root) -> int | None:
+        """The address, where the index is too small to have wrapped."""
+        index = form.without(root.atom).value(self.known)
+        return root.value + index if index is not None and root.value is not None and abs(index) < WRAP // 2 else None
+
+    def _origin(self, form: Sum, root: Root, seen: int | None) -> Origin:
+        rest = form.without(root.atom)
+        unit = self._unit(rest, root)
+        meant = rest.value(self.known)
+        index = None if seen is None or root.value is None else (seen - root.value) // unit
+        source = self._source(rest, root, seen)
+        return Origin(
+            argument=root.argument,
+            byte=root.byte,
+            loaded=root.loaded,
+            unit=unit,
+            index=index,
+            meant=None if meant is None else meant // unit,
+            text=self._text(rest, unit, index if meant is None else meant // unit, source),
+            source=source[1] if source else "",
+        )
+
+    def _unit(self, rest: Sum, root: Root) -> int:
+        """Bytes of one step: what all factors are multiples of."""
+        common = 0
+        for _, factor in rest.terms:
+            common = gcd(common, abs(factor))
+        declared = self.given.get(root.argument, {}).get("declared")
+        element = declared.element if declared and not root.byte and not root.loaded else None
+        common = common or element or self.access.width or 1
+        if element and common % element == 0:
+            return int(element)
+        return next(unit for unit in UNITS if common % unit == 0)
+
+    def _source(self, rest: Sum, root: Root, seen: int | None) -> tuple[Load, str] | None:
+        """The one value from memory that the index depends on, with what it must have been for this address."""
+        loads = [atom for product, _ in rest.terms for atom in product if isinstance(atom, Load) and self.known(atom) is None]
+        if len(set(loads)) != 1 or loads[0].address is None or loads[0].space != "global":
+            return None
+        load = loads[0]
+        where = self._element(load)
+        factor = rest.factor(load)
+        others = rest.without(load).value(self.known)
+        if where is None or factor is None or others is None or seen is None or root.value is None:
+            return (load, f"{where} was the index") if where else None
+        value, odd = divmod(seen - root.value - others, factor)
+        fits = not odd and (-(1 << 31) <= value < 1 << 32 if load.size == 4 else 0 <= value < 256**load.size if load.size < 4 else True)
+        return (load, f"{where} held the index {value:,}") if fits else None
+
+    def _element(self, load: Load) -> str | None:
+        """ "argument 2 at element 81"."""
+        root = self.root(load.address) if load.address is not None else None
+        if root is None or root.loaded or load.address is None:
+            return None
+        index = (load.address.without(root.atom) + Sum.number(load.skip)).value(self.known)
+        name = _name(root.argument, root.byte)
+        return name if index is None or index % load.size else f"{name} at element {index // load.size:,}"
+
+    # ---- words ----
+
+    def _text(self, rest: Sum, unit: int, index: int | None, source: tuple[Load, str] | None) -> str:
+        """ "blockIdx.x * blockDim.x + threadIdx.x = 262,100, with blockDim.x = 256, ..."."""
+        if any(isinstance(atom, Lost | Choice) for atom in rest.atoms) or not rest.terms:
+            return ""
+        scaled = Sum(frozenset((product, factor // unit) for product, factor in rest.terms))
+        shown = self._written(scaled)
+        values = {self._named(atom): value for atom in _leaves(rest) if (value := self.known(atom)) is not None}
+        listed = ", ".join(f"{name} = {value:,}" for name, value in values.items())
+        total = f" = {index:,}" if index is not None and shown != f"{index:,}" else ""
+        return f"{shown}{total}" + (f", with {listed}" if listed else "")
+
+    def _written(self, value: Sum) -> str:
+        parts = [self._term(product, factor) for product, factor in value.ordered()]
+        return " + ".join(parts).replace("+ -", "- ") or "0"
+
+    def _term(self, product: Product, factor: int) -> str:
+        names = [self._named(atom) for atom in product]
+        number = [f"{factor:,}"] if factor not in (1, -1) or not names else []
+        return ("-" if factor == -1 and names else "") + " * ".join([*names, *number])
+
+    def _named(self, atom: Atom) -> str:
+        if isinstance(atom, Index):
+            return str(atom)
+        if isinstance(atom, Param):
+            parameter = self.function.parameter(atom.offset)
+            return _name(parameter.index, atom.offset - parameter.offset) if parameter else "a parameter"
+        if isinstance(atom, Load):
+            return f"[{self._element(atom) or f'a value from {atom.space} memory'}]"
+        if isinstance(atom, Made):
+            left, right = (self._written(one) for one in atom.operands)
+            sign = SIGNS.get(atom.operation)
+            return f"(({left}) {sign} ({right}))" if sign else f"{atom.operation}({left}, {right})"
+        return "k" if isinstance(atom, Loop) else "?"
+
+
+def _leaves(value: Sum) -> list[Atom]:
+    """Coordinates, extents and numbers among the parameters, each once, as people would list them."""
+    found = {atom for product, _ in value.terms for one in product for atom in (one, *_inside(one))}
+    return sorted((a for a in found if isinstance(a, Index | Param)), key=lambda a: (isinstance(a, Param), repr(a)))
+
+
+def _inside(atom: Atom) -> Iterator[Atom]:
+    if isinstance(atom, Made):
+        for one in atom.operands:
+            yield from one.atoms
+
+
+def _is_wide_load(atom: Atom) -> bool:
+    return isinstance(atom, Load) and atom.size >= POINTER and atom.space != "parameters"
+
+
+def _name(argument: int, byte: int) -> str:
+    return f"argument {argument}" + (f" at byte {byte}" if byte else "")
+
+
+def _key(root: Root | None) -> tuple[int, int, bool] | None:
+    return (root.argument, root.byte, root.loaded) if root else None
+
+
+def with_origin(access: Access | None, traced: Traced) -> Access | None:
+    """The access with its origin, and with the address where only the code tells it."""
+    if access is None:
+        return None
+    return replace(access, origin=traced.origin, address=access.address if access.address is not None else traced.address)
