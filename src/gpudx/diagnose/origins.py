@@ -7,6 +7,7 @@ access, the code is not what ran, and nothing is said. A pointer is named only w
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,21 +16,28 @@ from math import gcd
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gpudx.errors import UserError
 from gpudx.evidence import _sass_slice as sass
 from gpudx.evidence import device_functions
 from gpudx.evidence._device_code import Function
 from gpudx.evidence._slice import Slicer
-from gpudx.evidence._sums import WRAP, Atom, Choice, Index, Load, Loop, Lost, Made, Param, Product, Sum, forms
+from gpudx.evidence._sums import WRAP, Atom, Choice, Index, Load, Loop, Lost, Made, Param, Product, Sum, forms, signed
+from gpudx.evidence.cuda_coredump import Dump, Fault
 from gpudx.facts import Facts
+from gpudx.facts.misses import Miss
 from gpudx.facts.symbols import parse_maps
 from gpudx.lab import disassembly
-from gpudx.model import Access, Origin
+from gpudx.model import Access, Evidence, Origin
 
 PATIENCE_S = 1.5  # for finding a kernel's code among the program's files
 POINTER = 8
+MOST_THREADS = 2048  # of a dump, whose addresses are computed
+MOST_STEPS = 64  # instructions that a thread ran on after the fault
 UNITS = (16, 8, 4, 2, 1)
 SIGNS = {"and": "&", "or": "|", "xor": "^", "shr": ">>", "sar": ">>"}
+SCALAR = re.compile(r"(?:(?:un)?signed|long|int|short|char|double|float|bool|size_t|u?int\d+_t|const|[ui]\d+|f\d+|\s)+")
 SYSTEM = ("/lib", "/usr/lib", "/dev")  # files that no kernel of a program is in
 
 
@@ -40,6 +48,21 @@ class Traced:
     origin: Origin | None = None
     address: int | None = None  # as computed, where nobody saw it
     missing: str = ""
+
+    @property
+    def through(self) -> tuple[int, int] | None:
+        """The pointer that the access went through: an argument, and the byte of it. One that was loaded is in no argument."""
+        return (self.origin.argument, self.origin.byte) if self.origin and not self.origin.loaded else None
+
+    def named(self, miss: Miss) -> Miss:
+        """What was missed, with the argument where the address alone does not tell it."""
+        return replace(miss, argument=self.origin.argument) if self.origin and miss.argument is None else miss
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        if self.origin is None:
+            return (Evidence(self.missing),) if self.missing else ()
+        return (Evidence(f"in the machine code the faulting address is {self.origin.words}"),)
 
 
 @dataclass(frozen=True)
@@ -59,7 +82,7 @@ class Root:
 def in_files(facts: Facts, launch: int, access: Access) -> Traced:
     """Of an access whose `pc` is an offset in the kernel: its code is looked for in the program's files."""
     info = facts.launches.info(launch)
-    symbol = info.symbol or info.name if info else ""
+    symbol = info.symbol if info and info.symbol else facts.launches.name(launch)
     if not symbol or access.pc is None:
         return Traced()
     device = facts.kernels.device_of(int(facts.launches.queue[launch]), int(facts.launches.position[launch]))
@@ -76,30 +99,94 @@ def _files(facts: Facts) -> Iterator[Path]:
     yield from sorted((path for path in paths if path.is_file()), key=lambda path: path.stat().st_size)
 
 
-def in_code(
-    function: Function,
-    offset: int,
-    facts: Facts,
-    launch: int,
-    access: Access,
-    registers: Mapping[str, int] | None = None,
-) -> Traced:
-    """The same with the kernel's code. `registers` are those that still hold what they held at the fault."""
+def in_code(function: Function, offset: int, facts: Facts, launch: int, access: Access) -> Traced:
+    """The same with the kernel's code at hand, `offset` bytes from its start."""
     try:
-        code = sass.parse(disassembly.nvidia(function.code, function.architecture))
+        code = _Sliced.at(function, offset)
     except UserError as error:
         return Traced(missing=str(error))
-    machine = sass.Sass(code, function.architecture, function.base)
-    number = machine.at.get(offset)
-    if number is None or not _fits(code[number], access):
+    return code.traced(facts, launch, access) if code and _fits(code.instruction, access) else Traced()
+
+
+def in_dump(dump: Dump, fault: Fault, facts: Facts, launch: int, access: Access) -> Traced:
+    """Of a fault in a dump, which has the code. Where the address was lost it is computed for each thread, and that of the first one
+    outside of the pointer's memory is taken."""
+    try:
+        code = _Sliced.at(*fault.function) if fault.function else None
+    except UserError as error:
+        return Traced(missing=str(error))
+    if code is None or not _fits(code.instruction, access):
         return Traced()
-    slicer = Slicer(machine)
-    address = slicer.at(number, lambda read: machine.address(code[number], read) or Sum.atom(Lost(offset, "", "has an unknown form")))
-    kept = {
-        slicer.at(number, lambda read, name=name: read(name)): value  # type: ignore[misc]
-        for name, value in (registers or {}).items()
-    }
-    return _Launch(function, facts, launch, access, kept).traced(address)
+    if fault.access is not None and len(fault.access.addresses):
+        row, address = int(fault.access.threads[0]), int(fault.access.addresses[0])
+        return code.traced(facts, launch, _of_thread(replace(access, address=address), dump, row))
+    kept = code.intact(fault)
+    first = code.traced(facts, launch, access, kept)
+    if first.address is None or first.origin is None:
+        return first
+    every = (code.traced(facts, launch, _of_thread(access, dump, row)) for row in fault.rows[:MOST_THREADS].tolist())
+    outside = (one for one in (first, *every) if one.address is not None and not _inside_memory(facts, launch, one))
+    return next(outside, replace(first, address=None))
+
+
+def _of_thread(access: Access, dump: Dump, row: int) -> Access:
+    x, y, z = (int(n) for n in dump.lanes["block"][row])
+    i, j, k = (int(n) for n in dump.lanes["thread"][row])
+    return replace(access, block=(x, y, z), thread=(i, j, k))
+
+
+def _inside_memory(facts: Facts, launch: int, traced: Traced) -> bool:
+    """Is the computed address in live memory, where no access fails?"""
+    position = int(facts.launches.position[launch])
+    row = facts.memory.one(traced.address or 0, position)
+    return row >= 0 and bool(facts.memory.live(np.array([row]), np.array([position]))[0])
+
+
+@dataclass(frozen=True)
+class _Sliced:
+    """The address of one instruction, followed back through the code in front of it."""
+
+    machine: sass.Sass
+    number: int
+    slicer: Slicer
+    function: Function
+
+    @staticmethod
+    def at(function: Function, offset: int) -> _Sliced | None:
+        """UserError: the code cannot be disassembled."""
+        code = sass.parse(disassembly.nvidia(function.code, function.architecture))
+        machine = sass.Sass(code, function.architecture, function.base)
+        number = machine.at.get(offset)
+        return None if number is None else _Sliced(machine, number, Slicer(machine), function)
+
+    @property
+    def instruction(self) -> sass.Instruction:
+        return self.machine.code[self.number]
+
+    @cached_property
+    def address(self) -> Sum:
+        unknown = Sum.atom(Lost(self.instruction.pc, "", "has an unknown form"))
+        return self.slicer.at(self.number, lambda read: self.machine.address(self.instruction, read) or unknown)
+
+    def traced(self, facts: Facts, launch: int, access: Access, kept: Mapping[Sum, int] | None = None) -> Traced:
+        return _Launch(self.function, facts, launch, access, kept or {}).traced(self.address)
+
+    def intact(self, fault: Fault) -> dict[Sum, int]:
+        """What registers of the first thread held at the fault, where it ran straight on and nothing wrote them since."""
+        start = fault.function[1] if fault.function and fault.first and fault.error_pc else None
+        stop = None if start is None or fault.first is None or not fault.error_pc else start + fault.first.pc - fault.error_pc
+        end = self.machine.at.get(stop) if stop is not None else None
+        if end is None or not self.number <= end <= self.number + MOST_STEPS:
+            return {}
+        ran = range(self.number, end)
+        if any(list(self.machine.before(number + 1)) != [number] for number in ran):
+            return {}
+        names = [f"R{n}" for n in range(len(fault.registers))]
+        names = [name for name in names if not any(self.machine.writes(number, name) for number in ran)]
+        return {
+            self.slicer.at(self.number, lambda read, name=name: read(name)): signed(fault.registers[int(name[1:])])  # type: ignore[misc]
+            for name in names
+        }
 
 
 def _fits(one: sass.Instruction, access: Access) -> bool:
@@ -204,16 +291,12 @@ class _Launch:
 
     def _is_pointer(self, at: int) -> bool:
         kind, data = self._type(at), self._bytes(at, POINTER)
-        if "*" in kind or (kind and self._alone(at)):
+        if "*" in kind or SCALAR.fullmatch(kind):
             return "*" in kind
         return data is not None and self.facts.memory.one(int.from_bytes(data, "little"), self._position) >= 0
 
     def _may_be_pointer(self, at: int) -> bool:
-        return not (self._type(at) and self._alone(at))
-
-    def _alone(self, at: int) -> bool:
-        parameter = self.function.parameter(at)
-        return parameter is not None and parameter.size == POINTER
+        return not SCALAR.fullmatch(self._type(at))
 
     @property
     def _position(self) -> int:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from gpudx.backends.mangling import demangle
 from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, missed_by, missed_memory
+from gpudx.diagnose.origins import Traced, in_files, with_origin
 from gpudx.evidence.compute_sanitizer import TITLES, Fault, Location, Record, Report, bare, deed, location, to_findings
 from gpudx.facts import Facts
 from gpudx.facts.crumbs import State
@@ -238,8 +239,10 @@ def _bytes(facts: Facts, row: int) -> tuple[bytes, ...]:
 
 def _with_launch(fault: Fault, plain: Finding, match: Match) -> Finding:
     facts, launch = match.facts, match.launch
-    missed = _miss(fault, facts, launch)
-    miss = missed[0] if missed else None
+    traced = _traced(fault, plain, facts, launch)
+    missed = _miss(fault, facts, launch, traced.through)
+    miss = traced.named(missed[0]) if missed else None
+    missed = (miss, missed[1]) if missed and miss else None
     position = int(facts.launches.position[launch])
     value = argument_value(facts, launch, miss)
     site = facts.sites.at(position, argument=miss.argument if miss else None, value=value)
@@ -247,16 +250,25 @@ def _with_launch(fault: Fault, plain: Finding, match: Match) -> Finding:
     joined = replace(
         plain,
         message=_message(fault, plain, match, site, missed),
-        evidence=(*told, *plain.evidence, *_other_memory(fault, facts, miss)),
+        evidence=(*told, *plain.evidence, *_other_memory(fault, facts, miss), *traced.evidence),
         site=replace(site, source=_line(fault.first) or site.source),
         allocation=missed_memory(facts, miss),
-        access=missed_by(facts, plain.access, missed),
+        access=missed_by(facts, with_origin(plain.access, traced), missed),
         causes=_causes(fault, miss),
     )
     if fault.kind == UNINITIALISED and (writer := _writer(facts, position, fault.first.address)) is not None:
         wrote = Evidence(f"{facts.sites.at(writer).call} (call {writer + 1}) had written these bytes before the launch", (writer + 1,))
         return replace(joined, severity="warning", certainty="inferred", evidence=(*joined.evidence, wrote))
     return _seen(joined, fault, _uncertain(fault, match, miss))
+
+
+def _traced(fault: Fault, plain: Finding, facts: Facts, launch: int) -> Traced:
+    """Where the address came from, of accesses to global memory by code that is the kernel's own."""
+    first = fault.first
+    own = not first.device or location(first.device[-1]).function == first.where.function
+    if fault.kind not in ACCESSES or first.space not in (None, "global") or not own or plain.access is None:
+        return Traced()
+    return in_files(facts, launch, plain.access)
 
 
 def _writer(facts: Facts, position: int, address: int | None) -> int | None:
@@ -276,20 +288,22 @@ def _line(record: Record) -> str | None:
     return next((line for line in known if not TOOLKIT.search(line)), known[0] if known else None)
 
 
-def _miss(fault: Fault, facts: Facts, launch: int) -> tuple[Miss, int] | None:
+def _miss(
+    fault: Fault, facts: Facts, launch: int, through: tuple[int, int] | None = None
+) -> tuple[Miss, int] | None:
     """What was missed, and by the access at which address: of the first and the outermost, the one that missed least."""
     first = fault.first
     if fault.kind not in ACCESSES or first.address is None or first.space not in (None, "global"):
         return None  # addresses in shared and local memory are offsets
     if fault.kind in OF_GIVEN:
-        return explain(facts, launch, first.address), first.address
+        return explain(facts, launch, first.address, through=through), first.address
     writes = fault.kind in ("invalid-write", "invalid-atomic")
     starts = sorted({first.address, *((fault.addresses.low, fault.addresses.high) if fault.addresses else ())})
     for more in (0, (first.size or 1) - 1):  # where accesses begin, else where they end
-        seen = [(explain(facts, launch, address + more, writes=writes), address) for address in starts]
+        seen = [(explain(facts, launch, address + more, writes=writes, through=through), address) for address in starts]
         if missed := least(seen):
             return missed
-    return explain(facts, launch, first.address), first.address
+    return explain(facts, launch, first.address, through=through), first.address
 
 
 def _uncertain(fault: Fault, match: Match, miss: Miss | None) -> str:

@@ -274,6 +274,7 @@ class Reader:
             frames=tuple(self._frames(row, module)),
             registers=self._registers(row),
             detail=self._detail(int(flat.sm[row])),
+            rows=rows,
             function=self.images.function(pc, module, self._sm(int(flat.lanes["device"][row]))) if precise else None,
         )
 

@@ -40,7 +40,10 @@ SUMS = ("IADD3", "IADD", "IADD32I", "VIADD", "UIADD3", "UIADD", "UVIADD")
 PRODUCTS = ("IMAD", "UIMAD")
 SCALED = ("LEA", "ULEA")
 WIDE = ("DADD", "DMUL", "DFMA", "CS2R", "I2F.F64", "F2F.F64", "MUFU.RCP64H")
-MATRIX = ("HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA", "LDSM", "HGMMA", "IGMMA", "QGMMA", "BGMMA", "LDTM", "TEX", "TLD", "TLD4", "TXQ", "SULD")
+MATRIX = (
+    "HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA", "LDSM", "HGMMA", "IGMMA", "QGMMA", "BGMMA", "LDTM", "TEX", "TLD", "TLD4", "TXQ",
+    "SULD",
+)  # fmt: skip
 MOST_RESULTS = 128  # registers that a matrix instruction may write
 TABLES = {0xC0: "and", 0xFC: "or", 0x3C: "xor"}  # of LOP3: for the first two operands, where the third is zero
 SIZES = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16, "96": 12}

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from gpudx.backends.cuda.images import EM_CUDA, Code
+from gpudx.backends.mangling import function_name
 from gpudx.elf.header import BadElf
 from gpudx.elf.sections import Elf
 from gpudx.evidence import _nvidia_code
@@ -26,7 +27,7 @@ def find(paths: Iterable[Path], symbol: str, device: Mapping[str, int], deadline
     """The code that a device of these numbers runs for a kernel; None where it is not found, or not in time."""
     best: tuple[int, Function] | None = None
     for code, elf in _images(paths, symbol, device, deadline):
-        found = _nvidia_code.function(elf, symbol, code.architecture)
+        found = _nvidia_code.function(elf, _mangled(elf, symbol), code.architecture)
         if found and (best is None or code.architecture > best[0]):
             best = code.architecture, found
     return best[1] if best else None
@@ -50,6 +51,15 @@ def _images(
                         yield code, Elf(data)
                 except (Unreadable, BadElf):
                     continue
+
+
+def _mangled(elf: Elf, name: str) -> str:
+    """The symbol of a kernel that is known by its plain name; the name itself where several have it."""
+    if f"{_nvidia_code.TEXT}{name}" in elf.by_name:
+        return name
+    symbols = [one.removeprefix(_nvidia_code.TEXT) for one in elf.by_name if one.startswith(_nvidia_code.TEXT)]
+    alike = [symbol for symbol in symbols if function_name(symbol) == name]
+    return alike[0] if len(alike) == 1 else name
 
 
 def _sections(path: Path) -> Iterator[memoryview]:

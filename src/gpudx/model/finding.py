@@ -82,6 +82,18 @@ class Origin:
     text: str = ""  # how it is computed, with values
     source: str = ""  # where the index was read from, with the value, if it was read from memory
 
+    @property
+    def pointer(self) -> str:
+        """ "the pointer at byte 8 of argument 0"."""
+        argument = f"argument {self.argument}" if not self.byte else f"the pointer at byte {self.byte} of argument {self.argument}"
+        return f"a pointer read from the memory of {argument}" if self.loaded else argument
+
+    @property
+    def words(self) -> str:
+        """ "argument 0 plus 4 bytes * (blockIdx.x + 1 = 128, with ...)"."""
+        step = f"{self.unit} bytes * " if self.unit > 1 else ""
+        return f"{self.pointer} plus {step}({self.text})" if self.text else f"computed from {self.pointer}"
+
 
 @dataclass(frozen=True)
 class Access:
