@@ -16,6 +16,7 @@ from gpudx.access import (
     null_pointer,
     other_argument,
     other_device,
+    reach,
     unallocated,
     undersized,
     wrapped_index,
@@ -35,6 +36,7 @@ RULES = (
     host_pointer,
     unallocated,
     undersized,
+    reach,
     extent,
     other_argument,
 )

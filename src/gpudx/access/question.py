@@ -177,8 +177,8 @@ class Question:
 
 
 def _name(index: int, word: int, inside: bool, name: str) -> str:
-    field = f", the pointer at byte {word} of it" if inside else ""
-    return f"argument {index}{f' ({name})' if name and not inside else ''}{field}"
+    argument = f"argument {index}{f' ({name})' if name else ''}"
+    return f"the pointer at byte {word} of {argument}" if inside else argument
 
 
 def _words(index: int, data: bytes) -> Iterator[Number]:

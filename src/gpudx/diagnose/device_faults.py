@@ -32,6 +32,8 @@ PROBABLE = "The device's own record fits this launch, and others whose arguments
 NO_ADDRESS_OF_KERNEL = "The device's own record names the kernel; which address it accessed is not known, so neither is why."
 NO_ADDRESS = "The device's own record fits this launch; which address it accessed is not known, so neither is why."
 
+BY_CODE = "The device's own record names the launch and the instruction, and the machine code names the pointer that it went through."
+
 
 @dataclass(frozen=True)
 class Match:
@@ -177,27 +179,36 @@ def _with_launch(dump: Dump, fault: Fault, plain: Finding, facts: Facts, match: 
     miss = missed[0] if missed else None
     position = int(facts.launches.position[launch])
     value = argument_value(facts, launch, miss)
-    unknown = _is_nowhere(fault) and traced.address is None
-    site = facts.sites.at(position, argument=miss.argument if miss else None, value=value)
+    unknown = _is_nowhere(fault) and traced.through is None
+    argument = miss.argument if miss else traced.origin.argument if traced.origin else None
+    site = facts.sites.at(position, argument=argument, value=value)
     return replace(
         plain,
         id=ID,
-        message=_message(fault, site, missed),
+        message=_message(fault, site, missed, traced),
         evidence=(*_launch_evidence(facts, match, site), *plain.evidence, *traced.evidence),
         site=replace(site, source=_line(fault) or site.source),
-        allocation=missed_memory(facts, miss),
+        allocation=missed_memory(facts, miss) if miss else traced.memory(facts, launch),
         access=missed_by(facts, with_origin(plain.access, traced), missed),
         causes=_causes(fault, miss),
         certainty="observed",
         attribution="this" if match.certain and not unknown else "probable",
-        because=NO_ADDRESS if match.certain and unknown else CERTAIN if match.certain else PROBABLE,
+        because=_because(match, unknown, missed is None and not unknown and _is_nowhere(fault)),
     )
 
 
-def _message(fault: Fault, site: Site, missed: tuple[Miss, int] | None) -> str:
+def _because(match: Match, unknown: bool, by_code: bool) -> str:
+    if match.certain and by_code:
+        return BY_CODE
+    return NO_ADDRESS if match.certain and unknown else CERTAIN if match.certain else PROBABLE
+
+
+def _message(fault: Fault, site: Site, missed: tuple[Miss, int] | None, traced: Traced) -> str:
     where = f" at {_line(fault)}" if _line(fault) else ""
     head = f"Kernel {fault.kernel} (launch {site.launch}, call {site.number}) failed{where}: {fault.meaning}"
-    return f"{head}; the access at {missed[1]:#x} was {missed[0].text}." if missed else f"{head}."
+    if missed:
+        return f"{head}; the access at {missed[1]:#x} was {missed[0].text}."
+    return f"{head}; the access went through {traced.origin.pointer}." if traced.origin else f"{head}."
 
 
 def _launch_evidence(facts: Facts, match: Match, site: Site) -> Iterator[Evidence]:

@@ -11,7 +11,8 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import product
 from math import gcd
 from pathlib import Path
 from typing import Any
@@ -26,14 +27,16 @@ from gpudx.evidence._slice import Slicer
 from gpudx.evidence._sums import WRAP, Atom, Choice, Index, Load, Loop, Lost, Made, Param, Product, Sum, forms, signed
 from gpudx.evidence.cuda_coredump import Dump, Fault
 from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
 from gpudx.facts.misses import Miss
 from gpudx.facts.symbols import parse_maps
 from gpudx.lab import disassembly
-from gpudx.model import Access, Evidence, Origin
+from gpudx.model import Access, Allocation, Evidence, Origin
 
 PATIENCE_S = 1.5  # for finding a kernel's code among the program's files
 POINTER = 8
 MOST_THREADS = 2048  # of a dump, whose addresses are computed
+MOST_FREE = 6  # coordinates of a thread
 MOST_STEPS = 64  # instructions that a thread ran on after the fault
 UNITS = (16, 8, 4, 2, 1)
 SIGNS = {"and": "&", "or": "|", "xor": "^", "shr": ">>", "sar": ">>"}
@@ -58,11 +61,17 @@ class Traced:
         """What was missed, with the argument where the address alone does not tell it."""
         return replace(miss, argument=self.origin.argument) if self.origin and miss.argument is None else miss
 
+    def memory(self, facts: Facts, launch: int) -> Allocation | None:
+        """The memory of the pointer that the access went through."""
+        pointers = facts.launches.pointers
+        rows = [r for r in pointers.of(launch) if (int(pointers.index[r]), int(pointers.word[r])) == self.through]
+        return allocation_of(facts, int(pointers.object[rows[0]]), "live") if rows and int(pointers.object[rows[0]]) >= 0 else None
+
     @property
     def evidence(self) -> tuple[Evidence, ...]:
         if self.origin is None:
             return (Evidence(self.missing),) if self.missing else ()
-        return (Evidence(f"in the machine code the faulting address is {self.origin.words}"),)
+        return (Evidence(f"the machine code {self.origin.words}"),)
 
 
 @dataclass(frozen=True)
@@ -86,9 +95,15 @@ def in_files(facts: Facts, launch: int, access: Access) -> Traced:
     if not symbol or access.pc is None:
         return Traced()
     device = facts.kernels.device_of(int(facts.launches.queue[launch]), int(facts.launches.position[launch]))
-    numbers = device.numbers if device else {}
-    function = device_functions.find(_files(facts), symbol, numbers, time.monotonic() + PATIENCE_S)
+    capability = tuple(device.numbers.get(f"capability_{part}", 0) for part in ("major", "minor")) if device else (0, 0)
+    function = _function(tuple(_files(facts)), symbol, *capability)
     return in_code(function, access.pc, facts, launch, access) if function else Traced()
+
+
+@lru_cache(maxsize=64)
+def _function(files: tuple[Path, ...], symbol: str, major: int, minor: int) -> Function | None:
+    device = {"capability_major": major, "capability_minor": minor}
+    return device_functions.find(files, symbol, device, time.monotonic() + PATIENCE_S)
 
 
 def _files(facts: Facts) -> Iterator[Path]:
@@ -152,6 +167,7 @@ class _Sliced:
     function: Function
 
     @staticmethod
+    @lru_cache(maxsize=64)
     def at(function: Function, offset: int) -> _Sliced | None:
         """UserError: the code cannot be disassembled."""
         code = sass.parse(disassembly.nvidia(function.code, function.architecture))
@@ -221,7 +237,22 @@ class _Launch:
         if isinstance(atom, Load) and atom.space == "parameters" and atom.address is not None:
             at = atom.address.value(self.known)
             return None if at is None else self._number(at + atom.skip)
-        return self.kept.get(Sum.atom(atom))
+        return self._held.get(atom)
+
+    @cached_property
+    def _held(self) -> dict[Atom, int]:
+        """Atoms whose value follows from a register: it holds the atom alone, or with other numbers that are known."""
+        found: dict[Atom, int] = {}
+        for held, value in self.kept.items():
+            atoms = [atom for atom in held.whole if isinstance(atom, Load | Loop)]
+            rest = held.without(atoms[0]).value(self._plain) if len(atoms) == 1 else None
+            if rest is not None:
+                found.setdefault(atoms[0], signed(value - rest))
+        return found
+
+    def _plain(self, atom: Atom) -> int | None:
+        """Numbers that need no register."""
+        return self.known(atom) if isinstance(atom, Param | Index) else None
 
     def _coordinate(self, index: Index) -> int | None:
         grid, block = self.facts.launches.grid(self.launch)
@@ -276,8 +307,7 @@ class _Launch:
             return None
         load = wide[0]
         inner = self.root(load.address) if isinstance(load, Load) and load.address is not None else None
-        value = self.kept.get(Sum.atom(load))
-        return Root(load, inner.argument, inner.byte, value, loaded=True) if inner and not inner.loaded else None
+        return Root(load, inner.argument, inner.byte, None, loaded=True) if inner and not inner.loaded else None
 
     def _place(self, atom: Atom) -> int | None:
         """Where the parameters have the 8 bytes of which the atom is the lower half; None for anything else."""
@@ -308,6 +338,7 @@ class _Launch:
         """One pointer for all paths that agree with the access, else nothing."""
         paths = [(form, self.root(form)) for form in forms(address)]
         left = [(form, root) for form, root in paths if root is None or self._agrees(form, root)]
+        left = [(self._first_iteration(form, root), root) for form, root in left]
         form, root = left[0] if left else (Sum(), None)
         if root is None or any(_key(one) != _key(root) for _, one in left):
             return Traced()
@@ -315,6 +346,13 @@ class _Launch:
         seen = self._computed(form, root) if seen is None and len(left) == 1 else seen
         origin = self._origin(form, root, seen) if len(left) == 1 else Origin(root.argument, root.byte, root.loaded)
         return Traced(origin, seen if self.access.address is None else None)
+
+    def _first_iteration(self, form: Sum, root: Root | None) -> Sum:
+        """Without the loops' parts, where the address is the one that it is before they add anything."""
+        plain = _without_loops(form)
+        exact = self._exact(plain, root) if root else None
+        seen = self.access.address
+        return plain if exact is not None and seen is not None and (exact - seen) % WRAP == 0 else form
 
     def _agrees(self, form: Sum, root: Root) -> bool:
         """Does the computed address have the lower half of the one that was seen? True also where it cannot be computed."""
@@ -326,9 +364,9 @@ class _Launch:
         return None if index is None or root.value is None else root.value + index
 
     def _computed(self, form: Sum, root: Root) -> int | None:
-        """The address, where the index is too small to have wrapped."""
+        """The address, where the index is too small to have wrapped, and not negative: the kernel may hold it for unsigned."""
         index = form.without(root.atom).value(self.known)
-        return root.value + index if index is not None and root.value is not None and abs(index) < WRAP // 2 else None
+        return root.value + index if index is not None and root.value is not None and 0 <= index < WRAP // 2 else None
 
     def _origin(self, form: Sum, root: Root, seen: int | None) -> Origin:
         rest = form.without(root.atom)
@@ -343,9 +381,23 @@ class _Launch:
             unit=unit,
             index=index,
             meant=None if meant is None else meant // unit,
+            reach=self._reach(rest, unit) if seen is None else None,
             text=self._text(rest, unit, index if meant is None else meant // unit, source),
             source=source[1] if source else "",
         )
+
+    def _reach(self, rest: Sum, unit: int) -> tuple[int, int] | None:
+        """The index at the corners of the launch, between which all others are: it is a sum of products of coordinates."""
+        free = [atom for atom in rest.atoms if isinstance(atom, Index) and atom.name in ("blockIdx", "threadIdx")]
+        if any(isinstance(atom, Made) for atom in rest.atoms) or len(free) > MOST_FREE:
+            return None
+        last = dict(zip(("blockIdx", "threadIdx"), self.facts.launches.grid(self.launch), strict=True))
+        found = []
+        for corner in product(*((0, last[atom.name][atom.axis] - 1) for atom in free)):
+            place = dict(zip(free, corner, strict=True))
+            found.append(rest.value(lambda atom, place=place: place.get(atom, self._plain(atom))))  # type: ignore[arg-type,misc]
+        known = [value // unit for value in found if value is not None]
+        return (min(known), max(known)) if known and len(known) == len(found) else None
 
     def _unit(self, rest: Sum, root: Root) -> int:
         """Bytes of one step: what all factors are multiples of."""
@@ -361,18 +413,29 @@ class _Launch:
 
     def _source(self, rest: Sum, root: Root, seen: int | None) -> tuple[Load, str] | None:
         """The one value from memory that the index depends on, with what it must have been for this address."""
-        loads = [atom for product, _ in rest.terms for atom in product if isinstance(atom, Load) and self.known(atom) is None]
+        loads = [atom for atoms, _ in rest.terms for atom in atoms if isinstance(atom, Load) and self.known(atom) is None]
         if len(set(loads)) != 1 or loads[0].address is None or loads[0].space != "global":
             return None
         load = loads[0]
         where = self._element(load)
-        factor = rest.factor(load)
-        others = rest.without(load).value(self.known)
-        if where is None or factor is None or others is None or seen is None or root.value is None:
+        factor, others, loops = self._factor(rest, load)
+        if where is None or not factor or others is None or seen is None or root.value is None:
             return (load, f"{where} was the index") if where else None
         value, odd = divmod(seen - root.value - others, factor)
         fits = not odd and (-(1 << 31) <= value < 1 << 32 if load.size == 4 else 0 <= value < 256**load.size if load.size < 4 else True)
+        if loops:
+            return load, f"{where} was the index" + (f" ({value:,} in the first iteration of the loop)" if fits else "")
         return (load, f"{where} held the index {value:,}") if fits else None
+
+    def _factor(self, rest: Sum, load: Load) -> tuple[int | None, int | None, bool]:
+        """What a loaded value is multiplied with, what is added to it besides loops, and whether loops add to it."""
+        mine = [(atoms, factor) for atoms, factor in rest.terms if load in atoms]
+        if any(atoms.count(load) > 1 for atoms, _ in mine):
+            return None, None, False
+        scale = Sum.of((tuple(atom for atom in atoms if atom != load), factor) for atoms, factor in mine)
+        others = Sum(rest.terms - frozenset(mine))
+        plain = _without_loops(others)
+        return scale.value(self.known), plain.value(self.known), plain != others
 
     def _element(self, load: Load) -> str | None:
         """ "argument 2 at element 81"."""
@@ -386,22 +449,23 @@ class _Launch:
     # ---- words ----
 
     def _text(self, rest: Sum, unit: int, index: int | None, source: tuple[Load, str] | None) -> str:
-        """ "blockIdx.x * blockDim.x + threadIdx.x = 262,100, with blockDim.x = 256, ..."."""
+        """ "blockIdx.x * blockDim.x + threadIdx.x = 262,100 (blockDim.x = 256, ...)"."""
         if any(isinstance(atom, Lost | Choice) for atom in rest.atoms) or not rest.terms:
             return ""
-        scaled = Sum(frozenset((product, factor // unit) for product, factor in rest.terms))
+        scaled = Sum(frozenset((atoms, factor // unit) for atoms, factor in rest.terms))
         shown = self._written(scaled)
         values = {self._named(atom): value for atom in _leaves(rest) if (value := self.known(atom)) is not None}
-        listed = ", ".join(f"{name} = {value:,}" for name, value in values.items())
+        listed = [f"{name} = {value:,}" for name, value in values.items()]
+        listed += ["k is what the loop added"] if any(isinstance(atom, Loop) for atom in rest.atoms) else []
         total = f" = {index:,}" if index is not None and shown != f"{index:,}" else ""
-        return f"{shown}{total}" + (f", with {listed}" if listed else "")
+        return f"{shown}{total}" + (f" ({', '.join(listed)})" if listed else "")
 
     def _written(self, value: Sum) -> str:
-        parts = [self._term(product, factor) for product, factor in value.ordered()]
+        parts = [self._term(atoms, factor) for atoms, factor in value.ordered()]
         return " + ".join(parts).replace("+ -", "- ") or "0"
 
-    def _term(self, product: Product, factor: int) -> str:
-        names = [self._named(atom) for atom in product]
+    def _term(self, atoms: Product, factor: int) -> str:
+        names = [self._named(atom) for atom in atoms]
         number = [f"{factor:,}"] if factor not in (1, -1) or not names else []
         return ("-" if factor == -1 and names else "") + " * ".join([*names, *number])
 
@@ -420,9 +484,13 @@ class _Launch:
         return "k" if isinstance(atom, Loop) else "?"
 
 
+def _without_loops(value: Sum) -> Sum:
+    return Sum(frozenset(term for term in value.terms if not any(isinstance(atom, Loop) for atom in term[0])))
+
+
 def _leaves(value: Sum) -> list[Atom]:
     """Coordinates, extents and numbers among the parameters, each once, as people would list them."""
-    found = {atom for product, _ in value.terms for one in product for atom in (one, *_inside(one))}
+    found = {atom for atoms, _ in value.terms for one in atoms for atom in (one, *_inside(one))}
     return sorted((a for a in found if isinstance(a, Index | Param)), key=lambda a: (isinstance(a, Param), repr(a)))
 
 

@@ -21,7 +21,18 @@ from numpy.typing import NDArray
 from gpudx.backends.mangling import demangle
 from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, missed_by, missed_memory
 from gpudx.diagnose.origins import Traced, in_files, with_origin
-from gpudx.evidence.compute_sanitizer import TITLES, Fault, Location, Record, Report, bare, deed, location, to_findings
+from gpudx.evidence.compute_sanitizer import (
+    TITLES,
+    Fault,
+    Location,
+    Record,
+    Report,
+    access_of,
+    bare,
+    deed,
+    location,
+    to_findings,
+)
 from gpudx.facts import Facts
 from gpudx.facts.crumbs import State
 from gpudx.facts.misses import Miss, explain, least
@@ -29,6 +40,7 @@ from gpudx.facts.ranges import WRITE
 from gpudx.model import Evidence, Finding, Site
 
 MOST = 20  # faults that are joined; more are listed
+MOST_TRACED = 256  # launches whose arguments are put into the machine code
 MOST_COMPARED = 1000  # launches of a kernel whose arguments are looked at one by one
 ACCESSES = {*TITLES, "uninitialised-read"}
 # Headers whose inline functions kernels consist of (CUDA toolkit, include/).
@@ -63,7 +75,7 @@ class Match:
     alike: bool = True  # they all had the same arguments
     which: str = ""  # what sets them apart from other launches of the kernel
     doubt: str = ""  # why another launch may be meant all the same
-    first: bool = False  # it is the first of them: what nothing has written, the first launch reads as well as any
+    first: bool = False  # it is the first of them: what one of them did, the first did as well
 
     @property
     def uncertain(self) -> str:
@@ -180,6 +192,9 @@ def _match(fault: Fault, facts: Facts, name: str, rows: list[int], doubt: str) -
     if fault.kind in OF_GIVEN and len(rows) <= MOST_COMPARED:
         left = [row for row in rows if (pair := _miss(fault, facts, row)) and pair[0].kind == "inside"]
         rows, which = _narrowed(rows, left, " that was given this memory", which)
+    if fault.kind in ENDS_CONTEXT and 1 < len(rows) <= MOST_TRACED:
+        left = [row for row in rows if _computes(fault, facts, row)]
+        rows, which = _narrowed(rows, left, " whose arguments give this address", which)
     if _in_graphs(facts, name):
         doubt = "graphs launch it too"
     elif facts.trace.gaps:
@@ -187,8 +202,17 @@ def _match(fault: Fault, facts: Facts, name: str, rows: list[int], doubt: str) -
     alike = _alike(facts, rows)
     if fault.kind == UNINITIALISED:
         return Match(facts, rows[-1], bare(demangle(name)), len(rows), False, alike, which, doubt, first=len(rows) > 1)
+    if alike and fault.kind in ENDS_CONTEXT and len(rows) > 1 and _computes(fault, facts, rows[-1]):
+        # The address follows from the arguments alone: the first of these launches went there as well, and ended the context.
+        return Match(facts, rows[-1], bare(demangle(name)), len(rows), False, alike, which, doubt, first=True)
     best = rows[0] if alike or len(rows) > MOST_COMPARED else _nearest(fault, facts, rows)
     return Match(facts, best, bare(demangle(name)), len(rows), best != rows[0], alike, which, doubt)
+
+
+def _computes(fault: Fault, facts: Facts, row: int) -> bool:
+    """Does the machine code, with the arguments of this launch, give the address that was seen?"""
+    origin = _traced(fault, facts, row).origin
+    return origin is not None and origin.meant is not None
 
 
 def _narrowed(rows: list[int], left: list[int], text: str, which: str) -> tuple[list[int], str]:
@@ -239,7 +263,7 @@ def _bytes(facts: Facts, row: int) -> tuple[bytes, ...]:
 
 def _with_launch(fault: Fault, plain: Finding, match: Match) -> Finding:
     facts, launch = match.facts, match.launch
-    traced = _traced(fault, plain, facts, launch)
+    traced = _traced(fault, facts, launch)
     missed = _miss(fault, facts, launch, traced.through)
     miss = traced.named(missed[0]) if missed else None
     missed = (miss, missed[1]) if missed and miss else None
@@ -262,13 +286,13 @@ def _with_launch(fault: Fault, plain: Finding, match: Match) -> Finding:
     return _seen(joined, fault, _uncertain(fault, match, miss))
 
 
-def _traced(fault: Fault, plain: Finding, facts: Facts, launch: int) -> Traced:
+def _traced(fault: Fault, facts: Facts, launch: int) -> Traced:
     """Where the address came from, of accesses to global memory by code that is the kernel's own."""
-    first = fault.first
+    first, access = fault.first, access_of(fault)
     own = not first.device or location(first.device[-1]).function == first.where.function
-    if fault.kind not in ACCESSES or first.space not in (None, "global") or not own or plain.access is None:
+    if fault.kind not in ACCESSES or first.space not in (None, "global") or not own or access is None:
         return Traced()
-    return in_files(facts, launch, plain.access)
+    return in_files(facts, launch, access)
 
 
 def _writer(facts: Facts, position: int, address: int | None) -> int | None:

@@ -79,6 +79,7 @@ class Origin:
     unit: int = 1  # bytes that one step of the index is
     index: int | None = None  # that the address has
     meant: int | None = None  # that the computation gives where no number wraps
+    reach: tuple[int, int] | None = None  # the smallest and the largest index over all threads of the launch
     text: str = ""  # how it is computed, with values
     source: str = ""  # where the index was read from, with the value, if it was read from memory
 
@@ -90,9 +91,9 @@ class Origin:
 
     @property
     def words(self) -> str:
-        """ "argument 0 plus 4 bytes * (blockIdx.x + 1 = 128, with ...)"."""
-        step = f"{self.unit} bytes * " if self.unit > 1 else ""
-        return f"{self.pointer} plus {step}({self.text})" if self.text else f"computed from {self.pointer}"
+        """ "indexes argument 0 in steps of 4 bytes with blockIdx.x + 1 = 128 (...)": completes "the machine code ..."."""
+        step = f" in steps of {self.unit} bytes" if self.unit > 1 else ""
+        return f"indexes {self.pointer}{step} with {self.text}" if self.text else f"computes the address from {self.pointer}"
 
 
 @dataclass(frozen=True)
