@@ -8,6 +8,7 @@ numbers before a driver compiles it. Not read: code objects of version 2, OpenCL
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import re
 import struct
@@ -211,6 +212,20 @@ def _entries(data: memoryview, base: int) -> Iterator[_Entry]:
         if header < ENTRY.size:
             return
         at += header + size
+
+
+def ptx_texts(data: memoryview) -> Iterator[tuple[Code, str]]:
+    """The PTX of an image, a fat binary or the text itself, with what it is for. What cannot be unpacked is left out."""
+    if bytes(data[:4]) != FAT:
+        yield from (
+            (code, bytes(data).decode(errors="replace")) for code in read_ptx(bytes(data[:65536]), (), True).codes
+        )
+        return
+    _, _, at, _ = FAT_HEADER.unpack_from(data)
+    for entry in _entries(data[at:], at):
+        if entry.code.ptx:
+            with contextlib.suppress(Unreadable):
+                yield entry.code, bytes(entry.plain()).rstrip(b"\0").decode(errors="replace")
 
 
 def _ptx(head: bytes, name: str) -> Image:

@@ -41,10 +41,8 @@ ACCESS = (
     Step("checked", "which access of which work-item leaves its buffer"),
     Step("dump", "the faulting instruction and its registers, from the device"),
 )
-FENCED = (
-    Step("fenced", "accesses past the end of a buffer, or after its release"),
-    Step("fenced-dump", "which access met the fence", after="fenced"),
-)
+FENCED = Step("fenced", "accesses past the end of a buffer, or after its release")
+FENCED_DUMP = Step("fenced-dump", "which access met the fence", after="fenced")
 EDGES = (
     Step("low-fenced", "accesses before the start of a buffer", unless="checked"),
     Step("close-fenced", "reads a few bytes past the end of a buffer", unless="checked"),
@@ -55,7 +53,9 @@ RACECHECK = Step("racecheck", "races in shared memory")
 SYNCCHECK = Step("synccheck", "barriers that not every thread reaches")
 INITCHECK = Step("initcheck", "reads of uninitialized memory")
 POISON = Step("poisoned", "whether the outcome depends on uninitialized memory", 4)
-INSIDE = (CHECKED, *FENCED, MEMCHECK)
+GLOBAL_RACES = Step("global-races", "races between blocks in global memory")
+NUMBERS = Step("numbers", "where the first NaN or infinity comes from")
+INSIDE = (CHECKED, FENCED, MEMCHECK, FENCED_DUMP)  # a dump takes many times as long as memcheck
 RACES = Step(
     "races", "whether ordering the two operations of a race fixes it"
 )  # as many runs as that takes: ordered.py
@@ -99,6 +99,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         RACES,
         *INSIDE,
         RACECHECK,
+        GLOBAL_RACES,
         INITCHECK,
         HOST_MEMORY,
         ORDERED,
@@ -107,10 +108,11 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         *EDGES,
         REPEATS,
         Step("checked-numbers", "where the first NaN comes from"),
+        NUMBERS,
         *ORDER,
         Step("oclgrind", "invalid accesses and races"),
     ),
-    "no failure": (RUNTIME, *INSIDE, INITCHECK, RACECHECK, SYNCCHECK, HOST_MEMORY, POISON, *EDGES),
+    "no failure": (RUNTIME, *INSIDE, INITCHECK, RACECHECK, GLOBAL_RACES, SYNCCHECK, HOST_MEMORY, POISON, *EDGES),
     "": (),
 }
 
@@ -246,6 +248,7 @@ SEES = {
     "initcheck": "uninitialized reads of global memory",
     "poisoned": "results that depend on uninitialized memory",
     "racecheck": "races in shared memory",
+    "global-races": "races between blocks in global memory",
     "synccheck": "barriers",
 }
 
