@@ -20,8 +20,10 @@ from typing import Any
 import numpy as np
 
 from gpudx.errors import UserError
+from gpudx.evidence import _amd_slice as amd
 from gpudx.evidence import _sass_slice as sass
 from gpudx.evidence import device_functions
+from gpudx.evidence._amd_code import kernel_at
 from gpudx.evidence._device_code import Function
 from gpudx.evidence._slice import Slicer
 from gpudx.evidence._sums import WRAP, Atom, Choice, Index, Load, Loop, Lost, Made, Param, Product, Sum, forms, signed
@@ -31,7 +33,7 @@ from gpudx.facts.allocated import allocation_of
 from gpudx.facts.misses import Miss
 from gpudx.facts.symbols import parse_maps
 from gpudx.lab import disassembly
-from gpudx.model import Access, Allocation, Evidence, Origin
+from gpudx.model import Access, Allocation, DeviceFault, Evidence, Origin
 
 PATIENCE_S = 1.5  # for finding a kernel's code among the program's files
 POINTER = 8
@@ -142,6 +144,33 @@ def in_dump(dump: Dump, fault: Fault, facts: Facts, launch: int, access: Access)
     every = (code.traced(facts, launch, _of_thread(access, dump, row)) for row in fault.rows[:MOST_THREADS].tolist())
     outside = (one for one in (first, *every) if one.address is not None and not _inside_memory(facts, launch, one))
     return next(outside, replace(first, address=None))
+
+
+def in_wave(fault: DeviceFault, facts: Facts, launch: int, access: Access) -> Traced:
+    """Of a wave that an AMD device stopped, where its code is in a file."""
+    data = _code_object(fault)
+    kernel = kernel_at(memoryview(data), fault.pc) if data and fault.pc is not None else None
+    if kernel is None or fault.pc is None:
+        return Traced()
+    try:
+        code = amd.listing(disassembly.amd(data, kernel.address, kernel.address + kernel.size))
+    except UserError as error:
+        return Traced(missing=str(error))
+    function = Function(kernel.symbol, 0, b"", 0, kernel.parameters)
+    address = amd.address_at(code, kernel.start, fault.pc)
+    return _Launch(function, facts, launch, access).traced(address) if address is not None else Traced()
+
+
+def _code_object(fault: DeviceFault) -> bytes:
+    if fault.image is None:
+        return b""
+    path, offset, size = fault.image
+    try:
+        with Path(path).open("rb") as file:
+            file.seek(offset)
+            return file.read(size)
+    except OSError:
+        return b""
 
 
 def _of_thread(access: Access, dump: Dump, row: int) -> Access:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from gpudx.evidence._slice import Read
+from gpudx.evidence._slice import UNSET, Read
 from gpudx.evidence._sums import Choice, Index, Load, Lost, Made, Param, Sum
 
 LINE = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(?:(@!?U?P[T\d]+)\s+)?([A-Z][\w.]*)\s*([^;]*?)\s*;", re.M)
@@ -215,7 +215,7 @@ class Sass:
         return bool(self.code[number].guard) and self.code[number].base != "CALL"
 
     def initial(self, register: str) -> Sum:
-        return Sum.atom(Lost(0, register, "was not set by this function"))
+        return Sum.atom(Lost(0, register, UNSET))
 
     # ---- values ----
 

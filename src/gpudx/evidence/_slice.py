@@ -16,6 +16,7 @@ from gpudx.evidence._sums import Atom, Choice, Load, Loop, Lost, Made, Merge, Su
 MOST_DEFINITIONS = 3000
 MOST_DEPTH = 150
 MOST_CHOICES = 4
+UNSET = "was not set by this function"
 
 Read = Callable[[str], Sum]
 
@@ -92,12 +93,19 @@ class Slicer:
         try:
             made = self.machine.result(number, register, lambda name: self.before(name, number))
             if self.machine.conditional(number):
-                merge = Merge(self.machine.pc(number), f"{register}?")
-                self.merges[merge] = [made, self.before(register, number)]
-                made = Sum.atom(merge)
+                made = self._either(register, number, made)
         finally:
             self.depth -= 1
         return made if made.simple else lost
+
+    def _either(self, register: str, number: int, made: Sum) -> Sum:
+        """What was written, or what was there before; a register that was never set is read by no thread that skipped this."""
+        earlier = self.before(register, number)
+        if any(isinstance(atom, Lost) and atom.why == UNSET for atom in earlier.whole):
+            return made
+        merge = Merge(self.machine.pc(number), f"{register}?")
+        self.merges[merge] = [made, earlier]
+        return Sum.atom(merge)
 
     def _merged(self, register: str, number: int, earlier: Sequence[int]) -> Sum:
         merge = Merge(self.machine.pc(number), register)

@@ -108,6 +108,11 @@ def path_of(tool: Tool) -> str | None:
     return next(_candidates(tool), None)
 
 
+def paths_of(tool: Tool) -> list[str]:
+    """Every place that has it, each once."""
+    return list(dict.fromkeys(_candidates(tool)))
+
+
 def _probed(tool: Tool, answer: Answer) -> Found:
     lines = tuple(answer.out.strip().splitlines())
     if answer.status == 0:
