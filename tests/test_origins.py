@@ -30,11 +30,13 @@ __global__ void field(View v, int stride) { v.bias[blockIdx.x*stride+threadIdx.x
 __global__ void left(float *out, unsigned n) { unsigned i = blockIdx.x*blockDim.x+threadIdx.x; if (i < n) out[i-1] = 1; }
 __global__ void huge(char *p, int row, int width) { p[row*width+threadIdx.x] = 1; }
 __global__ void either(float *a, float *b, int f) { float *p = f ? a : b; p[threadIdx.x] = 1; }
+struct Wide { char *p; long off; };
+__global__ void wide(Wide w) { w.p[w.off + threadIdx.x] = 1; }
 __global__ void table(float **t) { t[blockIdx.x][threadIdx.x] = 1; }
 """
 SYMBOLS = {
     "add": "_Z3addPfPKfS1_", "gather": "_Z6gatherPfPKfPKi", "field": "_Z5field4Viewi", "left": "_Z4leftPfj", "huge": "_Z4hugePcii",
-    "either": "_Z6eitherPfS_i", "table": "_Z5tablePPf",
+    "either": "_Z6eitherPfS_i", "table": "_Z5tablePPf", "wide": "_Z4wide4Wide",
 }  # fmt: skip
 H200 = {"capability_major": 9, "capability_minor": 0}
 FAR, NEAR = 0x7F10_0000_0000, 0x7F20_0000_0000
@@ -147,6 +149,16 @@ def test_a_large_index_that_does_not_wrap_is_no_overflow(cuda: CudaWorld, found:
     launched(cuda, "huge", [8, 4, 4], [memory, 20_000, 50_000])
     far = found("huge", memory + 20_000 * 50_000 + 7, size=1, thread=7)
     assert far.causes[0] == "out-of-bounds-access" and "overflow" not in far.message
+
+
+def test_a_wide_or_unsigned_field_did_not_overflow(cuda: CudaWorld, found: Callable[..., Finding]) -> None:
+    """3,000,000,000 is a legal index where the field has 64 bits, or is unsigned: the recorded bytes do not say which."""
+    memory = cuda.alloc(1 << 20, at=FAR)
+    for name, field in (("wide", (3_000_000_000).to_bytes(8, "little")), ("wide", ((1 << 32) + 7).to_bytes(8, "little"))):
+        launched(cuda, name, [16], [memory.to_bytes(8, "little") + field])
+        far = found(name, memory + int.from_bytes(field, "little") + 5, size=1, thread=5)
+        assert far.causes[0] == "out-of-bounds-access" and "below zero" not in far.message and "overflow" not in far.message
+        assert far.site and far.site.argument == 0
 
 
 def test_the_path_that_the_thread_took_is_found_by_its_address(cuda: CudaWorld, found: Callable[..., Finding]) -> None:

@@ -393,8 +393,11 @@ class _Launch:
         return None if index is None or root.value is None else root.value + index
 
     def _computed(self, form: Sum, root: Root) -> int | None:
-        """The address, where the index is too small to have wrapped, and not negative: the kernel may hold it for unsigned."""
-        index = form.without(root.atom).value(self.known)
+        """The address, where the index is too small to have wrapped, and not negative: the kernel may hold it for unsigned. Of loops
+        and wide loads only the lower half is known."""
+        rest = form.without(root.atom)
+        halves = any(isinstance(atom, Loop) or (isinstance(atom, Load) and atom.size > 4) for atom in rest.atoms)
+        index = None if halves or self._unsure(rest) else rest.value(self.known)
         return root.value + index if index is not None and root.value is not None and 0 <= index < WRAP // 2 else None
 
     def _origin(self, form: Sum, root: Root, seen: int | None) -> Origin:
@@ -402,6 +405,9 @@ class _Launch:
         unit = self._unit(rest, root)
         meant = rest.value(self.known)
         index = None if seen is None or root.value is None else (seen - root.value) // unit
+        unsure = self._unsure(rest)
+        if unsure and meant is not None and index is not None and meant // unit != index:
+            meant = None  # a number that the kernel holds for wider, or for unsigned, did not wrap
         source = self._source(rest, root, seen)
         return Origin(
             argument=root.argument,
@@ -410,10 +416,24 @@ class _Launch:
             unit=unit,
             index=index,
             meant=None if meant is None else meant // unit,
-            reach=self._reach(rest, unit) if seen is None else None,
+            reach=self._reach(rest, unit) if seen is None and not unsure else None,
             text=self._text(rest, unit, index if meant is None else meant // unit, source),
             source=source[1] if source else "",
         )
+
+    def _unsure(self, rest: Sum) -> bool:
+        """May a number among the parameters be another than it is taken for? Fields of structures and parameters without a declared type
+        may be unsigned, and a field may be of 8 bytes where the code does not use the 4 behind it as a number of their own."""
+        return any(self._may_differ(atom, rest) for atom in rest.atoms if isinstance(atom, Param))
+
+    def _may_differ(self, param: Param, rest: Sum) -> bool:
+        if SCALAR.fullmatch(self._type(param.offset)):
+            return False
+        data, wide = self._bytes(param.offset, 4), self._bytes(param.offset, POINTER)
+        if data is None or data[-1] >> 7:
+            return True
+        alone = param.offset % POINTER or Param(param.offset + 4) in rest.atoms
+        return not alone and wide is not None and any(wide[4:])
 
     def _reach(self, rest: Sum, unit: int) -> tuple[int, int] | None:
         """The index at the corners of the launch, between which all others are: it is a sum of products of coordinates."""
