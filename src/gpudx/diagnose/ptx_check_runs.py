@@ -132,7 +132,7 @@ def _number(f: Failure) -> Finding:
     where = _where(f.site)
     return Finding(
         id=NUMBER,
-        severity="error",
+        severity="error" if what == "NaN" or _is_half(f) else "warning",
         message=f"{_who(f)} makes {what} of {given}{f' at {where}' if where else ''}: `{f.site.text}`.",
         evidence=(
             Evidence(f"thread {_triple(f.local)} of block {_triple(f.group)} made it first", (site.number,)),
