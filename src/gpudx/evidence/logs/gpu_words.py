@@ -38,7 +38,8 @@ SUBJECT = re.compile(
     r"|driver name for fd|shmem|\bkernels?/|glsl|hlsl|wgsl|\bd3d\d|direct3d"
     r"|\bdxgi|swap ?chain|drm_syncobj|\bgfx\d{3}|\bsm_\d\d|mig-\d|\bdri[23]\b|(?-i:\bNv[A-Z]\w{2,})|(?-i:\begl[A-Z]\w+|EGL[A-Z]\w+)"
     r"|\bnvmm\b|miopen\w+|\bg[pvak]\d{2}b\b|\brunlist\b|\bTSG\b|\bTDR\b|(?-i:\bgl[A-Z][a-z]\w{3,}\()|opengl|\bnpu\b|\bmali\b|adreno|powervr"
-    r"|\bmps\b(?! /)|habana|ascend|\bacl[A-Z]\w+|cann\b|\bmusa\w*|\bxrt\b|iree|tinygrad|triton|cupy|numba|pyopencl|\bjax\b|\bxla\b",
+    r"|\bmps\b(?! /)|habana|ascend|\bHLO\b|autotun|\b(?:cuew|hipew)\b|\bacl[A-Z]\w+|cann\b|\bmusa\w*|\bxrt\b"
+    r"|iree|tinygrad|triton|cupy|numba|pyopencl|\bjax\b|\bxla\b",
     re.IGNORECASE,
 )
 # What a GPU has and other things have too: it counts where the lines around it name a GPU.

@@ -38,16 +38,18 @@ MARKS = (
     "(core dumped)",
     "Fatal Python error",
     "Fault Address",
+    "Illegal instruction",
+    "Floating point exception",
 )
 _SIGNAL = re.compile(
     r"\b(SIGSEGV|SIGABRT|SIGBUS|SIGILL|SIGFPE)\b|(Segmentation fault|EXC_BAD_ACCESS|Access[ _]violation|0xC0000005)|(Bus error)|(\bAborted"
-    r"|IOT instruction)",
+    r"|IOT instruction)|(Illegal instruction)|(Floating point exception)",
     re.IGNORECASE,
 )
 # A program may speak of signals without having met one.
 _MET = re.compile(
     r"signal|segmentation fault|core dumped|fault addr|fatal|killed|terminated|crash|exit|exception|bus error|violation"
-    r"|EXC_BAD|0xc0000005",
+    r"|^\s*(?:\S+: line \d+:.*)?(?:Illegal instruction|Floating point exception)|EXC_BAD|0xc0000005",
     re.IGNORECASE,
 )
 _NOT_MET = re.compile(r"handler|install|ignor|catch", re.IGNORECASE)
@@ -56,7 +58,7 @@ _FRAME = re.compile(r"^\s*#(\d+)\s+(?:pc [0-9a-f]+\s+)?(.+)")
 _DRIVER = re.compile(r"libOpenCL|libcuda|libamdhip|libhsa|libMali|libGLES|adreno|libigd|libpocl|qCLDrv", re.IGNORECASE)
 _TOMBSTONE = re.compile(r"(?:^|(?:F DEBUG *|[AF]/DEBUG\b[^:]*):)\s*\(?#\)?\d+ +pc +[0-9a-f]{6,16} +(.+)")
 TOMBSTONE = "adb logcat -b crash -d"
-NAMES = ("SIGSEGV", "SIGBUS", "SIGABRT")
+NAMES = ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGILL", "SIGFPE")
 MOST_LINES = 40
 MOST_FRAMES = 3
 
