@@ -50,11 +50,6 @@ _PERHAPS = re.compile(
     re.IGNORECASE,
 )
 NEAR = 12  # lines on either side
-# What people write around a log.
-_PROSE = re.compile(
-    r"^(?:It|I|We|My|Our|The|This|That|When|After|If|But|So|Then|There|You|They|Also|And|Is|Does|Why|How)\b(?!:)"
-    r"|^[^:=\[\]()]+[.?]$"
-)
 _FAIL = r"(?:fail(?:ed|ure|s)?|error|unable|cannot|can't|could(?: not|n't)|aborted)"
 
 
@@ -251,7 +246,9 @@ def _about_gpu(text: str, near: Near) -> bool:
     """Does the line name something of a GPU, or something that is one's by the lines around it?"""
     if SUBJECT.search(text):
         return True
-    return bool(_PERHAPS.search(text)) and not _PROSE.search(text) and any(map(SUBJECT.search, (*near.before(NEAR), *near.after(NEAR))))
+    if not _PERHAPS.search(text) or unrecognised.is_prose(text):
+        return False
+    return any(map(SUBJECT.search, (*near.before(NEAR), *near.after(NEAR))))
 
 
 def read(near: Near) -> Iterator[Event]:

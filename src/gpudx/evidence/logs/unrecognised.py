@@ -143,6 +143,11 @@ _HAPPENED = re.compile(
     r"\b(?:have|has|had) (?:been )?(?:failed|timed out|crashed|stopped|hung)|was encountered|fatal|failed:",
     re.IGNORECASE,
 )
+# What people write around a log.
+_PROSE = re.compile(
+    r"^(?:It|I|We|My|Our|The|This|That|When|After|If|But|So|Then|There|You|They|Also|And|Is|Does|Why|How)\b(?!:)"
+    r"|^[^:=\[\]()]+[.?]$"
+)
 _SHAPE = re.compile(r"[0-9a-f]*\d[0-9a-f]*", re.IGNORECASE)
 
 
@@ -171,6 +176,11 @@ def is_advice(text: str) -> bool:
 
 def is_code(text: str) -> bool:
     return bool(_CODE_ENDS.search(text))
+
+
+def is_prose(text: str) -> bool:
+    """Is it a sentence of a person, and no line of a log?"""
+    return bool(_PROSE.search(text))
 
 
 def shape(text: str) -> str:
