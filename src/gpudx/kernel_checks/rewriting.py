@@ -47,5 +47,6 @@ def rewrite(source: str, build_options: str, device: Device, checks: frozenset[s
     # Unrolled by the program's wish, accesses with all their checks took PoCL 17 s to compile instead of 1 s.
     text.text = UNROLL.sub(lambda match: " " * len(match[0]), text.text) if {"races", "uninit"} & checks else text.text
     tree = Tree(text.text, given.version, device.address_bits, [])
-    late = "intel" in device.vendor.lower()
-    return Done(Rewriter(text.text, text.lines, tree, checks, late).run(), given.text)
+    flat = re.search("pocl.*(pthread|cpu|basic)", device.version, re.I) is not None
+    late = not flat and "intel" in device.vendor.lower()
+    return Done(Rewriter(text.text, text.lines, tree, checks, late, flat).run(), given.text)
