@@ -49,7 +49,7 @@ _PERHAPS = re.compile(
     r"|module|backend|delegate|runtime|channel|pipeline|dispatch|launch)(?:e?s)?\b|_(?:device|driver|kernel|queue|stream|buffer|context)",
     re.IGNORECASE,
 )
-NEAR = 12  # lines on either side
+NEAR, LONGEST_NEAR = 12, 300  # lines on either side, and characters of each
 _FAIL = r"(?:fail(?:ed|ure|s)?|error|unable|cannot|can't|could(?: not|n't)|aborted)"
 
 
@@ -235,7 +235,7 @@ CLASSES = (
     ),
     _class(
         "call-failed",
-        r"(?=.*(?:fail|exception|abort|unable|could ?n|cannot)).*(?-i:\b(?:cuda|cu|hip|hsa_|cl|vk|ze|nvml|nccl)[A-Z_]\w{3,})",
+        r"^(?=.*(?:fail|exception|abort|unable|could ?n|cannot)).*(?-i:\b(?:cuda|cu|hip|hsa_|cl|vk|ze|nvml|nccl)[A-Z_]\w{3,})",
         "report",
         "device-error-reported",
         _next.SERIALISE,
@@ -248,7 +248,7 @@ def _about_gpu(text: str, near: Near) -> bool:
         return True
     if not _PERHAPS.search(text) or unrecognised.is_prose(text):
         return False
-    return any(map(SUBJECT.search, (*near.before(NEAR), *near.after(NEAR))))
+    return any(SUBJECT.search(line[:LONGEST_NEAR]) for line in (*near.before(NEAR), *near.after(NEAR)))
 
 
 def read(near: Near) -> Iterator[Event]:

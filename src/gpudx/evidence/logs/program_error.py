@@ -43,7 +43,7 @@ _DIFFERS = re.compile(
 )
 # Java, .NET, Python, C++ and JavaScript name the type of an exception, and then its text.
 _EXCEPTION = re.compile(
-    r"(?:^|[\s\[(:'\"])((?:[A-Za-z_]\w*(?:\.|::))*[A-Z]\w*(?:Error|Exception|Failure))(?: ?\(\w+\))?:(?: ?(\S.*)|\s*$)"
+    r"(?:^|[\s\[(:'\"])((?:[A-Za-z_]\w{0,60}(?:\.|::)){0,8}[A-Z]\w{0,60}?(?:Error|Exception|Failure))(?: ?\(\w+\))?:(?: ?(\S.*)|\s*$)"
 )
 
 _AT = re.compile(r"^\s+at:? (\S.*?\([^()]+:\d+\))")  # Godot and others: where an error was found is in the next line
