@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
-import typer
+import click
+
+from gpudx.cli.declare import Argument
 
 
 class Shell(StrEnum):
@@ -47,7 +49,7 @@ class Word:
 TAKE_CASES = ("bundle", "check", "diff", "gate", "hypotheses", "investigate", "report", "show")
 
 
-def command(shell: Annotated[Shell, typer.Argument(help="The shell.")]) -> None:
+def command(shell: Annotated[Shell, Argument(help="The shell.")]) -> None:
     """Print a script that completes commands and options of gpudx in a shell.
 
     \b
@@ -57,7 +59,7 @@ def command(shell: Annotated[Shell, typer.Argument(help="The shell.")]) -> None:
 
     Exit status: 0; 2 for a shell that is not known.
     """
-    typer.echo(SCRIPTS[shell](list(words())))
+    click.echo(SCRIPTS[shell](list(words())))
 
 
 def words() -> Iterator[Word]:
@@ -65,9 +67,8 @@ def words() -> Iterator[Word]:
     from gpudx.cli import commands, make_app
 
     modules = commands()
-    top = typer.main.get_command(make_app())
-    for name, one in sorted(getattr(top, "commands", {}).items()):
-        found = [p for p in one.params if p.param_type_name == "option"]
+    for name, one in sorted(make_app().commands.items()):
+        found = [p for p in one.params if isinstance(p, click.Option)]
         options = (Option(tuple(p.opts), p.help or "", bool(p.is_flag)) for p in found)
         text = (one.help or "").split("\n\n")[0]
         values: list[str] = getattr(modules[name], "values", list)()
