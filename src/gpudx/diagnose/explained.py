@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from gpudx import access
-from gpudx.access import Question, Reason
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.model import Access, Finding, Site
+
+if TYPE_CHECKING:
+    from gpudx.access import Reason
 
 GENERAL = ("out-of-bounds-access", "use-after-free", "device-exception")  # causes that a reason may replace
 VERBS = {"read": "read", "write": "wrote"}
@@ -33,6 +35,9 @@ def _asks(finding: Finding) -> bool:
 
 
 def _explained(finding: Finding, facts: Facts) -> Finding:
+    from gpudx import access
+    from gpudx.access import Question
+
     assert finding.site is not None and finding.access is not None
     launch = facts.launches.at_position(finding.site.number - 1)
     if launch is None or finding.access.space not in ("", "global", "generic"):

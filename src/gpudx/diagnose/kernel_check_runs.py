@@ -24,7 +24,9 @@ ID = "kernel-check-"
 MOST = 1000
 INDEXED = re.compile(r"\w+\[(?:\(\w+\)\s*)?(\w+\[[^\[\]]*\])\]")  # an element whose index is an element
 REPORTED = "The kernel checked itself and reported this place."
-NOT_A_NUMBER = "A NaN passes from launch to launch, so the first one counts; that the program fails because of it is not shown."
+NOT_A_NUMBER = (
+    "A NaN passes from launch to launch, so the first one counts; that the program fails because of it is not shown."
+)
 WRAP = 1 << 32  # what a 32-bit index loses
 OWN_TEXT = "kernel source"  # the text that the program gave the driver
 SEVERAL = 1023  # in place of a work-item of global memory (kernel_checks/prelude.py)

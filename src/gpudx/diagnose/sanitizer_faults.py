@@ -31,7 +31,9 @@ MOST = 20  # faults that are joined; more are listed
 MOST_COMPARED = 1000  # launches of a kernel whose arguments are looked at one by one
 ACCESSES = {*TITLES, "uninitialised-read"}
 # Headers whose inline functions kernels consist of (CUDA toolkit, include/).
-TOOLKIT = re.compile(r"(?:^|/)(?:device_\w+|cuda_(?:fp|bf)\w+|sm_\d+_\w+|math_functions|\w*cooperative_groups\w*|mma|pipeline)\.h(?:pp)?:")
+TOOLKIT = re.compile(
+    r"(?:^|/)(?:device_\w+|cuda_(?:fp|bf)\w+|sm_\d+_\w+|math_functions|\w*cooperative_groups\w*|mma|pipeline)\.h(?:pp)?:"
+)
 UNINITIALISED = "uninitialised-read"
 OF_GIVEN = ("uninitialised-read", "misaligned-access")  # their addresses lie in memory that the launch was given
 ENDS_CONTEXT = {*TITLES, "barrier", "trap", "hardware-exception", "unified-memory-fault", "device-heap"}
@@ -254,7 +256,10 @@ def _with_launch(fault: Fault, plain: Finding, match: Match) -> Finding:
         causes=_causes(fault, miss),
     )
     if fault.kind == UNINITIALISED and (writer := _writer(facts, position, fault.first.address)) is not None:
-        wrote = Evidence(f"{facts.sites.at(writer).call} (call {writer + 1}) had written these bytes before the launch", (writer + 1,))
+        wrote = Evidence(
+            f"{facts.sites.at(writer).call} (call {writer + 1}) had written these bytes before the launch",
+            (writer + 1,),
+        )
         return replace(joined, severity="warning", certainty="inferred", evidence=(*joined.evidence, wrote))
     return _seen(joined, fault, _uncertain(fault, match, miss))
 
@@ -263,7 +268,9 @@ def _writer(facts: Facts, position: int, address: int | None) -> int | None:
     """The last recorded copy or fill before a launch that wrote an address: the tool does not see those of other contexts."""
     table = facts.ranges.table
     wrote = (table["how"] == WRITE) & (table["position"] < position) & (table["height"] <= 1)
-    wrote &= (table["address"] <= np.uint64(address or 0)) & (np.uint64(address or 0) - table["address"] < table["size"])
+    wrote &= (table["address"] <= np.uint64(address or 0)) & (
+        np.uint64(address or 0) - table["address"] < table["size"]
+    )
     rows = np.flatnonzero(wrote)
     good = rows[facts.trace.column("status", table["position"][rows]) == 0]
     return int(table["position"][good[-1]]) if len(good) and address else None

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from gpudx.errors import UserError
-from gpudx.kernel_checks import syntax
 from gpudx.kernel_checks.checks import ALL, USUAL
 from gpudx.model.how import KernelChecks
 
@@ -25,6 +24,8 @@ STARTS_S = 10.0
 
 def wanted(text: str, kernel: str | None = None) -> KernelChecks:
     """The checks that "opencl", or names with commas between them, stand for."""
+    from gpudx.kernel_checks import syntax
+
     syntax.need()
     if text == "opencl":
         return KernelChecks(USUAL, kernel)

@@ -18,7 +18,7 @@ from typing import NoReturn
 
 from gpudx import backends, native
 from gpudx.errors import UserError
-from gpudx.lab import crumbs, hang, kernel_checked, program, sanitized, signals, simulated
+from gpudx.lab import crumbs, kernel_checked, program, sanitized, signals, simulated
 from gpudx.lab.environment import DUMPS, recorded_environment
 from gpudx.lab.how import How, variables
 from gpudx.lab.orphans import Guard
@@ -264,6 +264,8 @@ class _Run:
 
 def _end(run: _Run, case_dir: Path) -> Path | None:
     """The time is over: note what the threads are doing, then end the tree."""
+    from gpudx.lab import hang
+
     path: Path | None = case_dir / HANG
     try:
         (case_dir / HANG).write_text(hang.snapshot(run.pid))

@@ -21,8 +21,8 @@ from gpudx.model import (
     Investigation,
     Observation,
     Site,
-    fingerprint,
 )
+from gpudx.model.fingerprint import fingerprint
 from gpudx.report import contracts, figures, flake, revisions
 from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, Tone
 from gpudx.report.builds import kernels

@@ -67,6 +67,11 @@ TOOLS = (
     Tool("HIP runtime", "runs HIP programs", INSTALL, probe=HERE / "probe_runtime.py"),
     Tool("hipcc", "builds HIP programs", INSTALL, programs=("hipcc",), places=ROCM),
     Tool("rocminfo", "lists AMD devices", "apt install rocminfo", programs=("rocminfo",), places=ROCM, version=()),
-    Tool("ROCm debug agent", "shows the wave that faulted: gpudx run --dump", "apt install rocm-debug-agent", probe=HERE / "agent.py"),
+    Tool(
+        "ROCm debug agent",
+        "shows the wave that faulted: gpudx run --dump",
+        "apt install rocm-debug-agent",
+        probe=HERE / "agent.py",
+    ),
     Tool("rocgdb", "reads AMD core dumps", "part of ROCm: apt install rocm-gdb", programs=("rocgdb",), places=ROCM),
 )
