@@ -49,7 +49,7 @@ def by_handle(facts: Facts) -> set[str]:
 def misused(facts: Facts) -> list[Misused]:
     """All handle parameters of all calls; null handles are left to the detectors of errors."""
     found = []
-    for info in facts.trace.schema.calls:
+    for info in facts.trace.made:
         fields = [(n, kind) for n, kind in info.fields if kind in CHECKED and n != "result"]
         positions = facts.trace.select(info) if fields else np.zeros(0, np.int64)
         if len(positions):
@@ -59,7 +59,7 @@ def misused(facts: Facts) -> list[Misused]:
 
 def _dead_events(facts: Facts) -> Iterator[Misused | None]:
     handled = by_handle(facts)
-    for info in facts.trace.schema.calls:
+    for info in facts.trace.made:
         fields = [n for n, kind in info.fields if kind == EVENT and n != "result" and info.api not in handled]
         positions = facts.trace.select(info) if fields else np.zeros(0, np.int64)
         for field in fields if len(positions) else ():

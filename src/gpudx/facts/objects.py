@@ -272,7 +272,7 @@ def _subject(info: CallInfo) -> str | None:
 
 def _collect(trace: Trace) -> _Rows:
     rows, of_graphs = _Rows([], [], [], [], [], []), _of_graphs(trace)
-    for info in trace.schema.calls:
+    for info in trace.made:
         kind = _kind_number(info)
         if kind < 0 or info.does not in ("create", "retain", "release", "free_later"):
             continue

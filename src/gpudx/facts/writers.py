@@ -213,7 +213,7 @@ class Writers:
     def unrecorded(self) -> tuple[str, ...]:
         """Functions that the program was handed and whose calls, which may start work, are not recorded."""
         found = set()
-        for info in self._trace.schema.calls:
+        for info in self._trace.made:
             rules = backend_module(info.api, "rules") if "function_name" in info.arrays else None
             if rules is None:
                 continue

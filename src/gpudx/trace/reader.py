@@ -252,6 +252,12 @@ class Trace:
         order = np.argsort(self.call, kind="stable")
         return order, np.searchsorted(self.call[order], np.arange(len(self.schema.calls) + 1))
 
+    @cached_property
+    def made(self) -> tuple[CallInfo, ...]:
+        """The calls that occur, by number: a few dozen of more than a thousand that are known."""
+        first = self._by_call[1]
+        return tuple(self.schema.calls[number] for number in np.flatnonzero(first[1:] > first[:-1]).tolist())
+
     def select(self, calls: tuple[CallInfo, ...] | CallInfo) -> I64:
         """Positions of all records of these calls."""
         wanted = (calls,) if isinstance(calls, CallInfo) else calls
