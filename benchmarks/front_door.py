@@ -1,8 +1,9 @@
 """How long a user waits: for help, for the verdict after a program has ended, for the full report of a long run.
 
 Times are by the clock, of `gpudx` as it is started from a shell, the best of some runs: another program on the machine is not ours to
-count. The time after a program is from its end to that of gpudx; the whole wait also has the start of gpudx. With a vendor's runtime in OCL_ICD_VENDORS
-and LD_LIBRARY_PATH the same is measured on its libraries.
+count. The time after a program is from its end to that of gpudx; the whole wait also has the start of gpudx. On a busy machine, start
+this under `chrt -r 10`: else it measures the others. With a vendor's runtime in OCL_ICD_VENDORS and LD_LIBRARY_PATH the same is measured
+on its libraries.
 """
 
 from __future__ import annotations

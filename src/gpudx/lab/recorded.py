@@ -108,13 +108,14 @@ def run_recorded(
         env |= more
         below = case_dir / sanitized.FOLDER if sanitizer else None
         listener = Listener(how.probes, how.output)
+        begun = time.monotonic()
         started = _start(start, words, env, mask, _into(how.output) if how.output else listener.actions)
         guard.watch(started)
         if meanwhile:
             meanwhile()
         listener.begin()
         enough = sanitized.Reported(below) if below and how.faults_suffice else lambda: False
-        run = _Run(started, watched, how.timeout, on_progress, below, enough)
+        run = _Run(started, begun, watched, how.timeout, on_progress, below, enough)
         timed_out = not run.wait()
         run.hear()  # what ended the program may have come to us at the same moment
         duration = run.elapsed
@@ -199,6 +200,7 @@ class _Run:
     def __init__(
         self,
         pid: int,
+        begun: float,  # by the monotonic clock
         watched: set[int],
         timeout: float | None,
         on_progress: Progress | None,
@@ -212,7 +214,7 @@ class _Run:
         self._below = below
         self._timeout = timeout
         self._on_progress = on_progress or (lambda seconds: None)
-        self._start = time.monotonic()
+        self._start = begun
         self.elapsed = 0.0
         self.interrupted = False
         self._enough = enough
