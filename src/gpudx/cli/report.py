@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 SCREEN = "screen"  # with lines of kernels that are in no file, which the format itself cannot read
 
 
+def option_values() -> dict[str, tuple[str, ...]]:
+    """For the completion of shells."""
+    from gpudx.report import formats, streamed
+
+    return {"--format": (*formats(), *streamed())}
+
+
 def command(
     case: Annotated[
         Path | None,

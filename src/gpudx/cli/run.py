@@ -34,6 +34,11 @@ ALONE = {
 KERNEL_CHECKS = ("bounds", "align", "uninit", "races", "barriers", "overflow", "div", "loops", "nan")
 
 
+def option_values() -> dict[str, tuple[str, ...]]:
+    """For the completion of shells."""
+    return ALONE
+
+
 class Crumbs(StrEnum):
     all = "all"
     off = "off"
