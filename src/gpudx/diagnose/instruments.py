@@ -59,10 +59,15 @@ def _sanitized(run: RunResult, facts: Sequence[Facts], command: Sequence[str], c
 
 
 def _checked(run: RunResult, facts: Sequence[Facts], case_dir: Path) -> Checked:
-    """Checks inside OpenCL kernels."""
+    """Checks inside kernels."""
     wanted = run.how.kernel_checks
     if wanted is None:
         return Checked()
+    if wanted.language == "ptx":
+        from gpudx.diagnose import ptx_check_runs
+
+        tool = ptx_check_runs.instrument(wanted, facts, case_dir)
+        return Checked((tool,), tuple(ptx_check_runs.findings(facts, case_dir)), ptx_check_runs.not_checked(facts))
     from gpudx.diagnose import kernel_check_runs
 
     if not (run.sanitized is None or kernel_check_runs.applies(facts, case_dir)):

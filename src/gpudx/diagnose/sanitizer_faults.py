@@ -31,10 +31,9 @@ MOST = 20  # faults that are joined; more are listed
 MOST_COMPARED = 1000  # launches of a kernel whose arguments are looked at one by one
 ACCESSES = {*TITLES, "uninitialised-read"}
 # Headers whose inline functions kernels consist of (CUDA toolkit, include/).
-TOOLKIT = re.compile(
-    r"(?:^|/)(?:device_\w+|cuda_(?:fp|bf)\w+|sm_\d+_\w+|math_functions|\w*cooperative_groups\w*|mma|pipeline)\.h(?:pp)?:"
-)
+TOOLKIT = re.compile(r"(?:^|/)(?:device_\w+|cuda_(?:fp|bf)\w+|sm_\d+_\w+|math_functions|\w*cooperative_groups\w*|mma|pipeline)\.h(?:pp)?:")
 UNINITIALISED = "uninitialised-read"
+RACES = ("race", "cluster-race")
 OF_GIVEN = ("uninitialised-read", "misaligned-access")  # their addresses lie in memory that the launch was given
 ENDS_CONTEXT = {*TITLES, "barrier", "trap", "hardware-exception", "unified-memory-fault", "device-heap"}
 BY_KIND = {
@@ -65,12 +64,13 @@ class Match:
     which: str = ""  # what sets them apart from other launches of the kernel
     doubt: str = ""  # why another launch may be meant all the same
     first: bool = False  # it is the first of them: what nothing has written, the first launch reads as well as any
+    by_code: bool = False  # the fault lies in the kernel's code, so each of them has it
 
     @property
     def uncertain(self) -> str:
         """Why another launch may be meant; empty when none can be, or when it would have done the same."""
         several = f"which of {self.of:,} launches of {self.kernel} made it is not known"
-        return self.doubt or (several if self.of > 1 and not self.alike else "")
+        return self.doubt or (several if self.of > 1 and not self.alike and not self.by_code else "")
 
     @property
     def text(self) -> str:
@@ -186,7 +186,11 @@ def _match(fault: Fault, facts: Facts, name: str, rows: list[int], doubt: str) -
     elif facts.trace.gaps:
         doubt = doubt or "not all calls were kept"
     alike = _alike(facts, rows)
+    if fault.kind in RACES:
+        return Match(facts, rows[-1], bare(demangle(name)), len(rows), False, alike, which, doubt, len(rows) > 1, by_code=True)
     if fault.kind == UNINITIALISED:
+        unwritten = [row for row in rows if _writer(facts, int(facts.launches.position[row]), fault.first.address) is None]
+        rows, which = _narrowed(rows, unwritten, " before which nothing wrote these bytes", which)
         return Match(facts, rows[-1], bare(demangle(name)), len(rows), False, alike, which, doubt, first=len(rows) > 1)
     best = rows[0] if alike or len(rows) > MOST_COMPARED else _nearest(fault, facts, rows)
     return Match(facts, best, bare(demangle(name)), len(rows), best != rows[0], alike, which, doubt)
@@ -256,21 +260,19 @@ def _with_launch(fault: Fault, plain: Finding, match: Match) -> Finding:
         causes=_causes(fault, miss),
     )
     if fault.kind == UNINITIALISED and (writer := _writer(facts, position, fault.first.address)) is not None:
-        wrote = Evidence(
-            f"{facts.sites.at(writer).call} (call {writer + 1}) had written these bytes before the launch",
-            (writer + 1,),
-        )
+        wrote = Evidence(f"{facts.sites.at(writer).call} (call {writer + 1}) had written these bytes before the launch", (writer + 1,))
         return replace(joined, severity="warning", certainty="inferred", evidence=(*joined.evidence, wrote))
     return _seen(joined, fault, _uncertain(fault, match, miss))
 
 
 def _writer(facts: Facts, position: int, address: int | None) -> int | None:
-    """The last recorded copy or fill before a launch that wrote an address: the tool does not see those of other contexts."""
+    """The last recorded copy or fill that wrote an address before a launch, since its memory was allocated: the tool does not see
+    those of other contexts."""
     table = facts.ranges.table
-    wrote = (table["how"] == WRITE) & (table["position"] < position) & (table["height"] <= 1)
-    wrote &= (table["address"] <= np.uint64(address or 0)) & (
-        np.uint64(address or 0) - table["address"] < table["size"]
-    )
+    memory = facts.memory.one(address or 0, position)
+    born = int(facts.objects.table["born"][memory]) if memory >= 0 else -1
+    wrote = (table["how"] == WRITE) & (table["position"] < position) & (table["position"] > born) & (table["height"] <= 1)
+    wrote &= (table["address"] <= np.uint64(address or 0)) & (np.uint64(address or 0) - table["address"] < table["size"])
     rows = np.flatnonzero(wrote)
     good = rows[facts.trace.column("status", table["position"][rows]) == 0]
     return int(table["position"][good[-1]]) if len(good) and address else None

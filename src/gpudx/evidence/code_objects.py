@@ -8,6 +8,7 @@ numbers before a driver compiles it. Not read: code objects of version 2, OpenCL
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import re
 import struct
@@ -162,6 +163,28 @@ def _entries(data: memoryview, where: str, base: int) -> Iterator[Image]:
         elif kind == PTX:
             code = Code(True, architecture, suffix, (major, minor))
             yield Image("NVIDIA", code.target, code.language or "PTX", place)
+        if header < ENTRY.size:
+            return
+        at += header + size
+
+
+def ptx_texts(data: memoryview) -> Iterator[tuple[Code, str]]:
+    """The PTX of an image, a fat binary or the text itself, with what it is for. What cannot be unpacked is left out."""
+    if bytes(data[:4]) != FAT:
+        yield from (
+            (code, bytes(data).decode(errors="replace")) for code in read_ptx(bytes(data[:65536]), (), True).codes
+        )
+        return
+    _, _, at, size = FAT_HEADER.unpack_from(data)
+    for _ in range(MOST_ENTRIES):
+        if at + ENTRY.size > len(data):
+            return
+        kind, _, header, size, minor, major, architecture, flags = ENTRY.unpack_from(data, at)
+        if kind == PTX:
+            suffix = "a" if flags & EXACT else "f" if flags & FAMILY else ""
+            with contextlib.suppress(Unreadable):
+                text = bytes(_plain(data[at : at + ENTRY.size], data[at + header : at + header + size], flags))
+                yield Code(True, architecture, suffix, (major, minor)), text.rstrip(b"\0").decode(errors="replace")
         if header < ENTRY.size:
             return
         at += header + size

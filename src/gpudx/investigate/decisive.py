@@ -41,12 +41,11 @@ ACCESS = (
     Step("checked", "which access of which work-item leaves its buffer"),
     Step("dump", "the faulting instruction and its registers, from the device"),
 )
-FENCED = (
-    Step("fenced", "accesses past the end of a buffer, or after its release"),
-    Step("fenced-dump", "which access met the fence", after="fenced"),
-)
+FENCED = Step("fenced", "accesses past the end of a buffer, or after its release")
+FENCED_DUMP = Step("fenced-dump", "which access met the fence", after="fenced")
 EDGES = (
     Step("low-fenced", "accesses before the start of a buffer", unless="checked"),
+    Step("low-fenced-dump", "which access met the fence", after="low-fenced"),
     Step("close-fenced", "reads a few bytes past the end of a buffer", unless="checked"),
 )
 CHECKED = Step("checked", "accesses outside buffers, races and barriers inside kernels")
@@ -55,7 +54,9 @@ RACECHECK = Step("racecheck", "races in shared memory")
 SYNCCHECK = Step("synccheck", "barriers that not every thread reaches")
 INITCHECK = Step("initcheck", "reads of uninitialized memory")
 POISON = Step("poisoned", "whether the outcome depends on uninitialized memory", 4)
-INSIDE = (CHECKED, *FENCED, MEMCHECK)
+GLOBAL_RACES = Step("global-races", "races between blocks in global memory")
+NUMBERS = Step("numbers", "where the first NaN or infinity comes from")
+INSIDE = (CHECKED, FENCED, MEMCHECK, FENCED_DUMP)  # a dump takes many times as long as memcheck
 RACES = Step(
     "races", "whether ordering the two operations of a race fixes it"
 )  # as many runs as that takes: ordered.py
@@ -98,19 +99,21 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         RUNTIME,
         RACES,
         *INSIDE,
+        SYNCCHECK,  # threads that miss a barrier race, too
         RACECHECK,
+        GLOBAL_RACES,
         INITCHECK,
         HOST_MEMORY,
         ORDERED,
-        SYNCCHECK,
         POISON,
         *EDGES,
         REPEATS,
         Step("checked-numbers", "where the first NaN comes from"),
+        NUMBERS,
         *ORDER,
         Step("oclgrind", "invalid accesses and races"),
     ),
-    "no failure": (RUNTIME, *INSIDE, INITCHECK, RACECHECK, SYNCCHECK, HOST_MEMORY, POISON, *EDGES),
+    "no failure": (RUNTIME, *INSIDE, INITCHECK, SYNCCHECK, RACECHECK, GLOBAL_RACES, NUMBERS, HOST_MEMORY, POISON, *EDGES),
     "": (),
 }
 
@@ -146,7 +149,7 @@ def refused_work(case: Case) -> tuple[Diagnosis, ...]:
 def _is_of_refused_call(case: Case) -> bool:
     """Does the best entry rest on a call that the driver refused, or on what the call was given that the program died in? A call that
     failed without being noticed may be beside the point."""
-    first = next(iter(case.diagnosis), None)
+    first = next((entry for entry in case.diagnosis if entry.cause not in BESIDE), None)
     if first is None or first.status != "likely":
         return False
     died = {
@@ -193,7 +196,7 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
     return next(filter(None, (_open_step(step, state, runnable) for step in plan)), None)
 
 
-PRECISE = ("memcheck", "dump", "fenced-dump", "checked")
+PRECISE = ("memcheck", "dump", "fenced-dump", "low-fenced-dump", "checked")
 
 
 def _is_vague(state: Investigation) -> bool:
@@ -246,6 +249,7 @@ SEES = {
     "initcheck": "uninitialized reads of global memory",
     "poisoned": "results that depend on uninitialized memory",
     "racecheck": "races in shared memory",
+    "global-races": "races between blocks in global memory",
     "synccheck": "barriers",
 }
 
