@@ -68,7 +68,9 @@ def words() -> Iterator[Word]:
     from gpudx.cli import commands, make_app
 
     modules = commands()
-    known = {name: getattr(module, "option_values", dict)() for name, module in modules.items()}
+    known: dict[str, dict[str, tuple[str, ...]]] = {
+        name: getattr(module, "option_values", dict)() for name, module in modules.items()
+    }
     for name, one in sorted(make_app().commands.items()):
         found = [p for p in one.params if isinstance(p, click.Option)]
         options = (

@@ -95,7 +95,7 @@ def command(
         Option("--serialise", "--serialize", help="Wait after each launch, so that a fault names its launch."),
     ] = False,
     stacks: Annotated[
-        bool, Option("--stacks", help="Record the host and Python stack of each launch (slower).")
+        bool, Option("--stacks", help="Record the host and Python stack of each launch, copy and allocation (slower).")
     ] = False,
     crumbs: Annotated[
         Crumbs | None,

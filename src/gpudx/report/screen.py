@@ -278,8 +278,8 @@ def _steps(case: Case, best: Diagnosis | None, next_command: str) -> list[str]:
 
 
 def _has_stack(best: Diagnosis, case: Case) -> bool:
-    """Would --stacks show where the call was made? It notes launches, and calls that fail."""
-    return (best.guilty is not None and best.guilty.launch is not None) or not case.outcome.passed
+    """Would --stacks show where the call was made? It notes calls that work on memory, and calls that fail."""
+    return best.guilty is not None or not case.outcome.passed
 
 
 def _with_python_lines(case: Case) -> str:
@@ -334,7 +334,7 @@ def _foot(case: Case, writer: Writer, picture: str = PICTURE) -> Iterator[str]:
 
 
 def coverage(case: Case) -> str:
-    """ "1,034 calls, 1,019 launches, 3 runs in 11.0 s; checked: bounds; not checked: races"."""
+    """ "1,034 calls, 1,019 launches, 3 runs in 11.0 s; checked: bounds; not checked in kernels: races"."""
     if case.flake:
         runs = f"{plural(case.flake.runs, 'run')} in {duration(case.flake.seconds)}"
         return f"{plural(case.flake.tests, 'test')}, {runs}; stopped: {case.flake.stopped}"
@@ -362,7 +362,7 @@ def _checked(case: Case, dead: Sequence[str]) -> Iterator[str]:
         yield f"checked: {', '.join(checked)}" + (f" (only launches of {kernel})" if kernel else "")
     left = [one for one in INSIDE_KERNELS if one not in checked] if _calls(case) else []
     if left:
-        yield f"not checked: {', '.join(left)}"
+        yield f"not checked in kernels: {', '.join(left)}"
 
 
 def _inside_kernels(case: Case) -> Iterator[str]:
