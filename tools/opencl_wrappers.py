@@ -234,7 +234,8 @@ def wrapper(call: Call) -> str:
 def wrappers(calls: list[Call]) -> str:
     own = opencl_calls(calls)
     parts = [
-        '/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "core/sources.h"\n#include "core/stacks.h"\n#include "opencl/checks.h"\n'
+        '/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "core/sources.h"\n#include "core/stacks.h"\n'
+        '#include "opencl/checks.h"\n'
         '#include "opencl/crumbs.h"\n#include "opencl/host_args.h"\n#include "opencl/hooks.h"\n#include "opencl/sites.h"\n'
     ]
     parts += [wrapper(c) for c in own if not c.by_hand and not c.skip]

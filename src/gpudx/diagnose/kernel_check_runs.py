@@ -218,7 +218,7 @@ def _where(f: Failure) -> str:
 
 
 def _triple(one: tuple[int, int, int]) -> str:
-    return f"({one[0]:,}, {one[1]:,}, {one[2]:,})"
+    return f"({one[0]}, {one[1]}, {one[2]})"  # no commas inside numbers: they separate the numbers
 
 
 def _row(f: Failure, argument: int | None) -> int:

@@ -34,13 +34,15 @@ BOLD, DIM = "1", "2"
 
 # What each kind of run can find inside kernels; the recorder itself checks calls, arguments and order.
 CHECKS = {
-    "fenced": "bounds",
-    "low-fenced": "bounds",
-    "memcheck": "bounds",
-    "poisoned": "uninitialized reads",
-    "initcheck": "uninitialized reads",
-    "racecheck": "races",
-    "synccheck": "barriers",
+    "fenced": ("bounds",),
+    "low-fenced": ("bounds",),
+    "memcheck": ("bounds",),
+    "poisoned": ("uninitialized reads",),
+    "initcheck": ("uninitialized reads",),
+    "racecheck": ("races",),
+    "synccheck": ("barriers",),
+    "checked": ("bounds", "uninitialized reads", "races", "barriers"),
+    "oclgrind": ("bounds", "races"),
 }
 NARROWED = "sanitizer-narrowed"  # a finding: the tool looked at launches of one kernel only
 KERNEL_CHECKS = re.compile(r"kernel checks \((.*)\)")
@@ -53,6 +55,7 @@ FOREIGN = {
     "cuda": re.compile(r"\b(cl|hip)[A-Z]\w|\b(HIP|AMD|ROCR)_|rocgdb|oclgrind"),
     "hip": re.compile(r"\b(cl|cu|cuda)[A-Z]\w|\bCUDA_|compute-sanitizer|oclgrind"),
 }
+WITH_LINES = "Build the program with -g to see the source line of the call here."
 SEVERAL = "Where several launches are named"  # of no use where one is
 PYTHON = re.compile(r"python[\d.]*$")
 UNEXPLAINED, NO_CAUSE = "unexplained", "NO CAUSE FOUND"
@@ -158,6 +161,8 @@ def _full(
     steps = _steps(case, best, next_command)
     if best and place is None and _has_stack(best, case) and (command := _with_python_lines(case)):
         steps = [*steps[:1], command]
+    elif best and place is None and _needs_debug_info(best, case):
+        steps = [*steps[:1], WITH_LINES]
     steps = steps[: room.steps]
     if steps:
         lines += [writer.styled(f"{INDENT}Next", BOLD), *_numbered(steps, writer)]
@@ -290,6 +295,12 @@ def _with_python_lines(case: Case) -> str:
     return shlex.join(["gpudx", "run", "--stacks", *ways, "--", *case.command]) + "   # names the Python line"
 
 
+def _needs_debug_info(best: Diagnosis, case: Case) -> bool:
+    """Would -g show the line? Each call of OpenCL is recorded with its caller, which is the program unless that is an interpreter."""
+    interpreted = bool(case.command) and bool(PYTHON.match(os.path.basename(case.command[0])))
+    return best.guilty is not None and best.guilty.api == "opencl" and not interpreted
+
+
 def _numbered(steps: Sequence[str], writer: Writer) -> Iterator[str]:
     for number, step in enumerate(steps, 1):
         lead = f"{INDENT}{number}. " if len(steps) > 1 else f"{INDENT}- "
@@ -334,7 +345,7 @@ def _foot(case: Case, writer: Writer, picture: str = PICTURE) -> Iterator[str]:
 
 
 def coverage(case: Case) -> str:
-    """ "1,034 calls, 1,019 launches, 3 runs in 11.0 s; checked: bounds; not checked in kernels: races"."""
+    """ "1,034 calls, 1,019 launches, 3 runs in 11.0 s; checked: bounds; unchecked in kernels: races"."""
     if case.flake:
         runs = f"{plural(case.flake.runs, 'run')} in {duration(case.flake.seconds)}"
         return f"{plural(case.flake.tests, 'test')}, {runs}; stopped: {case.flake.stopped}"
@@ -356,13 +367,13 @@ def _checked(case: Case, dead: Sequence[str]) -> Iterator[str]:
     ran = [one for one in case.observations if one.runs or one.others]
     kinds = {kind for one in ran for kind in (one.experiment, *one.ways.kinds)}
     working = [kind for kind in CHECKS if kind in kinds and not any(kind in name for name in dead)]
-    checked = list(dict.fromkeys([*(CHECKS[kind] for kind in working), *_inside_kernels(case)]))
+    checked = list(dict.fromkeys([*(what for kind in working for what in CHECKS[kind]), *_inside_kernels(case)]))
     if checked:
         kernel = next((dict(one.facts)["kernel"] for one in case.findings if one.id == NARROWED), "")
         yield f"checked: {', '.join(checked)}" + (f" (only launches of {kernel})" if kernel else "")
     left = [one for one in INSIDE_KERNELS if one not in checked] if _calls(case) else []
     if left:
-        yield f"not checked in kernels: {', '.join(left)}"
+        yield f"unchecked in kernels: {', '.join(left)}"
 
 
 def _inside_kernels(case: Case) -> Iterator[str]:
