@@ -179,7 +179,7 @@ def _study(place: Path, suite: Suite, batches: list[Batch], limits: Limits, shar
 
     with _lab(place, suite, limits, share) as lab:
         where = f", {lab.places} runs at a time" if lab.places > 1 else ""
-        say(f"{len(suite.tests)} tests ({suite.runner}){where}; the case, with what they print, is {place}")
+        say(f"{len(suite.tests)} tests ({suite.runner}){where}; what they print goes to {os.path.relpath(place)}")
         flaker = Flaker(suite, lab, place / JOURNAL, limits, batches, _progress)
         result = flaker.run()
     clear_line()

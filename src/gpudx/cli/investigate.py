@@ -207,7 +207,7 @@ def _investigate(lab: Laboratory, state: Investigation, wanted: Wanted) -> Case:
     def keep(state: Investigation) -> None:
         casefile.write(conclude(first_failing(lab.folder, state), state), lab.folder)
 
-    say(f"investigating; the case, with what the program prints, is {lab.folder}")
+    say(f"investigating; what the program prints goes to {os.path.relpath(lab.folder)}")
     with lab:
         state = investigate(state, lab, Limits(wanted.budget_s, wanted.runs), keep, _progress)
     clear_line()

@@ -226,9 +226,19 @@ def _tell(state: Verification, seen: Tally, ended: Judgement | None, place: Path
 
 
 def _paragraph(text: str, mark: str = "") -> None:
+    from gpudx.cli.page import page_here
     from gpudx.report.safe import clean
 
-    print(textwrap.fill(clean(text), 100, initial_indent=f"  {mark}", subsequent_indent="  " + " " * len(mark)))
+    lead = f"  {mark}"
+    wrapped = textwrap.wrap(
+        clean(text),
+        page_here().width,
+        initial_indent=lead,
+        subsequent_indent=" " * len(lead),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    print("\n".join(wrapped))
 
 
 def _table(seen: Tally) -> None:
@@ -237,5 +247,5 @@ def _table(seen: Tally) -> None:
 
     counts = [seen.count(condition) for condition in seen.question.commands]
     rows = [(c.condition, f"{c.old} of {c.runs}", f"{c.other} of {c.runs}", span(c)) for c in counts]
-    sure = f"rate of all failures, {100 * seen.question.confidence:g} % sure"
+    sure = f"failure rate ({100 * seen.question.confidence:g} % confidence)"
     write_table(["condition", "failed", "failed otherwise", sure], rows, None)
