@@ -55,6 +55,8 @@ FOREIGN = {
     "cuda": re.compile(r"\b(cl|hip)[A-Z]\w|\b(HIP|AMD|ROCR)_|rocgdb|oclgrind"),
     "hip": re.compile(r"\b(cl|cu|cuda)[A-Z]\w|\bCUDA_|compute-sanitizer|oclgrind"),
 }
+SHOWS = {"recorded": (), "fenced": ("--fence",), "checked": ("--sanitize",)}  # options of `gpudx run` by experiment
+LEAST_CODE = 20  # columns worth quoting
 WITH_LINES = "Build the program with -g to see the source line of the call here."
 SEVERAL = "Where several launches are named"  # of no use where one is
 PYTHON = re.compile(r"python[\d.]*$")
@@ -159,7 +161,8 @@ def _full(
     if facts:
         lines += [writer.styled(f"{INDENT}{'Why' if best else 'Found'}", BOLD), *facts]
     steps = _steps(case, best, next_command)
-    if best and place is None and _has_stack(best, case) and (command := _with_python_lines(case)):
+    unplaced = place is None or (best is not None and best.guilty is not None and not best.guilty.source)
+    if best and unplaced and _has_stack(best, case) and (command := _with_lines(case, best)):
         steps = [*steps[:1], command]
     elif best and place is None and _needs_debug_info(best, case):
         steps = [*steps[:1], WITH_LINES]
@@ -245,8 +248,10 @@ def _whole(lead: str, text: str, writer: Writer) -> list[str]:
 
 
 def _one_line_of_code(place: SourceLine, writer: Writer) -> list[str]:
+    """The place is never cut, the code is."""
     text = "".join(f": {clean(line.strip())}" for _, line in place.around(0))
-    return [writer.cut(f"{INDENT}{full(place.place)}{text}")]
+    head = f"{INDENT}{full(place.place)}"
+    return [writer.cut(head + text)] if len(head) + LEAST_CODE <= writer.width else [head]
 
 
 def _facts(case: Case, best: Diagnosis | None, writer: Writer, room: Room) -> list[str]:
@@ -287,18 +292,31 @@ def _has_stack(best: Diagnosis, case: Case) -> bool:
     return best.guilty is not None or not case.outcome.passed
 
 
-def _with_python_lines(case: Case) -> str:
-    """The command that shows the Python line of a call; "" where the program is no Python program."""
-    if not case.command or not PYTHON.match(os.path.basename(case.command[0])) or case.investigation:
+def _with_lines(case: Case, best: Diagnosis) -> str:
+    """The command that shows the line of a call that a wrapper made: an interpreter, or a header of the system; "" where it would
+    not."""
+    python = bool(case.command) and bool(PYTHON.match(os.path.basename(case.command[0])))
+    ways = _ways(case, best)
+    if ways is None or not (python or (best.guilty is not None and best.guilty.source)):
         return ""
-    ways = case.observations[0].ways.options if len(case.observations) == 1 else ()
-    return shlex.join(["gpudx", "run", "--stacks", *ways, "--", *case.command]) + "   # names the Python line"
+    words = shlex.join(["gpudx", "run", "--stacks", *ways, "--", *case.command])
+    return f"{words}   # names the {'Python ' if python else ''}line"
+
+
+def _ways(case: Case, best: Diagnosis) -> Sequence[str] | None:
+    """The options of one run that shows the same; None where it took more than one."""
+    if not case.command:
+        return None
+    if not case.investigation:
+        return case.observations[0].ways.options if len(case.observations) == 1 else ()
+    shown = [one.experiment for one in case.observations if best.cause in one.shown]
+    return next((SHOWS[one] for one in shown if one in SHOWS), None)
 
 
 def _needs_debug_info(best: Diagnosis, case: Case) -> bool:
     """Would -g show the line? Each call of OpenCL is recorded with its caller, which is the program unless that is an interpreter."""
     interpreted = bool(case.command) and bool(PYTHON.match(os.path.basename(case.command[0])))
-    return best.guilty is not None and best.guilty.api == "opencl" and not interpreted
+    return best.guilty is not None and best.guilty.api == "opencl" and not best.guilty.source and not interpreted
 
 
 def _numbered(steps: Sequence[str], writer: Writer) -> Iterator[str]:
