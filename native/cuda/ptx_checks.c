@@ -109,10 +109,11 @@ static bool find_report(struct module *m)
     size_t bytes = 0;
     if (m->report)
         return true;
-    CUresult status = m->library
-        ? (gdx_cu_next.cuLibraryGetGlobal ? gdx_cu_next.cuLibraryGetGlobal(&m->report, &bytes, (CUlibrary)(uintptr_t)m->handle, "gdx_report")
-                                          : CUDA_ERROR_NOT_FOUND)
-        : gdx_cu_next.cuModuleGetGlobal_v2(&m->report, &bytes, (CUmodule)(uintptr_t)m->handle, "gdx_report");
+    CUresult status = CUDA_ERROR_NOT_FOUND;
+    if (m->library && gdx_cu_next.cuLibraryGetGlobal)
+        status = gdx_cu_next.cuLibraryGetGlobal(&m->report, &bytes, (CUlibrary)(uintptr_t)m->handle, "gdx_report");
+    else if (!m->library && gdx_cu_next.cuModuleGetGlobal_v2)
+        status = gdx_cu_next.cuModuleGetGlobal_v2(&m->report, &bytes, (CUmodule)(uintptr_t)m->handle, "gdx_report");
     if (status != CUDA_SUCCESS || bytes != (HEAD + RECORDS * WORDS) * sizeof(uint32_t))
         m->report = 0;
     return m->report != 0;

@@ -13,7 +13,7 @@ EXPECTED = {
     "bounds_global": {"bounds"}, "bounds_local_private": {"bounds"}, "races": {"race"}, "uninit": {"uninitialized"},
     "barriers": {"barrier"}, "arithmetic": {"division", "overflow", "alignment"}, "nan_loops": {"nan", "loop"},
 }  # fmt: skip
-PREFIXES = {"uninit": "uninitialized"}  # of names in shapes.cl, which has all kinds
+PREFIXES = {"uninit": "uninitialized"}  # of names in files that have all kinds
 FOLDER = Path(__file__).parent / "planted"
 
 
@@ -22,7 +22,7 @@ def every() -> list[Planted]:
 
 
 def expected(one: Planted) -> set[str]:
-    if one.file != "shapes":
+    if one.file in EXPECTED:
         return EXPECTED[one.file]
     prefix = one.name.partition("_")[0]
     return {PREFIXES.get(prefix, prefix)}

@@ -106,6 +106,17 @@ def test_memory_that_is_no_plain_buffer(tmp_path: Path, platform: dict[str, str]
     assert "1 OpenCL program ran without checks: it is not built from source." in case["not_checked"]
 
 
+@pytest.mark.timeout(600)
+def test_correct_kernels_of_unusual_kinds(tmp_path: Path, platform: dict[str, str]) -> None:
+    program = str(HERE / "programs" / "unusual.py")
+    plain = run([sys.executable, program], platform)
+    checked = sanitized(tmp_path / "case", program, env=platform)
+    assert plain.returncode == 0 and checked.stdout == plain.stdout, plain.stderr
+    assert findings(tmp_path / "case") == []
+    case = json.loads((tmp_path / "case" / "case.json").read_text())
+    assert not [text for text in case["not_checked"] if "ran without checks" in text]
+
+
 @pytest.mark.early
 @pytest.mark.timeout(900)
 def test_planted_faults_are_found_and_twins_are_not_accused(tmp_path: Path, platform: dict[str, str]) -> None:

@@ -49,7 +49,7 @@ def _is_written(facts: Facts, row: int, later: int) -> bool:
 
 def _pair(facts: Facts, note: int) -> tuple[int, int] | None:
     table, record = facts.host_copies.table, facts.trace.record(note)
-    later = _call_before(facts, note)
+    later = call_before(facts, note)
     rows = np.flatnonzero(
         (table["address"] == record["address"])
         & (table["size"] == record["size"])
@@ -60,10 +60,9 @@ def _pair(facts: Facts, note: int) -> tuple[int, int] | None:
     return (int(rows[-1]), later) if len(rows) else None
 
 
-def _call_before(facts: Facts, note: int) -> int:
+def call_before(facts: Facts, note: int) -> int:
     """The last call that the note's thread had begun; -1: none."""
     trace = facts.trace
-    calls = np.array([info.api != "note" for info in trace.schema.calls])
-    mine = (trace.column("tid") == trace.column("tid", np.array([note]))[0]) & calls[trace.call]
+    mine = (trace.column("tid") == trace.column("tid", np.array([note]))[0]) & ~trace.is_note
     before = np.flatnonzero(mine[:note])
     return int(before[-1]) if len(before) else -1

@@ -120,8 +120,7 @@ def _command(facts: Facts, position: int) -> str:
 
 def _last_calls(facts: Facts, tid: int | None) -> Iterator[Evidence]:
     """What the thread (all threads, where it is not known) had done before."""
-    notes = np.array([c.api == "note" for c in facts.trace.schema.calls])
-    mine = np.flatnonzero(~notes[facts.trace.call])
+    mine = np.flatnonzero(~facts.trace.is_note)
     mine = mine if tid is None else mine[facts.trace.column("tid", mine) == tid]
     if not len(mine):
         yield Evidence("this thread had made no recorded call: it belongs to the driver, or to the program's own work")

@@ -100,9 +100,8 @@ def _who(facts: Facts, words: LastWords) -> _Who:
 
 def _made_calls(facts: Facts, tid: int) -> bool:
     """Is the thread one of the program's own? Drivers' threads make no calls, but the recorder may note things in them."""
-    notes = np.array([c.api == "note" for c in facts.trace.schema.calls])
     mine = facts.trace.column("tid") == tid
-    return bool((mine & ~notes[facts.trace.call]).any())
+    return bool((mine & ~facts.trace.is_note).any())
 
 
 def _in_program(facts: Facts) -> bool:

@@ -40,6 +40,7 @@ CAUSE = Cause(
     kind=MEMORY,
 )
 MOST = 20
+ARGUMENT = "argument "  # how Graphs.addresses names the arguments of kernels
 I64 = NDArray[np.int64]
 
 
@@ -83,7 +84,11 @@ def _finding(facts: Facts, node: Node, place: str, address: int, row: int, posit
             Evidence(f"the node was given {address:#x} as {place}", (node.position + 1,)),
             Evidence(f"{site.call} started it afterwards", (site.number,)),
         ),
-        site=replace(site, kernel=facts.kernels.name(node.kernel_row) if node.kind == "kernel" else None),
+        site=replace(
+            site,
+            kernel=facts.kernels.name(node.kernel_row) if node.kind == "kernel" else None,
+            argument=int(place.removeprefix(ARGUMENT)) if place.startswith(ARGUMENT) else None,
+        ),
         others=others,
         count=len(positions),
         allocation=allocation_of(facts, row, "freed"),

@@ -266,7 +266,6 @@ def _elsewhere(facts: Facts, run: Run) -> Finding:
 
 def _last_calls(facts: Facts) -> list[int]:
     """The last call of each thread, latest first."""
-    notes = np.array([c.api == "note" for c in facts.trace.schema.calls])
-    positions = np.flatnonzero(~notes[facts.trace.call])
+    positions = np.flatnonzero(~facts.trace.is_note)
     _, last = np.unique(facts.trace.column("tid", positions)[::-1], return_index=True)
     return sorted((int(positions[len(positions) - 1 - i]) for i in last), reverse=True)[:SHOWN]

@@ -23,6 +23,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpudx.detectors import Run
+from gpudx.detectors._sources import call_before
 from gpudx.facts import Facts
 from gpudx.facts.accesses import WRITE
 from gpudx.facts.allocated import allocation_of
@@ -111,11 +112,8 @@ def _may_write(facts: Facts, use: np.void) -> bool:
 
 def _wait_after(facts: Facts, note: int) -> Site | None:
     """The call at whose beginning the difference was seen: the last one of the note's thread."""
-    trace = facts.trace
-    calls = np.array([info.api != "note" for info in trace.schema.calls])
-    mine = (trace.column("tid") == trace.column("tid", np.array([note]))[0]) & calls[trace.call]
-    before = np.flatnonzero(mine[:note])
-    return facts.sites.at(int(before[-1])) if len(before) else None
+    before = call_before(facts, note)
+    return facts.sites.at(before) if before >= 0 else None
 
 
 def _finding(facts: Facts, obj: int, launch: np.void, wait: Site | None) -> Finding:

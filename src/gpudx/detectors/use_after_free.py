@@ -42,6 +42,7 @@ CAUSE = Cause(
     ),
     predicts=(("recorded", "an argument or a copy points into memory that an earlier call freed"),),
     kind=MEMORY,
+    tells="memory",
 )
 I64 = NDArray[np.int64]
 

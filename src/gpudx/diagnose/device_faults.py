@@ -94,9 +94,7 @@ def match_of(grid: Grid, kernel: str, facts: Facts) -> Match | None:
         return _best(rows, "kernel and shape", facts, alike=False)
     # Where in the block is not compared: one that was read from a constant bank begins with the driver's own words.
     fitting = facts.launches.within(rows, grid.parameters)
-    if len(fitting):
-        return _best(fitting, "kernel, shape and parameters", facts)
-    return _best(rows, "kernel and shape", facts, alike=False) if len(rows) == 1 else None
+    return _best(fitting, "kernel, shape and parameters", facts)
 
 
 def _best(rows: NDArray[np.int64], compared: str, facts: Facts, alike: bool = True) -> Match | None:

@@ -10,14 +10,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpudx.causes import tells
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.model import Access, Finding, Site
+from gpudx.text import plural
 
 if TYPE_CHECKING:
     from gpudx.access import Reason
 
-GENERAL = ("out-of-bounds-access", "use-after-free", "device-exception")  # causes that a reason may replace
 VERBS = {"read": "read", "write": "wrote"}
 
 
@@ -30,8 +31,8 @@ def explained(findings: Iterable[Finding], processes: Sequence[Facts]) -> Iterat
 
 
 def _asks(finding: Finding) -> bool:
-    general = bool(finding.causes) and finding.causes[0] in GENERAL
-    return general and finding.certainty == "observed" and finding.access is not None and finding.site is not None
+    open_ = bool(finding.causes) and tells(finding.causes[0]) in ("access", "memory")
+    return open_ and finding.certainty == "observed" and finding.access is not None and finding.site is not None
 
 
 def _explained(finding: Finding, facts: Facts) -> Finding:
@@ -78,7 +79,7 @@ def _offset(facts: Facts, seen: Access, reason: Reason) -> Access:
 
 
 def _message(site: Site, seen: Access, reason: Reason) -> str:
-    bytes_ = f" {seen.width} bytes" if seen.width else ""
+    bytes_ = f" {plural(seen.width, 'byte')}" if seen.width else ""
     verb = VERBS.get(seen.kind, "accessed") + (bytes_ or " memory")
     line = f" at {seen.source}" if seen.source else ""
     return f"Kernel {site.kernel} (launch {site.launch}) {verb}{line}: {reason.text}."

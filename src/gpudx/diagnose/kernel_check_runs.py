@@ -148,6 +148,8 @@ def _steps(f: Failure) -> Iterator[str]:
         yield f"Write every element of {name} before a work-item reads it, with barrier(CLK_LOCAL_MEM_FENCE) in between."
     elif f.kind == "race" and is_local:
         yield f"Put barrier(CLK_LOCAL_MEM_FENCE) between the two accesses to {name}, where every work-item of the group reaches it."
+    elif f.kind == "race" and f.reads and f.writes:
+        yield f"Use an atomic function to update {name}, or give each work-item its own element: barriers do not make an update whole."
     elif f.kind == "race" and f.more >> 32 & 4:
         yield f"Use an atomic function on {name}, give each work-item its own element, or split the kernel: barriers do not order groups."
     elif f.kind == "race":

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx import casefile, pipeline
-from gpudx.diagnose import fenced_runs
+from gpudx.diagnose import fenced_runs, runtime_words
 from gpudx.errors import UserError
 from gpudx.facts import Facts, derive, transfers
 from gpudx.facts.parts import can_be_apart
@@ -242,6 +242,7 @@ def _with_dependence(case: Case, trial: Trial, state: Investigation, facts: Sequ
     entry = uninitialized.entry(every_run, facts)
     if entry is None:
         return case, trial
+    entry = runtime_words.of_entry(entry, runtime_words.words(facts))
     return replace(case, diagnosis=(entry, *case.diagnosis)), replace(trial, shown=(*trial.shown, entry.cause))
 
 

@@ -134,7 +134,10 @@ def _with(state: Investigation, result: Result) -> Investigation:
             state = replace(state, symptom=result.symptom)
         if result.failure is not None:
             return replace(state, failure=result.failure, before=result.diagnosis)
-        certain = [e for e in result.diagnosis if e.status == "confirmed" or result.symptom == "settled"]
+        shown = result.trial.shown
+        certain = [
+            e for e in result.diagnosis if e.status == "confirmed" or result.symptom == "settled" or e.cause in shown
+        ]
         return replace(state, before=state.before or tuple(certain))
     known = best_entries(state)
     new = [

@@ -61,6 +61,13 @@ FEATURES = (
     "subgroups", "work_group_collective_functions", "images", "fp64", "int64", "3d_image_writes", "read_write_images", "pipes",
     "program_scope_global_variables",
 )  # fmt: skip
+# The same, by the names of extensions (clang's OpenCLBuiltins.td).
+EXTENSIONS = (
+    "__opencl_subgroup_builtins", "cl_khr_subgroup_extended_types", "cl_khr_subgroup_non_uniform_vote", "cl_khr_subgroup_ballot",
+    "cl_khr_subgroup_non_uniform_arithmetic", "cl_khr_subgroup_shuffle", "cl_khr_subgroup_shuffle_relative",
+    "cl_khr_subgroup_clustered_reduce", "cl_khr_subgroup_rotate", "cl_khr_extended_bit_ops", "cl_khr_integer_dot_product",
+    "__opencl_c_integer_dot_product_input_4x8bit", "__opencl_c_integer_dot_product_input_4x8bit_packed",
+)  # fmt: skip
 ATOMICS = """
 typedef enum memory_scope { memory_scope_work_item, memory_scope_work_group, memory_scope_device, memory_scope_all_svm_devices,
   memory_scope_sub_group } memory_scope;
@@ -86,6 +93,7 @@ def text(version: int) -> str:
     parts += ["int printf(__constant const char *format, ...);", ATOMICS]
     parts += ["#define ATOMIC_VAR_INIT(X) (X)", "typedef int clk_profiling_info;", "typedef uint clk_enqueue_flags_t;"]
     parts.append("#define __opencl_c_named_address_space_builtins 1")  # clang declares vloadn and its like only then
+    parts += [f"#define {name} 1" for name in EXTENSIONS]
     if version >= 200:  # clang itself declares the atomic types then, and has no _Atomic in OpenCL C
         parts += [f"#define __opencl_c_{name} 1" for name in FEATURES]
     return "\n".join(parts) + "\n"

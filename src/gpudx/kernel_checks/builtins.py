@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 
 BARRIERS = {"barrier", "work_group_barrier"}
-FENCES = {"mem_fence", "read_mem_fence", "write_mem_fence", "atomic_work_item_fence"}
+# A barrier of a sub-group orders some of the work-items, which ones is not known: like a fence, it is left to the program.
+FENCES = {"mem_fence", "read_mem_fence", "write_mem_fence", "atomic_work_item_fence", "sub_group_barrier"}
 ASYNC = {"async_work_group_copy", "async_work_group_strided_copy"}
 ATOMIC = re.compile(r"atomic_(?!work_item_fence)\w+|atom_\w+")
 OVERWRITES = re.compile(r"atom(?:ic)?_(?:xchg|init|store|exchange|flag_clear)")  # what was there before does not matter

@@ -32,6 +32,15 @@ def plain(kind: Any) -> str:
     return " ".join(QUALIFIERS.sub("", kind.spelling).split())
 
 
+def value(kind: Any) -> str:
+    """The type of a value, with the address space that a pointer points into."""
+    pointer = kind.get_canonical()
+    if pointer.kind.name != "POINTER":
+        return plain(kind)
+    word = next(word for word, short in SPACES.items() if short == space(pointer))
+    return f"{word} {plain(pointer.get_pointee())} *"
+
+
 def element_bytes(kind: Any) -> int:
     """Of what an array consists of; 0: not known."""
     canonical = kind.get_canonical()

@@ -21,6 +21,8 @@ class Limits(Origins):
             return self._loop_limit(bare)
         if bare.kind == "BINARY_OPERATOR":
             left, right = self._most(bare.children[0]), self._most(bare.children[1])
+            if bare.operator in ("/", "%", "-") and left is not None:
+                return self._reduced(bare, left)
             if bare.operator == "+" and left is not None and right is not None:
                 return left + right
             if bare.operator == "*" and left is not None and right is not None:
@@ -28,6 +30,24 @@ class Limits(Origins):
             if bare.operator == "&" and (left is not None or right is not None):
                 return min(one for one in (left, right) if one is not None)
         return None
+
+    def _reduced(self, node: Node, left: int) -> int | None:
+        """The largest value of left / N, left % N and M - N."""
+        right = self._constant(node.children[1])
+        if right is None or (right <= 0 and node.operator != "-"):
+            return None
+        if node.operator == "-":
+            exact = self._constant(node.children[0])
+            return exact - right if exact is not None and exact >= right >= 0 else None
+        return left // right if node.operator == "/" else min(left, right - 1)
+
+    def _constant(self, node: Node) -> int | None:
+        """The value of an expression of literals, if it is not negative."""
+        literal = all(
+            one.kind in ("INTEGER_LITERAL", "BINARY_OPERATOR") or self._bare(one) is not one for one in node.walk()
+        )
+        exact = all(one.operator in ("+", "-", "*", "/") for one in node.walk() if one.kind == "BINARY_OPERATOR")
+        return self._most(node) if literal and exact else None
 
     def _loop_limit(self, reference: Node) -> int | None:
         """The variable of `for (int k = 0; k < N; k++)`, changed nowhere else."""

@@ -13,48 +13,95 @@ import re
 HEAD, RECORD, PER_SITE = 72, 24, 4
 KINDS = ("", "bounds", "alignment", "uninitialized", "race", "barrier", "loop", "overflow", "division", "nan")
 
+# PoCL inlines every function, noinline or not (FlattenAll.cc). A kernel of 47 accesses grew to 212,000 lines of LLVM's code in that way
+# and took 135 s to compile. LLVM cannot inline a function that stores the address of a label (isInlineViable), so the large ones do,
+# and take the ids of the work-item from gdx_ctx: PoCL knows them in the kernel only.
+FLAT = "#define GDX_FLAT 1\n"
+
 COMMON = """
 typedef struct { ulong lo; ulong n; uint id;
 #ifdef GDX_TRACK
   __global uint *w; __global uchar *u; __local uint *l; uint grain;
 #endif
 } gdx_obj;
-typedef struct { __global uint *r; uint apart; uint epoch; uint passed; uint said; uint odd; uint missed; ulong steps; __local uint *v;
+/* What the functions out of line need. It is apart from gdx_ctx, whose address stays in the kernel: then compilers see that work-items
+   did not part where they cannot, and no barrier depends on it. */
+typedef struct {
+  __global uint *r; uint item; uint epoch; uint passed; uint missed;
+#ifdef GDX_FLAT
+  uint dims; uint team; uint local_id[3]; uint group_id[3]; ulong global_id[3]; ulong place;
+#endif
+} gdx_who;
+typedef struct {
+  __private gdx_who *f; uint apart; uint said; uint odd; ulong steps; __local uint *v; uint turn; uint yes; uint voters;
 #ifdef GDX_LATE
   uint site; uint id; uint how; ulong off; ulong n;
 #endif
 } gdx_ctx;
-static void gdx_put(__global uint *o, ulong v) { o[0] = (uint)v; o[1] = (uint)(v >> 32); }
-static GDX_COLD void gdx_say(__global uint *r, uint kind, uint site, uint id, uint how, uint width, ulong off, ulong n, ulong more)
+#ifdef GDX_FLAT
+#define GDX_GLOBAL_ID(d) f->global_id[d]
+#define GDX_LOCAL_ID(d) f->local_id[d]
+#define GDX_GROUP_ID(d) f->group_id[d]
+#define GDX_DIMS f->dims
+#define GDX_TEAM f->team
+#define GDX_APART f->place = (ulong)&&gdx_place; gdx_place:;
+#else
+#define GDX_GLOBAL_ID(d) get_global_id(d)
+#define GDX_LOCAL_ID(d) (uint)get_local_id(d)
+#define GDX_GROUP_ID(d) (uint)get_group_id(d)
+#define GDX_DIMS (uint)get_work_dim()
+#define GDX_TEAM gdx_team()
+#define GDX_APART
+#endif
+static uint gdx_item(void)
 {
+  return (uint)((get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0));
+}
+static uint gdx_team(void)
+{
+  ulong group = (get_group_id(2) * get_num_groups(1) + get_group_id(1)) * get_num_groups(0) + get_group_id(0);
+  return (uint)(group % 8190u) + 1u;
+}
+static void gdx_put(__global uint *o, ulong v) { o[0] = (uint)v; o[1] = (uint)(v >> 32); }
+static GDX_COLD void gdx_tell(__private gdx_who *f, uint kind, uint site, uint id, uint how, uint width, ulong off, ulong n, ulong more)
+{
+  GDX_APART
+  __global uint *r = f->r;
   if (atomic_inc((volatile __global uint *)(r + 72 + site - 1)) >= 4u) return;
   uint at = atomic_inc((volatile __global uint *)r);
   if (at >= r[1]) return;
   __global uint *o = r + 72 + r[2] + at * 24u;
-  o[1] = site; o[2] = id; o[3] = how; o[4] = width; o[5] = (uint)get_work_dim();
+  o[1] = site; o[2] = id; o[3] = how; o[4] = width; o[5] = GDX_DIMS;
   gdx_put(o + 6, off); gdx_put(o + 8, n);
-  gdx_put(o + 10, get_global_id(0)); gdx_put(o + 12, get_global_id(1)); gdx_put(o + 14, get_global_id(2));
-  o[16] = (uint)get_local_id(0); o[17] = (uint)get_local_id(1); o[18] = (uint)get_local_id(2);
-  o[19] = (uint)get_group_id(0); o[20] = (uint)get_group_id(1); o[21] = (uint)get_group_id(2);
+  gdx_put(o + 10, GDX_GLOBAL_ID(0)); gdx_put(o + 12, GDX_GLOBAL_ID(1)); gdx_put(o + 14, GDX_GLOBAL_ID(2));
+  o[16] = GDX_LOCAL_ID(0); o[17] = GDX_LOCAL_ID(1); o[18] = GDX_LOCAL_ID(2);
+  o[19] = GDX_GROUP_ID(0); o[20] = GDX_GROUP_ID(1); o[21] = GDX_GROUP_ID(2);
   gdx_put(o + 22, more);
   o[0] = kind;
 }
-static void gdx_begin(__private gdx_ctx *c, __global uint *r)
+static void gdx_say(__private gdx_ctx *c, uint kind, uint site, uint id, uint how, uint width, ulong off, ulong n, ulong more)
 {
-  c->r = r; c->apart = 0; c->epoch = 0; c->passed = 0; c->said = 0; c->odd = 0; c->missed = 0; c->steps = 0; c->v = 0;
+  gdx_tell(c->f, kind, site, id, how, width, off, n, more);
+}
+static void gdx_begin(__private gdx_ctx *c, __private gdx_who *f, __global uint *r)
+{
+  c->f = f; c->apart = 0; c->said = 0; c->odd = 0; c->steps = 0; c->v = 0; c->turn = 0; c->yes = 0; c->voters = 0;
 #ifdef GDX_LATE
   c->site = 0; c->id = 0; c->how = 0; c->off = 0; c->n = 0;
+#endif
+  f->r = r; f->item = gdx_item(); f->epoch = 0; f->passed = 0; f->missed = 0;
+#ifdef GDX_FLAT
+  f->global_id[0] = get_global_id(0); f->global_id[1] = get_global_id(1); f->global_id[2] = get_global_id(2);
+  f->local_id[0] = (uint)get_local_id(0); f->local_id[1] = (uint)get_local_id(1); f->local_id[2] = (uint)get_local_id(2);
+  f->group_id[0] = (uint)get_group_id(0); f->group_id[1] = (uint)get_group_id(1); f->group_id[2] = (uint)get_group_id(2);
+  f->dims = (uint)get_work_dim(); f->team = gdx_team();
 #endif
 }
 static void gdx_end(__private gdx_ctx *c)
 {
 #ifdef GDX_LATE
-  if (c->site) gdx_say(c->r, 1u, c->site, c->id, c->how & 255u, c->how >> 8, c->off, c->n, 0);
+  if (c->site) gdx_say(c, 1u, c->site, c->id, c->how & 255u, c->how >> 8, c->off, c->n, 0);
 #endif
-}
-static uint gdx_item(void)
-{
-  return (uint)((get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0));
 }
 static void gdx_clear(__local uint *at, uint count)
 {
@@ -81,33 +128,44 @@ static gdx_obj gdx_pick(ulong a, gdx_obj x, gdx_obj y)
 BOUNDS = """
 static void gdx_miss(__private gdx_ctx *c, uint s, uint id, uint how, ulong w, ulong off, ulong n)
 {
-  c->missed++;
+  c->f->missed++;
 #ifdef GDX_LATE
   int first = c->site == 0;
   c->site = first ? s : c->site; c->id = first ? id : c->id; c->how = first ? how | (uint)w << 8 : c->how;
   c->off = first ? off : c->off; c->n = first ? n : c->n;
 #else
-  gdx_say(c->r, 1u, s, id, how, (uint)w, off, n, 0);
+  gdx_say(c, 1u, s, id, how, (uint)w, off, n, 0);
 #endif
 }
+#ifdef GDX_TRACK
+static GDX_COLD int gdx_check(__private gdx_who *f, ulong a, ulong w, gdx_obj o, uint s, uint how)
+{
+  GDX_APART
+  ulong off = a - o.lo;
+  int ok = (off <= o.n - w) & (o.n >= w);
+  if (!ok) { f->missed++; gdx_tell(f, 1u, s, o.id, how, (uint)w, off, o.n, 0); }
+  else if (o.l) gdx_track_local(f, off, w, o, s, how);
+  else if (o.w || o.u) gdx_track_global(f, off, w, o, s, how);
+  return ok;
+}
+static int gdx_at(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, uint how) { return gdx_check(c->f, a, w, o, s, how); }
+#else
 static int gdx_at(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, uint how)
 {
   ulong off = a - o.lo;
   int ok = (off <= o.n - w) & (o.n >= w);
   if (!ok) gdx_miss(c, s, o.id, how, w, off, o.n);
-#ifdef GDX_TRACK
-  else gdx_track(c, off, w, o, s, how);
-#endif
   return ok;
 }
+#endif
 static int gdx_at_a(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, uint how)
 {
   ulong need = w <= 1 ? 1 : w <= 2 ? 2 : w <= 4 ? 4 : w <= 8 ? 8 : w <= 16 ? 16 : w <= 32 ? 32 : w <= 64 ? 64 : 128;
-  if ((a & (need - 1)) && w == need) { gdx_say(c->r, 2u, s, o.id, how, (uint)w, a - o.lo, o.n, need); return 0; }
+  if ((a & (need - 1)) && w == need) { gdx_say(c, 2u, s, o.id, how, (uint)w, a - o.lo, o.n, need); return 0; }
   return gdx_at(c, a, w, o, s, how);
 }
 /* A read that is left out gives 0, and a loop that waits for another value would never end. */
-static int gdx_goes_on(__private gdx_ctx *c) { return c->missed < 100000u; }
+static int gdx_goes_on(__private gdx_ctx *c) { return c->f->missed < 100000u; }
 static int gdx_ix(__private gdx_ctx *c, long i, uint total, uint each, uint id, uint s, uint how)
 {
   int ok = (ulong)i < (ulong)total;
@@ -118,7 +176,7 @@ static int gdx_span(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, u
 {
   ulong off = a - o.lo;
   int ok = ((off <= o.n - w) & (o.n >= w)) | (w == 0);
-  if (!ok) gdx_say(c->r, 1u, s, o.id, how, (uint)w, off, o.n, 0);
+  if (!ok) gdx_say(c, 1u, s, o.id, how, (uint)w, off, o.n, 0);
 #ifdef GDX_TRACK
   else gdx_track_span(off, w, o, how);
 #endif
@@ -126,7 +184,7 @@ static int gdx_span(__private gdx_ctx *c, ulong a, ulong w, gdx_obj o, uint s, u
 }
 static __global void *gdx_pg(__private gdx_ctx *c, __global void *p, ulong w, gdx_obj o, uint s, uint how)
 {
-  return gdx_at(c, (ulong)p, w, o, s, how) || w > 256 ? p : (__global void *)(c->r + 8);
+  return gdx_at(c, (ulong)p, w, o, s, how) || w > 256 ? p : (__global void *)(c->f->r + 8);
 }
 static __local void *gdx_pl(__private gdx_ctx *c, __local void *p, ulong w, gdx_obj o, uint s, uint how)
 {
@@ -143,8 +201,9 @@ static __private void *gdx_pp(__private gdx_ctx *c, __private void *p, ulong w, 
 """
 
 # The epoch of local memory counts the barriers that order it; that of global memory counts every barrier.
-# A word per element says who wrote last, a second one who read last. Local memory: bit 31 set, 30 a constant was written,
-# 16 bits of work-item, 14 of epoch. Global memory: 15 bits of group (never 0), a bit for constants, 10 of item, 6 of epoch.
+# A word per element says who wrote last, a second one who read last. Local memory: bit 31 set, 30 a constant was written, 2 bits
+# of the constant, 16 bits of work-item, 12 of epoch. Global memory: 13 bits of group (never 0), a bit for constants, 2 bits of the
+# constant, 10 of item, 6 of epoch.
 TRACK = """
 #define GDX_FREE 0xffffffffu   /* written by an atomic or a copy: in order with everything */
 #define GDX_MANY 0xfffffffeu   /* read by several groups */
@@ -156,33 +215,33 @@ static gdx_obj gdx_glo(ulong lo, ulong n, uint id, __global uint *w, __global uc
 {
   gdx_obj o = gdx_arr(lo, n, id); o.w = w; o.u = u; return o;
 }
-static GDX_COLD void gdx_track_local(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o, uint s, uint how)
+static void gdx_track_local(__private gdx_who *f, ulong off, ulong w, gdx_obj o, uint s, uint how)
 {
-  uint item = gdx_item() & 0xffffu, epoch = min(c->epoch, 0x3fffu);
-  uint me = 0x80000000u | item << 14 | epoch, fixed = how & 8u ? 0x40000000u : 0u;
+  uint item = f->item & 0xffffu, epoch = min(f->epoch, 0xfffu);
+  uint me = 0x80000000u | item << 12 | epoch, fixed = how & 8u ? 0x40000000u | (how >> 5 & 3u) << 28 : 0u;
   uint first = (uint)(off / o.grain), last = (uint)((off + w - 1) / o.grain);
   for (uint g = first; g <= last; g++) {
     __local volatile uint *cell = o.l + 2u * g;
     /* Exchanged, because work-items that run in step would all see what was there before them. */
     uint old = how & 2u ? atomic_xchg(cell, how & 4u ? GDX_FREE : me | fixed) : cell[0], seen = cell[1];
-    uint by = old >> 14 & 0xffffu, reader = seen >> 14 & 0xffffu;
-    int together = old != 0 && old != GDX_FREE && by != item && (old & 0x3fffu) == epoch && epoch < 0x3fffu;
-    int read_too = seen != 0 && (reader != item || (seen & 0x40000000u)) && (seen & 0x3fffu) == epoch && epoch < 0x3fffu;
+    uint by = old >> 12 & 0xffffu, reader = seen >> 12 & 0xffffu;
+    int together = old != 0 && old != GDX_FREE && by != item && (old & 0xfffu) == epoch && epoch < 0xfffu;
+    int read_too = seen != 0 && (reader != item || (seen & 0x40000000u)) && (seen & 0xfffu) == epoch && epoch < 0xfffu;
     if ((how & 1u) && !(how & 16u) && old == 0) {
 #ifdef GDX_UNINIT
-      gdx_say(c->r, 3u, s, o.id, how & 255u, (uint)w, off, o.n, 0);
+      gdx_tell(f, 3u, s, o.id, how & 255u, (uint)w, off, o.n, 0);
 #endif
     }
 #ifdef GDX_RACES
-    if (together && !((how & 2u) && fixed && (old & 0x40000000u)))
-      gdx_say(c->r, 4u, s, o.id, how & 255u, (uint)w, off, o.n, by | (ulong)2 << 32);
+    if (together && !((how & 2u) && fixed && (old & 0x70000000u) == fixed))
+      gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, by | (ulong)2 << 32);
     else if ((how & 2u) && !(how & 4u) && read_too)
-      gdx_say(c->r, 4u, s, o.id, how & 255u, (uint)w, off, o.n, reader | (ulong)(seen & 0x40000000u ? 3 : 1) << 32);
+      gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, reader | (ulong)(seen & 0x40000000u ? 3 : 1) << 32);
 #endif
     if ((how & 1u) && !(how & 4u)) cell[1] = read_too ? me | 0x40000000u : me;
   }
 }
-static GDX_COLD void gdx_track_global(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o, uint s, uint how)
+static void gdx_track_global(__private gdx_who *f, ulong off, ulong w, gdx_obj o, uint s, uint how)
 {
 #ifdef GDX_UNINIT
   if (o.u) {
@@ -191,34 +250,28 @@ static GDX_COLD void gdx_track_global(__private gdx_ctx *c, ulong off, ulong w, 
       if ((how & 1u) && !(how & 16u)) unset |= !o.u[i];
       if (how & 2u) o.u[i] = 1;
     }
-    if (unset) gdx_say(c->r, 3u, s, o.id, how & 255u, (uint)w, off, o.n, 0);
+    if (unset) gdx_tell(f, 3u, s, o.id, how & 255u, (uint)w, off, o.n, 0);
   }
 #endif
 #ifdef GDX_RACES
   if (!o.w) return;
-  ulong group = (get_group_id(2) * get_num_groups(1) + get_group_id(1)) * get_num_groups(0) + get_group_id(0);
-  uint team = (uint)(group % 32766u) + 1u, item = gdx_item() % 1023u, epoch = min(c->passed, 63u);
-  uint me = team << 17 | item << 6 | epoch, fixed = how & 8u ? 0x10000u : 0u;
+  uint team = GDX_TEAM, item = f->item % 1023u, epoch = min(f->passed, 63u);
+  uint me = team << 19 | item << 6 | epoch, fixed = how & 8u ? 0x40000u | (how >> 5 & 3u) << 16 : 0u;
   for (ulong g = off >> GDX_SHIFT; g <= (off + w - 1) >> GDX_SHIFT; g++) {
     __global volatile uint *cell = o.w + 2u * g;
     if (how & 4u) { cell[0] = GDX_FREE; continue; }
     uint old = how & 2u ? atomic_xchg(cell, me | fixed) : cell[0], seen = cell[1];
-    int other = old != 0 && old != GDX_FREE && (old & ~0x1003fu) != (me & ~0x3fu);
-    if (other && old >> 17 == team) other = (old & 63u) == epoch && epoch < 63u;
+    int other = old != 0 && old != GDX_FREE && (old & ~0x7003fu) != (me & ~0x3fu);
+    if (other && old >> 19 == team) other = (old & 63u) == epoch && epoch < 63u;
     int reader = seen != 0 && (seen == GDX_MANY || (seen & ~0x3fu) != (me & ~0x3fu));
-    if (reader && seen != GDX_MANY && seen >> 17 == team) reader = (seen & 63u) == epoch && epoch < 63u;
-    if (other && !((how & 2u) && fixed && (old & 0x10000u)))
-      gdx_say(c->r, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (old >> 6 & 1023u) | (ulong)(old >> 17 == team ? 2 : 6) << 32);
+    if (reader && seen != GDX_MANY && seen >> 19 == team) reader = (seen & 63u) == epoch && epoch < 63u;
+    if (other && !((how & 2u) && fixed && (old & 0x70000u) == fixed))
+      gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (old >> 6 & 1023u) | (ulong)(old >> 19 == team ? 2 : 6) << 32);
     else if ((how & 2u) && reader)
-      gdx_say(c->r, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (seen >> 6 & 1023u) | (ulong)(seen >> 17 == team ? 1 : 5) << 32);
-    if (how & 1u) cell[1] = !reader ? me : seen >> 17 == team && seen != GDX_MANY ? (me | 0x3ffu << 6) : GDX_MANY;
+      gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (seen >> 6 & 1023u) | (ulong)(seen >> 19 == team ? 1 : 5) << 32);
+    if (how & 1u) cell[1] = !reader ? me : seen >> 19 == team && seen != GDX_MANY ? (me | 0x3ffu << 6) : GDX_MANY;
   }
 #endif
-}
-static void gdx_track(__private gdx_ctx *c, ulong off, ulong w, gdx_obj o, uint s, uint how)
-{
-  if (o.l) gdx_track_local(c, off, w, o, s, how);
-  else if (o.w || o.u) gdx_track_global(c, off, w, o, s, how);
 }
 static void gdx_track_span(ulong off, ulong w, gdx_obj o, uint how)
 {
@@ -230,17 +283,24 @@ static void gdx_track_span(ulong off, ulong w, gdx_obj o, uint how)
 """
 
 # All work-items of a group come to a condition together; they tell each other which way they go. Those who went apart must
-# meet no barrier until they are together again.
+# meet no barrier until they are together again. The votes have three places that take turns: the next one is cleared while this
+# one is in use, and the last one may still be read. So a vote needs one barrier; PoCL repeats the code behind each of them that depends
+# on a condition, and lets the first work-item decide conditions behind it (3.1). It never waits at a barrier, so there no barrier
+# is left out.
 BARRIERS = """
 static int gdx_agree(__private gdx_ctx *c, int yes, uint s)
 {
+#ifndef GDX_FLAT
   if (c->apart) return yes;
+#endif
+  __local uint *now = c->v + 2u * c->turn;
+  c->turn = c->turn == 2u ? 0u : c->turn + 1u;
+  if (gdx_item() == 0) { c->v[2u * c->turn] = 0; c->v[2u * c->turn + 1u] = 0; }
+  atomic_inc((volatile __local uint *)(yes ? now : now + 1));
   barrier(CLK_LOCAL_MEM_FENCE);
-  if (gdx_item() == 0) { c->v[0] = 0; c->v[1] = 0; }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (yes) atomic_inc((volatile __local uint *)c->v); else atomic_inc((volatile __local uint *)(c->v + 1));
-  barrier(CLK_LOCAL_MEM_FENCE);
-  if (c->v[0] && c->v[1]) c->apart = s;
+  if (c->apart) return yes;
+  c->yes = now[0]; c->voters = now[0] + now[1];
+  if (now[0] && now[1]) c->apart = s;
   return yes;
 }
 /* The same where a barrier is sure to come on one of the ways: reported at once, and then all go the same way, because some
@@ -250,34 +310,34 @@ static int gdx_split(__private gdx_ctx *c, int yes, uint s, uint bar)
   int before = c->apart != 0;
   yes = gdx_agree(c, yes, s);
   if (before || !c->apart) return yes;
-  gdx_say(c->r, 5u, bar, ~0u, 0u, 0u, c->v[0], c->v[0] + c->v[1], s);
+  gdx_say(c, 5u, bar, ~0u, 0u, 0u, c->yes, c->voters, s);
   c->said |= 2;
   return 0;
 }
 static int gdx_lost(__private gdx_ctx *c, uint s)
 {
   if (!c->apart) return 0;
-  if (c->said < 2) gdx_say(c->r, 5u, s, ~0u, 0u, 0u, c->v[0], c->v[0] + c->v[1], c->apart);
+  if (c->said < 2) gdx_say(c, 5u, s, ~0u, 0u, 0u, c->yes, c->voters, c->apart);
   return 1;
 }
 """
 
 ARITHMETIC = """
-static int gdx_divi(__private gdx_ctx *c, int d, uint s) { if (d) return d; gdx_say(c->r, 8u, s, ~0u, 0u, 0u, 0, 0, 0); return 1; }
-static uint gdx_divu(__private gdx_ctx *c, uint d, uint s) { if (d) return d; gdx_say(c->r, 8u, s, ~0u, 0u, 0u, 0, 0, 0); return 1; }
-static long gdx_divl(__private gdx_ctx *c, long d, uint s) { if (d) return d; gdx_say(c->r, 8u, s, ~0u, 0u, 0u, 0, 0, 0); return 1; }
-static ulong gdx_divm(__private gdx_ctx *c, ulong d, uint s) { if (d) return d; gdx_say(c->r, 8u, s, ~0u, 0u, 0u, 0, 0, 0); return 1; }
+static int gdx_divi(__private gdx_ctx *c, int d, uint s) { if (d) return d; gdx_say(c, 8u, s, ~0u, 0u, 0u, 0, 0, 0); return 1; }
+static uint gdx_divu(__private gdx_ctx *c, uint d, uint s) { if (d) return d; gdx_say(c, 8u, s, ~0u, 0u, 0u, 0, 0, 0); return 1; }
+static long gdx_divl(__private gdx_ctx *c, long d, uint s) { if (d) return d; gdx_say(c, 8u, s, ~0u, 0u, 0u, 0, 0, 0); return 1; }
+static ulong gdx_divm(__private gdx_ctx *c, ulong d, uint s) { if (d) return d; gdx_say(c, 8u, s, ~0u, 0u, 0u, 0, 0, 0); return 1; }
 static int gdx_wide(__private gdx_ctx *c, int narrow, long wide, uint s)
 {
   /* Not by comparing the two: a compiler may take for granted that signed arithmetic does not overflow. */
-  if (wide > 2147483647L || wide < -2147483647L - 1L) gdx_say(c->r, 7u, s, ~0u, 0u, 4u, (ulong)wide, (ulong)(long)(int)wide, 0);
+  if (wide > 2147483647L || wide < -2147483647L - 1L) gdx_say(c, 7u, s, ~0u, 0u, 4u, (ulong)wide, (ulong)(long)(int)wide, 0);
   return narrow;
 }
 static int gdx_step(__private gdx_ctx *c, uint s)
 {
-  if (++c->steps >> 10 < c->r[3]) return 1;
-  if (c->r[3] != 1u) gdx_say(c->r, 6u, s, ~0u, 0u, 0u, c->steps, 0, 0);
-  c->r[3] = 1u;  /* the other work-items need not take as long */
+  if (++c->steps >> 10 < c->f->r[3]) return 1;
+  if (c->f->r[3] != 1u) gdx_say(c, 6u, s, ~0u, 0u, 0u, c->steps, 0, 0);
+  c->f->r[3] = 1u;  /* the other work-items need not take as long */
   return 0;
 }
 """
@@ -289,8 +349,8 @@ def _nan(name: str) -> str:
     nan, inf = ("any(isnan(v))", "any(isinf(v))") if width else ("isnan(v)", "isinf(v)")
     return (
         f"static {name} gdx_nan_{name}(__private gdx_ctx *c, {name} v, uint s)\n"
-        f"{{ if (!(c->odd & 1) && {nan}) {{ c->odd |= 3; gdx_say(c->r, 9u, s, ~0u, 0u, sizeof(v), 0, 0, 1); }}\n"
-        f"  else if (!c->odd && {inf}) {{ c->odd |= 2; gdx_say(c->r, 9u, s, ~0u, 0u, sizeof(v), 0, 0, 0); }}\n"
+        f"{{ if (!(c->odd & 1) && {nan}) {{ c->odd |= 3; gdx_say(c, 9u, s, ~0u, 0u, sizeof(v), 0, 0, 1); }}\n"
+        f"  else if (!c->odd && {inf}) {{ c->odd |= 2; gdx_say(c, 9u, s, ~0u, 0u, sizeof(v), 0, 0, 0); }}\n"
         f"  return v; }}\n"
     )
 
@@ -303,13 +363,18 @@ def text(
     fences: bool = False,
     grain: int = 4,
     local_grain: int = 8,
+    flat: bool = False,
 ) -> str:
     """What `body` needs. `blind`: some writes are not seen; `fences`: the kernels order accesses themselves; `grain` and
-    `local_grain`: the smallest pieces of memory that are followed."""
+    `local_grain`: the smallest pieces of memory that are followed; `flat`: the driver inlines every function it can."""
     tracks = bool({"races", "uninit"} & checks)
     races = "races" in checks and not fences
     uninit = "uninit" in checks and not blind
-    parts = ["#define GDX_COLD __attribute__((noinline))\n", f"#define GDX_SHIFT {grain.bit_length() - 1}\n"]
+    parts = [
+        "#define GDX_COLD __attribute__((noinline))\n",
+        FLAT * flat,
+        f"#define GDX_SHIFT {grain.bit_length() - 1}\n",
+    ]
     parts.append(f"#define GDX_GRAIN(n) ((n) < {local_grain} ? (n) : {local_grain})\n")
     parts += ["#define GDX_LATE 1\n"] * (late and not tracks)
     parts += (

@@ -67,7 +67,9 @@ class Rewriter(Statements):
         out.append(self.text[at:])
         body = "".join(out).encode("latin-1").decode("utf-8", "surrogateescape")
         self._settle(kernels)
-        head = prelude.text(self.checks, body, self.late, self.blind, self.fences, self.grain, self.local_grain)
+        head = prelude.text(
+            self.checks, body, self.late, self.blind, self.fences, self.grain, self.local_grain, self.flat
+        )
         sites = [replace(site, text=real(site.text), kernel=real(site.kernel)) for site in self.sites]
         things = [replace(thing, name=real(thing.name), function=real(thing.function)) for thing in self.things]
         return Rewritten(head + body, [replace(plan, name=real(plan.name)) for plan in kernels], sites, things)
@@ -240,7 +242,7 @@ class Rewriter(Statements):
     def _opening(self, function: Function) -> str:
         if not function.is_kernel:
             return ""
-        text = ["gdx_ctx gdx_c; __private gdx_ctx *const gdx = &gdx_c; gdx_begin(gdx, gdx_r);"]
+        text = ["gdx_ctx gdx_c; gdx_who gdx_f; __private gdx_ctx *const gdx = &gdx_c; gdx_begin(gdx, &gdx_f, gdx_r);"]
         shadows = []
         for at in self._pointers(function):
             param = function.params[at]
@@ -264,7 +266,8 @@ class Rewriter(Statements):
                 text.append(f"__local uint gdx_s{number}[{count}];")
                 shadows.append(f"gdx_clear(gdx_s{number}, {count});")
         if function.has_barrier and "barriers" in self.checks:
-            text.append("__local uint gdx_v[4]; gdx->v = gdx_v;")
+            text.append("__local uint gdx_v[6]; gdx->v = gdx_v;")
+            shadows.append("gdx_clear(gdx_v, 6u);")
         if shadows:
             shadows.append("barrier(CLK_LOCAL_MEM_FENCE);")
         return " ".join([*text, *shadows]) + " "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpudx.kernel_checks.builtins import (
     IMPURE,
 )
-from gpudx.kernel_checks.cl_types import plain, scalar_bytes
+from gpudx.kernel_checks.cl_types import scalar_bytes, value
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.plan import (
     Function,
@@ -26,13 +26,20 @@ if TYPE_CHECKING:
 
 class Shape:
     def __init__(
-        self, text: str, lines: list[tuple[str, int]], tree: Tree, checks: frozenset[str], late: bool = False
+        self,
+        text: str,
+        lines: list[tuple[str, int]],
+        tree: Tree,
+        checks: frozenset[str],
+        late: bool = False,
+        flat: bool = False,
     ) -> None:
         # One character per byte, because libclang counts bytes.
         self.text = text.encode("utf-8", "surrogateescape").decode("latin-1")
         self.lines = lines
         self.tree = tree
         self.checks = checks
+        self.flat = flat  # the driver inlines every function
         self.late = late  # tell of accesses at the kernel's end: some compilers vectorize only then
         self.sites: list[Site] = []
         self.things: list[Thing] = []
@@ -60,7 +67,7 @@ class Shape:
         """The source for sizeof and typeof, where only the type counts: the program's own functions take more parameters now, so
         a value of the result's type stands for a call of one."""
         calls = [one for one in node.walk() if one.kind == "CALL_EXPR" and one.name in self.functions]
-        return self.splice(node, [(one, f"(*(__private {plain(one.type)} *)0)") for one in calls])
+        return self.splice(node, [(one, f"(*({value(one.type)} *)0)") for one in calls])
 
     def initial(self, node: Node) -> Node | None:
         """The initial value of a declaration."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 
 from gpudx.kernel_checks.builtins import (
     BARRIERS,
@@ -15,6 +16,7 @@ from gpudx.kernel_checks.plan import (
     ADDRESS,
     BOTH,
     CONSTANT,
+    CONSTANT_AT,
     READ,
     WRITE,
 )
@@ -111,11 +113,12 @@ class Statements(Calls):
         text = self.splice(node, parts)
         before = after = ""
         if {"races", "uninit"} & self.checks:
-            after = " gdx->passed++;" if global_only(self.source(node)) else " gdx->epoch++; gdx->passed++;"
+            after = " gdx->f->passed++;" if global_only(self.source(node)) else " gdx->f->epoch++; gdx->f->passed++;"
         if "barriers" in self.checks and self._uniform is not None:
             leave = "gdx_end(gdx); return;" if self.now.is_kernel else self._leave()
+            lost = f"gdx_lost(gdx, {self.site('barrier', node)}u)"
             if leave:
-                before = f"if (gdx_lost(gdx, {self.site('barrier', node)}u)) {{ {leave} }} "
+                before = f"{lost}; " if self.flat else f"if ({lost}) {{ {leave} }} "
         return f"do {{ {before}{text};{after} }} while (0)"
 
     def _leave(self) -> str:
@@ -151,7 +154,7 @@ class Statements(Calls):
         how = WRITE if simple else BOTH
         if simple and self._is_component(self._bare(node.children[0])):
             how = WRITE
-        guard = self.guard(target, how | (CONSTANT if simple and self._is_constant(node.children[1]) else 0))
+        guard = self.guard(target, how | (self._constant_written(node.children[1]) if simple else 0))
         if guard is None:
             return None
         if not guard:
@@ -166,6 +169,13 @@ class Statements(Calls):
         else:
             text = self.source(node)
         return f"({guard} ? (void)({text}) : (void)0)"
+
+    def _constant_written(self, value: Node) -> int:
+        """Work-items that write the same constant do not disturb each other: the mode says which one, in two bits."""
+        if not self._is_constant(value):
+            return 0
+        known = self._most(value)
+        return CONSTANT | ((zlib.crc32(self.source(value).encode()) if known is None else known) & 3) << CONSTANT_AT
 
     def _right(self, node: Node) -> str:
         """The right side of an assignment."""
@@ -211,9 +221,7 @@ class Statements(Calls):
         left, right = node.children[0], node.children[1]
         operator = node.operator
         if operator == "=" or node.kind == "COMPOUND_ASSIGNMENT_OPERATOR":
-            how = WRITE if operator == "=" else BOTH
-            if operator == "=" and self._is_constant(right):
-                how |= CONSTANT
+            how = WRITE | self._constant_written(right) if operator == "=" else BOTH
             return self.splice(node, [(left, self.expression(left, how)), (right, self._right(node))])
         text = self.expression(right, READ)
         if operator in ("/", "%") and "div" in self.checks:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gpudx.errors import UserError
 from gpudx.trace.saturating import times
-from gpudx.trace.schema import KNOWN_VERSION, MAX_SCHEMA_BYTES, CallInfo, TraceSchema
+from gpudx.trace.schema import KNOWN_VERSION, MAX_SCHEMA_BYTES, CallInfo, TraceSchema, note
 from gpudx.trace.slices import slices
 
 MAGIC = b"gpudxtr1"
@@ -253,10 +253,15 @@ class Trace:
         return order, np.searchsorted(self.call[order], np.arange(len(self.schema.calls) + 1))
 
     @cached_property
-    def made(self) -> tuple[CallInfo, ...]:
-        """The calls that occur, by number: a few dozen of more than a thousand that are known."""
-        first = self._by_call[1]
-        return tuple(self.schema.calls[number] for number in np.flatnonzero(first[1:] > first[:-1]).tolist())
+    def is_note(self) -> NDArray[np.bool_]:
+        """Which records are notes of the recorder, not calls of the program."""
+        return self.schema.where(note)[self.call]
+
+    @cached_property
+    def calls_made(self) -> tuple[CallInfo, ...]:
+        """The calls that have records here: of the thousand that a schema describes, a program makes a few dozen."""
+        _, first = self._by_call
+        return tuple(self.schema.calls[int(number)] for number in np.flatnonzero(np.diff(first)))
 
     def select(self, calls: tuple[CallInfo, ...] | CallInfo) -> I64:
         """Positions of all records of these calls."""

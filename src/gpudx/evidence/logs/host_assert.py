@@ -20,6 +20,7 @@ _WINDOWS = re.compile(r"Assertion failed: (?P<condition>.+?),? (?:file|\() ?(?P<
 _OPENCV = re.compile(r"Assertion failed \((?P<condition>.+)\) in .+?, file (?P<file>[^\s,]+), line (?P<line>\d+)")
 _GLIBC = re.compile(r"(?P<file>[^\s:]+):(?P<line>\d+): .*?Assertion `(?P<condition>.+?)' failed")
 _PANIC = re.compile(r"thread '[^']*' (?:\(\d+\) )?panicked at (?:'.*?', )?(?P<file>[^\s:]+):(?P<line>\d+)")
+_BARE_PANIC = re.compile(r"thread '[^']*' (?:\(\d+\) )?panicked at (\S.*)")
 _LOST = re.compile(r"DeviceLost|device (?:is |was )?lost", re.IGNORECASE)  # is read by its own format
 
 
@@ -44,3 +45,6 @@ def read(near: Near) -> Iterator[Event]:
         said = f"Rust panicked at {where}."
         line = near.line + text.endswith(":")  # Rust 1.73 and newer say why on the next line
         yield Event("rust-panic", "ending", said, (("at", where),), next=_next.RECORD, line=line)
+    elif (panic := _BARE_PANIC.search(text)) and not _LOST.search(text):
+        said = f"Rust panicked: {panic[1][:160].rstrip('.')}."
+        yield Event("rust-panic", "ending", said, (("said", panic[1][:80]),), next=_next.RECORD)

@@ -67,6 +67,8 @@ MARKS = (
     "binary firmware",
     "firmware image",
 )
+MOST_READ = 10_000
+FORGETS = True  # but for whether a fault was reported shortly before
 _DRIVER = re.compile(
     r"\b(amdgpu|amdkfd|kfd|i915|xe|nouveau|NVRM|nvidia(?:-\w+)?|nvgpu|dxgk(?:rnl)?|tegra-\w+|panfrost|panthor|lima"
     r"|mali\w*|msm\w*|adreno\w*"
@@ -101,6 +103,13 @@ def _kind(pattern: str, kind: str, role: Role, means: str, cause: str = "") -> _
 
 SOON = 100  # lines
 KINDS = (
+    # ECANCELED: amdgpu refuses every submission of a context that a reset took away (Linux, amdgpu_cs.c).
+    _kind(
+        r"parser -125|CS has (?:been )?(?:rejected|cancel)",
+        "gpu-reset",
+        "ending",
+        "work was refused because the device had been reset",
+    ),
     _kind(
         r"firmware.{0,80}(?:fail|missing|not found|unable|error|-2\b|invalid)|(?:fail|unable|could ?n.t|cannot).{0,60}(?:firmware"
         r"|ucode|microcode|request_firmware|\.fw\b)"
