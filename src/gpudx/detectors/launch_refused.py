@@ -177,7 +177,7 @@ def _local_memory(launch: _Launch) -> Iterator[str]:
     own = launch.limits.local_mem_size if launch.limits else 0
     if own + launch.local_arguments > launch.device.local_mem_size > 0:
         yield (
-            f"local memory: {own:,} bytes in the kernel and {launch.local_arguments:,} as arguments pass the "
+            f"local memory: {own:,} bytes in the kernel and {launch.local_arguments:,} as arguments exceed the "
             f"{plural(launch.device.local_mem_size, 'byte')} of the device"
         )
 

@@ -29,7 +29,9 @@ MOST = 8
 KERNEL = "The device's own record names the kernel; which launch of it is not known."
 CERTAIN = "The device's own record fits this launch and no other that had other arguments."
 PROBABLE = "The device's own record fits this launch, and others whose arguments it does not tell apart."
-NO_ADDRESS_OF_KERNEL = "The device's own record names the kernel; which address it accessed is not known, so neither is why."
+NO_ADDRESS_OF_KERNEL = (
+    "The device's own record names the kernel; which address it accessed is not known, so neither is why."
+)
 NO_ADDRESS = "The device's own record fits this launch; which address it accessed is not known, so neither is why."
 
 BY_CODE = "The device's own record names the launch and the instruction, and the machine code names the pointer that it went through."

@@ -218,7 +218,9 @@ def _only_place(finding: Finding) -> Diagnosis:
         refutes_if=cause.refutes_if,
         fix=_steps(finding, cause),
         findings=(finding.fingerprint,),
-        reason=finding.because or NOT_ENDED if named else "The place of the failure is known; no recorded fact explains why.",
+        reason=finding.because or NOT_ENDED
+        if named
+        else "The place of the failure is known; no recorded fact explains why.",
         processes=_processes(finding),
     )
 

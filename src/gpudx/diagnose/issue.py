@@ -108,9 +108,7 @@ def without_prose(text: str, log: Log) -> Log:
 
 def answer(text: str, explained: Explained) -> str:
     """The answer as Markdown, ready to post."""
-    lines = frozenset(
-        _line(one) for one in explained.findings if one.id != f"log-{NOT_UNDERSTOOD}"
-    )
+    lines = frozenset(_line(one) for one in explained.findings if one.id != f"log-{NOT_UNDERSTOOD}")
     report = split(text, lines)
     against = list(_contradicted(report, explained))
     claims = [one for one in report.sentences if _CLAIM.search(one) and not any(one[:80] in other for other in against)]
@@ -206,7 +204,10 @@ def _about_tools(sentence: str, errors: Sequence[Finding]) -> Iterator[str]:
         re.IGNORECASE,
     ):
         yield f"“{sentence[:LONGEST]}”: line {_line(xid)} is such a message: {xid.message}"
-    found = next((one for one in errors if (one.written.format if one.written else "") in ("compute-sanitizer", "oclgrind")), None)
+    found = next(
+        (one for one in errors if (one.written.format if one.written else "") in ("compute-sanitizer", "oclgrind")),
+        None,
+    )
     if found and re.search(
         r"(?:sanitizer|memcheck|oclgrind)\b.{0,60}\b(?:clean|nothing|no errors?|passes|fine)", sentence, re.IGNORECASE
     ):

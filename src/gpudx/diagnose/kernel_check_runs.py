@@ -24,7 +24,9 @@ ID = "kernel-check-"
 MOST = 1000
 INDEXED = re.compile(r"\w+\[(?:\(\w+\)\s*)?(\w+\[[^\[\]]*\])\]")  # an element whose index is an element
 REPORTED = "The kernel checked itself and reported this place."
-NOT_A_NUMBER = "A NaN passes from launch to launch, so the first one counts; that the program fails because of it is not shown."
+NOT_A_NUMBER = (
+    "A NaN passes from launch to launch, so the first one counts; that the program fails because of it is not shown."
+)
 WRAP = 1 << 32  # what a 32-bit index loses
 BELOW_ZERO = 1 << 20  # elements before the start that a wrapped index is believed to mean
 OWN_TEXT = "kernel source"  # the text that the program gave the driver
@@ -224,7 +226,7 @@ def _where(f: Failure) -> str:
 
 
 def _triple(one: tuple[int, int, int]) -> str:
-    return f"({one[0]:,}, {one[1]:,}, {one[2]:,})"
+    return f"({one[0]}, {one[1]}, {one[2]})"  # no commas inside numbers: they separate the numbers
 
 
 def _row(f: Failure, argument: int | None) -> int:

@@ -206,7 +206,9 @@ class Finding:
     written: Written | None = field(default=None, metadata=LATER)
     code: DeviceCode | None = field(default=None, metadata=LATER)
     part: str = field(default="", metadata=LATER)  # of the program that it was made in: a test
-    root: Site | None = field(default=None, metadata=LATER)  # the call to change, where it is not the site: an allocation, a free
+    root: Site | None = field(
+        default=None, metadata=LATER
+    )  # the call to change, where it is not the site: an allocation, a free
     steps: tuple[str, ...] = field(default=(), metadata=LATER)  # what to do next, as it follows from what was seen here
     pid: int = field(default=0, metadata=LATER)  # the process; 0 for what is of the whole run
 
