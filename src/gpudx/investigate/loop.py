@@ -269,7 +269,7 @@ def _ended(state: Investigation, stopped: Stop) -> Investigation:
 def _reason(state: Investigation, stopped: Stop) -> str:
     plain = observed(state.trials)[PLAIN]
     rate = f"It failed in {plain.rate.failures} of {plural(plain.rate.runs, 'plain run')}"
-    fits = f" (a rate of {plain.range} fits that)" if plain.rate.runs else ""
+    fits = f" (a rate of {plain.range} fits that)" if plain.rate.failures else ""
     if stopped == "no fault found":
         return f"{rate}. {clean(state)}"
     if stopped == "the failure did not reproduce":
