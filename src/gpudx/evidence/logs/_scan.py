@@ -28,7 +28,7 @@ MOST_QUIET, MOST_LOUD = 20, 500
 AT_ONCE = 1000  # lines that are read before the next ones are chosen
 MOST_READ = 20_000  # lines of one format, unless it says otherwise; more are counted, not read
 USUAL_LINE = 400  # bytes
-MOST_SHARES = 2.0  # after so many shares in all, each format has only
+MOST_SHARES = 1.5  # after so many shares in all, each format has only
 SMALL_SHARE = 0.1
 
 
