@@ -21,7 +21,8 @@ from sample_cases import DIAGNOSIS, FULL, PASSED
 
 from gpudx.cases import index
 from gpudx.errors import UserError
-from gpudx.model import Case, fingerprint
+from gpudx.model import Case
+from gpudx.model.fingerprint import fingerprint
 
 HOSTILE = "\x1b[2J\x00<script>\udcff" + "k" * 100_000
 

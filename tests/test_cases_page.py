@@ -120,7 +120,7 @@ def test_ten_thousand_open_at_once(tmp_path: Path) -> None:
 
 
 def test_the_command_writes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from typer.testing import CliRunner
+    from click.testing import CliRunner
 
     from gpudx.cli import make_app
 

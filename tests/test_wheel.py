@@ -55,6 +55,14 @@ def test_its_name_and_what_is_in_it(wheel: Path) -> None:
     assert {"gpudx/py.typed", "gpudx/_native/libgpudx.so", "gpudx/_native/libgpudx-opencl.so"} <= set(names)
 
 
+def test_its_metadata(wheel: Path) -> None:
+    files = zipfile.ZipFile(wheel)
+    (place,) = (name for name in files.namelist() if name.endswith(".dist-info/METADATA"))
+    text = files.read(place).decode()
+    for needed in ("License-Expression: Apache-2.0", "Project-URL: Homepage, https://", "Classifier: Typing :: Typed"):
+        assert needed in text
+
+
 def test_it_needs_no_newer_glibc(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as files:
         libraries = [files.extract(name, tmp_path) for name in files.namelist() if name.endswith(".so")]

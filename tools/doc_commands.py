@@ -10,7 +10,7 @@ from doc_reference import MADE
 
 EXAMPLES = Path(__file__).resolve().parent / "examples"
 STATUS = "Exit status: "
-UNFOLDED = "\b"  # of typer: the paragraph is left as it is
+UNFOLDED = "\b"  # of click: the paragraph is left as it is
 
 
 def pages() -> dict[str, str]:
@@ -21,13 +21,9 @@ def pages() -> dict[str, str]:
 
 
 def _commands() -> dict[str, Any]:
-    """Any, because typer's own classes differ between its versions; what is read here is the same in all."""
-    import typer
-
     from gpudx.cli import make_app
 
-    group: Any = typer.main.get_command(make_app())
-    return dict(sorted(group.commands.items()))
+    return dict(sorted(make_app().commands.items()))
 
 
 def index(commands: dict[str, Any]) -> str:
@@ -87,7 +83,7 @@ def _lead(command: Any) -> str:
 def _word(one: Any) -> str:
     """How an option or argument is written."""
     if one.param_type_name == "argument":
-        return one.metavar or one.name.upper()
+        return str(one.label)
     separator = "" if (one.metavar or "").startswith("[=") else " "
     value = "" if one.is_flag else separator + (one.metavar or one.name.upper())
     return ", ".join(sorted(one.opts, key=len)) + value
@@ -95,7 +91,8 @@ def _word(one: Any) -> str:
 
 def _meaning(one: Any) -> str:
     default = one.default if isinstance(one.default, int | float | str) and not isinstance(one.default, bool) else None
-    return _cell(one.help or "") + (f" Default: `{default}`." if default not in (None, "") else "")
+    text = one.explained if one.param_type_name == "argument" else one.help
+    return _cell(text or "") + (f" Default: `{default}`." if default not in (None, "") else "")
 
 
 def _cell(text: str) -> str:

@@ -269,7 +269,7 @@ def wrapper(call: DriverCall, name: str) -> str:
         f"if ({begin}(&open, GDX_CALL_{call.name}, __builtin_return_address(0))) {{",
         *(f"    {line}" for line in fill_lines(call, own_thread)),
         "    gdx_commit(&open);",
-        *(["    gdx_stack_of_launch(&open);"] if call.verb == "launch_graph" else []),
+        *(["    gdx_stack_of_work(&open);"] if call.has_stack else []),
         "}",
         *hook_call(call, "before"),
         *sources_before(call),
@@ -324,6 +324,7 @@ def includes(api: Api) -> list[str]:
     return [
         '#include "core/sites.h"',
         '#include "core/sources.h"',
+        '#include "core/stacks.h"',
         *(f'#include "{api.name}/{part}.h"' for part in ("hooks", *_more(api))),
     ]
 

@@ -197,7 +197,7 @@ def check_after(call: Call) -> list[str]:
         return ["if (gdx_checks())", "    gdx_cl_check_made(result, flags, size);"]
     if call.name == "clCreateSubBuffer":
         return ["if (gdx_checks())", "    gdx_cl_check_part(buffer);"]
-    if call.does == "create program" and not call.by_hand:
+    if call.does == "create program" and not call.by_hand and not call.through:
         return ["if (gdx_checks())", '    gdx_cl_check_cannot(result, "it is not built from source");']
     return []
 
@@ -216,6 +216,7 @@ def wrapper(call: Call) -> str:
         f"    if (gdx_begin(&open, GDX_CALL_{call.name}, __builtin_return_address(0))) {{",
         *(f"        {line}" for line in fill_lines(call)),
         "        gdx_commit(&open);",
+        *(["        gdx_stack_of_work(&open);"] if call.has_stack else []),
         "    }",
         *(f"    {line}" for line in (*sources_before(call), *watch_before(call), *check_before(call), *site_before(call))),
         f"    {keep}{driver(call)}({arguments_at_site(call)});",
@@ -233,7 +234,8 @@ def wrapper(call: Call) -> str:
 def wrappers(calls: list[Call]) -> str:
     own = opencl_calls(calls)
     parts = [
-        '/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "core/sources.h"\n#include "opencl/checks.h"\n'
+        '/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "core/sources.h"\n#include "core/stacks.h"\n'
+        '#include "opencl/checks.h"\n'
         '#include "opencl/crumbs.h"\n#include "opencl/host_args.h"\n#include "opencl/hooks.h"\n#include "opencl/sites.h"\n'
     ]
     parts += [wrapper(c) for c in own if not c.by_hand and not c.skip]

@@ -19,6 +19,7 @@ HANDLES = {
     "cl_event": "event",
     "cl_sampler": "sampler",
 }
+MEMORY = ("buffer", "subbuffer", "image", "svm", "memory", "array")
 OBJECT_HANDLE = {"buffer": "mem", "subbuffer": "mem", "image": "mem", "pipe": "mem"}
 # Parameters that carry no information of their own: counts are the lengths of their arrays, the rest are places
 # for the driver to write to.
@@ -90,6 +91,13 @@ class Call:
     @property
     def has_errcode(self) -> bool:
         return any(p.name == "errcode" for p in self.params)
+
+    @property
+    def has_stack(self) -> bool:
+        """Does --stacks record where it was called? So that a copy in a race or an allocation has its line; hooks written by hand do
+        the same for launches. Not of releases: those come from destructors, when Python's frames are no place to look at."""
+        made = self.verb == "create" and self.object in MEMORY
+        return made or self.verb in ("copy", "fill", "map", "launch_graph")
 
     @property
     def returns_object(self) -> bool:

@@ -33,7 +33,7 @@ GDX_INLINE void described(struct launching *at, void **params, void **extra)
     gdx_show(&at->open);
     gdx_put_arguments(&at->open, at->layout, params, extra);
     gdx_commit(&at->open);
-    gdx_stack_of_launch(&at->open);
+    gdx_stack_of_work(&at->open);
 }
 
 GDX_COLD static void end_rarely(struct launching *at, CUfunction kernel, CUstream queue, bool own_thread, CUresult result)
@@ -148,7 +148,7 @@ static void begin_old(struct gdx_open *open, uint32_t call, CUfunction kernel, i
     gdx_put_shape(open, gdx_cu_queue(queue, false), kernel, (struct gdx_shape){ (unsigned)x, (unsigned)y, 1, 0, 0, 0, 0 });
     open->slot->flags |= GDX_FLAG_cut;
     gdx_commit(open);
-    gdx_stack_of_launch(open);
+    gdx_stack_of_work(open);
 }
 
 CUresult rec_cuLaunch(CUfunction kernel)

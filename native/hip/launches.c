@@ -27,7 +27,7 @@ static inline void begin(struct gdx_open *open, uint32_t call, void *caller, con
     gdx_show(open);
     gdx_put_arguments(open, layout, params, extra);
     gdx_commit(open);
-    gdx_stack_of_launch(open);
+    gdx_stack_of_work(open);
 }
 
 static inline hipError_t end(struct gdx_open *open, const void *kernel, hipStream_t queue, bool own_thread, void **params,
@@ -109,7 +109,7 @@ hipError_t rec_hipLaunchByPtr(const void *kernel)
         gdx_put_shape(&open, 0, kernel, (struct gdx_shape){ 0 });
         open.slot->flags |= GDX_FLAG_cut;
         gdx_commit(&open);
-        gdx_stack_of_launch(&open);
+        gdx_stack_of_work(&open);
     }
     hipError_t status = gdx_hip_next.hipLaunchByPtr(kernel);
     if (gdx_watching() && status == hipSuccess)

@@ -198,8 +198,8 @@ cl_int rec_clCompileProgram(cl_program program, cl_uint num_devices, const cl_de
                                                  header_include_names, notify, user_data);
     gdx_end(&open, result);
     gdx_cl_note_build(program, num_devices, devices, result);
-    if (gdx_checks())
-        gdx_cl_check_cannot(program, "it is compiled and linked in separate steps");
+    if (gdx_checks() && result == CL_SUCCESS)
+        gdx_cl_check_compiled(program, options, num_input_headers);
     return result;
 }
 
@@ -409,7 +409,7 @@ GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
             gdx_put(&open, 7, waits, (size_t)num_waits * sizeof *waits);
         gdx_cl_put_arguments(&open, kernel);
         gdx_commit(&open);
-        gdx_stack_of_launch(&open);
+        gdx_stack_of_work(&open);
     }
     gdx_cl_site_begins(&site, queue, NULL, kernel, num_waits, waits, event);
     gdx_cl_crumb_begins(&crumb, &open, queue, &site.event);
@@ -450,7 +450,7 @@ cl_int rec_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint num_w
             gdx_put(&open, 3, waits, (size_t)num_waits * sizeof *waits);
         gdx_cl_put_arguments(&open, kernel);
         gdx_commit(&open);
-        gdx_stack_of_launch(&open);
+        gdx_stack_of_work(&open);
     }
     gdx_cl_site_begins(&site, queue, NULL, kernel, num_waits, waits, event);
     gdx_cl_crumb_begins(&crumb, &open, queue, &site.event);

@@ -15,6 +15,7 @@ import json
 import math
 import numbers
 import os
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -23,8 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from gpudx.errors import UserError
-from gpudx.model import SCHEMA, Allocation, Case, Finding, Interval, Observation, fingerprint
+from gpudx.model import SCHEMA, Allocation, Case, Finding, Interval, Observation
 from gpudx.model.finding import as_written
+from gpudx.model.fingerprint import fingerprint
 
 NAME = "case.json"
 FAMILY, NUMBER = SCHEMA.split("/")
@@ -54,7 +56,9 @@ def to_text(case: Case) -> str:
     return json.dumps(to_json(case), indent=1, allow_nan=False) + "\n"
 
 
-RENAMED = {"the failure did not come back": "the failure did not reproduce"}  # values of cases that earlier versions wrote
+RENAMED = {
+    "the failure did not come back": "the failure did not reproduce"
+}  # values of cases that earlier versions wrote
 
 
 def _current(data: object) -> object:
@@ -262,7 +266,19 @@ OLDER: dict[type, Callable[[dict[str, Any]], dict[str, Any]]] = {
 @cache
 def field_types(cls: type) -> dict[str, Any]:
     """The resolved type of every field of a dataclass of the model."""
-    return typing.get_type_hints(cls)
+    return typing.get_type_hints(cls, {**_parts_of_some_cases(), **vars(sys.modules[cls.__module__])})
+
+
+def _parts_of_some_cases() -> dict[str, type]:
+    """The types that `gpudx.model.case` does not import: a case is often written without any of them."""
+    from gpudx.model.bisection import Bisection
+    from gpudx.model.flake import Flake
+    from gpudx.model.identity import Identity
+    from gpudx.model.investigation import Investigation
+    from gpudx.model.occupancy import Built
+    from gpudx.model.verification import Verification
+
+    return {one.__name__: one for one in (Bisection, Built, Flake, Identity, Investigation, Verification)}
 
 
 def decode(kind: Any, value: object, where: str) -> Any:

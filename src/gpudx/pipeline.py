@@ -10,14 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpudx import __version__, casefile, native
-from gpudx.contracts.checking import check
-from gpudx.contracts.contracts import Contract
-from gpudx.contracts.hypotheses import Claim
-from gpudx.contracts.judging import judge
 from gpudx.detectors import Run, examine_all
-from gpudx.diagnose import diagnose, instruments, model_numbers, runtime_words, watched_runs
+from gpudx.diagnose import diagnose, instruments, runtime_words, watched_runs
 from gpudx.diagnose.branching_barriers import doubted
 from gpudx.diagnose.entries import unexplained
 from gpudx.diagnose.explained import explained
@@ -33,9 +30,14 @@ from gpudx.lab import loaded, opened, program
 from gpudx.lab.environment import DUMPS, surroundings
 from gpudx.lab.outcome import outcome as outcome_of
 from gpudx.lab.recorded import RunResult
-from gpudx.model import Case, Diagnosis, Finding, Observation, Outcome, ProcessInfo
+from gpudx.model import Case, Diagnosis, Finding, Instrument, Observation, Outcome, ProcessInfo
 from gpudx.model.suppression import Suppression, unsuppressed
 from gpudx.trace import Trace, open_traces
+
+if TYPE_CHECKING:  # slow to import, and most runs have none
+    from gpudx.contracts.checking import Checked
+    from gpudx.contracts.contracts import Contract
+    from gpudx.contracts.hypotheses import Claim
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,10 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
     processes = processes_of(run, facts, case_dir)
     identity = identify(run, facts)
     checked = instruments.look(run, facts, command, case_dir)
-    contracts = [check(stated.contracts, facts)] if stated.contracts else []
+    contracts = _contracts(stated, facts)
     dumped, unread_dumps = of_dumps(case_dir / DUMPS, facts, outcome)
     known, unread_models = _models(run, traces, stated)
+    mismatches, compared = _with_models(known, facts)
     merged = merge(
         [
             *doubted(find(facts, outcome), facts),
@@ -80,7 +83,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
             *explained(checked.findings, facts),
             *(finding for one in contracts for finding in one.findings),
             *examine_all(identity, Run(outcome)),
-            *model_numbers.find(known, facts),
+            *mismatches,
         ]
     )
     kept, suppressed = unsuppressed(Parts(facts).noted(merged), stated.suppressions, date.today())
@@ -97,7 +100,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
             *loaded.instruments(presence, calls, launches),
             *checked.instruments,
             *(one.instrument for one in contracts),
-            *([model_numbers.instrument(known, facts)] if known else []),
+            *compared,
         ),
         processes=processes,
         findings=across(found),
@@ -117,7 +120,10 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
         identity=identity,
         surroundings=surroundings({**os.environ, **run.how.extra_env}),
     )
-    case = replace(case, hypotheses=judge(stated.hypotheses, case, facts))
+    if stated.hypotheses:
+        from gpudx.contracts.judging import judge
+
+        case = replace(case, hypotheses=judge(stated.hypotheses, case, facts))
     casefile.write(case, case_dir)
     return Analysis(case, facts)
 
@@ -131,6 +137,23 @@ def written(case: Case) -> Case:
     """The case, written in its place."""
     casefile.write(case, Path(case.directory))
     return case
+
+
+def _contracts(stated: Stated, facts: Sequence[Facts]) -> list[Checked]:
+    if not stated.contracts:
+        return []
+    from gpudx.contracts.checking import check
+
+    return [check(stated.contracts, facts)]
+
+
+def _with_models(known: Sequence[ModelFile], facts: Sequence[Facts]) -> tuple[list[Finding], list[Instrument]]:
+    """What does not fit the dimensions of the program's models, and that this was looked for."""
+    if not known:
+        return [], []
+    from gpudx.diagnose import model_numbers
+
+    return list(model_numbers.find(known, facts)), [model_numbers.instrument(known, facts)]
 
 
 def _second_loaders(facts: Iterable[Facts]) -> list[str]:

@@ -64,6 +64,14 @@ def test_notebooks(case: gpudx.LoadedCase, capsys: pytest.CaptureFixture[str]) -
     gpudx.load_ipython_extension(Shell())
     done = magics["cell", "gpudx"]("", "print('in the cell')")  # type: ignore[operator]
     assert capsys.readouterr().out == "in the cell\n" and done.outcome.passed
+    assert (done.path.parent / "cell.py").read_text() == "print('in the cell')", "the report shows its lines later"
+    with pytest.raises(UserError, match=r"no option --fast: use --stacks"):
+        magics["cell", "gpudx"]("--fast", "print(1)")  # type: ignore[operator]
+
+
+def test_a_command_is_a_list() -> None:
+    with pytest.raises(UserError, match=r"as a list of words: gpudx\.run\(\['ls', '-l'\]\)"):
+        gpudx.run("ls -l")
 
 
 def test_frames(case: gpudx.LoadedCase, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,6 +68,62 @@ def test_zsh(tmp_path: Path) -> None:
     )
 
 
+TYPED_IN_ZSH = """
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell "PROMPT= ; bindkey -e; autoload -U compinit; compinit -u -D; zstyle ':completion:*' list-prompt ''; LISTMAX=0; stty cols 200"
+zpty -w shell 'source s; print READY'
+zpty -r shell seen '*READY*READY*'
+zpty -w -n shell "$1"$'\t'
+sleep 1
+zpty -w -n shell $'\t'
+sleep 1
+while zpty -rt shell seen; do print -r -- "$seen"; done
+zpty -d shell
+"""
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("gpudx rep", "report"),
+        ("gpudx run --time", "--timeout"),
+        ("gpudx report ", "gpudx-cases/one"),
+        ("gpudx run --fence l", "low"),
+        ("gpudx completion z", "zsh"),
+        ("gpudx demo opencl-set", "opencl-set-rows-q4_0"),
+        ("gpudx run -- ./pro", "./program"),
+    ],
+)
+def test_zsh_completes_what_is_typed(typed: str, offered: str, tmp_path: Path) -> None:
+    if not shutil.which("zsh"):
+        pytest.skip("no zsh here")
+    (tmp_path / "s").write_text(script("zsh"))
+    (tmp_path / "gpudx-cases" / "one").mkdir(parents=True)
+    (tmp_path / "program").touch(0o755)
+    done = subprocess.run(
+        ["zsh", "-f", "-c", TYPED_IN_ZSH, "zsh", typed], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert offered in done.stdout, done
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("gpudx report ", "gpudx-cases/one/"),
+        ("gpudx run --fence ", "low"),
+        ("gpudx completion ", "zsh"),
+        ("gpudx show gpudx-cases/one ", "launches"),
+        ("gpudx report --format ", "sarif"),
+    ],
+)
+def test_fish_completes_what_is_typed(typed: str, offered: str, tmp_path: Path) -> None:
+    (tmp_path / "s.fish").write_text(script("fish"))
+    (tmp_path / "gpudx-cases" / "one").mkdir(parents=True)
+    shown = asked("fish", f"--no-config\0-c\0cd {tmp_path}; source s.fish; complete -C '{typed}'")
+    assert offered in shown.split()
+
+
 def test_fish(tmp_path: Path) -> None:
     (tmp_path / "s.fish").write_text(script("fish"))
     offered = asked(

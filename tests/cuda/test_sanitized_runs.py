@@ -98,7 +98,7 @@ def test_a_silent_tool_beside_a_fault_that_was_recorded(sanitize: Sanitize) -> N
     case, said = sanitize("--sanitize", status=3, **FAULT)
     assert case.diagnosis[0].cause != "recorder-not-loaded"
     said = " ".join(said.split())
-    assert "not checked: bounds, uninitialized reads, races; compute-sanitizer memcheck did not work" in said
+    assert "unchecked in kernels: bounds, uninitialized reads, races; compute-sanitizer memcheck did not work" in said
 
 
 def test_a_tool_that_starts_nothing(sanitize: Sanitize) -> None:
@@ -117,7 +117,7 @@ def test_narrowed_to_a_kernel_that_is_innocent(sanitize: Sanitize) -> None:
     case, said = sanitize("--sanitize", "--kernel", "other", report=report(), status=3, **FAULT)
     assert "sanitizer-narrowed" in {f.id for f in case.findings}
     assert "Launches of other kernels than other: they were filtered out." in case.not_checked
-    assert "checked: bounds (only launches of other); not checked: uninitialized reads" in " ".join(said.split())
+    assert "checked: bounds (only launches of other); unchecked in kernels: uninitialized reads" in " ".join(said.split())
     told = next(f.message for f in case.findings if f.id == "sanitizer-narrowed")
     assert "a launch outside that filter may be the one: gpudx run --sanitize=memcheck -- " in told
     assert "a launch outside that filter may be the one" in " ".join(render(case, "terminal").split())

@@ -7,7 +7,8 @@ from dataclasses import replace
 from gpudx.diagnose import diagnose
 from gpudx.investigate.same_failure import faults
 from gpudx.model import Case, Evidence, Finding, Identity, Interval, Outcome, Probe, Site, Symptom
-from gpudx.report.outline import needs_report, outline
+from gpudx.report.brief import needs_report
+from gpudx.report.outline import outline
 
 EXIT = Outcome("exit", "The program exited with status 1.", 1)
 SITE = Site("enqueue", 9, 100, 1, status="BAD")

@@ -11,8 +11,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "casefile"))
 from sample_cases import DIAGNOSIS, FINDING, FULL, PASSED
 
-from gpudx.model import Case, Diagnosis, Evidence, Finding, Outcome, Scope, Severity, fingerprint
-from gpudx.model.fingerprint import is_same, parts, plain_kernel
+from gpudx.model import Case, Diagnosis, Evidence, Finding, Outcome, Scope, Severity
+from gpudx.model.fingerprint import fingerprint, is_same, parts, plain_kernel
 
 assert DIAGNOSIS.guilty is not None and FINDING.site is not None
 GUILTY = DIAGNOSIS.guilty

@@ -10,7 +10,8 @@ import pytest
 from sample_cases import DIAGNOSIS, FINDING, FULL
 from test_report import EVIL, poisoned
 
-from gpudx.model import Case, fingerprint
+from gpudx.model import Case
+from gpudx.model.fingerprint import fingerprint
 from gpudx.report import formats, render, streamed
 
 LONG = "k" * 100_000

@@ -16,8 +16,9 @@ from gpudx.model import Case, Diagnosis, Evidence, Instrument, Investigation, Ob
 from gpudx.model.how import Ways
 from gpudx.report import Page, formats, render, terminal
 from gpudx.report.blocks import Code, Outline, Section, Table
+from gpudx.report.brief import needs_report, one_line
 from gpudx.report.markdown import escape
-from gpudx.report.outline import WITH_STACKS, needs_report, one_line, outline
+from gpudx.report.outline import WITH_STACKS, outline
 from gpudx.report.safe import clean, full
 
 EVIL = "k\x1b[2J\x1b]0;x\x07\r\n[bold]*_`|<script>alert(1)</script>\u202e\u2028\x9b31m\udcff"

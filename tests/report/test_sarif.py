@@ -15,7 +15,8 @@ import pytest
 from sample_cases import BLIND, DIAGNOSIS, EMPTY, FINDING, FULL, PASSED
 from test_report import poisoned
 
-from gpudx.model import Case, Outcome, fingerprint
+from gpudx.model import Case, Outcome
+from gpudx.model.fingerprint import fingerprint
 from gpudx.report import Page, render
 from gpudx.rules import every
 

@@ -24,7 +24,10 @@ def back() -> object:
 
 
 def test_there_are_screens() -> None:
-    assert len(KEPT) >= 20
+    """Twenty planted programs, and every demo that needs no GPU."""
+    assert len([one for one in KEPT if not one.stem.startswith("demo-")]) >= 20
+    demos = {one.name for one in (ROOT / "incidents").iterdir() if one.is_dir() and not one.name.startswith("cuda-")}
+    assert demos <= {one.stem.removeprefix("demo-") for one in KEPT}
 
 
 @pytest.mark.parametrize("width", screens.WIDTHS)

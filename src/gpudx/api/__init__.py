@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from gpudx import casefile, native
 from gpudx.errors import UserError
 from gpudx.facts import Facts, derive, tables
+from gpudx.figures import kernel_text
 from gpudx.lab.recorded import run_recorded
 from gpudx.model import Case, Diagnosis, Finding, Outcome
 from gpudx.model.how import Fence, How
@@ -36,6 +37,7 @@ from gpudx.report.screen import render as first_screen
 from gpudx.trace import open_traces
 
 TABLES = ("calls", "launches", "allocations", "errors")
+CELL_OPTIONS = ("--stacks", "--serialise", "--serialize", "--fence")
 Columns = dict[str, NDArray[Any]]
 
 
@@ -104,7 +106,7 @@ class LoadedCase:
         return render(self.case, format)
 
     def __str__(self) -> str:
-        return first_screen(self.case, Page(100))
+        return first_screen(self.case, Page(100), kernel_text=kernel_text.of)
 
     def __repr__(self) -> str:
         verdict = self.diagnosis[0] if self.diagnosis else None
@@ -140,6 +142,8 @@ def run(
     environment: Mapping[str, str] | None = None,
 ) -> LoadedCase:
     """Run a program under the recorder and diagnose it, as `gpudx run` does. What it prints is in `output`."""
+    if isinstance(command, str | bytes):
+        raise UserError(f"Give the command as a list of words: gpudx.run({str(command).split()}).")
     native.library()
     place = Path(case) if case else Path(tempfile.mkdtemp(prefix="gpudx-case-"))
     place.mkdir(parents=True, exist_ok=True)
@@ -164,15 +168,19 @@ def load_ipython_extension(shell: Any) -> None:
     def cell_magic(line: str, cell: str) -> LoadedCase:
         """Run the cell in a fresh Python under gpudx; options: --stacks --serialise --fence."""
         options = line.split()
-        with tempfile.TemporaryDirectory(prefix="gpudx-cell-") as folder:
-            script = Path(folder) / "cell.py"
-            script.write_text(cell)
-            done = run(
-                [sys.executable, script],
-                stacks="--stacks" in options,
-                serialise="--serialise" in options or "--serialize" in options,
-                fence="high" if "--fence" in options else None,
-            )
+        unknown = [one for one in options if one not in CELL_OPTIONS]
+        if unknown:
+            raise UserError(f"%%gpudx has no option {unknown[0]}: use {', '.join(CELL_OPTIONS)}.")
+        folder = Path(tempfile.mkdtemp(prefix="gpudx-cell-"))
+        script = folder / "cell.py"  # stays with the case: the report shows its lines
+        script.write_text(cell)
+        done = run(
+            [sys.executable, script],
+            case=folder / "case",
+            stacks="--stacks" in options,
+            serialise="--serialise" in options or "--serialize" in options,
+            fence="high" if "--fence" in options else None,
+        )
         print(done.output, end="")
         return done
 

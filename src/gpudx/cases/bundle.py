@@ -24,7 +24,8 @@ from typing import IO, Any
 
 from gpudx import __version__, casefile
 from gpudx.errors import UserError
-from gpudx.model import Case, fingerprint
+from gpudx.model import Case
+from gpudx.model.fingerprint import fingerprint
 from gpudx.report.redact import redact
 from gpudx.report.safe import clean
 

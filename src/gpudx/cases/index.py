@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from gpudx.errors import UserError
-from gpudx.model import Case, fingerprint
+from gpudx.model import Case
+from gpudx.model.fingerprint import fingerprint
 from gpudx.report.outline import outline
 from gpudx.report.safe import clean
 

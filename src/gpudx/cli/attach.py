@@ -6,15 +6,14 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from gpudx.cli.declare import Argument
 from gpudx.errors import UserError
 
 VARIABLE = "GPUDX_DIR"
 
 
 def command(
-    pid: Annotated[int, typer.Argument(metavar="PID", min=1, help="A process started by gpudx run, or a child of it.")],
+    pid: Annotated[int, Argument(metavar="PID", min=1, help="A process started by gpudx run, or a child of it.")],
 ) -> None:
     """Show the launches in flight in a running program: per stream, with what waits behind them.
 

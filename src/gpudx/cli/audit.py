@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
 from gpudx import __version__
+from gpudx.cli.declare import Argument, Option
 
 if TYPE_CHECKING:
     from gpudx.evidence.reading import Contents
@@ -18,15 +19,13 @@ NOTHING = 1
 
 
 def command(
-    files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Programs, libraries, cubins, .hsaco, bundles.")
-    ],
+    files: Annotated[list[Path], Argument(metavar="FILE...", help="Programs, libraries, cubins, .hsaco, bundles.")],
     arch: Annotated[
-        list[str] | None, typer.Option(metavar="ARCH", help="Require code for ARCH: sm_90, gfx90a. May be repeated.")
+        list[str] | None, Option(metavar="ARCH", help="Require code for ARCH: sm_90, gfx90a. May be repeated.")
     ] = None,
-    case: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a case there, for gpudx report.")] = None,
-    format: Annotated[str, typer.Option("--format", "-f", help="terminal, markdown or json.")] = "terminal",
-    json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    case: Annotated[Path | None, Option(metavar="DIR", help="Write a case there, for gpudx report.")] = None,
+    format: Annotated[str, Option("--format", "-f", help="terminal, markdown or json.")] = "terminal",
+    json: Annotated[bool, Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """Show the device code in a file: targets, kernels with registers, spills, stack and shared memory, and problems.
 
@@ -52,7 +51,7 @@ def command(
             made = written(made, folder)
     sys.stdout.write(render(made, "json" if json else format, page_here()))
     if not any(one.images for one in read) or any(finding.id == "no-code-for-target" for finding in made.findings):
-        raise typer.Exit(NOTHING)
+        raise click.exceptions.Exit(NOTHING)
 
 
 def _case(read: list[Contents], archs: tuple[str, ...], names: list[str]) -> Case:

@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
+from gpudx.cli.declare import Argument, Option
 from gpudx.cli.speak import say
 from gpudx.cli.times import duration
 from gpudx.errors import UserError
@@ -22,22 +23,18 @@ SHORT = 12  # characters of a revision's name
 
 
 def command(
-    good: Annotated[str, typer.Option(metavar="REV", help="A revision without the failure.")],
-    bad: Annotated[str, typer.Option(metavar="REV", help="A revision with it.")],
-    build: Annotated[
-        str, typer.Option(metavar="CMD", help="Builds the program, in a shell; `true` if there is nothing to.")
-    ],
+    good: Annotated[str, Option(metavar="REV", help="A revision without the failure.")],
+    bad: Annotated[str, Option(metavar="REV", help="A revision with it.")],
+    build: Annotated[str, Option(metavar="CMD", help="Builds the program, in a shell; `true` if there is nothing to.")],
     program: Annotated[
-        list[str] | None, typer.Argument(metavar="CMD", help="The program and its arguments, after --.")
+        list[str] | None, Argument(metavar="CMD", help="The program and its arguments, after --.")
     ] = None,
-    runs: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Runs of each revision, for failures that come and go.")
-    ] = 1,
+    runs: Annotated[int, Option(min=1, metavar="N", help="Runs of each revision, for failures that come and go.")] = 1,
     timeout: Annotated[
-        float | None, typer.Option(parser=duration, metavar="TIME", help="Stop a run after TIME: 30s, 2m.")
+        float | None, Option(parser=duration, metavar="TIME", help="Stop a run after TIME: 30s, 2m.")
     ] = None,
-    case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")] = False,
+    case: Annotated[Path | None, Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
+    as_json: Annotated[bool, Option("--json", help="The result as JSON on stdout.")] = False,
 ) -> None:
     """Find the revision that introduced a failure, by its diagnosis.
 
@@ -68,7 +65,7 @@ def command(
     except UserError as error:
         raise UserError(str(error), CANNOT) from None
     _tell(made, place, as_json)
-    raise typer.Exit(0 if made.first_bad else NOT_FOUND)
+    raise click.exceptions.Exit(0 if made.first_bad else NOT_FOUND)
 
 
 def _progress(tried: Tried) -> None:

@@ -6,9 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gpudx import __version__
+from gpudx.cli.declare import Argument, Option
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,12 +20,12 @@ NOTHING = "No compiler reported what its kernels need: give --ask, and build fro
 
 
 def command(
-    build: Annotated[list[str] | None, typer.Argument(metavar="CMD", help="The build, after --.")] = None,
-    case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes.")] = None,
+    build: Annotated[list[str] | None, Argument(metavar="CMD", help="The build, after --.")] = None,
+    case: Annotated[Path | None, Option(metavar="DIR", help="Where the case goes.")] = None,
     ask: Annotated[
-        bool, typer.Option("--ask", help="Make nvcc and hipcc report the registers and memory of each kernel.")
+        bool, Option("--ask", help="Make nvcc and hipcc report the registers and memory of each kernel.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report; the case is written.")] = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="No report; the case is written.")] = False,
 ) -> None:
     """Run a build and report compiler messages that are faults, and registers, spills, stack and shared memory per kernel.
 

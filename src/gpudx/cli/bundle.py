@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
 
+from gpudx.cli.declare import Argument, Option
 from gpudx.cli.speak import say
 from gpudx.errors import UserError
 
 
 def command(
-    case: Annotated[Path, typer.Argument(help="A case directory.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="[./CASE.gpudx.zip]")] = None,
+    case: Annotated[Path, Argument(help="A case directory.")],
+    output: Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="[./CASE.gpudx.zip]")] = None,
     redact: Annotated[
-        bool, typer.Option("--redact", help="Without home folders, secrets, environment, traces and tools' output.")
+        bool, Option("--redact", help="Without home folders, secrets, environment, traces and tools' output.")
     ] = False,
 ) -> None:
     """Pack a case into one file for a colleague or a vendor; gpudx report and gpudx open read it.
@@ -37,4 +38,4 @@ def command(
     target = output or Path(f"{case.absolute().name}.gpudx.zip")
     for one in bundle.pack(case, target, redact):
         say(f"left out: {clean(one)}")
-    typer.echo(clean(str(target)))
+    click.echo(clean(str(target)))

@@ -15,8 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
+from gpudx.cli.declare import Argument, Option
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -32,21 +33,21 @@ NONE_LISTED = 1
 def command(
     fingerprint: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="FINGERPRINT | prune", help="List the cases of this group (its beginning is enough); or clean up."
         ),
     ] = "",
-    db: Annotated[str | None, typer.Option(metavar="URL", help="A SQLite file, or postgresql://...")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Also list cases whose directory is gone.")] = False,
+    db: Annotated[str | None, Option(metavar="URL", help="A SQLite file, or postgresql://...")] = None,
+    everything: Annotated[bool, Option("--all", help="Also list cases whose directory is gone.")] = False,
     older_than: Annotated[
-        str | None, typer.Option(metavar="AGE", help="With prune: delete cases older than AGE (12h, 30d, 8w).")
+        str | None, Option(metavar="AGE", help="With prune: delete cases older than AGE (12h, 30d, 8w).")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
-    as_html: Annotated[bool, typer.Option("--html", help="As a page with groups, trends and a filter.")] = False,
+    as_json: Annotated[bool, Option("--json", help="As JSON.")] = False,
+    as_html: Annotated[bool, Option("--html", help="As a page with groups, trends and a filter.")] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="With --html: write it to FILE.")
+        Path | None, Option("--output", "-o", metavar="FILE", help="With --html: write it to FILE.")
     ] = None,
-    show: Annotated[bool, typer.Option("--open", help="Open that page in the browser.")] = False,
+    show: Annotated[bool, Option("--open", help="Open that page in the browser.")] = False,
 ) -> None:
     """List recorded cases, grouped by cause: program, how often, how long ago.
 
@@ -68,7 +69,7 @@ def command(
         raise UserError("--older-than works only with prune: gpudx cases prune --older-than 30d.")
     with index.opened(db or index.default()) as store:
         if fingerprint == PRUNE:
-            typer.echo(_prune(store, older_than))
+            click.echo(_prune(store, older_than))
             return
         if as_html or show or output:
             _page(store.entries(fingerprint), everything, output, show)
@@ -76,11 +77,11 @@ def command(
         every = store.entries(fingerprint) if fingerprint else store.groups()
     found = [one for one in every if everything or as_json or _is_here(one)]
     if as_json:
-        typer.echo(json.dumps([asdict(one) for one in found], indent=1))
+        click.echo(json.dumps([asdict(one) for one in found], indent=1))
     elif found:
         _table([_shown(one) for one in found], CASE_COLUMNS if fingerprint else GROUP_COLUMNS)
     if not found:
-        raise typer.Exit(NONE_LISTED)
+        raise click.exceptions.Exit(NONE_LISTED)
 
 
 def _page(entries: list[Entry], everything: bool, output: Path | None, show: bool) -> None:
@@ -91,11 +92,11 @@ def _page(entries: list[Entry], everything: bool, output: Path | None, show: boo
 
     found = [one for one in entries if everything or _is_here(one)]
     if not found:
-        raise typer.Exit(NONE_LISTED)
+        raise click.exceptions.Exit(NONE_LISTED)
     place = output or (Path(index.default_folder()) / "cases.html" if show else None)
     text = page(found, (place.parent if place else Path()).absolute())
     if place is None:
-        typer.echo(text, nl=False)
+        click.echo(text, nl=False)
         return
     write_page(place, text)
     if show:

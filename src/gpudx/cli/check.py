@@ -7,14 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
+
+from gpudx.cli.declare import Argument, Option
 
 BROKEN, NOT_ALL = 1, 3
 
 
 def command(
-    case: Annotated[Path, typer.Argument(help="A case directory.")],
-    contracts: Annotated[Path, typer.Option(metavar="FILE", help="The contracts, as docs/contracts.md says.")],
+    case: Annotated[Path, Argument(help="A case directory.")],
+    contracts: Annotated[Path, Option(metavar="FILE", help="The contracts, as docs/contracts.md says.")],
 ) -> None:
     """Check every recorded launch against contracts of kernels.
 
@@ -46,4 +48,4 @@ def command(
     told = replace(whole, findings=checked.findings, diagnosis=(), instruments=(checked.instrument,))
     sys.stdout.write(terminal.show(stated.contracts(told), page_here()))
     if checked.broken or not checked.complete:
-        raise typer.Exit(BROKEN if checked.broken else NOT_ALL)
+        raise click.exceptions.Exit(BROKEN if checked.broken else NOT_ALL)

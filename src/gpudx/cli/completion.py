@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
-import typer
+import click
+
+from gpudx.cli.declare import Argument
 
 
 class Shell(StrEnum):
@@ -28,6 +30,7 @@ class Option:
     names: tuple[str, ...]
     help: str
     flag: bool
+    values: tuple[str, ...] = ()  # what it can be, where that is a fixed list
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Word:
 TAKE_CASES = ("bundle", "check", "diff", "gate", "hypotheses", "investigate", "report", "show")
 
 
-def command(shell: Annotated[Shell, typer.Argument(help="The shell.")]) -> None:
+def command(shell: Annotated[Shell, Argument(help="The shell.")]) -> None:
     """Print a script that completes commands and options of gpudx in a shell.
 
     \b
@@ -57,7 +60,7 @@ def command(shell: Annotated[Shell, typer.Argument(help="The shell.")]) -> None:
 
     Exit status: 0; 2 for a shell that is not known.
     """
-    typer.echo(SCRIPTS[shell](list(words())))
+    click.echo(SCRIPTS[shell](list(words())))
 
 
 def words() -> Iterator[Word]:
@@ -65,15 +68,25 @@ def words() -> Iterator[Word]:
     from gpudx.cli import commands, make_app
 
     modules = commands()
-    top = typer.main.get_command(make_app())
-    for name, one in sorted(getattr(top, "commands", {}).items()):
-        found = [p for p in one.params if p.param_type_name == "option"]
-        options = (Option(tuple(p.opts), p.help or "", bool(p.is_flag)) for p in found)
+    known: dict[str, dict[str, tuple[str, ...]]] = {
+        name: getattr(module, "option_values", dict)() for name, module in modules.items()
+    }
+    for name, one in sorted(make_app().commands.items()):
+        found = [p for p in one.params if isinstance(p, click.Option)]
+        options = (
+            Option(tuple(p.opts), p.help or "", bool(p.is_flag), (*_choices(p), *known[name].get(p.opts[0], ())))
+            for p in found
+        )
         text = (one.help or "").split("\n\n")[0]
         values: list[str] = getattr(modules[name], "values", list)()
+        values += [value for p in one.params if isinstance(p, click.Argument) for value in _choices(p)]
         yield Word(
             name, " ".join(text.split()), (*options, Option(("--help",), "Show this help.", True)), tuple(values)
         )
+
+
+def _choices(parameter: click.Parameter) -> tuple[str, ...]:
+    return tuple(map(str, parameter.type.choices)) if isinstance(parameter.type, click.Choice) else ()
 
 
 def bash(commands: list[Word]) -> str:
@@ -84,6 +97,9 @@ def bash(commands: list[Word]) -> str:
     )
     return f"""_gpudx() {{
     local current=${{COMP_WORDS[COMP_CWORD]}} options= values= cases= word
+    case ${{COMP_WORDS[1]}}:${{COMP_WORDS[COMP_CWORD-1]}} in
+{_of_options(commands, BASH_VALUES)}
+    esac
     if [ "$COMP_CWORD" -eq 1 ]; then
         mapfile -t COMPREPLY < <(compgen -W '{" ".join(one.name for one in commands)} --help --version' -- "$current")
         return
@@ -100,10 +116,9 @@ def bash(commands: list[Word]) -> str:
     case $current in
         -*) mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current") ;;
         *)
-            if [ -n "$values" ]; then
-                mapfile -t COMPREPLY < <(compgen -W "$values" -- "$current")
-            else
-                COMPREPLY=()
+            COMPREPLY=()
+            [ -z "$values" ] || mapfile -t COMPREPLY < <(compgen -W "$values" -- "$current")
+            if [ -z "$values" ] || [ -n "$cases" ] && [ ${{#COMPREPLY[@]}} -eq 0 ]; then
                 # Nothing typed yet, or the beginning of the folder's name: the cases themselves.
                 if [ -n "$cases" ] && [ "${{current%/*}}" = "$current" ] && [[ gpudx-cases/ == "$current"* ]]; then
                     mapfile -t COMPREPLY < <(compgen -A directory -- gpudx-cases/)
@@ -132,19 +147,25 @@ _gpudx() {{
         _describe command commands
         return
     fi
-    if (( ${{words[(I)--]}} && ${{words[(I)--]}} < CURRENT )); then
-        _files
-        _command_names -e
+    local at=${{words[(i)--]}}
+    if (( at < CURRENT )); then
+        shift $at words
+        (( CURRENT -= at ))
+        _normal
         return
     fi
+    case ${{words[2]}}:${{words[CURRENT-1]}} in
+{_of_options(commands, ZSH_VALUES)}
+    esac
     case ${{words[2]}} in
 {cases}
     esac
     if [[ ${{words[CURRENT]}} == -* ]]; then
         compadd -- $options
-    elif (( $#values )); then
-        compadd -- $values
-    else
+        return
+    fi
+    (( $#values )) && compadd -- $values
+    if (( cases || ! $#values )); then
         (( cases )) && compadd -f -- gpudx-cases/*(N/)
         _files
     fi
@@ -158,16 +179,29 @@ def fish(commands: list[Word]) -> str:
         lines.append(f"complete -c gpudx -f -n __fish_use_subcommand -a {one.name} -d {_fish_quoted(_line(one.help))}")
         seen = _fish_quoted(f"__fish_seen_subcommand_from {one.name}")
         if one.values:
-            lines.append(f"complete -c gpudx -f -n {seen} -a {_fish_quoted(' '.join(one.values))}")
+            files = "" if one.takes_cases else " -f"
+            lines.append(f"complete -c gpudx{files} -n {seen} -a {_fish_quoted(' '.join(one.values))}")
         if one.takes_cases:
             lines.append(f"complete -c gpudx -n {seen} -a {_fish_quoted(FISH_CASES)}")
         for option in one.options:
             names = " ".join(f"-l {n[2:]}" if n.startswith("--") else f"-s {n[1:]}" for n in option.names)
-            value = "" if option.flag else " -r"
+            value = "" if option.flag else f" -x -a {_fish_quoted(' '.join(option.values))}" if option.values else " -r"
             lines.append(f"complete -c gpudx -n {seen} {names}{value} -d {_fish_quoted(_line(option.help))}")
     return "\n".join(lines)
 
 
+def _of_options(commands: list[Word], line: str) -> str:
+    """One line of a shell's `case` for each option with known values: `line` with COMMAND:OPTION|... and the values."""
+    return "\n".join(
+        line.format("|".join(f"{one.name}:{name}" for name in option.names), " ".join(option.values))
+        for one in commands
+        for option in one.options
+        if option.values
+    )
+
+
+BASH_VALUES = """        {}) mapfile -t COMPREPLY < <(compgen -W '{}' -- "$current"); return ;;"""
+ZSH_VALUES = "        {}) compadd -- {}; return ;;"
 FISH_CASES = "(set -l cases gpudx-cases/*/; printf '%s\\n' $cases)"  # `set` allows a pattern without matches
 SCRIPTS: dict[Shell, Callable[[list[Word]], str]] = {Shell.bash: bash, Shell.zsh: zsh, Shell.fish: fish}
 

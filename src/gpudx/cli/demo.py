@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
-import typer
+import click
 
+from gpudx.cli.declare import Argument, Option
 from gpudx.cli.speak import say
 from gpudx.errors import UserError
 
@@ -27,12 +28,10 @@ WITHOUT_TOOLS = "opencl-python-queues"  # has no kernel to link either
 
 
 def command(
-    name: Annotated[
-        str | None, typer.Argument(help=f"The demo. [{DEFAULT}; without a C compiler one in Python]")
-    ] = None,
-    list_them: Annotated[bool, typer.Option("--list", help="List the demos.")] = False,
-    case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
-    twin: Annotated[bool, typer.Option("--twin", help="Run the same program without the fault.")] = False,
+    name: Annotated[str | None, Argument(help=f"The demo. [{DEFAULT}; without a C compiler one in Python]")] = None,
+    list_them: Annotated[bool, Option("--list", help="List the demos.")] = False,
+    case: Annotated[Path | None, Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
+    twin: Annotated[bool, Option("--twin", help="Run the same program without the fault.")] = False,
 ) -> None:
     """Build and run a program with a real fault, and diagnose it.
 
@@ -48,7 +47,7 @@ def command(
     known = incidents.every()
     if list_them:
         for incident in known.values():
-            typer.echo(f"{incident.name:<28}  {incident.title}")
+            click.echo(f"{incident.name:<28}  {incident.title}")
         return
     name = name or _default()
     if name not in known:
@@ -101,13 +100,13 @@ def _judge(incident: Incident, case: Case | None, twin: bool, directory: Path) -
 
     if case is None:
         say(f"the analysis could not be done; case: {directory}")
-        raise typer.Exit(1)
+        raise click.exceptions.Exit(1)
     wrong = differences(incident, case, twin)
     for one in wrong:
         say(f"not as expected: {one}")
     if not wrong:
         say("as expected: " + ("no fault" if twin else str(incident.expect.get("cause", ""))))
-    raise typer.Exit(1 if wrong else 0)
+    raise click.exceptions.Exit(1 if wrong else 0)
 
 
 def build_incident(incident: Incident, folder: Path, twin: bool) -> Built:

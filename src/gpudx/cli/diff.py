@@ -9,8 +9,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
+from gpudx.cli.declare import Argument, Option
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -31,12 +32,12 @@ class Form(StrEnum):
 
 
 def command(
-    good: Annotated[Path, typer.Argument(metavar="GOOD", help="The case of a run that did what it should.")],
-    bad: Annotated[Path, typer.Argument(metavar="BAD", help="The case of a run that did not.")],
-    format: Annotated[Form, typer.Option("--format", "-f", help="How to show it.")] = Form.terminal,
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    good: Annotated[Path, Argument(metavar="GOOD", help="The case of a run that did what it should.")],
+    bad: Annotated[Path, Argument(metavar="BAD", help="The case of a run that did not.")],
+    format: Annotated[Form, Option("--format", "-f", help="How to show it.")] = Form.terminal,
+    as_json: Annotated[bool, Option("--json", help="The same as --format json.")] = False,
     ignore: Annotated[
-        list[str] | None, typer.Option(metavar="ASPECT", help=f"Leave out: {', '.join(ASPECTS)}. May be repeated.")
+        list[str] | None, Option(metavar="ASPECT", help=f"Leave out: {', '.join(ASPECTS)}. May be repeated.")
     ] = None,
 ) -> None:
     """Show where two recorded runs diverge: the first difference, then how many of each kind.
@@ -61,9 +62,9 @@ def command(
         raise UserError(str(error), CANNOT) from None
     except Exception:
         traceback.print_exc()  # a bug of ours must not pass for a difference
-        raise typer.Exit(CANNOT) from None
+        raise click.exceptions.Exit(CANNOT) from None
     sys.stdout.write(_shown(made, Form.json if as_json else format))
-    raise typer.Exit(0 if made.same else DIFFERENT)
+    raise click.exceptions.Exit(0 if made.same else DIFFERENT)
 
 
 def _check(ignore: list[str]) -> None:

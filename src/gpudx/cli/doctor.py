@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+import click
 
+from gpudx.cli.declare import Option
 from gpudx.errors import UserError
 
 NAME_WIDTH = 18
@@ -31,7 +32,7 @@ class Entry:
 
 
 def command(
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="List every API call: recorded or not.")] = False,
+    verbose: Annotated[bool, Option("--verbose", "-v", help="List every API call: recorded or not.")] = False,
 ) -> None:
     """Show what works on this machine, and how to install what is missing.
 
@@ -50,8 +51,8 @@ def command(
     _show(_demos(states))
     if verbose:
         for line in coverage_lines():
-            typer.echo(line)
-    raise typer.Exit(0 if healthy else 1)
+            click.echo(line)
+    raise click.exceptions.Exit(0 if healthy else 1)
 
 
 def _everything() -> Iterator[Entry]:
@@ -84,7 +85,7 @@ def _show(entry: Entry) -> None:
 
     for index, line in enumerate(entry.lines or ("",)):
         head = f"{entry.name:<{NAME_WIDTH}}  {entry.state:<{STATE_WIDTH}}" if index == 0 else ""
-        typer.echo(f"{head:<{NAME_WIDTH + STATE_WIDTH + 2}}  {clean(line)}".rstrip())
+        click.echo(f"{head:<{NAME_WIDTH + STATE_WIDTH + 2}}  {clean(line)}".rstrip())
 
 
 def _recorder() -> Entry:

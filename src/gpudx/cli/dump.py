@@ -7,11 +7,11 @@ import sys
 from dataclasses import asdict
 from typing import Annotated
 
-import typer
+from gpudx.cli.declare import Argument
 
 
 def command(
-    pid: Annotated[int, typer.Argument(metavar="PID", min=1, help="A process started by gpudx run, or a child of it.")],
+    pid: Annotated[int, Argument(metavar="PID", min=1, help="A process started by gpudx run, or a child of it.")],
 ) -> None:
     """Write the launches in flight in a running program as JSON. The same as gpudx attach, for programs.
 

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
 from gpudx import __version__
 from gpudx.cli._follow import follow
+from gpudx.cli.declare import Argument, Option
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -27,22 +28,20 @@ MOST_TEXT = 4 << 20  # characters of a pasted report
 def command(
     logs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FILE...", help='Logs of any kind, GPU core dumps; "-" is standard input.'),
+        Argument(metavar="FILE...", help='Logs of any kind, GPU core dumps; "-" is standard input.'),
     ] = None,
     issue: Annotated[
-        str | None, typer.Option(metavar="FILE", help="A pasted bug report: write an answer that is ready to post.")
+        str | None, Option(metavar="FILE", help="A pasted bug report: write an answer that is ready to post.")
     ] = None,
-    case: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a case there, for gpudx report.")] = None,
+    case: Annotated[Path | None, Option(metavar="DIR", help="Write a case there, for gpudx report.")] = None,
     run: Annotated[
         Path | None,
-        typer.Option(
-            "--run", metavar="CASE", help="The recorded run that wrote the logs: look up their addresses in it."
-        ),
+        Option("--run", metavar="CASE", help="The recorded run that wrote the logs: look up their addresses in it."),
     ] = None,
-    format: Annotated[str, typer.Option("--format", "-f", help="terminal, markdown or json.")] = "terminal",
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to FILE.")] = None,
-    whole: Annotated[bool, typer.Option("--full", help="Print the full report instead of the first screen.")] = False,
+    format: Annotated[str, Option("--format", "-f", help="terminal, markdown or json.")] = "terminal",
+    as_json: Annotated[bool, Option("--json", help="The same as --format json.")] = False,
+    output: Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="Write it to FILE.")] = None,
+    whole: Annotated[bool, Option("--full", help="Print the full report instead of the first screen.")] = False,
 ) -> None:
     """Explain a log: what failed first, what only follows, what it does not prove, and the next command.
 
@@ -79,7 +78,7 @@ def command(
         with new_case(case, "explain") as folder:
             made = written(made, folder)
     if kept is not None:
-        text = _answer(kept.text, read)
+        text = _answer(kept.text, read, names.index(str(issue)))
     elif format == "terminal" and not whole and not made.kernels:
         more = "" if case or STDIN in names else shlex.join(["gpudx", "explain", "--full", *names])
         text = screen.render(made, page_here(), more=more)
@@ -90,7 +89,7 @@ def command(
     else:
         write_page(output, text)
     if not made.kernels and all(one.id == STRANGE for one in made.findings):
-        raise typer.Exit(UNKNOWN)
+        raise click.exceptions.Exit(UNKNOWN)
 
 
 class _Kept:
@@ -124,11 +123,11 @@ def _show(line: str) -> None:
     sys.stderr.flush()
 
 
-def _answer(text: str, logs: list[Log]) -> str:
-    from gpudx.diagnose.issue import answer
+def _answer(text: str, logs: list[Log], report: int) -> str:
+    from gpudx.diagnose.issue import answer, without_prose
     from gpudx.diagnose.logs import explain
 
-    return answer(text, explain(logs))
+    return answer(text, explain([*logs[:report], without_prose(text, logs[report]), *logs[report + 1 :]]))
 
 
 def _joined(logs: list[Log], run: Path | None) -> list[Log]:

@@ -6,11 +6,13 @@ import contextlib
 import os
 import secrets
 import sys
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
+from gpudx.cli.declare import Argument, Option
 from gpudx.cli.speak import clear_line, renew, say
 from gpudx.cli.times import duration
 from gpudx.errors import UserError
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from gpudx.model.flake import Batch, Suite
 
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
-Engine = Literal["local", "ray"]
 NO_RUN = {
     "budget used up": "give a larger --budget, or --timeout S if tests hang",
     "interrupted": "nothing was learned",
@@ -35,49 +36,48 @@ THREADS = 8
 INTERRUPTED = 130
 
 
+class Engine(StrEnum):
+    """Where runs are made."""
+
+    local = "local"
+    ray = "ray"
+
+
 def command(
     program: Annotated[
         list[str] | None,
-        typer.Argument(metavar="CMD", help="The tests: pytest, cargo test, ctest, a gtest or Catch2 binary, or any."),
+        Argument(metavar="CMD", help="The tests: pytest, cargo test, ctest, a gtest or Catch2 binary, or any."),
     ] = None,
-    runs: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Stop after N runs of the suite or parts.")
-    ] = None,
-    budget: Annotated[str, typer.Option(metavar="TIME", help="Stop after this time: 90s, 10m, 2h.")] = "5m",
+    runs: Annotated[int | None, Option(min=1, metavar="N", help="Stop after N runs of the suite or parts.")] = None,
+    budget: Annotated[str, Option(metavar="TIME", help="Stop after this time: 90s, 10m, 2h.")] = "5m",
     parallel: Annotated[
         str,
-        typer.Option(
-            metavar="OPTION", help="How to pass the number of threads to the tests: '--threads={}', 'THREADS={}'."
-        ),
+        Option(metavar="OPTION", help="How to pass the number of threads to the tests: '--threads={}', 'THREADS={}'."),
     ] = "",
-    threads: Annotated[
-        int, typer.Option(min=2, metavar="N", help="Tests at the same time, in parallel runs.")
-    ] = THREADS,
+    threads: Annotated[int, Option(min=2, metavar="N", help="Tests at the same time, in parallel runs.")] = THREADS,
     timeout: Annotated[
         float | None,
-        typer.Option(
+        Option(
             parser=duration,
             metavar="TIME",
             help="A run that takes longer counts as a hang: 30s, 2m. [ten times the longest]",
         ),
     ] = None,
-    confidence: Annotated[
-        float, typer.Option(min=50, max=99.999, metavar="PERCENT", help="Of each test's verdict.")
-    ] = 99.0,
+    confidence: Annotated[float, Option(min=50, max=99.999, metavar="PERCENT", help="Of each test's verdict.")] = 99.0,
     engine: Annotated[
-        Engine, typer.Option(help="Where runs are made: here, or on the nodes of a Ray cluster.")
-    ] = "local",
+        Engine, Option(help="Where runs are made: here, or on the nodes of a Ray cluster.")
+    ] = Engine.local,
     address: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="Of the Ray cluster. [the one that runs here]")
+        str | None, Option(metavar="HOST:PORT", help="Of the Ray cluster. [the one that runs here]")
     ] = None,
     per_trial_gpus: Annotated[
-        float | None, typer.Option(min=0, metavar="N", help="GPUs of the cluster for each run. [1, where it has any]")
+        float | None, Option(min=0, metavar="N", help="GPUs of the cluster for each run. [1, where it has any]")
     ] = None,
     per_trial_cpus: Annotated[
-        float | None, typer.Option(min=0, metavar="N", help="CPUs of the cluster for each run. [1]")
+        float | None, Option(min=0, metavar="N", help="CPUs of the cluster for each run. [1]")
     ] = None,
-    case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
-    resume: Annotated[Path | None, typer.Option(metavar="CASE", help="Go on with a study that was stopped.")] = None,
+    case: Annotated[Path | None, Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
+    resume: Annotated[Path | None, Option(metavar="CASE", help="Go on with a study that was stopped.")] = None,
 ) -> None:
     """Find flaky tests, the conditions in which they fail, and the cause.
 
@@ -117,7 +117,7 @@ def _share(engine: Engine, address: str | None, gpus: float | None, cpus: float 
     """What a run gets of a cluster; None: runs are made here."""
     from gpudx.flake.ray_engine import Share
 
-    if engine == "ray":
+    if engine is Engine.ray:
         return Share(address or "auto", gpus, 1.0 if cpus is None else cpus)
     if (address, gpus, cpus) != (None, None, None):
         raise UserError("--address, --per-trial-gpus and --per-trial-cpus are about a cluster: add --engine ray.")
@@ -179,7 +179,7 @@ def _study(place: Path, suite: Suite, batches: list[Batch], limits: Limits, shar
 
     with _lab(place, suite, limits, share) as lab:
         where = f", {lab.places} runs at a time" if lab.places > 1 else ""
-        say(f"{len(suite.tests)} tests ({suite.runner}){where}; the case, with what they print, is {place}")
+        say(f"{len(suite.tests)} tests ({suite.runner}){where}; what they print goes to {os.path.relpath(place)}")
         flaker = Flaker(suite, lab, place / JOURNAL, limits, batches, _progress)
         result = flaker.run()
     clear_line()
@@ -210,5 +210,5 @@ def _report(case: Case) -> None:
     sys.stdout.write(first_screen(case, page_here()))
     assert case.flake is not None
     if case.flake.stopped == "interrupted":
-        raise typer.Exit(INTERRUPTED)
-    raise typer.Exit(1 if case.flake.results else 0)
+        raise click.exceptions.Exit(INTERRUPTED)
+    raise click.exceptions.Exit(1 if case.flake.results else 0)

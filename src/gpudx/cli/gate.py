@@ -8,8 +8,9 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
+from gpudx.cli.declare import Argument, Option
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,12 +22,10 @@ FAILED = 1
 
 
 def command(
-    cases: Annotated[
-        list[Path], typer.Argument(metavar="CASE...", help="Case directories; their evidence is combined.")
-    ],
-    limits: Annotated[Path, typer.Option(metavar="FILE", help="The limits.")] = LIMITS,
+    cases: Annotated[list[Path], Argument(metavar="CASE...", help="Case directories; their evidence is combined.")],
+    limits: Annotated[Path, Option(metavar="FILE", help="The limits.")] = LIMITS,
     write_baseline: Annotated[
-        bool, typer.Option("--write-baseline", help="Accept the current findings as the baseline.")
+        bool, Option("--write-baseline", help="Accept the current findings as the baseline.")
     ] = False,
 ) -> None:
     """Check cases against limits: one line for each gate. Missing evidence fails a gate.
@@ -71,12 +70,12 @@ def command(
                 f"{limits} names no baseline: write {new_findings.KEY} = {new_findings.EXAMPLE} into [gate]."
             )
         path, count = new_findings.write(read, wanted[new_findings.KEY], place)
-        typer.echo(f"gpudx: {path} knows {count} findings.", err=True)
+        click.echo(f"gpudx: {path} knows {count} findings.", err=True)
     judged = gates.judge(wanted, read, place)
     for one in judged:
-        typer.echo(clean(one.line))
+        click.echo(clean(one.line))
     if not all(one.passed for one in judged):
-        raise typer.Exit(FAILED)
+        raise click.exceptions.Exit(FAILED)
 
 
 def _unsuppressed(case: Case, accepted: Sequence[Suppression]) -> Case:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 if TYPE_CHECKING:
     from gpudx.model import Given
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 NOT_AGAIN = ("case",)  # there is one in that place now
 
 
-def given(context: typer.Context) -> Given:
+def given(context: click.Context) -> Given:
     """Names and values, one pair for each; a flag has no value. Not those that the environment or a default gave."""
     return tuple(_each(context))
 
 
-def _each(context: typer.Context) -> Iterator[tuple[str, str]]:
+def _each(context: click.Context) -> Iterator[tuple[str, str]]:
     for one in context.command.params:
         source = context.get_parameter_source(one.name) if one.name and one.param_type_name == "option" else None
         if source is not None and source.name == "COMMANDLINE" and one.name not in NOT_AGAIN:

@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from gpudx.cli.declare import Argument
 
 
 def command(
-    case: Annotated[Path, typer.Argument(help="A case directory.")],
-    file: Annotated[Path, typer.Argument(help="The hypotheses, as docs/contracts.md says.")],
+    case: Annotated[Path, Argument(help="A case directory.")],
+    file: Annotated[Path, Argument(help="The hypotheses, as docs/contracts.md says.")],
 ) -> None:
     """Report whether a case confirms or refutes each hypothesis in FILE, and why.
 

@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
+from gpudx.cli.declare import Argument, Option
 from gpudx.cli.given import given, joined
 from gpudx.cli.probing import Probe, probes
 from gpudx.cli.speak import clear_line, renew, say
@@ -44,59 +45,57 @@ class Wanted:
 
 
 def command(
-    context: typer.Context,
+    context: click.Context,
     program: Annotated[
         list[str],
-        typer.Argument(metavar="CMD | CASE", help="The program and its arguments, after --; or a case to go on with."),
+        Argument(metavar="CMD | CASE", help="The program and its arguments, after --; or a case to go on with."),
     ],
-    budget: Annotated[str, typer.Option(metavar="TIME", help="Stop after this time: 90s, 10m, 2h.")] = "120s",
-    runs: Annotated[int | None, typer.Option(min=1, metavar="N", help="Stop after N runs.")] = None,
-    only: Annotated[list[str] | None, typer.Option(metavar="EXPERIMENT", help="Only these experiments.")] = None,
-    without: Annotated[list[str] | None, typer.Option(metavar="EXPERIMENT", help="Not these experiments.")] = None,
+    budget: Annotated[str, Option(metavar="TIME", help="Stop after this time: 90s, 10m, 2h.")] = "120s",
+    runs: Annotated[int | None, Option(min=1, metavar="N", help="Stop after N runs.")] = None,
+    only: Annotated[list[str] | None, Option(metavar="EXPERIMENT", help="Only these experiments.")] = None,
+    without: Annotated[list[str] | None, Option(metavar="EXPERIMENT", help="Not these experiments.")] = None,
     timeout: Annotated[
         float | None,
-        typer.Option(
+        Option(
             parser=duration,
             metavar="TIME",
             help="A run that takes longer counts as a hang: 30s, 2m. [ten times the longest]",
         ),
     ] = None,
-    confidence: Annotated[float, typer.Option(min=50, max=99.999, metavar="PERCENT", help="Of the verdicts.")] = 99.0,
+    confidence: Annotated[float, Option(min=50, max=99.999, metavar="PERCENT", help="Of the verdicts.")] = 99.0,
     vary: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="NAME=V1,V2", help="Also at these values of a variable, or of {NAME} in CMD; fails at the last."
         ),
     ] = "",
     rebuild: Annotated[
-        str, typer.Option(metavar="CMD", help="Also another build of the program, made by this shell command.")
+        str, Option(metavar="CMD", help="Also another build of the program, made by this shell command.")
     ] = "",
-    revision: Annotated[str, typer.Option(metavar="REV", help="Also the program of this git revision.")] = "",
-    build: Annotated[str, typer.Option(metavar="CMD", help="How that revision is built.")] = "",
+    revision: Annotated[str, Option(metavar="REV", help="Also the program of this git revision.")] = "",
+    build: Annotated[str, Option(metavar="CMD", help="How that revision is built.")] = "",
     wait_at: Annotated[
         str,
-        typer.Option(metavar="KERNEL", help="Also with a wait only before, and only after, this kernel's launches."),
+        Option(metavar="KERNEL", help="Also with a wait only before, and only after, this kernel's launches."),
     ] = "",
     check: Annotated[
         str,
-        typer.Option(metavar="CMD", help="A run is wrong if this shell command fails; $GPUDX_OUTPUT is what was printed."),
+        Option(metavar="CMD", help="A run is wrong if this shell command fails; $GPUDX_OUTPUT is what was printed."),
     ] = "",
     compare: Annotated[
         str,
-        typer.Option(metavar="[FILE=]GOOD", help="A run is wrong if its output, or FILE, differs from the file GOOD."),
+        Option(metavar="[FILE=]GOOD", help="A run is wrong if its output, or FILE, differs from the file GOOD."),
     ] = "",
-    expect: Annotated[
-        str, typer.Option(metavar="REGEX", help="A run is wrong if nothing that it prints matches this.")
-    ] = "",
+    expect: Annotated[str, Option(metavar="REGEX", help="A run is wrong if nothing that it prints matches this.")] = "",
     perturb: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--perturb",
             help="Only at the two calls of an order finding: one is delayed, or made to wait for the other.",
         ),
     ] = False,
     probe: Probe = None,
-    case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
+    case: Annotated[Path | None, Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
 ) -> None:
     """Run a failing program in different ways until the cause is found.
 
@@ -208,7 +207,7 @@ def _investigate(lab: Laboratory, state: Investigation, wanted: Wanted) -> Case:
     def keep(state: Investigation) -> None:
         casefile.write(conclude(first_failing(lab.folder, state), state), lab.folder)
 
-    say(f"investigating; the case, with what the program prints, is {lab.folder}")
+    say(f"investigating; what the program prints goes to {os.path.relpath(lab.folder)}")
     with lab:
         state = investigate(state, lab, Limits(wanted.budget_s, wanted.runs), keep, _progress)
     clear_line()
@@ -234,5 +233,5 @@ def _report(case: Case) -> None:
     sys.stdout.write(first_screen(case, page_here()))
     stopped = case.investigation.stopped if case.investigation else ""
     if stopped == "interrupted":
-        raise typer.Exit(INTERRUPTED)
-    raise typer.Exit(0 if any(entry.status == "confirmed" for entry in case.diagnosis) else 1)
+        raise click.exceptions.Exit(INTERRUPTED)
+    raise click.exceptions.Exit(0 if any(entry.status == "confirmed" for entry in case.diagnosis) else 1)

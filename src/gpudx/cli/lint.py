@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
 from gpudx import __version__
+from gpudx.cli.declare import Argument, Option
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -18,15 +19,15 @@ FOUND = 1
 
 def command(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Sources of kernels; host sources beside them help.")
+        list[Path], Argument(metavar="FILE...", help="Sources of kernels; host sources beside them help.")
     ],
     define: Annotated[
-        list[str] | None, typer.Option("-D", metavar="NAME[=VALUE]", help="A macro, as for the compiler.")
+        list[str] | None, Option("-D", metavar="NAME[=VALUE]", help="A macro, as for the compiler.")
     ] = None,
     option: Annotated[
-        list[str] | None, typer.Option(metavar="OPTION", help="An option of the compiler: --option=-ffast-math.")
+        list[str] | None, Option(metavar="OPTION", help="An option of the compiler: --option=-ffast-math.")
     ] = None,
-    case: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a case there, for gpudx gate.")] = None,
+    case: Annotated[Path | None, Option(metavar="DIR", help="Write a case there, for gpudx gate.")] = None,
 ) -> None:
     """Look for mechanical faults in sources of CUDA, HIP and OpenCL kernels: a line for each, all of them warnings.
 
@@ -56,12 +57,12 @@ def command(
             written(_case(files, found), folder)
     for one in found:
         place = f"{one.written.file}:{one.written.line}: " if one.written else ""
-        typer.echo(clean(f"{place}warning: {one.message} [{one.id.removeprefix('lint-')}]"))
+        click.echo(clean(f"{place}warning: {one.message} [{one.id.removeprefix('lint-')}]"))
     if found:
-        raise typer.Exit(FOUND)
+        raise click.exceptions.Exit(FOUND)
     from gpudx.text import plural
 
-    typer.echo(f"gpudx: no fault in {plural(len(files), 'file')}, {plural(_lines(files), 'line')}", err=True)
+    click.echo(f"gpudx: no fault in {plural(len(files), 'file')}, {plural(_lines(files), 'line')}", err=True)
 
 
 def _lines(files: list[Path]) -> int:

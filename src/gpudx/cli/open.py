@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
 
+from gpudx.cli.declare import Argument, Option
 from gpudx.errors import UserError
 
 
 def command(
-    bundle: Annotated[Path, typer.Argument(help="What gpudx bundle wrote.")],
+    bundle: Annotated[Path, Argument(help="What gpudx bundle wrote.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")
+        Path | None, Option("--output", "-o", metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")
     ] = None,
-    most: Annotated[str, typer.Option(metavar="SIZE", help="Refuse what is larger when unpacked.")] = "64G",
+    most: Annotated[str, Option(metavar="SIZE", help="Refuse what is larger when unpacked.")] = "64G",
 ) -> None:
     """Unpack a bundle into a case directory, on any machine: no GPU is needed to look at it.
 
@@ -37,4 +38,4 @@ def command(
         raise UserError(f"--most {most} is not a size: give for example 500M or 64G.")
     with new_case(output, bundle.name.removesuffix(".gpudx.zip")) as place:
         unpack(bundle, place, size)
-    typer.echo(full(str(place)))
+    click.echo(full(str(place)))

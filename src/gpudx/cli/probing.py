@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from gpudx.cli.declare import Option
 from gpudx.errors import UserError
 
 SHORTEST_MARK = 3
 Probe = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         metavar="MARK",
         help="Check that MARK is in the program that ran, and that it was reached: TEXT it prints, sym:NAME or FILE:LINE. May be repeated.",
     ),

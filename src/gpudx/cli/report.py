@@ -12,8 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
+from gpudx.cli.declare import Argument, Option
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -23,22 +24,29 @@ if TYPE_CHECKING:
 SCREEN = "screen"  # with lines of kernels that are in no file, which the format itself cannot read
 
 
+def option_values() -> dict[str, tuple[str, ...]]:
+    """For the completion of shells."""
+    from gpudx.report import formats, streamed
+
+    return {"--format": (*formats(), *streamed())}
+
+
 def command(
     case: Annotated[
         Path | None,
-        typer.Argument(help="A case directory, its case.json, or a bundle. [the latest case]", show_default=False),
+        Argument(help="A case directory, its case.json, or a bundle. [the latest case]"),
     ] = None,
     format: Annotated[
         str,
-        typer.Option("--format", "-f", help="terminal, screen, lines, markdown, html, json, sarif, junit or perfetto."),
+        Option("--format", "-f", help="terminal, screen, lines, markdown, html, json, sarif, junit or perfetto."),
     ] = "terminal",
-    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to FILE.")] = None,
-    show: Annotated[bool, typer.Option("--open", help="Open the HTML report in the browser.")] = False,
-    redacted: Annotated[bool, typer.Option("--redact", help="Remove secrets and home directories.")] = False,
+    as_json: Annotated[bool, Option("--json", help="The same as --format json.")] = False,
+    output: Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="Write it to FILE.")] = None,
+    show: Annotated[bool, Option("--open", help="Open the HTML report in the browser.")] = False,
+    redacted: Annotated[bool, Option("--redact", help="Remove secrets and home directories.")] = False,
     language: Annotated[
         str,
-        typer.Option("--lang", metavar="LANGUAGE", envvar="GPUDX_LANG", help="en, ko or es: English, Korean, Spanish."),
+        Option("--lang", metavar="LANGUAGE", envvar="GPUDX_LANG", help="en, ko or es: English, Korean, Spanish."),
     ] = "en",
 ) -> None:
     """Show the full report of a case.
@@ -102,7 +110,7 @@ def open_page(page: Path) -> None:
 
     from gpudx.report.safe import full
 
-    typer.echo(full(str(page)))
+    click.echo(full(str(page)))
     if not webbrowser.open(page.absolute().as_uri()):
         raise UserError(f"No browser could be started: open {page} yourself.")
 

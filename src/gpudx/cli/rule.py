@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
+from gpudx.cli.declare import Argument
 from gpudx.errors import UserError
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ MOST_NEAR = 4
 
 
 def command(
-    name: Annotated[str, typer.Argument(metavar="[NAME]", help="An id from a report. Without it, list all ids.")] = "",
+    name: Annotated[str, Argument(metavar="[NAME]", help="An id from a report. Without it, list all ids.")] = "",
 ) -> None:
     """Explain an id: a detector, a cause, an experiment, a log format, a gate or a lint rule.
 
@@ -30,12 +31,12 @@ def command(
     from gpudx.rules import entries
 
     if not name:
-        typer.echo("\n".join(_listed(entries())))
+        click.echo("\n".join(_listed(entries())))
         return
     found = [one for one in entries() if one.name == name]
     if not found:
         raise UserError(_unknown(name))
-    typer.echo("\n\n".join(f"{one.name} ({one.kind})\n\n{one.text}" for one in found))
+    click.echo("\n\n".join(f"{one.name} ({one.kind})\n\n{one.text}" for one in found))
 
 
 def values() -> list[str]:

@@ -7,9 +7,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-from typer.core import TyperCommand
-
+from gpudx.cli import declare
+from gpudx.cli.declare import Argument, Option
 from gpudx.cli.probing import Probe, probes
 from gpudx.cli.times import duration, duration_or_zero
 from gpudx.errors import UserError
@@ -35,12 +34,17 @@ ALONE = {
 KERNEL_CHECKS = ("bounds", "align", "uninit", "races", "barriers", "overflow", "div", "loops", "nan")
 
 
+def option_values() -> dict[str, tuple[str, ...]]:
+    """For the completion of shells."""
+    return ALONE
+
+
 class Crumbs(StrEnum):
     all = "all"
     off = "off"
 
 
-class Command(TyperCommand):
+class Command(declare.Command):
     """Some options may stand alone; the word that follows is their value only if it is one of those they take."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -73,54 +77,54 @@ def _is_value(option: str, word: str, values: Sequence[str]) -> bool:
 
 def command(
     program: Annotated[
-        list[str] | None, typer.Argument(metavar="CMD", help="The program and its arguments, after --.")
+        list[str] | None, Argument(metavar="CMD", help="The program and its arguments, after --.")
     ] = None,
     timeout: Annotated[
-        float | None, typer.Option(parser=duration, metavar="TIME", help="Stop the program after TIME: 30s, 2m.")
+        float | None, Option(parser=duration, metavar="TIME", help="Stop the program after TIME: 30s, 2m.")
     ] = None,
-    case: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")] = None,
+    case: Annotated[Path | None, Option(metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")] = None,
     error_exitcode: Annotated[
-        int | None, typer.Option(min=0, max=255, metavar="N", help="Exit with N if a passing program has faults.")
+        int | None, Option(min=0, max=255, metavar="N", help="Exit with N if a passing program has faults.")
     ] = None,
-    keep: Annotated[str, typer.Option(metavar="SIZE", help='Calls kept per thread, or "all".')] = "16M",
+    keep: Annotated[str, Option(metavar="SIZE", help='Calls kept per thread, or "all".')] = "16M",
     dump: Annotated[
-        bool, typer.Option("--dump", help="Make the driver write a GPU core dump. May change how the program ends.")
+        bool, Option("--dump", help="Make the driver write a GPU core dump. May change how the program ends.")
     ] = False,
     serialise: Annotated[
         bool,
-        typer.Option("--serialise", "--serialize", help="Wait after each launch, so that a fault names its launch."),
+        Option("--serialise", "--serialize", help="Wait after each launch, so that a fault names its launch."),
     ] = False,
     stacks: Annotated[
-        bool, typer.Option("--stacks", help="Record the host and Python stack of each launch (slower).")
+        bool, Option("--stacks", help="Record the host and Python stack of each launch, copy and allocation (slower).")
     ] = False,
     crumbs: Annotated[
         Crumbs | None,
-        typer.Option(
+        Option(
             metavar="all|off",
             help="Breadcrumbs behind every launch, or none. [as many as cost a few percent; all with --fence or --poison]",
         ),
     ] = None,
     sanitize: Annotated[
         str | None,
-        typer.Option(
+        Option(
             SANITIZE,
             metavar="[=CHECK]",
             help="Check inside kernels. OpenCL: opencl, bounds,races,... or oclgrind. CUDA: memcheck, racecheck, ... or ptx. [what fits]",
         ),
     ] = None,
     kernel: Annotated[
-        str | None, typer.Option(metavar="NAME", help="With --sanitize: check only this kernel, or regex:EXPRESSION.")
+        str | None, Option(metavar="NAME", help="With --sanitize: check only this kernel, or regex:EXPRESSION.")
     ] = None,
     like: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="CASE",
             help="With --sanitize: check the guilty kernel of CASE. With --watch: the memory that changed. Run its CMD if none.",
         ),
     ] = None,
     fence: Annotated[
         str | None,
-        typer.Option(
+        Option(
             FENCE,
             metavar="[=EDGE]",
             help="Put inaccessible pages next to buffers, at the high or low EDGE; red: only a known pattern. [high]",
@@ -128,32 +132,32 @@ def command(
     ] = None,
     fence_align: Annotated[
         int | None,
-        typer.Option(metavar="N", help="With --fence: memory begins at multiples of N bytes. [what the API promises]"),
+        Option(metavar="N", help="With --fence: memory begins at multiples of N bytes. [what the API promises]"),
     ] = None,
     poison: Annotated[
         str | None,
-        typer.Option(
+        Option(
             POISON,
             metavar="[=PATTERN]",
             help="Fill new memory with a PATTERN: bytes 0xCB or 0x4B (cb, 4b), zero, or nan in every type. [cb]",
         ),
     ] = None,
     contracts: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Check each launch against FILE; see gpudx check --help.")
+        Path | None, Option(metavar="FILE", help="Check each launch against FILE; see gpudx check --help.")
     ] = None,
     hypotheses: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Judge FILE by this run; see gpudx hypotheses --help.")
+        Path | None, Option(metavar="FILE", help="Judge FILE by this run; see gpudx hypotheses --help.")
     ] = None,
     model: Annotated[
         list[Path] | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="The program's model (.gguf, .safetensors, config.json): its dimensions are compared. [those it opens]",
         ),
     ] = None,
     watch: Annotated[
         str | None,
-        typer.Option(
+        Option(
             WATCH,
             metavar="[=once]",
             help="Find launches that change memory they were not passed. Runs CMD a second time if it finds one, unless =once.",
@@ -161,18 +165,16 @@ def command(
     ] = None,
     watch_limit: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="SIZE", help="With --watch: watch at most SIZE bytes; uses the same amount of host memory. [1G]"
         ),
     ] = None,
     stall: Annotated[
         float,
-        typer.Option(
-            parser=duration_or_zero, metavar="TIME", help="Report once if no stream moves for TIME; 0: never."
-        ),
+        Option(parser=duration_or_zero, metavar="TIME", help="Report once if no stream moves for TIME; 0: never."),
     ] = 20.0,
     probe: Probe = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Write the case, print nothing.")] = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Write the case, print nothing.")] = False,
 ) -> None:
     """Run a program, unmodified, and report why it failed.
 

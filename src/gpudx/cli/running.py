@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from gpudx.cli.speak import complain, say, write
 from gpudx.errors import UserError
 from gpudx.lab.recorded import TRACES, RunResult, run_recorded
-from gpudx.model import Case
 from gpudx.model.how import How
 
 if TYPE_CHECKING:
+    from gpudx.model import Case
     from gpudx.model.how import Simulator
     from gpudx.pipeline import Stated
 
@@ -48,9 +48,11 @@ def run_and_tell(
 
     `patience_s`: say so when the program has made no progress for that long; 0: never. `second`: another run there.
     """
-    analysis = threading.Thread(target=_load_analysis, daemon=True)
+    ended = threading.Event()
+    analysis = threading.Thread(target=_load_analysis, args=(ended,), daemon=True)
     progress = _watchdog(case_dir, patience_s) if patience_s and not quiet else None
     run = run_recorded(command, case_dir, how, progress, analysis.start)
+    ended.set()
     analysis.join()
     case = _diagnose(run, command, case_dir, stated)
     if case is not None:
@@ -62,13 +64,20 @@ def run_and_tell(
     return Told(run, case)
 
 
-def _load_analysis() -> None:
-    """Imports the modules of the analysis while the program runs, at a lower priority than the program's: half a verdict's time."""
+# Modules of the analysis, in the order in which they import each other; numpy loads the last when `unique` is first called.
+ANALYSIS = ("numpy", "gpudx.facts", "gpudx.identity", "gpudx.diagnose", "gpudx.pipeline", "numpy.ma")
+
+
+def _load_analysis(ended: threading.Event) -> None:
+    """Imports the modules of the analysis while the program runs, at a lower priority than the program's: half a verdict's time.
+    What is not imported when the program ends, the analysis imports at its own priority."""
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOADING_NICE)
     with contextlib.suppress(Exception):  # the analysis imports them again, and reports what is wrong
-        importlib.import_module("gpudx.pipeline")
-        importlib.import_module("numpy.ma")  # numpy loads it when `unique` is first called
+        for name in ANALYSIS:
+            if ended.is_set():
+                return
+            importlib.import_module(name)
         importlib.import_module("gpudx.detectors").every()
 
 
@@ -158,10 +167,14 @@ def _keep_traceback(case_dir: Path) -> str:
 
 def tell(case: Case) -> None:
     """The first screen, or one line, on stderr: stdout belongs to the program."""
-    from gpudx.cli.page import first_screen, page_of
-    from gpudx.report.outline import needs_report, one_line
+    from gpudx.report.brief import needs_report, one_line
 
-    write(first_screen(case, page_of(2)) if needs_report(case) else one_line(case) + "\n")
+    if not needs_report(case):
+        write(one_line(case) + "\n")
+        return
+    from gpudx.cli.page import first_screen, page_of
+
+    write(first_screen(case, page_of(2)))
 
 
 def remember(case: Case | None, quiet: bool) -> None:

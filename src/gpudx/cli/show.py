@@ -17,8 +17,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
+from gpudx.cli.declare import Argument, Option
 from gpudx.errors import UserError
 
 MOST_WITHOUT_ASKING = 100
@@ -39,17 +38,17 @@ class What(StrEnum):
 
 
 def command(
-    case: Annotated[Path, typer.Argument(help="A case directory.")],
-    what: Annotated[What, typer.Argument(help="The table.")],
-    kernel: Annotated[str | None, typer.Option(metavar="GLOB", help="Only this kernel.")] = None,
-    call: Annotated[str | None, typer.Option(metavar="GLOB", help="Only these calls.")] = None,
-    thread: Annotated[int | None, typer.Option(metavar="TID", help="Only this thread.")] = None,
-    pid: Annotated[int | None, typer.Option(metavar="PID", help="Only this process.")] = None,
-    status: Annotated[str | None, typer.Option(metavar="NAME", help="Only calls that returned this.")] = None,
-    failed: Annotated[bool, typer.Option("--failed", help="Only calls that failed.")] = False,
-    first: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the first N rows.")] = None,
-    last: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only the last N rows.")] = None,
-    as_csv: Annotated[bool, typer.Option("--csv", help="As CSV, every row.")] = False,
+    case: Annotated[Path, Argument(help="A case directory.")],
+    what: Annotated[What, Argument(help="The table.")],
+    kernel: Annotated[str | None, Option(metavar="GLOB", help="Only this kernel.")] = None,
+    call: Annotated[str | None, Option(metavar="GLOB", help="Only these calls.")] = None,
+    thread: Annotated[int | None, Option(metavar="TID", help="Only this thread.")] = None,
+    pid: Annotated[int | None, Option(metavar="PID", help="Only this process.")] = None,
+    status: Annotated[str | None, Option(metavar="NAME", help="Only calls that returned this.")] = None,
+    failed: Annotated[bool, Option("--failed", help="Only calls that failed.")] = False,
+    first: Annotated[int | None, Option(min=1, metavar="N", help="Only the first N rows.")] = None,
+    last: Annotated[int | None, Option(min=1, metavar="N", help="Only the last N rows.")] = None,
+    as_csv: Annotated[bool, Option("--csv", help="As CSV, every row.")] = False,
 ) -> None:
     """Show recorded tables: calls, launches, allocations, errors, identity (binaries and libraries), or builds (compiler output
     about kernels).

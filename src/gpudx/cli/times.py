@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import typer
+import click
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 EXAMPLES = "give for example 30, 90s, 10m or 2h"
@@ -20,11 +20,11 @@ def seconds(text: str | float) -> float:
 
 
 def duration(text: str | float) -> float:
-    """For options: `typer.Option(parser=duration, metavar="TIME")`."""
+    """For options: `Option(parser=duration, metavar="TIME")`."""
     try:
         return seconds(text)
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a time: {EXAMPLES}.") from None
+        raise click.BadParameter(f"{text!r} is not a time: {EXAMPLES}.") from None
 
 
 def duration_or_zero(text: str | float) -> float:

@@ -13,8 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+import click
 
+from gpudx.cli.declare import Option
 from gpudx.cli.speak import complain, say, write
 from gpudx.cli.times import duration
 from gpudx.errors import UserError
@@ -32,30 +33,28 @@ CONFIDENCES = (50.0, 99.9999)  # percent
 
 
 def command(
-    before: Annotated[str | None, typer.Option(metavar="CMD", help="Fails: the program without the change.")] = None,
-    after: Annotated[str | None, typer.Option(metavar="CMD", help="Should pass: the program with the change.")] = None,
+    before: Annotated[str | None, Option(metavar="CMD", help="Fails: the program without the change.")] = None,
+    after: Annotated[str | None, Option(metavar="CMD", help="Should pass: the program with the change.")] = None,
     revert: Annotated[
-        str | None, typer.Option(metavar="CMD", help="Should fail again: the change taken out of the new build.")
+        str | None, Option(metavar="CMD", help="Should fail again: the change taken out of the new build.")
     ] = None,
-    confidence: Annotated[float, typer.Option(metavar="PERCENT", help="How sure to be.")] = 99,
-    runs: Annotated[int, typer.Option(min=1, metavar="N", help="Run each command at most N times.")] = 1000,
+    confidence: Annotated[float, Option(metavar="PERCENT", help="How sure to be.")] = 99,
+    runs: Annotated[int, Option(min=1, metavar="N", help="Run each command at most N times.")] = 1000,
     at_least: Annotated[
         int,
-        typer.Option(
+        Option(
             min=1,
             metavar="N",
             help="Run each command at least N times, for a tighter bound on the remaining failure rate.",
         ),
     ] = 1,
-    budget: Annotated[str, typer.Option(metavar="TIME", help="Stop after this time: 90s, 10m, 2h.")] = "10m",
+    budget: Annotated[str, Option(metavar="TIME", help="Stop after this time: 90s, 10m, 2h.")] = "10m",
     timeout: Annotated[
-        float | None, typer.Option(parser=duration, metavar="TIME", help="A run that takes longer fails: 30s, 2m.")
+        float | None, Option(parser=duration, metavar="TIME", help="A run that takes longer fails: 30s, 2m.")
     ] = None,
-    case: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
-    resume: Annotated[
-        Path | None, typer.Option(metavar="CASE", help="Go on with a verification that was stopped.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The result as JSON on stdout.")] = False,
+    case: Annotated[Path | None, Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
+    resume: Annotated[Path | None, Option(metavar="CASE", help="Go on with a verification that was stopped.")] = None,
+    as_json: Annotated[bool, Option("--json", help="The result as JSON on stdout.")] = False,
 ) -> None:
     """Check whether a fix really fixes a failure: it must fail before, pass after, and fail again when reverted.
 
@@ -84,7 +83,7 @@ def command(
                 ended = _verify(Verification(asked), place, limits, as_json)
     except UserError as error:
         raise UserError(str(error), CANNOT_BE_TOLD) from None
-    raise typer.Exit(ended)
+    raise click.exceptions.Exit(ended)
 
 
 def _refuse_with_resume(*given: object) -> None:
@@ -227,9 +226,19 @@ def _tell(state: Verification, seen: Tally, ended: Judgement | None, place: Path
 
 
 def _paragraph(text: str, mark: str = "") -> None:
+    from gpudx.cli.page import page_here
     from gpudx.report.safe import clean
 
-    print(textwrap.fill(clean(text), 100, initial_indent=f"  {mark}", subsequent_indent="  " + " " * len(mark)))
+    lead = f"  {mark}"
+    wrapped = textwrap.wrap(
+        clean(text),
+        page_here().width,
+        initial_indent=lead,
+        subsequent_indent=" " * len(lead),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    print("\n".join(wrapped))
 
 
 def _table(seen: Tally) -> None:
@@ -238,5 +247,5 @@ def _table(seen: Tally) -> None:
 
     counts = [seen.count(condition) for condition in seen.question.commands]
     rows = [(c.condition, f"{c.old} of {c.runs}", f"{c.other} of {c.runs}", span(c)) for c in counts]
-    sure = f"rate of all failures, {100 * seen.question.confidence:g} % sure"
+    sure = f"failure rate ({100 * seen.question.confidence:g} % confidence)"
     write_table(["condition", "failed", "failed otherwise", sure], rows, None)

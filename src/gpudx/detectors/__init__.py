@@ -18,6 +18,7 @@ import importlib
 import pkgutil
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from types import ModuleType
 
 from gpudx.detectors._related import with_causes
@@ -36,6 +37,7 @@ class Run:
         return self.outcome.failed
 
 
+@cache
 def every() -> tuple[ModuleType, ...]:
     """All detectors, by name."""
     names = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))

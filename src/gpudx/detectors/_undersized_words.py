@@ -27,11 +27,11 @@ def told(facts: Facts, short: Short) -> str:
 
 
 def brief(facts: Facts, short: Short) -> str:
-    """ "by its size argument 0 (float*) is the one that does not fit: it has room for ..., its numbers call for ..."."""
+    """ "by its size argument 0 (float*) is the one that does not fit: it has room for ..., the sizes passed with it need ..."."""
     row = int(facts.launches.kernel_row[short.launch])
     return (
         f"by its size {argument(facts, row, short.argument)} is the one that does not fit: it has room for "
-        f"{plural(short.room // short.element, 'value')}, its numbers call for {short.need // short.element:,}"
+        f"{plural(short.room // short.element, 'value')}, the sizes passed with it need {short.need // short.element:,}"
     )
 
 

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpudx.detectors import Run
-from gpudx.detectors._host_kernels import FENCE_STEP, may_be_overwritten
+from gpudx.detectors._host_kernels import FENCE_STEP, kernel_at, may_be_overwritten
 from gpudx.detectors._impossible import impossible
 from gpudx.detectors._in_flight import all_pending, died_unheard
 from gpudx.detectors._own_crash import own_crash
@@ -61,13 +61,15 @@ def _finding(facts: Facts, words: LastWords) -> Finding:
     name, place = signal_name(words.signal), facts.symbols.describe(words.pc, False)
     commands = [int(p) for p in all_pending(facts)[::-1]]
     decoded = _decoded(facts, words, commands)
+    kernel = kernel_at(facts, words.pc)
+    within = f"while it ran kernel {kernel}" if kernel else "outside all recorded calls"
     tail = f", at {decoded[1]}" if decoded else impossible(words)
     shown = list(dict.fromkeys([*([decoded[0]] if decoded else []), *commands]))[:SHOWN]
     return Finding(
         id=ID,
         severity="info",
         causes=(ID,),
-        message=f"The process died of {name} in thread {words.tid}, outside all recorded calls, in {place}{tail}.",
+        message=f"The process died of {name} in thread {words.tid}, {within}, in {place}{tail}.",
         evidence=tuple(_evidence(facts, words, name, place, commands)),
         others=sites_of(facts, shown),
         facts=(("signal", name), ("place", place.partition(" (")[0].partition("+")[0])),

@@ -27,9 +27,10 @@ import numpy as np
 
 from gpudx.detectors import Run
 from gpudx.detectors._given import Given, given
+from gpudx.detectors._host_kernels import kernel_at
 from gpudx.detectors._in_flight import all_pending
 from gpudx.detectors._words import argument, sites_of
-from gpudx.facts import Facts, LastWords, backend_module
+from gpudx.facts import Facts, LastWords
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.fences import Fenced
 from gpudx.facts.open_calls import fatal_call, open_calls
@@ -87,7 +88,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 
 def _who(facts: Facts, words: LastWords) -> _Who:
     place = facts.symbols.describe(words.pc, False)
-    kernel = _kernel_at(facts, words.pc)
+    kernel = kernel_at(facts, words.pc)
     if kernel:
         return _Who("kernel", kernel, place)
     if fatal_call(facts) is None and (_made_calls(facts, words.tid) or _in_program(facts)):
@@ -95,16 +96,6 @@ def _who(facts: Facts, words: LastWords) -> _Who:
     mapping = facts.symbols.mapping(words.pc)
     made_at_run_time = mapping is not None and mapping.executable and not mapping.path
     return _Who("kernel" if made_at_run_time else "driver", None, place)
-
-
-def _kernel_at(facts: Facts, address: int) -> str | None:
-    """The kernel that the code at an address was made from, where a driver's names tell."""
-    for api in sorted({c.api for c in facts.trace.schema.doing("launch")}):
-        module = backend_module(api, "host_code")
-        names = [module.kernel_of(p.function) for p in facts.symbols.places(address)] if module else []
-        if any(names):
-            return next(name for name in names if name)
-    return None
 
 
 def _made_calls(facts: Facts, tid: int) -> bool:

@@ -13,13 +13,16 @@ Fix it by moving the array to a buffer with a part for each work-item.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from gpudx.detectors import Run
 from gpudx.detectors._in_flight import all_pending, died_unheard
 from gpudx.facts import Facts
-from gpudx.kernel_checks.private_arrays import Arrays, of_kernel
 from gpudx.model import Evidence, Finding
 from gpudx.text import plural
+
+if TYPE_CHECKING:
+    from gpudx.kernel_checks.private_arrays import Arrays
 
 ID = "private-memory-too-large"
 CAUSE_ID = "device-stack-overflow"
@@ -46,6 +49,8 @@ def _arrays(facts: Facts, row: int, position: int) -> Arrays | None:
     info = facts.kernels.info(kernel)
     if info is None or device is None or not device.type & CPU:
         return None
+    from gpudx.kernel_checks.private_arrays import of_kernel
+
     source = facts.kernels.source(info.program, info.position)
     return of_kernel(source, facts.kernels.options(kernel, position), info.name) if source else None
 

@@ -87,7 +87,7 @@ def _finding(facts: Facts, row: int, count: int, faulted: bool, all_strange: boo
     return Finding(
         id=ID,
         severity="error" if faulted else "warning",
-        message=f"{capital(label)} is memory of device {home}; kernel {site.kernel} got it as {name} on device {here}.",
+        message=f"{capital(label)} was allocated on device {home} and passed to kernel {site.kernel} on device {here} as {name}.",
         evidence=(
             Evidence(f"{label} was allocated on device {home}", (int(facts.objects.table["born"][obj]) + 1,)),
             Evidence(f"the launch is on device {here}, and no call let it reach other devices' memory", (site.number,)),

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from gpudx.evidence.sources import Seen, Source, every
 from gpudx.facts import Facts
 from gpudx.model import Evidence, Finding
+
+if TYPE_CHECKING:  # slow to import, and few runs have such an access
+    from gpudx.evidence.sources import Seen
 
 ACCESSES = ("out-of-bounds-access", "use-after-free")
 BECAUSE = "The access was observed, but it may follow from a barrier that not all work-items reach: the kernel's source has one."
@@ -40,6 +43,8 @@ def _barrier(facts: Facts, finding: Finding) -> Seen | None:
     text = facts.kernels.source(info.program, info.position) if info else ""
     if info is None or not text:
         return None
+    from gpudx.evidence.sources import Source, every
+
     source = Source("kernel.cl", text)
     return next((seen for seen in every()["barrier-in-branch"].check(source, [source]) if seen.function == info.name), None)
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from gpudx import access
-from gpudx.access import Question, Reason
 from gpudx.causes import tells
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.model import Access, Finding, Site
 from gpudx.text import plural
+
+if TYPE_CHECKING:
+    from gpudx.access import Reason
 
 VERBS = {"read": "read", "write": "wrote"}
 
@@ -34,13 +36,16 @@ def _asks(finding: Finding) -> bool:
 
 
 def _explained(finding: Finding, facts: Facts) -> Finding:
+    from gpudx import access
+    from gpudx.access import Question
+
     assert finding.site is not None and finding.access is not None
     launch = facts.launches.at_position(finding.site.number - 1)
     if launch is None or finding.access.space not in ("", "global", "generic"):
         return finding
     seen = finding.access
     question = Question(
-        facts, launch, seen.address, seen.kind, seen.width, seen.block, seen.thread, exception=seen.exception
+        facts, launch, seen.address, seen.kind, seen.width, seen.block, seen.thread, seen.exception, seen.origin
     )
     reason = access.explain(question)
     return _with(finding, facts, reason) if reason else finding

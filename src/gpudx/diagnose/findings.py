@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpudx.detectors import Run, detect_all
-from gpudx.diagnose import device_faults
 from gpudx.diagnose.surface import pid_of
-from gpudx.diagnose.wave_faults import of_waves
 from gpudx.errors import UserError
-from gpudx.evidence import cuda_coredump
 from gpudx.facts import Facts
 from gpudx.model import Finding, Outcome
+
+if TYPE_CHECKING:  # readers of dumps are imported where there is a dump
+    from gpudx.evidence.cuda_coredump import Dump
 
 WAVES = "waves.txt"  # of ROCm's debug agent (backends/hip/agent.py)
 SEVERITY = {"error": 0, "warning": 1, "info": 2}
@@ -48,8 +49,13 @@ def _merged(findings: Iterable[Finding], key: Callable[[Finding], object]) -> tu
 def of_dumps(folder: Path, facts: Iterable[Facts], outcome: Outcome) -> tuple[list[Finding], list[str]]:
     """Faults that the device recorded itself, and a sentence for each record that cannot be read."""
     found: list[Finding] = []
-    unreadable = []
+    unreadable: list[str] = []
     processes = {one.trace.pid: one for one in facts}
+    if not folder.is_dir():
+        return found, unreadable
+    from gpudx.diagnose.wave_faults import of_waves
+    from gpudx.evidence import cuda_coredump
+
     for path in sorted(folder.glob("*.nvcudmp")):
         try:
             pid, dump = int(path.stem), cuda_coredump.read(path)
@@ -65,8 +71,10 @@ def of_dumps(folder: Path, facts: Iterable[Facts], outcome: Outcome) -> tuple[li
     return found, unreadable
 
 
-def _of_dump(dump: cuda_coredump.Dump, facts: Facts, outcome: Outcome) -> Iterator[Finding]:
+def _of_dump(dump: Dump, facts: Facts, outcome: Outcome) -> Iterator[Finding]:
     """Joined to the launches that made them; after a hang, what was running."""
+    from gpudx.diagnose import device_faults
+
     yield from device_faults.join(dump, facts)
     if outcome.kind == "timeout" and not dump.faults:
         yield from device_faults.still_running(dump, facts)

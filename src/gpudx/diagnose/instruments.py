@@ -1,4 +1,7 @@
-"""Of everything that was asked to check a run: the instruments, what they found, and what was not checked."""
+"""Of everything that was asked to check a run: the instruments, what they found, and what was not checked.
+
+Readers of tools' reports are imported where the tool was used.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpudx.diagnose import (
-    fenced_runs,
-    gave_up,
-    kernel_check_runs,
-    poisoned_runs,
-    ptx_check_runs,
-    sanitizer_runs,
-    serialised_runs,
-    simulated_runs,
-    watched_runs,
-)
+from gpudx.diagnose import fenced_runs, gave_up, poisoned_runs, serialised_runs, watched_runs
 from gpudx.facts import Facts
 from gpudx.lab.recorded import RunResult
 from gpudx.model import Finding, Instrument
@@ -57,6 +50,8 @@ def look(run: RunResult, facts: Sequence[Facts], command: Sequence[str], case_di
 def _sanitized(run: RunResult, facts: Sequence[Facts], command: Sequence[str], case_dir: Path) -> Checked:
     if run.sanitized is None:
         return Checked(unchecked=NOT_CHECKED)
+    from gpudx.diagnose import sanitizer_runs
+
     reports = sanitizer_runs.read(case_dir)
     tool = sanitizer_runs.instrument(run.sanitized, reports, len(facts))
     found = tuple(sanitizer_runs.findings(run.sanitized, reports, facts, command))
@@ -66,10 +61,16 @@ def _sanitized(run: RunResult, facts: Sequence[Facts], command: Sequence[str], c
 def _checked(run: RunResult, facts: Sequence[Facts], case_dir: Path) -> Checked:
     """Checks inside kernels."""
     wanted = run.how.kernel_checks
-    if wanted is not None and wanted.language == "ptx":
+    if wanted is None:
+        return Checked()
+    if wanted.language == "ptx":
+        from gpudx.diagnose import ptx_check_runs
+
         tool = ptx_check_runs.instrument(wanted, facts, case_dir)
         return Checked((tool,), tuple(ptx_check_runs.findings(facts, case_dir)), ptx_check_runs.not_checked(facts))
-    if wanted is None or not (run.sanitized is None or kernel_check_runs.applies(facts, case_dir)):
+    from gpudx.diagnose import kernel_check_runs
+
+    if not (run.sanitized is None or kernel_check_runs.applies(facts, case_dir)):
         return Checked()
     tool = kernel_check_runs.instrument(wanted, facts, case_dir)
     found = tuple(kernel_check_runs.findings(facts, case_dir))
@@ -79,6 +80,8 @@ def _checked(run: RunResult, facts: Sequence[Facts], case_dir: Path) -> Checked:
 def _simulated(run: RunResult, facts: Sequence[Facts], case_dir: Path) -> Checked:
     if run.how.simulator is None:
         return Checked()
+    from gpudx.diagnose import simulated_runs
+
     tool = simulated_runs.instrument(run.how.simulator, facts, case_dir)
     return Checked((tool,), tuple(simulated_runs.findings(facts, case_dir)), simulated_runs.NOT_CHECKED)
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpudx.diagnose.logs import Explained
-from gpudx.evidence.reading import NOT_UNDERSTOOD, clean_line
+from gpudx.evidence.reading import NOT_UNDERSTOOD, Log, clean_line, is_prose
 from gpudx.model import Finding
 
+# Formats that read words, which people use too; names and numbers of errors mean the same wherever they are.
+WORDED = ("gpu-words", "program-error", "unrecognised", "no-device", "kernel-build", "launcher", "tests", "device-lost")
 MOST = 8  # entries of a list
 LONGEST = 240
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
@@ -92,11 +94,21 @@ def split(text: str, log_lines: frozenset[int]) -> Report:
     return Report(text, tuple(dict.fromkeys(one for one in sentences if one)))
 
 
+def without_prose(text: str, log: Log) -> Log:
+    """What a person writes around a log is a claim, and establishes nothing: formats that read words leave it alone."""
+    fenced, has_fences, lines = False, bool(re.search(_FENCE.pattern, text, re.MULTILINE)), {0}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif fenced or not (has_fences or is_prose(clean_line(line.encode()).strip())):
+            lines.add(number)
+    told = tuple(one for one in log.told if one.event.format not in WORDED or one.event.line in lines)
+    return replace(log, told=told)
+
+
 def answer(text: str, explained: Explained) -> str:
     """The answer as Markdown, ready to post."""
-    lines = frozenset(
-        _line(one) for one in explained.findings if one.id != f"log-{NOT_UNDERSTOOD}"
-    )
+    lines = frozenset(_line(one) for one in explained.findings if one.id != f"log-{NOT_UNDERSTOOD}")
     report = split(text, lines)
     against = list(_contradicted(report, explained))
     claims = [one for one in report.sentences if _CLAIM.search(one) and not any(one[:80] in other for other in against)]
@@ -192,7 +204,10 @@ def _about_tools(sentence: str, errors: Sequence[Finding]) -> Iterator[str]:
         re.IGNORECASE,
     ):
         yield f"“{sentence[:LONGEST]}”: line {_line(xid)} is such a message: {xid.message}"
-    found = next((one for one in errors if (one.written.format if one.written else "") in ("compute-sanitizer", "oclgrind")), None)
+    found = next(
+        (one for one in errors if (one.written.format if one.written else "") in ("compute-sanitizer", "oclgrind")),
+        None,
+    )
     if found and re.search(
         r"(?:sanitizer|memcheck|oclgrind)\b.{0,60}\b(?:clean|nothing|no errors?|passes|fine)", sentence, re.IGNORECASE
     ):

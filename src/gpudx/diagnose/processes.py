@@ -48,7 +48,11 @@ def _followers(entry: Diagnosis, processes: Sequence[ProcessInfo]) -> list[Evide
     others = [one for one in processes if one.failed and one.pid not in entry.processes]
     later = [one for one in _by_end(others) if ends and (one.ended_at or 0.0) > min(ends)]
     killed = [one for one in others if one.ended_at is None]
-    said = [f"{plural(len(later), 'process', 'processes')} failed after it{_ranks(later)}: {_named(later)}"] if later else []
+    said = (
+        [f"{plural(len(later), 'process', 'processes')} failed after it{_ranks(later)}: {_named(later)}"]
+        if later
+        else []
+    )
     if killed:
         names = listed([str(one.pid) for one in killed[:MOST_NAMED]])
         many = plural(len(killed), "process was", "processes were")
@@ -63,7 +67,9 @@ def _by_end(processes: Iterable[ProcessInfo]) -> list[ProcessInfo]:
 def _ranks(processes: Sequence[ProcessInfo]) -> str:
     """ " (ranks 3 and 5)", "" where a launcher gave none."""
     known = sorted({int(one.rank) for one in processes if one.rank})
-    names = [str(rank) for rank in known[:MOST_NAMED]] + ([f"{len(known) - MOST_NAMED} more"] if len(known) > MOST_NAMED else [])
+    names = [str(rank) for rank in known[:MOST_NAMED]] + (
+        [f"{len(known) - MOST_NAMED} more"] if len(known) > MOST_NAMED else []
+    )
     return f" (rank{'s' if len(known) > 1 else ''} {listed(names)})" if known else ""
 
 

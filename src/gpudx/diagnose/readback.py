@@ -60,7 +60,9 @@ def _of_ways(facts: Facts) -> str:
     """Does the program get at its devices' memory by copies only, and was each of them looked at?"""
     ways = tuple(call for call in facts.trace.schema.calls if call.does in OTHER_WAYS)
     table = facts.objects.table
-    used = (table["host_ptr"] != 0) & ((table["flags"] & np.uint64(USE_HOST_PTR)) != 0)  # others are copied from it once
+    used = (table["host_ptr"] != 0) & (
+        (table["flags"] & np.uint64(USE_HOST_PTR)) != 0
+    )  # others are copied from it once
     shared = bool(used.any()) or not np.isin(table["family"], APART).all()
     if shared or len(facts.trace.select(ways)):
         return "the program sees memory of its devices without copying it"

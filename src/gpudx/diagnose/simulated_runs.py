@@ -18,7 +18,11 @@ from gpudx.text import plural
 ID, OURS, SPLIT = "oclgrind-", "kernel-check-", "second-opinion"
 NAME = "Oclgrind"
 CAUSES = {"bounds": "out-of-bounds-access", "race": "race-in-kernel", "barrier": "barrier-misuse"}
-WORDS = {"bounds": "an out-of-bounds access", "race": "a data race", "barrier": "a barrier that not all work-items reach"}
+WORDS = {
+    "bounds": "an out-of-bounds access",
+    "race": "a data race",
+    "barrier": "a barrier that not all work-items reach",
+}
 NOT_CHECKED = (
     "Oclgrind ran without its check for uninitialized values, which reports bytes that a fill command wrote.",
 )
@@ -46,7 +50,11 @@ def _finding(report: Report, facts: Sequence[Facts], raw: str) -> Finding:
     if report.item is not None:
         seen.append(Evidence(f"work-item {_ids(report.item)} (local {_ids(report.local)}, group {_ids(report.group)})"))
     if not only and launches:
-        seen.append(Evidence(f"the program launched {report.kernel} {plural(len(launches), 'time')}; Oclgrind does not name the launch"))
+        seen.append(
+            Evidence(
+                f"the program launched {report.kernel} {plural(len(launches), 'time')}; Oclgrind does not name the launch"
+            )
+        )
     return Finding(
         id=ID + report.kind,
         severity="error",
@@ -130,7 +138,9 @@ def _seconded(one: Finding, theirs: Sequence[Finding]) -> Finding:
         return one
     at = next((other for other in same if _lines(one) in _lines(other).split(",")), same[0])
     place = "at the same line" if _lines(one) in _lines(at).split(",") else f"at line {_lines(at)}"
-    return replace(one, evidence=(*one.evidence, Evidence(f"Oclgrind reports {WORDS[_kind(one)]} in this kernel {place}")))
+    return replace(
+        one, evidence=(*one.evidence, Evidence(f"Oclgrind reports {WORDS[_kind(one)]} in this kernel {place}"))
+    )
 
 
 def _only_ours(first: Case, second: Case, theirs: Sequence[Finding]) -> Iterator[Finding]:
@@ -145,7 +155,9 @@ def _only_ours(first: Case, second: Case, theirs: Sequence[Finding]) -> Iterator
 
 
 def _only_theirs(one: Finding) -> Finding:
-    return _split(one, f"Oclgrind reports {WORDS[_kind(one)]} in kernel {_kernel(one)}; the check in the kernel does not.")
+    return _split(
+        one, f"Oclgrind reports {WORDS[_kind(one)]} in kernel {_kernel(one)}; the check in the kernel does not."
+    )
 
 
 def _checked_by_us(first: Case) -> bool:

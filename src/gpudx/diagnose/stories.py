@@ -146,7 +146,10 @@ def _waited(judged: list[Judged]) -> list[Judged]:
     failed = [
         one
         for one in judged
-        if one.severity == "error" and one.follows is None and one.told.event.kind not in WAITING and one.told.event.role != "ending"
+        if one.severity == "error"
+        and one.follows is None
+        and one.told.event.kind not in WAITING
+        and one.told.event.role != "ending"
     ]
     if not failed:
         return judged

@@ -25,17 +25,17 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
-from elftools.dwarf.compileunit import CompileUnit
-from elftools.dwarf.die import DIE
-from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
-from elftools.dwarf.ranges import BaseAddressEntry
 from numpy.typing import NDArray
 
 from gpudx.elf.layout import EHDR, ELF64_LITTLE, PHDR, SHDR, SYM
-from gpudx.facts.abbreviations import LeanInfo
+
+if TYPE_CHECKING:  # slow to import, and only lines of source need it
+    from elftools.dwarf.compileunit import CompileUnit
+    from elftools.dwarf.die import DIE
+    from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DWARFInfo
 
 DEBUG_ROOT = Path("/usr/lib/debug")
 MASK = (1 << 64) - 1
@@ -472,6 +472,10 @@ class Dwarf:
 
     @cached_property
     def _info(self) -> DWARFInfo:
+        from elftools.dwarf.dwarfinfo import DwarfConfig, DWARFInfo
+
+        from gpudx.facts.abbreviations import LeanInfo
+
         # The sections wanted, and their order, differ between versions of pyelftools: its signature is the list.
         wanted = [name for name in inspect.signature(DWARFInfo).parameters if name.endswith("_sec")]
         sections: dict[str, Any] = {name: self._section("." + name.removesuffix("_sec")) for name in wanted}
@@ -481,6 +485,8 @@ class Dwarf:
         stream = self._image.stream(name)
         if stream is None or not name.startswith(".debug_"):
             return None
+        from elftools.dwarf.dwarfinfo import DebugSectionDescriptor
+
         size = stream.seek(0, os.SEEK_END)
         return DebugSectionDescriptor(stream, name, 0, size, 0)
 
@@ -687,8 +693,10 @@ def _ranges(die: DIE) -> list[tuple[int, int]]:
     lists = die.dwarfinfo.range_lists() if listed is not None else None
     if listed is None or lists is None:
         return []
+    from elftools.dwarf.ranges import BaseAddressEntry
+
     base, found = _value(die.cu.get_top_DIE(), "DW_AT_low_pc"), []
-    for entry in lists.get_range_list_at_offset(listed.value, cast(CompileUnit, die.cu)):
+    for entry in lists.get_range_list_at_offset(listed.value, cast("CompileUnit", die.cu)):
         if isinstance(entry, BaseAddressEntry):
             base = entry.base_address
         else:

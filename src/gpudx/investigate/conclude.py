@@ -82,14 +82,19 @@ def _judged(state: Investigation, entries: dict[str, Diagnosis]) -> Iterator[Dia
             yield _entry(row, entry or _rival(row))
 
 
+AS_PREDICTED = ", as predicted"
+STAYS = f"it still fails{AS_PREDICTED}"
+
+
 def _entry(row: Row, entry: Diagnosis) -> Diagnosis:
     for_, against = (tuple(_evidence(row, weight)) for weight in ("for", "against"))
     counted, not_counted = (against, for_) if row.status == "refuted" else (for_, against)
+    telling = [one for one in counted if not one.text.endswith(STAYS)]  # that it stays under other conditions says little
     return replace(
         entry,
         status=row.status,
         reason=row.reason,
-        evidence=(*counted, *entry.evidence),
+        evidence=(*telling, *entry.evidence, *(one for one in counted if one not in telling)),
         not_counted=(*entry.not_counted, *not_counted),
     )
 
@@ -97,7 +102,9 @@ def _entry(row: Row, entry: Diagnosis) -> Diagnosis:
 def _evidence(row: Row, weight: str) -> Iterator[Evidence]:
     for cell in row.cells:
         if cell.weight == weight:
-            yield Evidence(f'{cell.experiment}: "{cell.expects}" was predicted; {cell.observed}: {cell.why}')
+            seen = f"{cell.experiment}: {cell.observed}, {cell.why}"
+            expected = f'; this cause predicts "{cell.expects}"' if weight == "against" else AS_PREDICTED
+            yield Evidence(seen + expected)
 
 
 def _rival(row: Row) -> Diagnosis:

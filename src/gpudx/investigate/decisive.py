@@ -56,6 +56,7 @@ SYNCCHECK = Step("synccheck", "barriers that not every thread reaches")
 INITCHECK = Step("initcheck", "reads of uninitialized memory")
 POISON = Step("poisoned", "whether the outcome depends on uninitialized memory", 4)
 GLOBAL_RACES = Step("global-races", "races between blocks in global memory")
+NUMBERS_OPENCL = Step("checked-numbers", "where the first NaN comes from")
 NUMBERS = Step("numbers", "where the first NaN or infinity comes from")
 INSIDE = (CHECKED, FENCED, MEMCHECK, FENCED_DUMP)  # a dump takes many times as long as memcheck
 RACES = Step(
@@ -111,12 +112,26 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         POISON,
         *EDGES,
         REPEATS,
-        Step("checked-numbers", "where the first NaN comes from"),
+        NUMBERS_OPENCL,
         NUMBERS,
         *ORDER,
         Step("oclgrind", "invalid accesses and races"),
     ),
-    "no failure": (RUNTIME, *INSIDE, INITCHECK, SYNCCHECK, RACECHECK, GLOBAL_RACES, NUMBERS, HOST_MEMORY, POISON, *EDGES, QUIETLY, ORDERED),
+    "no failure": (
+        RUNTIME,
+        *INSIDE,
+        INITCHECK,
+        SYNCCHECK,
+        RACECHECK,
+        GLOBAL_RACES,
+        NUMBERS,
+        NUMBERS_OPENCL,
+        HOST_MEMORY,
+        POISON,
+        *EDGES,
+        QUIETLY,
+        ORDERED,
+    ),
     "": (),
 }
 

@@ -36,6 +36,7 @@ from gpudx.text import plural
 
 CONFIDENCE = 0.99
 PLAIN_SHARE = 0.5  # of the budget that may go into plain runs, once it has failed twice
+ENOUGH_FOR_A_RATE = 3  # plain runs; of fewer, any rate could be true
 
 
 class OutOfTime(Exception):
@@ -269,7 +270,7 @@ def _ended(state: Investigation, stopped: Stop) -> Investigation:
 def _reason(state: Investigation, stopped: Stop) -> str:
     plain = observed(state.trials)[PLAIN]
     rate = f"It failed in {plain.rate.failures} of {plural(plain.rate.runs, 'plain run')}"
-    fits = f" (a rate of {plain.range} fits that)" if plain.rate.runs else ""
+    fits = f" (failure rate: {plain.range})" if plain.rate.runs >= ENOUGH_FOR_A_RATE else ""
     if stopped == "no fault found":
         return f"{rate}. {clean(state)}"
     if stopped == "the failure did not reproduce":

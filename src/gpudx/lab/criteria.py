@@ -20,7 +20,9 @@ def refuse_nonsense(asked: Asked) -> None:
     try:
         re.compile(asked.expect)
     except re.error as error:
-        raise UserError(f"--expect {asked.expect!r} is no regular expression ({error}): escape special characters with \\.") from None
+        raise UserError(
+            f"--expect {asked.expect!r} is no regular expression ({error}): escape special characters with \\."
+        ) from None
     for _, good in _compared(asked):
         if not good.is_file():
             raise UserError(f"--compare: there is no file {good}: give a copy of the right output, or FILE=GOOD.")
@@ -54,7 +56,9 @@ def _different(written: Path, good: Path, name: str) -> str:
     if ours == wanted:
         return ""
     mine, theirs = ours.split(b"\n"), wanted.split(b"\n")
-    line = next((n for n, (a, b) in enumerate(zip(mine, theirs, strict=False), 1) if a != b), min(len(mine), len(theirs)) + 1)
+    line = next(
+        (n for n, (a, b) in enumerate(zip(mine, theirs, strict=False), 1) if a != b), min(len(mine), len(theirs)) + 1
+    )
     return f"{name} differs from {good} at line {line} (--compare)"
 
 

@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from gpudx.errors import UserError
-from gpudx.kernel_checks import syntax
 from gpudx.kernel_checks.checks import ALL, USUAL
 from gpudx.model.how import KernelChecks
-from gpudx.ptx_checks.rewrite import CHECKS as PTX_CHECKS
 
 FOLDER = "kernel-checks"  # in the case directory
 SOCKET = "GPUDX_CHECKS"  # native/opencl/checks_service.c
@@ -30,9 +28,13 @@ STARTS_S = 10.0
 def wanted(text: str, kernel: str | None = None) -> KernelChecks:
     """The checks that "opencl", "ptx", or names with commas between them, stand for."""
     if text == PTX or text.startswith(f"{PTX}:"):
+        from gpudx.ptx_checks.rewrite import CHECKS as PTX_CHECKS
+
         return KernelChecks(
             frozenset(text.removeprefix(PTX).lstrip(":").split(",")) - {""} or frozenset(PTX_CHECKS), kernel, PTX
         )
+    from gpudx.kernel_checks import syntax
+
     syntax.need()
     if text == "opencl":
         return KernelChecks(USUAL, kernel)

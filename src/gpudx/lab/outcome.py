@@ -16,7 +16,9 @@ def outcome(run: RunResult, fault_address: str | None = None) -> Outcome:
         text = f"The program was not started: the tool that should start it ended {after}."
         return Outcome("not started", text, duration_s=run.duration_s)
     if run.ended_early:
-        return Outcome("signal", f"gpudx ended the program {after}: the tool had reported its faults.", duration_s=run.duration_s)
+        return Outcome(
+            "signal", f"gpudx ended the program {after}: the tool had reported its faults.", duration_s=run.duration_s
+        )
     if run.timed_out:
         return Outcome("timeout", _timeout_text(run, after), signal=run.signal, duration_s=run.duration_s)
     code = run.returncode
@@ -27,7 +29,9 @@ def outcome(run: RunResult, fault_address: str | None = None) -> Outcome:
     if code:
         return Outcome("exit", f"The program exited with status {code} {after}.", code, duration_s=run.duration_s)
     if run.wrong:
-        return Outcome("exit", f"The program exited with status 0 {after}, but {run.wrong}.", 0, duration_s=run.duration_s)
+        return Outcome(
+            "exit", f"The program exited with status 0 {after}, but {run.wrong}.", 0, duration_s=run.duration_s
+        )
     return Outcome("passed", f"The program ended normally {after}.", 0, duration_s=run.duration_s)
 
 

@@ -19,8 +19,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gpudx.model.identity import ProbeKind
+if TYPE_CHECKING:
+    from gpudx.model.identity import ProbeKind
 
 MOST_PLACES = 20
 LONGEST_LINE = 1 << 20

@@ -65,7 +65,6 @@ class Looker:
         """Files with a model's name that a process had open when we looked."""
         return tuple(self._opened)
 
-
     def ranks(self) -> dict[int, str]:
         """By process: the number that a launcher gave it, of those that have one."""
         return {pid: rank for pid, rank in self._ranks.items() if rank}

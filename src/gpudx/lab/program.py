@@ -7,13 +7,12 @@ import shutil
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal
-
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
-from elftools.elf.segments import InterpSegment
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from gpudx.errors import UserError
+
+if TYPE_CHECKING:  # slow to import, and not needed to start a program
+    from elftools.elf.elffile import ELFFile
 
 NOT_FOUND = 127  # as shells have it
 NOT_EXECUTABLE = 126
@@ -93,6 +92,9 @@ def _has_capabilities(path: str) -> bool:
 
 
 def _inspect_elf(path: str, file: BinaryIO, lib: Path) -> Program:
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
     try:
         elf = ELFFile(file)
         machine = _machine(elf)
@@ -113,11 +115,15 @@ def _machine(elf: ELFFile) -> str:
 
 
 def _machine_of_file(path: Path) -> str:
+    from elftools.elf.elffile import ELFFile
+
     with path.open("rb") as file:
         return _machine(ELFFile(file))
 
 
 def _loader(elf: ELFFile) -> str:
     """The dynamic loader that the program asks for; empty for a static one."""
+    from elftools.elf.segments import InterpSegment
+
     found = (segment.get_interp_name() for segment in elf.iter_segments() if isinstance(segment, InterpSegment))
     return str(next(found, ""))

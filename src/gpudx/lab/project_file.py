@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import tomllib
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpudx.errors import UserError
-from gpudx.model.suppression import Suppression
+
+if TYPE_CHECKING:
+    from gpudx.model.suppression import Suppression
 
 NAME = Path("gpudx.toml")
 KEYS = ("rule", "kernel", "path", "reason", "expires")
@@ -24,10 +25,12 @@ def suppressions(path: Path = NAME) -> tuple[Suppression, ...]:
     reason = "only at start"
     expires = 2027-01-31         # optional, the last day
     """
+    if not path.exists():  # most projects have none: nothing is imported for it
+        return ()
+    import tomllib
+
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return ()
     except OSError as error:
         raise UserError(f"{path} cannot be read ({error.strerror}): check its permissions.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -39,6 +42,8 @@ def suppressions(path: Path = NAME) -> tuple[Suppression, ...]:
 
 
 def _suppression(path: Path, row: Any) -> Suppression:
+    from gpudx.model.suppression import Suppression
+
     if not isinstance(row, dict):
         raise UserError(f"{path}: write each suppression as a table [[suppress]].")
     unknown = [key for key in row if key not in KEYS]

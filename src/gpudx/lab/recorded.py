@@ -19,7 +19,7 @@ from typing import NoReturn
 
 from gpudx import backends, native
 from gpudx.errors import UserError
-from gpudx.lab import crumbs, hang, kernel_checked, program, sanitized, signals, simulated
+from gpudx.lab import crumbs, kernel_checked, program, sanitized, signals, simulated
 from gpudx.lab.environment import DUMPS, recorded_environment
 from gpudx.lab.how import How, variables
 from gpudx.lab.orphans import Guard
@@ -110,13 +110,14 @@ def run_recorded(
         env |= more
         below = case_dir / sanitized.FOLDER if sanitizer else None
         listener = Listener(how.probes, how.output)
+        begun = time.monotonic()
         started = _start(start, words, env, mask, _into(how.output) if how.output else listener.actions)
         guard.watch(started)
         if meanwhile:
             meanwhile()
         listener.begin()
         enough = sanitized.Reported(below) if below and how.faults_suffice else None
-        run = _Run(started, watched, how.timeout, on_progress, below, enough)
+        run = _Run(started, begun, watched, how.timeout, on_progress, below, enough)
         timed_out = not run.wait()
         run.hear()  # what ended the program may have come to us at the same moment
         duration = run.elapsed
@@ -201,6 +202,7 @@ class _Run:
     def __init__(
         self,
         pid: int,
+        begun: float,  # by the monotonic clock
         watched: set[int],
         timeout: float | None,
         on_progress: Progress | None,
@@ -214,7 +216,7 @@ class _Run:
         self._below = below
         self._timeout = timeout
         self._on_progress = on_progress or (lambda seconds: None)
-        self._start = time.monotonic()
+        self._start = begun
         self.elapsed = 0.0
         self.interrupted = False
         self._enough = enough or (lambda: False)
@@ -267,6 +269,8 @@ class _Run:
 
 def _end(run: _Run, case_dir: Path) -> Path | None:
     """The time is over: note what the threads are doing, then end the tree."""
+    from gpudx.lab import hang
+
     path: Path | None = case_dir / HANG
     try:
         (case_dir / HANG).write_text(hang.snapshot(run.pid))

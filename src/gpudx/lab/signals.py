@@ -24,8 +24,6 @@ import time
 from collections.abc import Iterator
 from typing import NoReturn
 
-from gpudx.lab import hang
-
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)  # of these, what people end programs with
 CHANGED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)  # ignored in every Python program; the child gets the default back
@@ -109,6 +107,8 @@ def is_from_outside(info: Heard, pid: int) -> bool:
     """Did the terminal or a stranger send it, and not the program, whose first process is `pid`?"""
     if info.number == signal.SIGCHLD:
         return False
+    from gpudx.lab import hang
+
     return info.code == SI_KERNEL or info.pid not in {pid, *(process.pid for process in hang.tree(pid))}
 
 

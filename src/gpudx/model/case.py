@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from gpudx.model.bisection import Bisection
 from gpudx.model.diagnosis import Diagnosis, Observation, OutcomeName, Verdict
 from gpudx.model.fields import LATER
 from gpudx.model.finding import Finding
-from gpudx.model.flake import Flake
-from gpudx.model.identity import Identity
-from gpudx.model.investigation import Investigation
-from gpudx.model.occupancy import Built
-from gpudx.model.verification import Verification
+
+if TYPE_CHECKING:  # what only some cases have: casefile.field_types names these again
+    from gpudx.model.bisection import Bisection
+    from gpudx.model.flake import Flake
+    from gpudx.model.identity import Identity
+    from gpudx.model.investigation import Investigation
+    from gpudx.model.occupancy import Built
+    from gpudx.model.verification import Verification
 
 SCHEMA = "gpudx.case/1"
 

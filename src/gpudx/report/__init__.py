@@ -13,10 +13,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpudx.errors import UserError
-from gpudx.model import Case, Drawing
+from gpudx.model import Case
+
+if TYPE_CHECKING:
+    from gpudx.model import Drawing
 
 
 @dataclass(frozen=True)

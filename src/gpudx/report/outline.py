@@ -17,22 +17,21 @@ from gpudx.model import (
     Evidence,
     Finding,
     Guilty,
-    Instrument,
     Investigation,
     Observation,
     Site,
-    fingerprint,
 )
+from gpudx.model.fingerprint import fingerprint
 from gpudx.report import contracts, figures, flake, revisions
 from gpudx.report.blocks import Block, Bullets, Code, Outline, Paragraph, Rows, Section, Table, Tone
+from gpudx.report.brief import RECORDER, SEVERITIES, blind_recorder, calls_made, counted, eventful, watched
 from gpudx.report.builds import kernels
 from gpudx.report.investigation import investigated
 from gpudx.report.languages import translated
-from gpudx.report.safe import clean, full
+from gpudx.report.safe import full
 from gpudx.report.wording import reworded
-from gpudx.text import capital, listed
+from gpudx.text import capital, plural
 
-RECORDER = "recorder"
 READ = ("log ", "code ")  # how the names of what was only read begin: logs, and files of device code
 PLAIN = "recorded"
 MOST_PER_SEVERITY = 10
@@ -48,7 +47,6 @@ VERDICTS = {
     "inconclusive": "INCONCLUSIVE",
     "refuted": "REFUTED",
 }
-SEVERITIES = (("error", "error", "errors"), ("warning", "warning", "warnings"), ("info", "note", "notes"))
 LEADS = {"error": "Errors:", "warning": "Warnings:", "info": "Notes:"}
 
 
@@ -67,22 +65,6 @@ def outline(case: Case, drawing: Drawing | None = None, language: str = "en") ->
     return translated(made, language)
 
 
-def one_line(case: Case) -> str:
-    """What `gpudx run` prints after a run that needs no report."""
-    return f"gpudx: {clean(_watched(case))} case: {full(case.directory)}"
-
-
-def needs_report(case: Case) -> bool:
-    """Is there more to say than one line? Not after a pass without a fault, even if nothing could be watched."""
-    return _eventful(case) or bool(case.hypotheses) or bool(case.identity and case.identity.probes)
-
-
-def _eventful(case: Case) -> bool:
-    faults = any(finding.severity != "info" for finding in case.findings)
-    causes = any(entry.status in ("confirmed", "likely") for entry in case.diagnosis)
-    return not case.outcome.passed or faults or causes
-
-
 def verdict(case: Case) -> tuple[str, Tone, str]:
     """The status in capitals, its colour, and the sentence for it."""
     if case.flake:
@@ -99,21 +81,21 @@ def verdict(case: Case) -> tuple[str, Tone, str]:
         return _read(case)
     if case.investigation and case.investigation.stopped:
         return _stopped(case.investigation), "unsure", case.investigation.reason
-    if not _eventful(case):
-        return *_nothing(case), capital(_watched(case))
+    if not eventful(case):
+        return *_nothing(case), capital(watched(case))
     if dead and not any(finding.severity == "error" for finding in case.findings):
         return "NOT CHECKED", "unsure", f"{case.outcome.summary} {capital(dead.name)} did not work. {dead.saw}"
     if any(finding.severity == "error" for finding in case.findings):
-        return "FAULTS SEEN", "unsure", f"{_counted(case)} and no single cause that explains the outcome."
+        return "FAULTS SEEN", "unsure", f"{counted(case)} and no single cause that explains the outcome."
     if case.outcome.passed:
-        return "PASSED", "unsure", f"The program passed, with {_counted(case)}."
-    return "NO CAUSE FOUND", "unsure", f"{case.outcome.summary} {capital(_watched(case))}"
+        return "PASSED", "unsure", f"The program passed, with {counted(case)}."
+    return "NO CAUSE FOUND", "unsure", f"{case.outcome.summary} {capital(watched(case))}"
 
 
 def _stopped(state: Investigation) -> str:
     """Why an investigation ended without a cause, as a status."""
     if state.stopped == "the failure did not reproduce":
-        return f"NO FAILURE in {_number(len(state.trials), 'run')}"
+        return f"NO FAILURE in {plural(len(state.trials), 'run')}"
     return "NO CAUSE FOUND" if state.stopped in ("runs used up", "budget used up") else state.stopped.upper()
 
 
@@ -129,53 +111,16 @@ def _read(case: Case) -> tuple[str, Tone, str]:
         return (
             "KERNELS READ",
             "good",
-            f"{_number(len(case.kernels), 'kernel')} and no complaint. {case.outcome.summary}",
+            f"{plural(len(case.kernels), 'kernel')} and no complaint. {case.outcome.summary}",
         )
     return ("EVENTS SEEN", "unsure", told.message) if told else ("NOTHING RECOGNISED", "unsure", case.outcome.summary)
 
 
 def _nothing(case: Case) -> tuple[str, Tone]:
     """Nothing found, nothing to find, and nobody looking are three different things."""
-    if _blind(case):
+    if blind_recorder(case):
         return "NOT WATCHED", "unsure"
-    return ("NO FAULT FOUND", "good") if _calls(case) else ("NO GPU CALLS", "unsure")
-
-
-def _blind(case: Case) -> Instrument | None:
-    return next((one for one in case.instruments if one.name == RECORDER and one.failed), None)
-
-
-def _calls(case: Case) -> int:
-    return sum(process.calls for process in case.processes)
-
-
-def _watched(case: Case) -> str:
-    """What was looked at without finding a fault, as one sentence without a capital."""
-    blind = _blind(case)
-    if blind:
-        return f"gpudx could not watch this program. {blind.saw}"
-    calls = _calls(case)
-    launches = sum(process.launches for process in case.processes)
-    if not calls:
-        return "the program made no GPU API call."
-    seen = f"{_number(calls, 'call')}, {_number(launches, 'launch', 'launches')}"
-    found = _counted(case) if case.findings else "no fault found"
-    tools = "".join(f" {one.name}: {one.saw}" for one in case.instruments if one.watches and one.name != RECORDER)
-    return f"{found} in {seen} ({_number(len(case.processes), 'process', 'processes')}).{tools}"
-
-
-def _number(count: int, one: str, many: str = "") -> str:
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
-def _counted(case: Case) -> str:
-    """ "2 errors and 1 note"; "no findings"."""
-    parts = []
-    for severity, one, many in SEVERITIES:
-        number = sum(finding.severity == severity for finding in case.findings)
-        if number:
-            parts.append(_number(number, one, many))
-    return listed(parts) or "no findings"
+    return ("NO FAULT FOUND", "good") if calls_made(case) else ("NO GPU CALLS", "unsure")
 
 
 # ---- what happened ----
@@ -298,7 +243,7 @@ def _rest(case: Case, drawing: Drawing | None) -> Iterator[Section]:
     yield from investigated(case)
     yield from flake.rest(case)
     yield Section("How to reproduce it", _reproduce(case))
-    yield Section(f"Findings: {_counted(case)}", _findings(case) if case.findings else ())
+    yield Section(f"Findings: {counted(case)}", _findings(case) if case.findings else ())
     yield kernels(case)
     yield Section("What was read" if only_read(case) else "How the program ended", _ending(case))
     if case.investigation is None:

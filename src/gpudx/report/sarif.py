@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
-from gpudx.model import Case, Diagnosis, Finding, Guilty, Site, fingerprint
-from gpudx.model.fingerprint import ALGORITHM
+from gpudx.model import Case, Diagnosis, Finding, Guilty, Site
+from gpudx.model.fingerprint import ALGORITHM, fingerprint
 from gpudx.report import Page
 from gpudx.report.languages import spoken
 from gpudx.report.outline import VERDICTS

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 
 from gpudx.model import Case, Diagnosis, Investigation, Outcome
 from gpudx.report import Page, flake, source_line
-from gpudx.report.outline import RECORDER, only_read, verdict
+from gpudx.report.brief import RECORDER
+from gpudx.report.outline import only_read, verdict
 from gpudx.report.safe import clean, full
 from gpudx.report.source_line import KernelText, SourceLine
 from gpudx.report.wording import reworded
@@ -33,13 +34,16 @@ BOLD, DIM = "1", "2"
 
 # What each kind of run can find inside kernels; the recorder itself checks calls, arguments and order.
 CHECKS = {
-    "fenced": "bounds",
-    "low-fenced": "bounds",
-    "memcheck": "bounds",
-    "poisoned": "uninitialized reads",
-    "initcheck": "uninitialized reads",
-    "racecheck": "races",
-    "synccheck": "barriers",
+    "fenced": ("bounds",),
+    "low-fenced": ("bounds",),
+    "memcheck": ("bounds",),
+    "poisoned": ("uninitialized reads",),
+    "initcheck": ("uninitialized reads",),
+    "racecheck": ("races",),
+    "global-races": ("races",),
+    "synccheck": ("barriers",),
+    "checked": ("bounds", "uninitialized reads", "races", "barriers"),
+    "oclgrind": ("bounds", "races"),
 }
 NARROWED = "sanitizer-narrowed"  # a finding: the tool looked at launches of one kernel only
 KERNEL_CHECKS = re.compile(r"kernel checks \((.*)\)")
@@ -52,6 +56,9 @@ FOREIGN = {
     "cuda": re.compile(r"\b(cl|hip)[A-Z]\w|\b(HIP|AMD|ROCR)_|rocgdb|oclgrind"),
     "hip": re.compile(r"\b(cl|cu|cuda)[A-Z]\w|\bCUDA_|compute-sanitizer|oclgrind"),
 }
+SHOWS = {"recorded": (), "fenced": ("--fence",), "checked": ("--sanitize",)}  # options of `gpudx run` by experiment
+LEAST_CODE = 20  # columns worth quoting
+WITH_LINES = "Build the program with -g to see the source line of the call here."
 SEVERAL = "Where several launches are named"  # of no use where one is
 PYTHON = re.compile(r"python[\d.]*$")
 UNEXPLAINED, NO_CAUSE = "unexplained", "NO CAUSE FOUND"
@@ -155,8 +162,11 @@ def _full(
     if facts:
         lines += [writer.styled(f"{INDENT}{'Why' if best else 'Found'}", BOLD), *facts]
     steps = _steps(case, best, next_command)
-    if best and place is None and _has_stack(best, case) and (command := _with_python_lines(case)):
+    unplaced = place is None or (best is not None and best.guilty is not None and not best.guilty.source)
+    if best and unplaced and _has_stack(best, case) and (command := _with_lines(case, best)):
         steps = [*steps[:1], command]
+    elif best and place is None and _needs_debug_info(best, case):
+        steps = [*steps[:1], WITH_LINES]
     steps = steps[: room.steps]
     if steps:
         lines += [writer.styled(f"{INDENT}Next", BOLD), *_numbered(steps, writer)]
@@ -239,8 +249,10 @@ def _whole(lead: str, text: str, writer: Writer) -> list[str]:
 
 
 def _one_line_of_code(place: SourceLine, writer: Writer) -> list[str]:
+    """The place is never cut, the code is."""
     text = "".join(f": {clean(line.strip())}" for _, line in place.around(0))
-    return [writer.cut(f"{INDENT}{full(place.place)}{text}")]
+    head = f"{INDENT}{full(place.place)}"
+    return [writer.cut(head + text)] if len(head) + LEAST_CODE <= writer.width else [head]
 
 
 def _facts(case: Case, best: Diagnosis | None, writer: Writer, room: Room) -> list[str]:
@@ -277,16 +289,35 @@ def _steps(case: Case, best: Diagnosis | None, next_command: str) -> list[str]:
 
 
 def _has_stack(best: Diagnosis, case: Case) -> bool:
-    """Would --stacks show where the call was made? It notes launches, and calls that fail."""
-    return (best.guilty is not None and best.guilty.launch is not None) or not case.outcome.passed
+    """Would --stacks show where the call was made? It notes calls that work on memory, and calls that fail."""
+    return best.guilty is not None or not case.outcome.passed
 
 
-def _with_python_lines(case: Case) -> str:
-    """The command that shows the Python line of a call; "" where the program is no Python program."""
-    if not case.command or not PYTHON.match(os.path.basename(case.command[0])) or case.investigation:
+def _with_lines(case: Case, best: Diagnosis) -> str:
+    """The command that shows the line of a call that a wrapper made: an interpreter, or a header of the system; "" where it would
+    not."""
+    python = bool(case.command) and bool(PYTHON.match(os.path.basename(case.command[0])))
+    ways = _ways(case, best)
+    if ways is None or not (python or (best.guilty is not None and best.guilty.source)):
         return ""
-    ways = case.observations[0].ways.options if len(case.observations) == 1 else ()
-    return shlex.join(["gpudx", "run", "--stacks", *ways, "--", *case.command]) + "   # names the Python line"
+    words = shlex.join(["gpudx", "run", "--stacks", *ways, "--", *case.command])
+    return f"{words}   # names the {'Python ' if python else ''}line"
+
+
+def _ways(case: Case, best: Diagnosis) -> Sequence[str] | None:
+    """The options of one run that shows the same; None where it took more than one."""
+    if not case.command:
+        return None
+    if not case.investigation:
+        return case.observations[0].ways.options if len(case.observations) == 1 else ()
+    shown = [one.experiment for one in case.observations if best.cause in one.shown]
+    return next((SHOWS[one] for one in shown if one in SHOWS), None)
+
+
+def _needs_debug_info(best: Diagnosis, case: Case) -> bool:
+    """Would -g show the line? Each call of OpenCL is recorded with its caller, which is the program unless that is an interpreter."""
+    interpreted = bool(case.command) and bool(PYTHON.match(os.path.basename(case.command[0])))
+    return best.guilty is not None and best.guilty.api == "opencl" and not best.guilty.source and not interpreted
 
 
 def _numbered(steps: Sequence[str], writer: Writer) -> Iterator[str]:
@@ -333,7 +364,7 @@ def _foot(case: Case, writer: Writer, picture: str = PICTURE) -> Iterator[str]:
 
 
 def coverage(case: Case) -> str:
-    """ "1,034 calls, 1,019 launches, 3 runs in 11.0 s; checked: bounds; not checked: races"."""
+    """ "1,034 calls, 1,019 launches, 3 runs in 11.0 s; checked: bounds; unchecked in kernels: races"."""
     if case.flake:
         runs = f"{plural(case.flake.runs, 'run')} in {duration(case.flake.seconds)}"
         return f"{plural(case.flake.tests, 'test')}, {runs}; stopped: {case.flake.stopped}"
@@ -355,13 +386,13 @@ def _checked(case: Case, dead: Sequence[str]) -> Iterator[str]:
     ran = [one for one in case.observations if one.runs or one.others]
     kinds = {kind for one in ran for kind in (one.experiment, *one.ways.kinds)}
     working = [kind for kind in CHECKS if kind in kinds and not any(kind in name for name in dead)]
-    checked = list(dict.fromkeys([*(CHECKS[kind] for kind in working), *_inside_kernels(case)]))
+    checked = list(dict.fromkeys([*(what for kind in working for what in CHECKS[kind]), *_inside_kernels(case)]))
     if checked:
         kernel = next((dict(one.facts)["kernel"] for one in case.findings if one.id == NARROWED), "")
         yield f"checked: {', '.join(checked)}" + (f" (only launches of {kernel})" if kernel else "")
     left = [one for one in INSIDE_KERNELS if one not in checked] if _calls(case) else []
     if left:
-        yield f"not checked: {', '.join(left)}"
+        yield f"unchecked in kernels: {', '.join(left)}"
 
 
 def _inside_kernels(case: Case) -> Iterator[str]:

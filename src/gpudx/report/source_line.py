@@ -146,7 +146,8 @@ def _folders(case: Case, entry: Diagnosis) -> list[str]:
     sources = [one.source for one in sites if one and one.source] + [access.source if access and access.source else ""]
     folders = [os.path.dirname(_split(one)[0]) for one in sources if one.startswith("/")]
     folders += [os.path.dirname(os.path.abspath(case.command[0]))] if case.command and "/" in case.command[0] else []
-    return list(dict.fromkeys([*folders, os.getcwd()]))
+    built = [one.built for one in case.identity.objects if one.own and one.built] if case.identity else []
+    return list(dict.fromkeys([*folders, os.getcwd(), *(folder for one in built for folder in one.folders)]))
 
 
 def _found(name: str, folders: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ VERSIONED = re.compile(
 )  # the headers rename cuMemFree to cuMemFree_v2; nobody writes that name
 DRIVER = re.compile(r"\bcu[A-Z]\w*")
 RUNTIME = re.compile(r"(cuda[A-Z]\w*?)(?:_ptsz|_ptds|_v\d+)?(?:\+0x[0-9a-f]+)?(?: |$)")  # a frame of the CUDA runtime
-MEMORY = re.compile(r"\bmemory #(?=\d)")
+MEMORY = re.compile(r"\b(?P<capital>M)?(?(capital)|m)emory #(?=\d)")
 
 Reword = Callable[[str], str]
 
@@ -56,7 +56,7 @@ def _runtime_names(*sites: Site | Guilty | None) -> dict[str, str]:
 
 def _for(api: str, names: Mapping[str, str]) -> Reword:
     def reword(text: str) -> str:
-        text = MEMORY.sub("buffer #", VERSIONED.sub(r"\1", text))
+        text = MEMORY.sub(lambda found: "Buffer #" if found["capital"] else "buffer #", VERSIONED.sub(r"\1", text))
         text = DRIVER.sub(lambda match: names.get(match[0], match[0]), text) if names else text
         return QUEUE.sub(_stream, text) if api in STREAMS else text
 

@@ -196,7 +196,7 @@ __attribute__((noinline)) static void launch(void)
     struct gdx_open open;
     if (gdx_begin(&open, GDX_CALL_clEnqueueNDRangeKernel, __builtin_return_address(0))) {
         gdx_commit(&open);
-        gdx_stack_of_launch(&open);
+        gdx_stack_of_work(&open);
     }
     gdx_end(&open, 0);
 }

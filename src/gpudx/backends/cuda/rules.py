@@ -68,11 +68,11 @@ def _shared(launch: Launch) -> Iterator[str]:
     total = launch.static_shared + launch.shared
     what = f"shared memory: {launch.static_shared:,} bytes in the kernel and {launch.shared:,} given to the launch"
     if total > max(default, most) > 0:
-        yield f"{what} pass the {max(default, most):,} that a block can have on this device"
+        yield f"{what} exceed the {max(default, most):,} that a block can have on this device"
     elif allowed and launch.shared > allowed:
         yield f"{what}: the kernel may be given {allowed:,}; up to {most - launch.static_shared:,} can be asked for"
     elif not allowed and total > default > 0:
-        yield f"{what} pass the default of {default:,}; up to {most:,} can be asked for"
+        yield f"{what} exceed the default of {default:,}; up to {most:,} can be asked for"
 
 
 def _cluster(launch: Launch) -> Iterator[str]:

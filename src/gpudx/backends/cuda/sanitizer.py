@@ -21,7 +21,8 @@ MOST_RECORDS = 500  # printed; what is beyond is still counted in the tool's sum
 REGEX = "regex:"
 HEAD_BYTES = 65536
 RECORD_STARTS = tuple(
-    f"========= {word}".encode() for word in ("Invalid ", "Misaligned ", "Uninitialized ", "Error: ", "Barrier error", "Race reported")
+    f"========= {word}".encode()
+    for word in ("Invalid ", "Misaligned ", "Uninitialized ", "Error: ", "Barrier error", "Race reported")
 )
 
 # What a clean report of each does not say.

@@ -12,9 +12,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
-
 LOADER = "libOpenCL.so.1"
 SYSTEM = (
     "/usr/lib/*-linux-gnu",
@@ -62,6 +59,9 @@ def _must_use_symbols(program: Path, environment: Mapping[str, str]) -> bool:
 
 def _own_places(program: Path) -> Iterator[str]:
     """RPATH and RUNPATH of an executable; nothing for scripts and damaged files."""
+    from elftools.common.exceptions import ELFError
+    from elftools.elf.elffile import ELFFile
+
     with contextlib.suppress(OSError, ELFError, ValueError, KeyError), program.open("rb") as file:
         dynamic: Any = ELFFile(file).get_section_by_name(".dynamic")
         for tag in dynamic.iter_tags() if dynamic is not None else ():

@@ -13,7 +13,9 @@ from gpudx.backends.opencl.signatures import COMMENT, DIRECTIVE, KERNEL, STRING
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|<<=|>>=|[-+*/%&|^=!<>]=|\+\+|--|&&|\|\||<<|>>|->|[^\s\w]")
 ASSIGNING = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=", "++", "--"))
 # What may stand before a load. "&" could take its address, "." and "->" would make it a member.
-BEFORE = frozenset("( ) [ { } ; , = + - * / % < > ! ~ ? : | ^ && || == != <= >= << >> += -= *= /= %= &= |= ^= <<= >>= return".split())
+BEFORE = frozenset(
+    "( ) [ { } ; , = + - * / % < > ! ~ ? : | ^ && || == != <= >= << >> += -= *= /= %= &= |= ^= <<= >>= return".split()
+)
 
 
 def only_reads(source: str, kernel: str, parameter: str) -> bool:

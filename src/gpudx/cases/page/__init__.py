@@ -20,7 +20,7 @@ from gpudx.report.html.skeleton import policy_head
 from gpudx.report.safe import clean
 from gpudx.text import plural
 
-NO_CAUSE = "no cause"
+NO_CAUSE, NO_FAULT = "no cause found", "no fault found"
 PAGE = "report.html"
 STATUSES = ("CONFIRMED", "LIKELY", "INCONCLUSIVE", "REFUTED")
 STATIC = 100  # cases that are readable without a script
@@ -92,7 +92,10 @@ def _row(one: Entry, near: Path) -> dict[str, str]:
 def _verdict(text: str) -> tuple[str, str]:
     """ "CONFIRMED leak" is a status and a cause; "NO FAULT FOUND" is only a status."""
     word, _, rest = clean(text).partition(" ")
-    return (word.lower(), rest) if word in STATUSES and rest else (clean(text).lower(), NO_CAUSE)
+    if word in STATUSES and rest:
+        return word.lower(), rest
+    status = clean(text).lower()
+    return status, NO_FAULT if status == NO_FAULT else NO_CAUSE
 
 
 def _link(one: Entry, near: Path) -> str:
@@ -105,7 +108,7 @@ def _link(one: Entry, near: Path) -> str:
 
 
 def _summary(rows: Sequence[dict[str, str]]) -> str:
-    causes = {row["cause"] for row in rows} - {NO_CAUSE}
+    causes = {row["cause"] for row in rows} - {NO_CAUSE, NO_FAULT}
     programs = {row["program"] for row in rows}
     return f"{plural(len(rows), 'case')} of {plural(len(programs), 'program')}, with {plural(len(causes), 'cause')}."
 

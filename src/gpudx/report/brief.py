@@ -1,0 +1,63 @@
+"""A run without a fault in one line, and whether one line is enough. Apart from the rest, which takes longer to import than to print."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpudx.report.safe import clean, full
+from gpudx.text import listed, plural
+
+if TYPE_CHECKING:
+    from gpudx.model import Case, Instrument
+
+RECORDER = "recorder"
+SEVERITIES = (("error", "error", "errors"), ("warning", "warning", "warnings"), ("info", "note", "notes"))
+
+
+def one_line(case: Case) -> str:
+    """What `gpudx run` prints after a run that needs no report."""
+    return f"gpudx: {clean(watched(case))} case: {full(case.directory)}"
+
+
+def needs_report(case: Case) -> bool:
+    """Is there more to say than one line? Not after a pass without a fault, even if nothing could be watched."""
+    return eventful(case) or bool(case.hypotheses) or bool(case.identity and case.identity.probes)
+
+
+def eventful(case: Case) -> bool:
+    faults = any(finding.severity != "info" for finding in case.findings)
+    causes = any(entry.status in ("confirmed", "likely") for entry in case.diagnosis)
+    return not case.outcome.passed or faults or causes
+
+
+def watched(case: Case) -> str:
+    """What was looked at without finding a fault, as one sentence without a capital."""
+    blind = blind_recorder(case)
+    if blind:
+        return f"gpudx could not watch this program. {blind.saw}"
+    calls = calls_made(case)
+    launches = sum(process.launches for process in case.processes)
+    if not calls:
+        return "the program made no GPU API call."
+    seen = f"{plural(calls, 'call')}, {plural(launches, 'launch', 'launches')}"
+    found = counted(case) if case.findings else "no fault found"
+    tools = "".join(f" {one.name}: {one.saw}" for one in case.instruments if one.watches and one.name != RECORDER)
+    return f"{found} in {seen} ({plural(len(case.processes), 'process', 'processes')}).{tools}"
+
+
+def blind_recorder(case: Case) -> Instrument | None:
+    return next((one for one in case.instruments if one.name == RECORDER and one.failed), None)
+
+
+def calls_made(case: Case) -> int:
+    return sum(process.calls for process in case.processes)
+
+
+def counted(case: Case) -> str:
+    """ "2 errors and 1 note"; "no findings"."""
+    parts = []
+    for severity, one, many in SEVERITIES:
+        count = sum(finding.severity == severity for finding in case.findings)
+        if count:
+            parts.append(plural(count, one, many))
+    return listed(parts) or "no findings"
