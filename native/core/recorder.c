@@ -58,20 +58,27 @@ static __thread struct gdx_lane *own_lane __attribute__((tls_model("initial-exec
 
 /* ---- slow path: everything here runs with signals blocked and cancellation off ---- */
 
+/* Not pthread_sigmask, which leaves out the C library's own signals. That of pthread_cancel may be on its way when cancellation is
+ * switched off, and glibc 2.36 obeys it inside a system call that is a cancellation point all the same (sigcancel_handler looks at the
+ * type, which __pthread_enable_asynccancel has just changed): the thread would end with the lock. */
+static void set_mask(const uint64_t *mask, uint64_t *old)
+{
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, mask, old, sizeof *mask);
+}
+
 static void calm_down(struct gdx_calm *calm)
 {
-    sigset_t all;
+    const uint64_t all = UINT64_MAX;
     calm->saved_errno = errno;
-    sigfillset(&all);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &calm->cancel);
-    pthread_sigmask(SIG_SETMASK, &all, &calm->mask);
+    set_mask(&all, &calm->mask);
 }
 
 static void calm_end(const struct gdx_calm *calm)
 {
-    pthread_sigmask(SIG_SETMASK, &calm->mask, NULL);
-    pthread_setcancelstate(calm->cancel, NULL);
     errno = calm->saved_errno;
+    set_mask(&calm->mask, NULL);
+    pthread_setcancelstate(calm->cancel, NULL);
 }
 
 /* Yielding alone would wait for ever where the waiting thread has a real-time priority and the other has not. */
