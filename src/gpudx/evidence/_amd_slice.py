@@ -15,7 +15,7 @@ from functools import cached_property
 
 from gpudx.evidence._amd_waves import Instruction, code, made_of, registers, target
 from gpudx.evidence._slice import UNSET, Read, Slicer
-from gpudx.evidence._sums import Choice, Index, Load, Lost, Made, Param, Sum
+from gpudx.evidence._sums import Atom, Choice, Index, Load, Lost, Made, Param, Sum
 
 OBJDUMP = re.compile(r"^\s+([a-z]\w+.*?)\s*//\s*([0-9A-Fa-f]{8,16}):", re.M)
 SUFFIX = re.compile(r"_(?:e32|e64|e64_dpp|dpp8?|sdwa)$")
@@ -69,7 +69,19 @@ def address_at(instructions: Sequence[Instruction], start: Start, pc: int) -> Su
     if number is None:
         return None
     machine = Amd(instructions, start, number)
-    return Slicer(machine).at(number, lambda read: machine.address(machine.code[number], read) or Sum())
+    return _arguments(Slicer(machine).at(number, lambda read: machine.address(machine.code[number], read) or Sum()))
+
+
+def _arguments(value: Sum) -> Sum:
+    """With loads from the block of arguments as what they are: behind a join of paths, that the pointer is the same is seen only now."""
+
+    def change(atom: Atom) -> Sum:
+        if not isinstance(atom, Load) or atom.address is None:
+            return Sum.atom(atom)
+        inside = (atom.address - Sum.atom(KERNARG)).constant
+        return Sum.atom(replace(atom, address=_arguments(atom.address)) if inside is None else Param(inside + atom.skip))
+
+    return value.replaced(change)
 
 
 class Amd:
