@@ -117,6 +117,7 @@ class DriverCall(Call):
     own_fields: tuple[tuple[str, str], ...] = ()
     before: bool = False
     after: bool = False
+    exchanges: str = ""  # the parameter whose code may be exchanged for code that checks itself
 
     @property
     def driver(self) -> Api:
@@ -214,6 +215,7 @@ def load_call(row: dict[str, Any], types: Types) -> DriverCall:
         own_fields=fields,
         before=row.get("before", False),
         after=row.get("after", False),
+        exchanges=row.get("exchanges", ""),
     )
 
 

@@ -149,6 +149,18 @@ def transfers(call: DriverCall) -> bool:
     return call.verb == "copy" and queue_of(call) is not None and not stays
 
 
+def graph_after(call: DriverCall, own_thread: bool) -> list[str]:
+    """The launch of a graph is waited for where all launches are."""
+    if call.verb != "launch_graph":
+        return []
+    short = call.driver.short
+    return [
+        f"if (GDX_UNLIKELY(gdx_waits_setting == GDX_WAITS_ALL) && status == {call.driver.success})",
+        f"    gdx_{short}_wait_at(GDX_WAITS_AFTER, NULL, queue, {int(own_thread)});",
+        *([f"gdx_{short}_checked_collect(&open);"] if short == "cu" else []),
+    ]
+
+
 def transfer_after(call: DriverCall, own_thread: bool) -> list[str]:
     """The wait of core/transfers.h."""
     if not transfers(call):
@@ -229,6 +241,23 @@ def next_line(call: DriverCall, name: str) -> str:
     return f"{call.driver.result} status = gdx_{call.driver.short}_next.{name}({arguments(call)});"
 
 
+def next_lines(call: DriverCall, name: str) -> list[str]:
+    """The call of the driver. Code that a module is made from may be exchanged for one that checks itself; what the driver refuses
+    then is loaded as it is."""
+    if not call.exchanges:
+        return [next_line(call, name)]
+    api, image = call.driver, call.exchanges
+    library = int(name.startswith("cuLibrary"))
+    again = f"gdx_{api.short}_next.{name}({arguments(call)})"
+    given = ", ".join("checked.image" if p.name == image else p.name for p in call.params)
+    return [
+        f"struct gdx_{api.short}_checked checked = gdx_{api.short}_checked_image({image});",
+        f"{api.result} status = gdx_{api.short}_next.{name}({given});",
+        f"if (GDX_UNLIKELY(checked.program) && !gdx_{api.short}_checked_loaded(&checked, status, result, {library}))",
+        f"    status = {again};",
+    ]
+
+
 def wrapper(call: DriverCall, name: str) -> str:
     """Writes the call down before the driver sees it."""
     own_thread, api = per_thread(call, name), call.driver
@@ -245,7 +274,7 @@ def wrapper(call: DriverCall, name: str) -> str:
         *hook_call(call, "before"),
         *sources_before(call),
         *watch_before(call),
-        next_line(call, name),
+        *next_lines(call, name),
     ]
     if patch := patch_lines(call):
         body += [f"if (status == {api.success} && gdx_still_open(&open)) {{", *(f"    {line}" for line in patch), "}"]
@@ -254,6 +283,7 @@ def wrapper(call: DriverCall, name: str) -> str:
         *crumb_within(call, own_thread),
         end_line(call, own_thread),
         *site_after(call, own_thread),
+        *graph_after(call, own_thread),
     ]
     body += [*sources_after(call), *transfer_after(call, own_thread)]
     body += [*hook_call(call, "after"), *watch_after(call)]
@@ -291,7 +321,11 @@ def _more(api: Api) -> list[str]:
 
 
 def includes(api: Api) -> list[str]:
-    return ['#include "core/sites.h"', '#include "core/sources.h"', *(f'#include "{api.name}/{part}.h"' for part in ("hooks", *_more(api)))]
+    return [
+        '#include "core/sites.h"',
+        '#include "core/sources.h"',
+        *(f'#include "{api.name}/{part}.h"' for part in ("hooks", *_more(api))),
+    ]
 
 
 def wrappers(schema: dict[str, Any], calls: list[Call]) -> str:

@@ -116,7 +116,10 @@ def _second_site(program: Planted, entry: Entry, first: str) -> str:
     """Empty if the race's other site is named anywhere in the entry, or if the program has no second site."""
     wanted = [one for one in program.others if one != first and not same_call(one, first)] or list(program.others)
     text = json.dumps({key: value for key, value in entry.items() if key not in ("fix", "refutes_if")})
+    called = re.findall(r"\b(?:cu|cl|hip)[A-Z]\w+", text)
     if not wanted or any(re.search(rf"\b{re.escape(one)}\b", text) for one in wanted):
+        return ""
+    if any(same_call(one, name) for one in wanted for name in called):
         return ""
     return "the second site " + " or ".join(wanted)
 

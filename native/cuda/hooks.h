@@ -95,6 +95,19 @@ const char *gdx_cu_name_of(CUfunction function);  /* NULL: not known */
 const struct gdx_layout *gdx_cu_layout_of(CUfunction function);
 void gdx_cu_met_by_launch(CUfunction function);  /* an unknown handle that the driver accepted */
 
+/* ---- ptx_checks.c: kernels that check themselves, and what they report ---- */
+
+struct gdx_cu_checked { const void *image; uint32_t program; };  /* program: its number, 0 if it is the program's own code */
+struct gdx_cu_checked gdx_cu_checked_image(const void *image);
+bool gdx_cu_checked_loaded(const struct gdx_cu_checked *checked, CUresult status, void *result, bool library);
+void gdx_cu_checked_collect_now(const struct gdx_open *launch);
+extern _Atomic unsigned gdx_cu_checked_modules;
+static inline void gdx_cu_checked_collect(const struct gdx_open *launch)
+{
+    if (GDX_UNLIKELY(gdx_cu_checked_modules))
+        gdx_cu_checked_collect_now(launch);
+}
+
 /* ---- copies.c ---- */
 
 struct gdx_cu_box { uint64_t src, dst, src_pitch, dst_pitch, width, height, depth, kinds; };

@@ -46,6 +46,7 @@ GDX_COLD static void end_rarely(struct launching *at, CUfunction kernel, CUstrea
         gdx_cu_met_by_launch(kernel);
     if (gdx_serialised() && result == CUDA_SUCCESS)
         gdx_cu_wait_at(GDX_WAITS_AFTER, kernel, queue, own_thread);
+    gdx_cu_checked_collect(&at->open);
     gdx_cu_watch_launch(true);
 }
 

@@ -21,7 +21,7 @@ struct program {
     size_t options_bytes;
     bool headers;        /* of other programs were given to clCompileProgram */
     cl_program ours;
-    struct gdx_cl_reply reply;  /* its head names the kernels */
+    struct gdx_reply reply;  /* its head names the kernels */
 };
 struct kernel {
     cl_kernel kernel;    /* the program's; NULL: the place is free */
@@ -159,13 +159,13 @@ void gdx_cl_check_program_released(cl_program program)
         munmap(gone.options, gone.options_bytes);
     if (gone.ours)
         gdx_cl_next.clReleaseProgram(gone.ours);  /* its kernels keep it for as long as they need it */
-    gdx_cl_reply_free(&gone.reply);
+    gdx_reply_free(&gone.reply);
 }
 
 /* ---- building ---- */
 
 static cl_program build_ours(cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
-                             const struct gdx_cl_reply *reply, char *why)
+                             const struct gdx_reply *reply, char *why)
 {
     cl_context context = NULL;
     cl_int status = CL_SUCCESS;
@@ -197,7 +197,7 @@ static cl_uint devices_of(cl_program program, cl_device_id *devices, size_t room
 }
 
 /* The options for ours: no macros and includes are left to resolve, and warnings are nobody's. "-options" lines of the reply. */
-static void options_of(const struct gdx_cl_reply *reply, char *room, size_t bytes)
+static void options_of(const struct gdx_reply *reply, char *room, size_t bytes)
 {
     const char *line = strstr(reply->head, "\noptions ");
     room[0] = 0;
@@ -208,7 +208,7 @@ static void options_of(const struct gdx_cl_reply *reply, char *room, size_t byte
 void gdx_cl_check_build(cl_program program, cl_uint count, const cl_device_id *devices, const char *options)
 {
     struct gdx_calm calm;
-    struct gdx_cl_reply reply;
+    struct gdx_reply reply;
     char why[GDX_WHY], own_options[OPTIONS];
     cl_device_id all[64];
     const char *source = NULL;
@@ -238,7 +238,7 @@ void gdx_cl_check_build(cl_program program, cl_uint count, const cl_device_id *d
     cl_program ours = build_ours(program, count, devices, own_options, &reply, why);
     if (!ours) {
         note_missing(program, NULL, why);
-        gdx_cl_reply_free(&reply);
+        gdx_reply_free(&reply);
         errno = saved;
         return;
     }
@@ -246,7 +246,7 @@ void gdx_cl_check_build(cl_program program, cl_uint count, const cl_device_id *d
     gdx_lock(GDX_LOCK_CHECKS, &calm);
     known = program_at(program);
     if (known) {
-        struct gdx_cl_reply before = known->reply;
+        struct gdx_reply before = known->reply;
         old = known->ours;
         known->ours = ours;
         known->reply = reply;
@@ -257,7 +257,7 @@ void gdx_cl_check_build(cl_program program, cl_uint count, const cl_device_id *d
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
     if (old)
         gdx_cl_next.clReleaseProgram(old);
-    gdx_cl_reply_free(&reply);
+    gdx_reply_free(&reply);
     errno = saved;
 }
 

@@ -6,6 +6,7 @@
  * anything of ours fails, its own kernel is launched. See docs/decisions. */
 #pragma once
 
+#include "core/asking.h"
 #include "opencl/own.h"
 
 extern _Atomic int gdx_checks_setting;  /* -1: not read yet */
@@ -18,18 +19,8 @@ static inline bool gdx_checks(void)
 
 /* ---- checks_service.c: the process that rewrites ---- */
 
-struct gdx_cl_reply {
-    char *all;           /* mapped; NULL: there is none */
-    size_t bytes;
-    const char *head;    /* lines about the program and its kernels */
-    const char *source;  /* what to compile */
-    size_t source_bytes;
-};
-/* `why` (of GDX_WHY bytes) says what is missing where there is no reply. */
-enum { GDX_WHY = 400 };
-bool gdx_cl_rewrite(cl_device_id device, const char *options, const char *source, size_t bytes, struct gdx_cl_reply *reply,
+bool gdx_cl_rewrite(cl_device_id device, const char *options, const char *source, size_t bytes, struct gdx_reply *reply,
                     char *why);
-void gdx_cl_reply_free(struct gdx_cl_reply *reply);
 
 /* ---- checks.c: programs and kernels ---- */
 

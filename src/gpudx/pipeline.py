@@ -17,7 +17,8 @@ from gpudx.contracts.contracts import Contract
 from gpudx.contracts.hypotheses import Claim
 from gpudx.contracts.judging import judge
 from gpudx.detectors import Run, examine_all
-from gpudx.diagnose import diagnose, instruments, model_numbers, watched_runs
+from gpudx.diagnose import diagnose, instruments, model_numbers, runtime_words, watched_runs
+from gpudx.diagnose.branching_barriers import doubted
 from gpudx.diagnose.entries import unexplained
 from gpudx.diagnose.explained import explained
 from gpudx.diagnose.findings import across, find, merge, of_dumps
@@ -74,7 +75,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
     known, unread_models = _models(run, traces, stated)
     merged = merge(
         [
-            *find(facts, outcome),
+            *doubted(find(facts, outcome), facts),
             *explained(dumped, facts),
             *explained(checked.findings, facts),
             *(finding for one in contracts for finding in one.findings),
@@ -83,7 +84,8 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
         ]
     )
     kept, suppressed = unsuppressed(Parts(facts).noted(merged), stated.suppressions, date.today())
-    found = tuple(kept)
+    say = runtime_words.words(facts) if kept else str
+    found = tuple(runtime_words.of_finding(finding, say) for finding in kept)
     calls, launches = sum(map(len, traces)), sum(len(f.launches) for f in facts)
     case = Case(
         command=tuple(command),
@@ -99,7 +101,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
         ),
         processes=processes,
         findings=across(found),
-        diagnosis=_diagnosis(found, outcome, processes, presence, facts),
+        diagnosis=tuple(runtime_words.of_entry(one, say) for one in _diagnosis(found, outcome, processes, presence, facts)),
         observations=(_observation(run, outcome),),
         not_checked=(
             *suppressed,

@@ -25,7 +25,7 @@ def test_experiments_with_cuda(kit: Kit, tmp_path: Path) -> None:
     }
     words = ["investigate", "--case", tmp_path / "case", "--", "/bin/sh", "-c", f"{kit.program('faults')}; exit 1"]
     # The sanitizer may be installed where this runs; the fake driver writes no dumps, and their runs would wait for them.
-    for name in ("memcheck", "racecheck", "initcheck", "synccheck", "dump", "fenced-dump"):
+    for name in ("memcheck", "racecheck", "initcheck", "synccheck", "dump", "fenced-dump", "low-fenced-dump"):
         words[1:1] = ["--without", name]
     done = forked.gpudx(*words, env=env, timeout=200)
     case = casefile.read(tmp_path / "case")

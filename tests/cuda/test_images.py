@@ -50,8 +50,9 @@ def test_a_fat_binary_without_code_for_the_device(kit: Kit, how: str, call: str)
     """At once, from a file, and when the first kernel of a library is asked for."""
     ran = load(kit, NEWER, how, 209, call)
     (one,) = found(ran)
+    kernel = " for kernel scale" if how == "library" else ""
     assert one.message == (
-        f"{call} failed with CUDA_ERROR_NO_BINARY_FOR_GPU: the image has code for sm_120, PTX for compute_120; the "
+        f"{call}{kernel} failed with CUDA_ERROR_NO_BINARY_FOR_GPU: the image has code for sm_120, PTX for compute_120; the "
         "device is sm_90 (Fake device for tests)."
     )
     told = diagnose(list(detect_all(derive(ran.trace()), Run(FAILED))), FAILED)

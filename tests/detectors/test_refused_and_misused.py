@@ -170,7 +170,7 @@ def test_as_much_local_memory_as_there_is_is_silent(world: Make, look: Look) -> 
     assert not of(look(process), "launch-refused")
 
 
-@pytest.mark.parametrize(("again", "severity"), [(False, "error"), (True, "warning")])
+@pytest.mark.parametrize(("again", "severity"), [(False, "error"), (True, "info")])
 def test_a_refused_launch_whose_result_is_used_unless_it_is_made_again(
     world: Make, look: Look, again: bool, severity: str
 ) -> None:

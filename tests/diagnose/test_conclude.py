@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpudx.investigate.conclude import _agreed, _without_echoes
-from gpudx.model import Diagnosis, Evidence, Guilty
+from gpudx.investigate.agreement import agreed
+from gpudx.investigate.conclude import _without_echoes
+from gpudx.model import Access, Diagnosis, Evidence, Guilty
 
 
 def entry(cause: str, status: str, kernel: str | None, observed: bool = True) -> Diagnosis:
@@ -18,9 +19,9 @@ NULL = entry("null-pointer", "likely", "linear")
 
 
 def test_two_instruments_that_speak_of_one_kernel_confirm_the_reason() -> None:
-    assert [one.status for one in _agreed([BOUNDS, NULL])] == ["confirmed", "confirmed"]
+    assert [one.status for one in agreed([BOUNDS, NULL])] == ["confirmed", "confirmed"]
     elsewhere = replace(NULL, guilty=replace(BOUNDS.guilty, kernel="other"))  # type: ignore[type-var]
-    assert [one.status for one in _agreed([BOUNDS, elsewhere])] == ["confirmed", "likely"]
+    assert [one.status for one in agreed([BOUNDS, elsewhere])] == ["confirmed", "likely"]
 
 
 def test_what_only_says_that_it_happened_is_left_out_beside_why() -> None:
@@ -32,3 +33,13 @@ def test_a_second_fault_in_another_kernel_stays() -> None:
     other = entry("out-of-bounds-access", "confirmed", "other")
     assert _without_echoes([other, NULL]) == [other, NULL]
     assert _without_echoes([BOUNDS]) == [BOUNDS]
+
+
+def test_a_record_of_dead_memory_and_an_access_of_the_same_kernel_agree() -> None:
+    """A graph's kernel is not launched by a call of its own, so an instrument names the kernel and no launch."""
+    seen = replace(entry("out-of-bounds-access", "likely", None), access=Access(kernel="decode(int*)"))
+    recorded = entry("graph-holds-dead-pointer", "likely", "decode", observed=False)
+    assert [one.status for one in agreed([recorded, seen])] == ["confirmed", "likely"]
+    other = entry("graph-holds-dead-pointer", "likely", "encode", observed=False)
+    race = entry("unordered-access", "likely", "decode", observed=False)
+    assert [one.status for one in agreed([other, race, seen])] == ["likely", "likely", "likely"]

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from gpudx.evidence.logs._marks import MOST_BYTES, Mark, Marks
+from gpudx.evidence.logs._marks import Mark, Marks
 
 MARKS = [
     Mark(b"CUDA error", 0), Mark(b"Xid 3", 1), Mark(b"$ ", 2), Mark(b"kfd", 3, exact=False), Mark(b"i915 ", 4, exact=False),
@@ -34,21 +34,19 @@ def lower(text: bytes) -> bytes:
 def test_the_same_lines_are_found(seed: int) -> None:
     chance = random.Random(seed)
     marks = Marks(MARKS)
-    for _ in range(20):  # shapes that are remembered must not change what is found
+    for _ in range(20):  # words that are remembered must not change what is found
         data = b"".join(chance.choice(PIECES) for _ in range(chance.randint(0, 120)))
-        assert {start: readers for start, _, readers in marks.lines(data, 0, len(data))} == plain(data)
+        assert {start: frozenset(readers) for _, start, _, readers in marks.find(data, 0, len(data)).lines()} == plain(data)
 
 
 def test_only_the_part_that_is_asked_for_is_searched() -> None:
     data = b"CUDA error 1\nnothing\nCUDA error 2\n"
-    assert [start for start, _, _ in Marks(MARKS).lines(data, 13, len(data))] == [21]
+    assert [start for _, start, _, _ in Marks(MARKS).find(data, 13, len(data)).lines()] == [21]
 
 
-def test_lines_that_never_repeat_are_not_remembered_for_ever() -> None:
+def test_words_that_never_repeat_are_not_remembered_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpudx.evidence.logs._marks.MOST_WORDS", 3)
     marks = Marks(MARKS)
-    for number in range(40):
-        name = random.Random(number).randbytes(2000).hex().encode()
-        data = b"".join(b"CUDA error %s%d\n" % (name[i : i + 3000], i) for i in range(0, 1000, 10))
-        assert sum(1 for _ in marks.lines(data, 0, len(data))) == 100
-        assert sum(map(len, marks._shapes)) <= MOST_BYTES
-    assert not marks._shapes
+    data = b"".join(b"#0%c%c\n" % (97 + a, 97 + b) for a in range(20) for b in range(20))
+    assert len(list(marks.find(data, 0, len(data)).lines())) == 400
+    assert len(marks._by_word) <= 3

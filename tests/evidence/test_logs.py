@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from support.typed import leader, written
 
@@ -235,6 +237,10 @@ For debugging consider passing CUDA_LAUNCH_BLOCKING=1""",
 gather (a=0x0, n=5) at gather.hip:12""",
         "The kernel gather accessed memory that is not mapped, or not for this kind of access at gather.hip:12 (SIGSEGV on the device).",
     ),
+    "program-error": (
+        "step 40: loss is nan, stopping",
+        "The program found NaN or infinite values in its data: step 40: loss is nan, stopping.",
+    ),
     "unrecognised": (
         "the flux capacitor failed to align",
         "This line reads like a failure, and gpudx does not know its format: the flux capacitor failed to align.",
@@ -405,10 +411,24 @@ def test_thousands_of_records_are_one_finding() -> None:
 
 
 def test_what_is_too_much_is_counted_and_said() -> None:
-    line = "[5.1] NVRM: Xid (PCI:0000:02:00): 31, pid=4, name=t, Ch 1\n"
-    told = explained(line * 60_000)
+    words = ("".join(letters) for letters in itertools.product("ghijkl", repeat=6))  # lines of which no two are alike
+    told = explained("".join(f"[5.1] NVRM: Xid (PCI:0000:02:00): 31, pid=4, name={word}, Ch 1\n" for word in words))
     assert any("lines of xid after the first were counted" in text for text in told.not_checked)
-    assert len(told.findings) == 1
+
+
+def test_lines_that_differ_in_digits_only_are_all_counted() -> None:
+    text = "".join(f"[{i}.5] NVRM: Xid (PCI:0000:02:00): 31, pid={i}, name=t, Ch 1\n" for i in range(60_000))
+    told = explained(text)
+    (found,) = told.findings
+    assert found.count == 60_000 and "up to line 60,000" in found.evidence[0].text
+    assert not any("counted, not read" in text for text in told.not_checked)
+
+
+def test_a_failure_among_many_lines_that_only_look_alike() -> None:
+    """ "0 failed" says nothing, however often; "3 failed" does."""
+    fine = "".join(f"step {i}: 0 GPU kernels failed to launch\n" for i in range(5000))
+    told = explained(f"{fine}step 5000: 3 GPU kernels failed to launch\n{fine}")
+    assert [found.written.line for found in told.findings if found.written] == [5001]
 
 
 def test_a_fault_record_without_a_kernel_proves_no_cause() -> None:

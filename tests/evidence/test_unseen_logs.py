@@ -24,6 +24,53 @@ KNOWN = {
     "ERROR hal: VALIDATION [VUID-VkFramebufferCreateInfo-flags-zerobitmask (0x0)]": ("vulkan-rule", "breaks a rule of Vulkan"),
     "OpenCV Error: Assertion failed (n == CL_SUCCESS) in cv::f, file o.cpp, line 39": ("host-assertion", "n == CL_SUCCESS"),
     "thread 'main' panicked at 'Err: DeviceLost(DeviceLost)', src/frame.rs:15": ("device-lost", "The device was lost"),
+    "create_instance: ERROR_INCOMPATIBLE_DRIVER": ("status-incompatible-driver", "Vulkan"),
+    "[panic] thread 'main' panicked at 'called unwrap on: InitFailed': C:\\app\\core": ("rust-panic", "InitFailed"),
+    "Exception: Atom coordinate is nan": ("result-not-finite", "NaN or infinite"),
+    "selftest: expected 12.5 but got 0 at element 7": ("result-differs", "wrong result"),
+    "output mismatch in tile 4: 17 of 4096 values": ("result-differs", "wrong result"),
+    "com.example.render.PipelineException: stage 3 gave up": ("exception", "com.example.render.PipelineException"),
+    "drv: The CS has been rejected (-125)": ("device-lost", "The device was lost"),
+    "[ 5.123456] [drm:amdgpu_cs_ioctl [amdgpu]] *ERROR* Failed to initialize parser -125!": ("gpu-reset", "had been reset"),
+    "Render.dll!00007fffeac1ba99()\nD3D12Core.dll!00007fffc2ffc615()": ("host-stack", "stack trace"),
+    'ERROR: Parameter "list" is null.\n   at: Renderer::draw (src\\renderer.cpp:47)': ("exception", "src\\renderer.cpp:47"),
+    "[h264_qsv @ 0x55d2] Error during encoding: device failed (-17)": ("gpu-failure", "device failed"),
+    "NMI watchdog: BUG: soft lockup - CPU#2 stuck for 22s! [solver:766]": ("kernel-stuck", "solver (process 766)"),
+    "INFO: task solver:77 blocked for more than 120 seconds.": ("kernel-stuck", "more than 120 s"),
+    "#3  0x00007ffff287aac3 in wait_event () from /lib/librun.so.1": ("host-stack", "stack trace"),
+    '(core.py:12)   File "/a/engine.py", line 5, in step\n    out = run()': ("python-stack", "without its beginning"),
+    "CL ERROR CODE : -52, info:convert": ("invalid-kernel-args", "CL_INVALID_KERNEL_ARGS"),
+    "[nan nan nan nan]": ("result-not-finite", "NaN or infinite"),
+    "step 4 loss: nan time 3 s": ("result-not-finite", "NaN or infinite"),
+    "[scaler] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 4096": ("gradients-overflowed", "skipped a step"),
+    'E/linker: library "libOpenCL.so" needed by "x.so" is not accessible for the namespace': ("no-device", "could not be loaded"),
+    "Unable to determine GPU type": ("gpu-failure", "does not say which"),
+    "signal (4): Illegal instruction": ("host-crash", "SIGILL"),
+    "ERROR: StackOverflowError:": ("exception", "raised StackOverflowError"),
+    "(app:77): GLib-CRITICAL **: 22:52:02.084: g_ref: assertion 'IS_OBJECT (o)' failed": ("host-assertion", "g_ref"),
+    "[ 4.123456] WARNING: CPU: 4 PID: 9 at drivers/gpu/drm/drm_gem.c:287 drm_gem_unpin+0x5c": ("kernel-warning", "drm_gem.c:287"),
+    "ERROR! clEnqueueNDRangeKernel returned CL_INVALID_WORK_GROUP_SIZE (-54)": ("invalid-work-group-size", "work-group is too large"),
+    "Possible leak of type cl_mem!\n    Number of Allocations: 5\n    Number of Retains:     0\n    Number of Releases:    3": (
+        "object-leak",
+        "5 created, 0 retained, 3 released",
+    ),
+    "Oclgrind: Unable to open log file 'x'": ("oclgrind-not-started", "did not start"),
+    "OCLGRIND FATAL ERROR (k.cpp:1)\nUndefined external function: f": ("oclgrind-stopped", "Undefined external function: f"),
+    "iris: Failed to submit batchbuffer: Input/output error": ("launch-failed", "earlier work may have caused it"),
+    "Viewer received signal 6(ABRT)": ("host-abort", "SIGABRT"),
+    "Viewer received signal 11": ("host-crash", "SIGSEGV"),
+    "[EGL] eglCreateSyncKHR errored out with EGL_BAD_ATTRIBUTE (0x12292)": ("status-attribute", "EGL reported an error"),
+    "<Critical> device.cpp:ReportLoss:627: Device loss occurred!": ("device-lost", "The device was lost"),
+    "RuntimeError: The GPU device instance has been suspended.": ("device-lost", "The device was lost"),
+    "\t#0 | /usr/bin/viewer(_Z9backtracev+0x48)": ("host-stack", "stack trace"),
+    "X server found, dri2 link failed!": ("gpu-failure", "does not say which"),
+    "NvBufInit failed with Permission denied": ("no-device", "could not be used"),
+    "<sizes:67: build program : error -6>": ("out-of-host-memory", "CL_OUT_OF_HOST_MEMORY"),
+    " 24: Clamp of samplers          FAILED (suite.at:264)": ("test-failed", "Clamp of samplers"),
+    "Test 'Programs::links()' failed!": ("test-failed", "Programs::links()"),
+    "The following tests FAILED:\n\t  4 - kernel/loops (Failed)\n\t 20 - runtime/svm (SEGFAULT)": ("test-failed", "kernel/loops"),
+    "E       assert 3 == 2": ("test-failed", "assert 3 == 2"),
+    "using GPU 0: GeForce\nworker: queue creation failed": ("no-device", "could not be used"),
     "VK_ERROR_DEVICE_LOST in vkQueueSubmit": ("device-lost", "The device was lost"),
     "what():  vk::Queue::submit: ErrorDeviceLost": ("device-lost", "The device was lost"),
     "UR_RESULT_ERROR_DEVICE_LOST": ("device-lost", "The device was lost"),
@@ -165,6 +212,12 @@ kernel build cache: 12 programs loaded
 Found 2 CUDA devices
 Number of platforms  1
 device lost callback registered
+INFO CUDA error handling enabled
+cuda error checking is on
+expected loss 0.25, got 0.251 within tolerance
+0 GPU kernels failed to launch
+nanoseconds per launch: 812
+kernel queue depth 12, buffer 4
 Running kernel build tests
 [ RUN      ] Copies.Small
 [       OK ] Copies.Small (3 ms)

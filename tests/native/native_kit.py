@@ -13,19 +13,13 @@ from pathlib import Path
 from typing import Literal
 
 from fake_opencl import fake_library
-from support.builds import NATIVE, ROOT, WARNINGS, Builds, cc, once
+from support.builds import NATIVE, ROOT, SANITIZERS, WARNINGS, Builds, cc, once
 from support.ran import Ran
 
 __all__ = ["NATIVE", "PROGRAMS", "ROOT", "SANITIZERS", "WARNINGS", "Kit", "Ran", "Way", "cc"]
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE / "programs"
-# GCC says that TSan does not model fences; the only ones are between a thread and its own signal handlers.
-SANITIZERS = {
-    "plain": [],
-    "address": ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-O1"],
-    "thread": ["-fsanitize=thread", "-O1", "-DUNDER_TSAN", "-Wno-tsan"],
-}
 OURS = ("GPUDX_DIR", "GPUDX_KEEP", "LD_PRELOAD", "OPENCL_LAYERS")
 
 Way = Literal["plain", "symbols", "layer", "linked"]
@@ -62,10 +56,17 @@ class Kit(Builds):
 
     def linked(self, source: str, sanitizer: str = "plain", *link: str) -> Path:
         """A program of programs/ that has the recorder's core inside instead of loading it."""
+        return self._inside(PROGRAMS / f"{source}.c", self.core_objects(sanitizer), sanitizer, *link)
+
+    def hooked(self, source: Path, sanitizer: str, *link: str) -> Path:
+        """A program that has the recorder inside, whose symbols come before those of the library (a fake, unless `link` names one)."""
+        library = link or ("-Wl,--no-as-needed", "-L", str(self.fake), f"-Wl,-rpath,{self.fake}", "-lOpenCL")
+        return self._inside(source, self.opencl_objects(sanitizer), sanitizer, *library)
+
+    def _inside(self, source: Path, objects: Sequence[Path], sanitizer: str, *link: str) -> Path:
         flags = ["-std=gnu11", "-O2", "-g", *WARNINGS, *SANITIZERS[sanitizer]]
-        core = self.objects(f"core-{sanitizer}", self.core_sources, *flags)
-        include = ["-I", NATIVE, "-I", self.generated]
-        return self.built(source, "cc", *flags, *include, PROGRAMS / f"{source}.c", *core, *link, "-ldl", "-lpthread")
+        include = ["-I", NATIVE, "-I", self.generated, "-I", PROGRAMS]
+        return self.built(source.stem, "cc", *flags, *include, source, *objects, *link, "-ldl", "-lpthread")
 
     # ---- running ----
 

@@ -25,6 +25,15 @@ ROOT = Path(__file__).resolve().parents[2]
 NATIVE = ROOT / "native"
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 LIBRARY_FLAGS = ["-std=gnu11", "-O2", "-g", "-fPIC", "-fvisibility=hidden", *WARNINGS]
+# Flags of the compiler. Compiling takes longer than what the optimizer would save in these runs.
+# GCC says that TSan does not model fences; the only ones are between a thread and its own signal handlers.
+SANITIZERS = {
+    "plain": (),
+    "address": ("-O0", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
+    "thread": ("-O0", "-fno-omit-frame-pointer", "-fsanitize=thread", "-DUNDER_TSAN", "-Wno-tsan"),
+}
+CORE = ("core-", "generated-gdx_schema")  # object files, by the folder of their source
+OPENCL = ("opencl-", "generated-cl_")
 SYMBOLS_ONLY = ("opencl-symbols", "generated-cl_exports")  # what libgpudx-opencl.so has and libgpudx.so has not
 
 Word = str | Path
@@ -34,7 +43,11 @@ CACHE = ROOT / "build" / "cache"
 # What is compiled, and what says how. Workers and programs of tests inherit the name of the run.
 COMPILED_FROM = ("native", "schema", "tools", "tests", "src/gpudx/lab/build.py", "src/gpudx/backends/hip")
 SUFFIXES = {".c", ".h", ".cu", ".cuh", ".hip", ".cpp", ".hpp", ".map", ".toml", ".S"}
-PYTHON = ("tools/", "tests/support/", "src/")  # generators and recipes; tests themselves do not count
+PYTHON = (  # beginnings of the names of generators and recipes; tests and their other helpers do not count
+    *(f"tools/{name}" for name in ("generate", "schema_model", "opencl_header", "opencl_wrappers", "driver_")),
+    *(f"tests/support/{name}.py" for name in ("builds", "compilers", "opencl", "sanitized")),
+    "src/",
+)
 RUN = os.environ.setdefault("GPUDX_TEST_RUN", os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid.uuid4().hex)
 GENERATORS = ("every_entry", "fake_opencl")  # of C sources, below tests/native
 KEPT, KEPT_S = 3, 86_400  # folders of other sources are kept as long, or as many
@@ -182,6 +195,20 @@ class Builds:
         sources = [path for path in NATIVE.glob("*/*.c") if path.parent.name != "core"]
         sources += [*self.core_sources, *self.generated.glob("*_wrappers.c"), self.generated / "cl_exports.c"]
         return self.objects(name, sources, *LIBRARY_FLAGS, *more)
+
+    def sanitized_objects(self, sanitizer: str) -> list[Path]:
+        """Of both libraries, made with one sanitizer."""
+        return self.all_objects(*SANITIZERS[sanitizer], name=f"careful-{sanitizer}")
+
+    def core_objects(self, sanitizer: str) -> list[Path]:
+        """Of the recorder without its hooks, for programs that have it inside."""
+        if sanitizer == "plain":
+            return self.objects("core-plain", self.core_sources, *LIBRARY_FLAGS)
+        return [path for path in self.sanitized_objects(sanitizer) if path.stem.startswith(CORE)]
+
+    def opencl_objects(self, sanitizer: str) -> list[Path]:
+        """The core and the hooks of OpenCL with their symbols, for programs that have them inside."""
+        return [path for path in self.sanitized_objects(sanitizer) if path.stem.startswith((*CORE, *OPENCL))]
 
     def as_built(self, name: str, objects: Callable[[], Sequence[Path]]) -> Path:
         """The library as tools/test has just built it; a copy, since another run may build it anew. Else it is made of objects."""

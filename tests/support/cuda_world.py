@@ -28,11 +28,9 @@ class CudaWorld(World):
     """A process with one device, context, stream and module."""
 
     def __init__(self, schema: str, *, device: Mapping[str, int] | None = None) -> None:
-        import json
-
         self.text = schema
         self.schema = TraceSchema.parse(schema.encode(), "schema")
-        self._parts = {str(k): int(v) for k, v in json.loads(schema)["parts"].items()}
+        self._parts = self.schema.parts
         self._calls = []
         self._now, self._next = 1000, 0x7F00_0000_0000
         self.header: dict[str, Any] = {}

@@ -19,10 +19,13 @@ import socket
 import sys
 import threading
 import traceback
+from contextlib import suppress
 from typing import NoReturn
 
 import gpudx
+from gpudx import native
 from gpudx.cli import main
+from gpudx.trace import TraceSchema
 
 LEFT_OUT = ("__main__", "pytest_plugin", "ray_engine")  # that import much, or run something
 
@@ -31,6 +34,15 @@ def import_all() -> None:
     for module in pkgutil.walk_packages(gpudx.__path__, "gpudx."):
         if not module.name.rpartition(".")[2].startswith(LEFT_OUT):
             importlib.import_module(module.name)
+
+
+def warm_up() -> None:
+    """What every command would do again: typer imports pydantic when it first sees an option, and each trace has the same schema."""
+    with suppress(ImportError):
+        importlib.import_module("typer._adapters")
+    schema = native.data("schema.json")
+    if schema is not None:
+        TraceSchema.parse(schema.read_bytes(), str(schema))
 
 
 def serve(path: str) -> None:
@@ -102,5 +114,6 @@ def _become(words: list[str], folder: str, environment: dict[str, str], script: 
 
 if __name__ == "__main__":
     import_all()
+    warm_up()
     gc.freeze()
     serve(sys.argv[1])

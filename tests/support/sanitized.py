@@ -12,14 +12,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from support.builds import SYMBOLS_ONLY, WARNINGS, Builds, cc, once, tell
+from support.builds import SANITIZERS, SYMBOLS_ONLY, WARNINGS, Builds, cc, once, tell
 
 if TYPE_CHECKING:
     from cuda_kit import Kit
 
-FLAGS = ("-O1", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-# GCC says that TSan does not model fences; the only ones are between a thread and its own signal handlers.
-BY_NAME = {"address": FLAGS, "thread": ("-O1", "-fno-omit-frame-pointer", "-fsanitize=thread", "-DUNDER_TSAN", "-Wno-tsan")}
 # Leaks are looked for in the whole process, most of which is not ours. Races between what is not instrumented, the program and its
 # driver, are theirs.
 ENVIRONMENT = {
@@ -51,12 +48,11 @@ def like(kit: AnyKit, sanitizer: str = "address") -> AnyKit:
 
 def recorder(kit: Builds, sanitizer: str) -> Path:
     """libgpudx.so. Its dlsym has another name inside: what stands before it is not looked at by sanitizers."""
-    flags = BY_NAME[sanitizer]
-    objects = [path for path in kit.all_objects(*flags, name=f"careful-{sanitizer}") if path.stem not in SYMBOLS_ONLY]
+    objects = [path for path in kit.sanitized_objects(sanitizer) if path.stem not in SYMBOLS_ONLY]
     lookup = next(path for path in objects if path.stem == "driver-lookup")
     place = once(kit.shared / f"careful-dlsym-{sanitizer}", lambda place: _with_early_dlsym(lookup, place))
     others = [path for path in objects if path != lookup]
-    return kit.joined("libgpudx.so", [*others, *sorted(place.glob("*.o"))], *flags)
+    return kit.joined("libgpudx.so", [*others, *sorted(place.glob("*.o"))], *SANITIZERS[sanitizer])
 
 
 def inside(sanitizer: str, recorder: Path) -> dict[str, str]:

@@ -12,7 +12,6 @@ Every call takes 10 ticks and the next begins 10 ticks later, unless told otherw
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -72,7 +71,7 @@ class World:
     ) -> None:
         self.text = schema
         self.schema = TraceSchema.parse(schema.encode(), "schema")
-        self._parts = {str(k): int(v) for k, v in json.loads(schema)["parts"].items()}
+        self._parts = self.schema.parts
         self._calls: list[_Call] = []
         self._now, self._next = 1000, 0x10000000
         self._held: dict[int, Held] = {}

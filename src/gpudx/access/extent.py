@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpudx.access.question import Pointer, Question, Reason
 from gpudx.model import Evidence
+from gpudx.text import plural
 
 
 def explain(question: Question) -> Reason | None:
@@ -45,6 +46,6 @@ def _nearest(question: Question) -> Pointer | None:
 def _where(address: int, pointer: Pointer, element: int) -> str:
     past = address >= pointer.end
     distance = address - pointer.end if past else pointer.begin - address
-    elements = f" ({distance // element:,} elements)" if element > 1 and distance >= element else ""
+    elements = f" ({plural(distance // element, 'element')})" if element > 1 and distance >= element else ""
     side = "past the end" if past else "before the start"
-    return f"{f'{distance:,} bytes{elements}' if distance else 'right'} {side} of {pointer.name}"
+    return f"{plural(distance, 'byte') + elements if distance else 'right'} {side} of {pointer.name}"

@@ -9,8 +9,9 @@ from functools import cache
 from gpudx import detectors
 from gpudx.causes.catalogue import CAUSES
 from gpudx.model import Cause
+from gpudx.model.cause import Tells
 
-__all__ = ["Cause", "every"]
+__all__ = ["Cause", "every", "tells"]
 
 
 @cache
@@ -18,6 +19,12 @@ def every() -> dict[str, Cause]:
     """By id, in alphabetical order."""
     declared = [one for module in detectors.every() for one in _declared(module)]
     return {one.id: one for one in sorted([*CAUSES, *declared], key=lambda cause: cause.id)}
+
+
+def tells(cause: str) -> Tells:
+    """What is known with the cause of this name."""
+    known = every().get(cause)
+    return known.tells if known else "why"
 
 
 def _declared(module: object) -> tuple[Cause, ...]:

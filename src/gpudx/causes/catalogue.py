@@ -128,6 +128,7 @@ only while the engines copy. Without the engines the failure is hidden, not fixe
     ),
     Cause(
         id="device-exception",
+        tells="access",
         title="The device stopped a kernel",
         refutes_if="The device's record names another kernel or no exception at all.",
         fix=("Look at the named line with the arguments of the launch shown.",),
@@ -191,6 +192,7 @@ with. Kernels that go by the file's numbers then leave the buffer; kernels that 
     ),
     Cause(
         id="order-or-timing",
+        tells="timing",
         title="The order or timing of launches on the device decides",
         refutes_if="The failure is as frequent with a wait after each launch.",
         fix=(
@@ -209,10 +211,14 @@ failure that stays says nothing about a race between a copy and something else.
     ),
     Cause(
         id="out-of-bounds-access",
+        tells="access",
         title="A kernel accessed memory outside the buffer it was given",
         refutes_if="The faulting address is inside a live allocation that the launch was passed.",
         fix=(
-            "Compare the size of the allocation with what the launch's grid and size arguments can reach; correct the smaller.",
+            (
+                "Compare the index at this line with the size of the buffer: guard it where it can leave the buffer (at a tail, an edge, "
+                "or by a value from memory), or allocate as much as the launch needs."
+            ),
             "If the size came from defaults, compute it from the same numbers that the launch uses.",
         ),
         predicts=(("recorded", "the device reports an illegal address in this launch"),),

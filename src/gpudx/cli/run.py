@@ -105,7 +105,7 @@ def command(
         typer.Option(
             SANITIZE,
             metavar="[=CHECK]",
-            help="Check inside kernels. OpenCL: opencl, bounds,races,... or oclgrind. CUDA: memcheck, racecheck, ... [what fits]",
+            help="Check inside kernels. OpenCL: opencl, bounds,races,... or oclgrind. CUDA: memcheck, racecheck, ... or ptx. [what fits]",
         ),
     ] = None,
     kernel: Annotated[

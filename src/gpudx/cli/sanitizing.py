@@ -47,7 +47,7 @@ def _cuda_check(text: str) -> str:
     if text not in CHECKS:
         cuda = f"{', '.join(CHECKS[:-1])} or {CHECKS[-1]}"
         raise UserError(
-            f"There is no check {text!r}: write --sanitize, or --sanitize= with {cuda} for CUDA, with opencl, oclgrind or some of"
+            f"There is no check {text!r}: write --sanitize, or --sanitize= with {cuda} or ptx for CUDA, with opencl, oclgrind or some of"
             f" {','.join(ALL)} for OpenCL."
         )
     return text

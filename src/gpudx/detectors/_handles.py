@@ -49,20 +49,19 @@ def by_handle(facts: Facts) -> set[str]:
 def misused(facts: Facts) -> list[Misused]:
     """All handle parameters of all calls; null handles are left to the detectors of errors."""
     found = []
-    for info in facts.trace.schema.calls:
+    for info in facts.trace.calls_made:
         fields = [(n, kind) for n, kind in info.fields if kind in CHECKED and n != "result"]
-        positions = facts.trace.select(info) if fields else np.zeros(0, np.int64)
-        if len(positions):
-            found += [_check(facts, info, n, CHECKED[kind], positions) for n, kind in fields]
+        positions = facts.trace.select(info)
+        found += [_check(facts, info, n, CHECKED[kind], positions) for n, kind in fields]
     return [one for one in (*found, *_dead_events(facts)) if one is not None]
 
 
 def _dead_events(facts: Facts) -> Iterator[Misused | None]:
     handled = by_handle(facts)
-    for info in facts.trace.schema.calls:
+    for info in facts.trace.calls_made:
         fields = [n for n, kind in info.fields if kind == EVENT and n != "result" and info.api not in handled]
-        positions = facts.trace.select(info) if fields else np.zeros(0, np.int64)
-        for field in fields if len(positions) else ():
+        positions = facts.trace.select(info)
+        for field in fields:
             found = _check(facts, info, field, EVENTS, positions)
             yield _of(found, np.flatnonzero(found.dead)) if found is not None and found.dead.any() else None
 

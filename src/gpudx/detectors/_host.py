@@ -69,7 +69,7 @@ def _of(facts: Facts, info: CallInfo, pointer: str, source: int) -> Part:
 
 
 def _copied(facts: Facts) -> list[Part]:
-    return [_of(facts, info, info.host, 0) for info in facts.trace.schema.calls if info.host]
+    return [_of(facts, info, info.host, 0) for info in facts.trace.calls_made if info.host]
 
 
 def _made_from(facts: Facts) -> Part:

@@ -77,7 +77,7 @@ def _known_done(facts: Facts, queue: int, before: int) -> int:
 def _blocking(facts: Facts, queue: int) -> I64:
     """Copies and maps that returned only when they were done."""
     trace, found = facts.trace, [np.zeros(0, np.int64)]
-    for info in trace.schema.calls:
+    for info in trace.calls_made:
         if info.word("blocking") is not None and info.word("queue") == 0:
             positions = trace.select(info)
             mine = (trace.words(positions, 0) == queue) & (trace.field(info, "blocking", positions) != 0)
@@ -108,7 +108,7 @@ def events_of(facts: Facts, position: int) -> list[int]:
 def maker_of(facts: Facts, event: int, before: int) -> int | None:
     """The call that an event came from: the command it stands for, or the one that made it for the program."""
     trace, found = facts.trace, -1
-    for info in trace.schema.calls:
+    for info in trace.calls_made:
         for name in _gives_event(info):
             positions = trace.select(info)
             hits = positions[(trace.field(info, name, positions) == event) & (positions < before)]

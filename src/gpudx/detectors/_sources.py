@@ -19,8 +19,7 @@ from gpudx.facts.ranges import READ, WRITE
 I64 = NDArray[np.int64]
 def changed_sources(facts: Facts) -> I64:
     """(row of HostCopies, position of the call at whose beginning its source was different)."""
-    note = facts.trace.schema.by_name("note_source_changed")
-    positions = facts.trace.select(note) if note is not None else np.zeros(0, np.int64)
+    positions = facts.trace.named("note_source_changed")
     if not len(positions) or _is_unclear(facts):
         return np.zeros((0, 2), np.int64)
     found = [pair for at in positions.tolist() if (pair := _pair(facts, at)) is not None]
@@ -29,8 +28,7 @@ def changed_sources(facts: Facts) -> I64:
 
 def _is_unclear(facts: Facts) -> bool:
     """May something unseen write host memory, or tell the program that work has ended?"""
-    calls = [info for name in UNSEEN if (info := facts.trace.schema.by_name(name)) is not None]
-    if any(len(facts.trace.select(info)) for info in calls):
+    if any(len(facts.trace.named(name)) for name in UNSEEN):
         return True
     table, given = facts.objects.table, uses(facts)
     of_host = np.isin(table["family"], [FAMILIES.index(name) for name in HOST_FAMILIES])
@@ -49,7 +47,7 @@ def _is_written(facts: Facts, row: int, later: int) -> bool:
 
 def _pair(facts: Facts, note: int) -> tuple[int, int] | None:
     table, record = facts.host_copies.table, facts.trace.record(note)
-    later = _call_before(facts, note)
+    later = call_before(facts, note)
     rows = np.flatnonzero(
         (table["address"] == record["address"])
         & (table["size"] == record["size"])
@@ -60,10 +58,9 @@ def _pair(facts: Facts, note: int) -> tuple[int, int] | None:
     return (int(rows[-1]), later) if len(rows) else None
 
 
-def _call_before(facts: Facts, note: int) -> int:
+def call_before(facts: Facts, note: int) -> int:
     """The last call that the note's thread had begun; -1: none."""
     trace = facts.trace
-    calls = np.array([info.api != "note" for info in trace.schema.calls])
-    mine = (trace.column("tid") == trace.column("tid", np.array([note]))[0]) & calls[trace.call]
+    mine = (trace.column("tid") == trace.column("tid", np.array([note]))[0]) & ~trace.is_note
     before = np.flatnonzero(mine[:note])
     return int(before[-1]) if len(before) else -1

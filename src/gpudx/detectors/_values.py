@@ -129,7 +129,7 @@ class Decoder:
     def _lengths(self, value: int, position: int) -> list[tuple[int, str]]:
         """Calls before `position` with an offset or size equal to the value, the latest first."""
         trace, found = self._facts.trace, []
-        for info in trace.schema.calls:
+        for info in trace.calls_made:
             names = [n for n, kind in info.fields if kind == "number" and n.endswith(("offset", "size"))]
             if info.does not in ("copy", "fill", "map"):
                 continue

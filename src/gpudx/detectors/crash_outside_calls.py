@@ -26,12 +26,12 @@ from gpudx.detectors._impossible import impossible
 from gpudx.detectors._in_flight import all_pending, died_unheard
 from gpudx.detectors._own_crash import own_crash
 from gpudx.detectors._parameters import nearest, values_of
-from gpudx.detectors._words import signal_name, sites_of
+from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts, LastWords
 from gpudx.facts.open_calls import fatal_call, open_calls
 from gpudx.facts.unwind import host_stack
 from gpudx.model import Access, Cause, Evidence, Finding, Symptom
-from gpudx.text import plural, several
+from gpudx.text import plural, several, signal_name
 
 ID = "crash-outside-calls"
 CAUSE = Cause(
@@ -118,8 +118,7 @@ def _command(facts: Facts, position: int) -> str:
 
 def _last_calls(facts: Facts, tid: int | None) -> Iterator[Evidence]:
     """What the thread (all threads, where it is not known) had done before."""
-    notes = np.array([c.api == "note" for c in facts.trace.schema.calls])
-    mine = np.flatnonzero(~notes[facts.trace.call])
+    mine = np.flatnonzero(~facts.trace.is_note)
     mine = mine if tid is None else mine[facts.trace.column("tid", mine) == tid]
     if not len(mine):
         yield Evidence("this thread had made no recorded call: it belongs to the driver, or to the program's own work")

@@ -28,7 +28,7 @@ import numpy as np
 from gpudx.detectors import Run
 from gpudx.detectors._given import Given, given
 from gpudx.detectors._in_flight import all_pending
-from gpudx.detectors._words import argument, signal_name, sites_of
+from gpudx.detectors._words import argument, sites_of
 from gpudx.facts import Facts, LastWords, backend_module
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.fences import Fenced
@@ -36,7 +36,7 @@ from gpudx.facts.open_calls import fatal_call, open_calls
 from gpudx.facts.unwind import host_stack
 from gpudx.model import Access, Allocation, Cause, Evidence, Finding, Site
 from gpudx.model.cause_kinds import MEMORY
-from gpudx.text import plural, several
+from gpudx.text import plural, several, signal_name
 
 ID = "fence-hit"
 CAUSE = Cause(
@@ -109,9 +109,8 @@ def _kernel_at(facts: Facts, address: int) -> str | None:
 
 def _made_calls(facts: Facts, tid: int) -> bool:
     """Is the thread one of the program's own? Drivers' threads make no calls, but the recorder may note things in them."""
-    notes = np.array([c.api == "note" for c in facts.trace.schema.calls])
     mine = facts.trace.column("tid") == tid
-    return bool((mine & ~notes[facts.trace.call]).any())
+    return bool((mine & ~facts.trace.is_note).any())
 
 
 def _in_program(facts: Facts) -> bool:

@@ -23,12 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.detectors import Run
-from gpudx.detectors._words import capital, sites_of
+from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.graphs import Node
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import MEMORY
+from gpudx.text import capital
 
 ID = "graph-holds-dead-pointer"
 CAUSE = Cause(
@@ -40,6 +41,7 @@ CAUSE = Cause(
     kind=MEMORY,
 )
 MOST = 20
+ARGUMENT = "argument "  # how Graphs.addresses names the arguments of kernels
 I64 = NDArray[np.int64]
 
 
@@ -83,7 +85,11 @@ def _finding(facts: Facts, node: Node, place: str, address: int, row: int, posit
             Evidence(f"the node was given {address:#x} as {place}", (node.position + 1,)),
             Evidence(f"{site.call} started it afterwards", (site.number,)),
         ),
-        site=replace(site, kernel=facts.kernels.name(node.kernel_row) if node.kind == "kernel" else None),
+        site=replace(
+            site,
+            kernel=facts.kernels.name(node.kernel_row) if node.kind == "kernel" else None,
+            argument=int(place.removeprefix(ARGUMENT)) if place.startswith(ARGUMENT) else None,
+        ),
         others=others,
         count=len(positions),
         allocation=allocation_of(facts, row, "freed"),

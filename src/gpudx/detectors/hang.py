@@ -22,13 +22,13 @@ import numpy as np
 
 from gpudx.detectors import Run
 from gpudx.detectors._in_flight import events_of, maker_of, open_launches, pending
-from gpudx.detectors._words import capital, site_of, sites_of
+from gpudx.detectors._words import site_of, sites_of
 from gpudx.facts import Facts
 from gpudx.facts.crumbs import Front
 from gpudx.facts.open_calls import open_calls
 from gpudx.facts.stuck import described, held_by, stuck_fronts, waiting_for_none, work_name
 from gpudx.model import Cause, Evidence, Finding, Symptom
-from gpudx.text import several
+from gpudx.text import capital, several
 
 ID = "hang"
 CAUSE = Cause(
@@ -266,7 +266,6 @@ def _elsewhere(facts: Facts, run: Run) -> Finding:
 
 def _last_calls(facts: Facts) -> list[int]:
     """The last call of each thread, latest first."""
-    notes = np.array([c.api == "note" for c in facts.trace.schema.calls])
-    positions = np.flatnonzero(~notes[facts.trace.call])
+    positions = np.flatnonzero(~facts.trace.is_note)
     _, last = np.unique(facts.trace.column("tid", positions)[::-1], return_index=True)
     return sorted((int(positions[len(positions) - 1 - i]) for i in last), reverse=True)[:SHOWN]

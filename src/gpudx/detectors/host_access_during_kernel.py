@@ -23,6 +23,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpudx.detectors import Run
+from gpudx.detectors._sources import call_before
 from gpudx.facts import Facts
 from gpudx.facts.accesses import WRITE
 from gpudx.facts.allocated import allocation_of
@@ -45,9 +46,8 @@ CAUSE = Cause(
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per memory."""
-    note = facts.trace.schema.by_name("note_source_changed")
     told: set[int] = set()
-    for at in map(int, facts.trace.select(note)) if note is not None else ():
+    for at in map(int, facts.trace.named("note_source_changed")):
         record = facts.trace.record(at)
         obj = _memory(facts, record["address"], record["size"], at)
         launch = _last_launch(facts, obj, at) if obj >= 0 else None
@@ -111,11 +111,8 @@ def _may_write(facts: Facts, use: np.void) -> bool:
 
 def _wait_after(facts: Facts, note: int) -> Site | None:
     """The call at whose beginning the difference was seen: the last one of the note's thread."""
-    trace = facts.trace
-    calls = np.array([info.api != "note" for info in trace.schema.calls])
-    mine = (trace.column("tid") == trace.column("tid", np.array([note]))[0]) & calls[trace.call]
-    before = np.flatnonzero(mine[:note])
-    return facts.sites.at(int(before[-1])) if len(before) else None
+    before = call_before(facts, note)
+    return facts.sites.at(before) if before >= 0 else None
 
 
 def _finding(facts: Facts, obj: int, launch: np.void, wait: Site | None) -> Finding:

@@ -14,7 +14,7 @@ Fix it by keeping the memory until the work that uses it is complete, and by giv
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -55,14 +55,22 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 
 def _transfer(facts: Facts, address: int) -> Finding | None:
     """The last transfer that is not known to be complete and whose host memory holds the fault address, or is not all there."""
-    for row in _open_transfers(facts)[:LOOKED_AT]:
-        entry = facts.host_copies.table[row]
+    for entry in (*_fatal_copy(facts), *(facts.host_copies.table[row] for row in _open_transfers(facts)[:LOOKED_AT])):
         begin, size = int(entry["address"]), int(entry["size"])
         hit = begin <= address < begin + size
         offset = address - begin if hit else _first_unmapped(facts, begin, size)
         if offset is not None:
             return _of_transfer(facts, entry, address, offset, hit)
     return None
+
+
+def _fatal_copy(facts: Facts) -> Iterator[Mapping[str, int]]:
+    """The host's side of the copy that the process died in, where the call was given an address."""
+    position = fatal_call(facts)
+    for row in facts.ranges.at(position) if position is not None else ():
+        side = facts.ranges.table[row]
+        if facts.ranges.object[row] < 0 and not side["device"]:
+            yield {"position": position or 0, "address": int(side["address"]), "size": int(side["size"]), "blocking": 1}
 
 
 def _open_transfers(facts: Facts) -> list[int]:
@@ -84,7 +92,7 @@ def _first_unmapped(facts: Facts, begin: int, size: int) -> int | None:
     return at - begin if size and at < begin + size and facts.trace.maps else None
 
 
-def _of_transfer(facts: Facts, entry: np.void, address: int, offset: int, hit: bool) -> Finding:
+def _of_transfer(facts: Facts, entry: np.void | Mapping[str, int], address: int, offset: int, hit: bool) -> Finding:
     site = facts.sites.at(int(entry["position"]))
     early = not entry["blocking"] and fatal_call(facts) != int(entry["position"])
     size, where = plural(int(entry["size"]), "byte"), f"byte {offset:,} of them"

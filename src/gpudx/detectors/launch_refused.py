@@ -51,6 +51,7 @@ CAUSE = Cause(
     kind=FIXED,
 )
 Sizes = tuple[int, ...]
+MOST_TRIES = 64  # later launches that are compared
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,20 @@ def _finding(facts: Facts, run: Run, row: int, count: int) -> Finding | None:
     if not found and not facts.launches.done[row]:
         return None  # it died for another reason
     lost = run.failed or _never_done(facts, row)
-    return _described(facts, row, count, found, ("error" if lost else "warning") if found else "info")
+    harmless = not found or (not run.failed and _was_done(facts, row))
+    return _described(facts, row, count, found, "info" if harmless else "error" if lost else "warning")
+
+
+def _was_done(facts: Facts, row: int) -> bool:
+    """Did the program launch it again with the same arguments, and was that taken? So do programs that look for the largest group."""
+    launches, given = facts.launches, _given(facts, row)
+    again = np.flatnonzero((launches.position > launches.position[row]) & (launches.status == 0))
+    mine = facts.kernels.functions(launches.kernel_row[again]) == facts.kernels.functions(launches.kernel_row[[row]])[0]
+    return any(_given(facts, int(other)) == given for other in again[mine][:MOST_TRIES])
+
+
+def _given(facts: Facts, row: int) -> list[bytes]:
+    return [argument["bytes"] for argument in facts.launches.values(row)]
 
 
 def _never_done(facts: Facts, row: int) -> bool:

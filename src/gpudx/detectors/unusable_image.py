@@ -22,7 +22,7 @@ is no device code and went on is not reported.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -190,10 +190,19 @@ def _not_known(case: _Case) -> tuple[str, str] | None:
     return ARCHITECTURE, f"{holds}; the device is {case.device or 'one that was not described'}"
 
 
+def _asked_for(facts: Facts, position: int) -> str | None:
+    """The kernel that a call asks for by name."""
+    info = facts.trace.info(position)
+    named = facts.trace.array(position, "name") if info.does == "create" and info.object == "kernel" else b""
+    types, symbol = backend_module(info.api, "types"), named.rstrip(b"\0").decode(errors="replace")
+    return types.signature(symbol).name if symbol and types and hasattr(types, "signature") else symbol or None
+
+
 def _finding(
     facts: Facts, run: Run, position: int, load: int, case: _Case, reason: tuple[str, str], count: int
 ) -> Finding:
     site = site_of(facts, position)
+    site = replace(site, kernel=site.kernel or _asked_for(facts, position))
     cause, text = reason
     evidence = [Evidence(f"{site.call} answered {site.status}", (site.number,))]
     if case.image:

@@ -11,11 +11,12 @@ from dataclasses import replace
 
 from gpudx import access
 from gpudx.access import Question, Reason
+from gpudx.causes import tells
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.model import Access, Finding, Site
+from gpudx.text import plural
 
-GENERAL = ("out-of-bounds-access", "use-after-free", "device-exception")  # causes that a reason may replace
 VERBS = {"read": "read", "write": "wrote"}
 
 
@@ -28,8 +29,8 @@ def explained(findings: Iterable[Finding], processes: Sequence[Facts]) -> Iterat
 
 
 def _asks(finding: Finding) -> bool:
-    general = bool(finding.causes) and finding.causes[0] in GENERAL
-    return general and finding.certainty == "observed" and finding.access is not None and finding.site is not None
+    open_ = bool(finding.causes) and tells(finding.causes[0]) in ("access", "memory")
+    return open_ and finding.certainty == "observed" and finding.access is not None and finding.site is not None
 
 
 def _explained(finding: Finding, facts: Facts) -> Finding:
@@ -39,7 +40,7 @@ def _explained(finding: Finding, facts: Facts) -> Finding:
         return finding
     seen = finding.access
     question = Question(
-        facts, launch, seen.address, seen.kind, seen.width, seen.block, seen.thread, exception=seen.exception
+        facts, launch, seen.address, seen.kind, seen.width, seen.block, seen.thread, seen.exception, seen.origin
     )
     reason = access.explain(question)
     return _with(finding, facts, reason) if reason else finding
@@ -73,7 +74,7 @@ def _offset(facts: Facts, seen: Access, reason: Reason) -> Access:
 
 
 def _message(site: Site, seen: Access, reason: Reason) -> str:
-    bytes_ = f" {seen.width} bytes" if seen.width else ""
+    bytes_ = f" {plural(seen.width, 'byte')}" if seen.width else ""
     verb = VERBS.get(seen.kind, "accessed") + (bytes_ or " memory")
     line = f" at {seen.source}" if seen.source else ""
     return f"Kernel {site.kernel} (launch {site.launch}) {verb}{line}: {reason.text}."

@@ -11,6 +11,7 @@ from gpudx.diagnose import (
     gave_up,
     kernel_check_runs,
     poisoned_runs,
+    ptx_check_runs,
     sanitizer_runs,
     serialised_runs,
     simulated_runs,
@@ -36,7 +37,13 @@ def look(run: RunResult, facts: Sequence[Facts], command: Sequence[str], case_di
     if run.how.fence:
         fence = run.how.fence
         inside = Checked((fenced_runs.instrument(fence, facts),), (), fenced_runs.not_checked(fence, facts))
-    parts = [inside, _checked(run, facts, case_dir), _simulated(run, facts, case_dir), _watched(run, facts), _poisoned(run, facts)]
+    parts = [
+        inside,
+        _checked(run, facts, case_dir),
+        _simulated(run, facts, case_dir),
+        _watched(run, facts),
+        _poisoned(run, facts),
+    ]
     unchecked = [text for one in parts for text in one.unchecked]
     if (run.how.watch or run.how.kernel_checks or run.how.simulator) and inside.unchecked == NOT_CHECKED:
         unchecked = [text for text in unchecked if text not in NOT_CHECKED]
@@ -57,8 +64,11 @@ def _sanitized(run: RunResult, facts: Sequence[Facts], command: Sequence[str], c
 
 
 def _checked(run: RunResult, facts: Sequence[Facts], case_dir: Path) -> Checked:
-    """Checks inside OpenCL kernels."""
+    """Checks inside kernels."""
     wanted = run.how.kernel_checks
+    if wanted is not None and wanted.language == "ptx":
+        tool = ptx_check_runs.instrument(wanted, facts, case_dir)
+        return Checked((tool,), tuple(ptx_check_runs.findings(facts, case_dir)), ptx_check_runs.not_checked(facts))
     if wanted is None or not (run.sanitized is None or kernel_check_runs.applies(facts, case_dir)):
         return Checked()
     tool = kernel_check_runs.instrument(wanted, facts, case_dir)

@@ -153,9 +153,11 @@ def _is_fault(finding: Finding) -> bool:
     return finding.severity == "error" and finding.scope == "fault"
 
 
-def _place(finding: Finding, symptoms: Symptoms) -> tuple[bool, int, int, int]:
+def _place(finding: Finding, symptoms: Symptoms) -> tuple[bool, int, int, int, bool]:
+    """Of two at one call, the one that is about this very call says more."""
     number = finding.site.number if finding.site else 0
-    return (not same_call(finding, symptoms.of(finding)), symptoms.place(pid_of(finding)), pid_of(finding), number)
+    there = not same_call(finding, symptoms.of(finding))
+    return there, symptoms.place(pid_of(finding)), pid_of(finding), number, finding.attribution != "this"
 
 
 # ---- how it stands ----

@@ -87,8 +87,7 @@ def failures(facts: Facts, folder: Path) -> Iterator[Failure]:
 
 
 def _notes(facts: Facts, name: str) -> list[int]:
-    note = facts.trace.schema.by_name(name)
-    return [int(p) for p in facts.trace.select(note)] if note is not None else []
+    return [int(p) for p in facts.trace.named(name)]
 
 
 def _counts(facts: Facts) -> Counter[tuple[int, int]]:

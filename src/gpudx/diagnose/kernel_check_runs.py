@@ -18,7 +18,7 @@ from gpudx.kernel_checks.plan import Site as Place
 from gpudx.lab.kernel_checked import FOLDER
 from gpudx.model import Access, Allocation, Attribution, Evidence, Finding, Instrument, Site
 from gpudx.model.how import KernelChecks
-from gpudx.text import plural
+from gpudx.text import plural, times
 
 ID = "kernel-check-"
 MOST = 1000
@@ -26,6 +26,7 @@ INDEXED = re.compile(r"\w+\[(?:\(\w+\)\s*)?(\w+\[[^\[\]]*\])\]")  # an element w
 REPORTED = "The kernel checked itself and reported this place."
 NOT_A_NUMBER = "A NaN passes from launch to launch, so the first one counts; that the program fails because of it is not shown."
 WRAP = 1 << 32  # what a 32-bit index loses
+BELOW_ZERO = 1 << 20  # elements before the start that a wrapped index is believed to mean
 OWN_TEXT = "kernel source"  # the text that the program gave the driver
 SEVERAL = 1023  # in place of a work-item of global memory (kernel_checks/prelude.py)
 ON_MEMORY = ("bounds", "alignment", "uninitialized", "race")
@@ -111,8 +112,17 @@ def _evidence(f: Failure, site: Site, launches: int) -> Iterator[str]:
         yield f"the work-items took different ways at `{f.other.text}`, line {f.other.line}"
     elif (element := _element(f)) is not None:
         yield element
+    yield from _wrapped(f)
     yield from _index_and_order(f)
-    yield f"{_launched(f, site)}; it happened {_times(f.count)}{_elsewhere(launches)}"
+    yield f"{_launched(f, site)}; it happened {times(f.count)}{_elsewhere(launches)}"
+
+
+def _wrapped(f: Failure) -> Iterator[str]:
+    """An unsigned 32-bit index that went below zero is just under 4,294,967,296."""
+    size = f.thing.element if f.thing is not None else 0
+    index = f.offset // size if size else 0
+    if f.kind == "bounds" and WRAP - BELOW_ZERO <= index < WRAP:
+        yield f"an unsigned 32-bit index went below zero: {index - WRAP:,} became {index:,}"
 
 
 def _late_writer(f: Failure, argument: int | None) -> Site | None:
@@ -146,6 +156,8 @@ def _steps(f: Failure) -> Iterator[str]:
         yield f"Write every element of {name} before a work-item reads it, with barrier(CLK_LOCAL_MEM_FENCE) in between."
     elif f.kind == "race" and is_local:
         yield f"Put barrier(CLK_LOCAL_MEM_FENCE) between the two accesses to {name}, where every work-item of the group reaches it."
+    elif f.kind == "race" and f.reads and f.writes:
+        yield f"Use an atomic function to update {name}, or give each work-item its own element: barriers do not make an update whole."
     elif f.kind == "race" and f.more >> 32 & 4:
         yield f"Use an atomic function on {name}, give each work-item its own element, or split the kernel: barriers do not order groups."
     elif f.kind == "race":
@@ -180,10 +192,6 @@ def _launched(f: Failure, site: Site) -> str:
 
 def _short(source: str) -> str:
     return source.rpartition("/")[2]
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count:,} times"
 
 
 def _elsewhere(launches: int) -> str:

@@ -20,7 +20,19 @@ from numpy.typing import NDArray
 
 from gpudx.backends.mangling import demangle
 from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, missed_by, missed_memory
-from gpudx.evidence.compute_sanitizer import TITLES, Fault, Location, Record, Report, bare, deed, location, to_findings
+from gpudx.diagnose.origins import Traced, in_files, with_origin
+from gpudx.evidence.compute_sanitizer import (
+    TITLES,
+    Fault,
+    Location,
+    Record,
+    Report,
+    access_of,
+    bare,
+    deed,
+    location,
+    to_findings,
+)
 from gpudx.facts import Facts
 from gpudx.facts.crumbs import State
 from gpudx.facts.misses import Miss, explain, least
@@ -28,11 +40,13 @@ from gpudx.facts.ranges import WRITE
 from gpudx.model import Evidence, Finding, Site
 
 MOST = 20  # faults that are joined; more are listed
+MOST_TRACED = 256  # launches whose arguments are put into the machine code
 MOST_COMPARED = 1000  # launches of a kernel whose arguments are looked at one by one
 ACCESSES = {*TITLES, "uninitialised-read"}
 # Headers whose inline functions kernels consist of (CUDA toolkit, include/).
 TOOLKIT = re.compile(r"(?:^|/)(?:device_\w+|cuda_(?:fp|bf)\w+|sm_\d+_\w+|math_functions|\w*cooperative_groups\w*|mma|pipeline)\.h(?:pp)?:")
 UNINITIALISED = "uninitialised-read"
+RACES = ("race", "cluster-race")
 OF_GIVEN = ("uninitialised-read", "misaligned-access")  # their addresses lie in memory that the launch was given
 ENDS_CONTEXT = {*TITLES, "barrier", "trap", "hardware-exception", "unified-memory-fault", "device-heap"}
 BY_KIND = {
@@ -62,13 +76,14 @@ class Match:
     alike: bool = True  # they all had the same arguments
     which: str = ""  # what sets them apart from other launches of the kernel
     doubt: str = ""  # why another launch may be meant all the same
-    first: bool = False  # it is the first of them: what nothing has written, the first launch reads as well as any
+    first: bool = False  # it is the first of them: what one of them did, the first did as well
+    by_code: bool = False  # the fault lies in the kernel's code, so each of them has it
 
     @property
     def uncertain(self) -> str:
         """Why another launch may be meant; empty when none can be, or when it would have done the same."""
         several = f"which of {self.of:,} launches of {self.kernel} made it is not known"
-        return self.doubt or (several if self.of > 1 and not self.alike else "")
+        return self.doubt or (several if self.of > 1 and not self.alike and not self.by_code else "")
 
     @property
     def text(self) -> str:
@@ -179,15 +194,31 @@ def _match(fault: Fault, facts: Facts, name: str, rows: list[int], doubt: str) -
     if fault.kind in OF_GIVEN and len(rows) <= MOST_COMPARED:
         left = [row for row in rows if (pair := _miss(fault, facts, row)) and pair[0].kind == "inside"]
         rows, which = _narrowed(rows, left, " that was given this memory", which)
+    if fault.kind in ENDS_CONTEXT and 1 < len(rows) <= MOST_TRACED:
+        left = [row for row in rows if _computes(fault, facts, row)]
+        rows, which = _narrowed(rows, left, " whose arguments give this address", which)
     if _in_graphs(facts, name):
         doubt = "graphs launch it too"
     elif facts.trace.gaps:
         doubt = doubt or "not all calls were kept"
     alike = _alike(facts, rows)
+    if fault.kind in RACES:
+        return Match(facts, rows[-1], bare(demangle(name)), len(rows), False, alike, which, doubt, len(rows) > 1, by_code=True)
     if fault.kind == UNINITIALISED:
+        unwritten = [row for row in rows if _writer(facts, int(facts.launches.position[row]), fault.first.address) is None]
+        rows, which = _narrowed(rows, unwritten, " before which nothing wrote these bytes", which)
         return Match(facts, rows[-1], bare(demangle(name)), len(rows), False, alike, which, doubt, first=len(rows) > 1)
+    if alike and fault.kind in ENDS_CONTEXT and len(rows) > 1 and _computes(fault, facts, rows[-1]):
+        # The address follows from the arguments alone: the first of these launches went there as well, and ended the context.
+        return Match(facts, rows[-1], bare(demangle(name)), len(rows), False, alike, which, doubt, first=True)
     best = rows[0] if alike or len(rows) > MOST_COMPARED else _nearest(fault, facts, rows)
     return Match(facts, best, bare(demangle(name)), len(rows), best != rows[0], alike, which, doubt)
+
+
+def _computes(fault: Fault, facts: Facts, row: int) -> bool:
+    """Does the machine code, with the arguments of this launch, give the address that was seen?"""
+    origin = _traced(fault, facts, row).origin
+    return origin is not None and origin.meant is not None
 
 
 def _narrowed(rows: list[int], left: list[int], text: str, which: str) -> tuple[list[int], str]:
@@ -238,8 +269,10 @@ def _bytes(facts: Facts, row: int) -> tuple[bytes, ...]:
 
 def _with_launch(fault: Fault, plain: Finding, match: Match) -> Finding:
     facts, launch = match.facts, match.launch
-    missed = _miss(fault, facts, launch)
-    miss = missed[0] if missed else None
+    traced = _traced(fault, facts, launch)
+    missed = _miss(fault, facts, launch, traced.through)
+    miss = traced.named(missed[0]) if missed else None
+    missed = (miss, missed[1]) if missed and miss else None
     position = int(facts.launches.position[launch])
     value = argument_value(facts, launch, miss)
     site = facts.sites.at(position, argument=miss.argument if miss else None, value=value)
@@ -247,10 +280,10 @@ def _with_launch(fault: Fault, plain: Finding, match: Match) -> Finding:
     joined = replace(
         plain,
         message=_message(fault, plain, match, site, missed),
-        evidence=(*told, *plain.evidence, *_other_memory(fault, facts, miss)),
+        evidence=(*told, *plain.evidence, *_other_memory(fault, facts, miss), *traced.evidence),
         site=replace(site, source=_line(fault.first) or site.source),
         allocation=missed_memory(facts, miss),
-        access=missed_by(facts, plain.access, missed),
+        access=missed_by(facts, with_origin(plain.access, traced), missed),
         causes=_causes(fault, miss),
     )
     if fault.kind == UNINITIALISED and (writer := _writer(facts, position, fault.first.address)) is not None:
@@ -259,10 +292,22 @@ def _with_launch(fault: Fault, plain: Finding, match: Match) -> Finding:
     return _seen(joined, fault, _uncertain(fault, match, miss))
 
 
+def _traced(fault: Fault, facts: Facts, launch: int) -> Traced:
+    """Where the address came from, of accesses to global memory by code that is the kernel's own."""
+    first, access = fault.first, access_of(fault)
+    own = not first.device or location(first.device[-1]).function == first.where.function
+    if fault.kind not in ACCESSES or first.space not in (None, "global") or not own or access is None:
+        return Traced()
+    return in_files(facts, launch, access)
+
+
 def _writer(facts: Facts, position: int, address: int | None) -> int | None:
-    """The last recorded copy or fill before a launch that wrote an address: the tool does not see those of other contexts."""
+    """The last recorded copy or fill that wrote an address before a launch, since its memory was allocated: the tool does not see
+    those of other contexts."""
     table = facts.ranges.table
-    wrote = (table["how"] == WRITE) & (table["position"] < position) & (table["height"] <= 1)
+    memory = facts.memory.one(address or 0, position)
+    born = int(facts.objects.table["born"][memory]) if memory >= 0 else -1
+    wrote = (table["how"] == WRITE) & (table["position"] < position) & (table["position"] > born) & (table["height"] <= 1)
     wrote &= (table["address"] <= np.uint64(address or 0)) & (np.uint64(address or 0) - table["address"] < table["size"])
     rows = np.flatnonzero(wrote)
     good = rows[facts.trace.column("status", table["position"][rows]) == 0]
@@ -276,20 +321,22 @@ def _line(record: Record) -> str | None:
     return next((line for line in known if not TOOLKIT.search(line)), known[0] if known else None)
 
 
-def _miss(fault: Fault, facts: Facts, launch: int) -> tuple[Miss, int] | None:
+def _miss(
+    fault: Fault, facts: Facts, launch: int, through: tuple[int, int] | None = None
+) -> tuple[Miss, int] | None:
     """What was missed, and by the access at which address: of the first and the outermost, the one that missed least."""
     first = fault.first
     if fault.kind not in ACCESSES or first.address is None or first.space not in (None, "global"):
         return None  # addresses in shared and local memory are offsets
     if fault.kind in OF_GIVEN:
-        return explain(facts, launch, first.address), first.address
+        return explain(facts, launch, first.address, through=through), first.address
     writes = fault.kind in ("invalid-write", "invalid-atomic")
     starts = sorted({first.address, *((fault.addresses.low, fault.addresses.high) if fault.addresses else ())})
     for more in (0, (first.size or 1) - 1):  # where accesses begin, else where they end
-        seen = [(explain(facts, launch, address + more, writes=writes), address) for address in starts]
+        seen = [(explain(facts, launch, address + more, writes=writes, through=through), address) for address in starts]
         if missed := least(seen):
             return missed
-    return explain(facts, launch, first.address), first.address
+    return explain(facts, launch, first.address, through=through), first.address
 
 
 def _uncertain(fault: Fault, match: Match, miss: Miss | None) -> str:

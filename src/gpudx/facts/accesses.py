@@ -70,7 +70,7 @@ def _of_arguments(objects: Objects, launches: Launches, args: Arguments) -> NDAr
 def derive_accesses(trace: Trace, objects: Objects, launches: Launches) -> NDArray[np.void]:
     """All accesses in order of time."""
     parts = [np.zeros(0, DTYPE), *_of_launches(objects, launches)]
-    for info in trace.schema.calls:
+    for info in trace.calls_made:
         for text, how in ((info.reads, READ), (info.writes, WRITE), (info.maps, READ | WRITE | MAY)):
             if text:
                 parts.append(_of_call(trace, objects, info, text, how))

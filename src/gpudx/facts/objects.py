@@ -231,15 +231,15 @@ def _good(trace: Trace, positions: I64) -> I64:
     return positions[done & (trace.column("status", positions) == 0)]
 
 
-def _counts_references(api: str) -> bool:
-    """Does an object of this API keep what it was made from? Elsewhere the end of a program ends its kernels."""
-    backend = named(api)
-    return bool(getattr(backend, "COUNTS_REFERENCES", False))
+def counts_references(info: CallInfo) -> bool:
+    """Does an object of this call's API keep what it was made from? Elsewhere the end of a program ends its kernels. Where it
+    does, an event is one command's end, made anew by each, rather than an object that marks are put on."""
+    return bool(getattr(named(info.api), "COUNTS_REFERENCES", False))
 
 
 def _kind_number(info: CallInfo) -> int:
     kind = "buffer" if info.object == "mem" else info.object
-    if kind == "event" and _counts_references(info.api):
+    if kind == "event" and counts_references(info):
         return -1  # each command makes one: too many to follow
     return KINDS.index(kind) if kind in KINDS else -1
 
@@ -272,7 +272,7 @@ def _subject(info: CallInfo) -> str | None:
 
 def _collect(trace: Trace) -> _Rows:
     rows, of_graphs = _Rows([], [], [], [], [], []), _of_graphs(trace)
-    for info in trace.schema.calls:
+    for info in trace.calls_made:
         kind = _kind_number(info)
         if kind < 0 or info.does not in ("create", "retain", "release", "free_later"):
             continue
@@ -315,7 +315,7 @@ def _collect_noted_kernels(trace: Trace, rows: _Rows) -> None:
     if note is None or not len(positions):
         return
     kernel = KINDS.index("kernel")
-    wanted = [c for c in trace.schema.doing("launch") if not _counts_references(c.api)]
+    wanted = [c for c in trace.schema.doing("launch") if not counts_references(c)]
     wanted += [c for c in trace.schema.calls if c.name == "note_graph_kernel"]
     used = [np.unique(trace.field(c, "kernel", trace.select(c))) for c in wanted]
     born = [h[b & (k == kernel)] for h, b, k in zip(rows.handle, rows.birth, rows.kind, strict=True)]
@@ -465,7 +465,7 @@ def _fill_later(trace: Trace, table: NDArray[np.void]) -> None:
 
 def _end_with_owners(trace: Trace, table: NDArray[np.void]) -> None:
     """Where nothing is counted, kernels and variables end with their program."""
-    counting = np.array([_counts_references(c.api) for c in trace.schema.calls])
+    counting = trace.schema.where(counts_references)
     ends = np.isin(table["kind"], [KINDS.index(k) for k in ("kernel", "global")]) & (table["owner"] >= 0)
     rows = np.flatnonzero(ends & (table["born"] >= 0))
     born = table["born"][rows]
@@ -477,7 +477,7 @@ def _end_with_owners(trace: Trace, table: NDArray[np.void]) -> None:
 
 def _fill_gone(trace: Trace, table: NDArray[np.void]) -> None:
     """Children before owners: a kernel may hold the program that holds the context."""
-    counting = np.array([_counts_references(c.api) for c in trace.schema.calls])
+    counting = trace.schema.where(counts_references)
     counted = (table["born"] >= 0) & counting[trace.call[np.maximum(table["born"], 0)]]
     owner = table["owner"]
     table["gone"] = table["died"]

@@ -12,8 +12,7 @@ I64 = NDArray[np.int64]
 
 def open_calls(facts: Facts) -> I64:
     """Calls of the program that had not returned when the record ends."""
-    notes = np.array([c.api == "note" for c in facts.trace.schema.calls])
-    return facts.in_flight[~notes[facts.trace.call[facts.in_flight]]]
+    return facts.in_flight[~facts.trace.is_note[facts.in_flight]]
 
 
 def fatal_call(facts: Facts) -> int | None:

@@ -159,12 +159,12 @@ def places(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def has_field(trace: Trace, name: str, positions: I64) -> Bool:
-    return np.array([c.word(name) is not None for c in trace.schema.calls], bool)[trace.call[positions]]
+    return trace.schema.words_of(name)[trace.call[positions]] >= 0
 
 
 def field_of(trace: Trace, name: str, positions: I64) -> U64:
     """One field of calls of any kind, 0 where a call has none of that name."""
-    words = np.array([-1 if (w := c.word(name)) is None else w for c in trace.schema.calls], np.int64)
+    words = trace.schema.words_of(name)
     found = np.zeros(len(positions), np.uint64)
     for some in slices(len(positions)):
         mine = words[trace.call[positions[some]]]

@@ -64,7 +64,7 @@ class Ranges:
     @cached_property
     def table(self) -> NDArray[np.void]:
         parts = [np.zeros(0, DTYPE)]
-        for info in self._trace.schema.calls:
+        for info in self._trace.calls_made:
             if info.does in ("copy", "fill"):
                 parts += [self._side(info, text, how) for text, how in _sides(info)]
         table = np.concatenate(parts)

@@ -56,10 +56,10 @@ def shared_objects(trace: Trace, objects: Objects, kernels: Kernels, launches: L
 def _named(trace: Trace, objects: Objects) -> list[tuple[NDArray[np.int64], NDArray[np.uint32]]]:
     """Handles in the words of calls that use what they name."""
     found: list[tuple[NDArray[np.int64], NDArray[np.uint32]]] = []
-    for info in trace.schema.calls:
-        positions = trace.select(info)
-        if not len(positions) or info.does in NO_USE:
+    for info in trace.calls_made:
+        if info.does in NO_USE:
             continue
+        positions = trace.select(info)
         for name, kind in info.fields:
             if kind.startswith("handle:"):
                 found.append(

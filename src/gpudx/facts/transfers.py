@@ -51,7 +51,7 @@ def early(trace: Trace) -> I64:
     """Positions of the calls that may return before their transfer is complete. The recorder counts those of OpenCL before the
     driver has seen them, others only where the driver took them."""
     found = [np.zeros(0, np.int64)]
-    for info in trace.schema.calls:
+    for info in trace.calls_made:
         if info.word("blocking") is not None:
             positions = trace.select(info)
             found.append(positions[trace.field(info, "blocking", positions) == 0])

@@ -213,7 +213,7 @@ class Writers:
     def unrecorded(self) -> tuple[str, ...]:
         """Functions that the program was handed and whose calls, which may start work, are not recorded."""
         found = set()
-        for info in self._trace.schema.calls:
+        for info in self._trace.calls_made:
             rules = backend_module(info.api, "rules") if "function_name" in info.arrays else None
             if rules is None:
                 continue
@@ -226,7 +226,7 @@ class Writers:
     @cached_property
     def _mentions(self) -> U64:
         """Words of calls that do something else with memory: give it to other processes, describe it to the device."""
-        calls = [c for c in self._trace.schema.calls if c.does == "other" and c.api != "note"]
+        calls = [c for c in self._trace.calls_made if c.does == "other" and c.api != "note"]
         words = [self._trace.field(c, name, self._trace.select(c)) for c in calls for name, _ in c.fields]
         return np.unique(np.concatenate([*words, np.zeros(0, np.uint64)]))
 

@@ -98,8 +98,7 @@ def _chosen(trace: Trace, pinned: list[int], most: int) -> tuple[I64, int]:
 
 def _special(trace: Trace, pinned: list[int]) -> Bool:
     """Calls that are always drawn: those that failed or never returned, and those that the diagnosis speaks of."""
-    real = np.array([not c.name.startswith("note_") for c in trace.schema.calls], bool)[trace.call]
-    special: Bool = ((trace.column("status") != 0) | (trace.column("end") == 0)) & real
+    special: Bool = ((trace.column("status") != 0) | (trace.column("end") == 0)) & ~trace.is_note
     special[pinned] = True
     return special
 

@@ -31,10 +31,7 @@ def timelines(case: Case, place: Path) -> Iterator[Timeline]:
 
 def _timeline(case: Case, facts: Facts, offset: int) -> Timeline:
     trace = facts.trace
-    made = np.array([c.api != "note" for c in trace.schema.calls], bool)[
-        trace.call
-    ]  # by the program, not by the recorder
-    positions = np.flatnonzero(made)
+    positions = np.flatnonzero(~trace.is_note)
     begin, end = _ns(trace, "begin", positions, offset), _ns(trace, "end", positions, offset)
     threads, lane = np.unique(trace.column("tid", positions), return_inverse=True)
     names, name = _names(facts, positions)

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpudx.causes import every as every_cause
+from gpudx.causes import tells
 from gpudx.diagnose.judge import ORDER
+from gpudx.investigate.agreement import GENERAL, agreed, kernel_of
 from gpudx.investigate.observed import observation, observed
 from gpudx.investigate.suspects import best_entries
 from gpudx.model import Case, Diagnosis, Evidence, Investigation, Row
@@ -27,58 +29,38 @@ def conclude(case: Case, state: Investigation) -> Case:
 def _diagnosis(state: Investigation) -> tuple[Diagnosis, ...]:
     entries = best_entries(state)
     told = [*_judged(state, entries), *_untested(state, entries)]
-    return tuple(sorted(_without_echoes(_agreed(told)), key=_rank))
+    return tuple(sorted(_without_despair(_without_echoes(agreed(told))), key=_rank))
 
 
-ECHOES = ("out-of-bounds-access", "device-exception")
-GENERAL = ("out-of-bounds-access", "device-exception", "order-or-timing")  # say what happened; others also say why
-
-
-AGREE = "One instrument saw the access and its reason, another confirmed the kernel."
-
-
-def _agreed(told: list[Diagnosis]) -> list[Diagnosis]:
-    """Where an instrument confirms that a kernel accessed memory it may not access, and another saw the access itself and says why,
-    they speak of one fault, and the one that says why is confirmed."""
-    seen = {
-        one.guilty.kernel
-        for one in told
-        if one.status == "confirmed" and one.cause in GENERAL and one.observed and one.guilty
-    }
-    return [
-        replace(one, status="confirmed", reason=AGREE) if _says_why(one) and _kernel(one) in seen else one
-        for one in told
-    ]
+UNEXPLAINED = "unexplained"
 
 
 def _without_echoes(told: list[Diagnosis]) -> list[Diagnosis]:
     """Where an entry says why a kernel did what it may not, one that only says that it did is left out: it is the same fault. So is
     one that no launch is known of."""
     why = {
-        _kernel(one)
+        kernel_of(one)
         for one in told
-        if one.status in ("confirmed", "likely") and one.cause not in GENERAL and not _only_where(one)
+        if one.status in ("confirmed", "likely") and tells(one.cause) not in GENERAL and not _only_where(one)
     }
     return [
         one
         for one in told
-        if one.cause not in ECHOES
+        if tells(one.cause) != "access"
         or one.status == "refuted"
         or not why
-        or not (_kernel(one) in why or _kernel(one) is None)
+        or not (kernel_of(one) in why or kernel_of(one) is None)
     ]
 
 
-def _says_why(entry: Diagnosis) -> bool:
-    return entry.status == "likely" and entry.observed and entry.cause not in GENERAL and _kernel(entry) is not None
-
-
-def _kernel(entry: Diagnosis) -> str | None:
-    return entry.guilty.kernel if entry.guilty else None
+def _without_despair(told: list[Diagnosis]) -> list[Diagnosis]:
+    """That no call explains the failure is no news beside what does."""
+    known = any(one.status in ("confirmed", "likely") for one in told)
+    return [one for one in told if not known or one.cause != UNEXPLAINED]
 
 
 def _rank(entry: Diagnosis) -> tuple[int, bool, bool, bool, bool]:
-    return ORDER[entry.status], _only_where(entry), entry.cause in GENERAL, not entry.observed, _unnamed(entry)
+    return ORDER[entry.status], _only_where(entry), tells(entry.cause) in GENERAL, not entry.observed, _unnamed(entry)
 
 
 def _unnamed(entry: Diagnosis) -> bool:

@@ -9,8 +9,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from gpudx.causes import every as every_cause
+from gpudx.causes import tells
 from gpudx.diagnose import entries
 from gpudx.investigate import ordered, uninitialized
+from gpudx.investigate.agreement import agreed
 from gpudx.investigate.uninitialized import POISONED
 from gpudx.lab.experiments import NOT_CUDA, base
 from gpudx.model import Case, Diagnosis, FailureClass, Finding, Investigation, Trial, Verdict
@@ -20,7 +22,6 @@ REPEAT = 2  # plain runs of a fault that the record settles: the second says whe
 QUIET = 3  # plain runs of a program that shows no failure, after every instrument has looked at it
 DEVICE_ERROR = "device-error-reported"
 BESIDE = (DEVICE_ERROR, "ignored-error", "runtime-error")
-VAGUE = ("out-of-bounds-access", "device-exception", "use-after-free")  # need an argument to be a verdict
 REFUSED = "The call was refused, so its work was not done; the program went on without a failure of its own."
 
 
@@ -41,12 +42,11 @@ ACCESS = (
     Step("checked", "which access of which work-item leaves its buffer"),
     Step("dump", "the faulting instruction and its registers, from the device"),
 )
-FENCED = (
-    Step("fenced", "accesses past the end of a buffer, or after its release"),
-    Step("fenced-dump", "which access met the fence", after="fenced"),
-)
+FENCED = Step("fenced", "accesses past the end of a buffer, or after its release")
+FENCED_DUMP = Step("fenced-dump", "which access met the fence", after="fenced")
 EDGES = (
     Step("low-fenced", "accesses before the start of a buffer", unless="checked"),
+    Step("low-fenced-dump", "which access met the fence", after="low-fenced"),
     Step("close-fenced", "reads a few bytes past the end of a buffer", unless="checked"),
 )
 CHECKED = Step("checked", "accesses outside buffers, races and barriers inside kernels")
@@ -55,7 +55,10 @@ RACECHECK = Step("racecheck", "races in shared memory")
 SYNCCHECK = Step("synccheck", "barriers that not every thread reaches")
 INITCHECK = Step("initcheck", "reads of uninitialized memory")
 POISON = Step("poisoned", "whether the outcome depends on uninitialized memory", 4)
-INSIDE = (CHECKED, *FENCED, MEMCHECK)
+GLOBAL_RACES = Step("global-races", "races between blocks in global memory")
+NUMBERS_OPENCL = Step("checked-numbers", "where the first NaN comes from")
+NUMBERS = Step("numbers", "where the first NaN or infinity comes from")
+INSIDE = (CHECKED, FENCED, MEMCHECK, FENCED_DUMP)  # a dump takes many times as long as memcheck
 RACES = Step(
     "races", "whether ordering the two operations of a race fixes it"
 )  # as many runs as that takes: ordered.py
@@ -67,12 +70,14 @@ ORDER = (
     Step("one-thread", "whether host threads matter", 2),
     Step("watched", "writes that land in other buffers"),
 )
+QUIETLY = Step("recorded", "whether it fails sometimes", QUIET)
 REPEATS = Step("recorded", "whether it fails every time", 3)
 PLANS: dict[FailureClass, tuple[Step, ...]] = {
     "settled": (),
     "device error": (
         *ACCESS,
-        *INSIDE,
+        FENCED,
+        FENCED_DUMP,
         *EDGES,
         SYNCCHECK,
         RACECHECK,
@@ -93,24 +98,40 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         REPEATS,
         *ORDER,
     ),
-    "hang": (Step("checked-loops", "loops that never end"), CHECKED, SYNCCHECK, RACECHECK, *INSIDE, *EDGES),
+    "hang": (Step("checked-loops", "loops that never end"), CHECKED, SYNCCHECK, RACECHECK, *INSIDE[1:], *EDGES),
     "wrong result": (
         RUNTIME,
         RACES,
         *INSIDE,
+        SYNCCHECK,  # threads that miss a barrier race, too
         RACECHECK,
+        GLOBAL_RACES,
         INITCHECK,
         HOST_MEMORY,
         ORDERED,
-        SYNCCHECK,
         POISON,
         *EDGES,
         REPEATS,
-        Step("checked-numbers", "where the first NaN comes from"),
+        NUMBERS_OPENCL,
+        NUMBERS,
         *ORDER,
         Step("oclgrind", "invalid accesses and races"),
     ),
-    "no failure": (RUNTIME, *INSIDE, INITCHECK, RACECHECK, SYNCCHECK, HOST_MEMORY, POISON, *EDGES),
+    "no failure": (
+        RUNTIME,
+        *INSIDE,
+        INITCHECK,
+        SYNCCHECK,
+        RACECHECK,
+        GLOBAL_RACES,
+        NUMBERS,
+        NUMBERS_OPENCL,
+        HOST_MEMORY,
+        POISON,
+        *EDGES,
+        QUIETLY,
+        ORDERED,
+    ),
     "": (),
 }
 
@@ -146,7 +167,7 @@ def refused_work(case: Case) -> tuple[Diagnosis, ...]:
 def _is_of_refused_call(case: Case) -> bool:
     """Does the best entry rest on a call that the driver refused, or on what the call was given that the program died in? A call that
     failed without being noticed may be beside the point."""
-    first = next(iter(case.diagnosis), None)
+    first = next((entry for entry in case.diagnosis if entry.cause not in BESIDE), None)
     if first is None or first.status != "likely":
         return False
     died = {
@@ -175,7 +196,7 @@ def explains(entry: Diagnosis) -> bool:
 
 def answered(state: Investigation) -> bool:
     """Has a run shown the cause?"""
-    return any(map(explains, (*state.before, *state.found)))
+    return any(map(explains, agreed((*state.before, *state.found))))
 
 
 def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
@@ -188,18 +209,16 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
         if not _is_vague(state):
             return None
         plan = [step for step in plan if step.experiment in PRECISE]
-    if state.symptom == "no failure":
-        plan = (*plan, Step("recorded", "whether it fails sometimes", QUIET))
     return next(filter(None, (_open_step(step, state, runnable) for step in plan)), None)
 
 
-PRECISE = ("memcheck", "dump", "fenced-dump", "checked")
+PRECISE = ("memcheck", "dump", "fenced-dump", "low-fenced-dump", "checked")
 
 
 def _is_vague(state: Investigation) -> bool:
     """Is the access known, but not which argument's memory it missed? Another instrument may say that."""
-    found = [one for one in (*state.before, *state.found) if explains(one)]
-    return all(one.cause in VAGUE and (one.guilty is None or one.guilty.argument is None) for one in found)
+    found = [one for one in agreed((*state.before, *state.found)) if explains(one)]
+    return all(tells(one.cause) in ("access", "memory") and (one.guilty is None or one.guilty.argument is None) for one in found)
 
 
 def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> Step | None:
@@ -246,6 +265,7 @@ SEES = {
     "initcheck": "uninitialized reads of global memory",
     "poisoned": "results that depend on uninitialized memory",
     "racecheck": "races in shared memory",
+    "global-races": "races between blocks in global memory",
     "synccheck": "barriers",
 }
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx import casefile, pipeline
-from gpudx.diagnose import fenced_runs
+from gpudx.diagnose import fenced_runs, runtime_words
 from gpudx.errors import UserError
 from gpudx.facts import Facts, derive, transfers
 from gpudx.facts.parts import can_be_apart
@@ -242,6 +242,7 @@ def _with_dependence(case: Case, trial: Trial, state: Investigation, facts: Sequ
     entry = uninitialized.entry(every_run, facts)
     if entry is None:
         return case, trial
+    entry = runtime_words.of_entry(entry, runtime_words.words(facts))
     return replace(case, diagnosis=(entry, *case.diagnosis)), replace(trial, shown=(*trial.shown, entry.cause))
 
 
@@ -375,8 +376,7 @@ def _look(traces: Iterable[Trace]) -> tuple[frozenset[str], int, int, frozenset[
         threads = max(threads, len(np.unique(trace.column("tid")[calls])))
         at_once = max(at_once, _at_once(trace, calls))
         waits += int((trace.column("caller", trace.select(trace.schema.doing("wait"))) == 0).sum())
-        note = trace.schema.by_name("note_device")
-        devices.update(trace.text(int(at)) for at in (trace.select(note) if note is not None else ()))
+        devices.update(trace.text(int(at)) for at in trace.named("note_device"))
     return frozenset(apis), threads, at_once, frozenset(devices), waits
 
 

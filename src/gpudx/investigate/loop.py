@@ -133,7 +133,10 @@ def _with(state: Investigation, result: Result) -> Investigation:
             state = replace(state, symptom=result.symptom)
         if result.failure is not None:
             return replace(state, failure=result.failure, before=result.diagnosis)
-        certain = [e for e in result.diagnosis if e.status == "confirmed" or result.symptom == "settled"]
+        shown = result.trial.shown
+        certain = [
+            e for e in result.diagnosis if e.status == "confirmed" or result.symptom == "settled" or e.cause in shown
+        ]
         return replace(state, before=state.before or tuple(certain))
     known = best_entries(state)
     new = [
@@ -266,7 +269,7 @@ def _ended(state: Investigation, stopped: Stop) -> Investigation:
 def _reason(state: Investigation, stopped: Stop) -> str:
     plain = observed(state.trials)[PLAIN]
     rate = f"It failed in {plain.rate.failures} of {plural(plain.rate.runs, 'plain run')}"
-    fits = f" (a rate of {plain.range} fits that)" if plain.rate.runs else ""
+    fits = f" (a rate of {plain.range} fits that)" if plain.rate.failures else ""
     if stopped == "no fault found":
         return f"{rate}. {clean(state)}"
     if stopped == "the failure did not reproduce":

@@ -21,6 +21,7 @@ from gpudx.facts import Facts, transfers
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.objects import FAMILIES
 from gpudx.facts.transfers import Transfers
+from gpudx.investigate import by_output, host_side
 from gpudx.investigate.observed import PLAIN, Observed, observed
 from gpudx.investigate.prediction import TWICE, passes_needed
 from gpudx.lab import at_sites
@@ -31,6 +32,7 @@ from gpudx.text import plural
 
 EDGE, TRANSFERS, SERIALISED = "edge", "blocking-transfers", "serialised"
 HOST_MEMORY, SHARED_MEMORY = "host-memory-changed-under-copy", "host-access-during-kernel"
+UNORDERED_ACCESS = "unordered-access"
 WITHOUT_INSTRUMENT = (EDGE, TRANSFERS)  # what their records show, plain runs have too
 SHARED = ("managed", "host", "registered")  # families of memory that host and kernels can use at once
 LEVEL = 0.01  # of a false confirmation
@@ -57,10 +59,17 @@ class Wanted:
 
 def next_run(trials: Sequence[Trial], runnable: Collection[str]) -> Wanted | None:
     """None when nothing is left to decide this way."""
-    seen = observed(trials)
+    seen = observed(_judged_by(trials, runnable))
     if not seen[PLAIN].rate.failures:
         return None
     return next(filter(None, (_next_of(name, seen) for name in _candidates(seen, runnable))), None)
+
+
+def _judged_by(trials: Sequence[Trial], names: Collection[str]) -> Sequence[Trial]:
+    """Where no run fails, what is printed decides."""
+    if not by_output.applies(trials):
+        return trials
+    return by_output.as_failures(trials, [name for name in names if base(name) in (EDGE, TRANSFERS, SERIALISED)])
 
 
 def _candidates(seen: Mapping[str, Observed], runnable: Collection[str]) -> Iterator[str]:
@@ -121,6 +130,13 @@ def decided(name: str, seen: Mapping[str, Observed]) -> bool:
 
 def entry(trials: Sequence[Trial], case: Case, processes: Sequence[Facts]) -> Diagnosis | None:
     """The diagnosis, once it is decided. `case` and `processes` are of the plain run that completed the decision."""
+    if by_output.applies(trials):
+        found = _decided(_judged_by(trials, {trial.experiment for trial in trials}), case, processes)
+        return by_output.in_words(found) if found else None
+    return _decided(trials, case, processes)
+
+
+def _decided(trials: Sequence[Trial], case: Case, processes: Sequence[Facts]) -> Diagnosis | None:
     seen = observed(trials)
     edges = [name for name in seen if base(name) == EDGE]
     for name in edges:
@@ -130,8 +146,9 @@ def entry(trials: Sequence[Trial], case: Case, processes: Sequence[Facts]) -> Di
         return None
     if decided(TRANSFERS, seen):
         return _transfer(seen, case, processes)
-    open_ = TRANSFERS in seen and _is_open(seen[TRANSFERS])
-    return _during_kernel(seen, case, processes) if decided(SERIALISED, seen) and not open_ else None
+    if not decided(SERIALISED, seen) or (TRANSFERS in seen and _is_open(seen[TRANSFERS])):
+        return None
+    return _during_kernel(seen, case, processes) or _in_graph(seen, processes) or _of_symbol(seen, processes)
 
 
 def _is_open(edge: Observed) -> bool:
@@ -271,11 +288,83 @@ def _shared_memory(facts: Facts, launch: int, argument: int, memory: int, one: O
         ),
         refutes_if=cause.refutes_if,
         fix=cause.fix,
-        reason=(
-            f"The failure is gone in {one.rate.runs} of {one.rate.runs} runs in which the program waits after each launch. It comes back "
-            f"in plain runs: {_rate(plain)}."
-        ),
+        reason=_reason(one, plain),
         observed=True,
+    )
+
+
+# ---- host memory that graphs copy ----
+
+
+def _in_graph(seen: Mapping[str, Observed], processes: Sequence[Facts]) -> Diagnosis | None:
+    """Graphs that copy from or to memory of the host, and are launched again: the host may have been at it meanwhile."""
+    found = [(facts, *one) for facts in processes for one in host_side.graph_copies(facts)]
+    if len({(node, side) for _, node, side, _ in found}) != 1:
+        return None
+    facts, node, side, launch = found[0]
+    copy, site, wait = facts.sites.at(node), facts.sites.at(launch), _first_wait(facts, launch)
+    used = "changed the source" if side == "src" else "read the destination"
+    until = f"the first wait for it is {_called(wait)}" if wait else "nothing waits for it"
+    one, plain, cause = seen[SERIALISED], seen[PLAIN], every_cause()[HOST_MEMORY]
+    return Diagnosis(
+        cause=HOST_MEMORY,
+        status="confirmed",
+        summary=(
+            f"The program {used} of a copy in a graph (call {copy.number}) before the launch of the graph, {_called(site)}, was"
+            f" complete: {until}."
+        ),
+        guilty=_guilty(site),
+        victim=None,
+        evidence=(
+            Evidence(f"with a wait after each launch: {plural(one.rate.runs, 'run')}, no failure", (site.number,)),
+            _plain(one, plain),
+            Evidence("the copy is the only one of the graphs that uses memory of the host", (copy.number,)),
+        ),
+        refutes_if=cause.refutes_if,
+        fix=cause.fix,
+        reason=_reason(one, plain),
+        observed=True,
+    )
+
+
+# ---- variables of modules ----
+
+
+def _of_symbol(seen: Mapping[str, Observed], processes: Sequence[Facts]) -> Diagnosis | None:
+    """A copy to a variable of a module, and a kernel of that module in another queue that nothing orders with it."""
+    found = [(facts, one) for facts in processes for one in host_side.symbol_races(facts)]
+    if len({(race.kernel, race.variable) for _, race in found}) != 1:
+        return None
+    facts, race = found[0]
+    one, plain, cause = seen[SERIALISED], seen[PLAIN], every_cause()[UNORDERED_ACCESS]
+    launch, copy = facts.sites.at(race.launch), facts.sites.at(race.copy)
+    return Diagnosis(
+        cause=UNORDERED_ACCESS,
+        status="confirmed",
+        summary=(
+            f"{_called(copy)} writes the variable {race.variable} while kernel {launch.kernel} (launch {launch.launch}, call"
+            f" {launch.number}), which can read it, may still be running in another queue: nothing makes the copy wait for the kernel, or"
+            " the kernel for the copy."
+        ),
+        guilty=replace(_guilty(launch), kernel=launch.kernel, launch=launch.launch),
+        victim=None,
+        evidence=(
+            Evidence(f"with a wait after each launch: {plural(one.rate.runs, 'run')}, no failure", (launch.number,)),
+            _plain(one, plain),
+            Evidence(f"{copy.call} writes {race.variable}, a variable of the module that {launch.kernel} is in", (copy.number,)),
+            Evidence("no event, barrier or host wait orders the two", (launch.number, copy.number)),
+        ),
+        refutes_if=cause.refutes_if,
+        fix=cause.fix,
+        reason=_reason(one, plain),
+        observed=True,
+    )
+
+
+def _reason(one: Observed, plain: Observed) -> str:
+    return (
+        f"The failure is gone in {one.rate.runs} of {one.rate.runs} runs in which the program waits after each launch. It comes back "
+        f"in plain runs: {_rate(plain)}."
     )
 
 

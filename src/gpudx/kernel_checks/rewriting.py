@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from gpudx.kernel_checks import base_header, options
+from gpudx.kernel_checks.builtins import BARRIERS
 from gpudx.kernel_checks.checks import ALL, USUAL
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.options import Device
@@ -20,6 +21,7 @@ UNROLL = re.compile(
     r"^#pragma (?:clang loop )?unroll.*$|__attribute__\s*\(\(\s*(?:__)?opencl_unroll_hint(?:__)?\s*(?:\(\s*\w+\s*\))?\s*\)\)",
     re.M,
 )
+OLD_POCL = re.compile("pocl.*pthread", re.I)  # since 4.0 its CPU devices are called "cpu"
 DIGRAPH, STRING = re.compile("<%|%>|<:|:>"), re.compile(r"\"(?:[^\"\\\n]|\\.)*\"")
 
 
@@ -48,5 +50,18 @@ def rewrite(source: str, build_options: str, device: Device, checks: frozenset[s
     text.text = UNROLL.sub(lambda match: " " * len(match[0]), text.text) if {"races", "uninit"} & checks else text.text
     tree = Tree(text.text, given.version, device.address_bits, [])
     flat = re.search("pocl.*(pthread|cpu|basic)", device.version, re.I) is not None
+    if OLD_POCL.search(device.version) and _leaves_before_barrier(tree):
+        checks = checks - {"races", "uninit"}
     late = not flat and "intel" in device.vendor.lower()
     return Done(Rewriter(text.text, text.lines, tree, checks, late, flat).run(), given.text)
+
+
+def _leaves_before_barrier(tree: Tree) -> bool:
+    """Does a function return ahead of a barrier? PoCL 3.1 then lets work-items run code behind it that is not theirs (seen with a kernel
+    in which whole groups return), so who accessed what cannot be told from such a run."""
+    for function in tree.declarations:
+        inside = list(function.walk()) if function.kind == "FUNCTION_DECL" else []
+        last = max((node.start for node in inside if node.kind == "CALL_EXPR" and node.name in BARRIERS), default=-1)
+        if any(node.kind == "RETURN_STMT" and node.start < last for node in inside):
+            return True
+    return False

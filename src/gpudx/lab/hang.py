@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 
 GRACE_S = 2.0  # between SIGTERM and SIGKILL
+SHORT_GRACE_S = 0.2  # the same, where nothing that the program would still write is wanted
 PATIENCE_S = 5.0  # after SIGKILL: a thread stuck inside a driver may never die
 MOST_THREADS = 4096
 POLL_S = 0.02
@@ -67,14 +68,14 @@ def _text(path: Path) -> str:
         return ""
 
 
-def end_tree(pid: int, ended: Ended) -> bool:
-    """SIGTERM to the whole tree, SIGKILL to what is left after GRACE_S. Did the root end?
+def end_tree(pid: int, ended: Ended, grace_s: float = GRACE_S) -> bool:
+    """SIGTERM to the whole tree, SIGKILL to what is left after `grace_s`. Did the root end?
 
     `ended` reaps the root and says whether it is gone. A stopped process is continued, so that it can end.
     """
     processes = tree(pid)
     _send(processes, signal.SIGTERM, signal.SIGCONT)
-    if _wait(processes, ended, GRACE_S):
+    if _wait(processes, ended, grace_s):
         return True
     _send({*processes, *tree(pid)}, signal.SIGKILL)
     _wait(processes, ended, PATIENCE_S)

@@ -17,13 +17,18 @@ CRUMBS = "GPUDX_CRUMBS"  # native/core/crumbs.c
 def variables(how: How, base: Mapping[str, str]) -> dict[str, str]:
     """`base` is the environment without them."""
     return {
-        **({SERIALISE: "1"} if how.serialise else {}),
+        **({SERIALISE: "1"} if how.serialise or _reads_reports(how) else {}),
         **({STACKS: "1"} if how.stacks else {}),
         **({CRUMBS: crumbs} if (crumbs := _crumbs(how)) else {}),
         **(fenced.environment(how.fence, base) if how.fence else {}),
         **(poisoned.environment(how.poison, base) if how.poison else {}),
         **(watched.environment(how.watch, base) if how.watch else {}),
     }
+
+
+def _reads_reports(how: How) -> bool:
+    """What a kernel of CUDA reports is read behind its launch, so that the launch is known."""
+    return how.kernel_checks is not None and how.kernel_checks.language == "ptx"
 
 
 def _crumbs(how: How) -> str:

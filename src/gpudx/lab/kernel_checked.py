@@ -1,4 +1,4 @@
-"""Running a program whose OpenCL kernels check themselves: the process that rewrites them, beside the program."""
+"""Running a program whose kernels check themselves: the process that rewrites them, beside the program."""
 
 from __future__ import annotations
 
@@ -11,20 +11,28 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 from gpudx.errors import UserError
 from gpudx.kernel_checks import syntax
 from gpudx.kernel_checks.checks import ALL, USUAL
 from gpudx.model.how import KernelChecks
+from gpudx.ptx_checks.rewrite import CHECKS as PTX_CHECKS
 
 FOLDER = "kernel-checks"  # in the case directory
 SOCKET = "GPUDX_CHECKS"  # native/opencl/checks_service.c
+PTX_SOCKET = "GPUDX_PTX_CHECKS"  # native/cuda/ptx_checks.c
+PTX: Final = "ptx"
 FROM_SOURCE = "PYOPENCL_NO_CACHE"  # PyOpenCL keeps binaries of earlier builds, which cannot be checked
 STARTS_S = 10.0
 
 
 def wanted(text: str, kernel: str | None = None) -> KernelChecks:
-    """The checks that "opencl", or names with commas between them, stand for."""
+    """The checks that "opencl", "ptx", or names with commas between them, stand for."""
+    if text == PTX or text.startswith(f"{PTX}:"):
+        return KernelChecks(
+            frozenset(text.removeprefix(PTX).lstrip(":").split(",")) - {""} or frozenset(PTX_CHECKS), kernel, PTX
+        )
     syntax.need()
     if text == "opencl":
         return KernelChecks(USUAL, kernel)
@@ -33,7 +41,7 @@ def wanted(text: str, kernel: str | None = None) -> KernelChecks:
 
 def named(text: str) -> bool:
     """Is this a choice of checks inside kernels?"""
-    return text == "opencl" or all(word in ALL for word in text.split(","))
+    return text in ("opencl", PTX) or all(word in ALL for word in text.split(","))
 
 
 @contextlib.contextmanager
@@ -49,7 +57,7 @@ def service(wanted: KernelChecks | None, case_dir: Path) -> Iterator[Mapping[str
     process = _start(path, folder, wanted)
     try:
         _wait(process, path)
-        yield {SOCKET: str(path), FROM_SOURCE: "1"}
+        yield {PTX_SOCKET: str(path)} if wanted.language == PTX else {SOCKET: str(path), FROM_SOURCE: "1"}
     finally:
         process.terminate()
         process.wait()
@@ -58,6 +66,7 @@ def service(wanted: KernelChecks | None, case_dir: Path) -> Iterator[Mapping[str
 
 def _start(path: Path, folder: Path, wanted: KernelChecks) -> subprocess.Popen[bytes]:
     words = [
+        wanted.language,
         str(path),
         str(folder.absolute()),
         ",".join(sorted(wanted.checks)),
@@ -80,7 +89,5 @@ def _wait(process: subprocess.Popen[bytes], path: Path) -> None:
     until = time.monotonic() + STARTS_S
     while not path.exists():
         if process.poll() is not None or time.monotonic() > until:
-            raise UserError(
-                "The process that rewrites OpenCL kernels did not start: run without --sanitize, and report this."
-            )
+            raise UserError("The process that rewrites kernels did not start: run without --sanitize, and report this.")
         time.sleep(0.01)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -34,6 +35,7 @@ TRACES = "traces"
 HANG = "hang.txt"
 TIMED_OUT = 124  # as coreutils' timeout has it
 STOP_SETTLES_S = 0.05
+LOOK_S = 0.2  # how often a tool's reports are looked at
 
 Progress = Callable[[float], None]
 Files = Sequence[tuple[int, ...] | tuple[int, int, str, int, int]]
@@ -113,7 +115,7 @@ def run_recorded(
         if meanwhile:
             meanwhile()
         listener.begin()
-        enough = sanitized.Reported(below) if below and how.faults_suffice else lambda: False
+        enough = sanitized.Reported(below) if below and how.faults_suffice else None
         run = _Run(started, watched, how.timeout, on_progress, below, enough)
         timed_out = not run.wait()
         run.hear()  # what ended the program may have come to us at the same moment
@@ -203,7 +205,7 @@ class _Run:
         timeout: float | None,
         on_progress: Progress | None,
         below: Path | None = None,  # where a sanitizer's program is told
-        enough: Callable[[], bool] = lambda: False,  # is what was asked for known before it ends?
+        enough: Callable[[], bool] | None = None,  # is what was asked for known before it ends?
     ) -> None:
         self.pid = pid
         self.returncode: int | None = None
@@ -215,13 +217,14 @@ class _Run:
         self._start = time.monotonic()
         self.elapsed = 0.0
         self.interrupted = False
-        self._enough = enough
+        self._enough = enough or (lambda: False)
+        self._look_every = LOOK_S if enough else math.inf
         self.ended_early = False
 
     def wait(self) -> bool:
         """Wait for the end, passing signals on. False when the time is over first."""
         while not self.ended():
-            pause = self.looker.pause()
+            pause = min(self.looker.pause(), self._look_every)
             if self._timeout is not None:
                 pause = min(pause, self._timeout - self.elapsed)
             self.ended_early = self._enough()
@@ -271,7 +274,7 @@ def _end(run: _Run, case_dir: Path) -> Path | None:
         path = None  # a full disk must not keep the program running
     crumbs.settle(case_dir / TRACES)
     backends.snapshot(case_dir / DUMPS)
-    hang.end_tree(run.pid, run.ended)
+    hang.end_tree(run.pid, run.ended, hang.SHORT_GRACE_S if run.ended_early else hang.GRACE_S)
     return path
 
 

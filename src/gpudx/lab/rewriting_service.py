@@ -1,7 +1,9 @@
-"""The process that rewrites kernels while a program runs: python -m gpudx.lab.rewriting_service SOCKET FOLDER CHECKS [KERNEL]
+"""The process that rewrites kernels while a program runs:
+
+    python -m gpudx.lab.rewriting_service opencl|ptx SOCKET FOLDER CHECKS [KERNEL]
 
 One answer per connection, each made in a process of its own: a source that crashes libclang, or takes too long, costs that
-program its checks and nothing else. The protocol is the one of native/opencl/checks_service.c.
+program its checks and nothing else. The protocol is the one of native/core/asking.h.
 """
 
 from __future__ import annotations
@@ -14,28 +16,33 @@ import signal
 import socket
 import struct
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
+from gpudx.evidence.code_objects import ptx_texts
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.options import Device
 from gpudx.kernel_checks.plan import PROGRAMS
 from gpudx.kernel_checks.rewriting import rewrite
+from gpudx.ptx_checks.rewrite import rewrite as rewrite_ptx
 
 SECONDS = 25
 LARGEST = 16 << 20
 
 
 def main(arguments: list[str]) -> int:
-    path, folder, checks = arguments[0], Path(arguments[1]), frozenset(arguments[2].split(","))
-    kernel = arguments[3] if len(arguments) > 3 else ""
+    language, path, folder, checks = arguments[0], arguments[1], Path(arguments[2]), frozenset(arguments[3].split(","))
+    kernel = arguments[4] if len(arguments) > 4 else ""
     (folder / PROGRAMS).mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the program's
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)
     listener.listen(64)
-    warm()
+    if language == "opencl":
+        warm()
     number = 0
     parent = os.getppid()
     listener.settimeout(1)
@@ -48,7 +55,7 @@ def main(arguments: list[str]) -> int:
         child = os.fork()
         if child == 0:
             listener.close()
-            serve(connection, number, folder, checks, kernel)
+            serve(connection, partial(ANSWERS[language], number=number, folder=folder, checks=checks, kernel=kernel))
             os._exit(0)
         connection.close()
     return 0
@@ -60,12 +67,12 @@ def warm() -> None:
         rewrite("__kernel void k(__global float *a) { a[get_global_id(0)] = 0; }\n", "", Device())
 
 
-def serve(connection: socket.socket, number: int, folder: Path, checks: frozenset[str], kernel: str) -> None:
+def serve(connection: socket.socket, answer_to: Callable[[bytes], bytes]) -> None:
     signal.alarm(SECONDS)
     connection.settimeout(SECONDS)
     with connection:
         try:
-            answer = reply(receive(connection), number, folder, checks, kernel)
+            answer = answer_to(receive(connection))
         except Unsupported as error:
             answer = f"no {error}".replace("\n", " ").encode(errors="replace")[:380]
         except RecursionError:
@@ -118,6 +125,28 @@ def reply(question: bytes, number: int, folder: Path, checks: frozenset[str], ke
     lines += [" ".join(["kernel", plan.name, str(plan.arguments), *plan.extra]) for plan in plans]
     lines += [f"proof {plan.name} " + ",".join(plan.proof) for plan in plans if plan.proof]
     return ("\n".join(lines) + "\n").encode() + b"\0" + text
+
+
+def ptx_reply(question: bytes, number: int, folder: Path, checks: frozenset[str], kernel: str) -> bytes:
+    """The newest PTX of an image with checks in it. `kernel` narrows nothing: a module is rewritten whole."""
+    del kernel
+    texts = sorted(ptx_texts(memoryview(question)), key=lambda one: one[0].architecture)
+    if not texts:
+        raise Unsupported("no PTX is embedded in it")
+    done = rewrite_ptx(texts[-1][1], checks)
+    if done is None:
+        raise Unsupported("nothing in it is to be checked")
+    about = {
+        "sites": [asdict(site) for site in done.sites],
+        "things": [],
+        "kernels": [{"name": name} for name in done.kernels],
+    }
+    (folder / PROGRAMS / f"{number}.json").write_text(json.dumps({**about, "checks": sorted(checks)}))
+    (folder / PROGRAMS / f"{number}.ptx").write_text(done.text)  # for people who wonder what was compiled
+    return f"ok {number} {len(done.sites)}\n".encode() + b"\0" + done.text.encode()
+
+
+ANSWERS = {"opencl": reply, "ptx": ptx_reply}
 
 
 def wanted(name: str, pattern: str) -> bool:

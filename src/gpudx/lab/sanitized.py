@@ -24,7 +24,7 @@ from gpudx.model.how import Sanitizer
 
 FOLDER = "sanitizer"  # in the case directory: the reports, and what `inner` told
 TOLD = "program"
-QUIET_S = 2.0
+QUIET_S = 1.0
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from gpudx.model.cause_kinds import WHERE, Kind
 from gpudx.model.diagnosis import Prediction
+
+# What is known with a cause. "why": the reason. "access": only that a kernel accessed what it may not. "memory": also which memory
+# that was. "timing": only that timing decides.
+Tells = Literal["why", "access", "memory", "timing"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,7 @@ class Cause:
     about: str = ""
     fix_of: tuple[tuple[str, str], ...] = ()
     settled_of: tuple[tuple[str, str], ...] = ()
+    tells: Tells = "why"
 
     def steps(self, api: str) -> tuple[str, ...]:
         """What to do in a program of this API ("": it is not known)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 PLAIN = "recorded"
 
@@ -82,10 +83,11 @@ class Sanitizer:
 
 @dataclass(frozen=True)
 class KernelChecks:
-    """OpenCL kernels check themselves: what they check; `kernel` narrows it to one."""
+    """Kernels check themselves: what they check; `kernel` narrows it to one. `language`: OpenCL C, or the PTX of CUDA programs."""
 
     checks: frozenset[str]
     kernel: str | None = None
+    language: Literal["opencl", "ptx"] = "opencl"
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class How:
     serialise: bool = False  # a wait after each launch
     stacks: bool = False  # of each launch
     sanitizer: Sanitizer | None = None  # the tool that it runs under
-    kernel_checks: KernelChecks | None = None  # OpenCL kernels check themselves
+    kernel_checks: KernelChecks | None = None  # kernels check themselves
     simulator: Simulator | None = None  # the OpenCL device that it runs on
     fence: Fence | None = None
     poison: str | None = None  # the pattern that fresh memory holds
@@ -125,7 +127,7 @@ class How:
     def _check(self) -> str:
         if self.sanitizer:
             return self.sanitizer.check
-        return "oclgrind" if self.simulator else "opencl" if self.kernel_checks else ""
+        return "oclgrind" if self.simulator else self.kernel_checks.language if self.kernel_checks else ""
 
     @property
     def ways(self) -> Ways:

@@ -30,7 +30,7 @@ from gpudx.report.investigation import investigated
 from gpudx.report.languages import translated
 from gpudx.report.safe import clean, full
 from gpudx.report.wording import reworded
-from gpudx.text import listed
+from gpudx.text import capital, listed
 
 RECORDER = "recorder"
 READ = ("log ", "code ")  # how the names of what was only read begin: logs, and files of device code
@@ -100,14 +100,14 @@ def verdict(case: Case) -> tuple[str, Tone, str]:
     if case.investigation and case.investigation.stopped:
         return _stopped(case.investigation), "unsure", case.investigation.reason
     if not _eventful(case):
-        return *_nothing(case), _capital(_watched(case))
+        return *_nothing(case), capital(_watched(case))
     if dead and not any(finding.severity == "error" for finding in case.findings):
-        return "NOT CHECKED", "unsure", f"{case.outcome.summary} {_capital(dead.name)} did not work. {dead.saw}"
+        return "NOT CHECKED", "unsure", f"{case.outcome.summary} {capital(dead.name)} did not work. {dead.saw}"
     if any(finding.severity == "error" for finding in case.findings):
         return "FAULTS SEEN", "unsure", f"{_counted(case)} and no single cause that explains the outcome."
     if case.outcome.passed:
         return "PASSED", "unsure", f"The program passed, with {_counted(case)}."
-    return "NO CAUSE FOUND", "unsure", f"{case.outcome.summary} {_capital(_watched(case))}"
+    return "NO CAUSE FOUND", "unsure", f"{case.outcome.summary} {capital(_watched(case))}"
 
 
 def _stopped(state: Investigation) -> str:
@@ -176,10 +176,6 @@ def _counted(case: Case) -> str:
         if number:
             parts.append(_number(number, one, many))
     return listed(parts) or "no findings"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 # ---- what happened ----

@@ -40,6 +40,7 @@ CHECKS = {
     "initcheck": "uninitialized reads",
     "racecheck": "races",
     "synccheck": "barriers",
+    "global-races": "races",
 }
 NARROWED = "sanitizer-narrowed"  # a finding: the tool looked at launches of one kernel only
 KERNEL_CHECKS = re.compile(r"kernel checks \((.*)\)")
@@ -355,7 +356,8 @@ def _checked(case: Case, dead: Sequence[str]) -> Iterator[str]:
     ran = [one for one in case.observations if one.runs or one.others]
     kinds = {kind for one in ran for kind in (one.experiment, *one.ways.kinds)}
     working = [kind for kind in CHECKS if kind in kinds and not any(kind in name for name in dead)]
-    checked = list(dict.fromkeys([*(CHECKS[kind] for kind in working), *_inside_kernels(case)]))
+    inside = INSIDE.values() if "checked" in kinds else _inside_kernels(case)
+    checked = list(dict.fromkeys([*(CHECKS[kind] for kind in working), *inside]))
     if checked:
         kernel = next((dict(one.facts)["kernel"] for one in case.findings if one.id == NARROWED), "")
         yield f"checked: {', '.join(checked)}" + (f" (only launches of {kernel})" if kernel else "")

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gpudx.errors import UserError
 from gpudx.trace.saturating import times
-from gpudx.trace.schema import KNOWN_VERSION, MAX_SCHEMA_BYTES, CallInfo, TraceSchema
+from gpudx.trace.schema import KNOWN_VERSION, MAX_SCHEMA_BYTES, CallInfo, TraceSchema, note
 from gpudx.trace.slices import slices
 
 MAGIC = b"gpudxtr1"
@@ -252,6 +252,17 @@ class Trace:
         order = np.argsort(self.call, kind="stable")
         return order, np.searchsorted(self.call[order], np.arange(len(self.schema.calls) + 1))
 
+    @cached_property
+    def is_note(self) -> NDArray[np.bool_]:
+        """Which records are notes of the recorder, not calls of the program."""
+        return self.schema.where(note)[self.call]
+
+    @cached_property
+    def calls_made(self) -> tuple[CallInfo, ...]:
+        """The calls that have records here: of the thousand that a schema describes, a program makes a few dozen."""
+        _, first = self._by_call
+        return tuple(self.schema.calls[int(number)] for number in np.flatnonzero(np.diff(first)))
+
     def select(self, calls: tuple[CallInfo, ...] | CallInfo) -> I64:
         """Positions of all records of these calls."""
         wanted = (calls,) if isinstance(calls, CallInfo) else calls
@@ -260,6 +271,11 @@ class Trace:
         if len(parts) == 1:
             return parts[0]
         return np.sort(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
+
+    def named(self, name: str) -> I64:
+        """Positions of all records of the call or note of this name; none where the schema does not know it."""
+        info = self.schema.by_name(name)
+        return self.select(info) if info else np.zeros(0, np.int64)
 
     def words(self, positions: I64, word: int) -> U64:
         """Recorded word number `word` at `positions`."""

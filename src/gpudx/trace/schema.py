@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpudx.errors import UserError
 
@@ -66,10 +68,16 @@ class CallInfo:
 
     def word(self, name: str) -> int | None:
         """The word that holds field `name`, None if the call has no such field."""
-        for number, (own, _) in enumerate(self.fields):
-            if own == name:
-                return number
-        return None
+        return self._words.get(name)
+
+    @cached_property
+    def _words(self) -> dict[str, int]:
+        return {name: number for number, (name, _) in reversed(list(enumerate(self.fields)))}
+
+
+def note(call: CallInfo) -> bool:
+    """Is it a note of the recorder, which the program did not call?"""
+    return call.api == "note"
 
 
 def _dtype(layout: dict[str, Any]) -> np.dtype[Any]:
@@ -196,11 +204,43 @@ class TraceSchema:
         return self.errors.get(api, {}).get(status, str(status))
 
     def by_name(self, name: str) -> CallInfo | None:
-        return next((c for c in self.calls if c.name == name), None)
+        return self._named.get(name)
+
+    @cached_property
+    def _named(self) -> dict[str, CallInfo]:
+        return {call.name: call for call in reversed(self.calls)}
 
     def doing(self, verb: str, obj: str | None = None) -> tuple[CallInfo, ...]:
         """All calls that do `verb` (to objects of kind `obj`, if given)."""
-        return tuple(c for c in self.calls if c.does == verb and (obj is None or c.object == obj))
+        return tuple(c for c in self._doing.get(verb, ()) if obj is None or c.object == obj)
+
+    @cached_property
+    def _doing(self) -> dict[str, list[CallInfo]]:
+        found: dict[str, list[CallInfo]] = {}
+        for call in self.calls:
+            found.setdefault(call.does, []).append(call)
+        return found
+
+    def where(self, test: Callable[[CallInfo], bool]) -> NDArray[np.bool_]:
+        """For each call number whether the call passes `test`, a function of a module: the answer is kept for the next trace."""
+        if test not in self._passing:
+            self._passing[test] = np.array([test(call) for call in self.calls], bool)
+        return self._passing[test]
+
+    @cached_property
+    def _passing(self) -> dict[Callable[[CallInfo], bool], NDArray[np.bool_]]:
+        return {}
+
+    def words_of(self, name: str) -> NDArray[np.int64]:
+        """For each call number the word that holds field `name`; -1 where the call has none."""
+        if name not in self._words_of:
+            words = (call.word(name) for call in self.calls)
+            self._words_of[name] = np.array([-1 if word is None else word for word in words], np.int64)
+        return self._words_of[name]
+
+    @cached_property
+    def _words_of(self) -> dict[str, NDArray[np.int64]]:
+        return {}
 
 
 @lru_cache(maxsize=4)

@@ -67,6 +67,7 @@ static const struct entry entries[] = {
     ENTRY("cuModuleGetFunction", 2000, cuModuleGetFunction),
     ENTRY("cuLibraryLoadData", 12000, cuLibraryLoadData),
     ENTRY("cuLibraryGetKernel", 12000, cuLibraryGetKernel),
+    ENTRY("cuLibraryGetGlobal", 12000, cuLibraryGetGlobal),
     ENTRY("cuKernelGetFunction", 12000, cuKernelGetFunction),
     ENTRY("cuMemAlloc", 3020, cuMemAlloc_v2),
     ENTRY("cuMemFree", 3020, cuMemFree_v2),

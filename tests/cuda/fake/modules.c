@@ -117,6 +117,24 @@ API CUresult cuLibraryGetKernel(CUkernel *kernel, CUlibrary library, const char 
     return *kernel ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
+/* The report of a module that checks itself: its words are those of FAKE_CUDA_REPORT, as if a kernel had written them. */
+API CUresult cuLibraryGetGlobal(CUdeviceptr *address, size_t *bytes, CUlibrary library, const char *name)
+{
+    enum { BYTES = (8 + 64 * 24) * sizeof(unsigned) };
+    static CUdeviceptr memory;
+    const char *words = getenv("FAKE_CUDA_REPORT");
+    NEED(((struct module *)library)->magic == LIBRARY && !strcmp(name, "gdx_report") && words, CUDA_ERROR_NOT_FOUND);
+    if (!memory)
+        cuMemAlloc_v2(&memory, BYTES);
+    unsigned *report = (unsigned *)(uintptr_t)memory;
+    report[0] = 1;
+    for (unsigned i = 8, used = 0; i < 32 && sscanf(words, "%u%n", &report[i], (int *)&used) == 1; i++)
+        words += used;
+    *address = memory;
+    *bytes = BYTES;
+    return CUDA_SUCCESS;
+}
+
 API CUresult cuKernelGetFunction(CUfunction *function, CUkernel kernel)
 {
     ENTER(cuKernelGetFunction);

@@ -382,6 +382,16 @@ static void settle(cl_event event)
     }
 }
 
+/* So it does with the references that commands have to their queue. */
+static void settle_queue(cl_command_queue used)
+{
+    cl_uint held = 2;
+    for (int tries = 0; held > 1 && tries < 2000; tries++) {
+        clGetCommandQueueInfo(used, 0x1092 /* CL_QUEUE_REFERENCE_COUNT */, sizeof held, &held, NULL);
+        usleep(1000);
+    }
+}
+
 static void queues(void)
 {
     static const cl_queue_properties wanted[] = { CL_QUEUE_PROPERTIES,
@@ -457,6 +467,7 @@ static void used_kernel(void)
     clReleaseProgram(program);
     clReleaseMemObject(in);
     clReleaseMemObject(out);
+    settle_queue(queue);
     ASK(clGetCommandQueueInfo, queue);
 }
 

@@ -19,6 +19,7 @@ FOLDER = "GPUDX_DUMPS"  # native/cuda/dump.c waits for dumps in this folder only
 SUFFIX = ".nvcudmp"
 LEFT_OUT = "skip_abort,skip_global_memory,skip_shared_memory,skip_local_memory"
 LONGEST_WAIT_S = 30.0
+STALLS_S = 8.0  # a dump that has not grown for so long is not being written
 # The driver ends the program when the dump is whole: for experiments, in which the program's own ending does not matter. Without
 # skip_abort four of four faulting programs left complete dumps; with it three of ten were cut off by the program's end.
 ABORTING = {"CUDA_COREDUMP_GENERATION_FLAGS": "skip_global_memory,skip_shared_memory,skip_local_memory"}
@@ -42,8 +43,11 @@ def snapshot(folder: Path) -> list[Path]:
     """Makes each living process that offers it write a dump now, and waits until the dumps are whole."""
     asked = [path for path in sorted(folder.glob("pipe-*")) if _trigger(path)]
     wanted = [folder / (path.name.removeprefix("pipe-") + SUFFIX) for path in asked]
-    deadline = time.monotonic() + LONGEST_WAIT_S
-    while time.monotonic() < deadline and not all(map(is_complete, wanted)):
+    began = grew = time.monotonic()
+    sizes: list[int] = []
+    while time.monotonic() < min(began + LONGEST_WAIT_S, grew + STALLS_S) and not all(map(is_complete, wanted)):
+        if sizes != (now := [path.stat().st_size if path.exists() else 0 for path in wanted]):
+            sizes, grew = now, time.monotonic()
         time.sleep(0.05)
     return [path for path in wanted if is_complete(path)]
 

@@ -13,6 +13,8 @@ and, where needed,
                    found; 3: the same, after all others
     ANY_CASE       True where marks count in upper and lower case
     MOST_READ      how many of its lines are read in one log, where the usual number is too small or too large
+    FORGETS        True where a line means the same to its reader whatever came before: lines that differ in digits only are then read a
+                   few times, and not again; formats without a reader of their own are always read so
     reader()       in place of `read`: an object with `read(near)` and, if it likes, `finish()`, for formats that need memory; it may
                    have `builds` (what a compiler told of kernels) and `sources` (files that were compiled)
 

@@ -12,6 +12,7 @@ from gpudx.model import DeviceFault, Finding, Guilty
 # refusal  a call was refused for what it was given: the line is the right one
 # ending   how a process or a test ended; what made it end may be elsewhere
 Role = Literal["fault", "report", "refusal", "ending"]
+Site = tuple[object, ...]
 LONGEST_QUOTE = 300
 NOT_UNDERSTOOD = "not-understood"  # the kind of lines that read like a failure and belong to no format
 
@@ -42,6 +43,11 @@ class Event:
     time: float = 0.0  # seconds of that clock
     context: tuple[tuple[str, str], ...] = ()  # the log's own words: rank, step, test, operation, model, device
     guilty: Guilty | None = None  # only where the log and the sources it names prove it
+
+    @property
+    def site(self) -> Site:
+        """What tells events apart: those of one site are one finding, with a count."""
+        return (self.format, self.kind, self.facts, self.finding.fingerprint if self.finding else "")
 
 
 @dataclass(frozen=True)

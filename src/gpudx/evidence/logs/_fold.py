@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from gpudx.evidence.logs._event import NOT_UNDERSTOOD, Compiled, Event
+from gpudx.evidence.logs import program_error
+from gpudx.evidence.logs._event import NOT_UNDERSTOOD, Compiled, Event, Site
 from gpudx.evidence.logs._scan import Scan
 from gpudx.model import KernelBuild
 
@@ -43,15 +44,19 @@ class Log:
 
 def read_log(name: str, chunks: Iterable[bytes]) -> Log:
     """The events of a log, one entry per site, in order of their first lines."""
-    scan, sites, left_out = Scan(), dict[tuple[object, ...], Told](), 0
+    scan, sites, left_out = Scan(), dict[Site, Told](), 0
     for event in scan.events(chunks):
-        known = sites.get(_site(event))
+        known = sites.get(event.site)
         if known is not None:
             known.count, known.last = known.count + 1, event.line
         elif len(sites) < MOST_SITES:
-            sites[_site(event)] = Told(event, last=event.line)
+            sites[event.site] = Told(event, last=event.line)
         else:
             left_out += 1
+    for site, more in scan.repeats.items():
+        if site in sites:
+            sites[site].count += sum(count for count, _ in more)
+            sites[site].last = max(sites[site].last, *(last for _, last in more))
     told = sorted(_understood(list(sites.values())), key=lambda one: (one.event.line, ROLES.index(one.event.role)))
     unread = tuple(sorted(scan.unread.items()))
     return Log(
@@ -71,15 +76,11 @@ def read_log(name: str, chunks: Iterable[bytes]) -> Log:
 def _understood(sites: Iterable[Told]) -> list[Told]:
     """Lines that nobody understands count only where nothing else tells of a failure; the first of them are enough."""
     known = [one for one in sites if one.event.kind != NOT_UNDERSTOOD]
-    if any(not one.event.warning and (one.event.finding is None or one.event.causes) for one in known):
-        return known
+    telling = [one for one in known if one.event.kind not in program_error.WEAK]
+    if any(not one.event.warning and (one.event.finding is None or one.event.causes) for one in telling):
+        return telling
     return [*known, *[one for one in sites if one.event.kind == NOT_UNDERSTOOD][:MOST_STRANGE]]
 
 
 def _once(things: Iterable[T]) -> tuple[T, ...]:
     return tuple(dict.fromkeys(things))
-
-
-def _site(event: Event) -> tuple[object, ...]:
-    own = event.finding.fingerprint if event.finding else ""
-    return (event.format, event.kind, event.facts, own)

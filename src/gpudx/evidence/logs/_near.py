@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from gpudx.evidence.logs._clean import clean_line
 
 FARTHEST = 1 << 15  # bytes to either side in which neighbours are looked for
@@ -13,25 +11,33 @@ MOST_LINES = 64
 class Near:
     """`line` counts from 1; a progress line with carriage returns is the part in which the mark stands."""
 
+    __slots__ = ("_data", "_start", "_stop", "_text", "line")
+
     def __init__(self, data: bytes, start: int, line: int) -> None:
         self._data, self._start, self.line = data, start, line
+        self._stop = -1  # not looked for yet
+        self._text: str | None = None
 
-    @cached_property
+    @property
     def _end(self) -> int:
-        stop = self._data.find(b"\n", self._start, self._start + FARTHEST)
-        stop = stop if stop >= 0 else min(len(self._data), self._start + FARTHEST)
-        back = self._data.find(b"\r", self._start, stop)
-        return back if back >= 0 else stop
+        if self._stop < 0:
+            stop = self._data.find(b"\n", self._start, self._start + FARTHEST)
+            stop = stop if stop >= 0 else min(len(self._data), self._start + FARTHEST)
+            back = self._data.find(b"\r", self._start, stop)
+            self._stop = back if back >= 0 else stop
+        return self._stop
 
     @property
     def raw(self) -> bytes:
         """The line as it stands there."""
         return self._data[self._start : self._end]
 
-    @cached_property
+    @property
     def text(self) -> str:
         """The line, clean."""
-        return clean_line(self.raw)
+        if self._text is None:
+            self._text = clean_line(self.raw)
+        return self._text
 
     def after(self, most: int = MOST_LINES) -> list[str]:
         """The lines that follow, the nearest first, without fences of Markdown."""

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gpudx.evidence.logs import Format, Reader, _program, every
 from gpudx.evidence.logs._clean import clean_block
 from gpudx.evidence.logs._context import context
-from gpudx.evidence.logs._event import LONGEST_QUOTE, Event
-from gpudx.evidence.logs._marks import Mark, Marks
+from gpudx.evidence.logs._event import LONGEST_QUOTE, Event, Site
+from gpudx.evidence.logs._marks import READER, Hits, Mark, Marks, code_of
 from gpudx.evidence.logs._near import FARTHEST, Near
 from gpudx.evidence.logs._stamps import stamp
 from gpudx.evidence.logs._sticky import reported, sticky
 
 BLOCK = 1 << 20
-DIGITS = b"0123456789"
 BUILDS = ("build-failed", "symbol-missing", "compiler-crashed")  # they may quote code that names an error
 MOST_SITES = 2000
-MOST_QUIET = 100_000  # shapes of lines that are remembered
-LAST = 3  # formats that are asked last, and look at nothing but the line
+MOST_SHAPES = 100_000  # of lines that are remembered
+# Lines that differ in digits only: a format is not asked about more of them after so many in which it found nothing, or something.
+MOST_QUIET, MOST_LOUD = 20, 500
+AT_ONCE = 1000  # lines that are read before the next ones are chosen
 MOST_READ = 20_000  # lines of one format, unless it says otherwise; more are counted, not read
+USUAL_LINE = 400  # bytes
+MOST_SHARES = 2.0  # after so many shares in all, each format has only
+SMALL_SHARE = 0.1
 
 
 class _Asked:
@@ -31,10 +38,35 @@ class _Asked:
     def __init__(self, module: Format) -> None:
         self.name, self.generic = module.FORMAT, int(getattr(module, "GENERIC", 0))
         self.reader: Reader = module.reader() if hasattr(module, "reader") else module  # type: ignore[assignment]
-        self.left: int = getattr(module, "MOST_READ", MOST_READ)
+        self.most: int = getattr(module, "MOST_READ", MOST_READ)
+        self.left = self.most
         self.marks = tuple(mark.encode() for mark in module.MARKS)
         self.silent = module.FORMAT == _program.FORMAT  # gathers, and reports nothing
         self.exact = not getattr(module, "ANY_CASE", False)
+        # A line means the same to it, whatever came before.
+        self.forgets = not hasattr(module, "reader") or bool(getattr(module, "FORGETS", False))
+
+
+class _Alike:
+    """How many lines of a shape a format has read; `most` of them are enough. Shapes and formats come as codes (`Hits.codes`)."""
+
+    def __init__(self, most: int) -> None:
+        self.seen: Counter[int] = Counter()
+        self._most = most
+        self._enough: list[int] = []
+        self._array = np.empty(0, np.uint64)
+
+    def add(self, code: int) -> None:
+        if len(self.seen) < MOST_SHAPES or code in self.seen:
+            self.seen[code] += 1
+            if self.seen[code] == self._most:
+                self._enough.append(code)
+
+    def worn(self, codes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Which of these have been read often enough."""
+        if len(self._array) != len(self._enough):
+            self._array = np.array(self._enough, np.uint64)
+        return np.isin(codes, self._array)
 
 
 class Scan:
@@ -44,16 +76,21 @@ class Scan:
         self.lines = 0
         self.size = 0
         self.unread: dict[str, int] = defaultdict(int)
+        self.repeats: dict[Site, list[tuple[int, int]]] = defaultdict(
+            list
+        )  # of a site: more lines of it, and the number of the last
         self._covered = 0
         modules = sorted(formats or every(), key=lambda m: (int(getattr(m, "GENERIC", 0)), m.__name__))
         self._asked = [*map(_Asked, modules), _Asked(_program)]  # type: ignore[arg-type]
         self._sites: set[tuple[object, ...]] = set()
-        self._quiet: set[bytes] = set()  # shapes of lines in which nothing was found
+        self._quiet, self._loud = _Alike(MOST_QUIET), _Alike(MOST_LOUD)
+        self._site_of: dict[int, Site | None] = {}  # what was found in lines of a shape, where it was always the same
+        self._again: list[tuple[Site, int, int]] = []  # of a block: the site, more lines of it, where the last begins
+        self._shares = 0.0  # that were read, of all formats together
         self._spent: set[int] = set()  # formats that have read their share
-        self._decided: dict[frozenset[int], frozenset[int]] = {}  # who still reads lines for these, until one more has read its share
-        self._marks = Marks(
-            Mark(mark, index, one.exact) for index, one in enumerate(self._asked) for mark in one.marks
-        )
+        self._silent = np.array([one.silent for one in self._asked])
+        self._last_resort = np.array([one.generic > 1 for one in self._asked])
+        self._marks = Marks(Mark(mark, index, one.exact) for index, one in enumerate(self._asked) for mark in one.marks)
 
     def events(self, chunks: Iterable[bytes]) -> Iterator[Event]:
         """`chunks` are pieces of the file, of any size."""
@@ -88,36 +125,67 @@ class Scan:
         self.lines = line + kept.count(b"\n") - (not kept or kept.endswith(b"\n"))
 
     def _block(self, data: bytes, begin: int, end: int, line: int) -> Iterator[Event]:
-        at = 0
-        for start, stop, marked in self._marks.lines(data, begin, end):
-            readers = self._reading(marked)
-            if not readers:
-                self._skipped(marked)
-                continue
+        at, first = 0, line
+        for start, stop, shape, readers in self._due(self._marks.find(data, begin, end)):
             for place, some in (
                 [(start, readers)] if stop - start <= FARTHEST else self._long(data, start, stop, readers)
             ):
                 line += data.count(b"\n", at, place)
                 at = place
-                yield from self._line(Near(data, place, line), some)
+                yield from self._line(Near(data, place, line), shape, some)
+        for site, count, place in self._again:
+            self.repeats[site].append((count, first + data.count(b"\n", 0, place)))
+        self._again.clear()
 
-    def _reading(self, readers: frozenset[int]) -> frozenset[int]:
-        """Those that still read. Where a format has read its share, the rest of its lines are not left to the last resorts."""
-        spent = self._spent & readers
-        if not spent:
-            return readers
-        if readers not in self._decided:
-            told = any(not self._asked[index].silent for index in spent)
-            left = (index for index in readers - spent if not (told and self._asked[index].generic > 1))
-            self._decided[readers] = frozenset(left)
-        return self._decided[readers]
+    def _due(self, hits: Hits) -> Iterator[tuple[int, int, int, list[int]]]:
+        """The lines that somebody still reads, and who. Each time a format has read its share, the rest is chosen again."""
+        first, shapes, codes = 0, hits.shapes.tolist(), hits.codes
+        while first < len(hits.starts):
+            spent, last = len(self._spent), len(hits.starts) - 1
+            loud = self._loud.worn(codes)
+            done = loud | self._is_spent()[hits.readers]
+            kept = (hits.rows >= first) & ~done & ~self._quiet.worn(codes) & ~self._claimed(hits, done)
+            for count, (row, start, stop, readers) in enumerate(hits.lines(kept), 1):
+                yield start, stop, shapes[row], readers
+                if len(self._spent) != spent or count == AT_ONCE:
+                    last = row
+                    break
+            left_out = (hits.rows >= first) & (hits.rows <= last)
+            self._count_again(hits, codes, loud & left_out)
+            self._count_unread(hits, done & ~loud & left_out)
+            first = last + 1
 
-    def _skipped(self, readers: frozenset[int]) -> None:
-        for index in readers & self._spent:
-            if not self._asked[index].silent:
-                self.unread[self._asked[index].name] += 1
+    def _count_again(self, hits: Hits, codes: NDArray[np.uint64], left_out: NDArray[np.bool_]) -> None:
+        """Lines like those in which a format has always found the same: they count as more of it."""
+        for code in dict.fromkeys(codes[left_out].tolist()):
+            rows = hits.rows[left_out & (codes == code)]
+            site, reader = self._site_of.get(code), self._asked[code & READER]
+            if site is None:
+                self.unread[reader.name] += len(rows)
+            else:
+                self._again.append((site, len(rows), int(hits.starts[rows[-1]])))
 
-    def _long(self, data: bytes, begin: int, end: int, readers: frozenset[int]) -> list[tuple[int, frozenset[int]]]:
+    def _is_spent(self) -> NDArray[np.bool_]:
+        spent = np.zeros(len(self._asked), np.bool_)
+        spent[list(self._spent)] = True
+        return spent
+
+    def _claimed(self, hits: Hits, done: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The last resorts are not asked about lines of a format that has read enough of them."""
+        lines = np.zeros(len(hits.starts), np.bool_)
+        lines[hits.rows[done & ~self._silent[hits.readers]]] = True
+        claimed: NDArray[np.bool_] = lines[hits.rows] & self._last_resort[hits.readers]
+        return claimed
+
+    def _count_unread(self, hits: Hits, done: NDArray[np.bool_]) -> None:
+        """How many lines were left out of each format that has read enough; the last resorts count where nobody else does."""
+        others = done & ~self._last_resort[hits.readers]
+        counted = others | (done & ~self._claimed(hits, others))
+        for index, count in enumerate(np.bincount(hits.readers[counted], minlength=len(self._asked)).tolist()):
+            if count and not self._asked[index].silent:
+                self.unread[self._asked[index].name] += count
+
+    def _long(self, data: bytes, begin: int, end: int, readers: list[int]) -> list[tuple[int, list[int]]]:
         """Of a line that is too long to be read at once: the pieces in which marks stand."""
         found: dict[int, set[int]] = defaultdict(set)
         for index in readers:
@@ -128,11 +196,11 @@ class Scan:
                 while at >= 0:
                     found[max(begin, at - FARTHEST // 2)].add(index)
                     at = text.find(mark, at + FARTHEST, end)
-        return [(place, frozenset(some)) for place, some in sorted(found.items())]
+        return [(place, sorted(some)) for place, some in sorted(found.items())]
 
-    def _line(self, near: Near, readers: frozenset[int]) -> Iterator[Event]:
+    def _line(self, near: Near, shape: int, readers: list[int]) -> Iterator[Event]:
         taken = settled = near.line <= self._covered  # an ending settles nothing: the same line may name its reason
-        for index in sorted(readers):  # generic ones come last
+        for index in readers:  # generic ones come last
             one = self._asked[index]
             if (one.generic and settled) or (one.generic > 1 and taken):
                 continue
@@ -140,28 +208,39 @@ class Scan:
                 self.unread[one.name] += not one.silent
                 taken = taken or not one.silent
                 continue
-            if one.generic == LAST and self._seen(near):
-                continue
-            one.left -= 1
-            if one.left <= 0:
+            if self._reads_last(one, near):
                 self._spent.add(index)
-                self._decided.clear()
+            found = []
             for event in one.reader.read(near):
                 taken, settled = True, settled or event.role != "ending"
                 self._covered = max(self._covered, near.line + event.covers)
-                yield self._in_context(_placed(event, one.name, near), near)
+                found.append(_placed(event, one.name, near))
+                yield self._in_context(found[-1], near)
             if hasattr(one.reader, "takes") and one.reader.takes(near):
                 taken = settled = True
-        if not taken and len(self._quiet) < MOST_QUIET and any(self._asked[index].generic == LAST for index in readers):
-            self._quiet.add(near.raw[:LONGEST_QUOTE].translate(None, DIGITS))
+            if one.forgets:
+                self._remember(code_of(shape, index), found)
 
-    def _seen(self, near: Near) -> bool:
-        """Was a line read that differs in digits only, without finding anything? Such lines must not use up a format's share."""
-        return near.raw.translate(None, DIGITS) in self._quiet
+    def _reads_last(self, one: _Asked, near: Near) -> bool:
+        """Counts a line that a format reads; True where it is the last one. A log of many kinds must not take all their shares, and a
+        long line counts as several."""
+        lines = 1 + len(near.raw) // USUAL_LINE
+        one.left -= lines
+        self._shares += lines / one.most
+        return one.left <= 0 or (self._shares > MOST_SHARES and one.left <= one.most * (1 - SMALL_SHARE))
+
+    def _remember(self, code: int, found: list[Event]) -> None:
+        if found:
+            self._loud.add(code)
+            site = found[0].site if len(found) == 1 else None
+            if self._site_of.setdefault(code, site) != site:
+                self._site_of[code] = None  # they differ in more than in digits
+        elif code not in self._loud.seen:
+            self._quiet.add(code)
 
     def _in_context(self, event: Event, near: Near) -> Event:
         """Only the first of a site is shown, so that only its neighbours are looked at."""
-        site = (event.format, event.kind, event.facts)
+        site = event.site
         if site in self._sites or len(self._sites) > MOST_SITES or event.warning:
             return event
         self._sites.add(site)

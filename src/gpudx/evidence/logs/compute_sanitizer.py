@@ -27,7 +27,7 @@ FORMAT = "compute-sanitizer"
 MARKS = (MARK.decode(), "Invalid __", "Uninitialized __")
 DETAILS = ("at ", "by thread ", "Address ", "Access ", "and is ", "Device Frame", "Host Frame", "Saved host")
 MOST_DETAILS = 12
-MOST_READ = 100_000  # its lines are quick to read, and their sites many
+MOST_READ = 250_000  # its lines are quick to read, and their sites many
 CAUSES = {
     "invalid-read": "out-of-bounds-access", "invalid-write": "out-of-bounds-access", "invalid-atomic": "out-of-bounds-access",
     "invalid-access": "out-of-bounds-access", "misaligned-access": "misaligned-access", "race": "race-in-kernel",

@@ -55,7 +55,17 @@ MARKS = (
     "Unknown PI error",
     "SYCL error",
     "ERROR_INITIALIZATION_FAILED",
+    "ERROR_INCOMPATIBLE_DRIVER",
+    "_NOT_PRESENT",
+    "ERROR_TOO_MANY",
+    "ERROR_FORMAT_NOT",
+    "ERROR_FRAGMENTED",
+    "ERROR_SURFACE_LOST",
+    "ERROR_MEMORY_MAP",
     "RT_ERROR",
+    "EGL_BAD_",
+    "GL_INVALID_",
+    "GL_OUT_OF_",
 )
 APIS = {
     "Level Zero": "level-zero",
@@ -72,6 +82,8 @@ APIS = {
     "hipRTC": "hip",
     "AMD's code object manager": "hip",
     "OpenCL": "opencl",
+    "EGL": "opengl",
+    "OpenGL": "opengl",
 }
 INTERFACES = (
     ("ZE_RESULT_ERROR_", "Level Zero"),
@@ -101,6 +113,9 @@ INTERFACES = (
     ("rocblas_status_", "rocBLAS"),
     ("miopenStatus", "MIOpen"),
     ("RT_ERROR_", "OptiX"),
+    ("EGL_BAD_", "EGL"),
+    ("GL_INVALID_", "OpenGL"),
+    ("GL_OUT_OF_", "OpenGL"),
     ("CL_", "OpenCL"),
 )
 _PREFIXES = "|".join(prefix for prefix, _ in INTERFACES if prefix != "CL_")
@@ -110,7 +125,9 @@ _NAME = re.compile(
     r"|COMPILER_NOT_AVAILABLE|IMAGE_FORMAT_NOT_SUPPORTED|IMAGE_FORMAT_MISMATCH|MISALIGNED_SUB_BUFFER_OFFSET|MAP_FAILURE|INVALID_[A-Z_]+)"
 )
 _BARE = re.compile(
-    r"(?<![A-Za-z0-9_])(?:VK_)?(ERROR_(?:DEVICE_LOST|OUT_OF_(?:DEVICE|HOST)_MEMORY|INITIALIZATION_FAILED))(?![A-Za-z0-9_])"
+    r"(?<![A-Za-z0-9_])(?:VK_)?(ERROR_(?:DEVICE_LOST|OUT_OF_(?:DEVICE|HOST)_MEMORY|INITIALIZATION_FAILED|INCOMPATIBLE_DRIVER|(?:LAYER|EXTENSION"
+    r"|FEATURE)_NOT_PRESENT|TOO_MANY_OBJECTS|FORMAT_NOT_SUPPORTED|FRAGMENTED_POOL|SURFACE_LOST_KHR|OUT_OF_POOL_MEMORY|MEMORY_MAP_FAILED))"
+    r"(?![A-Za-z0-9_])"
 )
 _RUST = re.compile(
     r"vk::(\w+Error)|\bError(DeviceLost|OutOfDeviceMemory|OutOfHostMemory|InitializationFailed|Unknown)\b|\b(DeviceLost)\b"

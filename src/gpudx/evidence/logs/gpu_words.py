@@ -22,12 +22,12 @@ ANY_CASE = True
 MARKS = unrecognised.MARKS
 MOST_READ = 10_000
 
-_SUBJECT = re.compile(
+SUBJECT = re.compile(
     r"cuda(?!-gdb)|(?-i:\bcu[A-Z]\w{3,})|(?-i:\bhip[A-Z]\w{3,})|\bhip\b|rocm|\brocr\b|\bhsa\b|hsa[-_]|opencl"
     r"|(?-i:\bcl[A-Z]\w{4,})|sycl"
     r"|level[-_ ]?zero"
     r"|vulkan|(?-i:\bvk[A-Z]\w{4,})|\b[ex]?gpus?\b|(?-i:(?:gpu|GPU|Gpu)[A-Z_])|[_ ]gpu|nvenc|nvdec|cuvid|vaapi|vdpau"
-    r"|\bqsv\b|nvidia|amdgpu|\bkfd\b|radeon"
+    r"|qsv\b|nvidia|amdgpu|\bkfd\b|radeon"
     r"|omptarget|accelerator|device ?(?:memory|allocation)|video memory|\bvram\b|graphics (?:memory|device|adapter|card)|tensorrt"
     r"|\btrt\b|cudnn|cublas"
     r"|miopen|rocblas|hipblas|nccl|\brccl\b|oneccl|onednn|\bxpu\b|directml|webgpu|wgpu|\bmetal\b|(?-i:\bMTL[A-Z]\w+)"
@@ -36,9 +36,20 @@ _SUBJECT = re.compile(
     r"|command (?:buffer|queue)"
     r"|ggml_|render device|\bndrange\b|\bdnn\b|libdevice|ptxas|launched on stream|mesa\b|libva|\bdxg"
     r"|driver name for fd|shmem|\bkernels?/|glsl|hlsl|wgsl|\bd3d\d|direct3d"
-    r"|\bdxgi|swap ?chain|drm_syncobj|\bgfx\d{3}|\bsm_\d\d|mig-\d",
+    r"|\bdxgi|swap ?chain|drm_syncobj|\bgfx\d{3}|\bsm_\d\d|mig-\d|\bdri[23]\b|(?-i:\bNv[A-Z]\w{2,})|(?-i:\begl[A-Z]\w+|EGL[A-Z]\w+)"
+    r"|\bnvmm\b|miopen\w+|\bg[pvak]\d{2}b\b|\brunlist\b|\bTSG\b|\bTDR\b|(?-i:\bgl[A-Z][a-z]\w{3,}\()|opengl|\bnpu\b|\bmali\b|adreno|powervr"
+    r"|\bmps\b(?! /)|habana|ascend|\bHLO\b|autotun|\b(?:cuew|hipew)\b|\bacl[A-Z]\w+|cann\b|\bmusa\w*|\bxrt\b"
+    r"|\b(?:iris|radeonsi|radv|anv|crocus|turnip|zink|lavapipe|llvmpipe|rusticl|hasvk|nvk|v3dv|panvk|freedreno)\b|batchbuffer|pocl"
+    r"|iree|tinygrad|triton|cupy|numba|pyopencl|\bjax\b|\bxla\b",
     re.IGNORECASE,
 )
+# What a GPU has and other things have too: it counts where the lines around it name a GPU.
+_PERHAPS = re.compile(
+    r"\b(?:device|driver|kernel|queue|stream|buffer|texture|surface|fence|semaphore|event|context|memory|adapter|encoder|decoder|engine"
+    r"|module|backend|delegate|runtime|channel|pipeline|dispatch|launch)(?:e?s)?\b|_(?:device|driver|kernel|queue|stream|buffer|context)",
+    re.IGNORECASE,
+)
+NEAR, LONGEST_NEAR = 12, 300  # lines on either side, and characters of each
 _FAIL = r"(?:fail(?:ed|ure|s)?|error|unable|cannot|can't|could(?: not|n't)|aborted)"
 
 
@@ -224,41 +235,28 @@ CLASSES = (
     ),
     _class(
         "call-failed",
-        r"(?=.*(?:fail|exception|abort|unable|could ?n|cannot)).*(?-i:\b(?:cuda|cu|hip|hsa_|cl|vk|ze|nvml|nccl)[A-Z_]\w{3,})",
+        r"^(?=.*(?:fail|exception|abort|unable|could ?n|cannot)).*(?-i:\b(?:cuda|cu|hip|hsa_|cl|vk|ze|nvml|nccl)[A-Z_]\w{3,})",
         "report",
         "device-error-reported",
         _next.SERIALISE,
         "A call of a GPU interface failed, and the line does not say with which error; earlier work may have caused it",
     ),
 )
-# What a program advises, allows for or counts is not a failure.
-_NOT_TOLD = re.compile(
-    r"\b(?:may|might|could|can|would) (?:\w+ )?(?:cause|lead|result|be|fail|help|occur|run)|\bto avoid\b|\bin case\b"
-    r"|\bif (?:you|the|this|it|not"
-    r"|set|any|one)\b|\bwhen (?:you|using)|please (?:check|make|see|try|reduce|report|install|update|refer"
-    r"|reference)(?![^.]*fail)|\bfall(?:ing)? ?back"
-    r"|timeout[ _]?(?:=|:|is|of|set|value|sec|ms|in)\b|timeout_\w+\s*[:=]|--\w+|\bretry|will be ignored|\bdeprecat"
-    r"|\btodo\b|^\s*(?://|\* |#\s)|\w*timeout\w*\s*[:=]\s*\d|timeout from \d"
-    r"|no errors?\b|\b0 (?:errors?|failed)|skipp",
-    re.IGNORECASE,
-)
-# A line of a program or of its data.
-_CODE_ENDS = re.compile(
-    r"[;,{(\[]$|^[(\[{]\w*[(\[{]|^[\w.\[\]]+ = |^(?:def|class|return|import|assert|static|const|auto) "
-)
-# What has happened, whatever advice stands beside it.
-_HAPPENED = re.compile(
-    r"\b(?:have|has|had) (?:been )?(?:failed|timed out|crashed|stopped|hung)|was encountered|fatal|failed:",
-    re.IGNORECASE,
-)
+def _about_gpu(text: str, near: Near) -> bool:
+    """Does the line name something of a GPU, or something that is one's by the lines around it?"""
+    if SUBJECT.search(text):
+        return True
+    if not _PERHAPS.search(text) or unrecognised.is_prose(text):
+        return False
+    return any(SUBJECT.search(line[:LONGEST_NEAR]) for line in (*near.before(NEAR), *near.after(NEAR)))
 
 
 def read(near: Near) -> Iterator[Event]:
     text = " ".join(near.text.split())
-    if not unrecognised.reads_like_a_failure(text) or not _SUBJECT.search(text) or _advice(text):
+    if not unrecognised.reads_like_a_failure(text) or not _about_gpu(text, near) or unrecognised.is_advice(text):
         return
     kind = next((one for one in CLASSES if one.words.search(text)), None)
-    if kind is None or CODELIKE.search(text) or _CODE_ENDS.search(text):
+    if kind is None or CODELIKE.search(text) or unrecognised.is_code(text):
         return
     where = place(text)
     late = "; the log shows where this was noticed, not which work caused it" if kind.role == "report" else ""
@@ -275,7 +273,3 @@ def read(near: Near) -> Iterator[Event]:
         noticed=where if kind.role == "report" else "",
         sure=False,
     )
-
-
-def _advice(text: str) -> bool:
-    return bool(_NOT_TOLD.search(text)) and not _HAPPENED.search(text)

@@ -65,8 +65,12 @@ MARKS = (
     "gpu_sched",
     "ast 0000",
     "binary firmware",
+    "drivers/gpu/",
+    "drivers/accel/",
     "firmware image",
 )
+MOST_READ = 10_000
+FORGETS = True  # but for whether a fault was reported shortly before
 _DRIVER = re.compile(
     r"\b(amdgpu|amdkfd|kfd|i915|xe|nouveau|NVRM|nvidia(?:-\w+)?|nvgpu|dxgk(?:rnl)?|tegra-\w+|panfrost|panthor|lima"
     r"|mali\w*|msm\w*|adreno\w*"
@@ -87,6 +91,9 @@ _KERNEL_LOG = re.compile(
 )
 
 
+_WARNED = re.compile(r"(?:WARNING|BUG): .{0,80}?\bat (?:\S*/)?(drivers/(?:gpu|accel)/\S+?:\d+)")
+
+
 class _Kind(NamedTuple):
     pattern: re.Pattern[str]
     kind: str
@@ -101,6 +108,13 @@ def _kind(pattern: str, kind: str, role: Role, means: str, cause: str = "") -> _
 
 SOON = 100  # lines
 KINDS = (
+    # ECANCELED: amdgpu refuses every submission of a context that a reset took away (Linux, amdgpu_cs.c).
+    _kind(
+        r"parser -125|CS has (?:been )?(?:rejected|cancel)",
+        "gpu-reset",
+        "ending",
+        "work was refused because the device had been reset",
+    ),
     _kind(
         r"firmware.{0,80}(?:fail|missing|not found|unable|error|-2\b|invalid)|(?:fail|unable|could ?n.t|cannot).{0,60}(?:firmware"
         r"|ucode|microcode|request_firmware|\.fw\b)"
@@ -220,6 +234,10 @@ class Lines:
         if found := _STACK.search(text):
             said = f"The kernel's stack trace goes through the driver {found[2]} ({found[1]})."
             yield Event("kernel-stack", "ending", said, (("driver", found[2]),), next=_next.DMESG)
+            return
+        if found := _WARNED.search(text):
+            said = f"The Linux kernel found a broken assumption in a graphics driver, at {found[1]}."
+            yield Event("kernel-warning", "ending", said, (("at", found[1]),), next=_next.DMESG)
             return
         if driver is None and not _NAMED.search(text):
             return

@@ -71,6 +71,16 @@ MARKS = (
     "death signal",
     "sigquit",
     "+0x",
+    ".dll!",
+    ".exe!",
+    "#1  ",
+    "#0 |",
+    "#0  ",
+    "#2  ",
+    "#3  ",
+    ".dylib ",
+    "\"symbollocation\":",
+    "line ",
 )
 SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
 _LIMIT = re.compile(r"DUE TO TIME LIMIT|(?:job|test|step) .{0,40}(?:time ?limit|timed out)", re.IGNORECASE)
@@ -84,7 +94,15 @@ _SIGNAL = re.compile(
     r"\b(?:signal:? |signal )(\d{1,2})\b|\b(SIG(?:SEGV|ABRT|KILL|TERM|BUS|FPE|ILL))\b|signal: (\w[\w ]+)", re.IGNORECASE
 )
 _RANK = re.compile(r"\brank\s*[:=]?\s*(\d+)|local_rank: (\d+)|task (\d+)|process rank (\d+)", re.IGNORECASE)
-_FRAME = re.compile(r"^\s*frame #\d+: \S|^\s*#\d+ +0x[0-9a-f]+ in \S|^\s*\S*/\S+\(\S*\+0x[0-9a-f]+\) ?\[0x[0-9a-f]+\]")
+# Frames of gdb, of glibc's backtrace, of Windows modules and of macOS, without the message that led to them.
+_FRAME = re.compile(
+    r"^\W{0,6}#\d+ \| \S+\(\S*\+0x|^\W{0,4}#\d+ +(?:0x[0-9a-f]+ in )?[\w:~<>?@.]+ \(.*(?:\) (?:at|from) \S|,\s*$)"
+    r"|^\S+\.(?:dylib|framework)\s+\S.*(?:\(|::|_)|\"symbolLocation\":\d+"
+    r"|^\s*frame #\d+: \S|^\s*#\d+ +0x[0-9a-f]+ in \S|^\s*\S*/\S+\(\S*\+0x[0-9a-f]+\) ?\[0x[0-9a-f]+\]"
+    r"|^\W{0,4}[\w.-]+\.(?:dll|exe|sys)!\S+"
+)
+_PYTHON = re.compile(r"^(?:.{0,80}[\])] )?\s*File \"[^\"]+\", line \d+, in \S")
+_PYTHON_ABOVE = re.compile(r"Traceback \(most recent call last\)|^(?:.{0,80}[\])] )?\s*File \"[^\"]+\", line \d+")
 _GO = re.compile(r"^(?:goroutine \d+ \[|created by .+ in goroutine \d+)")
 _TERMINATE = re.compile(r"terminate called (?:after throwing an instance of '([^']+)'|without an active exception)")
 _DIED = re.compile(
@@ -132,6 +150,13 @@ def read(near: Near) -> Iterator[Event]:
 def _ended(near: Near) -> Iterator[Event]:
     if _FRAME.match(near.text) and not any(_FRAME.match(line) for line in near.before(3)):
         yield _event("host-stack", "The log has a stack trace of the host process without the reason for it.", "stack")
+        return
+    if _PYTHON.match(near.text) and not any(_PYTHON_ABOVE.search(line) for line in near.before(60)):
+        yield _event(
+            "python-stack",
+            "The log has a stack trace of Python without its beginning; the exception is at its end, if that was pasted.",
+            "python",
+        )
         return
     if _GO.search(near.text):
         yield _event(

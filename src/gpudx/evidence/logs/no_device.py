@@ -73,11 +73,14 @@ MARKS = (
     "linked against",
     "compiled against",
     "built against",
+    "not accessible for",
 )
 _GPU = r"(?:OpenCL|CUDA|HIP|ROCm|GPU|NVIDIA|AMD|Vulkan|SYCL|Level Zero|WebGPU|Metal|graphics)"
 _PATTERNS = (
     (
-        r"dlopen failed|cannot open shared object|library .{0,40}not (?:found|loaded)|couldn't find \"?lib|unable to load .{0,30}lib|Can "
+        r"dlopen failed|cannot open shared object|library .{0,40}not (?:found|loaded)|couldn't find \"?lib|unable to load .{0,30}lib"
+        r"|is not accessible for the namespace"
+        r"|Can "
         r"not open OpenCL library",
         "A GPU library could not be loaded",
     ),

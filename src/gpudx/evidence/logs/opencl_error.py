@@ -23,8 +23,9 @@ MARKS = ("CL_INVALID_", "CL_OUT_OF_", "CL_MEM_", "CL_BUILD_PROGRAM_FAILURE", "CL
          "OpenCL error", "OpenCL Error", "OpenCL ERROR", "opencl", "cl::Error", "oclError", "clEnqueue", "clFinish", "clSetKernelArg",
          "clBuildProgram", "clCompileProgram", "clLinkProgram", "clCreate", "clFlush", "clWaitForEvents",
          "clGetPlatformIDs", "clGetDeviceIDs",
-         "clRelease", "OCL error", "CL error", "CL Error", "cl_int", "PlatformNotFound", "Ocl", "ndrange", "NDRange",
-         "CL: ", "create kernel", "enqueue kernel")  # fmt: skip
+         "clRelease", "OCL error", "CL error", "CL Error", "CL ERROR", "cl_int", "PlatformNotFound", "Ocl", "ndrange", "NDRange",
+         "CL: ", "create kernel", "enqueue kernel", "build program",
+         "create program", "compile program")  # fmt: skip
 STATUSES = {
     -1: ("CL_DEVICE_NOT_FOUND", "no device was found", ""),
     -2: ("CL_DEVICE_NOT_AVAILABLE", "the device is not available", ""),
@@ -89,7 +90,8 @@ SEVERAL = (-38, -48, -50)  # a wrong value, or an object that was released
 LATE = (-5, -14, -36, -9999)  # what drivers return when earlier work failed
 _NAME = re.compile(r"(?<![A-Za-z0-9_])CL_[A-Z_]{3,60}(?![A-Za-z0-9_])")
 _CODE = re.compile(
-    r"(?:OpenCL|\bopencl\w*|\bOCL\b|oclError|\bCL[ _][Ee]rror|cl::Error|[Nn][Dd][Rr]ange|(?:create|enqueue) kernel|\bCL: "
+    r"(?:OpenCL|\bopencl\w*|\bOCL\b|oclError|\bCL[ _](?:[Ee]rror|ERROR)|cl::Error|[Nn][Dd][Rr]ange|(?:create|enqueue) kernel|"
+    r"(?:build|create|compile|link) (?:the )?program\b|\bCL: "
     r"|(?<![A-Za-z])cl[A-Z]\w+(?:\([^)]{0,200}\))?)[^\n]{0,80}?(?<![\w.])(-\d{1,4})\b(?!\.\d)"
 )
 _SHORT = re.compile(

@@ -26,7 +26,7 @@ MARKS = (
     "bytes stack frame",
     "wmma load or store on local memory",
 )
-MOST_READ = 60_000
+MOST_READ = 120_000
 MOST_BUILDS = 50_000
 _COMPILING = re.compile(r"Compiling entry function '([^']+)' for '(\w+)'")
 _OWNER = re.compile(r"Function properties for '?([^\s':]+)")

@@ -35,6 +35,9 @@ MARKS = (
     "FAIL [",
     "SIGABRT [",
     "SIGSEGV [",
+    "ollowing tests",
+    "E   ",
+    " FAILED",
 )
 _PYTEST = re.compile(r"(?:=+ )?(?:(\d+) failed)?(?:, )?(?:(\d+) passed)?(?:, \d+ \w+)* in [\d.]+s")
 _CARGO = re.compile(r"test ([\w:]+) \.\.\. FAILED")
@@ -49,6 +52,13 @@ _NEXTEST = re.compile(r"^\s*(?:FAIL|SIGABRT|SIGSEGV|TIMEOUT) \[ *[\d.]+s\] (.{2,
 _CHECK = re.compile(r"^(\S+\.\w+)[:(](\d+)\)?: (?:Failure|error: (?:Expected|Value of))")
 _RUN = re.compile(r"\[ RUN +\] ([\w./]+)")
 _GTEST = re.compile(r"\[  FAILED  \] (\d+) tests?, listed below|\[  FAILED  \] ([\w./]+)")
+# Other frameworks, by words: "Test 'A::b()' failed", "24: Clamp  FAILED (testsuite.at:264)", "The following tests FAILED".
+_ANY = re.compile(
+    r"^\s*[Tt]est(?:case)?s?\b[ :#]+['\"`]?(?P<a>[\w:./()<>\[\]-]{2,80})['\"`]?\W{1,40}(?:has |have )?(?i:failed|failure)\b"
+    r"|^\s*\d+[:.)] +(?P<b>\S.{1,78}?)\s*\.*\s+FAILED\b|^E +(?P<c>assert .{2,100})"
+)
+_LISTED = re.compile(r"^\s*\d+ - (\S+) \((?:Failed|SEGFAULT|Timeout|Subprocess \w+|ILLEGAL|BAD_COMMAND|Not Run|Exit code .+?|[A-Z]{4,})\)")
+_LIST = re.compile(r"[Tt]he following tests (?:have )?(?i:failed)")
 CAUSES = {"test-flaky": ("order-or-timing",), "test-process-died": ("crash-outside-calls",)}
 
 
@@ -98,6 +108,8 @@ class Tests:
         elif found := _GTEST.search(text):
             name = found[2] or f"{found[1]} tests"
             yield _event("test-failed", f"{'The test ' if found[2] else ''}{name} failed.", name)
+        else:
+            yield from _in_words(near)
 
     def _pytest(self, failed: int, passed: int) -> Iterator[Event]:
         self._runs += bool(failed or passed)
@@ -107,6 +119,18 @@ class Tests:
         if len(self._ended) == 2:
             text = "Runs of pytest in this log passed and failed: if the command was the same, it is a matter of order, timing or luck."
             yield _event("test-flaky", text, "pytest", _next.FLAKE)
+
+
+def _in_words(near: Near) -> Iterator[Event]:
+    if found := _ANY.search(near.text):
+        name = next(filter(None, found.groups())).strip()
+        said = f"A test failed: {name} does not hold." if found["c"] else f"The test {name} failed."
+        yield _event("test-failed", said, name)
+    elif _LIST.search(near.text):
+        names = [hit[1] for hit in map(_LISTED.match, near.after(20)) if hit]
+        if names:
+            said = f"{'The test' if len(names) == 1 else 'Tests'} {', '.join(names[:5])}{' and more' if len(names) > 5 else ''} failed."
+            yield _event("test-failed", said, names[0])
 
 
 def _event(kind: str, message: str, name: str, command: str = _next.RECORD) -> Event:

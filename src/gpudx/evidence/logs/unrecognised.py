@@ -51,6 +51,7 @@ MARKS = (
     "wrong",
     "incorrect",
     "nan ",
+    " nan",
     "backtrace",
     "not support",
     "unsupported",
@@ -63,6 +64,23 @@ MARKS = (
     "not enough",
     "insufficient",
     "compatible",
+    "lost",
+    "dead",
+    "not respond",
+    "unresponsive",
+    "unsuccessful",
+    "stopped",
+    "terminat",
+    "refused",
+    "reject",
+    "unexpected",
+    "undefined",
+    "unrecogni",
+    "no such",
+    "segfault",
+    "bad ",
+    "bad_",
+    "expected",
     "#0",
     "错误",
     "失败",
@@ -77,28 +95,60 @@ MARKS = (
 )
 MOST_READ = 4000
 _BAD = re.compile(
-    r"(?-i:(?<![a-z])error|Error|ERROR)|fail(?:ed|ure|s|ing)?\b|fatal|(?<!de)faults?\b|abort|crash|exception|panic"
+    r"(?-i:(?<![a-z])error|Error|ERROR)|fail(?:ed|ure|s|ing)?\b|fatal|(?<!de)fault(?:s|ed|ing)?\b|abort|crash|exception|panic"
     r"|assert\w*|time(?:d )?-?out"
     r"|\bhangs?\b|\bhung\b|\bstuck\b"
     r"|deadlock|corrupt|\binvalid\b|\billegal\b"
     r"|unable to|\bcan(?:not|'t)\b|could(?: not|n't)|not found|denied|killed|violation|out of (?:memory|range|bounds)"
     r"|overflow|mismatch"
     r"|wrong|incorrect|\bnan\b|backtrace|not support(?:ed)?\b|unsupported|\bmissing\b|unavailable|too many|unhealthy"
+    r"|\b(?:is|was|been|device|gpu|context|connection|adapter)[ -]lost\b(?!\W+(?:callback|handler|event|reason|promise))"
+    r"|\blost (?:the )?(?:device|gpu|context|connection)|\bdead\b"
+    r"|unsuccessful|(?:not|stopped|no longer) respond\w*|unresponsive|\bterminated (?:by|after|with|ab|un|due)|\brefused\b|\brejected\b"
+    r"|\bunexpected(?:ly)?\b|\bundefined (?:symbol|reference|behaviou?r|variable)|unrecogni[sz]ed|no such (?:file|device)|segfault"
+    r"|\bbad (?:address|file|alloc|argument|parameter|state|magic|value|command|request|data|pointer|page)|\bbad_alloc"
+    r"|\bgot .{1,40}expected|expected .{1,40}(?:got|actual|but)"
     r"|not enough|insufficient|not compatible|incompatible|call returned [1-9]"
     r"|^\s*(?:\S+ +){0,9}#\d+ +(?:pc |0x)|错误|失败|崩溃|エラー|失敗|오류|실패|fallo|fehler|ошибка",
     re.IGNORECASE,
 )
 _FINE = re.compile(
-    r"^\s*-- |\b(?:0|no|zero|without) (?:error|failure|failed|warning|crash|fault)|(?:errors?|failures?|failed"
+    r"^\s*-- |(?<![\w/.])(?:0|no|zero|without) (?:error|failure|failed|warning|crash|fault)|(?:errors?|failures?|failed"
     r"|faults?)\s*[:=]\s*0\b|error[_ "
     r"]?rate|(?:mean|max|relative|absolute|rms|abs|test|validation|train\w*)"
     r"[ _-]+error|error[ =:]+[\d.]+e?-?\d*\b(?! *[:A-Za-z(])|errors? +\d*\.\d|(?:on|if|when|error)[_-]?(?:error"
     r"|fail)\w*=|--\S*(?:error"
-    r"|fail)|\bdefault(?:s|ing)?(?: (?:to|is|value|behaviou?r)|\s*[:=])|\b0 (?:\w+ )?(?:failed|errors?|failures?)\b"
-    r"|fail-?safe|fault[- ]tolerant|failover|\bretry|\w*timeout\w*\s*[:=]\s*\d|time-?out from \d|\berror_rate|fall(?:ing)? ?back",
+    r"|fail)|\bdefault(?:s|ing)?(?: (?:to|is|value|behaviou?r)|\s*[:=])|(?<![\w/.])0 (?:\w+ ){0,3}(?:failed|errors?|failures?)\b"
+    r"|fail-?safe|errors?[ -](?:check|handl|report|correct)\w*|within (?:the |a )?tolerance"
+    r"|fault[- ]tolerant|failover|\bretry|timeout\w{0,40}\s*[:=]\s*\d|time-?out from \d|\berror_rate|fall(?:ing)? ?back",
     re.IGNORECASE,
 )
-_SHAPE = re.compile(r"[0-9a-f]*\d[0-9a-f]*", re.IGNORECASE)
+# What a program advises, allows for or counts is not a failure.
+_ADVICE = re.compile(
+    r"\b(?:may|might|could|can|would) (?:\w+ )?(?:cause|lead|result|be|fail|help|occur|run)|\bto avoid\b|\bin case\b"
+    r"|\bif (?:you|the|this|it|not"
+    r"|set|any|one)\b|\bwhen (?:you|using)|please (?:check|make|see|try|reduce|report|install|update|refer"
+    r"|reference)(?![^.]*fail)|\bfall(?:ing)? ?back"
+    r"|timeout[ _]?(?:=|:|is|of|set|value|sec|ms|in)\b|timeout_\w+\s*[:=]|--\w+|\bretry|will be ignored|\bdeprecat"
+    r"|\btodo\b|^\s*(?://|(?-i:\* (?=[a-z@]))|#\s)|timeout\w{0,40}\s*[:=]\s*\d|timeout from \d"
+    r"|no errors?\b|\b0 (?:\w+ ){0,3}(?:errors?|failed)|skipp",
+    re.IGNORECASE,
+)
+# A line of a program or of its data.
+_CODE_ENDS = re.compile(
+    r"[;,{(\[]$|^[(\[{]\w*[(\[{]|^[\w.\[\]]+ = |^(?:def|class|return|import|assert|static|const|auto) "
+)
+# What has happened, whatever advice stands beside it.
+_HAPPENED = re.compile(
+    r"\b(?:have|has|had) (?:been )?(?:failed|timed out|crashed|stopped|hung)|was encountered|fatal|failed:",
+    re.IGNORECASE,
+)
+# What people write around a log.
+_PROSE = re.compile(
+    r"^(?:It|I|We|My|Our|The|This|That|When|After|If|But|So|Then|There|You|They|Also|And|Is|Does|Why|How)\b(?!:)"
+    r"|^[^:=\[\]()]+[.?]$"
+)
+_SHAPE = re.compile(r"[0-9a-f]{0,32}\d[0-9a-f]{0,64}", re.IGNORECASE)
 
 
 def read(near: Near) -> Iterator[Event]:
@@ -117,6 +167,20 @@ def read(near: Near) -> Iterator[Event]:
 def reads_like_a_failure(text: str) -> bool:
     """Has it a word of failure that is no measure of quality, no setting and no "0 errors"?"""
     return _bad(text) and not _FINE.search(text)
+
+
+def is_advice(text: str) -> bool:
+    """Does a line only say what may happen, or what to do then?"""
+    return bool(_ADVICE.search(text)) and not _HAPPENED.search(text)
+
+
+def is_code(text: str) -> bool:
+    return bool(_CODE_ENDS.search(text))
+
+
+def is_prose(text: str) -> bool:
+    """Is it a sentence of a person, and no line of a log?"""
+    return bool(_PROSE.search(text))
 
 
 def shape(text: str) -> str:

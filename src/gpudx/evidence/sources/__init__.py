@@ -24,7 +24,7 @@ from gpudx.evidence.sources._functions import Source
 from gpudx.evidence.sources._seen import Seen
 from gpudx.model import Evidence, Finding, Written
 
-__all__ = ["Rule", "Source", "bare", "built", "every", "kernel_lines", "lint", "tile_builds"]
+__all__ = ["Rule", "Seen", "Source", "bare", "built", "every", "kernel_lines", "lint", "tile_builds"]
 
 
 class Rule(Protocol):

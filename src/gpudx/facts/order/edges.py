@@ -22,11 +22,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudx.backends import named
 from gpudx.facts._backend import backend_module
 from gpudx.facts.contexts import Contexts
 from gpudx.facts.memory import Memory
-from gpudx.facts.objects import FAMILIES, HOST_FAMILIES, Objects
+from gpudx.facts.objects import FAMILIES, HOST_FAMILIES, Objects, counts_references
 from gpudx.facts.operations import KINDS, Operations, done, field_of, has_field
 from gpudx.facts.order.waits import is_queued
 from gpudx.facts.ranges import Ranges
@@ -71,7 +70,7 @@ class Edges:
 
     def _keys(self, events: U64, positions: I64) -> U64:
         """A number for each event: its life where these are followed, else its handle."""
-        counts = np.array([_counts(c) for c in self._trace.schema.calls], bool)[self._trace.call[positions]]
+        counts = self._trace.schema.where(counts_references)[self._trace.call[positions]]
         rows = self._objects.at(events, positions)
         return np.where(counts | (rows < 0), events, rows.astype(np.uint64) | LIVES)
 
@@ -107,7 +106,7 @@ class Edges:
         table, trace = self._operations.table, self._trace
         event = table["event"]
         rows = np.flatnonzero(event)
-        makers = done(trace, trace.select(tuple(c for c in trace.schema.doing("create", "event") if _counts(c))))
+        makers = done(trace, trace.select(tuple(c for c in trace.schema.doing("create", "event") if counts_references(c))))
         own = np.array([self._signals.get(int(p), NOT_KNOWN) for p in makers], np.int64)
         hidden, marked = self._hidden()
         position = np.concatenate([table["position"][rows], hidden, makers])
@@ -137,8 +136,7 @@ class Edges:
         rows = np.where(keys >= LIVES, (keys ^ LIVES).astype(np.int64), -1)
         born = np.append(table["born"], -1)[rows] if len(table) else np.full(len(rows), -1, np.int64)
         begun = self._trace.column("begin", born.clip(0))
-        own = np.array([c.word("flags") is not None for c in self._trace.schema.calls], bool)
-        made_here = (born >= 0) & own[self._trace.call[born.clip(0)]]
+        made_here = (born >= 0) & (self._trace.schema.words_of("flags") >= 0)[self._trace.call[born.clip(0)]]
         whole = self._trace.whole_since == 0
         return np.where(made_here & (whole | (begun > self._trace.whole_since)), NOT_MADE, NOT_KNOWN)
 
@@ -149,7 +147,7 @@ class Edges:
         """Position of the making of each event that the host signals itself -> its number below FIRST_SIGNAL."""
         trace = self._trace
         calls = tuple(
-            c for c in trace.schema.doing("create", "event") if _counts(c) and [n for n, _ in c.fields] == OWN
+            c for c in trace.schema.doing("create", "event") if counts_references(c) and [n for n, _ in c.fields] == OWN
         )
         return {int(p): FIRST_SIGNAL - n for n, p in enumerate(done(trace, trace.select(calls)))}
 
@@ -310,7 +308,7 @@ class Edges:
         for info in self._trace.schema.doing("copy"):  # arrays have no addresses; their other side may be the host's
             if info.host:
                 host[self._trace.select(info)] = True
-        queued = np.array([is_queued(c) or c.word("blocking") is not None for c in self._trace.schema.calls], bool)
+        queued = self._trace.schema.where(is_queued) | (self._trace.schema.words_of("blocking") >= 0)
         position = table["position"]
         copy = table["kind"] == KINDS.index("copy")
         fill = (table["kind"] == KINDS.index("fill")) & ~queued[self._trace.call[position]]
@@ -351,7 +349,7 @@ class Edges:
         serialised with all of their work."""
         trace = self._trace
         calls = [c for c in trace.schema.doing("release", "memory") if set(c.frees) & set(SYNCHRONISING)]
-        calls += [c for c in trace.schema.doing("release", "program") if not _counts(c)]
+        calls += [c for c in trace.schema.doing("release", "program") if not counts_references(c)]
         positions = done(trace, trace.select(tuple(calls)))
         freed = self._objects.at(field_of(trace, "mem", positions), positions)
         family = np.append(self._objects.table["family"], 0)[freed]
@@ -371,11 +369,6 @@ class Edges:
 
 OWN = ["context", "result"]  # the fields of the call that makes an event which the host signals itself
 HOSTLESS = np.zeros(0, np.uint8)
-
-
-def _counts(info: CallInfo) -> bool:
-    """Is an event of this API one command's end, made anew by each, rather than an object that marks are put on?"""
-    return bool(getattr(named(info.api), "COUNTS_REFERENCES", False))
 
 
 def listed(trace: Trace, info: CallInfo, name: str, positions: I64) -> tuple[I64, U64]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from typing import Literal
 
 from gpudx.backends.cuda.dumps import ABORTING
 from gpudx.lab.experiments import NOT_CUDA, Context, Row, needs_gpu_calls
@@ -27,8 +29,8 @@ def close(context: Context) -> How:
     return replace(context.how, fence=Fence("high", ALIGN))
 
 
-def dumped(context: Context) -> How:
-    return replace(context.how.under(ABORTING), fence=Fence("high"), dump=True)
+def dumped(context: Context, edge: Literal["high", "low"] = "high") -> How:
+    return replace(context.how.under(ABORTING), fence=Fence(edge), dump=True)
 
 
 def no_dump(context: Context) -> str | None:
@@ -74,6 +76,16 @@ address, argument and distance are known, also where the access would have lande
 {SHOWN}""",
         missing=needs_gpu_calls,
         how=below,
+    ),
+    Row(
+        __name__,
+        "low-fenced-dump",
+        2.0,
+        """Memory against the lower fence, and a core dump of the device when a kernel meets it.
+
+As with the upper fence: the dump has the instruction and its registers, so that address, argument and distance are known.""",
+        missing=no_dump,
+        how=partial(dumped, edge="low"),
     ),
     Row(
         __name__,

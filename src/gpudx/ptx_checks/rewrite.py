@@ -1,0 +1,376 @@
+"""PTX with calls to device.ptx in it (PTX ISA, "Instruction Statements", "Memory Consistency Model").
+
+Only whole statements on one line are understood, which is how compilers write them; others stay as they are, and so does a module
+that has no line like these. What is inserted is a block of its own, so that its names meet no others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+
+from gpudx.kernel_checks.plan import Site
+
+CHECKS = ("races", "nan")
+WRITES, GENERIC = 1 << 24, 1 << 25
+MOST_SITES = (1 << 16) - 1
+MADE_NAN, MADE_INF, STORED_NAN, STORED_INF = range(4)
+
+HEAD = re.compile(r"^\s*\.address_size\s+64\s*$", re.M)
+FUNCTION = re.compile(r"^\s*(?:\.(?:visible|weak|extern|common|noreturn)\s+)*\.(entry|func)\b")
+NAME = re.compile(r"\.(?:entry|func)\s*(?:\([^)]*\)\s*)?([\w$%.]+)")
+REGISTERS = re.compile(r"^\s*\.reg\s+\.(\w+)\s+(.*);")
+FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]*)"', re.M)
+LOC = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\s+\d+(?:.*?inlined_at\s+(\d+)\s+(\d+))?")
+STATEMENT = re.compile(
+    r"^\s*(?P<open>\{\s*)?(?:@(?P<when>!?%[\w$]+)\s+)?(?P<op>[a-z]\w*(?:[.:]+\w+)*)\s*(?P<rest>[^;]*);\s*(?P<close>\}\s*)?$"
+)
+ADDRESS = re.compile(r"\[\s*(%?[\w$.]+)\s*(?:\+\s*(-?\w+))?\s*\]")
+OTHER_SPACES = ("shared", "local", "param", "const", "sreg", "tex")
+ORDERED = ("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio")
+PUBLISHES = ("release", "acq_rel", "sc")
+MAKES = ("add", "sub", "mul", "fma", "mad", "div", "rcp", "sqrt", "rsqrt", "lg2", "ex2", "cvt", "tanh")
+INFINITE = {"f16": 0x7C00, "bf16": 0x7F80, "f32": 0x7F800000, "f64": 0x7FF0000000000000}
+BITS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
+FREES = ("free", "malloc")  # their memory passes from block to block
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One instruction: its name, the parts behind it, operands."""
+
+    op: str
+    parts: tuple[str, ...]
+    rest: str
+    when: str
+    line: str
+
+    @property
+    def width(self) -> int:
+        bits = next((int(part[1:]) for part in reversed(self.parts) if re.fullmatch(r"[busf]\d+", part)), 0)
+        lanes = next((int(part[1:]) for part in self.parts if re.fullmatch(r"v\d", part)), 1)
+        return bits // 8 * lanes
+
+    @property
+    def step(self) -> int:
+        lanes = next((int(part[1:]) for part in self.parts if re.fullmatch(r"v\d", part)), 1)
+        return self.width // lanes
+
+
+@dataclass
+class Rewritten:
+    """The new text, its checked places, and how many kernels have any."""
+
+    text: str
+    sites: list[Site]
+    kernels: list[str]
+
+
+@dataclass
+class _Module:
+    checks: frozenset[str]
+    files: dict[int, str]
+    sites: list[Site] = field(default_factory=list)
+    kernels: list[str] = field(default_factory=list)
+    out: list[str] = field(default_factory=list)
+    labels: int = 0
+
+
+@dataclass
+class _Function:
+    name: str
+    types: dict[str, str] = field(default_factory=dict)  # of registers, by the name without its number
+    file: int = 0
+    place: tuple[int, int] = (0, 0)  # file, line
+
+    def type_of(self, operand: str) -> str:
+        return self.types.get(operand) or self.types.get(operand.rstrip("0123456789"), "")
+
+
+@cache
+def device_code() -> str:
+    """What the inserted calls call."""
+    return resources.files(__package__).joinpath("device.ptx").read_text()
+
+
+def rewrite(text: str, checks: frozenset[str]) -> Rewritten | None:
+    """None where there is nothing to check, or the text is not PTX for 64-bit addresses."""
+    head = HEAD.search(text)
+    if head is None or "gdx_access" in text:
+        return None
+    module = _Module(checks, {int(number): path for number, path in FILE.findall(text)})
+    _walk(module, text[head.end() :].split("\n"))
+    if not module.sites:
+        return None
+    code = text[: head.end()] + "\n" + device_code() + "\n".join(module.out)
+    return Rewritten(code, module.sites, module.kernels)
+
+
+def _walk(module: _Module, lines: list[str]) -> None:
+    function: _Function | None = None
+    depth, starts = 0, ""
+    for line in lines:
+        bare = line.split("//", 1)[0]
+        if depth == 0 and (FUNCTION.match(bare) or starts):
+            starts += bare
+            if "{" not in bare and ";" not in bare:
+                module.out.append(line)
+                continue
+            if "{" in bare:
+                named = NAME.search(starts)
+                function = _Function(named[1] if named else "?")
+                line = _limited(line, starts)
+                if ".entry" in starts:
+                    module.kernels.append(function.name)
+            starts = ""
+        depth += bare.count("{") - bare.count("}")
+        if function is None or depth == 0:
+            module.out.append(line)
+            function = function if depth else None
+            continue
+        _line(module, function, line, bare, depth)
+
+
+def _limited(line: str, starts: str) -> str:
+    """What is inserted takes registers: without a limit, a kernel that is launched with large blocks would be refused."""
+    if ".entry" not in starts or re.search(r"\.(?:maxntid|reqntid|maxnreg)\b", starts):
+        return line
+    return line.replace("{", ".maxntid 1024, 1, 1\n{", 1)
+
+
+def _line(module: _Module, function: _Function, line: str, bare: str, depth: int) -> None:
+    if found := LOC.match(bare):
+        _at(function, found)
+    elif found := REGISTERS.match(bare):
+        for name in found[2].split(","):
+            function.types[re.sub(r"<\d+>$", "", name.strip()).rstrip("0123456789") or name.strip()] = found[1]
+            function.types[name.strip()] = found[1]
+    statement = _statement(bare)
+    before = list(_before(module, function, statement)) if statement else []
+    module.out += [*before, line]
+
+
+def _at(function: _Function, found: re.Match[str]) -> None:
+    """The place in the kernel's own file, also where code of headers was put there."""
+    file, number = int(found[1]), int(found[2])
+    function.file = function.file or file
+    if file == function.file:
+        function.place = (file, number)
+    elif found[3] and int(found[3]) == function.file:
+        function.place = (int(found[3]), int(found[4]))
+
+
+def _statement(bare: str) -> Statement | None:
+    found = STATEMENT.match(bare)
+    if found is None:
+        return None
+    op, *parts = re.split(r"[.:]+", found["op"])
+    return Statement(op, tuple(parts), found["rest"].strip(), found["when"] or "", bare)
+
+
+def _site(module: _Module, function: _Function, kind: str, statement: Statement) -> int:
+    file, line = function.place
+    text = re.sub(r"\s+", " ", statement.line.strip(" \t{}"))
+    module.sites.append(Site(kind, module.files.get(file, ""), line, text, function.name))
+    return len(module.sites)
+
+
+def _guarded(module: _Module, when: str, inner: list[str]) -> Iterator[str]:
+    """A block with names of its own, which is left out where the instruction itself is."""
+    module.labels += 1
+    if when:
+        against = when[1:] if when.startswith("!") else f"!{when}"
+        yield f"\t@{against} bra $gdx_past_{module.labels};"
+    yield "\t{"
+    yield from (f"\t{one}" for one in inner)
+    yield "\t}"
+    if when:
+        yield f"$gdx_past_{module.labels}:"
+
+
+def _before(module: _Module, function: _Function, statement: Statement) -> Iterator[str]:
+    if len(module.sites) >= MOST_SITES - 4:
+        return
+    if "races" in module.checks and _publishes(statement):
+        yield from _guarded(module, statement.when, ["call gdx_fence;"])
+    if "races" in module.checks and _is_plain_access(statement):
+        yield from _access(module, function, statement)
+    if (
+        "nan" in module.checks
+        and statement.op == "st"
+        and statement.parts[-1:]
+        and statement.parts[-1] in ("f32", "f64")
+    ):
+        yield from _stored(module, function, statement)
+    if "nan" in module.checks and statement.op in MAKES:
+        yield from _made(module, function, statement)
+
+
+def _publishes(statement: Statement) -> bool:
+    if statement.op == "membar" or (statement.op == "fence" and "proxy" not in statement.parts):
+        return "cta" not in statement.parts
+    if statement.op == "call":
+        return bool(re.search(rf"\b(?:{'|'.join(FREES)})\b", statement.rest))
+    ordered = any(part in PUBLISHES for part in statement.parts)
+    return ordered and statement.op in ("st", "atom", "red", "barrier") and "cta" not in statement.parts
+
+
+def _is_plain_access(statement: Statement) -> bool:
+    if statement.op not in ("ld", "st") or not statement.width:
+        return False
+    parts = statement.parts
+    return not any(part in OTHER_SPACES or part in ORDERED for part in parts)
+
+
+def _access(module: _Module, function: _Function, statement: Statement) -> Iterator[str]:
+    address = ADDRESS.search(statement.rest)
+    if address is None or (address[1].startswith("%") and function.type_of(address[1]) not in ("b64", "u64", "s64")):
+        return
+    if not address[1].startswith("%") and "global" not in statement.parts:
+        return
+    site = _site(module, function, "race", statement)
+    writes = statement.op == "st"
+    value, step = _value(function, statement, address.end()) if writes else ([], 0)
+    how = site | statement.width << 16 | (WRITES if writes else 0) | step << 26
+    how |= 0 if "global" in statement.parts else GENERIC
+    yield from _guarded(
+        module,
+        statement.when,
+        [
+            ".reg .b64 gdx_at, gdx_value;",
+            f"mov.b64 gdx_at, {address[1]};",
+            *([f"add.s64 gdx_at, gdx_at, {address[2]};"] if address[2] else []),
+            *(value or ["mov.b64 gdx_value, 0;"]),
+            ".param .b64 gdx_0;",
+            ".param .b32 gdx_1;",
+            ".param .b64 gdx_2;",
+            "st.param.b64 [gdx_0], gdx_at;",
+            f"st.param.b32 [gdx_1], {how};",
+            "st.param.b64 [gdx_2], gdx_value;",
+            "call gdx_access, (gdx_0, gdx_1, gdx_2);",
+        ],
+    )
+
+
+def _value(function: _Function, statement: Statement, end: int) -> tuple[list[str], int]:
+    """How to have the (first) value that is stored in 64 bits, and of how many bytes it is; 0 where that is not known."""
+    operand = statement.rest[end:].strip(" ,\t{").split(",")[0].strip(" }\t")
+    if statement.width > 8 and statement.step > 8:
+        return [], 0
+    kind = function.type_of(operand)
+    if not operand.startswith("%") or not kind:
+        return [], 0
+    bits = int(re.sub(r"\D", "", kind) or 0)
+    if bits == 64:
+        return [f"mov.b64 gdx_value, {operand};"], statement.step
+    if bits == 32:
+        return [
+            ".reg .b32 gdx_word;",
+            f"mov.b32 gdx_word, {operand};",
+            "cvt.u64.u32 gdx_value, gdx_word;",
+        ], statement.step
+    if bits == 16:
+        return [
+            ".reg .b16 gdx_half;",
+            f"mov.b16 gdx_half, {operand};",
+            "cvt.u64.u16 gdx_value, gdx_half;",
+        ], statement.step
+    return [], 0
+
+
+# ---- numbers ----
+
+
+def _stored(module: _Module, function: _Function, statement: Statement) -> Iterator[str]:
+    """Is a NaN or an infinity stored to memory that others see?"""
+    if any(part in ("local", "param", "shared") for part in statement.parts):
+        return
+    address = ADDRESS.search(statement.rest)
+    kind = statement.parts[-1]
+    values = re.findall(r"%[\w$]+", statement.rest[address.end() :]) if address else []
+    for value in values:
+        if function.type_of(value) in (kind, f"b{BITS[kind]}"):
+            site = _site(module, function, "nan", statement)
+            yield from _guarded(
+                module, statement.when, [*_odd(kind, value), *_tell(kind, site, STORED_NAN, STORED_INF)]
+            )
+
+
+def _made(module: _Module, function: _Function, statement: Statement) -> Iterator[str]:
+    """The number is computed once more, ahead of the instruction, which may overwrite what it is made from."""
+    kind = _made_kind(statement)
+    operands = [one.strip() for one in statement.rest.split(",")]
+    source = statement.parts[-1] if statement.op == "cvt" else kind
+    if kind is None or source not in BITS or not re.fullmatch(r"%[\w$]+", operands[0]):
+        return
+    given = [one for one in operands[1:] if re.fullmatch(r"%[\w$]+", one)]
+    site = _site(module, function, "nan", statement)
+    type_ = kind if kind in ("f32", "f64") else "b16"
+    name = ".".join((statement.op, *statement.parts))
+    inner = [f".reg .{type_} gdx_out;", f"{name} gdx_out, {', '.join(operands[1:])};", *_odd(kind, "gdx_out")]
+    for number, one in enumerate(given):
+        inner += _input(source, one, number)
+    yield from _guarded(module, statement.when, [*inner, *_tell(kind, site, MADE_NAN, MADE_INF)])
+
+
+def _made_kind(statement: Statement) -> str | None:
+    """The type that an instruction makes, if it can make a NaN or an infinity of finite numbers."""
+    if statement.op == "cvt":
+        kinds = [part for part in statement.parts if part in BITS]
+        return kinds[0] if len(kinds) == 2 and BITS[kinds[0]] < BITS[kinds[1]] else None
+    if any(part in ("sat", "f16x2", "bf16x2", "wide", "lo", "hi") for part in statement.parts):
+        return None
+    return statement.parts[-1] if statement.parts and statement.parts[-1] in BITS else None
+
+
+def _odd(kind: str, value: str) -> list[str]:
+    """gdx_odd: it is a NaN or an infinity; gdx_nan: it is a NaN; gdx_fine: so far nothing speaks against its being made here."""
+    bits, infinite = BITS[kind], INFINITE[kind]
+    return [
+        ".reg .pred gdx_odd, gdx_nan, gdx_inf, gdx_fine, gdx_one;",
+        f".reg .b{bits} gdx_bits, gdx_rest;",
+        f"mov.b{bits} gdx_bits, {value};",
+        f"and.b{bits} gdx_rest, gdx_bits, {(1 << (bits - 1)) - 1};",
+        f"setp.ge.u{bits} gdx_odd, gdx_rest, {infinite};",
+        f"setp.gt.u{bits} gdx_nan, gdx_rest, {infinite};",
+        f"setp.eq.u{bits} gdx_inf, gdx_rest, {infinite};",
+        "mov.pred gdx_fine, gdx_odd;",
+    ]
+
+
+def _input(kind: str, value: str, number: int) -> list[str]:
+    """A NaN is made where no input is one, an infinity where all inputs are finite."""
+    bits, infinite = BITS[kind], INFINITE[kind]
+    name = f"gdx_in{number}"
+    return [
+        f".reg .b{bits} {name};",
+        f"mov.b{bits} {name}, {value};",
+        f"and.b{bits} {name}, {name}, {(1 << (bits - 1)) - 1};",
+        f"setp.le.u{bits} gdx_one, {name}, {infinite};",
+        "and.pred gdx_nan, gdx_nan, gdx_one;",
+        f"setp.lt.u{bits} gdx_one, {name}, {infinite};",
+        "and.pred gdx_inf, gdx_inf, gdx_one;",
+    ]
+
+
+def _tell(kind: str, site: int, nan: int, infinity: int) -> list[str]:
+    widen = {16: "cvt.u64.u16", 32: "cvt.u64.u32", 64: "mov.b64"}[BITS[kind]]
+    return [
+        "or.pred gdx_fine, gdx_nan, gdx_inf;",
+        "@!gdx_fine bra gdx_nothing;",
+        ".reg .b64 gdx_told;",
+        ".reg .b32 gdx_how;",
+        f"{widen} gdx_told, gdx_bits;",
+        f"selp.b32 gdx_how, {nan}, {infinity}, gdx_nan;",
+        ".param .b32 gdx_0;",
+        ".param .b32 gdx_1;",
+        ".param .b64 gdx_2;",
+        f"st.param.b32 [gdx_0], {site};",
+        "st.param.b32 [gdx_1], gdx_how;",
+        "st.param.b64 [gdx_2], gdx_told;",
+        "call gdx_number, (gdx_0, gdx_1, gdx_2);",
+        "gdx_nothing:",
+    ]

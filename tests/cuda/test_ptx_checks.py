@@ -1,0 +1,85 @@
+"""CUDA kernels that check themselves: the driver gets rewritten PTX, and what it reports is read. The driver is a fake: that real
+kernels report races is tested on a GPU (test_ptx_checks_on_gpu.py)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cuda_kit import Kit, Ran, decode, of
+
+from gpudx.diagnose import ptx_check_runs
+from gpudx.facts import derive
+from gpudx.lab import kernel_checked
+from gpudx.model import Finding
+
+PTX = """// kernel scale 8 4
+.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry scale(
+    .param .u64 scale_param_0
+)
+{
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<3>;
+    .loc 1 7 1
+    ld.param.u64 %rd1, [scale_param_0];
+    ld.global.u32 %r1, [%rd1];
+    .loc 1 9 1
+    st.global.u32 [%rd1], %r1;
+    ret;
+}
+.file 1 "/src/scale.cu"
+"""
+RACE = 4  # kernel_checks/prelude.py
+
+
+def ran(kit: Kit, tmp_path: Path, text: str, **more: str) -> Ran:
+    """The program with its PTX rewritten while it runs."""
+    (tmp_path / "module.ptx").write_text(text)
+    with kernel_checked.service(kernel_checked.wanted("ptx:races"), tmp_path) as env:
+        return kit.run([kit.program("ptx_library"), tmp_path / "module.ptx"], env={**env, "GPUDX_SERIALISE": "1", **more})
+
+
+def found(done: Ran, tmp_path: Path) -> list[Finding]:
+    return list(ptx_check_runs.findings([derive(done.trace())], tmp_path))
+
+
+def words(address: int) -> str:
+    """A race that block 2 reports: it writes what block 1 has written, by the first and the second statement."""
+    report = [RACE, 2, 0xFFFFFFFF, 2, 4, 3, address & 0xFFFFFFFF, address >> 32, *[0] * 8, 5, 0, 0, 2, 0, 0, 1, 1]
+    return " ".join(map(str, report))
+
+
+def test_the_driver_gets_code_that_checks_itself(kit: Kit, tmp_path: Path) -> None:
+    done = ran(kit, tmp_path, PTX)
+    plain = kit.run([kit.program("ptx_library"), tmp_path / "module.ptx"], recorded=False)
+    assert done.seen == plain.seen
+    assert "call gdx_access" in (tmp_path / "kernel-checks/programs/1.ptx").read_text()
+    assert found(done, tmp_path) == []
+
+
+def test_a_reported_race_is_joined_to_launch_argument_and_line(kit: Kit, tmp_path: Path) -> None:
+    first = ran(kit, tmp_path, PTX)
+    (allocated,) = of(decode(first.trace()), "cuMemAlloc_v2")
+    done = ran(kit, tmp_path, PTX, FAKE_CUDA_REPORT=words(allocated.words["result"] + 8))
+    if of(decode(done.trace()), "cuMemAlloc_v2")[0].words["result"] != allocated.words["result"]:
+        done = ran(kit, tmp_path, PTX, FAKE_CUDA_REPORT=words(of(decode(done.trace()), "cuMemAlloc_v2")[0].words["result"] + 8))
+    (finding,) = found(done, tmp_path)
+    assert finding.causes == ("race-in-kernel",) and finding.certainty == "observed"
+    assert finding.site is not None and (finding.site.kernel, finding.site.launch) == ("scale", 1)
+    assert finding.access is not None and finding.access.block == (2, 0, 0) and finding.access.source == "scale.cu:9"
+    assert "scale.cu:7" in finding.evidence[1].text
+
+
+def test_code_without_ptx_runs_as_it_is_and_that_is_said(kit: Kit, tmp_path: Path) -> None:
+    done = ran(kit, tmp_path, "kernel scale 8 4\n")
+    assert done.returncode == 0
+    assert any("no PTX" in text for text in ptx_check_runs.not_checked([derive(done.trace())]))
+
+
+def test_code_that_the_driver_refuses_is_loaded_as_it_is(kit: Kit, tmp_path: Path) -> None:
+    done = ran(kit, tmp_path, PTX, FAKE_CUDA_REFUSE="cuLibraryLoadData:1:218")
+    plain = kit.run([kit.program("ptx_library"), tmp_path / "module.ptx"], recorded=False)
+    assert done.seen == plain.seen
+    assert any("refused" in text for text in ptx_check_runs.not_checked([derive(done.trace())]))

@@ -1,0 +1,33 @@
+"""CUDA kernels that check themselves, on a real GPU: what races and what makes NaN is named, and their correct neighbours are not."""
+
+from __future__ import annotations
+
+import pytest
+from test_on_gpu import Gpu, gpu
+
+__all__ = ["gpu"]  # the fixture
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.mark.parametrize(
+    ("how", "cause", "kernel"),
+    [("plain", "race-in-kernel", "tally"), ("unfenced", "race-in-kernel", "hand_over"), ("nan", "not-a-number", "normalise")],
+)
+def test_faults_between_blocks_are_named(gpu: Gpu, how: str, cause: str, kernel: str) -> None:
+    best = gpu.run("block_race", "--sanitize=ptx", words=(how,)).best
+    assert (best["cause"], best["guilty"]["kernel"], best["guilty"]["launch"]) == (cause, kernel, 1)
+    assert "block_race.cu:" in best["summary"]
+
+
+@pytest.mark.parametrize("how", ["atomic", "fenced", "number"])
+def test_correct_neighbours_stay_silent(gpu: Gpu, how: str) -> None:
+    ran = gpu.run("block_race", "--sanitize=ptx", words=(how,))
+    assert ran.recorded == ran.plain[:2] and ran.errors == []
+    assert any(one["name"].startswith("PTX checks") and one["state"] == "live" for one in ran.case["instruments"])
+
+
+@pytest.mark.parametrize("name", ["vector_add", "async_alloc", "graph_capture", "multi_stream", "by_value", "managed"])
+def test_correct_programs_run_as_before_and_are_clean(gpu: Gpu, name: str) -> None:
+    ran = gpu.run(name, "--sanitize=ptx")
+    assert ran.recorded == ran.plain[:2] and ran.errors == []
