@@ -1,4 +1,5 @@
-# make check: style, types, import contracts and the tests that need no build.  make test: that, and all other tests.
+# make check: style, types, import contracts and the tests that need no build.  make test: that, and all tests that do.
+# make docs: the site and the tests of its pages.
 PYTHON ?= python3
 VENV := .venv
 SOURCES := $(shell find src native schema tools incidents -type f -not -name '*.pyc' 2>/dev/null) meson.build pyproject.toml
@@ -25,7 +26,7 @@ check: $(VENV)/ready
 	@tools/check
 
 test: check
-	@tools/test tests -m builds -n $(WORKERS) --dist worksteal --durations 25 --durations-min 10
+	@tools/test tests -m "builds and not docs" -n $(WORKERS) --dist worksteal --durations 25 --durations-min 10
 
 # A user's environment, without what only tests need: pip stays outside and compiles nothing in advance, which saves 70 MB.
 # Where Python has no pip of its own, the environment gets one.
@@ -49,6 +50,7 @@ wheel:
 docs: $(VENV)/ready
 	PYTHONPATH=src:tools $(VENV)/bin/python tools/docs.py
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
+	@tools/test -q tests/test_docs.py
 
 bench: $(VENV)/installed
 	$(VENV)/bin/python benchmarks/run_all.py

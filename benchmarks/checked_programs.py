@@ -71,6 +71,7 @@ def hashcat(modes: list[str], given: argparse.Namespace) -> Iterator[Program]:
         given_hash.write_text(example[1] + "\n")
         # One session and one home each: hashcat keeps the kernels that it built, and would load binaries the second time.
         command = f"hashcat -m {mode} -a 0 -D 1 --force --potfile-disable --backend-ignore-cuda -w 1 -n 32 -u 256 --backend-vector-width 1"
+        command += f" --session checked-{os.getpid()}"
         yield Program(f"hashcat mode {mode}", [*shlex.split(command), str(given_hash), str(words)], cracked)
 
 

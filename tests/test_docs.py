@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from support import browser
 
+pytestmark = pytest.mark.docs
 os.environ["NO_MKDOCS_2_WARNING"] = "1"  # an announcement of the theme, which is no warning about our pages
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"

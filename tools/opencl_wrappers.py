@@ -197,7 +197,7 @@ def check_after(call: Call) -> list[str]:
         return ["if (gdx_checks())", "    gdx_cl_check_made(result, flags, size);"]
     if call.name == "clCreateSubBuffer":
         return ["if (gdx_checks())", "    gdx_cl_check_part(buffer);"]
-    if call.does == "create program" and not call.by_hand:
+    if call.does == "create program" and not call.by_hand and not call.through:
         return ["if (gdx_checks())", '    gdx_cl_check_cannot(result, "it is not built from source");']
     return []
 

@@ -17,6 +17,9 @@ struct program {
     int references;      /* of the program's own */
     char *source;        /* mapped */
     size_t source_bytes;
+    char *options;       /* of clCompileProgram, mapped */
+    size_t options_bytes;
+    bool headers;        /* of other programs were given to clCompileProgram */
     cl_program ours;
     struct gdx_reply reply;  /* its head names the kernels */
 };
@@ -152,6 +155,8 @@ void gdx_cl_check_program_released(cl_program program)
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
     if (gone.source)
         munmap(gone.source, gone.source_bytes);
+    if (gone.options)
+        munmap(gone.options, gone.options_bytes);
     if (gone.ours)
         gdx_cl_next.clReleaseProgram(gone.ours);  /* its kernels keep it for as long as they need it */
     gdx_reply_free(&gone.reply);
@@ -254,6 +259,68 @@ void gdx_cl_check_build(cl_program program, cl_uint count, const cl_device_id *d
         gdx_cl_next.clReleaseProgram(old);
     gdx_reply_free(&reply);
     errno = saved;
+}
+
+/* ---- compiling and linking in two steps: checked where one program, compiled by itself, is linked ---- */
+
+void gdx_cl_check_compiled(cl_program program, const char *options, cl_uint headers)
+{
+    struct gdx_calm calm;
+    int saved = errno;
+    const char *text = options ? options : "";
+    size_t length = strlen(text) + 1, bytes = 0;
+    char *copy = gdx_on() ? joined(1, &text, &length, &bytes) : NULL;
+    if (!copy)
+        return;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct program *known = program_at(program);
+    char *old = known ? known->options : copy;
+    size_t old_bytes = known ? known->options_bytes : bytes;
+    if (known) {
+        known->options = copy;
+        known->options_bytes = bytes;
+        known->headers = headers != 0;
+    }
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    if (old)
+        munmap(old, old_bytes);
+    errno = saved;
+}
+
+/* The source and the options of what was linked stay where they are: the caller holds it while it links. */
+static void check_linked(cl_program linked, cl_program from, cl_uint count, const cl_device_id *devices)
+{
+    struct gdx_calm calm;
+    struct program found = { 0 };
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct program *known = program_at(from);
+    if (known)
+        found = *known;
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    if (!found.source || !found.options) {
+        gdx_cl_check_cannot(linked, "it is not built from source");
+    } else if (found.headers) {
+        gdx_cl_check_cannot(linked, "it is compiled with headers that are programs of their own");
+    } else {
+        gdx_cl_check_source(linked, 1, (const char **)&found.source, &found.source_bytes);
+        gdx_cl_check_build(linked, count, devices, found.options);
+    }
+}
+
+cl_program gdx_cl_check_clLinkProgram(cl_context context, cl_uint num_devices, const cl_device_id *devices, const char *options,
+                                      cl_uint num_input_programs, const cl_program *input_programs, cl_program_callback notify,
+                                      void *user_data, cl_int *errcode)
+{
+    cl_program linked = gdx_cl_next.clLinkProgram(context, num_devices, devices, options, num_input_programs, input_programs, notify,
+                                                  user_data, errcode);
+    bool library = options && strstr(options, "-create-library");
+    if (!linked || library || !gdx_checks() || !gdx_on())
+        return linked;
+    if (num_input_programs == 1 && input_programs)
+        check_linked(linked, input_programs[0], num_devices, devices);
+    else
+        gdx_cl_check_cannot(linked, "it is linked from several programs");
+    return linked;
 }
 
 /* ---- kernels ---- */

@@ -198,8 +198,8 @@ cl_int rec_clCompileProgram(cl_program program, cl_uint num_devices, const cl_de
                                                  header_include_names, notify, user_data);
     gdx_end(&open, result);
     gdx_cl_note_build(program, num_devices, devices, result);
-    if (gdx_checks())
-        gdx_cl_check_cannot(program, "it is compiled and linked in separate steps");
+    if (gdx_checks() && result == CL_SUCCESS)
+        gdx_cl_check_compiled(program, options, num_input_headers);
     return result;
 }
 

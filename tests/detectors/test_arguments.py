@@ -185,3 +185,20 @@ def test_launch_that_was_accepted_without_its_arguments(world: Make, look: Look)
     process.launch(process.kernel("scale", [Arg("float*", "data", GLOBAL)]), (64,))
     (finding,) = [f for f in look(process) if f.id == NEVER]
     assert finding.severity == "error"
+
+
+@pytest.mark.parametrize("sets_its_own", [False, True], ids=["handed over", "shared"])
+def test_a_value_of_another_thread_is_the_fault_of_sharing(world: Make, look: Look, sets_its_own: bool) -> None:
+    """The other thread releases its buffer between its own setting and this thread's launch."""
+    process = world()
+    kernel = process.kernel("scale", [Arg("float*", "data", GLOBAL)])
+    mine, other = process.buffer(64), process.buffer(64)
+    if sets_its_own:
+        process.set_arg(kernel, 0, mine, tid=1)
+    process.set_arg(kernel, 0, other, tid=2)
+    process.release(other, tid=2)
+    process.launch(kernel, (16,), tid=1)
+    process.launch(kernel, (16,), tid=2)
+    found = {(f.id, f.count) for f in look(process)}
+    assert ((BOUND, 1) if sets_its_own else (BOUND, 2)) in found  # the launch of the thread whose buffer it is stays one
+    assert ("kernel-shared-by-threads" in {name for name, _ in found}) == sets_its_own

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudx.diagnose.issue import answer
+from gpudx.diagnose.issue import answer, without_prose
 from gpudx.diagnose.logs import explain
 from gpudx.evidence.logs._fold import read_log
 
@@ -15,7 +15,7 @@ Aborted (core dumped)
 
 
 def answered(text: str) -> str:
-    return answer(text, explain([read_log("report.md", [text.encode()])]))
+    return answer(text, explain([without_prose(text, read_log("report.md", [text.encode()]))]))
 
 
 def part(text: str, title: str) -> str:
@@ -88,3 +88,14 @@ cudaMemcpy failed: an illegal memory access was encountered
     assert "cudaMemcpy only returned it (line 3)" in told
     assert "no line in the logs reports that memory ran out" in told
     assert "“항상 재현됩니다.”" in told and "毎回" in told
+
+
+def test_what_people_write_around_a_log_establishes_nothing() -> None:
+    text = answered(f"My GPU runs out of memory and the device hangs after 5 minutes.\n\n{LOG}")
+    assert "out of memory" not in part(text, "Established") and "in time" not in part(text, "Established")
+    assert "no line in the logs reports that memory ran out" in part(text, "Claims that")
+
+
+def test_a_log_that_was_pasted_without_a_fence_is_read() -> None:
+    text = answered("After the update I see this\nworker 2: GPU sync failed\n")
+    assert "GPU sync failed" in part(text, "Established")

@@ -53,6 +53,12 @@ def test_the_order_of_the_files_does_not_matter() -> None:
     assert [one.fingerprint for one in errors(first)] == [one.fingerprint for one in errors(last)]
 
 
+def test_the_next_step_has_the_command_of_the_log_beside_it() -> None:
+    told = joined(app="$ ./solve --size 8\n" + REPORT, dmesg="[12.5] " + XID)
+    (entry,) = told.diagnosis
+    assert "-- ./solve --size 8" in entry.fix[0]
+
+
 def test_several_formats_in_one_file() -> None:
     (error,) = errors(joined(all=REPORT + "[12.5] " + XID + SANITIZER))
     assert written(error).format == "compute-sanitizer"

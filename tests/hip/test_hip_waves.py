@@ -155,7 +155,7 @@ def test_kernels_lines_and_accesses_of_this_chip_are_read(chip: str, folder: Pat
     lines = {str(found) for at in range(0x1500, 0x1C00, 4) if (found := source_line(code, at))}
     assert {"gather.py:9", "gather.py:10"} <= lines  # the two loads, and the store
     memory = [one for one in listed(assembly) if _amd_waves._MEMORY.match(one.name) and "load" in one.name]
-    known = [one for one in memory if _amd_waves._operands(one)]
+    known = [one for one in memory if _amd_waves.made_of(one)]
     assert known and len(known) >= len(memory) / 2
 
 
@@ -164,7 +164,7 @@ def test_an_address_is_followed_back_to_an_argument(chip: str, folder: Path) -> 
     _, assembly = compiled(chip, folder)
     listing = listed(assembly)
     vector = [n for n, one in enumerate(listing) if one.name.startswith(("global_load", "buffer_load", "flat_load"))]
-    made = _amd_waves._operands(listing[vector[0]])
+    made = _amd_waves.made_of(listing[vector[0]])
     assert made is not None
     steps = _amd_waves.slice_of(listing, vector[0], made.names)
     assert steps and all(one in listing for one in steps)

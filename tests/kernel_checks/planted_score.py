@@ -1,9 +1,10 @@
-"""Which planted faults a case names, and which correct twins it accuses."""
+"""Which planted faults a case names, and which correct twins it accuses. Usage: planted_score.py CASE [FILE...]"""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -28,7 +29,7 @@ def expected(one: Planted) -> set[str]:
     return {PREFIXES.get(prefix, prefix)}
 
 
-def score(case: Path) -> tuple[list[str], list[str], list[str]]:
+def score(case: Path, files: Collection[str] = ()) -> tuple[list[str], list[str], list[str]]:
     """Found; missed with what was said instead; accused twins."""
     findings = [
         f for f in json.loads((case / "case.json").read_text())["findings"] if f["id"].startswith("kernel-check-")
@@ -39,7 +40,7 @@ def score(case: Path) -> tuple[list[str], list[str], list[str]]:
         line = finding["access"]["source"].rpartition(":")[2].removeprefix("line ")
         said.setdefault(finding["site"]["kernel"], []).append((kind, int(line)))
     found, missed, accused = [], [], []
-    for one in every():
+    for one in (one for one in every() if not files or one.file in files):
         faulty = said.get(one.kernel(True), [])
         hit = any(kind in expected(one) and line in one.lines for kind, line in faulty)
         (found if hit else missed).append(
@@ -52,6 +53,6 @@ def score(case: Path) -> tuple[list[str], list[str], list[str]]:
 
 
 if __name__ == "__main__":
-    found, missed, accused = score(Path(sys.argv[1]))
+    found, missed, accused = score(Path(sys.argv[1]), sys.argv[2:])
     print(f"{len(found)} of {len(found) + len(missed)} found; {len(accused)} twins accused")
     print("\n".join(["missed:", *missed, "accused:", *accused]))

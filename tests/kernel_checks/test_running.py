@@ -107,6 +107,16 @@ def test_memory_that_is_no_plain_buffer(tmp_path: Path, platform: dict[str, str]
 
 
 @pytest.mark.timeout(600)
+def test_a_program_that_is_compiled_and_linked(tmp_path: Path, platform: dict[str, str]) -> None:
+    checked = sanitized(tmp_path / "case", str(HERE / "programs" / "linked.py"), env=platform)
+    assert checked.returncode == 0 and "parts [0, 2, 4, 6, 8, 10, 12]" in checked.stdout, checked.stderr
+    (found,) = findings(tmp_path / "case")
+    assert found["id"] == "kernel-check-bounds" and found["site"]["kernel"] == "alone_faulty"  # type: ignore[index]
+    case = json.loads((tmp_path / "case" / "case.json").read_text())
+    assert "1 OpenCL program ran without checks: it is linked from several programs." in case["not_checked"]
+
+
+@pytest.mark.timeout(600)
 def test_correct_kernels_of_unusual_kinds(tmp_path: Path, platform: dict[str, str]) -> None:
     program = str(HERE / "programs" / "unusual.py")
     plain = run([sys.executable, program], platform)

@@ -93,7 +93,7 @@ def test_flipped_bytes(original: bytes, tmp_path: Path, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(2))
 def test_blocks_of_nonsense(original: bytes, tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
-    for _ in range(60):
+    for _ in range(times(240)):
         data = bytearray(original)
         for _ in range(rng.choice([1, 5])):
             size = rng.choice([8, 128, 4096, 65536])
@@ -108,7 +108,7 @@ def test_slots_of_nonsense(original: bytes, tmp_path: Path, seed: int) -> None:
     """The sequence numbers stay right, so every record is believed; all the rest is noise."""
     rng = np.random.default_rng(seed)
     first_unit = int(head_of(original)[0]["first_unit"])
-    for _ in range(15):
+    for _ in range(times(60)):
         data = np.frombuffer(original, np.uint8).copy()
         rows = data[first_unit : first_unit + (len(data) - first_unit) // 128 * 128].reshape(-1, 128)
         noise = rng.integers(0, 256, rows.shape, np.uint8)
@@ -187,7 +187,7 @@ def test_a_damaged_description(crashed: Path, tmp_path: Path, seed: int) -> None
     schema["calls"] = schema["calls"][:40]
     rng = random.Random(seed)
     places = list(_paths(schema))
-    for _ in range(150):
+    for _ in range(times(600)):
         changed = _replace(schema, rng.choice(places), rng.choice(HOSTILE_VALUES), rng.random() < 0.2)
         read_damaged(with_schema(data, changed), tmp_path)
 

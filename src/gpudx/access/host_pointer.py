@@ -52,7 +52,7 @@ def _given(question: Question, address: int) -> tuple[int, int, str] | None:
         name = f"argument {index}" + (f" ({declared.name})" if declared and declared.name else "")
         for at in range(0, len(data) - 7, 8):
             word = int.from_bytes(data[at : at + 8], "little")
-            if word <= address < word + NEAR and word >= 1 << 16:
+            if question.went_through(index, at) and word <= address < word + NEAR and word >= 1 << 16:
                 found.append((word, index, name if len(data) == 8 else f"the pointer at byte {at} of {name}"))
     if not found:
         return None

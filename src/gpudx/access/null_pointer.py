@@ -16,6 +16,9 @@ def explain(question: Question) -> Reason | None:
     nulls = [(index, name) for index, name in _null_arguments(question)]
     if address >= FIRST_PAGES and not nulls:
         return None
+    if question.origin is not None and question.origin.loaded and address < FIRST_PAGES:
+        text = f"it went through {question.origin.pointer}, which was null or a small number"
+        return Reason("null-pointer", text, (), question.origin.argument)
     if len(nulls) == 1:
         index, name = nulls[0]
         offset = f" plus {address:,} bytes" if address else ""
@@ -36,8 +39,8 @@ def _null_arguments(question: Question) -> list[tuple[int, str]]:
         pointer = declared is not None and ("*" in declared.type or declared.is_memory)
         if len(data) == 8 and not any(data) and (pointer or declared is None or not declared.type):
             name = f" ({declared.name})" if declared and declared.name else ""
-            found.append((index, f"argument {index}{name}"))
+            found += [(index, f"argument {index}{name}")] if question.went_through(index, 0) else []
         elif len(data) > 8 and len(data) % 8 == 0:
-            holes = [at for at in range(0, len(data), 8) if not any(data[at : at + 8])]
+            holes = [at for at in range(0, len(data), 8) if not any(data[at : at + 8]) and question.went_through(index, at)]
             found += [(index, f"the pointer at byte {holes[0]} of argument {index}")] if len(holes) == 1 else []
     return found

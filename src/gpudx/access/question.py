@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gpudx.facts import Facts
-from gpudx.model import Evidence, Site
+from gpudx.model import Evidence, Origin, Site
 
 LARGE_INT, SANE_FLOAT = 1 << 28, (1e-9, 1e9)
 
@@ -67,6 +67,7 @@ class Question:
     block: tuple[int, int, int] | None = None
     thread: tuple[int, int, int] | None = None
     exception: str = ""  # what the device or the tool called it, in its words
+    origin: Origin | None = None  # what the kernel's code computed the address from
 
     @property
     def position(self) -> int:
@@ -101,7 +102,11 @@ class Question:
                     read_only=bool(declared and declared.read_only and not inside),
                 )
             )
-        return tuple(made)
+        return tuple(one for one in made if self.went_through(one.argument, one.word))
+
+    def went_through(self, argument: int, byte: int) -> bool:
+        """May the access have gone through the pointer at this byte of an argument? False only where the code shows another."""
+        return self.origin is None or (not self.origin.loaded and (self.origin.argument, self.origin.byte) == (argument, byte))
 
     @property
     def usable(self) -> tuple[Pointer, ...]:
@@ -172,8 +177,8 @@ class Question:
 
 
 def _name(index: int, word: int, inside: bool, name: str) -> str:
-    field = f", the pointer at byte {word} of it" if inside else ""
-    return f"argument {index}{f' ({name})' if name and not inside else ''}{field}"
+    argument = f"argument {index}{f' ({name})' if name else ''}"
+    return f"the pointer at byte {word} of {argument}" if inside else argument
 
 
 def _words(index: int, data: bytes) -> Iterator[Number]:

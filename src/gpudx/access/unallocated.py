@@ -17,6 +17,8 @@ def explain(question: Question) -> Reason | None:
         declared, data = value["declared"], bytes(value["bytes"])
         pointer = declared is not None and ("*" in declared.type or declared.is_memory)
         word = int.from_bytes(data, "little") if len(data) == 8 else 0
+        if not question.went_through(int(value["index"]), 0):
+            continue
         if pointer and word and word <= address < word + NEAR and question.facts.memory.one(word, question.position) < 0:
             lost.append((word, int(value["index"]), declared.name))
     if not lost:

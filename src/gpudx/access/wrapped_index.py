@@ -20,6 +20,9 @@ MOST = 1 << 44
 def explain(question: Question) -> Reason | None:
     if question.address is None:
         return None
+    computed = _computed(question)
+    if computed is not None:
+        return computed
     found = [one for pointer in question.usable if pointer.object >= 0 and (one := _wrapped(question, pointer))]
     inside = [one for one in found if one[2] * one[1] < one[0].size]
     best = inside or found
@@ -34,6 +37,22 @@ def explain(question: Question) -> Reason | None:
         Evidence(f"{pointer.name} is {question.memory(pointer.object)}"),
     )
     return Reason("index-overflow", said, evidence, pointer.argument, pointer.object, proven=bool(inside))
+
+
+def _computed(question: Question) -> Reason | None:
+    """By the kernel's code: the index is computed to one number, and the access has another, which differs by what 32 bits lose."""
+    origin = question.origin
+    pointer = next((p for p in question.pointers if p.object >= 0), None)
+    if origin is None or pointer is None or origin.meant is None or origin.index is None or origin.meant == origin.index:
+        return None
+    if (origin.meant - origin.index) % WRAP:
+        return None
+    evidence = (Evidence(f"{pointer.name} is {question.memory(pointer.object)}"),)
+    if 0 > origin.meant >= -HALF:
+        said = f"an unsigned 32-bit index of {pointer.name} went below zero: {origin.meant:,} became {origin.index:,}"
+        return Reason("out-of-bounds-access", said, evidence, pointer.argument, pointer.object)
+    said = f"a 32-bit index of {pointer.name} overflowed: {origin.meant:,} does not fit, so the index became {origin.index:,}"
+    return Reason("index-overflow", said, evidence, pointer.argument, pointer.object)
 
 
 def _wrapped(question: Question, pointer: Pointer) -> tuple[Pointer, int, int, tuple[Number, ...]] | None:

@@ -78,7 +78,7 @@ def command(
         with new_case(case, "explain") as folder:
             made = written(made, folder)
     if kept is not None:
-        text = _answer(kept.text, read)
+        text = _answer(kept.text, read, names.index(str(issue)))
     elif format == "terminal" and not whole and not made.kernels:
         more = "" if case or STDIN in names else shlex.join(["gpudx", "explain", "--full", *names])
         text = screen.render(made, page_here(), more=more)
@@ -123,11 +123,11 @@ def _show(line: str) -> None:
     sys.stderr.flush()
 
 
-def _answer(text: str, logs: list[Log]) -> str:
-    from gpudx.diagnose.issue import answer
+def _answer(text: str, logs: list[Log], report: int) -> str:
+    from gpudx.diagnose.issue import answer, without_prose
     from gpudx.diagnose.logs import explain
 
-    return answer(text, explain(logs))
+    return answer(text, explain([*logs[:report], without_prose(text, logs[report]), *logs[report + 1 :]]))
 
 
 def _joined(logs: list[Log], run: Path | None) -> list[Log]:

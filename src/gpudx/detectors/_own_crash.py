@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gpudx.detectors._words import signal_name, site_of
+from gpudx.detectors._words import site_of
 from gpudx.facts import Facts
 from gpudx.facts.unwind import host_stack, recorder_frame
 from gpudx.model import Evidence, Finding, Symptom
+from gpudx.text import signal_name
 
 FRAMES = 16
 

@@ -19,8 +19,7 @@ from gpudx.facts.ranges import READ, WRITE
 I64 = NDArray[np.int64]
 def changed_sources(facts: Facts) -> I64:
     """(row of HostCopies, position of the call at whose beginning its source was different)."""
-    note = facts.trace.schema.by_name("note_source_changed")
-    positions = facts.trace.select(note) if note is not None else np.zeros(0, np.int64)
+    positions = facts.trace.named("note_source_changed")
     if not len(positions) or _is_unclear(facts):
         return np.zeros((0, 2), np.int64)
     found = [pair for at in positions.tolist() if (pair := _pair(facts, at)) is not None]
@@ -29,8 +28,7 @@ def changed_sources(facts: Facts) -> I64:
 
 def _is_unclear(facts: Facts) -> bool:
     """May something unseen write host memory, or tell the program that work has ended?"""
-    calls = [info for name in UNSEEN if (info := facts.trace.schema.by_name(name)) is not None]
-    if any(len(facts.trace.select(info)) for info in calls):
+    if any(len(facts.trace.named(name)) for name in UNSEEN):
         return True
     table, given = facts.objects.table, uses(facts)
     of_host = np.isin(table["family"], [FAMILIES.index(name) for name in HOST_FAMILIES])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterable
 
 from gpudx.facts import Facts
@@ -23,11 +22,6 @@ def argument(facts: Facts, kernel_row: int, index: int) -> str:
     return f"argument {index}" + (f" ({told})" if told else "")
 
 
-def capital(text: str) -> str:
-    """The text with a capital first letter, and otherwise as it is."""
-    return text[:1].upper() + text[1:]
-
-
 def site_of(facts: Facts, position: int) -> Site:
     """The site of a call, with the argument and value it sets if it sets one: the same for every detector."""
     if facts.trace.info(position).does != "set_arg":
@@ -38,11 +32,3 @@ def site_of(facts: Facts, position: int) -> Site:
 
 def sites_of(facts: Facts, positions: Iterable[int]) -> tuple[Site, ...]:
     return tuple(site_of(facts, int(p)) for p in positions)
-
-
-def signal_name(number: int) -> str:
-    """ "SIGSEGV" for 11."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

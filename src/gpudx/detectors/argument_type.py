@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
-from gpudx.detectors._words import argument, capital, site_of
+from gpudx.detectors._words import argument, site_of
 from gpudx.facts import Facts
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import FIXED
-from gpudx.text import plural, several
+from gpudx.text import capital, plural, several
 
 ID = "argument-type"
 CAUSE = Cause(

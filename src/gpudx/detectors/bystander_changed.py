@@ -25,12 +25,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudx.detectors import Run
-from gpudx.detectors._words import capital
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.bystanders import Bystander, Neighbour
 from gpudx.model import Access, Attribution, Cause, Evidence, Finding, Severity
-from gpudx.text import plural
+from gpudx.text import capital, plural
 
 ID = "bystander-changed"
 CAUSE = Cause(

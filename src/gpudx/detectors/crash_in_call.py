@@ -27,11 +27,12 @@ from gpudx.detectors._in_flight import died_unheard
 from gpudx.detectors._own_crash import own_crash
 from gpudx.detectors._parameters import Value, label_of, nearest, told, values_of
 from gpudx.detectors._related import null_tie
-from gpudx.detectors._words import signal_name, site_of
+from gpudx.detectors._words import site_of
 from gpudx.facts import Facts, LastWords
 from gpudx.facts.instruction import impossible_access
 from gpudx.facts.open_calls import fatal_call, open_calls
 from gpudx.model import Access, Cause, Evidence, Finding, Site, Symptom
+from gpudx.text import signal_name
 
 ID = "crash-in-call"
 CAUSE = Cause(

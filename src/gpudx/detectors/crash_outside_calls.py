@@ -26,12 +26,12 @@ from gpudx.detectors._impossible import impossible
 from gpudx.detectors._in_flight import all_pending, died_unheard
 from gpudx.detectors._own_crash import own_crash
 from gpudx.detectors._parameters import nearest, values_of
-from gpudx.detectors._words import signal_name, sites_of
+from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts, LastWords
 from gpudx.facts.open_calls import fatal_call, open_calls
 from gpudx.facts.unwind import host_stack
 from gpudx.model import Access, Cause, Evidence, Finding, Symptom
-from gpudx.text import plural, several
+from gpudx.text import plural, several, signal_name
 
 ID = "crash-outside-calls"
 CAUSE = Cause(

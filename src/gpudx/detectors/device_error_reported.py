@@ -35,7 +35,7 @@ from gpudx.detectors._device_errors import OUT_OF_BOUNDS, Interval, Suspect, int
 from gpudx.detectors._undersized import Short
 from gpudx.detectors._undersized_words import brief, fits
 from gpudx.detectors._words import argument, site_of
-from gpudx.facts import CallInfo, Facts
+from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.model import Allocation, Cause, Evidence, Finding, Site, Symptom
 from gpudx.text import plural, several
@@ -131,18 +131,14 @@ def _complete(facts: Facts, found: Interval) -> bool:
     after them."""
     whole = _whole_since(facts, found.since) or (found.completed is not None and facts.crumbs.complete)
     kept = all(gap.kind == "overwritten" for gap in facts.trace.gaps) and whole
-    return (kept or not facts.trace.gaps) and not len(facts.trace.select(_unknown_entries(facts)))
+    unseen = facts.trace.named("note_unknown_entry")  # functions that are not recorded: there may be work that nobody saw
+    return (kept or not facts.trace.gaps) and not len(unseen)
 
 
 def _whole_since(facts: Facts, since: int) -> bool:
     if since < 0 or not facts.order.waited_for_all(since, facts.contexts.number(since)):
         return False
     return int(facts.trace.column("begin", np.array([since]))[0]) >= facts.trace.whole_since
-
-
-def _unknown_entries(facts: Facts) -> tuple[CallInfo, ...]:
-    """Notes that the driver handed out functions which are not recorded: there may be work that nobody saw."""
-    return tuple(c for c in facts.trace.schema.calls if c.name == "note_unknown_entry")
 
 
 def _whose(facts: Facts, found: Interval, count: int, own: bool) -> str:

@@ -27,12 +27,12 @@ from gpudx.detectors import Run
 from gpudx.detectors._device_errors import Suspect, suspect
 from gpudx.detectors._other_device import devices, strangers
 from gpudx.detectors._undersized import shortages
-from gpudx.detectors._words import argument, capital
+from gpudx.detectors._words import argument
 from gpudx.facts import Facts, Fault
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.running import running_at
 from gpudx.model import Access, Evidence, Finding, Site
-from gpudx.text import plural
+from gpudx.text import capital, plural
 
 ID = "device-fault-printed"
 OUTSIDE, FREED, NULL, UNKNOWN = "out-of-bounds-access", "use-after-free", "null-pointer", "device-exception"

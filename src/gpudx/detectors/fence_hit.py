@@ -29,7 +29,7 @@ from gpudx.detectors import Run
 from gpudx.detectors._given import Given, given
 from gpudx.detectors._host_kernels import kernel_at
 from gpudx.detectors._in_flight import all_pending
-from gpudx.detectors._words import argument, signal_name, sites_of
+from gpudx.detectors._words import argument, sites_of
 from gpudx.facts import Facts, LastWords
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.fences import Fenced
@@ -37,7 +37,7 @@ from gpudx.facts.open_calls import fatal_call, open_calls
 from gpudx.facts.unwind import host_stack
 from gpudx.model import Access, Allocation, Cause, Evidence, Finding, Site
 from gpudx.model.cause_kinds import MEMORY
-from gpudx.text import plural, several
+from gpudx.text import plural, several, signal_name
 
 ID = "fence-hit"
 CAUSE = Cause(

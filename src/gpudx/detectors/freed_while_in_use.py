@@ -35,13 +35,14 @@ from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
-from gpudx.detectors._words import argument, capital, sites_of
+from gpudx.detectors._words import argument, sites_of
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.given_memory import uses
 from gpudx.facts.objects import FAMILIES, HOST_FAMILIES, KINDS, NEVER
 from gpudx.model import Cause, Evidence, Finding, Site
 from gpudx.model.cause_kinds import LIFETIME, MENDED
+from gpudx.text import capital
 
 ID = "freed-while-in-use"
 NEEDS_EVERY_CALL = True

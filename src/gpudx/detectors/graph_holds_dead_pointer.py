@@ -23,12 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.detectors import Run
-from gpudx.detectors._words import capital, sites_of
+from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.graphs import Node
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import MEMORY
+from gpudx.text import capital
 
 ID = "graph-holds-dead-pointer"
 CAUSE = Cause(

@@ -22,13 +22,13 @@ import numpy as np
 
 from gpudx.detectors import Run
 from gpudx.detectors._in_flight import events_of, maker_of, open_launches, pending
-from gpudx.detectors._words import capital, site_of, sites_of
+from gpudx.detectors._words import site_of, sites_of
 from gpudx.facts import Facts
 from gpudx.facts.crumbs import Front
 from gpudx.facts.open_calls import open_calls
 from gpudx.facts.stuck import described, held_by, stuck_fronts, waiting_for_none, work_name
 from gpudx.model import Cause, Evidence, Finding, Symptom
-from gpudx.text import several
+from gpudx.text import capital, several
 
 ID = "hang"
 CAUSE = Cause(

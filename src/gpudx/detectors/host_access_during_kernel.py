@@ -46,9 +46,8 @@ CAUSE = Cause(
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per memory."""
-    note = facts.trace.schema.by_name("note_source_changed")
     told: set[int] = set()
-    for at in map(int, facts.trace.select(note)) if note is not None else ():
+    for at in map(int, facts.trace.named("note_source_changed")):
         record = facts.trace.record(at)
         obj = _memory(facts, record["address"], record["size"], at)
         launch = _last_launch(facts, obj, at) if obj >= 0 else None

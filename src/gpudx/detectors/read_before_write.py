@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
-from gpudx.detectors._words import argument, capital, site_of
+from gpudx.detectors._words import argument, site_of
 from gpudx.facts import Facts
 from gpudx.facts.accesses import MAY, WRITE
 from gpudx.facts.allocated import allocation_of
@@ -38,7 +38,7 @@ from gpudx.facts.objects import FAMILIES, KINDS
 from gpudx.facts.writers import NEAR, holds
 from gpudx.model import Cause, Evidence, Finding, Site
 from gpudx.model.cause_kinds import UNINITIALISED
-from gpudx.text import plural
+from gpudx.text import capital, plural
 
 ID = "read-before-write"
 NEEDS_EVERY_CALL = True

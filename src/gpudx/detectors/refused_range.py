@@ -189,6 +189,5 @@ def _created(facts: Facts, position: int, words: dict[str, int]) -> Iterator[str
 
 def _base_alignment(facts: Facts) -> int:
     """In bytes: the smallest of the devices', because one that fits is enough."""
-    note = facts.trace.schema.by_name("note_device")
-    found = [facts.trace.record(int(p)).get("mem_base_align_bits", 0) // 8 for p in facts.trace.select(note)] if note else []
+    found = [facts.trace.record(int(p)).get("mem_base_align_bits", 0) // 8 for p in facts.trace.named("note_device")]
     return min((one for one in found if one), default=0)

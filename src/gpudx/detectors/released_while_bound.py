@@ -84,7 +84,20 @@ def _stale(facts: Facts) -> _Bound:
     then = np.where(set_at >= 0, objects.at(args.value[rows], set_at), now)
     gone = (then >= 0) & (objects.table["gone"][then] < launches.position[args.launch[rows]])
     gone &= objects.table["gone"][then] > set_at  # what was dead already when it was set has a detector of its own
+    gone[gone] = ~_of_other_threads(facts, rows[gone], set_at[gone])
     return _Bound(rows[gone], set_at[gone], then[gone])
+
+
+def _of_other_threads(facts: Facts, rows: I64, set_at: I64) -> NDArray[np.bool_]:
+    """Which launches got a value that another thread set, although their own thread sets this argument too? They were meant to have
+    their own: that the threads share the kernel object is the fault, and the release belongs to the other thread's value."""
+    args, launches, sets = facts.launches.arguments, facts.launches, facts.set_args
+    own = launches.tid[args.launch[rows]].astype(np.int64)
+    foreign = (set_at >= 0) & (facts.trace.column("tid", set_at.clip(0)) != own)
+    slots = launches.kernel_row[args.launch[rows]] * 64 + args.index[rows].astype(np.int64)
+    known = set(zip((sets.kernel_row * 64 + sets.index).tolist(), sets.tid.tolist(), strict=True)) if foreign.any() else set()
+    sets_it = [pair in known for pair in zip(slots.tolist(), own.tolist(), strict=True)]
+    return foreign & np.array(sets_it, bool)
 
 
 def _lives(facts: Facts) -> NDArray[np.bool_]:

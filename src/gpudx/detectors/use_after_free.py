@@ -26,11 +26,12 @@ from numpy.typing import NDArray
 from gpudx.detectors import Run
 from gpudx.detectors._device_errors import interval
 from gpudx.detectors._groups import groups
-from gpudx.detectors._words import argument, capital, sites_of
+from gpudx.detectors._words import argument, sites_of
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.model import Access, Cause, Evidence, Finding, Severity, Site
 from gpudx.model.cause_kinds import MEMORY
+from gpudx.text import capital
 
 ID = "use-after-free"
 CAUSE = Cause(

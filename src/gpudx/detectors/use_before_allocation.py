@@ -24,13 +24,14 @@ from numpy.typing import NDArray
 
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
-from gpudx.detectors._words import capital, sites_of
+from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.given_memory import uses, work
 from gpudx.facts.objects import FAMILIES
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import LIFETIME
+from gpudx.text import capital
 
 ID = "use-before-allocation"
 CAUSE = Cause(

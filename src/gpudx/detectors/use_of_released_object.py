@@ -24,11 +24,12 @@ import numpy as np
 from gpudx.detectors import Run
 from gpudx.detectors._groups import groups
 from gpudx.detectors._handles import Misused, misused
-from gpudx.detectors._words import capital, sites_of
+from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import LIFETIME
+from gpudx.text import capital
 
 ID = "use-of-released-object"
 NEEDS_EVERY_CALL = True

@@ -26,12 +26,13 @@ from gpudx.detectors import Run
 from gpudx.detectors._device_errors import OUT_OF_BOUNDS, interval
 from gpudx.detectors._groups import groups
 from gpudx.detectors._other_device import devices, strangers
-from gpudx.detectors._words import argument, capital
+from gpudx.detectors._words import argument
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.running import running_at
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import FIXED
+from gpudx.text import capital
 
 ID = "wrong-device-pointer"
 CAUSE = Cause(

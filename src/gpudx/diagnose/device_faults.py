@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, missed_by, missed_memory
+from gpudx.diagnose.origins import Traced, in_dump, with_origin
 from gpudx.evidence.cuda_coredump import Dump, Fault, Grid, Place, Resident, short_name, to_findings
 from gpudx.facts import Facts
 from gpudx.facts.crumbs import State
 from gpudx.facts.misses import Miss, explain, least
-from gpudx.model import Evidence, Finding, Site
+from gpudx.model import Access, Evidence, Finding, Site
 from gpudx.text import plural
 
 ID = "device-fault"
@@ -32,6 +33,8 @@ NO_ADDRESS_OF_KERNEL = (
     "The device's own record names the kernel; which address it accessed is not known, so neither is why."
 )
 NO_ADDRESS = "The device's own record fits this launch; which address it accessed is not known, so neither is why."
+
+BY_CODE = "The device's own record names the launch and the instruction, and the machine code names the pointer that it went through."
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ def join(dump: Dump, facts: Facts) -> Iterator[Finding]:
     """One finding per fault of the dump, most frequent first; with its launch where one fits."""
     for fault, plain in list(zip(dump.faults, to_findings(dump), strict=True))[:MOST]:
         match = launch_of(fault, facts)
-        yield _with_launch(fault, plain, facts, match) if match else _without_launch(fault, plain)
+        yield _with_launch(dump, fault, plain, facts, match) if match else _without_launch(fault, plain)
 
 
 def _without_launch(fault: Fault, plain: Finding) -> Finding:
@@ -149,43 +152,65 @@ def _standing(resident: Resident) -> str:
     return f"{plural(resident.warps, 'warp')} ({plural(resident.lanes, 'thread')}) stood at {where}; the first is {who}"
 
 
-def _miss(fault: Fault, facts: Facts, launch: int) -> tuple[Miss, int] | None:
+def _miss(fault: Fault, facts: Facts, launch: int, traced: Traced) -> tuple[Miss, int] | None:
     """What was missed: of the addresses of the faulting warps the highest and the lowest are looked at."""
     access = fault.access
+    through = traced.through
     if access is None:
-        return None
+        address = traced.address
+        return None if address is None else (traced.named(explain(facts, launch, address, through=through)), address)
     writes = access.kind in WRITES
-    seen = [(explain(facts, launch, address, writes=writes), address) for address in (access.highest, access.lowest)]
+    seen = [
+        (traced.named(explain(facts, launch, address, writes=writes, through=through)), address)
+        for address in (access.highest, access.lowest)
+    ]
     return least(seen) or seen[0]
 
 
-def _with_launch(fault: Fault, plain: Finding, facts: Facts, match: Match) -> Finding:
+def _traced(dump: Dump, fault: Fault, access: Access | None, facts: Facts, launch: int) -> Traced:
+    """Where the address of the first thread came from."""
+    if fault.function is None or access is None or access.space not in ("", "global", "generic"):
+        return Traced()
+    return in_dump(dump, fault, facts, launch, access)
+
+
+def _with_launch(dump: Dump, fault: Fault, plain: Finding, facts: Facts, match: Match) -> Finding:
     launch = match.launch
-    missed = _miss(fault, facts, launch)
+    traced = _traced(dump, fault, plain.access, facts, launch)
+    missed = _miss(fault, facts, launch, traced)
     miss = missed[0] if missed else None
     position = int(facts.launches.position[launch])
     value = argument_value(facts, launch, miss)
-    unknown = _is_nowhere(fault)
-    site = facts.sites.at(position, argument=miss.argument if miss else None, value=value)
+    unknown = _is_nowhere(fault) and traced.through is None
+    argument = miss.argument if miss else traced.origin.argument if traced.origin else None
+    site = facts.sites.at(position, argument=argument, value=value)
     return replace(
         plain,
         id=ID,
-        message=_message(fault, site, missed),
-        evidence=(*_launch_evidence(facts, match, site), *plain.evidence),
+        message=_message(fault, site, missed, traced),
+        evidence=(*_launch_evidence(facts, match, site), *plain.evidence, *traced.evidence),
         site=replace(site, source=_line(fault) or site.source),
-        allocation=missed_memory(facts, miss),
-        access=missed_by(facts, plain.access, missed),
+        allocation=missed_memory(facts, miss) if miss else traced.memory(facts, launch),
+        access=missed_by(facts, with_origin(plain.access, traced), missed),
         causes=_causes(fault, miss),
         certainty="observed",
         attribution="this" if match.certain and not unknown else "probable",
-        because=NO_ADDRESS if match.certain and unknown else CERTAIN if match.certain else PROBABLE,
+        because=_because(match, unknown, missed is None and not unknown and _is_nowhere(fault)),
     )
 
 
-def _message(fault: Fault, site: Site, missed: tuple[Miss, int] | None) -> str:
+def _because(match: Match, unknown: bool, by_code: bool) -> str:
+    if match.certain and by_code:
+        return BY_CODE
+    return NO_ADDRESS if match.certain and unknown else CERTAIN if match.certain else PROBABLE
+
+
+def _message(fault: Fault, site: Site, missed: tuple[Miss, int] | None, traced: Traced) -> str:
     where = f" at {_line(fault)}" if _line(fault) else ""
     head = f"Kernel {fault.kernel} (launch {site.launch}, call {site.number}) failed{where}: {fault.meaning}"
-    return f"{head}; the access at {missed[1]:#x} was {missed[0].text}." if missed else f"{head}."
+    if missed:
+        return f"{head}; the access at {missed[1]:#x} was {missed[0].text}."
+    return f"{head}; the access went through {traced.origin.pointer}." if traced.origin else f"{head}."
 
 
 def _launch_evidence(facts: Facts, match: Match, site: Site) -> Iterator[Evidence]:

@@ -45,7 +45,7 @@ def _explained(finding: Finding, facts: Facts) -> Finding:
         return finding
     seen = finding.access
     question = Question(
-        facts, launch, seen.address, seen.kind, seen.width, seen.block, seen.thread, exception=seen.exception
+        facts, launch, seen.address, seen.kind, seen.width, seen.block, seen.thread, seen.exception, seen.origin
     )
     reason = access.explain(question)
     return _with(finding, facts, reason) if reason else finding

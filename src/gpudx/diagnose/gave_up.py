@@ -21,8 +21,8 @@ def _times(count: int) -> str:
 
 def _found(facts: Facts) -> Counter[str]:
     """Times by sentence; each note has the count until then."""
-    note, found = facts.trace.schema.by_name("note_gave_up"), Counter[str]()
-    for position in facts.trace.select(note) if note is not None else ():
+    found = Counter[str]()
+    for position in facts.trace.named("note_gave_up"):
         what, count = facts.trace.text(int(position)), facts.trace.record(int(position))["times"]
         found[what] = max(found[what], count)
     return found

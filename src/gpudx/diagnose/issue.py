@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpudx.diagnose.logs import Explained
-from gpudx.evidence.reading import NOT_UNDERSTOOD, clean_line
+from gpudx.evidence.reading import NOT_UNDERSTOOD, Log, clean_line, is_prose
 from gpudx.model import Finding
 
+# Formats that read words, which people use too; names and numbers of errors mean the same wherever they are.
+WORDED = ("gpu-words", "program-error", "unrecognised", "no-device", "kernel-build", "launcher", "tests", "device-lost")
 MOST = 8  # entries of a list
 LONGEST = 240
 _FENCE = re.compile(r"^\s*(?:```|~~~)")
@@ -90,6 +92,18 @@ def split(text: str, log_lines: frozenset[int]) -> Report:
             prose.append(clean_line(line.encode()).strip(" #*>-"))
     sentences = (one.strip() for line in prose for one in _SENTENCE.split(line) if one)
     return Report(text, tuple(dict.fromkeys(one for one in sentences if one)))
+
+
+def without_prose(text: str, log: Log) -> Log:
+    """What a person writes around a log is a claim, and establishes nothing: formats that read words leave it alone."""
+    fenced, has_fences, lines = False, bool(re.search(_FENCE.pattern, text, re.MULTILINE)), {0}
+    for number, line in enumerate(text.splitlines(), start=1):
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif fenced or not (has_fences or is_prose(clean_line(line.encode()).strip())):
+            lines.add(number)
+    told = tuple(one for one in log.told if one.event.format not in WORDED or one.event.line in lines)
+    return replace(log, told=told)
 
 
 def answer(text: str, explained: Explained) -> str:

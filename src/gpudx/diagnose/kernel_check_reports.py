@@ -71,21 +71,23 @@ def failures(facts: Facts, folder: Path) -> Iterator[Failure]:
     trace = facts.trace
     counts = _counts(facts)
     begins = trace.column("begin")
+    order = np.argsort(begins, kind="stable")
+    ordered = begins[order]
     seen: set[tuple[int, int, int]] = set()
     for position in _notes(facts, "note_kernel_check"):
         words, values = trace.record(position), trace.named_numbers(position)
         key = (words["began"], values["site"], values["kind"])
         known = program(folder, words["program"])
-        at = np.flatnonzero(begins == np.uint64(words["began"]))
-        if key in seen or known is None or not len(at) or not 0 < values["site"] <= len(known.sites):
+        at = int(np.searchsorted(ordered, np.uint64(words["began"])))
+        missing = at == len(ordered) or int(ordered[at]) != words["began"]
+        if key in seen or known is None or missing or not 0 < values["site"] <= len(known.sites):
             continue
         seen.add(key)
-        yield _failure(facts, int(at[0]), known, values, counts[words["began"], values["site"]])
+        yield _failure(facts, int(order[at]), known, values, counts[words["began"], values["site"]])
 
 
 def _notes(facts: Facts, name: str) -> list[int]:
-    note = facts.trace.schema.by_name(name)
-    return [int(p) for p in facts.trace.select(note)] if note is not None else []
+    return [int(p) for p in facts.trace.named(name)]
 
 
 def _counts(facts: Facts) -> Counter[tuple[int, int]]:

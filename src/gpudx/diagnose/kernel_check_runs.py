@@ -18,7 +18,7 @@ from gpudx.kernel_checks.plan import Site as Place
 from gpudx.lab.kernel_checked import FOLDER
 from gpudx.model import Access, Allocation, Attribution, Evidence, Finding, Instrument, Site
 from gpudx.model.how import KernelChecks
-from gpudx.text import plural
+from gpudx.text import plural, times
 
 ID = "kernel-check-"
 MOST = 1000
@@ -28,6 +28,7 @@ NOT_A_NUMBER = (
     "A NaN passes from launch to launch, so the first one counts; that the program fails because of it is not shown."
 )
 WRAP = 1 << 32  # what a 32-bit index loses
+BELOW_ZERO = 1 << 20  # elements before the start that a wrapped index is believed to mean
 OWN_TEXT = "kernel source"  # the text that the program gave the driver
 SEVERAL = 1023  # in place of a work-item of global memory (kernel_checks/prelude.py)
 ON_MEMORY = ("bounds", "alignment", "uninitialized", "race")
@@ -113,8 +114,17 @@ def _evidence(f: Failure, site: Site, launches: int) -> Iterator[str]:
         yield f"the work-items took different ways at `{f.other.text}`, line {f.other.line}"
     elif (element := _element(f)) is not None:
         yield element
+    yield from _wrapped(f)
     yield from _index_and_order(f)
-    yield f"{_launched(f, site)}; it happened {_times(f.count)}{_elsewhere(launches)}"
+    yield f"{_launched(f, site)}; it happened {times(f.count)}{_elsewhere(launches)}"
+
+
+def _wrapped(f: Failure) -> Iterator[str]:
+    """An unsigned 32-bit index that went below zero is just under 4,294,967,296."""
+    size = f.thing.element if f.thing is not None else 0
+    index = f.offset // size if size else 0
+    if f.kind == "bounds" and WRAP - BELOW_ZERO <= index < WRAP:
+        yield f"an unsigned 32-bit index went below zero: {index - WRAP:,} became {index:,}"
 
 
 def _late_writer(f: Failure, argument: int | None) -> Site | None:
@@ -184,10 +194,6 @@ def _launched(f: Failure, site: Site) -> str:
 
 def _short(source: str) -> str:
     return source.rpartition("/")[2]
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count:,} times"
 
 
 def _elsewhere(launches: int) -> str:

@@ -55,7 +55,8 @@ class Explained:
 
 def explain(logs: Sequence[Log], sources: Sequence[Source] = ()) -> Explained:
     """The whole of it, for one or several logs, with the source files that they name."""
-    logs = [_fitted(_with_sources(log, sources)) for log in logs]
+    commands = [command for log in logs for _, command in log.commands[:1]]
+    logs = [_fitted(_with_sources(log, sources), commands) for log in logs]
     told = stories(logs)
     judged = [told_once(tuple(_judge(story)), story) for story in told]
     entries = [entry for one in judged for entry in _diagnosis(one)]
@@ -75,14 +76,15 @@ def _with_sources(log: Log, sources: Sequence[Source]) -> Log:
     return replace(log, told=tuple(replace(one, event=_sourced(one.event, log, sources, lines)) for one in log.told))
 
 
-def _fitted(log: Log) -> Log:
-    """Next steps with the log's own command, for the system that it is of; what it says of the place is kept."""
-    return replace(log, told=tuple(replace(one, event=_fitted_event(one.event, log)) for one in log.told))
+def _fitted(log: Log, others: Sequence[str]) -> Log:
+    """Next steps with the log's own command, or with one of the logs beside it, for the system that it is of; what it says of the
+    place is kept."""
+    return replace(log, told=tuple(replace(one, event=_fitted_event(one.event, log, others)) for one in log.told))
 
 
-def _fitted_event(event: Event, log: Log) -> Event:
+def _fitted_event(event: Event, log: Log, others: Sequence[str]) -> Event:
     before = [command for line, command in log.commands if line <= event.line]
-    command = before[-1] if before else log.commands[0][1] if log.commands else ""
+    command = before[-1] if before else log.commands[0][1] if log.commands else next(iter(others), "")
     place_words = said(event.context)
     notes = (*((f"the log places it at {place_words}",) if place_words else ()), *event.notes)
     return replace(

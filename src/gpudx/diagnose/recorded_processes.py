@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from gpudx.facts import Facts
 from gpudx.lab.recorded import RunResult
 from gpudx.lab.roll import RollKind
 from gpudx.model import ProcessInfo
+from gpudx.text import signal_name
 from gpudx.trace import Trace
 
 
@@ -36,7 +36,7 @@ def _process(run: RunResult, facts: Facts, case_dir: Path, start: int) -> Proces
         gaps=tuple(g.text for g in trace.gaps),
         ended=_ended(trace),
         ended_at=None if killed else at,
-        signal=_name(words.signal) if words else killed,
+        signal=signal_name(words.signal) if words else killed,
         status=exits[-1].status if exits and not words else None,
         rank=run.ranks.get(trace.pid, ""),
     )
@@ -65,10 +65,3 @@ def _killed(run: RunResult, facts: Facts) -> str:
     if facts.trace.pid == run.pid:
         return run.signal or ""
     return "killed inside a call" if len(facts.in_flight) else ""
-
-
-def _name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

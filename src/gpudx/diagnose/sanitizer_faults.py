@@ -20,7 +20,19 @@ from numpy.typing import NDArray
 
 from gpudx.backends.mangling import demangle
 from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, missed_by, missed_memory
-from gpudx.evidence.compute_sanitizer import TITLES, Fault, Location, Record, Report, bare, deed, location, to_findings
+from gpudx.diagnose.origins import Traced, in_files, with_origin
+from gpudx.evidence.compute_sanitizer import (
+    TITLES,
+    Fault,
+    Location,
+    Record,
+    Report,
+    access_of,
+    bare,
+    deed,
+    location,
+    to_findings,
+)
 from gpudx.facts import Facts
 from gpudx.facts.crumbs import State
 from gpudx.facts.misses import Miss, explain, least
@@ -28,6 +40,7 @@ from gpudx.facts.ranges import WRITE
 from gpudx.model import Evidence, Finding, Site
 
 MOST = 20  # faults that are joined; more are listed
+MOST_TRACED = 256  # launches whose arguments are put into the machine code
 MOST_COMPARED = 1000  # launches of a kernel whose arguments are looked at one by one
 ACCESSES = {*TITLES, "uninitialised-read"}
 # Headers whose inline functions kernels consist of (CUDA toolkit, include/).
@@ -63,7 +76,7 @@ class Match:
     alike: bool = True  # they all had the same arguments
     which: str = ""  # what sets them apart from other launches of the kernel
     doubt: str = ""  # why another launch may be meant all the same
-    first: bool = False  # it is the first of them: what nothing has written, the first launch reads as well as any
+    first: bool = False  # it is the first of them: what one of them did, the first did as well
     by_code: bool = False  # the fault lies in the kernel's code, so each of them has it
 
     @property
@@ -181,6 +194,9 @@ def _match(fault: Fault, facts: Facts, name: str, rows: list[int], doubt: str) -
     if fault.kind in OF_GIVEN and len(rows) <= MOST_COMPARED:
         left = [row for row in rows if (pair := _miss(fault, facts, row)) and pair[0].kind == "inside"]
         rows, which = _narrowed(rows, left, " that was given this memory", which)
+    if fault.kind in ENDS_CONTEXT and 1 < len(rows) <= MOST_TRACED:
+        left = [row for row in rows if _computes(fault, facts, row)]
+        rows, which = _narrowed(rows, left, " whose arguments give this address", which)
     if _in_graphs(facts, name):
         doubt = "graphs launch it too"
     elif facts.trace.gaps:
@@ -192,8 +208,17 @@ def _match(fault: Fault, facts: Facts, name: str, rows: list[int], doubt: str) -
         unwritten = [row for row in rows if _writer(facts, int(facts.launches.position[row]), fault.first.address) is None]
         rows, which = _narrowed(rows, unwritten, " before which nothing wrote these bytes", which)
         return Match(facts, rows[-1], bare(demangle(name)), len(rows), False, alike, which, doubt, first=len(rows) > 1)
+    if alike and fault.kind in ENDS_CONTEXT and len(rows) > 1 and _computes(fault, facts, rows[-1]):
+        # The address follows from the arguments alone: the first of these launches went there as well, and ended the context.
+        return Match(facts, rows[-1], bare(demangle(name)), len(rows), False, alike, which, doubt, first=True)
     best = rows[0] if alike or len(rows) > MOST_COMPARED else _nearest(fault, facts, rows)
     return Match(facts, best, bare(demangle(name)), len(rows), best != rows[0], alike, which, doubt)
+
+
+def _computes(fault: Fault, facts: Facts, row: int) -> bool:
+    """Does the machine code, with the arguments of this launch, give the address that was seen?"""
+    origin = _traced(fault, facts, row).origin
+    return origin is not None and origin.meant is not None
 
 
 def _narrowed(rows: list[int], left: list[int], text: str, which: str) -> tuple[list[int], str]:
@@ -244,8 +269,10 @@ def _bytes(facts: Facts, row: int) -> tuple[bytes, ...]:
 
 def _with_launch(fault: Fault, plain: Finding, match: Match) -> Finding:
     facts, launch = match.facts, match.launch
-    missed = _miss(fault, facts, launch)
-    miss = missed[0] if missed else None
+    traced = _traced(fault, facts, launch)
+    missed = _miss(fault, facts, launch, traced.through)
+    miss = traced.named(missed[0]) if missed else None
+    missed = (miss, missed[1]) if missed and miss else None
     position = int(facts.launches.position[launch])
     value = argument_value(facts, launch, miss)
     site = facts.sites.at(position, argument=miss.argument if miss else None, value=value)
@@ -253,16 +280,25 @@ def _with_launch(fault: Fault, plain: Finding, match: Match) -> Finding:
     joined = replace(
         plain,
         message=_message(fault, plain, match, site, missed),
-        evidence=(*told, *plain.evidence, *_other_memory(fault, facts, miss)),
+        evidence=(*told, *plain.evidence, *_other_memory(fault, facts, miss), *traced.evidence),
         site=replace(site, source=_line(fault.first) or site.source),
         allocation=missed_memory(facts, miss),
-        access=missed_by(facts, plain.access, missed),
+        access=missed_by(facts, with_origin(plain.access, traced), missed),
         causes=_causes(fault, miss),
     )
     if fault.kind == UNINITIALISED and (writer := _writer(facts, position, fault.first.address)) is not None:
         wrote = Evidence(f"{facts.sites.at(writer).call} (call {writer + 1}) had written these bytes before the launch", (writer + 1,))
         return replace(joined, severity="warning", certainty="inferred", evidence=(*joined.evidence, wrote))
     return _seen(joined, fault, _uncertain(fault, match, miss))
+
+
+def _traced(fault: Fault, facts: Facts, launch: int) -> Traced:
+    """Where the address came from, of accesses to global memory by code that is the kernel's own."""
+    first, access = fault.first, access_of(fault)
+    own = not first.device or location(first.device[-1]).function == first.where.function
+    if fault.kind not in ACCESSES or first.space not in (None, "global") or not own or access is None:
+        return Traced()
+    return in_files(facts, launch, access)
 
 
 def _writer(facts: Facts, position: int, address: int | None) -> int | None:
@@ -285,20 +321,22 @@ def _line(record: Record) -> str | None:
     return next((line for line in known if not TOOLKIT.search(line)), known[0] if known else None)
 
 
-def _miss(fault: Fault, facts: Facts, launch: int) -> tuple[Miss, int] | None:
+def _miss(
+    fault: Fault, facts: Facts, launch: int, through: tuple[int, int] | None = None
+) -> tuple[Miss, int] | None:
     """What was missed, and by the access at which address: of the first and the outermost, the one that missed least."""
     first = fault.first
     if fault.kind not in ACCESSES or first.address is None or first.space not in (None, "global"):
         return None  # addresses in shared and local memory are offsets
     if fault.kind in OF_GIVEN:
-        return explain(facts, launch, first.address), first.address
+        return explain(facts, launch, first.address, through=through), first.address
     writes = fault.kind in ("invalid-write", "invalid-atomic")
     starts = sorted({first.address, *((fault.addresses.low, fault.addresses.high) if fault.addresses else ())})
     for more in (0, (first.size or 1) - 1):  # where accesses begin, else where they end
-        seen = [(explain(facts, launch, address + more, writes=writes), address) for address in starts]
+        seen = [(explain(facts, launch, address + more, writes=writes, through=through), address) for address in starts]
         if missed := least(seen):
             return missed
-    return explain(facts, launch, first.address), first.address
+    return explain(facts, launch, first.address, through=through), first.address
 
 
 def _uncertain(fault: Fault, match: Match, miss: Miss | None) -> str:

@@ -20,8 +20,8 @@ def not_checked(processes: Sequence[Facts]) -> tuple[str, ...]:
 
 def _missed(facts: Facts) -> Counter[str]:
     """Launches by reason; each note has the count until then."""
-    note, found = facts.trace.schema.by_name("note_not_serialised"), Counter[str]()
-    for position in facts.trace.select(note) if note is not None else ():
+    found = Counter[str]()
+    for position in facts.trace.named("note_not_serialised"):
         why, count = facts.trace.text(int(position)), facts.trace.record(int(position))["launches"]
         found[why] = max(found[why], count)
     return found

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gpudx.diagnose.accesses import argument_value, cause_of_miss, given, missed_by, missed_memory
+from gpudx.diagnose.origins import Traced, in_wave, with_origin
 from gpudx.evidence.reading import faults_in
 from gpudx.facts import Facts
 from gpudx.facts.misses import Miss, explain
@@ -54,30 +55,31 @@ def _launches(fault: DeviceFault, facts: Facts) -> list[int]:
 
 def _finding(fault: DeviceFault, facts: Facts, rows: Sequence[int]) -> Finding:
     launch = rows[0]
-    miss = _missed(fault, facts, launch)
-    site = facts.sites.at(
-        int(facts.launches.position[launch]),
-        argument=miss.argument if miss else None,
-        value=argument_value(facts, launch, miss),
-    )
     access = Access(
         address=fault.address,
         kind="" if fault.writes is None else "write" if fault.writes else "read",
         by="kernel",
-        kernel=site.kernel or fault.kernel,
         width=fault.span if fault.address is not None else None,
         source=fault.line or None,
         seen_by="dump",
     )
+    traced = in_wave(fault, facts, launch, access) if len(rows) == 1 else Traced()
+    miss = _missed(fault, facts, launch, traced)
+    site = facts.sites.at(
+        int(facts.launches.position[launch]),
+        argument=miss.argument if miss else traced.origin.argument if traced.origin else None,
+        value=argument_value(facts, launch, miss),
+    )
+    seen = with_origin(replace(access, kernel=site.kernel or fault.kernel), traced)
     certain = len(rows) == 1
     return Finding(
         id=ID,
         severity="error",
         message=_message(fault, site, miss),
-        evidence=tuple(_evidence(fault, facts, site, rows)),
+        evidence=(*_evidence(fault, facts, site, rows), *traced.evidence),
         site=replace(site, source=fault.line or site.source),
         allocation=missed_memory(facts, miss),
-        access=missed_by(facts, access, (miss, fault.address) if miss and fault.address is not None else None),
+        access=missed_by(facts, seen, (miss, fault.address) if miss and fault.address is not None else None),
         causes=(cause_of_miss(miss) if fault.cause == MEMORY else fault.cause or "device-exception",),
         facts=(("kernel", site.kernel or fault.kernel), ("line", fault.line)),
         certainty="observed",
@@ -86,11 +88,11 @@ def _finding(fault: DeviceFault, facts: Facts, rows: Sequence[int]) -> Finding:
     )
 
 
-def _missed(fault: DeviceFault, facts: Facts, launch: int) -> Miss | None:
-    """What the access missed; the pointer in the wave's registers says whose memory was meant."""
+def _missed(fault: DeviceFault, facts: Facts, launch: int, traced: Traced) -> Miss | None:
+    """What the access missed; the pointer that the code went through says whose memory was meant."""
     if fault.address is None:
         return None
-    return explain(facts, launch, fault.address, writes=bool(fault.writes))
+    return traced.named(explain(facts, launch, fault.address, writes=bool(fault.writes), through=traced.through))
 
 
 def _message(fault: DeviceFault, site: Site, miss: Miss | None) -> str:

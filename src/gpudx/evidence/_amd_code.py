@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from gpudx.elf.header import BadElf
 from gpudx.elf.layout import SYM
 from gpudx.elf.sections import SYMTAB, Elf, text_at
 from gpudx.evidence._amd_isa import begins_with_trap
+from gpudx.evidence._amd_slice import Start, start_of
 from gpudx.evidence._compressed import Unreadable
 from gpudx.evidence._device_code import Image, Kernel, Parameter
 from gpudx.evidence._msgpack import BadMessage, Value, unpack
@@ -26,7 +27,8 @@ from gpudx.model.kernel_builds import KernelBuild
 
 EM_AMDGPU = 224
 NOTE, DYNSYM = 7, 11  # types of sections
-FUNCTION = 2  # STT_FUNC
+OBJECT, FUNCTION = 1, 2  # STT_OBJECT, STT_FUNC
+DESCRIPTOR = 64  # bytes of a kernel descriptor
 METADATA = 32  # NT_AMDGPU_METADATA
 VERSIONS = {0: 2, 1: 3, 2: 4, 3: 5, 4: 6}  # by the ABI version of the ELF header
 MOST_KERNELS = 100_000
@@ -54,6 +56,33 @@ def read(data: memoryview, where: str, named: str = "") -> Image:
         return replace(image, unread=str(error))
     except BadMessage as error:
         return replace(image, unread=f"has metadata that cannot be read: it {error}")
+
+
+@dataclass(frozen=True)
+class Kernarg:
+    """One kernel of a code object: which parameters it has, and with which registers it begins."""
+
+    symbol: str
+    address: int
+    size: int
+    parameters: tuple[Parameter, ...]
+    start: Start
+
+
+def kernel_at(data: memoryview, address: int) -> Kernarg | None:
+    """The kernel whose code has an address, as the code object counts; None where there is none, or it cannot be read."""
+    try:
+        elf = Elf(data)
+        code, image = _Functions.of(elf), _kernels(elf, Image("AMD", "", "", ""))
+    except (BadElf, Unreadable, BadMessage):
+        return None
+    for kernel in image.kernels:
+        symbol = kernel.build.mangled
+        begin, size = code.places.get(symbol, (0, 0))
+        descriptor = code.object(f"{symbol}.kd")
+        if begin <= address < begin + size and kernel.parameters is not None and len(descriptor) >= DESCRIPTOR:
+            return Kernarg(symbol, begin, size, kernel.parameters, start_of(bytes(descriptor[:DESCRIPTOR])))
+    return None
 
 
 def _kernels(elf: Elf, image: Image) -> Image:
@@ -162,20 +191,30 @@ class _Functions:
 
     elf: Elf
     places: dict[str, tuple[int, int]]  # address and size by symbol
+    objects: dict[str, tuple[int, int]] = field(default_factory=dict)  # the same of data
 
     @staticmethod
     def of(elf: Elf) -> _Functions:
         places: dict[str, tuple[int, int]] = {}
+        objects: dict[str, tuple[int, int]] = {}
         for index in [*elf.of_type(SYMTAB), *elf.of_type(DYNSYM)]:
             names = elf.bytes_of(int(elf.sections["link"][index]))
             rows = elf.rows(int(index), SYM, SYM.itemsize, MOST_SYMBOLS)
             for row in rows[rows["info"] & 15 == FUNCTION]:
                 places.setdefault(text_at(names, int(row["name"])), (int(row["value"]), int(row["size"])))
-        return _Functions(elf, places)
+            for row in rows[rows["info"] & 15 == OBJECT]:
+                objects.setdefault(text_at(names, int(row["name"])), (int(row["value"]), int(row["size"])))
+        return _Functions(elf, places, objects)
 
     def named(self, symbol: str) -> memoryview:
         """The instructions of a function, empty if it is not there."""
-        address, size = self.places.get(symbol, (0, 0))
+        return self._bytes(*self.places.get(symbol, (0, 0)))
+
+    def object(self, symbol: str) -> memoryview:
+        """The bytes of some data, empty if it is not there."""
+        return self._bytes(*self.objects.get(symbol, (0, 0)))
+
+    def _bytes(self, address: int, size: int) -> memoryview:
         sections, at = self.elf.sections, np.uint64(address)
         holding = np.flatnonzero((sections["addr"] <= at) & (at < sections["addr"] + sections["size"]) & (at > 0))
         if not len(holding):

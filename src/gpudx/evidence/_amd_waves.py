@@ -110,11 +110,11 @@ def code(lines: Iterable[str]) -> list[Instruction]:
         if one:
             found.append(replace(one, joined=label))
         label = bool(_LABEL.match(line)) if one is None and line.strip() else label and one is None
-    targets = {target for one in found if (target := _target(one)) is not None}
+    targets = {to for one in found if (to := target(one)) is not None}
     return [replace(one, joined=True) if one.pc in targets else one for one in found]
 
 
-def _target(one: Instruction) -> int | None:
+def target(one: Instruction) -> int | None:
     """Where a branch goes whose distance is told in words of four bytes, from the next instruction on (SOPP, simm16)."""
     if not one.name.startswith(("s_branch", "s_cbranch")) or not one.operands:
         return None
@@ -167,7 +167,7 @@ def accesses(printed: Wave, listing: Sequence[Instruction]) -> Iterator[Access]:
 
 def _pointers(printed: Wave, listing: Sequence[Instruction], at: int, here: int) -> tuple[int, ...]:
     """What pairs of scalar registers hold that the address at `at` was computed from, as far as nobody has written them since."""
-    made = _operands(listing[at])
+    made = made_of(listing[at])
     steps = slice_of(listing, at, made.names) if made else []
     written: set[str] = set()
     intact: set[str] = set()
@@ -181,7 +181,7 @@ def _pointers(printed: Wave, listing: Sequence[Instruction], at: int, here: int)
 
 
 def _of(one: Instruction, printed: Wave, changed: set[str], active: int | None) -> Iterator[Access]:
-    made = _operands(one)
+    made = made_of(one)
     if made is None or made.names & changed or not _known(made, printed):
         return
     lanes = sorted(printed.vectors[made.vector[0]]) if made.vector else [0]
@@ -220,7 +220,7 @@ def _joined(words: Sequence[int], mask: int = (1 << 64) - 1) -> int:
     return sum(word << 32 * n for n, word in enumerate(words[:2])) & mask
 
 
-def _operands(one: Instruction) -> _Made | None:
+def made_of(one: Instruction) -> _Made | None:
     """The parts of the address; None for forms that are not known, and for memory of a work-group or a thread."""
     family = one.name.split("_")[0]
     plain = [operand.split()[0] for operand in one.operands if operand]

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from gpudx.elf.sections import Ints, Table
 from gpudx.evidence._cubin import Place
+from gpudx.evidence._device_code import Function
 from gpudx.evidence._sass import Kind, Space
 
 TRAP, BREAKPOINT = "trap", "breakpoint"  # exceptions that have no number
@@ -145,6 +146,8 @@ class Fault:
     frames: tuple[Place, ...] = ()  # callers of the first thread, innermost first
     registers: tuple[int, ...] = ()  # of the first thread, as they were where it stopped
     detail: str = ""  # what the driver wrote about it
+    rows: Ints = field(default_factory=lambda: np.zeros(0, np.int64), compare=False, repr=False)  # its threads, of Dump.lanes
+    function: tuple[Function, int] | None = field(default=None, compare=False, repr=False)  # and how far into it the fault is
 
     @property
     def kernel(self) -> str:

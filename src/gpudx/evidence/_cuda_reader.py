@@ -12,6 +12,7 @@ import numpy.typing as npt
 from gpudx.elf.header import BadElf
 from gpudx.elf.sections import Elf, Ints
 from gpudx.evidence import _cuda_exceptions as exceptions
+from gpudx.evidence import _nvidia_code
 from gpudx.evidence import _sass as sass
 from gpudx.evidence._cubin import Image, Place
 from gpudx.evidence._cuda_access import Flat, access_of
@@ -31,6 +32,7 @@ from gpudx.evidence._cuda_dump import (
     Thread,
 )
 from gpudx.evidence._cuda_tables import Kind, Tables
+from gpudx.evidence._device_code import Function
 
 FLAGS = (
     "skip_nonrelocated_elf_images", "skip_global_memory", "skip_shared_memory", "skip_local_memory", "skip_abort",
@@ -92,6 +94,15 @@ class Images:
         if not found or (pc - found[1]) % sass.INSTRUCTION:
             return None
         return sass.Code(found[0], sm, found[1]), (pc - found[1]) // sass.INSTRUCTION
+
+    def function(self, pc: int, module: int, sm: int) -> tuple[Function, int] | None:
+        """The whole code of the kernel around `pc`, and how far into it that is."""
+        image = self.find(pc, module) if pc > 0 else None
+        section = image.section(pc) if image else None
+        if image is None or section is None:
+            return None
+        found = _nvidia_code.function(image.elf, image.elf.name(section).removeprefix(_nvidia_code.TEXT), sm)
+        return (found, pc - image.start(section)) if found else None
 
 
 def flatten(tables: Tables) -> Flat:
@@ -263,6 +274,8 @@ class Reader:
             frames=tuple(self._frames(row, module)),
             registers=self._registers(row),
             detail=self._detail(int(flat.sm[row])),
+            rows=rows,
+            function=self.images.function(pc, module, self._sm(int(flat.lanes["device"][row]))) if precise else None,
         )
 
     def _named(self, code: int, pc: int, module: int, precise: bool) -> tuple[str, str, int, bool]:
@@ -317,6 +330,7 @@ class Reader:
             access=None,
             no_access="the faulting warps had exited before the dump was taken",
             detail=self._detail(rows[0]),
+            function=self.images.function(pc, 0, self._sm(device)),
         )
 
     def _detail(self, sm: int) -> str:

@@ -37,6 +37,21 @@ class Kernel:
 
 
 @dataclass(frozen=True)
+class Function:
+    """The machine code of one kernel, with what it calls that stands beside it, and where its parameters are."""
+
+    symbol: str
+    architecture: int  # 90 for sm_90
+    code: bytes = field(repr=False)
+    base: int  # where the parameters begin in the memory that the code reads them from
+    parameters: tuple[Parameter, ...]
+
+    def parameter(self, offset: int) -> Parameter | None:
+        """The parameter that has this byte."""
+        return next((one for one in self.parameters if one.offset <= offset < one.offset + one.size), None)
+
+
+@dataclass(frozen=True)
 class Image:
     """Code for one architecture. `unread` says why its kernels are not listed, as "is damaged: ..."."""
 

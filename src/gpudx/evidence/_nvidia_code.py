@@ -20,10 +20,11 @@ from gpudx.elf.layout import SYM
 from gpudx.elf.sections import SYMTAB, Elf, text_at
 from gpudx.evidence import _sass as sass
 from gpudx.evidence._compressed import Unreadable
-from gpudx.evidence._device_code import Image, Kernel, Parameter
+from gpudx.evidence._device_code import Function, Image, Kernel, Parameter
 from gpudx.model.kernel_builds import KernelBuild
 
 MAX_THREADS, STACK, PARAMETER, PARAMETER_BYTES, REGISTERS, BARRIERS = 0x05, 0x12, 0x17, 0x19, 0x2F, 0x4C
+PARAMETER_PLACE = 0x0A  # number of a symbol, where the parameters begin in constant bank 0, how many bytes
 SIZED = 4  # format of a record
 MOST_SYMBOLS = 2_000_000
 MOST_RECORDS = 1_000_000
@@ -78,6 +79,17 @@ def _kernel(elf: Elf, image: Image, target: Target, symbol: str, told: Attribute
     )
     traps = begins_with_trap(elf.named(TEXT + symbol), target.architecture)
     return Kernel(build, _parameters(told, symbol), numbers.get(PARAMETER_BYTES), traps=traps)
+
+
+def function(elf: Elf, symbol: str, architecture: int) -> Function | None:
+    """The code of a kernel; None where the image does not have it, or does not say where its parameters are."""
+    if TEXT + symbol not in elf.by_name or INFO + symbol not in elf.by_name:
+        return None
+    told = _records(elf.named(INFO + symbol))
+    places = [struct.unpack("<4xHH", value) for attribute, value in told if attribute == PARAMETER_PLACE and len(value) == 8]
+    if len(places) != 1:
+        return None
+    return Function(symbol, architecture, bytes(elf.named(TEXT + symbol)), places[0][0], _parameters(told, symbol))
 
 
 def _shared(elf: Elf, symbol: str, architecture: int) -> int:

@@ -12,7 +12,8 @@ import contextlib
 import mmap
 import re
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from gpudx.backends.cuda.images import CUBIN, EM_CUDA, ENTRY, EXACT, FAMILY, FAT_MAGIC, PTX, Code
@@ -134,8 +135,55 @@ def _of_bundles(data: memoryview, where: str) -> Iterator[Image]:
 # ---- NVIDIA ----
 
 
+@dataclass(frozen=True)
+class _Entry:
+    """One entry of a fat binary."""
+
+    place: int
+    header: memoryview
+    content: memoryview
+    code: Code
+    flags: int
+
+    def plain(self) -> memoryview:
+        """Its content, unpacked. Raises Unreadable."""
+        method = next((name for flag, name in PACKED.items() if self.flags & flag), None)
+        if method is None:
+            return self.content
+        (used,), (size,) = struct.unpack_from("<I", self.header, PACKED_SIZE), struct.unpack_from("<Q", self.header, PLAIN_SIZE)
+        return memoryview(unpack(method, bytes(self.content[: used or len(self.content)]), size))
+
+
 def _of_fat_binaries(data: memoryview, where: str) -> Iterator[Image]:
-    """A linker puts the fat binaries of several sources one behind the other."""
+    for one in _fat_entries(data):
+        if isinstance(one, int):
+            yield Image("NVIDIA", "", "fat binary", f"{where}+{one:#x}", unread="is cut off")
+        else:
+            yield _image(one, f"{where}+{one.place:#x}")
+
+
+def cubins(data: memoryview) -> Iterator[tuple[Code, Callable[[], memoryview]]]:
+    """The machine code in a cubin or in fat binaries: what it is for, and what unpacks it, which may raise Unreadable."""
+    if bytes(data[:4]) == ELF:
+        yield from ((code, lambda: data) for code in read_ptx(bytes(data[:64]), (), True).codes)
+        return
+    for one in _fat_entries(data):
+        if not isinstance(one, int) and not one.code.ptx:
+            yield one.code, one.plain
+
+
+def _image(entry: _Entry, place: str) -> Image:
+    code = entry.code
+    if code.ptx:
+        return Image("NVIDIA", code.target, code.language or "PTX", place)
+    try:
+        return _nvidia_code.read(entry.plain(), place, code)
+    except Unreadable as error:
+        return Image("NVIDIA", code.target, "cubin", place, unread=str(error))
+
+
+def _fat_entries(data: memoryview) -> Iterator[_Entry | int]:
+    """The entries of all fat binaries, which a linker puts one behind the other; the place of one that is cut off."""
     at = 0
     for _ in range(MOST_ENTRIES):
         found = re.compile(re.escape(FAT)).search(data, at)
@@ -144,25 +192,23 @@ def _of_fat_binaries(data: memoryview, where: str) -> Iterator[Image]:
         _, _, header, size = FAT_HEADER.unpack_from(data, found.start())
         begin = found.start() + header
         if size > len(data) - begin:
-            yield Image("NVIDIA", "", "fat binary", f"{where}+{found.start():#x}", unread="is cut off")
+            yield found.start()
             size = max(0, len(data) - begin)
-        yield from _entries(data[begin : begin + size], where, begin)
+        yield from _entries(data[begin : begin + size], begin)
         at = max(begin + size, found.start() + 4)
 
 
-def _entries(data: memoryview, where: str, base: int) -> Iterator[Image]:
+def _entries(data: memoryview, base: int) -> Iterator[_Entry]:
     at = 0
     for _ in range(MOST_ENTRIES):
         if at + ENTRY.size > len(data):
             return
         kind, _, header, size, minor, major, architecture, flags = ENTRY.unpack_from(data, at)
-        place, content = f"{where}+{base + at:#x}", data[at + header : at + header + size]
         suffix = "a" if flags & EXACT else "f" if flags & FAMILY else ""
-        if kind == CUBIN:
-            yield _cubin(data[at : at + ENTRY.size], content, flags, Code(False, architecture, suffix), place)
-        elif kind == PTX:
-            code = Code(True, architecture, suffix, (major, minor))
-            yield Image("NVIDIA", code.target, code.language or "PTX", place)
+        if kind in (CUBIN, PTX):
+            version = (major, minor) if kind == PTX else (0, 0)
+            code = Code(kind == PTX, architecture, suffix, version)
+            yield _Entry(base + at, data[at : at + ENTRY.size], data[at + header : at + header + size], code, flags)
         if header < ENTRY.size:
             return
         at += header + size
@@ -175,34 +221,11 @@ def ptx_texts(data: memoryview) -> Iterator[tuple[Code, str]]:
             (code, bytes(data).decode(errors="replace")) for code in read_ptx(bytes(data[:65536]), (), True).codes
         )
         return
-    _, _, at, size = FAT_HEADER.unpack_from(data)
-    for _ in range(MOST_ENTRIES):
-        if at + ENTRY.size > len(data):
-            return
-        kind, _, header, size, minor, major, architecture, flags = ENTRY.unpack_from(data, at)
-        if kind == PTX:
-            suffix = "a" if flags & EXACT else "f" if flags & FAMILY else ""
+    _, _, at, _ = FAT_HEADER.unpack_from(data)
+    for entry in _entries(data[at:], at):
+        if entry.code.ptx:
             with contextlib.suppress(Unreadable):
-                text = bytes(_plain(data[at : at + ENTRY.size], data[at + header : at + header + size], flags))
-                yield Code(True, architecture, suffix, (major, minor)), text.rstrip(b"\0").decode(errors="replace")
-        if header < ENTRY.size:
-            return
-        at += header + size
-
-
-def _cubin(header: memoryview, content: memoryview, flags: int, code: Code, place: str) -> Image:
-    try:
-        return _nvidia_code.read(_plain(header, content, flags), place, code)
-    except Unreadable as error:
-        return Image("NVIDIA", code.target, "cubin", place, unread=str(error))
-
-
-def _plain(header: memoryview, content: memoryview, flags: int) -> memoryview:
-    method = next((name for flag, name in PACKED.items() if flags & flag), None)
-    if method is None:
-        return content
-    (used,), (size,) = struct.unpack_from("<I", header, PACKED_SIZE), struct.unpack_from("<Q", header, PLAIN_SIZE)
-    return memoryview(unpack(method, bytes(content[: used or len(content)]), size))
+                yield entry.code, bytes(entry.plain()).rstrip(b"\0").decode(errors="replace")
 
 
 def _ptx(head: bytes, name: str) -> Image:

@@ -184,7 +184,6 @@ def _about_tool(report: Report) -> Iterator[Finding]:
 
 
 def _finding(report: Report, fault: Fault) -> Finding:
-    first = fault.first
     return Finding(
         id=f"sanitizer-{fault.kind}",
         severity=_severity(fault),
@@ -192,22 +191,28 @@ def _finding(report: Report, fault: Fault) -> Finding:
         count=fault.count,
         evidence=tuple(Evidence(text) for text in _sentences(report, fault)),
         facts=tuple(_facts(fault)),
-        access=Access(
-            address=first.address,
-            kind=KINDS.get(fault.kind, ""),
-            by="kernel" if first.where.function else "",
-            kernel=first.where.function or "",
-            width=first.size,
-            block=first.block,
-            thread=first.thread,
-            pc=first.where.pc,
-            source=first.where.source,
-            space=first.space or "",
-            exception=first.text,
-            seen_by=TOOLS.get(fault.kind, "compute-sanitizer"),
-        )
-        if first.where.function or first.address is not None
-        else None,
+        access=access_of(fault),
+    )
+
+
+def access_of(fault: Fault) -> Access | None:
+    """The first access of a fault; None for what is no access of a kernel."""
+    first = fault.first
+    if not first.where.function and first.address is None:
+        return None
+    return Access(
+        address=first.address,
+        kind=KINDS.get(fault.kind, ""),
+        by="kernel" if first.where.function else "",
+        kernel=first.where.function or "",
+        width=first.size,
+        block=first.block,
+        thread=first.thread,
+        pc=first.where.pc,
+        source=first.where.source,
+        space=first.space or "",
+        exception=first.text,
+        seen_by=TOOLS.get(fault.kind, "compute-sanitizer"),
     )
 
 

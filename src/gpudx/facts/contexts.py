@@ -17,8 +17,7 @@ class Contexts:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        note = trace.schema.by_name("note_context")
-        positions = trace.select(note) if note else np.zeros(0, np.int64)
+        positions = trace.named("note_context")
         self._noted: dict[int, list[tuple[int, int, int]]] = {}  # number -> (position, context, device), oldest first
         for position in map(int, positions):
             words = trace.record(position)

@@ -65,9 +65,7 @@ class Crumbs:
     @cached_property
     def why_not(self) -> tuple[str, ...]:
         """Why some context or stream has no crumbs."""
-        trace = self._trace
-        notes = [c for c in trace.schema.calls if c.name == "note_crumbs"]
-        texts = [trace.text(int(p)) for p in trace.select(tuple(notes))] if notes else []
+        texts = [self._trace.text(int(p)) for p in self._trace.named("note_crumbs")]
         return tuple(dict.fromkeys(text for text in texts if text))
 
     @cached_property

@@ -95,8 +95,7 @@ class Fences:
         return blocks
 
     def _notes(self, name: str) -> list[int]:
-        note = self._trace.schema.by_name(name)
-        return [int(p) for p in self._trace.select(note)] if note is not None else []
+        return [int(p) for p in self._trace.named(name)]
 
     def _words(self, position: int) -> dict[str, int]:
         """A note's words; what it does not have is 0."""

@@ -23,8 +23,7 @@ class Images:
 
     @cached_property
     def _notes(self) -> I64:
-        note = self._trace.schema.by_name("note_image")
-        return self._trace.select(note) if note else np.zeros(0, np.int64)
+        return self._trace.named("note_image")
 
     def loaded_by(self, position: int) -> int:
         """The call that loaded the code which a call is about; -1 if that is not known."""
@@ -77,8 +76,7 @@ class Images:
 
     @cached_property
     def _of_kernels(self) -> I64:
-        note = self._trace.schema.by_name("note_kernel")
-        return self._trace.select(note) if note else np.zeros(0, np.int64)
+        return self._trace.named("note_kernel")
 
     def _noted(self, notes: I64, field: str, value: int, wanted: str) -> int | None:
         """A word of the last note that has this value, or its position."""

@@ -124,8 +124,7 @@ class Kernels:
 
     @cached_property
     def devices(self) -> dict[int, Device]:
-        note = self._trace.schema.by_name("note_device")
-        found = [self._device(int(p)) for p in self._trace.select(note)] if note else []
+        found = [self._device(int(p)) for p in self._trace.named("note_device")]
         return {d.handle: d for d in found}
 
     def _device(self, position: int) -> Device:
@@ -149,9 +148,8 @@ class Kernels:
     @cached_property
     def sources(self) -> dict[int, list[tuple[int, int]]]:
         """Program handle -> (position, note position) of its source texts, oldest first."""
-        note = self._trace.schema.by_name("note_source")
         found: dict[int, list[tuple[int, int]]] = {}
-        for position in self._trace.select(note) if note else ():
+        for position in self._trace.named("note_source"):
             found.setdefault(self._trace.record(int(position))["program"], []).append((int(position), int(position)))
         return found
 
@@ -343,8 +341,7 @@ class Kernels:
     @cached_property
     def _notes(self) -> dict[int, list[int]]:
         """Kernel handle -> positions of its descriptions, oldest first."""
-        note = self._trace.schema.by_name("note_kernel")
-        positions = self._trace.select(note) if note else np.zeros(0, np.int64)
+        positions = self._trace.named("note_kernel")
         found: dict[int, list[int]] = {}
         for position, kernel in zip(positions, self._trace.words(positions, 0).tolist(), strict=True):
             found.setdefault(kernel, []).append(int(position))
@@ -353,9 +350,8 @@ class Kernels:
     @cached_property
     def _layouts(self) -> dict[int, list[int]]:
         """Kernel handle -> positions of the layouts of its parameters, oldest first."""
-        note = self._trace.schema.by_name("note_kernel_params")
         found: dict[int, list[int]] = {}
-        for position in map(int, self._trace.select(note) if note else ()):
+        for position in map(int, self._trace.named("note_kernel_params")):
             found.setdefault(self._trace.record(position)["kernel"], []).append(position)
         return found
 

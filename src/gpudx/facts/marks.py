@@ -15,8 +15,7 @@ class Marks:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        note = trace.schema.by_name("note_mark")
-        self.position: NDArray[np.int64] = trace.select(note) if note else np.zeros(0, np.int64)
+        self.position: NDArray[np.int64] = trace.named("note_mark")
 
     def __len__(self) -> int:
         return len(self.position)

@@ -22,8 +22,7 @@ class Messages:
 
     @cached_property
     def _texts(self) -> list[tuple[int, str]]:
-        note = self._trace.schema.by_name("note_driver_said")
-        return [(int(at), self._trace.text(int(at))) for at in self._trace.select(note)] if note else []
+        return [(int(at), self._trace.text(int(at))) for at in self._trace.named("note_driver_said")]
 
     @cached_property
     def assertions(self) -> list[Assertion]:

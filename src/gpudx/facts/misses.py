@@ -39,12 +39,17 @@ class _Given:
         return f"argument {self.argument}" + (f", at byte {self.word} of it" if self.inside else "")
 
 
-def explain(facts: Facts, launch: int, address: int, *, writes: bool = False) -> Miss:
+def explain(
+    facts: Facts, launch: int, address: int, *, writes: bool = False, through: tuple[int, int] | None = None
+) -> Miss:
     """Which memory of the launch (a row of Launches) an access at `address` missed, and by how much.
 
-    An access that `writes` did not go through a pointer to what may only be read.
+    An access that `writes` did not go through a pointer to what may only be read. `through` is the pointer that it did go through,
+    where that is known: the number of an argument, and the byte of it.
     """
     given = _given(facts, launch, writes)
+    if through is not None:
+        given = [one for one in given if (one.argument, one.word) == through]
     position = int(facts.launches.position[launch])
     return (
         _null(given, address)

@@ -35,8 +35,7 @@ class Poison:
         self._trace, self._objects, self._memory = trace, objects, memory
 
     def _notes(self, name: str) -> list[int]:
-        note = self._trace.schema.by_name(name)
-        return [int(p) for p in self._trace.select(note)] if note is not None else []
+        return [int(p) for p in self._trace.named(name)]
 
     @cached_property
     def filled(self) -> dict[int, int]:

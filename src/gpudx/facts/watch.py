@@ -46,8 +46,7 @@ class Watch:
         self._trace, self._objects = trace, objects
 
     def _notes(self, name: str) -> list[int]:
-        note = self._trace.schema.by_name(name)
-        return [int(p) for p in self._trace.select(note)] if note is not None else []
+        return [int(p) for p in self._trace.named(name)]
 
     @cached_property
     def changes(self) -> list[Change]:

@@ -24,6 +24,7 @@ from gpudx.lab.probe_output import parse
 from gpudx.lab.recorded import RunResult
 from gpudx.model import LoadedObject, Probe
 from gpudx.model.identity import ProbeKind
+from gpudx.text import times
 
 INTERPRETERS = re.compile(r"(?:node|nodejs|deno|bun|perl|ruby|julia|java|lua\w*|R|Rscript|php\w*|octave\w*)[\d.]*")
 SHELLS = re.compile(r"(?:ba|da|z|k|fi)?sh|env|timeout|sudo|nice|taskset|numactl")
@@ -82,8 +83,7 @@ def _scripts(words: Sequence[str]) -> list[str]:
 
 
 def _kernel_sources(facts: Facts) -> list[str]:
-    note = facts.trace.schema.by_name("note_source")
-    return [facts.trace.text(int(position)) for position in facts.trace.select(note)] if note else []
+    return [facts.trace.text(int(position)) for position in facts.trace.named("note_source")]
 
 
 def _doubt(facts: Sequence[Facts], objects: Sequence[LoadedObject]) -> str:
@@ -116,7 +116,7 @@ def _answer(wanted: str, run: RunResult, facts: Sequence[Facts], where: _Where) 
 def _of_text(text: str, run: RunResult, where: _Where) -> Probe:
     mark = run.heard.get(text)
     if mark and mark.count:
-        said = f"The probe {text!r} fired {_times(mark.count)}: {_some(mark.places)}."
+        said = f"The probe {text!r} fired {times(mark.count)}: {_some(mark.places)}."
         return Probe(text, "text", "fired", said, mark.count, tuple(mark.places))
     found = _sum(
         search.text(where.paths, text),
@@ -133,7 +133,7 @@ def _of_text(text: str, run: RunResult, where: _Where) -> Probe:
 def _of_symbol(name: str, facts: Sequence[Facts], where: _Where) -> Probe:
     launches = sum(len(one.launches.find(name)) for one in facts)
     if launches:
-        return Probe(name, "symbol", "fired", f"The kernel {name} was launched {_times(launches)}.", launches)
+        return Probe(name, "symbol", "fired", f"The kernel {name} was launched {times(launches)}.", launches)
     source = Answer(("the source of a kernel",) if any(_word(name, text) for text in where.kernels) else ())
     found = _sum(
         search.symbol(where.paths, name, _own(where) or where.paths),
@@ -200,10 +200,6 @@ def _has_line(path: str, number: int) -> bool:
             return sum(1 for _ in file) >= number > 0
     except OSError:
         return False
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count:,} times"
 
 
 def _some(places: Sequence[str]) -> str:

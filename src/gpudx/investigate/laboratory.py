@@ -376,8 +376,7 @@ def _look(traces: Iterable[Trace]) -> tuple[frozenset[str], int, int, frozenset[
         threads = max(threads, len(np.unique(trace.column("tid")[calls])))
         at_once = max(at_once, _at_once(trace, calls))
         waits += int((trace.column("caller", trace.select(trace.schema.doing("wait"))) == 0).sum())
-        note = trace.schema.by_name("note_device")
-        devices.update(trace.text(int(at)) for at in (trace.select(note) if note is not None else ()))
+        devices.update(trace.text(int(at)) for at in trace.named("note_device"))
     return frozenset(apis), threads, at_once, frozenset(devices), waits
 
 

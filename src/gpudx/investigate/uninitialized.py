@@ -23,6 +23,10 @@ POISONED, CAUSE = "poisoned", "read-before-write"
 FIRST = len(UNLIKE) + 1  # each pattern once, and the first one again
 PER_PATTERN = 3  # so that an outcome which alternates by chance is not taken for a dependence
 SHOWN = 4
+COVER = (
+    "Start enough threads for every element: round the global size up to whole groups, and guard the tail in the kernel.",
+    "If the rest is not meant to be written, read back only what is, or fill the buffer first.",
+)
 FROM_DEVICE = [FAMILIES.index(name) for name in ("", "device", "pitched", "async")]
 
 
@@ -54,6 +58,8 @@ def entry(trials: Sequence[Trial], processes: Sequence[Facts]) -> Diagnosis | No
         return None
     cause = every_cause()[CAUSE]
     readers = [(facts, row) for facts in processes for row in _first_readers(facts)]
+    if (unwritten := _read_back(trials, processes)) is not None:
+        return unwritten
     evidence = (*_outcomes(trials), *_candidates(readers))
     guilty = _guilty(*readers[0]) if len(readers) == 1 and _must_be_it(*readers[0]) else None
     return Diagnosis(
@@ -66,6 +72,46 @@ def entry(trials: Sequence[Trial], processes: Sequence[Facts]) -> Diagnosis | No
         refutes_if=cause.refutes_if,
         fix=cause.fix,
         reason="The outcome changes with the content of uninitialized memory, and with nothing else between these runs.",
+        observed=True,
+    )
+
+
+def _read_back(trials: Sequence[Trial], processes: Sequence[Facts]) -> Diagnosis | None:
+    """What a launch left out of the memory that it writes, and the program read back: the kernel need not have read any of it."""
+    found = [(facts, back) for facts in processes for back in facts.poison.back if back.row in facts.poison.filled]
+    if len({back.row for _, back in found}) != 1:
+        return None
+    facts, back = found[0]
+    mine = [row for row in uses(facts) if row["object"] == back.row and row["position"] < back.position]
+    writers = [row for row in mine if row["argument"] >= 0 and row["how"] & WRITE]
+    if not writers or any(row["argument"] < 0 and row["how"] & WRITE for row in mine):
+        return None
+    guilty, site = _guilty(facts, writers[-1]), facts.sites.at(back.position)
+    cause, label = every_cause()[CAUSE], facts.objects.label(back.row)
+    launch = facts.launches.at_position(int(writers[-1]["position"]))
+    items, _ = facts.launches.geometry(launch) if launch is not None else ((), ())
+    shape = " x ".join(f"{n:,}" for n in items if n)
+    return Diagnosis(
+        cause=CAUSE,
+        status="confirmed",
+        summary=(
+            f"The program reads back {plural(back.words, 'word')} of {label} that nothing has written, the first at byte "
+            f"{back.first:,} ({site.call}, call {site.number}): kernel {guilty.kernel} (launch {guilty.launch}), which gets it as "
+            f"argument {guilty.argument}, does not write all of it."
+        ),
+        guilty=guilty,
+        victim=None,
+        evidence=(
+            *_outcomes(trials),
+            Evidence(
+                f"of {plural(back.bytes, 'byte')} that were read back, {plural(back.words, 'word')} held what fresh memory was "
+                "filled with"
+            ),
+            *([Evidence(f"launch {guilty.launch} started {shape} threads", (guilty.number or 0,))] if shape else []),
+        ),
+        refutes_if=cause.refutes_if,
+        fix=COVER,
+        reason="The output changes with the content of fresh memory, and the program read that content back.",
         observed=True,
     )
 

@@ -19,7 +19,7 @@ from gpudx.investigate.prediction import SHOWS, weigh
 from gpudx.investigate.suspects import Suspect
 from gpudx.lab.experiments import against
 from gpudx.model import Cell, Row, Status
-from gpudx.text import plural
+from gpudx.text import capital, plural
 
 CONFIRMING = ("gone", "may go", *SHOWS)
 RATED = ("stays", "gone", "rarer", "more often")
@@ -76,7 +76,7 @@ def _verdict(
     if own and left:
         return "likely", f"Partial: {_came(own[0], seen)}; but {left}."
     if own:
-        return "confirmed", f"{_capital(_came(own[0], seen))}, which no rival that still stands predicts."
+        return "confirmed", f"{capital(_came(own[0], seen))}, which no rival that still stands predicts."
     if came:
         return _at_least_likely(one), _only_hidden(came[0], seen, rivals, mitigations)
     return one.prior, _untouched(one, left, cells, seen)
@@ -116,7 +116,7 @@ def _came(cell: Cell, seen: Mapping[str, Observed]) -> str:
 def _only_hidden(
     cell: Cell, seen: Mapping[str, Observed], rivals: Sequence[Suspect], mitigations: frozenset[str]
 ) -> str:
-    came = _capital(_came(cell, seen))
+    came = capital(_came(cell, seen))
     if _is_hidden(cell, mitigations):
         return f"{came}: order or timing matters, and this mitigates it. It is not the cause."
     others = ", ".join(rival.cause.id for rival in rivals if _shared(cell, [rival]))
@@ -159,7 +159,3 @@ def _base(cell: Cell, seen: Mapping[str, Observed]) -> str:
     other = compared(cell.experiment, seen)
     change = "" if other is seen[PLAIN] else f"; under {other.experiment} {other.text}"
     return f"{change}; without the change {seen[PLAIN].text}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

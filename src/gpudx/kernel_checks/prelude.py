@@ -238,18 +238,23 @@ static void gdx_track_local(__private gdx_who *f, ulong off, ulong w, gdx_obj o,
     else if ((how & 2u) && !(how & 4u) && read_too)
       gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, reader | (ulong)(seen & 0x40000000u ? 3 : 1) << 32);
 #endif
-    if ((how & 1u) && !(how & 4u)) cell[1] = read_too ? me | 0x40000000u : me;
+    if ((how & 1u) && !(how & 4u) && !(read_too && (seen & 0x40000000u))) cell[1] = read_too ? me | 0x40000000u : me;
   }
 }
 static void gdx_track_global(__private gdx_who *f, ulong off, ulong w, gdx_obj o, uint s, uint how)
 {
 #ifdef GDX_UNINIT
   if (o.u) {
-    int unset = 0;
-    for (ulong i = off; i < off + w; i++) {
-      if ((how & 1u) && !(how & 16u)) unset |= !o.u[i];
-      if (how & 2u) o.u[i] = 1;
-    }
+    int unset = 0, reads = (how & 1u) && !(how & 16u);
+    if (w == 4 && !(off & 3u)) {
+      __global uint *word = (__global uint *)(o.u + off);
+      unset = reads && *word != 0x01010101u;
+      if ((how & 2u) && *word != 0x01010101u) *word = 0x01010101u;
+    } else
+      for (ulong i = off; i < off + w; i++) {
+        if (reads) unset |= !o.u[i];
+        if (how & 2u) o.u[i] = 1;
+      }
     if (unset) gdx_tell(f, 3u, s, o.id, how & 255u, (uint)w, off, o.n, 0);
   }
 #endif
@@ -269,7 +274,9 @@ static void gdx_track_global(__private gdx_who *f, ulong off, ulong w, gdx_obj o
       gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (old >> 6 & 1023u) | (ulong)(old >> 19 == team ? 2 : 6) << 32);
     else if ((how & 2u) && reader)
       gdx_tell(f, 4u, s, o.id, how & 255u, (uint)w, off, o.n, (seen >> 6 & 1023u) | (ulong)(seen >> 19 == team ? 1 : 5) << 32);
-    if (how & 1u) cell[1] = !reader ? me : seen >> 19 == team && seen != GDX_MANY ? (me | 0x3ffu << 6) : GDX_MANY;
+    /* Stored only where it changes: what all work-items read would be passed from processor to processor. */
+    uint next = !reader ? me : seen >> 19 == team && seen != GDX_MANY ? (me | 0x3ffu << 6) : GDX_MANY;
+    if ((how & 1u) && next != seen) cell[1] = next;
   }
 #endif
 }

@@ -47,8 +47,7 @@ def look(traces: Iterable[Trace]) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """What was done at named calls in each process, as bits, and why something was not."""
     done, not_done = [], []
     for trace in traces:
-        note = trace.schema.by_name("note_at_site")
-        positions = [int(at) for at in trace.select(note)] if note is not None else []
+        positions = [int(at) for at in trace.named("note_at_site")]
         records = [trace.record(at) for at in positions]
         done.append(reduce(or_, (record["at"] for record in records if record["done"]), 0))
         not_done += [trace.text(at) for at, record in zip(positions, records, strict=True) if not record["done"]]

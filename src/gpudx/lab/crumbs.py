@@ -35,8 +35,7 @@ def settle(traces: Path) -> None:
 
 def refresh(trace: Trace) -> None:
     """Copy the cells of one process as they are now. A file of a process that is gone is removed."""
-    notes = [c for c in trace.schema.calls if c.name == "note_crumbs"]
-    for position in trace.select(tuple(notes)).tolist() if notes else ():
+    for position in trace.named("note_crumbs").tolist():
         at, file = trace.record(position)["at"] * 8, trace.text(position, "text2")
         if at:
             _copy(trace, at, Path(file) if file else None)

@@ -97,10 +97,20 @@ def look_for(tool: Tool) -> Found:
     """Find a tool and its version."""
     if tool.probe is not None:
         return _probed(tool, ask([sys.executable, "-P", str(tool.probe)]))
-    path = next(_candidates(tool), None)
+    path = path_of(tool)
     if path is None:
         return Found(tool, "not found")
     return _versioned(tool, path)
+
+
+def path_of(tool: Tool) -> str | None:
+    """Where a program is, without asking it anything."""
+    return next(_candidates(tool), None)
+
+
+def paths_of(tool: Tool) -> list[str]:
+    """Every place that has it, each once."""
+    return list(dict.fromkeys(_candidates(tool)))
 
 
 def _probed(tool: Tool, answer: Answer) -> Found:

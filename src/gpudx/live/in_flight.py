@@ -122,7 +122,7 @@ def _unknown(facts: Facts) -> Iterator[str]:
     yield from (f"no breadcrumbs: {why}" for why in facts.crumbs.why_not)
     if not facts.crumbs.rows and len(facts.launches) and not facts.crumbs.why_not:
         yield "no breadcrumbs were recorded: which of the queued launches have completed is not known"
-    if not len(facts.trace.select(tuple(c for c in facts.trace.schema.calls if c.name == "note_stack"))):
+    if not len(facts.trace.named("note_stack")):
         yield "no host stacks: record with gpudx run --stacks to see where launches were made"
 
 

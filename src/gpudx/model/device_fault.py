@@ -20,3 +20,5 @@ class DeviceFault:
     told: str = ""  # the access in the device's own terms: lane, instruction, registers
     bases: tuple[int, ...] = ()  # pointers that the address was computed from
     cause: str = ""  # what the teller's reason names
+    image: tuple[str, int, int] | None = None  # the file that has the code, and where in it: offset and size
+    pc: int | None = None  # of the access, as the code object counts

@@ -70,6 +70,33 @@ class Allocation:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """What the kernel's machine code computed the address of an access from: a pointer among its arguments, and an index."""
+
+    argument: int
+    byte: int = 0  # of the argument, where the pointer is: not 0 for fields of structures
+    loaded: bool = False  # the pointer was read from the memory that the argument points to
+    unit: int = 1  # bytes that one step of the index is
+    index: int | None = None  # that the address has
+    meant: int | None = None  # that the computation gives where no number wraps
+    reach: tuple[int, int] | None = None  # the smallest and the largest index over all threads of the launch
+    text: str = ""  # how it is computed, with values
+    source: str = ""  # where the index was read from, with the value, if it was read from memory
+
+    @property
+    def pointer(self) -> str:
+        """ "the pointer at byte 8 of argument 0"."""
+        argument = f"argument {self.argument}" if not self.byte else f"the pointer at byte {self.byte} of argument {self.argument}"
+        return f"a pointer read from the memory of {argument}" if self.loaded else argument
+
+    @property
+    def words(self) -> str:
+        """ "indexes argument 0 in steps of 4 bytes with blockIdx.x + 1 = 128 (...)": completes "the machine code ..."."""
+        step = f" in steps of {self.unit} bytes" if self.unit > 1 else ""
+        return f"indexes {self.pointer}{step} with {self.text}" if self.text else f"computes the address from {self.pointer}"
+
+
+@dataclass(frozen=True)
 class Access:
     """One access that went wrong, whoever saw it: a dump, a sanitizer, a fence, a signal, or a check inside the kernel."""
 
@@ -86,6 +113,7 @@ class Access:
     space: str = ""  # "global", "shared", "local"; "": not known
     exception: str = ""  # what the device or the tool called it
     seen_by: str = ""  # "dump", "memcheck", "fence", "signal", "kernel check"
+    origin: Origin | None = field(default=None, metadata=LATER)  # from a backward slice over the kernel's code
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gpudx.model import Case
 from gpudx.model.flake import EVERY, MOST_TOLD, PROCESS, Blame, Cell, Flake, FlakyTest
 from gpudx.report.blocks import Block, Bullets, Code, Paragraph, Picture, Rows, Section, Table, Tone
-from gpudx.text import plural
+from gpudx.text import capital, plural
 
 MOST_ROWS = 25
 MOST_WORDS = 12  # tests with sentences
@@ -39,7 +39,7 @@ def verdict(flake: Flake) -> tuple[str, Tone, str]:
     told = ", ".join(f"{number:,} {kind}" for kind, number in counts.most_common() if number)
     some = sum(counts.values())
     text = f"{plural(some, 'test')} of {flake.tests:,} failed at least once in {plural(flake.runs, 'run')}: {told}."
-    causes = [f" {_capital(blame.cause)} explains {len(blame.explains)} of them." for blame in flake.blames[:1]]
+    causes = [f" {capital(blame.cause)} explains {len(blame.explains)} of them." for blame in flake.blames[:1]]
     flaky = any(test.kind != "deterministic" for test in flake.results)
     return "FLAKY TESTS" if flaky else "FAILING TESTS", "bad", text + "".join(causes)
 
@@ -200,7 +200,3 @@ def _row(cell: Cell) -> tuple[str, str, str]:
 
 def _names(names: tuple[str, ...]) -> str:
     return ", ".join(names[:MOST_WORDS]) + (f" and {len(names) - MOST_WORDS} more" if len(names) > MOST_WORDS else "")
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

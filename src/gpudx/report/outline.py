@@ -30,7 +30,7 @@ from gpudx.report.investigation import investigated
 from gpudx.report.languages import translated
 from gpudx.report.safe import full
 from gpudx.report.wording import reworded
-from gpudx.text import plural
+from gpudx.text import capital, plural
 
 READ = ("log ", "code ")  # how the names of what was only read begin: logs, and files of device code
 PLAIN = "recorded"
@@ -82,14 +82,14 @@ def verdict(case: Case) -> tuple[str, Tone, str]:
     if case.investigation and case.investigation.stopped:
         return _stopped(case.investigation), "unsure", case.investigation.reason
     if not eventful(case):
-        return *_nothing(case), _capital(watched(case))
+        return *_nothing(case), capital(watched(case))
     if dead and not any(finding.severity == "error" for finding in case.findings):
-        return "NOT CHECKED", "unsure", f"{case.outcome.summary} {_capital(dead.name)} did not work. {dead.saw}"
+        return "NOT CHECKED", "unsure", f"{case.outcome.summary} {capital(dead.name)} did not work. {dead.saw}"
     if any(finding.severity == "error" for finding in case.findings):
         return "FAULTS SEEN", "unsure", f"{counted(case)} and no single cause that explains the outcome."
     if case.outcome.passed:
         return "PASSED", "unsure", f"The program passed, with {counted(case)}."
-    return "NO CAUSE FOUND", "unsure", f"{case.outcome.summary} {_capital(watched(case))}"
+    return "NO CAUSE FOUND", "unsure", f"{case.outcome.summary} {capital(watched(case))}"
 
 
 def _stopped(state: Investigation) -> str:
@@ -121,10 +121,6 @@ def _nothing(case: Case) -> tuple[str, Tone]:
     if blind_recorder(case):
         return "NOT WATCHED", "unsure"
     return ("NO FAULT FOUND", "good") if calls_made(case) else ("NO GPU CALLS", "unsure")
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 # ---- what happened ----

@@ -43,6 +43,7 @@ CHECKS = {
     "synccheck": ("barriers",),
     "checked": ("bounds", "uninitialized reads", "races", "barriers"),
     "oclgrind": ("bounds", "races"),
+    "global-races": ("races",),
 }
 NARROWED = "sanitizer-narrowed"  # a finding: the tool looked at launches of one kernel only
 KERNEL_CHECKS = re.compile(r"kernel checks \((.*)\)")

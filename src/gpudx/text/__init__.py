@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 
 MOST_NAMED = 3
@@ -15,6 +16,24 @@ def plural(number: int, one: str, many: str | None = None) -> str:
 def listed(names: Sequence[str]) -> str:
     """ "a", "a and b", "a, b and c"; "" for none."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def capital(text: str) -> str:
+    """With a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
+def times(count: int) -> str:
+    """ "once", "1,024 times"."""
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def signal_name(number: int) -> str:
+    """ "SIGSEGV" for 11."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def duration(seconds: float) -> str:

@@ -272,6 +272,11 @@ class Trace:
             return parts[0]
         return np.sort(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
 
+    def named(self, name: str) -> I64:
+        """Positions of all records of the call or note of this name; none where the schema does not know it."""
+        info = self.schema.by_name(name)
+        return self.select(info) if info else np.zeros(0, np.int64)
+
     def words(self, positions: I64, word: int) -> U64:
         """Recorded word number `word` at `positions`."""
         _, offset = self.schema.place("slot", "w")

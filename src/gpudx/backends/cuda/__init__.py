@@ -125,7 +125,7 @@ TOOLS = (
     ),
     Tool(
         "nvdisasm",
-        "maps addresses to source lines",
+        "traces a faulting address back to an argument",
         "pip install nvidia-cuda-nvdisasm",
         programs=("nvdisasm",),
         places=TOOLKIT,

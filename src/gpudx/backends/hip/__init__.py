@@ -67,11 +67,13 @@ TOOLS = (
     Tool("HIP runtime", "runs HIP programs", INSTALL, probe=HERE / "probe_runtime.py"),
     Tool("hipcc", "builds HIP programs", INSTALL, programs=("hipcc",), places=ROCM),
     Tool("rocminfo", "lists AMD devices", "apt install rocminfo", programs=("rocminfo",), places=ROCM, version=()),
+    Tool("ROCm debug agent", "shows the wave that faulted: gpudx run --dump", "apt install rocm-debug-agent", probe=HERE / "agent.py"),
     Tool(
-        "ROCm debug agent",
-        "shows the wave that faulted: gpudx run --dump",
-        "apt install rocm-debug-agent",
-        probe=HERE / "agent.py",
+        "llvm-objdump",
+        "traces a faulting address back to an argument",
+        "part of ROCm: apt install rocm-llvm",
+        programs=("llvm-objdump", *(f"llvm-objdump-{version}" for version in range(22, 14, -1))),
+        places=("/opt/rocm*/llvm/bin", "/opt/rocm*/lib/llvm/bin"),
     ),
     Tool("rocgdb", "reads AMD core dumps", "part of ROCm: apt install rocm-gdb", programs=("rocgdb",), places=ROCM),
 )

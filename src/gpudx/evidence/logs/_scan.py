@@ -27,6 +27,7 @@ MOST_SHAPES = 100_000  # of lines that are remembered
 MOST_QUIET, MOST_LOUD = 20, 500
 AT_ONCE = 1000  # lines that are read before the next ones are chosen
 MOST_READ = 20_000  # lines of one format, unless it says otherwise; more are counted, not read
+USUAL_LINE = 400  # bytes
 MOST_SHARES = 2.0  # after so many shares in all, each format has only
 SMALL_SHARE = 0.1
 
@@ -207,7 +208,7 @@ class Scan:
                 self.unread[one.name] += not one.silent
                 taken = taken or not one.silent
                 continue
-            if self._reads_last(one):
+            if self._reads_last(one, near):
                 self._spent.add(index)
             found = []
             for event in one.reader.read(near):
@@ -220,10 +221,12 @@ class Scan:
             if one.forgets:
                 self._remember(code_of(shape, index), found)
 
-    def _reads_last(self, one: _Asked) -> bool:
-        """Counts a line that a format reads; True where it is the last one. A log of many kinds must not take all their shares."""
-        one.left -= 1
-        self._shares += 1 / one.most
+    def _reads_last(self, one: _Asked, near: Near) -> bool:
+        """Counts a line that a format reads; True where it is the last one. A log of many kinds must not take all their shares, and a
+        long line counts as several."""
+        lines = 1 + len(near.raw) // USUAL_LINE
+        one.left -= lines
+        self._shares += lines / one.most
         return one.left <= 0 or (self._shares > MOST_SHARES and one.left <= one.most * (1 - SMALL_SHARE))
 
     def _remember(self, code: int, found: list[Event]) -> None:

@@ -1,7 +1,7 @@
 """Traces of the Intercept Layer for OpenCL (CLIntercept): ">>>> call( kernel ): ..." and "<<<< call -> CL_..." under it.
 
 Read are calls that returned an error, with the kernel and the sizes of the line that opened them. A call that was opened and has no
-end in the trace was in flight when the program ended.
+end in the trace was in flight when the program ended. Its error log ("ERROR! call returned CL_...") and its leak report are read, too.
 """
 
 from __future__ import annotations
@@ -16,12 +16,17 @@ from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs.opencl_error import NAMES, refused, sizes
 
 FORMAT = "clintercept"
-MARKS = (">>>> cl", "<<<< cl")
+MARKS = (">>>> cl", "<<<< cl", "ERROR! cl", "Possible leak of type cl_", "Unexpected counts for type cl_")
 MOST_READ = 100_000
 MOST_OPEN = 8
+COUNTS = ("allocations", "retains", "releases")
 _OPENED = re.compile(r">>>> (cl\w+)(?:\( (\w+) \))?")
 _CLOSED = re.compile(r"<<<< (cl\w+)(?:.*?)-> (CL_\w+)")
-_ENDED = re.compile(r"<<<< (cl\w+)")
+_ENDED = re.compile(r"(?:<<<<|ERROR!) (cl\w+)")
+_RETURNED = re.compile(r"ERROR! (cl\w+) returned (CL_\w+)")
+# The report of objects at the end (CLIntercept, objtracker.cpp): a heading, and three counts under it.
+_LEAK = re.compile(r"(Possible leak|Unexpected counts) (?:of|for) type (cl_\w+)!")
+_COUNT = re.compile(r"Number of (?:Allocations|Retains|Releases): +(\d+)")
 
 
 @dataclass(frozen=True)
@@ -44,9 +49,13 @@ class Lines:
         elif found := _ENDED.search(near.text):
             opened = next((one for one in reversed(self._open) if one.call == found[1]), None)
             self._open = [one for one in self._open if one is not opened]
-            failed = _CLOSED.search(near.text)
+            failed = _CLOSED.search(near.text) or _RETURNED.search(near.text)
             if failed and failed[2] in NAMES:
                 yield _failed(failed[1], failed[2], opened)
+
+        elif found := _LEAK.search(near.text):
+            counts = [int(hit[1][:12]) for hit in map(_COUNT.search, near.after(3)) if hit]
+            yield _counted(found[2], found[1] == "Possible leak", counts)
 
     def finish(self) -> Iterator[Event]:
         if len(self._open) == 1:
@@ -65,6 +74,12 @@ def _failed(call: str, status: str, opened: _Open | None) -> Event:
     return replace(
         event, facts=(*event.facts, ("kernel", kernel)), notes=(f"the call was for the kernel {kernel}", *event.notes)
     )
+
+
+def _counted(kind: str, leak: bool, counts: list[int]) -> Event:
+    numbers = " ({:,} created, {:,} retained, {:,} released)".format(*counts) if len(counts) == len(COUNTS) else ""
+    said = f"Objects of type {kind} were {'not all released' if leak else 'released more often than they were retained'}{numbers}."
+    return Event("object-leak" if leak else "object-over-release", "refusal", said, (("type", kind),), warning=True)
 
 
 def _in_flight(one: _Open) -> Event:

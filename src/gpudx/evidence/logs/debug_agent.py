@@ -67,7 +67,8 @@ class _Waves:
             access = _access(first, near, below)
             made = access.instruction.pc if access else 0
             exact = (_line(below, made) or _line_in_file(below, made)) if made else ""
-            yield from _event(wave, first, demangle(function[1].strip())[:200], line, access, exact)
+            for event in _event(wave, first, demangle(function[1].strip())[:200], line, access, exact):
+                yield _with_image(event, _image(below), made)
 
     def finish(self) -> Iterator[Event]:
         if self._open:
@@ -95,16 +96,33 @@ def _line(below: list[str], pc: int | None = None) -> str:
 
 def _line_in_file(below: list[str], pc: int) -> str:
     """The same by the code object that the agent names, where that is a file: "file:///app#offset=4096&size=8192"."""
-    named, loaded = (next(filter(None, map(p.search, below)), None) for p in (_OBJECT, _LOADED))
-    if named is None or loaded is None:
+    image = _image(below)
+    if image is None:
         return ""
+    (path, offset, size), base = image
     try:
-        with Path(unquote(named[1])).open("rb") as file:
-            file.seek(int(named[2] or "0", 0))
-            found = source_line(file.read(int(named[3], 0) if named[3] else MOST_CODE), pc - int(loaded[1], 16))
+        with Path(path).open("rb") as file:
+            file.seek(offset)
+            found = source_line(file.read(size), pc - base)
     except (OSError, ValueError):
         return ""
     return source(str(found)) if found else ""
+
+
+def _with_image(event: Event, image: tuple[tuple[str, int, int], int] | None, pc: int) -> Event:
+    """With where the code of the access is, for who can disassemble it."""
+    if event.fault is None or image is None or not pc:
+        return event
+    return replace(event, fault=replace(event.fault, image=image[0], pc=pc - image[1]))
+
+
+def _image(below: list[str]) -> tuple[tuple[str, int, int], int] | None:
+    """The code object that the agent names, where that is a file: its path, offset and size, and where it was loaded."""
+    named, loaded = (next(filter(None, map(p.search, below)), None) for p in (_OBJECT, _LOADED))
+    if named is None or loaded is None:
+        return None
+    size = int(named[3], 0) if named[3] else MOST_CODE
+    return (unquote(named[1]), int(named[2] or "0", 0), size), int(loaded[1], 16)
 
 
 def _access(first: Near, function: Near, below: list[str]) -> Access | None:

@@ -22,6 +22,8 @@ MARKS = (
     "device is lost",
     "device was lost",
     "device lost",
+    "device loss",
+    "device instance has been suspended",
     "device was removed",
     "device is removed",
     "removing device",
@@ -62,10 +64,12 @@ _HUNG = re.compile(
     r"hung|hang|\bTDR\b|VIDEO_TDR|timed? ?out|stopped responding|took an unreasonable|nvlddmkm.*(?:153|4101)", re.IGNORECASE
 )
 _LOST = re.compile(
-    r"(?:device|context|gpu)\W*(?:is|was|has been|got)?\W*_?(?:lost|removed?\b|removal|hung|hang|reset\b|crash|timeout)"
+    r"(?:device|context|gpu)\W*(?:is|was|has been|got)?\W*_?(?:lost|loss (?:occur|detect|report)"
+    r"|removed?\b|removal|hung|hang|reset\b|crash|timeout)"
     r"|lost (?:vk)?device|removing device|nvlddmkm|amdkmdag|VIDEO_TDR"
     r"|(?-i:(?:^|[\s(\[])TDR)(?:[):]|\s+(?:detect|event|occur|recover|timeout|reset|fail|trigger|was |has |happen))"
-    r"|stopped responding|LiveKernelEvent|The CS has (?:been )?(?:rejected|cancel)|\bBAD_TSG\b|GPU process (?:exited|crashed|was)"
+    r"|stopped responding|LiveKernelEvent|device instance has been suspended|The CS has (?:been )?(?:rejected|cancel)|\bBAD_TSG\b"
+    r"|GPU process (?:exited|crashed|was)"
     r"|command buffer (?:was aborted|exited with error|execution (?:failed|error))",
     re.IGNORECASE,
 )

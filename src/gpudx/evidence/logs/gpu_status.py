@@ -63,6 +63,9 @@ MARKS = (
     "ERROR_SURFACE_LOST",
     "ERROR_MEMORY_MAP",
     "RT_ERROR",
+    "EGL_BAD_",
+    "GL_INVALID_",
+    "GL_OUT_OF_",
 )
 APIS = {
     "Level Zero": "level-zero",
@@ -79,6 +82,8 @@ APIS = {
     "hipRTC": "hip",
     "AMD's code object manager": "hip",
     "OpenCL": "opencl",
+    "EGL": "opengl",
+    "OpenGL": "opengl",
 }
 INTERFACES = (
     ("ZE_RESULT_ERROR_", "Level Zero"),
@@ -108,6 +113,9 @@ INTERFACES = (
     ("rocblas_status_", "rocBLAS"),
     ("miopenStatus", "MIOpen"),
     ("RT_ERROR_", "OptiX"),
+    ("EGL_BAD_", "EGL"),
+    ("GL_INVALID_", "OpenGL"),
+    ("GL_OUT_OF_", "OpenGL"),
     ("CL_", "OpenCL"),
 )
 _PREFIXES = "|".join(prefix for prefix, _ in INTERFACES if prefix != "CL_")

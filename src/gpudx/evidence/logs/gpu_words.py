@@ -38,7 +38,9 @@ SUBJECT = re.compile(
     r"|driver name for fd|shmem|\bkernels?/|glsl|hlsl|wgsl|\bd3d\d|direct3d"
     r"|\bdxgi|swap ?chain|drm_syncobj|\bgfx\d{3}|\bsm_\d\d|mig-\d|\bdri[23]\b|(?-i:\bNv[A-Z]\w{2,})|(?-i:\begl[A-Z]\w+|EGL[A-Z]\w+)"
     r"|\bnvmm\b|miopen\w+|\bg[pvak]\d{2}b\b|\brunlist\b|\bTSG\b|\bTDR\b|(?-i:\bgl[A-Z][a-z]\w{3,}\()|opengl|\bnpu\b|\bmali\b|adreno|powervr"
-    r"|\bmps\b(?! /)|habana|ascend|\bacl[A-Z]\w+|cann\b|\bmusa\w*|\bxrt\b|iree|tinygrad|triton|cupy|numba|pyopencl|\bjax\b|\bxla\b",
+    r"|\bmps\b(?! /)|habana|ascend|\bHLO\b|autotun|\b(?:cuew|hipew)\b|\bacl[A-Z]\w+|cann\b|\bmusa\w*|\bxrt\b"
+    r"|\b(?:iris|radeonsi|radv|anv|crocus|turnip|zink|lavapipe|llvmpipe|rusticl|hasvk|nvk|v3dv|panvk|freedreno)\b|batchbuffer|pocl"
+    r"|iree|tinygrad|triton|cupy|numba|pyopencl|\bjax\b|\bxla\b",
     re.IGNORECASE,
 )
 # What a GPU has and other things have too: it counts where the lines around it name a GPU.
@@ -47,12 +49,7 @@ _PERHAPS = re.compile(
     r"|module|backend|delegate|runtime|channel|pipeline|dispatch|launch)(?:e?s)?\b|_(?:device|driver|kernel|queue|stream|buffer|context)",
     re.IGNORECASE,
 )
-NEAR = 12  # lines on either side
-# What people write around a log.
-_PROSE = re.compile(
-    r"^(?:It|I|We|My|Our|The|This|That|When|After|If|But|So|Then|There|You|They|Also|And|Is|Does|Why|How)\b(?!:)"
-    r"|^[^:=\[\]()]+[.?]$"
-)
+NEAR, LONGEST_NEAR = 12, 300  # lines on either side, and characters of each
 _FAIL = r"(?:fail(?:ed|ure|s)?|error|unable|cannot|can't|could(?: not|n't)|aborted)"
 
 
@@ -238,7 +235,7 @@ CLASSES = (
     ),
     _class(
         "call-failed",
-        r"(?=.*(?:fail|exception|abort|unable|could ?n|cannot)).*(?-i:\b(?:cuda|cu|hip|hsa_|cl|vk|ze|nvml|nccl)[A-Z_]\w{3,})",
+        r"^(?=.*(?:fail|exception|abort|unable|could ?n|cannot)).*(?-i:\b(?:cuda|cu|hip|hsa_|cl|vk|ze|nvml|nccl)[A-Z_]\w{3,})",
         "report",
         "device-error-reported",
         _next.SERIALISE,
@@ -249,7 +246,9 @@ def _about_gpu(text: str, near: Near) -> bool:
     """Does the line name something of a GPU, or something that is one's by the lines around it?"""
     if SUBJECT.search(text):
         return True
-    return bool(_PERHAPS.search(text)) and not _PROSE.search(text) and any(map(SUBJECT.search, (*near.before(NEAR), *near.after(NEAR))))
+    if not _PERHAPS.search(text) or unrecognised.is_prose(text):
+        return False
+    return any(SUBJECT.search(line[:LONGEST_NEAR]) for line in (*near.before(NEAR), *near.after(NEAR)))
 
 
 def read(near: Near) -> Iterator[Event]:

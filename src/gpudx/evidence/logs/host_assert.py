@@ -15,10 +15,11 @@ from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import source
 
 FORMAT = "host-assert"
-MARKS = ("Assertion failed: ", "Assertion failed (", "Assertion `", "panicked at ")
+MARKS = ("CRITICAL **: ", "Assertion failed: ", "Assertion failed (", "Assertion `", "panicked at ")
 _WINDOWS = re.compile(r"Assertion failed: (?P<condition>.+?),? (?:file|\() ?(?P<file>[^\s,]+), line (?P<line>\d+)")
 _OPENCV = re.compile(r"Assertion failed \((?P<condition>.+)\) in .+?, file (?P<file>[^\s,]+), line (?P<line>\d+)")
 _GLIBC = re.compile(r"(?P<file>[^\s:]+):(?P<line>\d+): .*?Assertion `(?P<condition>.+?)' failed")
+_GLIB = re.compile(r"-CRITICAL \*\*: (?:[\d:.]+: )?(?P<where>\w+): assertion '(?P<condition>.+?)' failed")
 _PANIC = re.compile(r"thread '[^']*' (?:\(\d+\) )?panicked at (?:'.*?', )?(?P<file>[^\s:]+):(?P<line>\d+)")
 _BARE_PANIC = re.compile(r"thread '[^']*' (?:\(\d+\) )?panicked at (\S.*)")
 _LOST = re.compile(r"DeviceLost|device (?:is |was )?lost", re.IGNORECASE)  # is read by its own format
@@ -40,6 +41,9 @@ def read(near: Near) -> Iterator[Event]:
             (("at", where), ("condition", found["condition"][:200])),
             next=_next.RECORD,
         )
+    elif found := _GLIB.search(text):
+        said = f"GLib refused a call of {found['where']}: {found['condition'][:200]} does not hold."
+        yield Event("host-assertion", "refusal", said, (("at", found["where"]),), warning=True, next=_next.RECORD)
     elif panic and not _LOST.search(text):
         where = source(f"{panic['file']}:{panic['line']}") or panic["file"][-80:]
         said = f"Rust panicked at {where}."

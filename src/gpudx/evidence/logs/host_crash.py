@@ -17,6 +17,7 @@ from gpudx.evidence.logs._numbers import address
 
 FORMAT = "host-crash"
 MARKS = (
+    "received signal ",
     "SIGSEGV",
     "SIGABRT",
     "SIGBUS",
@@ -38,16 +39,18 @@ MARKS = (
     "(core dumped)",
     "Fatal Python error",
     "Fault Address",
+    "Illegal instruction",
+    "Floating point exception",
 )
 _SIGNAL = re.compile(
     r"\b(SIGSEGV|SIGABRT|SIGBUS|SIGILL|SIGFPE)\b|(Segmentation fault|EXC_BAD_ACCESS|Access[ _]violation|0xC0000005)|(Bus error)|(\bAborted"
-    r"|IOT instruction)",
+    r"|IOT instruction)|(Illegal instruction)|(Floating point exception)",
     re.IGNORECASE,
 )
 # A program may speak of signals without having met one.
 _MET = re.compile(
     r"signal|segmentation fault|core dumped|fault addr|fatal|killed|terminated|crash|exit|exception|bus error|violation"
-    r"|EXC_BAD|0xc0000005",
+    r"|^\s*(?:\S+: line \d+:.*)?(?:Illegal instruction|Floating point exception)|EXC_BAD|0xc0000005",
     re.IGNORECASE,
 )
 _NOT_MET = re.compile(r"handler|install|ignor|catch", re.IGNORECASE)
@@ -56,7 +59,9 @@ _FRAME = re.compile(r"^\s*#(\d+)\s+(?:pc [0-9a-f]+\s+)?(.+)")
 _DRIVER = re.compile(r"libOpenCL|libcuda|libamdhip|libhsa|libMali|libGLES|adreno|libigd|libpocl|qCLDrv", re.IGNORECASE)
 _TOMBSTONE = re.compile(r"(?:^|(?:F DEBUG *|[AF]/DEBUG\b[^:]*):)\s*\(?#\)?\d+ +pc +[0-9a-f]{6,16} +(.+)")
 TOMBSTONE = "adb logcat -b crash -d"
-NAMES = ("SIGSEGV", "SIGBUS", "SIGABRT")
+_NUMBER = re.compile(r"received signal (4|6|7|8|11)\b")
+SIGNALS = {"4": "SIGILL", "6": "SIGABRT", "7": "SIGBUS", "8": "SIGFPE", "11": "SIGSEGV"}
+NAMES = ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGILL", "SIGFPE")
 MOST_LINES = 40
 MOST_FRAMES = 3
 
@@ -65,13 +70,16 @@ def read(near: Near) -> Iterator[Event]:
     if _TOMBSTONE.search(near.text):
         yield from _tombstone(near)
         return
-    signal = _SIGNAL.search(near.text)
+    signal = _SIGNAL.search(near.text) or _NUMBER.search(near.text)
     met = _MET.search(near.text) and not _NOT_MET.search(near.text)
     if signal is None or not met or "process didn't exit" in near.text:  # the last is told by the format of tests
         return
     if "received signal" in near.text and rocm_debugger.takes(near):
         return
-    name = (signal[1] or next(name for name, text in zip(NAMES, signal.groups()[1:], strict=True) if text)).upper()
+    name = (
+        SIGNALS.get(signal[1], signal[1])
+        or next(name for name, text in zip(NAMES, signal.groups()[1:], strict=True) if text)
+    ).upper()
     below = near.after(MOST_LINES)
     found = next((hit for hit in map(_ADDRESS.search, (near.text, *below[:8], *near.before(3))) if hit), None)
     value = int(found[1], 16) if found else None

@@ -65,6 +65,8 @@ MARKS = (
     "gpu_sched",
     "ast 0000",
     "binary firmware",
+    "drivers/gpu/",
+    "drivers/accel/",
     "firmware image",
 )
 MOST_READ = 10_000
@@ -87,6 +89,9 @@ _KERNEL_LOG = re.compile(
     r"|-GSL|\*\*\* gpu fault"
     r"|^\s*(?:drmn\d+|amdgpu|i915|xe|nouveau|nvidia\S*|panfrost|mali\w*|kfd|amdkfd): "
 )
+
+
+_WARNED = re.compile(r"(?:WARNING|BUG): .{0,80}?\bat (?:\S*/)?(drivers/(?:gpu|accel)/\S+?:\d+)")
 
 
 class _Kind(NamedTuple):
@@ -229,6 +234,10 @@ class Lines:
         if found := _STACK.search(text):
             said = f"The kernel's stack trace goes through the driver {found[2]} ({found[1]})."
             yield Event("kernel-stack", "ending", said, (("driver", found[2]),), next=_next.DMESG)
+            return
+        if found := _WARNED.search(text):
+            said = f"The Linux kernel found a broken assumption in a graphics driver, at {found[1]}."
+            yield Event("kernel-warning", "ending", said, (("at", found[1]),), next=_next.DMESG)
             return
         if driver is None and not _NAMED.search(text):
             return

@@ -74,6 +74,7 @@ MARKS = (
     ".dll!",
     ".exe!",
     "#1  ",
+    "#0 |",
     "#0  ",
     "#2  ",
     "#3  ",
@@ -95,7 +96,7 @@ _SIGNAL = re.compile(
 _RANK = re.compile(r"\brank\s*[:=]?\s*(\d+)|local_rank: (\d+)|task (\d+)|process rank (\d+)", re.IGNORECASE)
 # Frames of gdb, of glibc's backtrace, of Windows modules and of macOS, without the message that led to them.
 _FRAME = re.compile(
-    r"^\W{0,4}#\d+ +(?:0x[0-9a-f]+ in )?[\w:~<>?@.]+ \(.*(?:\) (?:at|from) \S|,\s*$)"
+    r"^\W{0,6}#\d+ \| \S+\(\S*\+0x|^\W{0,4}#\d+ +(?:0x[0-9a-f]+ in )?[\w:~<>?@.]+ \(.*(?:\) (?:at|from) \S|,\s*$)"
     r"|^\S+\.(?:dylib|framework)\s+\S.*(?:\(|::|_)|\"symbolLocation\":\d+"
     r"|^\s*frame #\d+: \S|^\s*#\d+ +0x[0-9a-f]+ in \S|^\s*\S*/\S+\(\S*\+0x[0-9a-f]+\) ?\[0x[0-9a-f]+\]"
     r"|^\W{0,4}[\w.-]+\.(?:dll|exe|sys)!\S+"

@@ -16,6 +16,7 @@ from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._numbers import address
 from gpudx.evidence.logs._sticky import sticky
+from gpudx.evidence.logs.opencl_error import NAMES, STATUSES
 
 FORMAT = "oclgrind"
 MARKS = (
@@ -36,6 +37,7 @@ MARKS = (
     "exceeds static array size",
     "Undefined behaviour due to an arithmetic",
     "errors generated - suppressing",
+    "Oclgrind: ",
 )
 
 
@@ -161,13 +163,14 @@ KINDS = (
         "index-overflow",
         warning=True,
     ),
-    _kind(r"OCLGRIND FATAL ERROR", "oclgrind-stopped", "stopped the simulation", "device-trap"),
+    _kind(r"OCLGRIND FATAL ERROR", "oclgrind-stopped", "stopped the simulation", ""),
 )
 _KERNEL = re.compile(r"(?:Kernel: +|creating kernel ')(\w+)")
 _ITEM = re.compile(r"(?:Entity|First entity|Work-item): +(Global\([\d,]+\) Local\([\d,]+\) Group\([\d,]+\))")
 _ONLY = re.compile(r"Only (\d+) out of (\d+) work-items executed (\w+)")
 _LINE = re.compile(r"At line (\d+) .*?of (\S+?):?$")
 _API = re.compile(r"(Function|Error): +(\S+)")
+_OWN = re.compile(r"Oclgrind: ((?:Invalid value|Unable to|Failed to|Unrecogni[sz]ed|Missing) .+)")
 _CUT = re.compile(r"(\d+) errors generated - suppressing further errors")
 MOST_LINES = 14
 
@@ -179,6 +182,10 @@ def read(near: Near) -> Iterator[Event]:
     if found := _CUT.search(near.text):
         said = f"Oclgrind stopped printing after {found[1]} errors: there may be more."
         yield Event("oclgrind-cut-off", "ending", said, warning=True)
+        return
+    if found := _OWN.match(near.text):
+        said = f"Oclgrind did not start: {found[1].rstrip('.')}."
+        yield Event("oclgrind-not-started", "ending", said, (("said", found[1][:80]),), next=_next.RECORD)
         return
     for kind in KINDS:
         if found := kind.pattern.search(near.text):
@@ -213,7 +220,7 @@ def _event(kind: _Kind, found: re.Match[str], below: list[str]) -> Event:
         message=f"{subject} {kind.says.format(**facts)}{of}{where}{reason}.",
         facts=(("kernel", kernel or "a kernel"), ("at", where)),
         notes=tuple(_notes(facts, below)),
-        causes=("null-pointer",) if null and kind.kind == "out-of-bounds-access" else (kind.cause,),
+        causes=("null-pointer",) if null and kind.kind == "out-of-bounds-access" else tuple(filter(None, (kind.cause,))),
         next=_next.SANITIZE if kind.cause == "race-in-kernel" else _next.RECORD,
         warning=kind.warning,
         covers=1,
@@ -234,7 +241,8 @@ def _refused(below: list[str]) -> Event:
     reason = next((line.strip() for line in below[2:4] if line.strip() and not _API.search(line)), "")
     call, error = told.get("Function", "a call"), told.get("Error", "an error")
     said = f"Oclgrind refused {call} ({error}){f': {reason[:200]}' if reason else ''}."
-    cause = "launch-refused" if "NDRange" in call else "failed-call"
+    known = STATUSES[NAMES[error]][2] if error in NAMES else ""
+    cause = known or ("launch-refused" if "NDRange" in call else "failed-call")
     late = sticky(error)
     return Event(
         "oclgrind-refusal",

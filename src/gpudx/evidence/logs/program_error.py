@@ -43,13 +43,14 @@ _DIFFERS = re.compile(
 )
 # Java, .NET, Python, C++ and JavaScript name the type of an exception, and then its text.
 _EXCEPTION = re.compile(
-    r"(?:^|[\s\[(:'\"])((?:[A-Za-z_]\w*(?:\.|::))*[A-Z]\w*(?:Error|Exception|Failure))(?: ?\(\w+\))?: ?(\S.*)"
+    r"(?:^|[\s\[(:'\"])((?:[A-Za-z_]\w{0,60}(?:\.|::)){0,8}[A-Z]\w{0,60}?(?:Error|Exception|Failure))(?: ?\(\w+\))?:(?: ?(\S.*)|\s*$)"
 )
 
 _AT = re.compile(r"^\s+at:? (\S.*?\([^()]+:\d+\))")  # Godot and others: where an error was found is in the next line
 _FAILED = re.compile(
     r"\bfail(?:ed|ure|s)?\b|\berrors?\b(?! (?:check|handl|report|correct|code[s ]|log|rate|messages? (?:are|is)))|fatal|\babort|crash"
-    r"|\bfault|panic|exception|unsuccessful|\brefused\b|\brejected\b|\blost\b|not supported|unsupported",
+    r"|\bfault|panic|exception|unsuccessful|\brefused\b|\brejected\b|\blost\b|not supported|unsupported"
+    r"|\b(?:unable to|cannot|can't|could ?n.t|could not)\b",
     re.IGNORECASE,
 )
 _CALM = re.compile(r"\bINFO\b|\bDEBUG\b|\bTRACE\b|expected while|is expected|\benabled?\b|registered|\bno \w+ (?:error|fail)")
@@ -69,7 +70,8 @@ def read(near: Near) -> Iterator[Event]:
     elif _DIFFERS.search(text):
         yield _event("result-differs", f"The program's own check found a wrong result: {said}.", text, _next.INVESTIGATE)
     elif found := _EXCEPTION.search(text):
-        yield _event(EXCEPTION, f"The program raised {found[1]}: {found[2][:LONGEST].rstrip('.')}.", text)
+        why = f": {found[2][:LONGEST].rstrip('.')}" if found[2] else ""
+        yield _event(EXCEPTION, f"The program raised {found[1]}{why}.", text)
     elif text.startswith("ERROR: ") and (at := next(filter(None, map(_AT.match, near.after(1))), None)):
         yield _event(EXCEPTION, f"The program reported an error in {at[1][:LONGEST]}: {text[7:LONGEST].rstrip('.')}.", text)
     elif gpu_words.SUBJECT.search(text) and _FAILED.search(text) and not _CALM.search(text):

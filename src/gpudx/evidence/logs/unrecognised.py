@@ -120,7 +120,7 @@ _FINE = re.compile(
     r"|fail)\w*=|--\S*(?:error"
     r"|fail)|\bdefault(?:s|ing)?(?: (?:to|is|value|behaviou?r)|\s*[:=])|(?<![\w/.])0 (?:\w+ ){0,3}(?:failed|errors?|failures?)\b"
     r"|fail-?safe|errors?[ -](?:check|handl|report|correct)\w*|within (?:the |a )?tolerance"
-    r"|fault[- ]tolerant|failover|\bretry|\w*timeout\w*\s*[:=]\s*\d|time-?out from \d|\berror_rate|fall(?:ing)? ?back",
+    r"|fault[- ]tolerant|failover|\bretry|timeout\w{0,40}\s*[:=]\s*\d|time-?out from \d|\berror_rate|fall(?:ing)? ?back",
     re.IGNORECASE,
 )
 # What a program advises, allows for or counts is not a failure.
@@ -130,7 +130,7 @@ _ADVICE = re.compile(
     r"|set|any|one)\b|\bwhen (?:you|using)|please (?:check|make|see|try|reduce|report|install|update|refer"
     r"|reference)(?![^.]*fail)|\bfall(?:ing)? ?back"
     r"|timeout[ _]?(?:=|:|is|of|set|value|sec|ms|in)\b|timeout_\w+\s*[:=]|--\w+|\bretry|will be ignored|\bdeprecat"
-    r"|\btodo\b|^\s*(?://|(?-i:\* (?=[a-z@]))|#\s)|\w*timeout\w*\s*[:=]\s*\d|timeout from \d"
+    r"|\btodo\b|^\s*(?://|(?-i:\* (?=[a-z@]))|#\s)|timeout\w{0,40}\s*[:=]\s*\d|timeout from \d"
     r"|no errors?\b|\b0 (?:\w+ ){0,3}(?:errors?|failed)|skipp",
     re.IGNORECASE,
 )
@@ -143,7 +143,12 @@ _HAPPENED = re.compile(
     r"\b(?:have|has|had) (?:been )?(?:failed|timed out|crashed|stopped|hung)|was encountered|fatal|failed:",
     re.IGNORECASE,
 )
-_SHAPE = re.compile(r"[0-9a-f]*\d[0-9a-f]*", re.IGNORECASE)
+# What people write around a log.
+_PROSE = re.compile(
+    r"^(?:It|I|We|My|Our|The|This|That|When|After|If|But|So|Then|There|You|They|Also|And|Is|Does|Why|How)\b(?!:)"
+    r"|^[^:=\[\]()]+[.?]$"
+)
+_SHAPE = re.compile(r"[0-9a-f]{0,32}\d[0-9a-f]{0,64}", re.IGNORECASE)
 
 
 def read(near: Near) -> Iterator[Event]:
@@ -171,6 +176,11 @@ def is_advice(text: str) -> bool:
 
 def is_code(text: str) -> bool:
     return bool(_CODE_ENDS.search(text))
+
+
+def is_prose(text: str) -> bool:
+    """Is it a sentence of a person, and no line of a log?"""
+    return bool(_PROSE.search(text))
 
 
 def shape(text: str) -> str:

@@ -10,6 +10,7 @@ from gpudx.evidence.logs._faults import faults_in
 from gpudx.evidence.logs._fold import Log, Told, read_log
 from gpudx.evidence.logs._next import fit
 from gpudx.evidence.logs._whole import read_whole
+from gpudx.evidence.logs.unrecognised import is_prose
 from gpudx.evidence.sources._compiled import read_source, read_sources
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "error_size",
     "faults_in",
     "fit",
+    "is_prose",
     "read_log",
     "read_source",
     "read_sources",
