@@ -15,8 +15,8 @@ from gpudx.diagnose import origins
 from gpudx.diagnose.explained import explained
 from gpudx.diagnose.sanitizer_faults import join
 from gpudx.errors import UserError
-from gpudx.evidence import _sass_slice as sass
 from gpudx.evidence import device_functions
+from gpudx.evidence import sass_slices as sass
 from gpudx.evidence.compute_sanitizer import parse
 from gpudx.facts import derive
 from gpudx.lab import disassembly

@@ -186,7 +186,7 @@ def test_random_failures_are_inconclusive_with_their_rate() -> None:
     for seed in range(20):
         state = run(FakeLab({"recorded": 0.3}, seed=seed))
         assert set(status(state).values()) <= {"inconclusive", "refuted"}, status(state)
-        assert "a rate of" in state.reason and state.stopped in ("nothing left that separates them", "budget used up")
+        assert "failure rate" in state.reason and state.stopped in ("nothing left that separates them", "budget used up")
 
 
 def test_a_cause_that_is_not_in_every_failing_run_is_partial() -> None:

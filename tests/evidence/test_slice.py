@@ -10,10 +10,10 @@ import pytest
 from support.compilers import nvcc
 
 from gpudx.errors import UserError
-from gpudx.evidence import _sass_slice as sass
 from gpudx.evidence import device_functions
-from gpudx.evidence._slice import Slicer
-from gpudx.evidence._sums import Choice, Index, Load, Loop, Lost, Param, Sum, forms
+from gpudx.evidence import sass_slices as sass
+from gpudx.evidence.slices import Slicer
+from gpudx.evidence.sums import Choice, Index, Load, Loop, Lost, Param, Sum, forms
 from gpudx.lab import disassembly
 
 BASE = 0x210  # sm_90

@@ -16,11 +16,11 @@ from support.cuda_world import CudaWorld
 
 from gpudx.diagnose.wave_faults import joined
 from gpudx.errors import UserError
-from gpudx.evidence import _amd_slice, _amd_waves
+from gpudx.evidence import _amd_waves, amd_slices
 from gpudx.evidence._amd_code import kernel_at
-from gpudx.evidence._amd_slice import Start, address_at
-from gpudx.evidence._sums import Index, Load, Loop, Param, Sum
+from gpudx.evidence.amd_slices import Start, address_at
 from gpudx.evidence.reading import faults_in
+from gpudx.evidence.sums import Index, Load, Loop, Param, Sum
 from gpudx.facts import derive
 from gpudx.lab import disassembly
 from gpudx.model import DeviceFault
@@ -71,7 +71,7 @@ def accesses(data: bytes, kernel: str) -> list[tuple[int, str, Sum]]:
     found = kernel_at(memoryview(data), places[0])
     assert found
     try:
-        code = _amd_slice.listing(disassembly.amd(data, found.address, found.address + found.size))
+        code = amd_slices.listing(disassembly.amd(data, found.address, found.address + found.size))
     except UserError as error:
         pytest.skip(str(error))
     global_ = [one for one in code if one.name.startswith(("global_", "flat_"))]
@@ -142,7 +142,7 @@ def numbered(assembly: str) -> list[_amd_waves.Instruction]:
             line = f"{words[0]} {(labels[words[1]] - at - 4) // 4 & 0xFFFF}"
         text.append(f"\t{line} // {at:012X}:")
         at += 4
-    return _amd_slice.listing("\n".join(text))
+    return amd_slices.listing("\n".join(text))
 
 
 @pytest.mark.parametrize("chip", CHIPS)
@@ -225,8 +225,8 @@ def test_registers_that_a_kernel_begins_with() -> None:
     def descriptor(properties: int, preload: int, users: int) -> bytes:
         return bytes(52) + struct.pack("<IHH4x", users << 1 | 1 << 7, properties, preload)
 
-    assert _amd_slice.start_of(descriptor(0b1001, 0, 6)) == Start(4, (6, 0, 0), (6,))
-    preloaded = _amd_slice.start_of(descriptor(0b1000, 2 << 7 | 4, 6))
+    assert amd_slices.start_of(descriptor(0b1001, 0, 6)) == Start(4, (6, 0, 0), (6,))
+    preloaded = amd_slices.start_of(descriptor(0b1000, 2 << 7 | 4, 6))
     assert preloaded == Start(0, (2, 8, 4), (6,))
-    code = _amd_slice.listing("\tglobal_load_dword v1, v0, s[4:5] // 000000000000:")
+    code = amd_slices.listing("\tglobal_load_dword v1, v0, s[4:5] // 000000000000:")
     assert address_at(code, preloaded, 0) == param(16) + THREAD

@@ -1,6 +1,6 @@
 """Which argument a faulting access went through, and with which index, read off the kernel's machine code.
 
-The faulting instruction's address is followed back to the kernel's parameters (gpudx.evidence._slice); the recorded launch has their
+The faulting instruction's address is followed back to the kernel's parameters (gpudx.evidence.slices); the recorded launch has their
 values, the access has block and thread. Where all of these are known the address is computed again: if its lower half is not that of the
 access, the code is not what ran, and nothing is said. A pointer is named only where no other value can be the one.
 """
@@ -20,14 +20,13 @@ from typing import Any
 import numpy as np
 
 from gpudx.errors import UserError
-from gpudx.evidence import _amd_slice as amd
-from gpudx.evidence import _sass_slice as sass
+from gpudx.evidence import amd_slices as amd
 from gpudx.evidence import device_functions
-from gpudx.evidence._amd_code import kernel_at
-from gpudx.evidence._device_code import Function
-from gpudx.evidence._slice import Slicer
-from gpudx.evidence._sums import WRAP, Atom, Choice, Index, Load, Loop, Lost, Made, Param, Product, Sum, forms, signed
+from gpudx.evidence import sass_slices as sass
 from gpudx.evidence.cuda_coredump import Dump, Fault
+from gpudx.evidence.device_functions import Function, kernel_at
+from gpudx.evidence.slices import Slicer
+from gpudx.evidence.sums import WRAP, Atom, Choice, Index, Load, Loop, Lost, Made, Param, Product, Sum, forms, signed
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.facts.misses import Miss

@@ -19,10 +19,10 @@ from gpudx.elf.header import BadElf
 from gpudx.elf.layout import SYM
 from gpudx.elf.sections import SYMTAB, Elf, text_at
 from gpudx.evidence._amd_isa import begins_with_trap
-from gpudx.evidence._amd_slice import Start, start_of
 from gpudx.evidence._compressed import Unreadable
 from gpudx.evidence._device_code import Image, Kernel, Parameter
 from gpudx.evidence._msgpack import BadMessage, Value, unpack
+from gpudx.evidence.amd_slices import Start, start_of
 from gpudx.model.kernel_builds import KernelBuild
 
 EM_AMDGPU = 224

@@ -16,9 +16,12 @@ from gpudx.backends.mangling import function_name
 from gpudx.elf.header import BadElf
 from gpudx.elf.sections import Elf
 from gpudx.evidence import _nvidia_code
+from gpudx.evidence._amd_code import kernel_at
 from gpudx.evidence._compressed import Unreadable
 from gpudx.evidence._device_code import Function
 from gpudx.evidence.code_objects import CUDA_SECTIONS, cubins
+
+__all__ = ["Function", "find", "kernel_at"]
 
 MOST_BYTES = 1 << 30  # of one section of device code
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gpudx.evidence._amd_waves import Instruction, code, made_of, registers, target
-from gpudx.evidence._slice import UNSET, Read, Slicer
-from gpudx.evidence._sums import Atom, Choice, Index, Load, Lost, Made, Param, Sum
+from gpudx.evidence.slices import UNSET, Read, Slicer
+from gpudx.evidence.sums import Atom, Choice, Index, Load, Lost, Made, Param, Sum
 
 OBJDUMP = re.compile(r"^\s+([a-z]\w+.*?)\s*//\s*([0-9A-Fa-f]{8,16}):", re.M)
 SUFFIX = re.compile(r"_(?:e32|e64|e64_dpp|dpp8?|sdwa)$")

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from gpudx.evidence._slice import UNSET, Read
-from gpudx.evidence._sums import Choice, Index, Load, Lost, Made, Param, Sum
+from gpudx.evidence.slices import UNSET, Read
+from gpudx.evidence.sums import Choice, Index, Load, Lost, Made, Param, Sum
 
 LINE = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(?:(@!?U?P[T\d]+)\s+)?([A-Z][\w.]*)\s*([^;]*?)\s*;", re.M)
 REGISTER = re.compile(r"^(U?R)(\d+|Z)$")

@@ -1,4 +1,4 @@
-"""A backward slice over machine code: what a register holds in front of an instruction, as a sum (gpudx.evidence._sums).
+"""A backward slice over machine code: what a register holds in front of an instruction, as a sum (gpudx.evidence.sums).
 
 Each vendor's code says what precedes an instruction, which registers it writes and what it makes of them. The rest is the same for all:
 definitions are found along all paths, where paths join a value that is the same on each is that value, one that a loop adds to is what it
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from gpudx.evidence._sums import Atom, Choice, Load, Loop, Lost, Made, Merge, Sum
+from gpudx.evidence.sums import Atom, Choice, Load, Loop, Lost, Made, Merge, Sum
 
 MOST_DEFINITIONS = 3000
 MOST_DEPTH = 150
