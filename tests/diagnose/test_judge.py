@@ -207,3 +207,10 @@ def test_a_fault_in_a_process_that_did_not_fail_is_not_blamed() -> None:
         ("brand-new", "inconclusive"),
         ("crash-in-call", "inconclusive"),
     }
+
+
+def test_a_program_that_gpudx_ended_did_not_fail() -> None:
+    """A run under a tool is ended when the tool has reported: what the record only suspects is no more likely for that."""
+    ended = Outcome("signal", "gpudx ended the program after 1 s: the tool had reported its faults.")
+    assert ended.word == "ended" and ended.failed and not ended.failed_itself
+    assert Outcome("signal", "It died.", signal="SIGSEGV").failed_itself and not Outcome("passed", "It ended.", 0).failed_itself

@@ -34,7 +34,7 @@ class Run:
 
     @property
     def failed(self) -> bool:
-        return self.outcome.failed
+        return self.outcome.failed_itself
 
 
 @cache

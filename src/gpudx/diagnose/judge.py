@@ -202,7 +202,7 @@ def _tied(finding: Finding, symptom: Finding | None) -> bool:
 def _relation(finding: Finding, symptom: Finding | None, outcome: Outcome, suspects: Sequence[Finding]) -> Relation:
     if _is_seen(finding, suspects):
         return "observed there"
-    if not outcome.failed and not (symptom and symptom.reports_device_error):
+    if not outcome.failed_itself and not (symptom and symptom.reports_device_error):
         return "survived"
     if finding.severity == "warning" or finding.certainty == "inferred":
         return "unusual"

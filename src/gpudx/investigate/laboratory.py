@@ -309,7 +309,7 @@ def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idl
     """What a run means. `idle`: why the experiment had no effect, so that it means nothing."""
     known = {mark for trial in state.trials if trial.experiment == PLAIN for mark in trial.fingerprints}
     new = [e for e in case.diagnosis if e.status in ("confirmed", "likely") and not known & set(e.findings)]
-    if state.failure is None and case.outcome.failed:  # the plain runs have the fault, but do not fail of it
+    if state.failure is None and case.outcome.failed_itself:  # the plain runs have the fault, but do not fail of it
         new = [e for e in case.diagnosis if e.status in ("confirmed", "likely")]
     new += [e for e in case.diagnosis if e.status == "confirmed" and _was_less(e, state)]
     silent = (PLAIN, *ordered.WITHOUT_INSTRUMENT)  # no instrument looks at these runs, and what their record has the plain ones have too

@@ -54,6 +54,11 @@ class Outcome:
         return "reproduced" if self.failed else "passed" if self.passed else "not reached"
 
     @property
+    def failed_itself(self) -> bool:
+        """Did the program fail, and not only end because gpudx ended it?"""
+        return self.failed and self.word != "ended"
+
+    @property
     def word(self) -> str:
         """ "signal:SIGSEGV", "exit:1", "passed", "timeout", "ended" by gpudx."""
         if self.kind == "signal":

@@ -31,6 +31,7 @@ int main()
     __half *kv = nullptr;
     cudaError_t e = cudaMalloc(&kv, sizeof(__half) * s.batch * s.heads * s.tokens * s.dim);
     if (e != cudaSuccess) return printf("allocation: %s\n", cudaGetErrorString(e)), 77;
+    cudaMemset(kv, 0, sizeof(__half) * s.batch * s.heads * s.tokens * s.dim);
     scale_head<<<s.tokens, s.dim>>>(kv, s, s.batch - 1, s.heads - 1);
     e = cudaDeviceSynchronize();
     printf("scale: %s\n", cudaGetErrorString(e));
