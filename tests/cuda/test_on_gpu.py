@@ -107,7 +107,8 @@ def test_faulty_programs_end_as_before(gpu: Gpu, name: str) -> None:
 )
 def test_a_serialised_run_names_the_launch(gpu: Gpu, name: str, cause: str, kernel: str) -> None:
     best = gpu.run(name, "--serialise", plainly=False).best
-    assert (best["cause"], best["status"]) == (cause, "confirmed") and best["guilty"]["kernel"] == kernel
+    # The status alone says what happened, not why: an instrument that sees the access confirms it.
+    assert (best["cause"], best["status"]) == (cause, "likely") and best["guilty"]["kernel"] == kernel
     assert best["victim"] is not None and best["guilty"]["host_stack"]
 
 
