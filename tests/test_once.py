@@ -24,4 +24,5 @@ def test_facts_are_derived_once(opencl: OpenCL, tmp_path: Path) -> None:
     assert derived(opencl, "run", "--case", case, "--", program, "outside") == [1]
     assert derived(opencl, "report", case, "-f", "html", "-o", tmp_path / "report.html") == [1]
     trials = derived(opencl, "investigate", "--case", tmp_path / "found", "--", program, "outside")
-    assert len(trials) >= 2 and set(trials) == {1}
+    # The first screen quotes the kernel, whose text only the trace of a run has.
+    assert len(trials) >= 2 and set(trials) <= {1, 2} and trials.count(2) <= 1

@@ -31,7 +31,8 @@ def test_experiments_with_cuda(kit: Kit, tmp_path: Path) -> None:
     case = casefile.read(tmp_path / "case")
     assert case.investigation is not None and done.returncode == 1, done.stderr
     seen = {one.experiment: (one.reproduced, one.runs) for one in case.observations}
-    assert seen["recorded"] == (6, 6) and seen["serialised"] == seen["fenced"] == (3, 3), done.stdout
+    assert seen["recorded"] == (6, 6) and seen["serialised"] == seen["fenced"], done.stdout
+    assert seen["fenced"][0] == seen["fenced"][1] >= 3, done.stdout
     missing = dict(case.investigation.not_run)
     assert (
         missing["turns"] == "only OpenCL has kernel objects that hold arguments"

@@ -7,6 +7,7 @@ import pytest
 from cuda_kit import Kit, decode, of
 
 LAUNCHES = ("cuLaunchKernel", "cuLaunchKernelEx", "cuLaunchCooperativeKernel")
+GRAPHS = ("cuGraphLaunch",)  # waited for where all launches are
 
 
 def neighbours(kit: Kit, asked: str, way: int) -> tuple[list[str], list[str]]:
@@ -20,7 +21,9 @@ def neighbours(kit: Kit, asked: str, way: int) -> tuple[list[str], list[str]]:
     timed = [c for c in calls if not c.name.startswith("note_")]
     own = [at for at, c in enumerate(timed) if c.name == "cuStreamSynchronize" and caller[c.position] == 0]
     beside = [timed[at + way] for at in own]
-    assert all(c.name in LAUNCHES for c in beside)
+    assert all(c.name in (*LAUNCHES, *GRAPHS) for c in beside)
+    assert asked == "1" or not of(beside, *GRAPHS)
+    beside = of(beside, *LAUNCHES)
     launched = [c for c in of(calls, *LAUNCHES) if c.status == 0]
     return [names[c.words["kernel"]] for c in beside], [names[c.words["kernel"]] for c in launched]
 

@@ -26,6 +26,8 @@ def world(schema: str) -> Make:
 def look(tmp_path: Path) -> Look:
     def findings(world: World, kind: str = "passed", **outcome: Any) -> list[Finding]:
         trace = world.write(tmp_path / "1-0.gdx")
+        if kind == "signal":
+            outcome.setdefault("signal", "SIGSEGV")
         return list(detect_all(derive(trace), Run(Outcome(kind, "The program ended.", **outcome))))  # type: ignore[arg-type]
 
     return findings
