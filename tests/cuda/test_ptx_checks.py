@@ -69,7 +69,7 @@ def test_a_reported_race_is_joined_to_launch_argument_and_line(kit: Kit, tmp_pat
     assert finding.causes == ("race-in-kernel",) and finding.certainty == "observed"
     assert finding.site is not None and (finding.site.kernel, finding.site.launch) == ("scale", 1)
     assert finding.access is not None and finding.access.block == (2, 0, 0) and finding.access.source == "scale.cu:9"
-    assert "scale.cu:7" in finding.evidence[1].text
+    assert "race for" in finding.message and "scale.cu:7" in finding.message
 
 
 def test_code_without_ptx_runs_as_it_is_and_that_is_said(kit: Kit, tmp_path: Path) -> None:

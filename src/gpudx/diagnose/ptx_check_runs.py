@@ -51,23 +51,20 @@ def _miss(f: Failure) -> Miss:
 def _race(f: Failure, miss: Miss, case_dir: Path) -> Finding:
     site = f.facts.sites.at(f.position, argument=miss.argument)
     other = _other_place(f, case_dir)
+    where, before = _where(f.site), _where(other) if other else ""
     deed = "writes" if f.writes else "reads"
-    inside = f": {miss.text}" if miss.kind == "inside" else ""
-    where = _where(f.site)
-    first = f"block {f.more >> 32:,} wrote it{f' ({_where(other)})' if other and _where(other) else ''}"
     return Finding(
         id=RACE,
         severity="error",
         message=(
-            f"{_who(f)}: block {_triple(f.group)} {deed} {plural(f.width, 'byte')} at {f.offset:#x} that another block has just"
-            f" written, and no fence or atomic operation orders the two{f' ({where})' if where else ''}{inside}."
+            f"Blocks of kernel {_name(f)} (launch {site.launch}) race for {_memory(f, miss)}: block {_triple(f.group)} {deed} "
+            f"{plural(f.width, 'byte')}{f' at {where}' if where else ''} that block {f.more >> 32:,} wrote"
+            f"{f' at {before}' if before else ''}, and no fence or atomic operation orders the two."
         ),
         evidence=(
-            Evidence(
-                f"thread {_triple(f.local)} of block {_triple(f.group)} {deed} it with `{f.site.text}`", (site.number,)
-            ),
-            Evidence(f"{first}, and passed no __threadfence() and no release operation since", (site.number,)),
-            *((Evidence(f"the write was `{other.text}`", (site.number,)),) if other else ()),
+            Evidence(f"thread {_triple(f.local)} of block {_triple(f.group)} {deed} it with `{f.site.text}`", (site.number,)),
+            Evidence(f"block {f.more >> 32:,} had passed no __threadfence() and no release operation since its write", (site.number,)),
+            *((Evidence(f"the write was `{other.text}`", (site.number,)),) if other and other.text != f.site.text else ()),
         ),
         site=site,
         allocation=allocation_of(f.facts, miss.object, "live") if miss.object >= 0 else None,
@@ -90,6 +87,14 @@ def _race(f: Failure, miss: Miss, case_dir: Path) -> Finding:
             seen_by="kernel check",
         ),
     )
+
+
+def _memory(f: Failure, miss: Miss) -> str:
+    """The memory that two blocks meet in, and where in it."""
+    if miss.kind != "inside":
+        return f"the memory at {f.offset:#x}"
+    argument = f" (argument {miss.argument})" if miss.argument is not None else ""
+    return f"{f.facts.objects.label(miss.object)}{argument} at byte {miss.distance:,}"
 
 
 def _other_place(f: Failure, case_dir: Path) -> Place | None:
@@ -149,9 +154,11 @@ def _number(f: Failure) -> Finding:
 
 
 def _who(f: Failure) -> str:
-    site = f.facts.sites.at(f.position)
-    name = site.kernel or demangle(f.site.kernel)
-    return f"Launch {site.launch} of kernel {name} (call {site.number})"
+    return f"Kernel {_name(f)} (launch {f.facts.sites.at(f.position).launch})"
+
+
+def _name(f: Failure) -> str:
+    return f.facts.sites.at(f.position).kernel or demangle(f.site.kernel)
 
 
 def _where(place: Place) -> str:
