@@ -33,8 +33,8 @@ static bool wanted(void)
     return setting > 0;
 }
 
-/* A copy of the image, which is mapped; NULL: it is none that can hold PTX. */
-static char *copy_of(const void *image, size_t *bytes)
+/* A copy of the image, for which `room` bytes are mapped; NULL: it is none that can hold PTX. */
+static char *copy_of(const void *image, size_t *bytes, size_t *room)
 {
     const struct gdx_lane *lane = gdx_lane();
     struct { uint32_t magic, version; const char *data; } wrapper;
@@ -47,15 +47,15 @@ static char *copy_of(const void *image, size_t *bytes)
     bool is_fat = gdx_read(&lane->reader, &fat, from, sizeof fat) && fat.magic == fat_magic;
     if (is_fat && fat.bytes > LARGEST)
         return NULL;
-    size_t room = is_fat ? fat.header_bytes + fat.bytes : LARGEST;
-    char *copy = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    *room = is_fat ? fat.header_bytes + fat.bytes : LARGEST;
+    char *copy = mmap(NULL, *room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (copy == MAP_FAILED)
         return NULL;
     bool whole = true;
-    *bytes = is_fat ? gdx_read_some(&lane->reader, copy, from, room) : gdx_read_text(&lane->reader, copy, room, from, &whole);
-    if (whole && (*bytes == room || !is_fat) && *bytes > 4 && memcmp(copy, "\177ELF", 4))
+    *bytes = is_fat ? gdx_read_some(&lane->reader, copy, from, *room) : gdx_read_text(&lane->reader, copy, *room, from, &whole);
+    if (whole && (*bytes == *room || !is_fat) && *bytes > 4 && memcmp(copy, "\177ELF", 4))
         return copy;
-    munmap(copy, room);
+    munmap(copy, *room);
     return NULL;
 }
 
@@ -70,11 +70,11 @@ struct gdx_cu_checked gdx_cu_checked_image(const void *image)
     struct gdx_cu_checked given = { image, 0 };
     struct gdx_reply reply;
     char why[GDX_WHY];
-    size_t bytes = 0;
+    size_t bytes = 0, room = 0;
     int saved = errno;
     if (GDX_LIKELY(!wanted()) || !gdx_on())
         return given;
-    char *copy = copy_of(image, &bytes);
+    char *copy = copy_of(image, &bytes, &room);
     struct gdx_text question = { copy, bytes };
     if (!copy) {
         not_checked("no PTX is embedded in it");
@@ -84,7 +84,7 @@ struct gdx_cu_checked gdx_cu_checked_image(const void *image)
         not_checked(why);
     }
     if (copy)
-        munmap(copy, bytes);
+        munmap(copy, room);
     errno = saved;
     return given;
 }

@@ -87,7 +87,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
         ]
     )
     kept, suppressed = unsuppressed(Parts(facts).noted(merged), stated.suppressions, date.today())
-    say = runtime_words.words(facts) if kept else str
+    say = runtime_words.words(facts)
     found = tuple(runtime_words.of_finding(finding, say) for finding in kept)
     calls, launches = sum(map(len, traces)), sum(len(f.launches) for f in facts)
     case = Case(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
-from gpudx.backends.cuda.runtime_names import OF_RUNTIME, told
+from gpudx.backends.cuda.runtime_names import FUNCTION, OF_RUNTIME, told
 from gpudx.facts import Facts
 from gpudx.model import Diagnosis, Evidence, Finding
 
@@ -15,17 +16,22 @@ Words = Callable[[str], str]
 
 
 def words(facts: Sequence[Facts]) -> Words:
-    """How sentences about these processes are said. A program that calls the driver itself keeps the driver's names."""
-    users = [one for one in facts if len(one.trace) and any(call.api == "cuda" for call in one.trace.schema.calls)]
-    return told if users and all(map(_goes_through_runtime, users)) else str
+    """How sentences about these processes are said. A program that calls the driver itself keeps the driver's names. Who calls is looked
+    up when a sentence first names a function: that reads symbols, and most sentences name none."""
+    through = cache(lambda: _all_through_runtime(facts))
+    return lambda text: told(text) if FUNCTION.search(text) and through() else text
+
+
+def _all_through_runtime(facts: Sequence[Facts]) -> bool:
+    users = [one for one in facts if any(call.api == "cuda" for call in one.trace.calls_made)]
+    return bool(users) and all(map(_goes_through_runtime, users))
 
 
 def _goes_through_runtime(facts: Facts) -> bool:
     """Are all calls whose caller is known made by the runtime?"""
     trace = facts.trace
-    every = np.array([call.api == "cuda" for call in trace.schema.calls])
-    callers = np.unique(trace.column("caller")[every[trace.call]])
-    places = [facts.symbols.describe(int(caller)) for caller in callers if caller]
+    mine = trace.select(tuple(call for call in trace.calls_made if call.api == "cuda"))
+    places = [facts.symbols.describe(int(caller)) for caller in np.unique(trace.column("caller", mine)) if caller]
     return bool(places) and all(place is not None and OF_RUNTIME.search(str(place)) for place in places)
 
 

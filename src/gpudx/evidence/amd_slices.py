@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gpudx.evidence._amd_waves import Instruction, code, made_of, registers, target
-from gpudx.evidence.slices import UNSET, Read, Slicer
+from gpudx.evidence.slices import UNSET, Listing, Read, Slicer
 from gpudx.evidence.sums import Atom, Choice, Index, Load, Lost, Made, Param, Sum
 
 OBJDUMP = re.compile(r"^\s+([a-z]\w+.*?)\s*//\s*([0-9A-Fa-f]{8,16}):", re.M)
@@ -84,7 +84,7 @@ def _arguments(value: Sum) -> Sum:
     return value.replaced(change)
 
 
-class Amd:
+class Amd(Listing[Instruction]):
     """The code of one kernel, for a slice that begins at the instruction numbered `last`."""
 
     def __init__(self, instructions: Sequence[Instruction], start: Start, last: int) -> None:
@@ -95,24 +95,7 @@ class Amd:
 
     # ---- paths ----
 
-    def pc(self, number: int) -> int:
-        return self.code[number].pc
-
-    def entry(self, number: int) -> bool:
-        return number == 0
-
-    def before(self, number: int) -> Sequence[int]:
-        return self._before[number]
-
-    @cached_property
-    def _before(self) -> list[list[int]]:
-        found: list[list[int]] = [[] for _ in self.code]
-        for number in range(len(self.code)):
-            for following in dict.fromkeys(self._after(number)):
-                found[following].append(number)
-        return found
-
-    def _after(self, number: int) -> Iterable[int]:
+    def after(self, number: int) -> Iterable[int]:
         one = self.code[number]
         following = [number + 1] if number + 1 < len(self.code) else []
         if one.name.startswith(ENDS):

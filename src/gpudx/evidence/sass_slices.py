@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from gpudx.evidence.slices import UNSET, Read
+from gpudx.evidence.slices import UNSET, Listing, Read
 from gpudx.evidence.sums import Choice, Index, Load, Lost, Made, Param, Sum
 
 LINE = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(?:(@!?U?P[T\d]+)\s+)?([A-Z][\w.]*)\s*([^;]*?)\s*;", re.M)
@@ -123,7 +123,7 @@ def parse(text: str) -> list[Instruction]:
     return found
 
 
-class Sass:
+class Sass(Listing[Instruction]):
     """The code of one function, for a Slicer. `parameters` is where they begin in constant bank 0."""
 
     def __init__(self, code: Sequence[Instruction], architecture: int, parameters: int) -> None:
@@ -134,24 +134,7 @@ class Sass:
 
     # ---- paths ----
 
-    def pc(self, number: int) -> int:
-        return self.code[number].pc
-
-    def entry(self, number: int) -> bool:
-        return number == 0
-
-    def before(self, number: int) -> Sequence[int]:
-        return self._before[number]
-
-    @cached_property
-    def _before(self) -> list[list[int]]:
-        found: list[list[int]] = [[] for _ in self.code]
-        for number in range(len(self.code)):
-            for following in dict.fromkeys(self._after(number)):
-                found[following].append(number)
-        return found
-
-    def _after(self, number: int) -> Iterable[int]:
+    def after(self, number: int) -> Iterable[int]:
         one = self.code[number]
         following = [number + 1] if number + 1 < len(self.code) else []
         conditional = bool(one.guard) or any(PREDICATE.match(operand) for operand in one.operands)
@@ -208,7 +191,7 @@ class Sass:
             if one.base in ("BRX", "BRXU", "JMX") or (one.base == "CALL" and one.target not in self.at):
                 return frozenset("*")
             found |= set(_names(one))
-            todo += self._after(number)
+            todo += self.after(number)
         return frozenset(found)
 
     def conditional(self, number: int) -> bool:

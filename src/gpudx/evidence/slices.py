@@ -8,8 +8,9 @@ Assignment Form", 2013, describes how to read variables on demand like this.)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Generic, Protocol, TypeVar
 
 from gpudx.evidence.sums import Atom, Choice, Load, Loop, Lost, Made, Merge, Sum
 
@@ -47,6 +48,43 @@ class Machine(Protocol):
     def initial(self, register: str) -> Sum:
         """What a register holds when the function begins."""
         ...
+
+
+class Located(Protocol):
+    """An instruction that stands somewhere."""
+
+    @property
+    def pc(self) -> int: ...
+
+
+One = TypeVar("One", bound=Located)
+
+
+class Listing(Generic[One]):
+    """The paths through a listing: the part of a Machine that every vendor's code has alike. `after` is a vendor's own."""
+
+    code: Sequence[One]
+
+    def after(self, number: int) -> Iterable[int]:
+        """The instructions that can run right after this one."""
+        raise NotImplementedError
+
+    def pc(self, number: int) -> int:
+        return self.code[number].pc
+
+    def entry(self, number: int) -> bool:
+        return number == 0
+
+    def before(self, number: int) -> Sequence[int]:
+        return self._before[number]
+
+    @cached_property
+    def _before(self) -> list[list[int]]:
+        found: list[list[int]] = [[] for _ in self.code]
+        for number in range(len(self.code)):
+            for following in dict.fromkeys(self.after(number)):
+                found[following].append(number)
+        return found
 
 
 class Slicer:

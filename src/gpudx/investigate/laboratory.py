@@ -236,14 +236,7 @@ class Laboratory:
 
 def _with_dependence(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:
     """Once the runs with different patterns show that the outcome depends on them: the case that says so."""
-    every_run = (*state.trials, trial)
-    if not uninitialized.depends(every_run):
-        return case, trial
-    entry = uninitialized.entry(every_run, facts)
-    if entry is None:
-        return case, trial
-    entry = runtime_words.of_entry(entry, runtime_words.words(facts))
-    return replace(case, diagnosis=(entry, *case.diagnosis)), replace(trial, shown=(*trial.shown, entry.cause))
+    return _with_entry(uninitialized.entry((*state.trials, trial), facts), case, trial, facts)
 
 
 def _pinned(how: How, state: Investigation) -> How:
@@ -260,9 +253,14 @@ def _looks_inside(how: How) -> bool:
 
 def _with_order(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:
     """Once the runs show that a missing order is the cause: the case of the plain run that completes them, which says so."""
-    entry = ordered.entry((*state.trials, trial), case, facts)
+    return _with_entry(ordered.entry((*state.trials, trial), case, facts), case, trial, facts)
+
+
+def _with_entry(entry: Diagnosis | None, case: Case, trial: Trial, facts: Sequence[Facts]) -> tuple[Case, Trial]:
+    """The case and the trial with what all runs together show, if they show it."""
     if entry is None:
         return case, trial
+    entry = runtime_words.of_entry(entry, runtime_words.words(facts))
     return replace(case, diagnosis=(entry, *case.diagnosis)), replace(trial, shown=(*trial.shown, entry.cause))
 
 
