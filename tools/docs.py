@@ -5,8 +5,8 @@ usage: PYTHONPATH=src python tools/docs.py [FOLDER]
 
 from __future__ import annotations
 
+import argparse
 import shutil
-import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -145,4 +145,6 @@ def build(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    build(Path(sys.argv[1]) if len(sys.argv) > 1 else BUILT)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=BUILT, metavar="FOLDER")
+    build(parser.parse_args().folder)
