@@ -88,11 +88,19 @@ def _queues(facts: Facts, positions: I64) -> NDArray[np.uint64]:
 
 
 def work_name(facts: Facts, position: int) -> str:
-    """ "launch 7 of kernel spin (call 31)", or the name of another call."""
+    """ "launch 7 of kernel spin (call 31)", "the graph of kernels scale and spin (call 31)", or the name of another call."""
     row = facts.launches.at_position(position)
     name = facts.trace.info(position).name
-    what = f"launch {row + 1} of kernel {facts.launches.name(row)}" if row is not None else name
+    what = f"launch {row + 1} of kernel {facts.launches.name(row)}" if row is not None else _graph_name(facts, position) or name
     return f"{what} (call {position + 1})"
+
+
+def _graph_name(facts: Facts, position: int) -> str:
+    """A graph by its kernels; "" for other calls, and for a graph whose kernels are not known."""
+    rows = np.flatnonzero(facts.graphs.position == position)
+    version = facts.graphs.version(int(rows[0])) if len(rows) else None
+    kernels = dict.fromkeys(facts.kernels.name(n.kernel_row) for n in version.nodes if n.kind == "kernel") if version else {}
+    return f"the graph of kernel{'s' * (len(kernels) > 1)} {several(list(kernels))}" if kernels else ""
 
 
 def stream_name(front: Front) -> str:
