@@ -12,8 +12,8 @@ Example:
 Fix it where the size of the allocation is computed, or in the kernel's index; if the memory had been freed, by freeing it
 after the last work that uses it.
 
-Only the page is known: distances are reported as "at least". A launch is named where one alone, of those that may have been
-running, was given the memory, or where one alone was given memory too small for its own numbers.
+Only the page is known: distances are reported as "at least". Breadcrumbs leave the launches that had begun and had not completed. A
+launch is named where one alone of these was given the memory, or where one alone was given memory too small for its own numbers.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ import numpy as np
 from gpudx.detectors import Run
 from gpudx.detectors._device_errors import Suspect, suspect
 from gpudx.detectors._other_device import devices, strangers
-from gpudx.detectors._undersized import shortages
+from gpudx.detectors._undersized import object_of, shortages
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts, Fault
 from gpudx.facts.allocated import allocation_of
-from gpudx.facts.running import running_at
+from gpudx.facts.running import completed, graphs_at_fault, running_at_fault, whole
 from gpudx.model import Access, Evidence, Finding, Site
 from gpudx.text import capital, plural
 
@@ -62,7 +62,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 
 def located(facts: Facts, position: int, fault: Fault) -> tuple[Finding, str]:
     """A fault that was printed when the trace had come to `position`, and where its page lies ("64 KiB behind ...")."""
-    rows = running_at(facts, position)
+    rows = running_at_fault(facts, position)
     short = shortages(facts, rows, facts.launches.done & ~np.isin(np.arange(len(facts.launches.position)), rows))
     suspects = [suspect(facts, row, short.get(row, ())) for row in rows.tolist()]
     place = _place(facts, fault, position, suspects)
@@ -70,12 +70,14 @@ def located(facts: Facts, position: int, fault: Fault) -> tuple[Finding, str]:
     guilty = _guilty(given, place)
     place = _of_another(facts, guilty, place)
     site = _site(facts, guilty, place) if guilty else None
-    certain = len(suspects) == 1 and site is not None
+    graphs = len(graphs_at_fault(facts, position))
+    alone = len(suspects) == 1 and not graphs and whole(facts)
+    certain = alone and site is not None
     finding = Finding(
         id=ID,
         severity="error",
-        message=_message(fault, place, site, len(suspects)),
-        evidence=tuple(_evidence(facts, fault, place, given, suspects)),
+        message=_message(fault, place, site, _size(facts, guilty, place), len(suspects) + graphs),
+        evidence=tuple(_evidence(facts, fault, place, given, suspects, alone)),
         site=site,
         others=tuple(_site(facts, s, place) for s in (given or suspects[::-1])[:SHOWN] if s is not guilty),
         causes=(place.cause,),
@@ -178,24 +180,37 @@ def _site(facts: Facts, one: Suspect, place: _Place) -> Site:
 # ---- words ----
 
 
-def _message(fault: Fault, place: _Place, site: Site | None, running: int) -> str:
+def _message(fault: Fault, place: _Place, site: Site | None, size: str, running: int) -> str:
     where = f"The device faulted at page {fault.address:#x}, {place.text}"
     if site:
-        return f"{where}; launch {site.launch} of kernel {site.kernel} was given it as argument {site.argument}."
+        return f"{where}; launch {site.launch} of kernel {site.kernel} was given it as argument {site.argument}{size}."
     return f"{where}; {plural(running, 'launch', 'launches')} may have been running."
 
 
+def _size(facts: Facts, guilty: Suspect | None, place: _Place) -> str:
+    """That the memory is too small for the launch's own numbers, where it is."""
+    short = guilty.short if guilty and place.cause == OUTSIDE else ()
+    if len(short) != 1 or object_of(facts, short[0]) != place.object:
+        return ""
+    room, need = short[0].room // short[0].element, short[0].need // short[0].element
+    return f"; it has room for {plural(room, 'value')}, the sizes passed with it need {need:,}"
+
+
 def _evidence(
-    facts: Facts, fault: Fault, place: _Place, given: list[Suspect], suspects: list[Suspect]
+    facts: Facts, fault: Fault, place: _Place, given: list[Suspect], suspects: list[Suspect], alone: bool
 ) -> Iterator[Evidence]:
     yield Evidence(f"the runtime printed: a memory access fault on address {fault.address:#x}; reason: {fault.reason}")
     yield Evidence(f"the page is {place.text}")
     shown = given or suspects[::-1]
+    done = completed(facts)
+    if done is not None:
+        known = len(facts.launches.position)
+        yield Evidence(f"{plural(done, 'launch', 'launches')} of {known:,} had completed when the device stopped")
+    was = "was running" if done is not None and alone else "may have been running"
     for one in shown[:SHOWN]:
-        odd = "; ".join(one.odd) or "nothing odd about its arguments was recorded"
-        text = f"launch {one.launch + 1} of kernel {facts.launches.name(one.launch)} may have been running"
-        told = f"{text}{_as(facts, one, place)}: {odd}"
-        yield Evidence(told, (int(facts.launches.position[one.launch]) + 1,))
+        odd = f": {'; '.join(one.odd)}" if one.odd else ""
+        text = f"launch {one.launch + 1} of kernel {facts.launches.name(one.launch)} {was}{_as(facts, one, place)}{odd}"
+        yield Evidence(text, (int(facts.launches.position[one.launch]) + 1,))
     if len(suspects) > len(shown[:SHOWN]):
         yield Evidence(f"{plural(len(suspects), 'launch', 'launches')} may have been running in all")
 
