@@ -81,8 +81,8 @@ def test_a_launch_beside_a_graph_is_not_accused_of_the_graphs_fault(kit: Kit, tm
 def test_the_undersized_buffer_is_shown_with_its_numbers(kit: Kit, tmp_path: Path) -> None:
     """The program of the story in docs/amd.md, on a runtime that prints the page and aborts, or shuts the queue down."""
     built = build_incident(incidents.every()["hip-rope-misattributed"], tmp_path / "build", False)
-    for fault in ("abort", "queue-fault"):
-        case = kit.case_of(built, tmp_path / fault, GPUDX_HIP_SIM_FAULT=fault)
+    for how in ("abort", "queue-fault"):
+        case = kit.case_of(built, tmp_path / how, GPUDX_HIP_SIM_FAULT=how)
         best = case["diagnosis"][0]
         assert (best["cause"], best["status"]) == ("out-of-bounds-access", "confirmed"), best
         assert (best["guilty"]["kernel"], best["guilty"]["launch"], best["guilty"]["argument"]) == ("gemm_f32", 2, 0)
