@@ -19,7 +19,7 @@ FOUND = 1
 
 def command(
     files: Annotated[
-        list[Path], Argument(metavar="FILE...", help="Sources of kernels; host sources beside them help.")
+        list[Path], Argument(metavar="FILE", help="Sources of kernels; host sources beside them help.")
     ],
     define: Annotated[
         list[str] | None, Option("-D", metavar="NAME[=VALUE]", help="A macro, as for the compiler.")
