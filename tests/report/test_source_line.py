@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sample_cases import FULL
 
-from gpudx.model import Access, Diagnosis, Finding, Guilty, Site
+from gpudx.model import Access, Diagnosis, Evidence, Finding, Guilty, Site
 from gpudx.report import Page, lines, source_line
 from gpudx.report.source_line import SourceLine
 
@@ -83,6 +83,6 @@ def test_files_that_do_not_look_like_sources_are_not_quoted(tmp_path: Path) -> N
 def test_lines_for_editors_open_the_users_line(folder: Path) -> None:
     stack = ("gpu_set at gpu.c:5 (app)", "main at main.c:3 (app)")
     site = Site("clSetKernelArg", 7, 1, 1, "opencl", source=f"{folder}/gpu.c:5", host_stack=stack)
-    finding = Finding("value-is-not-a-handle", "error", "It is a size.", site=site)
+    finding = Finding("value-is-not-a-handle", "error", "It is a size.", (Evidence("seen"),), site=site)
     (line,) = lines.render(replace(FULL, findings=(finding,)), Page()).splitlines()
     assert line == f"{folder}/main.c:3: error: value-is-not-a-handle It is a size."

@@ -157,13 +157,13 @@ def _called(site: Site) -> str:
 
 def _evidence(facts: Facts, row: int, site: Site, queue: str) -> Evidence:
     line = f", from {site.source}" if site.source else ""
-    return Evidence(f"{_did(facts, row)}, in {queue}, thread {site.tid}{line}", (site.number,))
+    return Evidence(f"{_did(facts, row, site)}, in {queue}, thread {site.tid}{line}", (site.number,))
 
 
-def _did(facts: Facts, row: int) -> str:
+def _did(facts: Facts, row: int, site: Site) -> str:
     use = facts.uses.table[row]
     node = facts.trace.info(int(use["at"])).name.removeprefix("note_graph_")
-    who = f"{node} in the graph" if use["node"] else "the call"
+    who = f"{node} in the graph" if use["node"] else f"call {site.number}"
     what = _where(facts, row, facts.objects.label(int(use["memory"])))
     ways = {
         "writes": f"{who} writes {what}",

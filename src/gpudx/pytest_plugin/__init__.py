@@ -94,6 +94,7 @@ class Pinning:
         self._looks = 0
         self._known: set[str] = set()
         self._found: list[Told] = []
+        self._suppressed: list[str] = []
         self._problem = "" if mark else "the recorder is not loaded: nothing was recorded"
 
     @pytest.hookimpl(wrapper=True)
@@ -129,7 +130,8 @@ class Pinning:
         try:
             from gpudx.pytest_plugin.live import look
 
-            return look(self._folder, failed, pid)
+            found, self._suppressed = look(self._folder, failed, pid)
+            return found
         except Exception:
             self._problem = "reading the record failed, which is a bug in gpudx: " + traceback.format_exc(limit=-1)
             return []
@@ -152,7 +154,9 @@ class Pinning:
         if self._problem:
             write(f"gpudx: {self._problem}")
         if self._mark and not self._worker:
-            write(f"gpudx: {'' if self._found else 'nothing found; '}case: {self._folder.parent}")
+            for note in self._suppressed:
+                write(f"gpudx: {_as_told(note)}")
+            write(f"gpudx: {'' if self._found else 'no fault found; '}case: {self._folder.parent}")
 
 
 def _as_told(name: str) -> str:
