@@ -57,7 +57,7 @@ def test_other_programs_run_as_before(kit: Kit, program: str, more: dict[str, st
 
 @pytest.mark.parametrize("each", ["0", "1"])
 def test_a_launch_that_writes_behind_its_memory_is_named(kit: Kit, each: str) -> None:
-    says = "changed bytes 0 to 3 of memory #2 (4,000 bytes), which it was not given; argument 0 (memory #1) ends"
+    says = "changed bytes 0 to 3 of memory #2 (4,000 bytes), which it was not passed; argument 0 (memory #1) ends"
     check_past(looking(kit), each, says)
 
 
@@ -73,7 +73,7 @@ def test_far_from_its_own_memory_it_is_a_warning(kit: Kit) -> None:
     ("mode", "why"),
     [
         ("follow", "an address of the memory was seen in other memory"),
-        ("shared", "the memory was given to calls by which others can write it"),
+        ("shared", "the memory was passed to calls by which others can write it"),
         ("capture", "work ran in that time whose memory is not recorded"),
     ],
 )

@@ -31,17 +31,17 @@ def only(recorded: Recorded) -> Finding:
     [
         (
             "part",
-            "bytes 14 to 15 of subbuffer #2 (4,096 bytes), which it was not given; argument 0 (subbuffer #1) ends 4,110",
+            "bytes 14 to 15 of subbuffer #2 (4,096 bytes), which it was not passed; argument 0 (subbuffer #1) ends 4,110",
         ),
         (
             "gap",
-            "bytes 4,098 to 4,099 of buffer #1 (16,384 bytes, in none of its live parts), which it was not given; argument 0",
+            "bytes 4,098 to 4,099 of buffer #1 (16,384 bytes, in none of its live parts), which it was not passed; argument 0",
         ),
         (
             "argument",
-            "bytes 2 to 3 of subbuffer #1 (4,096 bytes), which it was given only to read; argument 1 (subbuffer #2)",
+            "bytes 2 to 3 of subbuffer #1 (4,096 bytes), which it was passed only to read; argument 1 (subbuffer #2)",
         ),
-        ("buffer", "bytes 22 to 23 of buffer #3 (4,096 bytes), which it was not given"),
+        ("buffer", "bytes 22 to 23 of buffer #3 (4,096 bytes), which it was not passed"),
     ],
 )
 @pytest.mark.parametrize("device", ["", "basic"])
@@ -57,7 +57,7 @@ def test_the_only_launch_is_named(opencl: OpenCL, mode: str, says: str, device: 
 def test_of_many_launches_none_is_accused(opencl: OpenCL) -> None:
     recorded = watch(opencl, "many")
     finding = only(recorded)
-    assert "none of the 41 launches of that time was given them" in finding.message and finding.site is None
+    assert "none of the 41 launches of that time was passed them" in finding.message and finding.site is None
     assert "of subbuffer #2" in finding.message and len(finding.others) == 8
     assert diagnose(recorded.findings, recorded.outcome)[0].status == "inconclusive"
 

@@ -132,7 +132,7 @@ def test_another_build(opencl: OpenCL, tmp_path: Path) -> None:
     ("build", "says"),
     [
         ("false", "ended with status 1"),
-        ("true", "unchanged: make it build anew"),
+        ("true", "unchanged: make it rebuild"),
         ("rm {app}", "left no"),
         ("echo junk >> {app}; false", "ended with status 1"),
     ],

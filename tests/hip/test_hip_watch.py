@@ -104,7 +104,7 @@ def test_other_programs_run_as_before(kit: Kit, program: str, words: tuple[str, 
 
 @EACH
 def test_a_launch_that_writes_behind_its_memory_is_named(kit: Kit, each: str) -> None:
-    says = "of memory #3 (4,000 bytes), which it was not given; argument 0 (memory #2) ends"
+    says = "of memory #3 (4,000 bytes), which it was not passed; argument 0 (memory #2) ends"
     check_past(looking(kit), each, says)
 
 

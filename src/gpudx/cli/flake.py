@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
 NO_RUN = {
     "budget used up": "give a larger --budget, or --timeout S if tests hang",
-    "interrupted": "nothing was learned",
+    "interrupted": "no result yet",
 }
 THREADS = 8
 INTERRUPTED = 130
@@ -46,15 +46,15 @@ class Engine(StrEnum):
 def command(
     program: Annotated[
         list[str] | None,
-        Argument(metavar="CMD", help="The tests: pytest, cargo test, ctest, a gtest or Catch2 binary, or any."),
+        Argument(metavar="CMD", help="The tests: pytest, cargo test, ctest, a gtest or Catch2 binary, or any command."),
     ] = None,
-    runs: Annotated[int | None, Option(min=1, metavar="N", help="Stop after N runs of the suite or parts.")] = None,
+    runs: Annotated[int | None, Option(min=1, metavar="N", help="Stop after N runs of the suite or of parts of it.")] = None,
     budget: Annotated[str, Option(metavar="TIME", help="Stop after this time: 90s, 10m, 2h.")] = "5m",
     parallel: Annotated[
         str,
         Option(metavar="OPTION", help="How to pass the number of threads to the tests: '--threads={}', 'THREADS={}'."),
     ] = "",
-    threads: Annotated[int, Option(min=2, metavar="N", help="Tests at the same time, in parallel runs.")] = THREADS,
+    threads: Annotated[int, Option(min=2, metavar="N", help="Run N tests at the same time in parallel runs.")] = THREADS,
     timeout: Annotated[
         float | None,
         Option(
@@ -63,21 +63,21 @@ def command(
             help="A run that takes longer counts as a hang: 30s, 2m. [ten times the longest]",
         ),
     ] = None,
-    confidence: Annotated[float, Option(min=50, max=99.999, metavar="PERCENT", help="Of each test's verdict.")] = 99.0,
+    confidence: Annotated[float, Option(min=50, max=99.999, metavar="PERCENT", help="Confidence of each test's verdict.")] = 99.0,
     engine: Annotated[
-        Engine, Option(help="Where runs are made: here, or on the nodes of a Ray cluster.")
+        Engine, Option(help="Run here, or on the nodes of a Ray cluster.")
     ] = Engine.local,
     address: Annotated[
-        str | None, Option(metavar="HOST:PORT", help="Of the Ray cluster. [the one that runs here]")
+        str | None, Option(metavar="HOST:PORT", help="Address of the Ray cluster. [the local one]")
     ] = None,
     per_trial_gpus: Annotated[
-        float | None, Option(min=0, metavar="N", help="GPUs of the cluster for each run. [1, where it has any]")
+        float | None, Option(min=0, metavar="N", help="GPUs for each run. [1 if the cluster has GPUs]")
     ] = None,
     per_trial_cpus: Annotated[
-        float | None, Option(min=0, metavar="N", help="CPUs of the cluster for each run. [1]")
+        float | None, Option(min=0, metavar="N", help="CPUs for each run. [1]")
     ] = None,
-    case: Annotated[Path | None, Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
-    resume: Annotated[Path | None, Option(metavar="CASE", help="Go on with a study that was stopped.")] = None,
+    case: Annotated[Path | None, Option(metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")] = None,
+    resume: Annotated[Path | None, Option(metavar="CASE", help="Continue a study that was stopped.")] = None,
 ) -> None:
     """Find flaky tests, the conditions in which they fail, and the cause.
 
@@ -102,7 +102,7 @@ def command(
     share = _share(engine, address, per_trial_gpus, per_trial_cpus)
     if resume is not None:
         if program:
-            raise UserError("--resume goes on with the command of that case: leave the command out.")
+            raise UserError("--resume continues the command of that case: leave the command out.")
         place = resume.absolute()
         done = _study(place, *take_up(place), limits, share)
     elif program:
@@ -188,7 +188,7 @@ def _study(place: Path, suite: Suite, batches: list[Batch], limits: Limits, shar
             f"No run ended ({result.stopped}): {NO_RUN.get(result.stopped, 'run the command there by itself')}."
         )
     if result.stopped not in ("settled", "runs used up"):
-        say(f"{result.stopped}; to go on: gpudx flake --resume {place}")
+        say(f"{result.stopped}; to continue: gpudx flake --resume {place}")
     return write_case(place, suite, result, flaker.batches)
 
 

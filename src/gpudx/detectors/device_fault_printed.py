@@ -1,7 +1,7 @@
 """The runtime printed the address of a fault on the device, and ended the process.
 
 The line names a page, and no kernel. The record has what the line lacks: which allocation the page belongs to or lies
-behind, whether it was freed, and which launches were given it and may still have been running.
+behind, whether it was freed, and which launches were passed it and may still have been running.
 
 Example:
 
@@ -13,7 +13,7 @@ Fix it where the size of the allocation is computed, or in the kernel's index; i
 after the last work that uses it.
 
 Only the page is known: distances are reported as "at least". A launch is named where one alone, of those that may have been
-running, was given the memory, or where one alone was given memory too small for its own numbers.
+running, was passed the memory, or where one alone was passed memory too small for its own numbers.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def _site(facts: Facts, one: Suspect, place: _Place) -> Site:
 def _message(fault: Fault, place: _Place, site: Site | None, running: int) -> str:
     where = f"The device faulted at page {fault.address:#x}, {place.text}"
     if site:
-        return f"{where}; launch {site.launch} of kernel {site.kernel} was given it as argument {site.argument}."
+        return f"{where}; launch {site.launch} of kernel {site.kernel} was passed it as argument {site.argument}."
     return f"{where}; {plural(running, 'launch', 'launches')} may have been running."
 
 

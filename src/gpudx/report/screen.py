@@ -200,7 +200,7 @@ def ending(outcome: Outcome) -> str:
     """ "exit status 1 after 0.9 s", "SIGSEGV after 147 ms"."""
     if outcome.kind == "not started":
         return "not started" if outcome.duration_s else ""
-    word = {"signal": outcome.signal or "killed", "timeout": "stopped: no end"}.get(
+    word = {"signal": outcome.signal or "killed", "timeout": "timed out"}.get(
         outcome.kind, f"exit status {outcome.exit_code or 0}"
     )
     return f"{word} after {duration(outcome.duration_s)}"
