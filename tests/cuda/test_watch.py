@@ -137,7 +137,7 @@ def gpudx(kit: Kit, case: Path, *words: str | Path) -> tuple[subprocess.Complete
 def test_a_second_run_names_the_launch(kit: Kit, tmp_path: Path) -> None:
     done, case = gpudx(kit, tmp_path / "case", "--watch", "--", kit.program("watched"), "many")
     assert done.returncode == 9 and done.stdout.count("done") == 2
-    assert "looking again, launch by launch" in done.stderr
+    assert "running again to check each launch" in done.stderr
     first = case.diagnosis[0]
     assert first.guilty is not None and (first.guilty.kernel, first.guilty.launch) == ("poke", 21)
     assert [o.experiment for o in case.observations] == ["watched", "watched and serialised"]

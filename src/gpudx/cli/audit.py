@@ -19,7 +19,7 @@ NOTHING = 1
 
 
 def command(
-    files: Annotated[list[Path], Argument(metavar="FILE...", help="Programs, libraries, cubins, .hsaco, bundles.")],
+    files: Annotated[list[Path], Argument(metavar="FILE", help="Programs, libraries, cubins, .hsaco, bundles.")],
     arch: Annotated[
         list[str] | None, Option(metavar="ARCH", help="Require code for ARCH: sm_90, gfx90a. May be repeated.")
     ] = None,

@@ -14,7 +14,7 @@ from gpudx.errors import UserError
 
 def command(
     case: Annotated[Path, Argument(help="A case directory.")],
-    output: Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="[./CASE.gpudx.zip]")] = None,
+    output: Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="Write the bundle to FILE. [./CASE.gpudx.zip]")] = None,
     redact: Annotated[
         bool, Option("--redact", help="Leave out home directories, secrets, environment, traces and tool output.")
     ] = False,

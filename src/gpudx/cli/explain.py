@@ -28,7 +28,7 @@ MOST_TEXT = 4 << 20  # characters of a pasted report
 def command(
     logs: Annotated[
         list[str] | None,
-        Argument(metavar="FILE...", help='Logs of any kind, GPU core dumps; "-" is standard input.'),
+        Argument(metavar="FILE", help='Logs of any kind, GPU core dumps; "-" is standard input.'),
     ] = None,
     issue: Annotated[
         str | None, Option(metavar="FILE", help="A pasted bug report: write an answer that is ready to post.")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from gpudx.cli.declare import Argument, Option
-from gpudx.cli.speak import clear_line, renew, say
+from gpudx.cli.speak import clear_line, hush, renew, say
 from gpudx.cli.times import duration
 from gpudx.errors import UserError
 
@@ -78,6 +78,8 @@ def command(
     ] = None,
     case: Annotated[Path | None, Option(metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")] = None,
     resume: Annotated[Path | None, Option(metavar="CASE", help="Continue a study that was stopped.")] = None,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Write the case, print nothing.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print the case as JSON.")] = False,
 ) -> None:
     """Find flaky tests, the conditions in which they fail, and the cause.
 
@@ -98,6 +100,7 @@ def command(
     from gpudx.cli.investigate import budget_seconds
     from gpudx.flake.loop import Limits, take_up
 
+    hush(quiet)
     limits = Limits(budget_seconds(budget), runs, timeout)
     share = _share(engine, address, per_trial_gpus, per_trial_cpus)
     if resume is not None:
@@ -110,7 +113,7 @@ def command(
             done = _study(place, _suite(program, parallel, threads, confidence / 100), [], limits, share)
     else:
         raise UserError("There are no tests to run: write the command after --, as in `gpudx flake -- pytest tests`.")
-    _report(done)
+    _report(done, quiet, as_json)
 
 
 def _share(engine: Engine, address: str | None, gpus: float | None, cpus: float | None) -> Share | None:
@@ -202,12 +205,13 @@ def _progress(wishes: Sequence[Wish], ledger: Ledger, left: float, likely: float
     renew(text)
 
 
-def _report(case: Case) -> None:
-    from gpudx.cli.page import first_screen, page_here
+def _report(case: Case, quiet: bool, as_json: bool) -> None:
+    from gpudx.cli.page import result
     from gpudx.cli.running import remember
 
-    remember(case, quiet=False)
-    sys.stdout.write(first_screen(case, page_here()))
+    remember(case, quiet)
+    if not quiet:
+        sys.stdout.write(result(case, as_json))
     assert case.flake is not None
     if case.flake.stopped == "interrupted":
         raise click.exceptions.Exit(INTERRUPTED)

@@ -22,7 +22,7 @@ FAILED = 1
 
 
 def command(
-    cases: Annotated[list[Path], Argument(metavar="CASE...", help="Case directories; their evidence is combined.")],
+    cases: Annotated[list[Path], Argument(metavar="CASE", help="Case directories; their evidence is combined.")],
     limits: Annotated[Path, Option(metavar="FILE", help="The limits.")] = LIMITS,
     write_baseline: Annotated[
         bool, Option("--write-baseline", help="Accept the current findings as the baseline.")

@@ -14,7 +14,7 @@ import click
 from gpudx.cli.declare import Argument, Option
 from gpudx.cli.given import given, joined
 from gpudx.cli.probing import Probe, probes
-from gpudx.cli.speak import clear_line, renew, say
+from gpudx.cli.speak import clear_line, hush, renew, say
 from gpudx.cli.times import EXAMPLES, duration, seconds
 from gpudx.errors import UserError
 
@@ -96,6 +96,8 @@ def command(
     ] = False,
     probe: Probe = None,
     case: Annotated[Path | None, Option(metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")] = None,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Write the case, print nothing.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print the case as JSON.")] = False,
 ) -> None:
     """Run a failing program in different ways until the cause is found.
 
@@ -106,11 +108,11 @@ def command(
     gpudx investigate --budget 10m --without one-processor -- python test.py
     gpudx investigate --vary N=256,1024,4096 -- ./app --rows {N}
     gpudx investigate --wait-at 'reduce*,3' -- ./app    (kernels of this name; the third launch)
-    gpudx investigate --perturb -- ./app                (does the race that a finding names change the outcome?)
-    gpudx investigate --expect 'max error: 0' -- ./app  (it exits with 0 and is wrong all the same)
+    gpudx investigate --perturb -- ./app                (tests whether a race that was found changes the outcome)
+    gpudx investigate --expect 'max error: 0' -- ./app  (it exits with 0 and a wrong result)
     gpudx investigate --rebuild 'make -B CFLAGS=-O0' -- ./app
     gpudx investigate --revision v1.2 --build make -- ./app
-    gpudx investigate --probe 'ENTER gemm' -- ./run.sh    (is this what ran?)
+    gpudx investigate --probe 'ENTER gemm' -- ./run.sh    (checks that this code ran)
     gpudx investigate gpudx-cases/20261115T101112Z-app-1a2b    (a case of gpudx run, or one that was interrupted)
 
     Exit status: 0 if a cause is confirmed, 1 if none is, 130 if it was interrupted.
@@ -119,6 +121,7 @@ def command(
     from gpudx.cli.cases import new_case
     from gpudx.model import Asked
 
+    hush(quiet)
     asked = Asked(vary, rebuild, revision, build, wait_at, probes(probe), check, compare, expect)
     left = ((*(only or ()), *(AT_SITES if perturb else ())), tuple(without or ()))
     wanted = Wanted(budget_seconds(budget), runs, *left, timeout, confidence / 100, asked, given(context))
@@ -129,10 +132,13 @@ def command(
     else:
         with new_case(case, program[0]) as directory:
             done = _begin(directory, program, wanted)
+    from gpudx.cli.page import result
     from gpudx.cli.running import remember
 
-    remember(done, quiet=False)
-    _report(done)
+    remember(done, quiet=quiet)
+    if not quiet:
+        sys.stdout.write(result(done, as_json))
+    _end(done)
 
 
 def budget_seconds(text: str) -> float:
@@ -194,7 +200,7 @@ def _as_before(earlier: Investigation, asked: Asked) -> Asked:
     for name, old in asdict(earlier.asked).items():
         if old and getattr(asked, name) not in ("", (), old):
             option = f"--{name.replace('_', '-')}"
-            raise UserError(f"This case has runs with {option} {old!r}: leave {option} out, or investigate anew.")
+            raise UserError(f"This case has runs with {option} {old!r}: leave {option} out, or start a new investigation.")
     return replace(earlier.asked, **{name: new for name, new in asdict(asked).items() if new})
 
 
@@ -227,10 +233,7 @@ def _progress(plan: Plan, seen: Observed, left: float) -> None:
     renew(text)
 
 
-def _report(case: Case) -> None:
-    from gpudx.cli.page import first_screen, page_here
-
-    sys.stdout.write(first_screen(case, page_here()))
+def _end(case: Case) -> None:
     stopped = case.investigation.stopped if case.investigation else ""
     if stopped == "interrupted":
         raise click.exceptions.Exit(INTERRUPTED)

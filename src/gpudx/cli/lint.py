@@ -19,7 +19,7 @@ FOUND = 1
 
 def command(
     files: Annotated[
-        list[Path], Argument(metavar="FILE...", help="Kernel sources; host sources in the same call help.")
+        list[Path], Argument(metavar="FILE", help="Kernel sources; host sources in the same call help.")
     ],
     define: Annotated[
         list[str] | None, Option("-D", metavar="NAME[=VALUE]", help="Define a macro, as for the compiler.")

@@ -152,7 +152,7 @@ def command(
         list[Path] | None,
         Option(
             metavar="FILE",
-            help="The program's model (.gguf, .safetensors, config.json): compare its dimensions with buffers and arguments. [models that CMD opens]",
+            help="The program's model (.gguf, .safetensors, config.json): compare its dimensions with buffers. [models that CMD opens]",
         ),
     ] = None,
     watch: Annotated[

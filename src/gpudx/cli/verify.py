@@ -100,7 +100,7 @@ def _question(texts: dict[Condition, str | None], confidence: float, at_least: i
     if not texts["before"] or not texts["after"]:
         raise UserError("Two commands are needed: --before CMD, which fails, and --after CMD, which should not.")
     if not CONFIDENCES[0] <= confidence <= CONFIDENCES[1]:
-        raise UserError(f"--confidence {confidence:g} is none: give a number of percent from 50 to 99.9999.")
+        raise UserError(f"--confidence {confidence:g} is out of range: give a percentage from 50 to 99.9999.")
     commands = {name: trials.words_of(text) for name, text in texts.items() if text}
     if commands["before"] == commands["after"]:
         raise UserError("--before and --after are the same command: give the program without and with the change.")

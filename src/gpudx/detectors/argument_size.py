@@ -95,7 +95,8 @@ def _effect(status: str | None, size: int, given: int) -> str:
     if status:
         return f"the driver refused the call with {status}" if status != "in flight" else "the call never returned"
     if given < size:
-        return f"the driver accepted it, so the kernel reads {plural(size - given, 'byte')} that {'was' if size - given == 1 else 'were'} never set"
+        unset = plural(size - given, "byte")
+        return f"the driver accepted it, so the kernel reads {unset} that {'was' if size - given == 1 else 'were'} never set"
     return f"the driver accepted it, and the kernel reads the first {plural(size, 'byte')} only"
 
 

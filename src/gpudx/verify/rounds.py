@@ -126,7 +126,7 @@ class Verifier:
 
 
 CUT = "The last run of --{condition} did not end within the budget and is not counted; with --timeout S a hang is a failure."
-CHANGED = "The program of --{condition} was changed since the verification began, so its runs do not belong together: start a new verification."
+CHANGED = "The program of --{condition} was changed since the verification began, so its runs do not belong together: verify again."
 
 
 def take_up(case_dir: Path) -> Verification:
