@@ -54,7 +54,7 @@ CAUSE = Cause(
         ("recorded", "no write precedes the read"),
         ("poisoned", "what is read holds the pattern; a program that ends differently then depends on it"),
     ),
-    settled_by="gpudx run with --poison=cb, 4b and zero, where an outcome that differs depends on uninitialized memory,",
+    settled_by="gpudx run with --poison=cb, 4b and zero (an outcome that differs depends on uninitialized memory)",
     settled_of=(("cuda", "gpudx run --sanitize=initcheck"),),
     kind=UNINITIALISED,
 )

@@ -43,7 +43,7 @@ CAUSE = Cause(
         "Where several launches are named: gpudx run --fence --serialise looks after each of them.",
     ),
     predicts=(("fenced", "with a smaller --fence-align, or the other edge, the same launch meets the fence"),),
-    settled_by="gpudx run --fence --fence-align 16, where the same access may meet the fence,",
+    settled_by="gpudx run --fence --fence-align 16 (the same access may then hit the fence)",
     settled_of=(("cuda", "gpudx run --sanitize"),),
     kind=MEMORY,
 )
