@@ -2,7 +2,7 @@
 
 ROCm's runtime prints the address and ends the process; NVIDIA's driver gives the program an error code, and the kernel's log the
 address. The line names a page, and no kernel. The record has what the line lacks: which allocation the page belongs to or lies
-behind, whether it was freed, and which launches were given it and may still have been running.
+behind, whether it was freed, and which launches were passed it and may still have been running.
 
 Example:
 
@@ -14,7 +14,7 @@ Fix it where the size of the allocation is computed, or in the kernel's index; i
 after the last work that uses it.
 
 Only the page is known: distances are reported as "at least". Breadcrumbs leave the launches that had begun and had not completed. A
-launch is named where one alone of these was given the memory, was given memory too small for its own numbers, or reaches the page
+launch is named where one alone of these was passed the memory, was passed memory too small for its own numbers, or reaches the page
 with its own numbers.
 """
 
@@ -161,7 +161,7 @@ def _inside(facts: Facts, fault: Fault, position: int, row: int) -> _Place:
 
 
 def _nearby(facts: Facts, fault: Fault, position: int, suspects: list[Suspect]) -> list[int]:
-    """Memory next to the page that a launch which may have been running was given: it can have been missed."""
+    """Memory next to the page that a launch which may have been running was passed: it can have been missed."""
     given = {row for s in suspects for row in _given(facts, s.launch)}
     return [row for row in facts.memory.neighbours(fault.address, position) if row in given]
 
@@ -195,7 +195,7 @@ def _given(facts: Facts, launch: int) -> set[int]:
 
 
 def _guilty(given: list[Suspect], suspects: list[Suspect], place: _Place) -> Suspect | None:
-    """The only launch that was given the memory; else the first whose own numbers do not fit it, or the only one that was given null."""
+    """The only launch that was passed the memory; else the first whose own numbers do not fit it, or the only one that was passed null."""
     if len(given) == 1:
         return given[0]
     if place.cause == NULL:
@@ -239,7 +239,7 @@ def _message(fault: Fault, place: _Place, site: Site | None, size: str, running:
     if site and aim:
         return f"{where}; {_who(site, aim)} reaches it with its own numbers: {aim.text}."
     if site and site.argument is not None:
-        return f"{where}; launch {site.launch} of kernel {site.kernel} was given it as argument {site.argument}{size}."
+        return f"{where}; launch {site.launch} of kernel {site.kernel} was passed it as argument {site.argument}{size}."
     if site:
         return f"{where}; launch {site.launch} of kernel {site.kernel} was running."
     return f"{where}; {plural(running.count, 'launch', 'launches')} may have been running."

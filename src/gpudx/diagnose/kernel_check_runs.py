@@ -145,8 +145,8 @@ def _index_and_order(f: Failure) -> Iterator[str]:
     other = swapped_with(f.facts, f.position, argument) if f.kind == "uninitialized" and argument is not None else None
     if other is not None:
         yield (
-            f"arguments {argument} and {other} look exchanged: the program fills the buffer that it gives as argument {other} and "
-            f"reads back the one that it gives as argument {argument}"
+            f"arguments {argument} and {other} look swapped: the program fills the buffer that it passes as argument {other} and "
+            f"reads back the one that it passes as argument {argument}"
         )
 
 
@@ -257,7 +257,8 @@ def _deed(f: Failure) -> str:
 def _what(f: Failure, label: str) -> str:
     width = plural(f.width, "byte")
     if f.kind == "bounds":
-        return f"{_deed(f)} {width} {_side(f)} of {label}"
+        side = _side(f)
+        return f"{_deed(f)} {width}{',' if side[0].isdigit() else ''} {side} of {label}"
     if f.kind == "alignment":
         return f"{_deed(f)} {width} at byte {f.offset:,} of {label}, which is not a multiple of {f.more}"
     if f.kind == "uninitialized":
