@@ -50,8 +50,11 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
     places: dict[tuple[str, Place], list[Failure]] = {}
     # Read before another work-item wrote it, or after a write that was left out: the fault is that one.
     spoiled = {(f.position, f.thing) for f in found if f.kind == "race" or (f.kind == "bounds" and f.writes)}
+    apart = {f.position for f in found if f.kind == "barrier"}  # whoever misses a barrier races with those who waited
     for failure in found:
         if failure.kind == "uninitialized" and (failure.position, failure.thing) in spoiled:
+            continue
+        if failure.kind == "race" and failure.position in apart:
             continue
         places.setdefault((failure.kind, failure.site), []).append(failure)
     for same in list(places.values())[:MOST]:
