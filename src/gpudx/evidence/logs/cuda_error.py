@@ -83,6 +83,8 @@ def without_advice(text: str) -> str:
 
 def read(near: Near) -> Iterator[Event]:
     text = without_advice(near.text)
+    if text.rstrip().endswith(":"):  # MATLAB and others say which on the next line
+        text = " ".join((text, *near.after(1)))
     if NOT_TOLD.search(text) or _HIP.search(text):
         return
     api = "cuda" if _API.search(text) else ""  # HIP has the same texts

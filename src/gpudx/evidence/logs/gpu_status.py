@@ -125,7 +125,8 @@ _NAME = re.compile(
     r"|COMPILER_NOT_AVAILABLE|IMAGE_FORMAT_NOT_SUPPORTED|IMAGE_FORMAT_MISMATCH|MISALIGNED_SUB_BUFFER_OFFSET|MAP_FAILURE|INVALID_[A-Z_]+)"
 )
 _BARE = re.compile(
-    r"(?<![A-Za-z0-9_])(?:VK_)?(ERROR_(?:DEVICE_LOST|OUT_OF_(?:DEVICE|HOST)_MEMORY|INITIALIZATION_FAILED|INCOMPATIBLE_DRIVER|(?:LAYER|EXTENSION"
+    r"(?<![A-Za-z0-9_])(?:VK_)?(ERROR_(?:DEVICE_LOST|OUT_OF_(?:DEVICE|HOST)_MEMORY|INITIALIZATION_FAILED|INCOMPATIBLE_DRIVER|(?:LAYER"
+    r"|EXTENSION"
     r"|FEATURE)_NOT_PRESENT|TOO_MANY_OBJECTS|FORMAT_NOT_SUPPORTED|FRAGMENTED_POOL|SURFACE_LOST_KHR|OUT_OF_POOL_MEMORY|MEMORY_MAP_FAILED))"
     r"(?![A-Za-z0-9_])"
 )
@@ -182,9 +183,14 @@ DXGI = {
     "20": "DRIVER_INTERNAL_ERROR",
 }
 # Source code, and programs that list the names they know.
-CODELIKE = re.compile(
-    r"[=!]= *(?:cuda|hip|CUDA_|VK_|ZE_|UR_|DXGI_)|^\s*case |#define|\breturn (?:VK|ZE|UR|PI)_|^\s*(?:if|assert)\s*\(|^\s*raise \w|^\s*(?://|/\*)|\b(?:f|s|sn)?printf\s*\(|std::c(?:err|out)|;\s*//"
-    r"|::(?:VK|ZE)_"
+_TESTED = re.compile(r"[=!]= *(?:cuda|hip|CUDA_|VK_|ZE_|UR_|DXGI_)")
+_SOURCE = re.compile(
+    r"^\s*case |#define|\breturn (?:VK|ZE|UR|PI)_|^\s*(?:if|assert)\s*\(|^\s*raise \w|^\s*(?://|/\*)|\b(?:f|s|sn)?printf\s*\("
+    r"|std::c(?:err|out)|;\s*//|::(?:VK|ZE)_"
+)
+# "Check failed: res == VK_SUCCESS" quotes code, and is printed by a program.
+_CHECKED = re.compile(
+    r"\b(?:check|assert\w*|condition|enforce\w*|requirement)\b.{0,200}\bfail|\bfailed\b.{0,40}: *\(?\w+ [=!]=", re.IGNORECASE
 )
 _FINE = re.compile(r"(?:SUCCESS|NOT_READY|TIMELINE|NotReady|PeerAccessAlreadyEnabled|ERROR_NONE|STATUS_OK|Success)$")
 
@@ -225,11 +231,16 @@ CLASSES = (
 
 def read(near: Near) -> Iterator[Event]:
     text = near.text
-    if CODELIKE.search(text):
+    if codelike(text):
         return
     name = _named(text) or _named(" ".join((*reversed(near.before(3)), text)) if "failed with code 7" in text else "")
     if name and not _FINE.search(name):
         yield _event(name, place(text) or _call(text))
+
+
+def codelike(text: str) -> bool:
+    """Is it a line of a program, not of its output?"""
+    return bool(_SOURCE.search(text)) or (bool(_TESTED.search(text)) and not _CHECKED.search(text))
 
 
 def _named(text: str) -> str:

@@ -14,7 +14,7 @@ from gpudx.evidence.logs import _next, unrecognised
 from gpudx.evidence.logs._event import Event, Role
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import place
-from gpudx.evidence.logs.gpu_status import CODELIKE
+from gpudx.evidence.logs.gpu_status import codelike
 
 FORMAT = "gpu-words"
 GENERIC = 3
@@ -72,7 +72,7 @@ def _class(kind: str, words: str, role: Role, cause: str, command: str, means: s
 CLASSES = (
     _class(
         "memory-refused",
-        r"out[- ]of[- ](?:\w+ ){0,2}memory|\bOOM\b|(?:insufficient|not enough)(?: \w+){0,3} memory|(?:cannot|can't"
+        r"out[- ]of[- ](?:\w+ ){0,5}memory|\bOOM\b|(?:insufficient|not enough)(?: \w+){0,3} memory|(?:cannot|can't"
         r"|could(?: not|n't)|failed to"
         r"|unable to|fail(?:ed|ure) (?:in|while|to)) (?:re)?(?:alloc|reserv)\w*|alloc\w*\b.{0,60}\b(?:failed|refused)"
         r"|error in alloc\w*"
@@ -160,7 +160,8 @@ CLASSES = (
         "no-device",
         r"\bno (?:\w+ ){0,3}(?:devices?|gpus?|adapters?|platforms?|accelerators?|encoders?|card)\b|(?:device|gpu"
         r"|driver|platform|adapter)s?\b"
-        r".{0,30}\bnot (?:found|available|present|detected|visible|usable|initiali[sz]ed)|unavailable|cannot open shared object"
+        r".{0,30}\bnot (?:found|available|present|detected|visible|usable|initiali[sz]ed)|(?:device|gpu|driver|cuda|adapter|platform)s? "
+        r"(?:\w+ ){0,2}unavailable|cannot open shared object"
         rf"|{_FAIL}\b.{{0,40}}\b(?:load|open|find|locate|detect|enumerat\w*|initiali[sz]\w*|init|(?:re)?creat\w*|set ?up"
         rf"|start|access|acquire|get"
         r"|query|select|connect)\b.{0,80}\b(?:driver|device|context|\w*provider|runtime|librar\w+|plugin|backend"
@@ -256,7 +257,7 @@ def read(near: Near) -> Iterator[Event]:
     if not unrecognised.reads_like_a_failure(text) or not _about_gpu(text, near) or unrecognised.is_advice(text):
         return
     kind = next((one for one in CLASSES if one.words.search(text)), None)
-    if kind is None or CODELIKE.search(text) or unrecognised.is_code(text):
+    if kind is None or codelike(text) or unrecognised.is_code(text):
         return
     where = place(text)
     late = "; the log shows where this was noticed, not which work caused it" if kind.role == "report" else ""
