@@ -27,6 +27,20 @@ SAID = {
     "terminate called after throwing an instance of 'thrust::system::system_error'\n  what():  for_each failed: invalid argument": (
         "invalid-value", "a value that it does not take",
     ),
+    "RuntimeError: src/indice.cu 57\ncuda execution failed with error 9": ("invalid-configuration", "a grid, block"),
+    "Error in src/jit.cpp(152):\nOpenCL Error: Invalid Program Executable when calling clEnqueueNDRangeKernel": (
+        "invalid-program-executable", "CL_INVALID_PROGRAM_EXECUTABLE",
+    ),
+    # interfaces by number
+    "verbose,common,error,level_zero,errcode 1879048196": ("status-module-build-failure", "ZE_RESULT_ERROR_MODULE_BUILD_FAILURE"),
+    "D3D11: Failed to create RenderTexture, error 0x8007000e": ("status-out-of-memory", "E_OUTOFMEMORY"),
+    "Failed to execute 'createBuffer' on 'GPUDevice': bad size": ("call-refused", "refused for what it was passed"),
+    "AbortError: Failed to execute 'mapAsync' on 'GPUBuffer': unmapped": ("wait-failed", "not which work caused it"),
+    "could not execute a primitive": ("launch-failed", "earlier work may have caused it"),
+    "nvidia-container-cli: initialization error: cuda error: unknown error": ("no-device", "container tool"),
+    "panicked at src/draw.rs:230:14:\nSurface became unavailable: Outdated": ("rust-panic", "draw.rs:230: Surface became unavailable"),
+    "free(): double free detected in tcache 2": ("host-heap-damaged", "freed twice"),
+    "virtual void shader_config::init(): Assertion `toks' failed.": ("check-failed", "toks"),
     # the kernel, and the C library
     "[ 8.123456] Internal error: Oops - BUG: 0 [#1] SMP\n[ 8.2]  vm_del+0x1/0x20 [panfrost]": ("kernel-oops", "module panfrost"),
     "audit[9]: ANOM_ABEND auid=0 pid=81 comm=\"solver\" exe=\"/a\" sig=11 res=1": ("host-crash", "solver (process 81) ended by SIGSEGV"),

@@ -35,7 +35,7 @@ _STATED = re.compile(
     r"|\bAssertionError: (?P<python>.{1,200})",
     re.IGNORECASE,
 )
-_BEFORE = re.compile(r"(?:^|: )(?P<condition>[^:]{2,160}?) (?:INTERNAL )?ASSERT FAILED at ")
+_BEFORE = re.compile(r"(?:^|: )(?P<condition>[^:]{2,160}?) (?:(?:INTERNAL )?ASSERT FAILED at |assert fai)")
 _INPUT = re.compile(r"(?:Error|Exception)\b[^:]{0,40}: +(?P<condition>[Ee]xpected .{3,120}?),? but (?:it )?(?:got|found|received|is|was)\b")
 _RESULT = re.compile(r"cuda(?:Success|GetLastError|Error)|CUDA_SUCCESS|hip(?:Success|GetLastError)|CL_SUCCESS|_STATUS_SUCCESS|VK_SUCCESS"
                      r"|cudaError_t")

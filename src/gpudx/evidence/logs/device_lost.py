@@ -89,7 +89,8 @@ APIS = tuple(
 )
 # Promises and settings are no losses.
 _NOT_LOST = re.compile(
-    r"Insufficient Memory|OutOfMemory|device[- ]lost (?:callback|handler|promise)|on_?device_?lost|TdrDelay|TdrLevel|if the device"
+    r"(?<!due to )Insufficient Memory|OutOfMemory|device[- ]lost (?:callback|handler|promise)"
+    r"|on_?device_?lost|TdrDelay|TdrLevel|if the device"
     r"|lost\.then|no gpu "
     r"hang",
     re.IGNORECASE,

@@ -65,7 +65,8 @@ _MET = re.compile(
 )
 # Messages of glibc (malloc.c, "malloc_printerr"; debug/fortify_fail.c), jemalloc and macOS about memory of the host that is damaged.
 _HEAP = re.compile(
-    r"(?:malloc(?:_consolidate)?|realloc|free|munmap_chunk)\(\): (?:invalid|corrupted|unaligned|mismatching|too many|unsorted|smallbin"
+    r"(?:malloc(?:_consolidate)?|realloc|free|munmap_chunk)\(\): (?:invalid|corrupted|unaligned|double free|mismatching|too many"
+    r"|unsorted|smallbin"
     r"|largebin)"
     r"[\w ().:-]{0,60}|double free or corruption|corrupted (?:size vs\. prev_size|double-linked list)|\*\*\* (?:stack smashing|buffer"
     r" overflow) detected|malloc: \*\*\* error for object|[Hh]eap corruption detected|pointer being freed was not allocated"
@@ -88,8 +89,9 @@ def read(near: Near) -> Iterator[Event]:
         yield from _tombstone(near)
         return
     if found := _HEAP.search(near.text):
-        said = f"The C library found that host memory is damaged ({found[0].strip(' *')}): an earlier write went outside its block."
-        notes = ("not proved: which write it was; it came before this line",)
+        why = "a block was freed twice" if "double free" in found[0] else "an earlier write went outside its block"
+        said = f"The C library found that host memory is damaged ({found[0].strip(' *')}): {why}."
+        notes = ("not proved: which write or call it was; it came before this line",)
         yield Event("host-heap-damaged", "ending", said, (("said", found[0][:40]),), notes, next=_next.INVESTIGATE)
         return
     signal = _SIGNAL.search(near.text) or _NUMBER.search(near.text)

@@ -111,6 +111,7 @@ _PTX = re.compile(r"ptx input, line (\d+); (error|fatal)\s*: (.+)")
 _SPIRV = re.compile(
     r"(?:SPIR-?V|shader).{0,40}(?:invalid|error|fail)|spirv-val.{0,80}error|error: line \d+: ", re.IGNORECASE
 )
+_ASSERTED = re.compile(r"\bassert\w*\b.{0,80}\bfail", re.IGNORECASE)  # is read as a check
 _FINE = re.compile(r"successfully|warning|without errors?|\b0 (?:errors?|failed)|BUILD SUCCESS", re.IGNORECASE)
 _KERNEL = re.compile(
     r"kernel|program|OpenCL|CUDA|HIP|\.cl\b|\.cu\b|shader|SPIR|ptx|nvrtc|hiprtc|comgr|GPU|device", re.IGNORECASE
@@ -131,7 +132,7 @@ LONGEST = 160
 
 def read(near: Near) -> Iterator[Event]:
     text = " ".join(near.text.split())
-    if _FINE.search(text):
+    if _FINE.search(text) or _ASSERTED.search(text):
         return
     if found := _SYMBOL.search(text):
         kernel = _LINKED.search(" ".join((text, *near.after(2))))

@@ -93,7 +93,15 @@ _PATTERNS = (
         "The device file could not be opened",
     ),
     (
-        r"nvidia-container-cli|capabilities: \[\[gpu|could not select device driver",
+        r"driver not loaded|driver/library version mismatch",
+        "The NVIDIA driver does not answer",
+    ),
+    (
+        r"nvidia-container-cli\W.{0,200}(?:error|fail|timed out|not found|denied)",
+        "The container tool could not prepare the GPU",
+    ),
+    (
+        r"capabilities: \[\[gpu|could not select device driver",
         "The container was started without the GPU",
     ),
     (

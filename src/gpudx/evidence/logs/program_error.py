@@ -131,7 +131,8 @@ CLASSES = tuple(
             "not-started",
             r"(?:fail\w*|unable|cannot|can't|could ?n.t|could not|error).{0,40}\b(?:initiali[sz]\w*|init|start|launch|creat\w*|set ?up"
             r"|register"
-            r"|activate|enable|configure|prepare|negotiat\w*)|\b(?:initiali[sz]\w*|init|start-?up|creation|set-?up|config\w*)\b.{0,40}\bfail"
+            r"|activate|enable|configure|prepare|negotiat\w*)|\b(?:initiali[sz]\w*|init|start-?up|creation|set-?up"
+            r"|config\w*)\b.{0,40}\bfail"
             r"|not (?:been )?initiali[sz]ed|not-negotiated",
             "Something could not be created or started",
             _next.RECORD,
@@ -169,7 +170,8 @@ CLASSES = tuple(
 )
 # What a line with the same words reports is no failure of the program: a level that is not of errors, a question, a plan.
 _MILD = re.compile(
-    r"\bINFO\b|\bDEBUG\b|\bTRACE\b|\bNOTE\b|\(II\)|^\s*[+-]{3}|expected while|is expected|no \w+ (?:error|fail)|\?\s*$|fall(?:ing)? ?back"
+    r"\bINFO\b|\bDEBUG\b|\bTRACE\b|\bNOTE\b|(?:Runtime|User|Deprecation|Future)Warning:|\(II\)|^\s*[+-]{3}|expected while|is expected"
+    r"|no \w+ (?:error|fail)|\?\s*$|fall(?:ing)? ?back"
     r"|\bNET/|\bignor(?:ed|ing)\b|\bskip(?:ped|ping)\b|\bnone found\b"
 )
 _NUMBER = re.compile(r"\b(?:error|err|errno|code|status|returned?|result|rc|ret)\b[^\w-]{0,6}(?:code[^\w-]{0,3}|no\.? ?)?(-?\d{1,10}"
@@ -186,6 +188,8 @@ _CALM = re.compile(r"\bINFO\b|\bDEBUG\b|\bTRACE\b|expected while|is expected|\be
 def read(near: Near) -> Iterator[Event]:
     text = " ".join(near.text.split())
     if not unrecognised.reads_like_a_failure(text) or codelike(text) or unrecognised.is_code(text):
+        return
+    if unrecognised.leads_on(text, near):
         return
     said = text[:LONGEST].rstrip(".")
     if _SCALE.search(text):

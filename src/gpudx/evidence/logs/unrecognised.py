@@ -206,6 +206,11 @@ def reads_like_a_failure(text: str) -> bool:
     return _bad(text) and not _FINE.search(text)
 
 
+def leads_on(text: str, near: Near) -> bool:
+    """Does a line end with a colon, and the next one say what failed?"""
+    return text.endswith(":") and any(reads_like_a_failure(" ".join(line.split())) for line in near.after(1))
+
+
 def is_advice(text: str) -> bool:
     """Does a line only say what may happen, or what to do then?"""
     return bool(_ADVICE.search(text)) and not _HAPPENED.search(text)
