@@ -15,6 +15,7 @@ from gpudx.facts.contexts import Contexts
 from gpudx.facts.crumbs import Crumbs
 from gpudx.facts.errors import Errors
 from gpudx.facts.fences import Fences
+from gpudx.facts.framework import Tellings, Told
 from gpudx.facts.graphs import Graphs
 from gpudx.facts.host_copies import HostCopies
 from gpudx.facts.images import Images
@@ -50,6 +51,7 @@ __all__ = [
     "Facts",
     "Fault",
     "LastWords",
+    "Told",
     "backend_libraries",
     "backend_module",
     "backend_modules",
@@ -191,6 +193,10 @@ class Facts:
     @cached_property
     def stacks(self) -> Stacks:
         return Stacks(self.trace)
+
+    @cached_property
+    def tellings(self) -> Tellings:
+        return Tellings(self.trace)
 
     @cached_property
     def sites(self) -> Sites:

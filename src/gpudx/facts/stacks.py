@@ -52,6 +52,7 @@ class Stack:
     addresses: tuple[int, ...]
     python: tuple[PythonFrame, ...] = ()
     python_busy: bool = False  # there were Python frames, but the interpreter did not answer in time
+    scope: str = ""  # what the thread was doing, in the words of gpudx's code inside the program
 
     @property
     def python_lines(self) -> tuple[str, ...]:
@@ -89,10 +90,29 @@ class Stacks:
         # The ring reuses places: a note that is older than the call there was about another call.
         if note is None or note < position:
             return None
+        return self._read(note)
+
+    def numbered(self, sequence: int) -> list[Stack]:
+        """The stacks of calls that a framework made while this was the number of the next step of its graph."""
+        return [self._read(note) for note in self._by_sequence.get(sequence, ())]
+
+    @cached_property
+    def _by_sequence(self) -> dict[int, list[int]]:
+        note = self._trace.schema.by_name("note_stack")
+        found: dict[int, list[int]] = {}
+        if note is None or note.word("sequence") is None:
+            return found
+        positions = self._trace.select(note)
+        for position, number in zip(positions.tolist(), self._trace.field(note, "sequence", positions).tolist(), strict=True):
+            found.setdefault(number, []).append(position)
+        return found
+
+    def _read(self, note: int) -> Stack:
         return Stack(
             self._trace.numbers(note, "frames"),
             _frames(self._trace.texts(note, "python")),
             self._trace.record(note).get("python") == PYTHON_BUSY,
+            self._trace.text(note, "scope") if "scope" in self._trace.schema.parts else "",
         )
 
 
