@@ -33,7 +33,7 @@ def framework_of(native: Iterable[str], scope: str = "", forward: Forward = lamb
     operator, node = operator_of(native)
     said = dict(line.split("=", 1) for line in map(printable, scope.split("\n")) if "=" in line)
     line = ""
-    if node and said.get("node") in (node, f"torch::autograd::{node}") or node == OF_PYTHON:
+    if node == OF_PYTHON or (node and said.get("node") in (node, f"torch::autograd::{node}")):
         node = said.get("node", node)
         line = forward(int(said["sequence"]), node) if said.get("sequence", "").isdecimal() else ""
     found = Framework(

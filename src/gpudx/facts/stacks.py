@@ -19,6 +19,8 @@ INSTALLED = re.compile(r"/(site|dist)-packages/|/lib(64)?/python\d+\.\d+/|/pytho
 # Names in angle brackets are of code without a file: what somebody typed in, else what a library made at run time.
 TYPED_IN = re.compile(r"<(stdin|string|console|(i?python-input)\b.*)>")
 
+OURS = "/gpudx/preload_python/"  # gpudx's own code inside the program: no part of its stack
+
 
 @dataclass(frozen=True)
 class PythonFrame:
@@ -119,5 +121,5 @@ class Stacks:
 def _frames(texts: Sequence[str]) -> tuple[PythonFrame, ...]:
     """File, line and function in turn; what is damaged is left out."""
     rows = zip(texts[0::3], texts[1::3], texts[2::3], strict=False)
-    good = [row for row in rows if row[1].isascii() and row[1].isdigit()]
+    good = [row for row in rows if row[1].isascii() and row[1].isdigit() and OURS not in row[0]]
     return tuple(PythonFrame(printable(file), int(line), printable(name)) for file, line, name in good)

@@ -16,7 +16,7 @@ CRUMBS = "GPUDX_CRUMBS"  # native/core/crumbs.c
 
 def variables(how: How, base: Mapping[str, str]) -> dict[str, str]:
     """`base` is the environment without them."""
-    parts = [*([inside.WORDS] if how.stacks else []), *([inside.INDICES] if how.indices else [])]
+    parts = [*([inside.WORDS] if how.stacks or how.indices else []), *([inside.INDICES] if how.indices else [])]
     found = inside.environment(base, *parts)
     return {
         **found,

@@ -29,10 +29,10 @@ class Framework:
 
     @property
     def text(self) -> str:
-        """ "aten::embedding in module layers.7 (Net)"; "aten::mm in AddmmBackward0, the backward pass of train.py:31"."""
-        inside = f"the backward pass of {self.forward}" if self.forward else "the backward pass" if self.node else ""
-        parts = [self.operator, f"{self.node}, {inside}" if self.node else inside, f"module {self.module}" if self.module else ""]
-        return " in ".join(filter(None, parts))
+        """ "by aten::embedding in module layers.7 (Net)"; "by aten::mm in AddmmBackward0, the backward pass of train.py:31"."""
+        step = f"{self.node}, the backward pass{f' of {self.forward}' if self.forward else ''}" if self.node else ""
+        places = [f"in {one}" for one in (step, f"module {self.module}" if self.module else "") if one]
+        return " ".join([*([f"by {self.operator}"] if self.operator else []), *places])
 
 
 @dataclass(frozen=True)

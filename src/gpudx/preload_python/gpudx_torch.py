@@ -143,3 +143,24 @@ def _end_steps(before: bytes) -> None:
 def _step() -> bytes:
     found: bytes = getattr(_local, "step", b"")
     return found
+
+
+# ---- indices ----
+
+
+def check_indices(torch: Any) -> None:
+    """Index arguments are compared with the sizes that they index before each operator that uses them; each look waits for the
+    device. Then the operator runs as it would have. Threads of the program's own are not looked at."""
+    import gpudx_torch_indices
+
+    gpudx_torch_indices.install(torch, where)
+
+
+def where(table: Any) -> tuple[str, str]:
+    """The module that this thread is in, and the name of a parameter of it."""
+    stack = _stack()
+    module = stack[-1][0]() if stack else None
+    if module is None:
+        return "", ""
+    owned = (name for name, one in module.named_parameters(recurse=False) if one is table)
+    return stack[-1][1].decode().partition("=")[2], next(owned, "")

@@ -30,8 +30,10 @@ HELPERS = {
         "numba.cuda.dispatcher": ("gpudx_kernels", "note_numba"),
         "numba_cuda.numba.cuda.dispatcher": ("gpudx_kernels", "note_numba"),
     },
-    "indices": {"torch": ("gpudx_torch", "check_indices")},
+    "indices": {"torch": ("gpudx_torch", "check_indices")},  # with "words", for the names of modules
 }
+
+USES = {"gpudx_torch": ("gpudx_recorder", "gpudx_torch_indices"), "gpudx_kernels": ("gpudx_recorder",)}  # loaded before it
 
 
 def helper(name: str) -> Any:
@@ -47,8 +49,8 @@ def helper(name: str) -> Any:
 def start(helpers: list[tuple[str, str]], framework: Any) -> None:
     for file, function in helpers:
         try:
-            if file != "gpudx_cupy":
-                helper("gpudx_recorder")
+            for used in USES.get(file, ()):
+                helper(used)
             getattr(helper(file), function)(framework)
         except Exception:
             pass
