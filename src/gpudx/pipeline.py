@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gpudx import __version__, casefile, native
 from gpudx.detectors import Run, examine_all
-from gpudx.diagnose import diagnose, instruments, runtime_words, watched_runs
+from gpudx.diagnose import diagnose, instruments, ranks, runtime_words, watched_runs
 from gpudx.diagnose.branching_barriers import doubted
 from gpudx.diagnose.entries import unexplained
 from gpudx.diagnose.explained import explained
@@ -84,6 +84,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
             *(finding for one in contracts for finding in one.findings),
             *examine_all(identity, Run(outcome)),
             *mismatches,
+            *ranks.find(facts, run.ranks, outcome),
         ]
     )
     kept, suppressed = unsuppressed(Parts(facts).noted(merged), stated.suppressions, date.today())

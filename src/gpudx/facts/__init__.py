@@ -11,6 +11,7 @@ from gpudx.backends.tool import Assertion, Fault
 from gpudx.facts._backend import backend_libraries, backend_module, backend_modules
 from gpudx.facts.accesses import derive_accesses
 from gpudx.facts.bystanders import Bystanders
+from gpudx.facts.collectives import Collectives
 from gpudx.facts.contexts import Contexts
 from gpudx.facts.crumbs import Crumbs
 from gpudx.facts.errors import Errors
@@ -193,6 +194,10 @@ class Facts:
     @cached_property
     def stacks(self) -> Stacks:
         return Stacks(self.trace)
+
+    @cached_property
+    def collectives(self) -> Collectives:
+        return Collectives(self.trace)
 
     @cached_property
     def tellings(self) -> Tellings:
