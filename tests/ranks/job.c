@@ -49,7 +49,7 @@ int main(int count, char **words)
     int ranks = atoi(words[1]), status, worst = 0;
     for (int rank = 0; rank < ranks; rank++)
         if (fork() == 0)
-            _exit(rank_of_job(rank, ranks, count > 2 ? words[2] : "", count > 3 ? atoi(words[3]) : -1));
+            exit(rank_of_job(rank, ranks, count > 2 ? words[2] : "", count > 3 ? atoi(words[3]) : -1));
     while (wait(&status) > 0)
         worst = WEXITSTATUS(status) > worst ? WEXITSTATUS(status) : worst;
     printf("worst %d\n", worst);

@@ -81,6 +81,17 @@ def test_a_slow_job_that_agrees_is_not_reported(job: Path, tmp_path: Path) -> No
     assert of_ranks(case) == []
 
 
+def test_the_first_rank_that_fails_is_named(job: Path, tmp_path: Path) -> None:
+    case, out, _ = recorded(job, tmp_path / "case", "4", "fails", "2")
+    assert out == "worst 3\n"
+    (pid,) = [one["pid"] for one in case["processes"] if one["rank"] == "2"]
+    assert case["diagnosis"][0]["evidence"][0]["text"] == f"rank 2, process {pid} failed first (exit status 3)"
+    report = subprocess.run(
+        [sys.executable, "-m", "gpudx", "report", str(tmp_path / "case")], capture_output=True, text=True, timeout=60, check=True
+    ).stdout
+    assert "failed first" in report
+
+
 def test_without_the_library_nothing_is_pretended(tmp_path: Path) -> None:
     """A program that looks for NCCL in all loaded libraries: it must not call what is not there."""
     source = tmp_path / "looks.c"

@@ -289,7 +289,7 @@ NCCL does not check this. The job hangs, crashes, or goes on with wrong numbers.
         title="A rank never came to a collective that the others wait in",
         refutes_if="The named rank would have issued the collective.",
         fix=(
-            "Look at what the named rank did after its last collective: a branch that the others did not take, an exception that was caught, "
+            "Look at what the named rank did after its last collective: a branch that the others did not take, a caught exception, "
             "or a wait of its own.",
         ),
         predicts=(("recorded", "the job hangs in a collective"),),

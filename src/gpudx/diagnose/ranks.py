@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from gpudx.facts import Facts
 from gpudx.facts.collectives import Collective
-from gpudx.model import Evidence, Finding, Outcome, Site
+from gpudx.model import Evidence, Finding, Outcome, ProcessInfo, Site
 from gpudx.text import listed, plural
 
 MISMATCH, MISSING = "collective-mismatch", "rank-missing"
@@ -28,8 +28,9 @@ class Member:
         return max(self.issued, default=0)
 
 
-def find(facts: Sequence[Facts], ranks: Mapping[int, str], outcome: Outcome) -> Iterator[Finding]:
+def find(facts: Sequence[Facts], processes: Sequence[ProcessInfo], outcome: Outcome) -> Iterator[Finding]:
     """At most one finding per communicator."""
+    ranks = {one.pid: one.rank for one in processes}
     for number in _communicators(facts):
         members = _members(number, facts, ranks)
         if len(members) < 2:

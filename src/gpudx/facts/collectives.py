@@ -44,6 +44,15 @@ def _name(names: tuple[str, ...], number: int) -> str:
     return names[number] if number < len(names) else f"number {number}"
 
 
+def rank_of(trace: Trace) -> str:
+    """The number of this process in its job: that of its launcher, else that in its largest communicator; "" if it has none."""
+    given = [trace.record(at)["rank"] for at in trace.named("note_rank").tolist()]
+    if given:
+        return str(given[-1])
+    known = [(ranks, rank) for rank, ranks in Collectives(trace).ranks.values() if ranks]
+    return str(max(known)[1]) if known else ""
+
+
 class Collectives:
     """Of one process, by communicator."""
 
