@@ -1,4 +1,4 @@
-/* A job of several ranks, linked with NCCL: job RANKS [WHAT [RANK]]. Each rank is a process, and issues three all-reduces, a broadcast and
+/* A job of several ranks, linked with NCCL: job RANKS [WHAT [RANK [FROM TO]]]. Each rank is a process (those from FROM to TO on this host), and issues three all-reduces, a broadcast and
  * sends that differ from rank to rank. WHAT: "count", "kind" (RANK's second collective differs), "missing" (RANK stops before it and the
  * others wait), "fails" (RANK exits with 3 there). Prints what NCCL returned. */
 #include <stddef.h>
@@ -46,8 +46,8 @@ static int rank_of_job(int rank, int ranks, const char *what, int odd)
 
 int main(int count, char **words)
 {
-    int ranks = atoi(words[1]), status, worst = 0;
-    for (int rank = 0; rank < ranks; rank++)
+    int ranks = atoi(words[1]), status, worst = 0, from = count > 4 ? atoi(words[4]) : 0, to = count > 5 ? atoi(words[5]) : ranks - 1;
+    for (int rank = from; rank <= to; rank++)
         if (fork() == 0)
             exit(rank_of_job(rank, ranks, count > 2 ? words[2] : "", count > 3 ? atoi(words[3]) : -1));
     while (wait(&status) > 0)

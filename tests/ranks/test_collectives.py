@@ -92,6 +92,37 @@ def test_the_first_rank_that_fails_is_named(job: Path, tmp_path: Path) -> None:
     assert "failed first" in report
 
 
+def merged(folder: Path, *cases: Path) -> tuple[dict[str, Any], str]:
+    command = [sys.executable, "-m", "gpudx", "merge", *map(str, cases), "--case", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return json.loads((folder / "case.json").read_text()) if (folder / "case.json").exists() else {}, done.stderr
+
+
+def test_ranks_of_two_hosts_are_compared(job: Path, tmp_path: Path) -> None:
+    """Two ranks alone do not show which of them is wrong, four do."""
+    recorded(job, tmp_path / "host0", "4", "count", "1", "0", "1")
+    second, *_ = recorded(job, tmp_path / "host1", "4", "", "-1", "2", "3")
+    assert of_ranks(second) == []
+    case, screen = merged(tmp_path / "job", tmp_path / "host0", tmp_path / "host1")
+    assert [one["rank"] for one in case["processes"]] == ["0", "1", "2", "3"]
+    found = [one["message"] for one in of_ranks(case)]
+    assert any("rank 1 issued all-reduce (sum) of 1,000 float32, ranks 0, 2 and 3 issued" in text for text in found)
+    assert "collective-mismatch" in screen
+
+
+def test_two_hosts_that_agree(job: Path, tmp_path: Path) -> None:
+    recorded(job, tmp_path / "host0", "4", "", "-1", "0", "1")
+    recorded(job, tmp_path / "host1", "4", "", "-1", "2", "3")
+    case, _ = merged(tmp_path / "job", tmp_path / "host0", tmp_path / "host1")
+    assert of_ranks(case) == [] and case["diagnosis"] == []
+
+
+def test_what_cannot_be_merged(job: Path, tmp_path: Path) -> None:
+    recorded(job, tmp_path / "host0", "2")
+    assert "at least two cases" in merged(tmp_path / "one", tmp_path / "host0")[1]
+    assert "There is no case at" in merged(tmp_path / "two", tmp_path / "host0", tmp_path / "nothing")[1]
+
+
 def test_without_the_library_nothing_is_pretended(tmp_path: Path) -> None:
     """A program that looks for NCCL in all loaded libraries: it must not call what is not there."""
     source = tmp_path / "looks.c"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gpudx.facts import Facts
-from gpudx.facts.collectives import Collective
+from gpudx.facts.collectives import Collective, rank_of
 from gpudx.model import Evidence, Finding, Outcome, ProcessInfo, Site
 from gpudx.text import listed, plural
 
@@ -55,7 +55,7 @@ def _members(number: int, facts: Sequence[Facts], ranks: Mapping[int, str]) -> l
 
 
 def _rank(facts: Facts, number: int, ranks: Mapping[int, str]) -> int:
-    given = ranks.get(facts.trace.pid, "")
+    given = rank_of(facts.trace) or ranks.get(facts.trace.pid, "")
     return int(given) if given.isdecimal() else facts.collectives.ranks[number][0]
 
 
