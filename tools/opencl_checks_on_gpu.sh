@@ -23,7 +23,7 @@ for more in "$work"/site/*.data/platlib "$work"/site/*.data/purelib; do [ -d "$m
 echo "${DRIVER:-libnvidia-opencl.so.1}" > "$work/vendors/driver.icd"
 export OCL_ICD_VENDORS=$work/vendors PYTHONPATH=$PWD/src:$work/site GPUDX_LIB=$work/libgpudx.so PYOPENCL_NO_CACHE=1 PYTHONUNBUFFERED=1
 "$python" tools/generate.py schema "$work/gen" || { say "the generated sources could not be made"; exit 1; }
-objects() { for file in $(ls native/{opencl,core,driver,cuda,hip}/*.c | grep -v symbols.c) "$work"/gen/{gdx_schema,cl_wrappers,cu_wrappers,hip_wrappers}.c; do
+objects() { for file in $(ls native/{opencl,core,driver,cuda,hip,nccl}/*.c | grep -v symbols.c) "$work"/gen/{gdx_schema,cl_wrappers,cu_wrappers,hip_wrappers}.c; do
     echo "$file"; done; }
 objects | xargs -P 8 -I{} sh -c 'cc -std=gnu11 -O1 -fPIC -fvisibility=hidden -Inative -I"$0/gen" -c "$1" -o "$0/$(echo "$1" | tr / _).o"' "$work" {} \
     && cc -shared -Wl,-z,nodelete,-z,now -o "$GPUDX_LIB" "$work"/*.o -ldl -lpthread || { say "the recorder was not built"; exit 1; }

@@ -97,6 +97,10 @@ def command(
     stacks: Annotated[
         bool, Option("--stacks", help="Record the host and Python stack of each launch, copy and allocation (slower).")
     ] = False,
+    check_indices: Annotated[
+        bool,
+        Option("--check-indices", help="PyTorch: check index arguments before each operator that uses them (waits each time)."),
+    ] = False,
     crumbs: Annotated[
         Crumbs | None,
         Option(
@@ -212,6 +216,7 @@ def command(
         dump=dump,
         serialise=serialise,
         stacks=stacks,
+        indices=check_indices,
         crumbs=crumbs.value if crumbs else "",
         fence=fences,
         poison=fill,

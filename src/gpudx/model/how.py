@@ -107,6 +107,7 @@ class How:
     dump: bool = False  # the driver writes a core dump of the device
     serialise: bool = False  # a wait after each launch
     stacks: bool = False  # of each launch
+    indices: bool = False  # PyTorch's index arguments are checked before the operators that use them
     sanitizer: Sanitizer | None = None  # the tool that it runs under
     kernel_checks: KernelChecks | None = None  # kernels check themselves
     simulator: Simulator | None = None  # the OpenCL device that it runs on
