@@ -1,8 +1,8 @@
 """ROCm: a queue that was shut down because its work failed, with the status that says how.
 
 "Callback: Queue 0x... aborting with error : HSA_STATUS_ERROR_..." (older: "Device::callbackQueue aborting"; newer: "Aborting"),
-"Queue at 0x... inactivated due to async error:" and, from the debug agent, "Queue error (HSA_STATUS_...)". All work of the queue since the last wait
-comes into question; neither kernel nor address is known. Meanings are those of the HSA runtime's specification and of hsa.h.
+"Queue at 0x... inactivated due to async error:" and, from the debug agent, "Queue error (HSA_STATUS_...)". All work of the queue since
+the last wait comes into question; neither kernel nor address is known. Meanings are those of the HSA runtime's specification and of hsa.h.
 """
 
 from __future__ import annotations
