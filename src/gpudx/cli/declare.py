@@ -129,6 +129,8 @@ def _click_parameter(one: _Parameter) -> click.Parameter:
     if one.type is bool:
         return click.Option(names, is_flag=True, **shared)
     shown = one.default not in (None, "")
+    if isinstance(one.default, float):
+        shared["default"] = f"{one.default:g}{'s' if declared.parser else ''}"  # as a user writes it: 20s, 99
     return click.Option(
         names, type=_type(one), multiple=one.repeated, show_default=shown, show_envvar=bool(declared.envvar), **shared
     )

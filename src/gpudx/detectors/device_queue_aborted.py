@@ -35,7 +35,7 @@ from gpudx.text import plural
 ID = "device-queue-aborted"
 SHOWN = 8
 # A status names a kind of failure and no access, so it confirms no cause by itself.
-ONLY = "No other launch can have failed; the status names the kind of failure, not the access."
+ONLY = "No other launch could have failed; the status names the kind of failure, not the access."
 ONLY_ODD = "Its arguments alone do not fit, of the launches that may have failed; the status does not name the launch."
 SHOWN_BY_SIZE = (
     "No other launch can have failed. Which of its arguments is inferred from sizes: the device did not say which access failed."

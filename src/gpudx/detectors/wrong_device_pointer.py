@@ -1,6 +1,6 @@
-"""A kernel was given memory of another device.
+"""A kernel was passed memory of another device.
 
-A pointer is valid for the device it was allocated on, and for those that were given access to it. The launch is
+A pointer is valid for the device it was allocated on, and for those that have access to it. The launch is
 accepted; whether the kernel can reach the memory depends on the machine's links and on what was enabled.
 
 Example:
@@ -37,7 +37,7 @@ from gpudx.text import capital
 ID = "wrong-device-pointer"
 CAUSE = Cause(
     id=ID,
-    title="A kernel was given memory of another device",
+    title="A kernel was passed memory of another device",
     refutes_if="The devices have access to each other's memory.",
     fix=(
         "Set the device at the beginning of each thread, before its first call: a new thread is on device 0.",
@@ -99,7 +99,7 @@ def _finding(facts: Facts, row: int, count: int, faulted: bool, all_strange: boo
         causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(index))),
         inevitable=all_strange,
-        because="All memory that this launch was given is out of its reach." if all_strange else "",
+        because="All memory that this launch was passed is out of its reach." if all_strange else "",
     )
 
 
