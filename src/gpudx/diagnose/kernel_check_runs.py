@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,7 @@ NOT_A_NUMBER = (
     "A NaN passes from launch to launch, so the first one counts; that the program fails because of it is not shown."
 )
 WRAP = 1 << 32  # what a 32-bit index loses
+WAITED_FOR = re.compile(r"(?:atom(?:ic)?_\w+\s*\(\s*&?\s*|^\s*!?\s*)(\w+\s*\[[^\]]*\])")  # an element that a loop's condition reads
 OWN_TEXT = "kernel source"  # the text that the program gave the driver
 SEVERAL = 1023  # in place of a work-item of global memory (kernel_checks/prelude.py)
 ON_MEMORY = ("bounds", "alignment", "uninitialized", "race")
@@ -125,6 +127,8 @@ def _evidence(f: Failure, site: Site, count: int, launches: int) -> Iterator[str
     yield f"work-item {_triple(f.item)} of group {_triple(f.group)} (local id {_triple(f.local)}) {_reported(f)}"
     if f.other is not None:
         yield f"the work-items took different ways at `{f.other.text}`, line {f.other.line}"
+    elif f.kind == "loop" and (waits := WAITED_FOR.search(f.site.text)):
+        yield f"the loop ends only if another work-item changes `{waits[1]}`"
     elif (element := index_reasons.arithmetic(f) or _element(f)) is not None:
         yield element
     yield from _index_and_order(f)
@@ -156,7 +160,9 @@ def _steps(f: Failure) -> Iterator[str]:
     """Where the cause's own advice, which speaks of buffers, does not fit."""
     name = f"`{f.thing.name}`" if f.thing is not None else ""
     is_local = f.thing is not None and "local" in (f.thing.kind, f.thing.space)
-    if f.kind == "uninitialized" and is_local:
+    if f.kind == "loop":
+        yield from _ends_of_loop(f)
+    elif f.kind == "uninitialized" and is_local:
         yield f"Write every element of {name} before a work-item reads it, with barrier(CLK_LOCAL_MEM_FENCE) in between."
     elif f.kind == "race" and is_local:
         yield f"Put barrier(CLK_LOCAL_MEM_FENCE) between the two accesses to {name}, where every work-item of the group reaches it."
@@ -169,6 +175,17 @@ def _steps(f: Failure) -> Iterator[str]:
             f"Put barrier(CLK_GLOBAL_MEM_FENCE) between the two accesses to {name}, use an atomic function, or give each"
             " work-item its own element."
         )
+
+
+def _ends_of_loop(f: Failure) -> Iterator[str]:
+    waits = WAITED_FOR.search(f.site.text)
+    if waits is None:
+        yield f"Check why `{f.site.text}` stays true: follow the values that it compares through one iteration."
+        return
+    yield (
+        f"Nothing lets a work-item that writes `{waits[1]}` run while others wait for it: let groups wait only for groups that have "
+        "started, with numbers from an atomic counter, or split the kernel at this place."
+    )
 
 
 def _reported(f: Failure) -> str:

@@ -177,6 +177,8 @@ class Laboratory:
         if not _looks_inside(how):
             self._learn_patience(run.duration_s, quiet)
         analysis = pipeline.diagnose_run(run, words, folder)
+        for log in (folder / TRACES).glob("heap-*"):  # sparse files, which copies of a case would fill
+            log.unlink()
         case, seen = analysis.case, self.learn(analysis.case, analysis.facts, experiment == PLAIN)
         idle = getattr(module, "without_effect", _works)(context, seen)
         trial = replace(
