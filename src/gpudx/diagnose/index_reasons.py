@@ -366,28 +366,57 @@ def _is_launched(n: Numbers, count: int, least: int = 16) -> bool:
 
 
 def _exchanged(n: Numbers) -> Why | None:
-    """With two arguments exchanged, the last work-item accesses the last element."""
+    """With two arguments exchanged, the last work-item accesses the last element, here and wherever else the kernel uses them. Where
+    another access fits as it is, the index is wrong and not the order of the arguments."""
     if n.tree is None or n.solved is None or _has(n.tree, *OPEN):
         return None
     used = {one[1] for one in _has(n.tree, "argument")}
     for a, b in combinations(n.scalars, 2):
         if a.value == b.value or not used & {a.argument, b.argument}:
             continue
-        world = replace(n.solved, arguments={**n.solved.arguments, a.argument: b.value, b.argument: a.value})
-        last = replace(world, ids={**world.ids, **_last_ids(world)})
-        try:
-            inside, end = values.value(n.tree, world), values.value(n.tree, last)
-            straight = values.value(n.tree, replace(last, arguments=n.solved.arguments))
-        except values.Unknown:
+        arguments = {**n.solved.arguments, a.argument: b.value, b.argument: a.value}
+        here = replace(n.solved, arguments=arguments)
+        end, straight = _last(n.tree, here), _last(n.tree, n.solved)
+        if end != n.held - 1 or straight is None or straight < n.held or not 0 <= values.value(n.tree, here) < n.held:
             continue
-        if 0 <= inside < n.held and end == n.held - 1 and straight >= n.held:
-            text = (
-                f"Arguments {a.argument} and {b.argument} look exchanged: with {a.label} = {b.value:,} and {b.label} = {a.value:,}"
-                f" the last work-item would access the last element, with {a.label} = {a.value:,} it is {straight - end:,} past it."
-            )
-            step = f"Exchange arguments {a.argument} ({a.label}) and {b.argument} ({b.label}) where they are set."
-            return Why("argument-order", text, (step,), n.setter(a.argument))
+        if _fits_elsewhere(n, {a.argument, b.argument}):
+            continue
+        text = (
+            f"Arguments {a.argument} and {b.argument} look exchanged: with {a.label} = {b.value:,} and {b.label} = {a.value:,}"
+            f" the last work-item would access the last element; as they are, it goes {straight - end:,} elements past it."
+        )
+        step = f"Exchange arguments {a.argument} ({a.label}) and {b.argument} ({b.label}) where they are set."
+        return Why("argument-order", text, (step,), n.setter(a.argument))
     return None
+
+
+def _last(tree: Tree, world: World) -> int | None:
+    """The index of the last work-item of the launch."""
+    try:
+        return values.value(tree, replace(world, ids={**world.ids, **_last_ids(world)}))
+    except values.Unknown:
+        return None
+
+
+def _fits_elsewhere(n: Numbers, pair: set[int]) -> bool:
+    """Does another access of the kernel that uses one of the two arguments end at the last element of its buffer?"""
+    assert n.solved is not None
+    given = {int(one["index"]): one for one in n.f.facts.launches.values(n.launch)} if n.launch is not None else {}
+    for site in n.f.sites:
+        tree = json.loads(site.index) if site.index and site.kernel == n.f.site.kernel else None
+        memory = given.get(site.argument)
+        if (
+            tree is None
+            or memory is None
+            or memory["object"] < 0
+            or not {one[1] for one in _has(tree, "argument")} & pair
+        ):
+            continue
+        element = memory["declared"].element if memory["declared"] else None
+        held = int(n.f.facts.objects.table["size"][memory["object"]]) // element if element else 0
+        if held and _last(tree, n.solved) == held - 1:
+            return True
+    return False
 
 
 def _last_ids(world: World) -> dict[tuple[str, int], int]:

@@ -183,8 +183,8 @@ def _ends_of_loop(f: Failure) -> Iterator[str]:
         yield f"Check why `{f.site.text}` stays true: follow the values that it compares through one iteration."
         return
     yield (
-        f"Nothing lets a work-item that writes `{waits[1]}` run while others wait for it: let groups wait only for groups that have "
-        "started, with numbers from an atomic counter, or split the kernel at this place."
+        f"OpenCL does not guarantee that the work-item that writes `{waits[1]}` runs while others wait for it: let groups wait only for "
+        "groups that have started, with numbers from an atomic counter, or split the kernel at this place."
     )
 
 
