@@ -7,8 +7,9 @@ from collections.abc import Mapping
 
 import pytest
 
+from gpudx.facts.exchangeable import MOST as PAIRS
 from gpudx.investigate import ordered
-from gpudx.investigate.exchanged import PAIRS, decided, next_run
+from gpudx.investigate.exchanged import decided, next_run
 from gpudx.investigate.observed import PLAIN, observed
 from gpudx.model import Trial
 

@@ -201,7 +201,11 @@ def arithmetic(f: Failure) -> str | None:
         f"`{values.text(numbers.tree)}` is {numbers.index:,}" if wrapped else _equation(numbers.tree, numbers.solved)
     )
     shown = f"the index {shown}"
-    inner = [one for one in _named(numbers.tree) if _core(one)[0] not in ("id", *OPEN)]
+    inner = [
+        one
+        for one in _named(numbers.tree)
+        if _core(one)[0] not in ("id", *OPEN) and not values.wraps(one, numbers.solved)
+    ]
     shown += "".join(f", where {_equation(one, numbers.solved)}" for one in inner[:1])
     return f"{shown}; {numbers.name} has {plural(numbers.held, 'element')} of {plural(numbers.element, 'byte')}"
 
@@ -269,6 +273,10 @@ def _wrapped(n: Numbers) -> Why | None:
             "out-of-bounds-access", text, (f"Handle the work-items where `{source}` is negative before the access.",)
         )
     most = (1 << (int(kind[1:]) - (kind[0] == "i"))) - 1
+    if tree[0] == "to":
+        text = f"`{source}` is {shown} = {meant:,}, which becomes {became:,}: its type holds at most {most:,}."
+        text = text.replace(f"{shown} = ", "") if shown == f"{meant:,}" else text
+        return Why("index-overflow", text, ("Keep the index in an int, or in a long where it passes 2,147,483,647.",))
     text = f"`{source}` is {shown} = {meant:,}, which is more than {most:,} and becomes {became:,}."
     wider = "ulong" if kind[0] == "u" else "long"
     return Why("index-overflow", text, (f"Compute `{source}` in 64 bits: convert one operand to {wider} first.",))

@@ -132,6 +132,8 @@ def _evidence(f: Failure, site: Site, count: int, launches: int) -> Iterator[str
     elif (element := index_reasons.arithmetic(f) or _element(f)) is not None:
         yield element
     yield from _index_and_order(f)
+    if (same := _same_buffer(f)) is not None:
+        yield f"argument {same} is the same buffer"
     yield f"{_launched(f, site)}; it happened {times(count)}{_elsewhere(launches)}"
 
 
@@ -164,6 +166,8 @@ def _steps(f: Failure) -> Iterator[str]:
         yield from _ends_of_loop(f)
     elif f.kind == "uninitialized" and is_local:
         yield f"Write every element of {name} before a work-item reads it, with barrier(CLK_LOCAL_MEM_FENCE) in between."
+    elif f.kind == "race" and (same := _same_buffer(f)) is not None:
+        yield f"Give argument {same} a buffer of its own: the kernel reads elements of {name} that other work-items write through it."
     elif f.kind == "race" and is_local:
         yield f"Put barrier(CLK_LOCAL_MEM_FENCE) between the two accesses to {name}, where every work-item of the group reaches it."
     elif f.kind == "race" and f.reads and f.writes:
@@ -175,6 +179,16 @@ def _steps(f: Failure) -> Iterator[str]:
             f"Put barrier(CLK_GLOBAL_MEM_FENCE) between the two accesses to {name}, use an atomic function, or give each"
             " work-item its own element."
         )
+
+
+def _same_buffer(f: Failure) -> int | None:
+    """Of a race: another argument that was given the same buffer."""
+    argument = f.thing.index if f.thing is not None and f.thing.kind == "argument" else None
+    launch, row = f.facts.launches.at_position(f.position), _row(f, argument)
+    if f.kind != "race" or row < 0 or launch is None:
+        return None
+    same = [int(a["index"]) for a in f.facts.launches.values(launch) if a["object"] == row and a["index"] != argument]
+    return same[0] if same else None
 
 
 def _ends_of_loop(f: Failure) -> Iterator[str]:

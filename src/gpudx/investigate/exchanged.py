@@ -18,7 +18,6 @@ from gpudx.text import plural
 
 EXPERIMENT, CAUSE = "exchanged", "argument-order"
 FAILURES, ENOUGH = 3, 5  # plain runs, all of which fail: before a pair is tried, and before one is believed
-PAIRS = 8  # that may be tried: each is a chance to be wrong
 WHY, AGAIN = "whether two arguments are in each other's place", "whether it still fails without the change"
 
 
@@ -45,7 +44,7 @@ def next_run(trials: Sequence[Trial], runnable: Collection[str]) -> Wanted | Non
 
 def _needed(plain: Observed) -> int:
     """Runs with the two exchanged that must all pass."""
-    return passes_needed(plain.rate, LEVEL / PAIRS)
+    return passes_needed(plain.rate, LEVEL)
 
 
 def _fails_always(plain: Observed) -> bool:
