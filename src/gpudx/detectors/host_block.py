@@ -56,6 +56,7 @@ def _ticks(facts: Facts, position: int) -> int:
 def _transfers(facts: Facts) -> Iterator[Finding]:
     for entry in facts.host_copies.table[:MOST].tolist():
         position, address, size, how, _, blocking = entry[:6]
+        size = size or _of_rectangle(facts, position)
         block = facts.heap.block(address, _ticks(facts, position)) if size else None
         if block is None:
             continue
@@ -63,6 +64,17 @@ def _transfers(facts: Facts) -> Iterator[Finding]:
             yield _too_small(facts, position, address, size, block, "write" if how == WRITE else "read")
         elif not blocking and _may_run(facts, position, block.freed):
             yield _freed_under_copy(facts, position, size, block)
+
+
+def _of_rectangle(facts: Facts, position: int) -> int:
+    """Bytes from the start of the host memory to the end of the last row that a copy of a rectangle uses; 0 for other copies."""
+    record = facts.trace.record(position)
+    region, origin = (np.frombuffer(facts.trace.array(position, name), np.uint64).tolist() for name in ("region", "host_origin"))
+    if len(region) != 3 or len(origin) != 3 or "host_row_pitch" not in record:
+        return 0
+    row = record["host_row_pitch"] or region[0]
+    plane = record["host_slice_pitch"] or row * region[1]
+    return int((origin[2] + region[2] - 1) * plane + (origin[1] + region[1] - 1) * row + origin[0] + region[0])
 
 
 def _after(facts: Facts, ticks: int) -> int | None:
