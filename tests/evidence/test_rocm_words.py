@@ -58,7 +58,7 @@ def test_addresses(text: str, address: int, span: int, writes: bool | None, devi
     ("status", "code", "cause", "does"),
     [
         ("MEMORY_APERTURE_VIOLATION", "0x29", "out-of-bounds-access", "used an address that no memory can have"),
-        ("ILLEGAL_INSTRUCTION", "0x2a", "wrong-architecture", "met an instruction that this device does not have"),
+        ("ILLEGAL_INSTRUCTION", "0x2a", "wrong-architecture", "executed an instruction that this device does not have"),
         ("MEMORY_FAULT", "0x2b", "out-of-bounds-access", "touched memory that is not there"),
         ("EXCEPTION", "0x1016", "device-exception", "ended in an exception of the hardware"),
         ("OUT_OF_RESOURCES", "0x1008", "launch-refused", "got no room for its stack"),
@@ -88,7 +88,7 @@ def test_a_wave_without_line_information_and_many_alike() -> None:
 
 def test_a_wave_whose_function_never_comes() -> None:
     (found,) = findings("wave_0: pc=0x7f10 (stopped, reason: ILLEGAL_INSTRUCTION)\n")
-    assert found.message.startswith("A kernel met an instruction") and written(found).line == 1
+    assert found.message.startswith("A kernel executed an instruction") and written(found).line == 1
     first, second = findings(
         "wave_0: pc=0x7f10 (stopped, reason: ECC_ERROR)\nwave_1: pc=0x7f10 (stopped, reason: MEMORY_VIOLATION|TRAP)\n"
     )

@@ -11,7 +11,7 @@ Example:
         assert(index[threadIdx.x] < rows);                         // an index from a vocabulary of another size
         ...
 
-Fix it at what the condition speaks of: the values that the launch was given, or the data in its buffers.
+Fix it at what the condition speaks of: the values that the launch was passed, or the data in its buffers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CAUSE = Cause(
     settled_by="the values that the condition compares, printed before the launch",
     kind=FIXED,
 )
-ONLY = ", and only this launch can have met it"
+ONLY = ", and only this launch could have met it"
 WHICH = "; which launch met it first is not known"
 
 
@@ -99,7 +99,7 @@ def _launches(facts: Facts, function: str) -> list[int]:
 
 def _which(launches: list[int]) -> Iterator[Evidence]:
     if len(launches) == 1:
-        yield Evidence("no other launch that may have been running can have met it", (launches[0] + 1,))
+        yield Evidence("no other launch that may have been running could have met it", (launches[0] + 1,))
     elif launches:
         text = f"{plural(len(launches), 'launch', 'launches')} of this kernel may have been running"
         yield Evidence(text, tuple(p + 1 for p in launches[:8]))

@@ -138,14 +138,14 @@ def _empty(launch: _Launch) -> Iterator[str]:
     for i in range(last + 1):
         if not launch.sizes[i] and not launch.may_be_empty:
             yield (
-                f"the global size in dimension {i} is 0, or was not given"
+                f"the global size in dimension {i} is 0, or was not passed"
                 if not given
                 else f"the global size in dimension {i} is 0"
             )
         if any(launch.groups) and not launch.groups[i]:
             yield f"the local size in dimension {i} is 0"
     if not given and launch.may_be_empty:
-        yield "no global size was given, or the number of dimensions is not 1, 2 or 3"
+        yield "no global size was passed, or the number of dimensions is not 1, 2 or 3"
 
 
 def _group_size(launch: _Launch) -> Iterator[str]:
@@ -168,7 +168,7 @@ def _required(launch: _Launch) -> Iterator[str]:
         return
     wanted = " x ".join(map(str, required))
     if not any(launch.groups):
-        yield f"the kernel requires work-groups of {wanted}, and no local size was given"
+        yield f"the kernel requires work-groups of {wanted}, and no local size was passed"
     elif tuple(g or 1 for g in launch.groups) != tuple(r or 1 for r in required):
         given = " x ".join(str(g or 1) for g in launch.groups)
         yield f"the kernel requires work-groups of {wanted}, the launch has {given}"
@@ -256,4 +256,4 @@ def _ended(status: str | None) -> str:
 def _answer(status: str | None) -> str:
     if status == "in flight":
         return "the launch call never returned"
-    return f"the driver answered {status}" if status else "the driver accepted the launch; another driver refuses it"
+    return f"the driver returned {status}" if status else "the driver accepted the launch; another driver refuses it"

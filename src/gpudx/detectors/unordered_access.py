@@ -17,10 +17,10 @@ Fix it with an event between them (CUDA), or by passing the first command's even
 Streams that were made with cudaStreamNonBlocking do not wait for the default stream, nor it for them.
 
 Told as an error only where both surely touch the same bytes: copies and fills by their ranges, and a copy of a whole
-buffer against a kernel that was given it. Reported as a warning where it is not known how much of it a kernel touches, or
-whether it writes. Silent are pointers into different parts of one allocation, and kernels that are given one pointer in
+buffer against a kernel that was passed it. Reported as a warning where it is not known how much of it a kernel touches, or
+whether it writes. Silent are pointers into different parts of one allocation, and kernels that are passed one pointer in
 several queues with different numbers or pointers beside it, as programs do that split a buffer. Nothing is reported about host
-memory that kernels are given, of shared virtual memory, and of pointers inside structures; nor where an order cannot be
+memory that kernels are passed, of shared virtual memory, and of pointers inside structures; nor where an order cannot be
 seen: values in memory, semaphores, host functions and callbacks, calls that the record has lost.
 """
 
@@ -57,7 +57,7 @@ CAUSE = Cause(
     predicts=(
         (
             "recorded",
-            "two operations use the same bytes, one writes, and no event, barrier or wait stands between them",
+            "two operations use the same bytes, one writes, and no event, barrier or wait orders them",
         ),
         ("serialised", "the failure is gone or rarer; this alone says only that time or order matters"),
     ),
@@ -173,13 +173,13 @@ def _called(site: Site) -> str:
 
 def _evidence(facts: Facts, row: int, site: Site, queue: str) -> Evidence:
     line = f", from {site.source}" if site.source else ""
-    return Evidence(f"{_did(facts, row)}, in {queue}, thread {site.tid}{line}", (site.number,))
+    return Evidence(f"{_did(facts, row, site)}, in {queue}, thread {site.tid}{line}", (site.number,))
 
 
-def _did(facts: Facts, row: int) -> str:
+def _did(facts: Facts, row: int, site: Site) -> str:
     use = facts.uses.table[row]
     node = facts.trace.info(int(use["at"])).name.removeprefix("note_graph_")
-    who = f"{node} in the graph" if use["node"] else "the call"
+    who = f"{node} in the graph" if use["node"] else f"call {site.number}"
     what = _where(facts, row, facts.objects.label(int(use["memory"])))
     ways = {
         "writes": f"{who} writes {what}",

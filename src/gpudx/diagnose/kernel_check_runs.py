@@ -153,8 +153,8 @@ def _index_and_order(f: Failure) -> Iterator[str]:
     other = swapped_with(f.facts, f.position, argument) if f.kind == "uninitialized" and argument is not None else None
     if other is not None:
         yield (
-            f"arguments {argument} and {other} look exchanged: the program fills the buffer that it gives as argument {other} and "
-            f"reads back the one that it gives as argument {argument}"
+            f"arguments {argument} and {other} look swapped: the program fills the buffer that it passes as argument {other} and "
+            f"reads back the one that it passes as argument {argument}"
         )
 
 

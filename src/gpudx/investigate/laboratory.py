@@ -279,9 +279,9 @@ def taken_up(state: Investigation, command: Sequence[str]) -> Investigation:
     try:
         os.chdir(state.folder)
     except OSError as error:
-        raise UserError(f"{state.folder}, where the program is run, is not there ({error.strerror}).") from None
+        raise UserError(f"{state.folder}, where the program is run, does not exist ({error.strerror}).") from None
     if trials.identity(command) != state.program:
-        raise UserError("The program was changed since, so its runs do not belong together: investigate it anew.")
+        raise UserError("The program was changed since, so its runs do not belong together: start a new investigation.")
     return state
 
 

@@ -275,7 +275,7 @@ def _reason(state: Investigation, stopped: Stop) -> str:
     if stopped == "no fault found":
         return f"{rate}. {clean(state)}"
     if stopped == "the failure did not reproduce":
-        more = "" if plain.rate.failures else "; nothing can be compared with a failure that does not come"
+        more = "" if plain.rate.failures else "; without a failure there is nothing to compare"
         return f"{rate}{fits}{more}."
     if stopped == "nothing to investigate":
         return f"{rate}, and no GPU API call was seen in them: no experiment here touches what the program does."
@@ -297,7 +297,7 @@ def _sentence(text: str) -> str:
 
 def _advice(stopped: Stop, plain: Observed) -> str:
     if stopped in ("budget used up", "runs used up", "interrupted"):
-        return " Go on with: gpudx investigate CASE."
+        return " Continue with: gpudx investigate CASE."
     rare = stopped != "settled" and plain.rate.runs >= MOST_PLAIN
     return (
         " It is so rare that more runs show little; look for a smaller program that fails more often." if rare else ""

@@ -179,7 +179,7 @@ def _words(finding: Finding) -> str:
 
 def _plain(one: Observed, plain: Observed) -> Evidence:
     after = plain.after(one)
-    return Evidence(f"without that: {_rate(plain)}, {after.rate.failures} of them after the last run with it")
+    return Evidence(f"without this change: {_rate(plain)}, {after.rate.failures} of them after the last changed run")
 
 
 def _rate(plain: Observed) -> str:
@@ -222,7 +222,7 @@ def _host_memory(facts: Facts, line: Transfers, one: Observed, plain: Observed) 
         victim=None,
         evidence=(
             Evidence(
-                f"complete when the call returns{how_often}: {plural(one.rate.runs, 'run')}, no failure", (site.number,)
+                f"with the transfer complete when its call returns{how_often}: {plural(one.rate.runs, 'run')}, no failure", (site.number,)
             ),
             _plain(one, plain),
             *([Evidence(f"first wait for it: {_called(wait)}", (wait.number,))] if wait else []),

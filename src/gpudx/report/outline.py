@@ -149,7 +149,7 @@ def _probes(case: Case) -> Section:
 
 def _lacks_stack(guilty: Guilty | None) -> bool:
     """Is it a launch that is not known to have been made from any line?"""
-    return guilty is not None and guilty.launch is not None and not guilty.host_stack
+    return guilty is not None and guilty.launch is not None and not guilty.host_stack and not guilty.source
 
 
 def _steps(entry: Diagnosis, advised: Diagnosis | None) -> list[str]:

@@ -30,7 +30,7 @@ MEANINGS = {
     ),
     "MEMORY_FAULT": ("touched memory that is not there", ("out-of-bounds-access",), ""),
     "ILLEGAL_INSTRUCTION": (
-        "met an instruction that this device does not have",
+        "executed an instruction that this device does not have",
         ("wrong-architecture", "device-exception"),
         "code for another device (HSA_OVERRIDE_GFX_VERSION is such a wish), or a jump into data",
     ),

@@ -14,7 +14,7 @@ and, where it needs them:
     without_effect(context, seen)   after a run: why it did not do what it should have done, or None. Such a run says nothing
     command(context)    the command, where it differs
     around(context)     a context manager for the time of the run; NotReached when it cannot be brought about
-    ASKED               it needs the user's words, is run if they are given, and only tells: no cause predicts anything there
+    ASKED               it needs the user's words, is run if they are passed, and only tells: no cause predicts anything there
     check(context)      before the first run: UserError where the words make no sense
     variants(context)   the ways of it, each with a rate of its own; context.variant says which one is run
     AGAINST             the experiment that its rate is compared with, where that is not the plain runs
