@@ -287,7 +287,7 @@ def _below_zero(n: Numbers) -> Why | None:
     if not WRAP - MOST_BELOW <= n.index < WRAP or n.held > WRAP // 2:
         return None
     text = f"An unsigned 32-bit index went below zero: {n.index - WRAP:,} became {n.index:,}."
-    core = _core(n.tree) if n.tree else ["number", 0]
+    core: Tree = _core(n.tree) if n.tree else ["number", 0]
     if core[0] == "counter" and core[2][0] == "u" and core[5] == ">=" and core[4] == ["number", 0]:
         bound = f"{core[1]} >= 0"
         return Why(
