@@ -111,9 +111,9 @@ def test_what_is_quoted_was_printed(page: str) -> None:
 
 
 @pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))
-@pytest.mark.parametrize("look", [{"width": 1400}, {"width": 400, "scheme": "dark"}])
+@pytest.mark.parametrize("look", [{"width": width, "scheme": one} for width in (1400, 400) for one in ("light", "dark")])
 @pytest.mark.parametrize(
-    "page", ["index.html", "install.html", "commands/run.html", "contracts.html", "detectors/index.html"]
+    "page", ["index.html", "install.html", "breadcrumbs.html", "cost.html", "commands/run.html", "contracts.html", "detectors/index.html"]
 )
 def test_everybody_can_read_the_site(site: Path, page: str, look: dict[str, Any]) -> None:
     """axe's rules, and nothing is wider than the window."""
