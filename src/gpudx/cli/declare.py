@@ -116,10 +116,9 @@ def _parameter(one: inspect.Parameter, hint: Any) -> _Parameter:
 
 def _click_parameter(one: _Parameter) -> click.Parameter:
     declared = one.declared
-    shared: dict[str, Any] = {
-        "required": one.required,
-        "default": () if one.repeated and not one.required else one.default,
-    }
+    shared: dict[str, Any] = {"required": one.required}
+    if not one.required:  # since click 8.3 even a default of None counts as given, and nothing would be missing
+        shared["default"] = () if one.repeated else one.default
     if isinstance(declared, Argument):
         label = declared.metavar or one.name.upper()
         word = (label if one.required else f"[{label}]") + ("..." if one.repeated else "")

@@ -155,7 +155,8 @@ def _begin(directory: Path, words: list[str], wanted: Wanted) -> Case:
     from gpudx.model.how import How
 
     _put_back(words[0])
-    lab = _laboratory(directory, words, How(timeout=wanted.timeout), wanted)
+    # Only stacks have the lines of Python; they are taken before a call, so that what follows it is not delayed.
+    lab = _laboratory(directory, words, How(timeout=wanted.timeout, stacks=programs.runs_python(words)), wanted)
     programs.find(list(lab.context.command))
     state = new(lab.context.command, wanted.confidence, words, wanted.asked)
     return _investigate(lab, replace(state, options=wanted.options), wanted)

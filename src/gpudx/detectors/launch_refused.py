@@ -17,7 +17,7 @@ the global size up to a multiple of the local one, with a bounds check in the ke
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -51,6 +51,7 @@ CAUSE = Cause(
     kind=FIXED,
 )
 Sizes = tuple[int, ...]
+NOT_DONE = "The driver refused the launch, no later launch of this kernel succeeded, and the program used what it should have written."
 MOST_TRIES = 64  # later launches that are compared
 
 
@@ -200,7 +201,9 @@ def _finding(facts: Facts, run: Run, row: int, count: int) -> Finding | None:
         return None  # it died for another reason
     lost = run.failed or _never_done(facts, row)
     harmless = not found or (not run.failed and _was_done(facts, row))
-    return _described(facts, row, count, found, "info" if harmless else "error" if lost else "warning")
+    described = _described(facts, row, count, found, "info" if harmless else "error" if lost else "warning")
+    certain = bool(found) and facts.launches.done[row] and not harmless and _never_done(facts, row)
+    return replace(described, certainty="observed", because=NOT_DONE) if certain else described
 
 
 def _was_done(facts: Facts, row: int) -> bool:

@@ -29,7 +29,7 @@ from gpudx.detectors._other_device import devices, strangers
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
-from gpudx.facts.running import running_at
+from gpudx.facts.running import running_at_fault
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import FIXED
 from gpudx.text import capital
@@ -65,7 +65,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 def _faulted(facts: Facts) -> set[int]:
     """The launches that may have made the illegal address that was reported or printed, if one was."""
     if facts.messages.faults:
-        return set(running_at(facts, facts.messages.faults[0][0]).tolist())
+        return set(running_at_fault(facts, facts.messages.faults[0][0]).tolist())
     found = interval(facts)
     if found is None or facts.errors.device_cause(found.report) != OUT_OF_BOUNDS:
         return set()

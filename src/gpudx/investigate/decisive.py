@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gpudx.causes import every as every_cause
 from gpudx.causes import tells
 from gpudx.diagnose import entries
-from gpudx.investigate import ordered, uninitialized
+from gpudx.investigate import exchanged, ordered, uninitialized
 from gpudx.investigate.agreement import agreed
 from gpudx.investigate.uninitialized import POISONED
 from gpudx.lab.experiments import NOT_CUDA, base
@@ -64,6 +64,7 @@ RACES = Step(
 )  # as many runs as that takes: ordered.py
 HOST_MEMORY = Step("host-memory", "whether the host changes memory that a kernel is reading")
 ORDERED = Step("order", "whether a missing order or wait is the cause")  # as many runs as that takes: ordered.py
+EXCHANGED = Step("exchanged", "whether two arguments are in each other's place")  # as many runs as that takes: exchanged.py
 ORDER = (
     Step("serialised", "whether launches that overlap matter", 2),
     Step("turns", "whether threads that share a kernel object matter", 2),
@@ -114,6 +115,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         REPEATS,
         NUMBERS_OPENCL,
         NUMBERS,
+        EXCHANGED,
         *ORDER,
         Step("oclgrind", "invalid accesses and races"),
     ),
@@ -226,6 +228,9 @@ def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> S
         some = runnable if step is ORDERED else [name for name in runnable if base(name) == ordered.EDGE]
         wanted = ordered.next_run(state.trials, some)
         return Step(wanted.experiment, wanted.why, wanted.runs) if wanted else None
+    if step is EXCHANGED:
+        tried = exchanged.next_run(state.trials, runnable)
+        return Step(tried.experiment, tried.why, tried.runs) if tried else None
     return step if _is_open(step, state, runnable) else None
 
 

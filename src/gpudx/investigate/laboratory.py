@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from gpudx import casefile, pipeline
 from gpudx.diagnose import fenced_runs, runtime_words
 from gpudx.errors import UserError
-from gpudx.facts import Facts, derive, transfers
+from gpudx.facts import Facts, derive, exchangeable, transfers
 from gpudx.facts.parts import can_be_apart
-from gpudx.investigate import decisive, ordered, same_failure, uninitialized
+from gpudx.investigate import decisive, exchanged, ordered, same_failure, uninitialized
 from gpudx.investigate.loop import OutOfTime, Result
 from gpudx.lab import at_sites, criteria, trials
 from gpudx.lab.experiments import (
@@ -229,6 +229,7 @@ class Laboratory:
                 pair=self.context.pair or at_sites.first_pair(case),
                 edges=self.context.edges or at_sites.edges(case),
                 transfers=self.context.transfers or _transfers(facts),
+                exchanges=self.context.exchanges or next(filter(None, map(exchangeable.pairs, facts)), ()),
                 stuck=self.context.stuck or _stuck(case),
             )
         return Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done)
@@ -253,7 +254,8 @@ def _looks_inside(how: How) -> bool:
 
 def _with_order(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:
     """Once the runs show that a missing order is the cause: the case of the plain run that completes them, which says so."""
-    return _with_entry(ordered.entry((*state.trials, trial), case, facts), case, trial, facts)
+    trials = (*state.trials, trial)
+    return _with_entry(ordered.entry(trials, case, facts) or exchanged.entry(trials, facts), case, trial, facts)
 
 
 def _with_entry(entry: Diagnosis | None, case: Case, trial: Trial, facts: Sequence[Facts]) -> tuple[Case, Trial]:

@@ -23,6 +23,8 @@ class Site:
     line: int
     text: str
     kernel: str  # or the helper function
+    index: str = ""  # of an access: how its index is computed (formulas.py)
+    hint: str = ""  # the part of the index whose value is in the report
 
 
 @dataclass(frozen=True)

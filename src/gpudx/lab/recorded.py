@@ -22,6 +22,7 @@ from gpudx.errors import UserError
 from gpudx.lab import crumbs, kernel_checked, program, sanitized, signals, simulated
 from gpudx.lab.environment import DUMPS, recorded_environment
 from gpudx.lab.how import How, variables
+from gpudx.lab.kernel_log import KernelLog
 from gpudx.lab.orphans import Guard
 from gpudx.lab.probe_output import Listener, Mark
 from gpudx.lab.proc_watch import Look, Looker
@@ -106,7 +107,7 @@ def run_recorded(
         _make_directory(case_dir / sanitized.FOLDER)
         start, words = Path(sanitizer.path), sanitized.command(sanitizer, case_dir / sanitized.FOLDER, file, command)
     service = kernel_checked.service(how.kernel_checks, case_dir)
-    with service as more, signals.held() as (watched, mask), Guard() as guard:
+    with service as more, signals.held() as (watched, mask), Guard() as guard, KernelLog() as log:
         env |= more
         below = case_dir / sanitized.FOLDER if sanitizer else None
         listener = Listener(how.probes, how.output)
@@ -123,6 +124,7 @@ def run_recorded(
         duration = run.elapsed
         picture = _end(run, case_dir) if timed_out else None
         heard = listener.finish()
+        log.keep(traces)
     _tidy(case_dir / DUMPS)
     crumbs.settle(traces)
     roll = read_roll(traces / ROLL)

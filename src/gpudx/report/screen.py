@@ -25,7 +25,7 @@ from gpudx.text import duration, plural
 MOST_LINES = 25
 MOST_FACTS = 4
 MOST_STEPS = 2
-MOST_SENTENCE_LINES = 3
+MOST_SENTENCE_LINES = 4
 NARROWEST, WIDEST = 40, 120
 INDENT = "  "
 

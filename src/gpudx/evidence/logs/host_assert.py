@@ -20,8 +20,8 @@ _WINDOWS = re.compile(r"Assertion failed: (?P<condition>.+?),? (?:file|\() ?(?P<
 _OPENCV = re.compile(r"Assertion failed \((?P<condition>.+)\) in .+?, file (?P<file>[^\s,]+), line (?P<line>\d+)")
 _GLIBC = re.compile(r"(?P<file>[^\s:]+):(?P<line>\d+): .*?Assertion `(?P<condition>.+?)' failed")
 _GLIB = re.compile(r"-CRITICAL \*\*: (?:[\d:.]+: )?(?P<where>\w+): assertion '(?P<condition>.+?)' failed")
-_PANIC = re.compile(r"thread '[^']*' (?:\(\d+\) )?panicked at (?:'.*?', )?(?P<file>[^\s:]+):(?P<line>\d+)")
-_BARE_PANIC = re.compile(r"thread '[^']*' (?:\(\d+\) )?panicked at (\S.*)")
+_PANIC = re.compile(r"(?:thread '[^']*' (?:\(\d+\) )?|^\s*)panicked at (?:'(?P<why>.*?)', )?(?P<file>[^\s:]+):(?P<line>\d+)")
+_BARE_PANIC = re.compile(r"(?:thread '[^']*' (?:\(\d+\) )?|^\s*)panicked at (\S.*)")
 _LOST = re.compile(r"DeviceLost|device (?:is |was )?lost", re.IGNORECASE)  # is read by its own format
 
 
@@ -46,8 +46,9 @@ def read(near: Near) -> Iterator[Event]:
         yield Event("host-assertion", "refusal", said, (("at", found["where"]),), warning=True, next=_next.RECORD)
     elif panic and not _LOST.search(text):
         where = source(f"{panic['file']}:{panic['line']}") or panic["file"][-80:]
-        said = f"Rust panicked at {where}."
         line = near.line + text.endswith(":")  # Rust 1.73 and newer say why on the next line
+        why = next(iter(near.after(1)), "") if text.endswith(":") else panic["why"] or ""
+        said = f"Rust panicked at {where}{f': {why.strip()[:160].rstrip(chr(46))}' if why.strip() else ''}."
         yield Event("rust-panic", "ending", said, (("at", where),), next=_next.RECORD, line=line)
     elif (panic := _BARE_PANIC.search(text)) and not _LOST.search(text):
         said = f"Rust panicked: {panic[1][:160].rstrip('.')}."

@@ -24,7 +24,7 @@ MARKS = ("CL_INVALID_", "CL_OUT_OF_", "CL_MEM_", "CL_BUILD_PROGRAM_FAILURE", "CL
          "clBuildProgram", "clCompileProgram", "clLinkProgram", "clCreate", "clFlush", "clWaitForEvents",
          "clGetPlatformIDs", "clGetDeviceIDs",
          "clRelease", "OCL error", "CL error", "CL Error", "CL ERROR", "cl_int", "PlatformNotFound", "Ocl", "ndrange", "NDRange",
-         "CL: ", "create kernel", "enqueue kernel", "build program",
+         "CL: ", "OpenCL ", "create kernel", "enqueue kernel", "build program",
          "create program", "compile program")  # fmt: skip
 STATUSES = {
     -1: ("CL_DEVICE_NOT_FOUND", "no device was found", ""),
