@@ -382,7 +382,7 @@ def _exchanged(n: Numbers) -> Why | None:
             continue
         if 0 <= inside < n.held and end == n.held - 1 and straight >= n.held:
             text = (
-                f"Arguments {a.argument} and {b.argument} look exchanged: with {a.label} = {b.value:,} and {b.label} = {a.value:,}"
+                f"Arguments {a.argument} and {b.argument} look swapped: with {a.label} = {b.value:,} and {b.label} = {a.value:,}"
                 f" the last work-item would access the last element, with {a.label} = {a.value:,} it is {straight - end:,} past it."
             )
             step = f"Exchange arguments {a.argument} ({a.label}) and {b.argument} ({b.label}) where they are set."
