@@ -38,8 +38,9 @@ _NAN = re.compile(
     re.IGNORECASE,
 )
 _DIFFERS = re.compile(
-    r"\b(?:got|actual|was|computed|have)\b.{1,60}\b(?:expected|want(?:ed)?|should be|reference)\b"
-    r"|\bexpected\b.{1,60}\b(?:got|actual|but|found|received)\b|\b(?:results?|outputs?|values?|arrays?|tensors?|images?|hash(?:es)?"
+    r"\b(?:got|actual|was|computed|have)\W{1,4}(?:[-+.\d]|nan|inf).{0,60}\b(?:expected|want(?:ed)?|should be|reference)\b"
+    r"|\bexpected\b.{1,60}\b(?:got|actual|was|found|received)\W{1,4}(?:[-+.\d]|nan|inf)|\b(?:results?|outputs?|values?|arrays?|tensors?"
+    r"|images?|hash(?:es)?"
     r"|checksums?) (?:do(?:es)? not|don't|doesn't|did not|are not|mis-?)\s?(?:match|agree|equal|close)\w*"
     r"|\b(?:verification|validation|self[- ]?test|correctness|comparison|sanity) (?:check )?(?:has )?(?:failed|error|FAIL)"
     r"|\b(?:wrong|incorrect|mismatch(?:ed|ing)?) (?:results?|outputs?|values?|answers?|elements?|at|in|hash|checksum)\b"
@@ -104,7 +105,8 @@ CLASSES = tuple(
         (
             "part-missing",
             r"not found|no such (?:file|element|device|module|library|symbol)|does ?n.t exist|do(?:es)? not exist|cannot open shared object"
-            r"|(?:cannot|can't|could ?n.t|could not|unable to|failed to) (?:find|locate|open|load|import|read|resolve|access|stat)\b"
+            r"|(?:cannot|can't|could ?n.t|could not|unable to|failed to) (?:locate|open|load|import|resolve|access|stat|find "
+            r".{0,60}(?:file|librar|module|symbol|header|package|command|executable|path|driver|plugin|device|kernel|\\.so|\\.dll))\b"
             r"|\bmissing\b"
             r"|error (?:while )?loading|\bdlopen|undefined (?:symbol|reference|function|variable|name|identifier)|not (?:installed"
             r"|defined)\b"
@@ -123,6 +125,7 @@ CLASSES = tuple(
         (
             "not-supported",
             r"not (?:currently |yet )?supported|unsupported|does ?n.t support|not implemented|unimplemented|not available|unavailable"
+            r"|built without|not provided"
             r"|without an? \w+ (?:backend|context|device|driver)|incompatible|not compatible",
             "Something is not supported or not available here",
             _next.DOCTOR,
@@ -174,12 +177,17 @@ _MILD = re.compile(
     r"|no \w+ (?:error|fail)|\?\s*$|fall(?:ing)? ?back"
     r"|\bNET/|\bignor(?:ed|ing)\b|\bskip(?:ped|ping)\b|\bnone found\b"
 )
-_NUMBER = re.compile(r"\b(?:error|err|errno|code|status|returned?|result|rc|ret)\b[^\w-]{0,6}(?:code[^\w-]{0,3}|no\.? ?)?(-?\d{1,10}"
+_NUMBER = re.compile(r"\b(?:error|err|errno|code|status|returned?|result|rc|ret)\b[ :=#(]{0,4}(?:code[ :=#(]{0,3}|no\.? ?)?(-?\d{1,10}"
                      r"|0x[0-9a-f]{2,16})\b", re.IGNORECASE)
 # What failed, by a name of the program's code: "hexagon_nn_config failed", "Session::open() failed".
 _OPERATION = re.compile(
-    r"\b((?:[A-Za-z_]\w*::)*(?:[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*|\w+(?=\())(?:\([^()]{0,60}\))?)\W{1,4}(?:\w+ ){0,2}(?:has |have "
+    r"\b((?:[A-Za-z_]\w*::)*(?:[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*|\w+(?=\())(?:\([^()]{0,60}\))?)\W{1,4}(?:[a-z]+ ){0,2}(?:has |have "
     r")?(?i:fail(?:ed|ure|s)?)\b"
+)
+# What a line says was tried: "Failed to open session 0", "Error while filtering: ...".
+_TRIED = re.compile(
+    r"(?:^|[\]:>)|] ?)\s*(?:[Ff]ailed to|FAILED to|[Uu]nable to|[Cc]ould(?: not|n't)|[Cc]annot|[Cc]an't) (?P<verb>[a-z]+ [^.;]{2,60})"
+    r"|\b[Ee]rror (?P<place>(?:on|in|at|while|during|when) [^.;:]{3,60}|[a-z]{3,20}ing [^.;:]{3,60})"
 )
 _KERNEL_LINE = re.compile(r"^\s*\[ *\d+\.\d{3,6}\]|\bkernel: ")
 _CALM = re.compile(r"\bINFO\b|\bDEBUG\b|\bTRACE\b|expected while|is expected|\benabled?\b|registered|\bno \w+ (?:error|fail)")
@@ -224,12 +232,21 @@ def _in_words(text: str, said: str) -> Iterator[Event]:
             event = _event(f"{WORDS}{kind}", f"{means}: {said}.", text, step)
             yield replace(event, warning=True, notes=(*_number(text), *event.notes))
             return
-    operation, number = _OPERATION.search(text), _NUMBER.search(text)
-    if operation or number:
-        what = f"{operation[1]} failed" if operation else "an operation failed"
-        code = f" with error {number[1]}" if number else ""
-        event = _event(f"{WORDS}operation-failed", f"The program reported that {what}{code}: {said}.", text)
+    what = _operation(text, said)
+    if what:
+        event = _event(f"{WORDS}operation-failed", f"The program {what}.", text)
         yield replace(event, warning=True, notes=(*_number(text), *event.notes))
+
+
+def _operation(text: str, said: str) -> str:
+    """What failed, and the number of the error, where the line names one of them."""
+    number = _NUMBER.search(text)
+    code = f" with error {number[1]}" if number else ""
+    if found := _OPERATION.search(text):
+        return f"reported that {found[1]} failed{code}: {said}"
+    if found := _TRIED.search(text):
+        return f"could not {found['verb'].strip(' !')}" if found["verb"] else f"reported an error {found['place'].strip(' !')}"
+    return f"reported that an operation failed{code}: {said}" if number else ""
 
 
 def _number(text: str) -> Iterator[str]:

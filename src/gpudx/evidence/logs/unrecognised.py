@@ -108,6 +108,8 @@ MARKS = (
     "no response",
     "oops",
     "failing",
+    "built without",
+    "not provided",
     "expected",
     "#0",
     "错误",
@@ -140,7 +142,7 @@ _BAD = re.compile(
     r"|\btruncated (?:file|data|stream|input|model|header)|\bdied\b"
     r"|\b(?:is|are|was|were) not (?:available|initiali[sz]ed|implemented|allowed|permitted|defined|loaded|ready|installed)\b"
     r"|\bnot (?:permitted|implemented|initiali[sz]ed)\b|not set in the environment|without an? \w+ (?:backend|context|device|driver)"
-    r"|\blockup\b|\bstalled\b|\bexceed(?:s|ed)\b|\btoo (?:large|small|old)\b|core dump(?:ed)?\b|minidump"
+    r"|\bbuilt without\b|\bnot provided\b|\blockup\b|\bstalled\b|\bexceed(?:s|ed)\b|\btoo (?:large|small|old)\b|core dump(?:ed)?\b|minidump"
     r"|\bgiving up\b|\bunknown (?:header|error|option|argument|symbol|type|device|function|command|symbol|target)|\bconflicts? with"
     r"|watchdog.{0,60}(?:terminat|kill|recover|restart|fired|trigger)|\bundefined (?:function|name|identifier)|no response\b|\boops\b"
     r"|not enough|insufficient|not compatible|incompatible|call returned [1-9]"
@@ -151,7 +153,8 @@ _FINE = re.compile(
     r"^\s*-- |(?<![\w/.])(?:0|no|zero|without) (?:error|failure|failed|warning|crash|fault)|(?:errors?|failures?|failed"
     r"|faults?)\s*[:=]\s*0\b|error[_ "
     r"]?rate|(?:mean|max|relative|absolute|rms|abs|test|validation|train\w*)"
-    r"[ _-]+error|error[ =:]+[\d.]+e?-?\d*\b(?! *[:A-Za-z(])|errors? +\d*\.\d|(?:on|if|when|error)[_-]?(?:error"
+    r"[ _-]+error|(?-i:[Ee]rror)[ =:]+(?:\d*\.\d+(?:e[-+]?\d+)?|\d+e[-+]?\d+|0)\b(?! *[:A-Za-z(])|errors? +\d*\.\d|(?:on|if|when"
+    r"|error)[_-]?(?:error"
     r"|fail)\w*=|--\S*(?:error"
     r"|fail)|\bdefault(?:s|ing)?(?: (?:to|is|value|behaviou?r)|\s*[:=])|(?<![\w/.])0 (?:\w+ ){0,3}(?:failed|errors?|failures?)\b"
     r"|fail-?safe|errors?[ -](?:check|handl|report|correct)\w*|within (?:the |a )?tolerance"
@@ -181,7 +184,8 @@ _HAPPENED = re.compile(
 )
 # What people write around a log.
 _PROSE = re.compile(
-    r"^(?:It|I|We|My|Our|The|This|That|When|After|If|But|So|Then|There|You|They|Also|And|Is|Does|Why|How)\b(?!:)"
+    r"^(?:It|I|We|My|Our|If|But|So|Then|You|They|Also|And|Is|Does|Why|How)\b(?!:)"
+    r"|^(?:The|This|That|There|When|After)\b(?!.*[\\_<>=:])"
     r"|^(?:[A-Z]?[a-z'-]+,? ){6,}[a-z'-]+[.?]$"
 )
 _LETTERS = re.compile(r"[^\W\d_]+|#\d")
