@@ -31,7 +31,8 @@ WORDS = "program-"  # how the kinds of what a program says in its own words begi
 OVERFLOW = "Gradients were too large for half precision, and the program skipped a step: usual at first, not for long."
 _SCALE = re.compile(r"\bgrad\w*[ -]overflow|overflow detected|overflow!.{0,60}loss scale|loss scale.{0,40}overflow", re.IGNORECASE)
 _NAN = re.compile(
-    r"(?:\bnan\b[\s,;]+){2}|\b(?:loss|grad_?norm|energy|score|ppl|perplexity)\W{1,3}(?:nan|-?inf)\b|"
+    r"(?:\bnan\b[\s,;]+){2}|^(?:\s*[-+]?\d*\.?\d+(?:e[-+]?\d+)?){2,}\s+(?:nan|[-+]?inf(?:inity)?)\b|\b(?:loss|grad_?norm|energy|score"
+    r"|ppl|perplexity)\W{1,3}(?:nan|-?inf)\b|"
     r"\b(?:is|are|was|were|became|becomes|contains?|found|has|have|got|detected|returned|produced|with|to|loss[ =:]+)\s+(?:an? )?"
     r"(?:NaNs?|infs?|infinity|non-?finite)\b|\b(?:NaNs?|non-?finite|infinite) (?:values?|loss|gradients?|grads?|found|detected|"
     r"encountered|energy|in)\b",
@@ -159,7 +160,7 @@ CLASSES = tuple(
             r"\b(?:invalid|illegal|bad|wrong|incorrect|unexpected|unknown|unrecogni[sz]ed)\b(?! errors?\b)|out of (?:range|bounds)|too "
             r"(?:large|small"
             r"|many)"
-            r"|exceed(?:s|ed)\b|mismatch|expected\b|rejected|refused",
+            r"|exceed(?:s|ed)\b|\boutside\b|mismatch|expected\b|rejected|refused",
             "The program refused what it was given",
             _next.RECORD,
         ),
@@ -173,7 +174,7 @@ CLASSES = tuple(
 )
 # What a line with the same words reports is no failure of the program: a level that is not of errors, a question, a plan.
 _MILD = re.compile(
-    r"\bINFO\b|\bDEBUG\b|\bTRACE\b|\bNOTE\b|(?:Runtime|User|Deprecation|Future)Warning:|\(II\)|^\s*[+-]{3}|expected while|is expected"
+    r"\bINFO\b|\bDEBUG\b|\bTRACE\b|\bNOTE\b|(?:Runtime|User|Deprecation|Future)Warning:|\(II\)|^\s*(?:\+\+\+|---) [ab]/|\benabled\b|expected while|is expected"
     r"|no \w+ (?:error|fail)|\?\s*$|fall(?:ing)? ?back"
     r"|\bNET/|\bignor(?:ed|ing)\b|\bskip(?:ped|ping)\b|\bnone found\b"
 )
@@ -187,15 +188,22 @@ _OPERATION = re.compile(
 # What a line says was tried: "Failed to open session 0", "Error while filtering: ...".
 _TRIED = re.compile(
     r"(?:^|[\]:>)|] ?)\s*(?:[Ff]ailed to|FAILED to|[Uu]nable to|[Cc]ould(?: not|n't)|[Cc]annot|[Cc]an't) (?P<verb>[a-z]+ [^.;]{2,60})"
-    r"|\b[Ee]rror (?P<place>(?:on|in|at|while|during|when) [^.;:]{3,60}|[a-z]{3,20}ing [^.;:]{3,60})"
+    r"|\b[Ee]rror (?P<place>(?:on|in|at|while|during|when) (?:[^.;:]|[.:](?! |$)){3,80}|[a-z]{3,20}ing [^.;:]{3,60})"
 )
+_JSON = re.compile(r"^[\s{,]*\"(status|state|result|outcome|error|message|reason)\"\s*:\s*\"([^\"]*\b(?i:error|fail\w*|fatal|crash\w*"
+                   r"|timeout)\b[^\"]*)\"")
 _KERNEL_LINE = re.compile(r"^\s*\[ *\d+\.\d{3,6}\]|\bkernel: ")
 _CALM = re.compile(r"\bINFO\b|\bDEBUG\b|\bTRACE\b|expected while|is expected|\benabled?\b|registered|\bno \w+ (?:error|fail)")
 
 
 def read(near: Near) -> Iterator[Event]:
     text = " ".join(near.text.split())
-    if not unrecognised.reads_like_a_failure(text) or codelike(text) or unrecognised.is_code(text):
+    if not unrecognised.reads_like_a_failure(text) or codelike(text):
+        return
+    if found := _JSON.search(text):
+        yield replace(_event(f"{WORDS}status", f"The program reported {found[1]}: {found[2][:LONGEST]}.", text), warning=True)
+        return
+    if unrecognised.is_code(text):
         return
     if unrecognised.leads_on(text, near):
         return
