@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpudx.lab import fenced, poisoned, watched
+from gpudx.lab import captured_launch, fenced, poisoned, watched
 from gpudx.model.how import How
 
 __all__ = ["How", "variables"]
@@ -23,6 +23,7 @@ def variables(how: How, base: Mapping[str, str]) -> dict[str, str]:
         **(fenced.environment(how.fence, base) if how.fence else {}),
         **(poisoned.environment(how.poison, base) if how.poison else {}),
         **(watched.environment(how.watch, base) if how.watch else {}),
+        **captured_launch.environment(how, base),
     }
 
 

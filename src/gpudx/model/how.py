@@ -71,6 +71,15 @@ class Watch:
 
 
 @dataclass(frozen=True)
+class Capture:
+    """A launch that becomes a capsule: the `launch`th of a kernel. `limit`: bytes of memory that it may reach."""
+
+    kernel: str
+    launch: int = 1
+    limit: int = 1 << 30
+
+
+@dataclass(frozen=True)
 class Sanitizer:
     """A check of compute-sanitizer that is ready to run; `kernel` narrows it."""
 
@@ -113,6 +122,8 @@ class How:
     fence: Fence | None = None
     poison: str | None = None  # the pattern that fresh memory holds
     watch: Watch | None = None
+    capture: Capture | None = None
+    nan: int = 0  # floating-point results of every so many launches are looked at; 0: of none
     faults_suffice: bool = False  # a run under a tool that has reported faults, and reports no more, is ended
     crumbs: str = ""  # breadcrumbs behind "all" launches, or "off"; "": within a budget of host time
     extra_env: Mapping[str, str] = field(default_factory=dict)  # the program's own
