@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ enum { NAME = 1024, PATH = 900 };
 static char wanted[NAME], folder[PATH];
 static uint64_t wanted_number = 1, limit = 1ull << 30;
 static unsigned every = 1;
+static uint64_t from = 1, until = UINT64_MAX;
 _Atomic int gdx_capture_setting = -1;
 
 /* "KERNEL" or "KERNEL#N" */
@@ -39,7 +41,8 @@ int gdx_capture_read(void)
     if (gdx_directory() && where && strlen(where) < sizeof folder) {
         setting |= read_wanted(getenv("GPUDX_CAPTURE")) ? GDX_CAPTURE_LAUNCH : 0;
         setting |= nan && *nan ? GDX_CAPTURE_NAN : 0;
-        every = nan && strtoul(nan, NULL, 10) ? (unsigned)strtoul(nan, NULL, 10) : 1;
+        if (nan && sscanf(nan, "%u@%" SCNu64 "-%" SCNu64, &every, &from, &until) < 1)
+            every = 1;
         limit = most && *most ? strtoull(most, NULL, 10) : limit;
         memmove(folder, where, strlen(where) + 1);
     }
@@ -50,6 +53,11 @@ int gdx_capture_read(void)
 unsigned gdx_nan_every(void)
 {
     return every;
+}
+
+bool gdx_nan_here(uint64_t launch)
+{
+    return launch >= from && launch <= until && launch % (every ? every : 1) == 0;
 }
 
 /* A C++ name is found in its mangled form, in which its length stands before it: _Z5saxpyifPf. */
@@ -145,16 +153,20 @@ void gdx_capture_close(struct gdx_capture *to)
     to->fd = -1;
 }
 
-void gdx_nan_found(uint32_t api, const char *kernel, const uint64_t *words, unsigned count, uint64_t launch, uint64_t of_kernel, uint64_t argument)
+void gdx_nan_found(const char *kernel, const uint64_t *words, unsigned count, uint64_t launch, uint64_t of_kernel, uint64_t argument)
 {
     struct gdx_capture to = { new_file("nan"), 0 };
     char room[NAME * 2];
     size_t numbers = count * sizeof *words, length = strnlen(kernel, NAME - 1);
-    if (numbers + length > sizeof room)
-        return;
     memcpy(room, words, numbers);
     memcpy(room + numbers, kernel, length);
-    (void)api;
     gdx_capture_put(&to, GDX_CAPTURE_NONFINITE, launch, of_kernel, argument, room, numbers + length);
+    gdx_capture_close(&to);
+}
+
+void gdx_nan_scanned(uint64_t scanned, uint64_t seen, uint64_t unknown)
+{
+    struct gdx_capture to = { new_file("nan"), 0 };
+    gdx_capture_put(&to, GDX_CAPTURE_SCANNED, scanned, seen, unknown, NULL, 0);
     gdx_capture_close(&to);
 }

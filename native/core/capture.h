@@ -37,7 +37,8 @@ enum gdx_capture_kind {
     GDX_CAPTURE_AFTER = 11,     /* as before */
     GDX_CAPTURE_ENDED = 12,     /* a: status of the work */
     GDX_CAPTURE_REFUSED = 13,   /* why there is no capture, or no more of it */
-    GDX_CAPTURE_NONFINITE = 14, /* a: launch of all scanned, b: of this kernel, c: argument; words; kernel */
+    GDX_CAPTURE_NONFINITE = 14, /* a: number of the launch, b: of this kernel, c: argument; words: 0 infinity or 1 NaN, first
+                                   element, count, bytes of an element, elements, was it looked at before; then the kernel */
     GDX_CAPTURE_SCANNED = 15,   /* a: launches scanned, b: launches seen, c: arguments of unknown type */
 };
 enum { GDX_CODE_SOURCE = 1, GDX_CODE_IL, GDX_CODE_BINARY, GDX_CODE_PTX, GDX_CODE_CUBIN, GDX_CODE_FATBIN };
@@ -58,5 +59,8 @@ void gdx_capture_piece(struct gdx_capture *to, enum gdx_capture_kind kind, uint6
 bool gdx_capture_room(struct gdx_capture *to, uint64_t bytes);  /* false: over the limit, which is noted */
 void gdx_capture_close(struct gdx_capture *to);
 
-unsigned gdx_nan_every(void);   /* every how many launches are scanned */
-void gdx_nan_found(uint32_t api, const char *kernel, const uint64_t *words, unsigned count, uint64_t launch, uint64_t of_kernel, uint64_t argument);
+/* GPUDX_NAN=EVERY or EVERY@FROM-TO: every how many launches are looked at, and between which. */
+unsigned gdx_nan_every(void);
+bool gdx_nan_here(uint64_t launch);
+void gdx_nan_found(const char *kernel, const uint64_t *words, unsigned count, uint64_t launch, uint64_t of_kernel, uint64_t argument);
+void gdx_nan_scanned(uint64_t scanned, uint64_t seen, uint64_t unknown);

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "opencl/nan.h"
-
 enum { TABLE = 1 << 16, LONG_VALUES = 1 << 10, REACHED = 512, TEXT = 4096, CODE_MOST = 64 << 20, DEVICES = 64 };
 #define WORD(x) ((uint64_t)(uintptr_t)(x))
 
@@ -444,7 +442,7 @@ void gdx_cl_capture_before(struct gdx_cl_capture *c, const struct gdx_cl_launch 
     int saved = errno;
     if (!gdx_on() || gdx_cl_next.clGetKernelInfo(l->kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, &bytes) != CL_SUCCESS)
         return;
-    c->scans = gdx_cl_nan_before(name, l);
+    c->scans = gdx_cl_nan_before(name, l, &c->nan);
     if (gdx_capture_wants(name, &number) && gdx_capture_open(&c->file, 0, number, name)) {
         c->reach = mmap(NULL, sizeof *c->reach, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         const char *why = c->reach == MAP_FAILED ? "there is no memory for it" : put_launch(c, l);
@@ -463,7 +461,7 @@ void gdx_cl_capture_after(struct gdx_cl_capture *c, const struct gdx_cl_launch *
     int saved = errno;
     cl_int ended = CL_COMPLETE;
     if (c->scans)
-        gdx_cl_nan_after(l, status);
+        gdx_cl_nan_after(&c->nan, l, status);
     if (c->file.fd >= 0) {
         gdx_capture_put(&c->file, GDX_CAPTURE_LAUNCHED, (uint64_t)(int64_t)status, 0, 0, NULL, 0);
         const char *why = status == CL_SUCCESS ? gdx_cl_capture_wait(l, false, &ended) : NULL;

@@ -4,11 +4,13 @@
 
 #include "core/capture.h"
 #include "opencl/checks.h"
+#include "opencl/nan.h"
 
 struct gdx_cl_capture {
     struct gdx_capture file;  /* fd -1: this launch is not the one */
     struct gdx_cl_reach *reach;
-    bool scans;               /* for NaN: native/opencl/nan.c */
+    bool scans;
+    struct gdx_cl_nan nan;    /* if it scans */
 };
 
 void gdx_cl_capture_memory(cl_mem mem);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -191,7 +192,11 @@ def _signed(word: int) -> int:
 
 def _capsule(parts: _Parts, made_by: str, ending: str, typing: Typing) -> Capsule:
     types = {**_source_types(parts, typing), **parts.types}
-    typed = (_typed(one, *types.get(one.index, ("", "", 0))) for one in parts.arguments.values())
+    source = next((one.data for one in parts.codes if one.kind == "source"), b"").decode(errors="replace")
+    typed = []
+    for one in parts.arguments.values():
+        type_, name, space = types.get(one.index, ("", "", 0))
+        typed.append(_typed(one, _plain(type_, source), name, space))
     ended = parts.ended is not None and parts.launched == 0
     buffers = tuple(
         replace(
@@ -214,6 +219,17 @@ def _capsule(parts: _Parts, made_by: str, ending: str, typing: Typing) -> Capsul
         outcome=_outcome(parts, ending),
         made_by=made_by,
     )
+
+
+def _plain(type_: str, source: str) -> str:
+    """A name that the source declares for another type ("real*"), by that type."""
+    for _ in range(4):
+        name = re.match(r"\w+", type_)
+        found = name and re.search(rf"\btypedef\s+(\w+)\s+{name[0]}\s*;", source)
+        if not name or not found:
+            break
+        type_ = found[1] + type_[name.end() :]
+    return type_
 
 
 def _source_types(parts: _Parts, typing: Typing) -> dict[int, Typed]:

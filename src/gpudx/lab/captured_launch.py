@@ -45,7 +45,7 @@ def environment(how: How, base: Mapping[str, str]) -> dict[str, str]:
     return {
         FOLDER: str(folder),
         **({CAPTURE: f"{wanted.kernel}#{wanted.launch}", LIMIT: str(wanted.limit)} if wanted else {}),
-        **({NAN: str(how.nan)} if how.nan else {}),
+        **({NAN: f"{nan.every}@{nan.first}-{nan.last or 2**63}"} if (nan := how.nan) else {}),
     }
 
 

@@ -80,6 +80,15 @@ class Capture:
 
 
 @dataclass(frozen=True)
+class Nan:
+    """Floating-point memory of every so many launches is looked at, from the first to the last given (0: of all)."""
+
+    every: int = 1
+    first: int = 1
+    last: int = 0
+
+
+@dataclass(frozen=True)
 class Sanitizer:
     """A check of compute-sanitizer that is ready to run; `kernel` narrows it."""
 
@@ -123,7 +132,7 @@ class How:
     poison: str | None = None  # the pattern that fresh memory holds
     watch: Watch | None = None
     capture: Capture | None = None
-    nan: int = 0  # floating-point results of every so many launches are looked at; 0: of none
+    nan: Nan | None = None
     faults_suffice: bool = False  # a run under a tool that has reported faults, and reports no more, is ended
     crumbs: str = ""  # breadcrumbs behind "all" launches, or "off"; "": within a budget of host time
     extra_env: Mapping[str, str] = field(default_factory=dict)  # the program's own
