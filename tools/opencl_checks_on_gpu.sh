@@ -3,7 +3,7 @@
 # lacks is carried along in build/wheels, 27 MB:
 #   pip download --no-deps --only-binary=:all: --python-version 3.12 --platform manylinux_2_28_x86_64 --platform manylinux2014_x86_64 \
 #     --platform manylinux2010_x86_64 -d build/wheels libclang pyopencl pytools siphash24 platformdirs typing_extensions pyelftools \
-#     typer rich psutil click shellingham markdown-it-py mdurl pygments annotated-doc
+#     rich psutil click markdown-it-py mdurl pygments
 #
 #   tools/opencl_checks_on_gpu.sh [RESULTS_FOLDER]       results are written as they come; the folder is $OUT unless it is named
 #
@@ -19,6 +19,7 @@ say() { echo "$SECONDS s: $*" | tee -a "$log"; }
 left() { echo $((SECONDS < $1 ? $1 - SECONDS : 1)); }
 : > "$log"
 for wheel in build/wheels/*.whl; do [ -e "$wheel" ] && "$python" -m zipfile -e "$wheel" "$work/site"; done
+for more in "$work"/site/*.data/platlib "$work"/site/*.data/purelib; do [ -d "$more" ] && cp -r "$more"/. "$work/site/"; done  # as pip does
 echo "${DRIVER:-libnvidia-opencl.so.1}" > "$work/vendors/driver.icd"
 export OCL_ICD_VENDORS=$work/vendors PYTHONPATH=$PWD/src:$work/site GPUDX_LIB=$work/libgpudx.so PYOPENCL_NO_CACHE=1 PYTHONUNBUFFERED=1
 "$python" tools/generate.py schema "$work/gen" || { say "the generated sources could not be made"; exit 1; }

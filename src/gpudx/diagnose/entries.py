@@ -80,7 +80,7 @@ def of_symptom(finding: Finding) -> Diagnosis:
 
 def _steps(finding: Finding, cause: Cause) -> tuple[str, ...]:
     """A kernel that checked itself knows what its place needs; elsewhere the cause's own advice is added."""
-    if finding.steps and finding.access is not None and finding.access.seen_by == "kernel check":
+    if finding.steps and finding.access is not None and finding.access.seen_by in ("kernel check", "heap log"):
         return finding.steps
     return (*finding.steps, *cause.steps(_api(finding)))
 

@@ -18,6 +18,7 @@ from gpudx.facts.errors import Errors
 from gpudx.facts.fences import Fences
 from gpudx.facts.framework import Tellings, Told
 from gpudx.facts.graphs import Graphs
+from gpudx.facts.heap import Heap
 from gpudx.facts.host_copies import HostCopies
 from gpudx.facts.images import Images
 from gpudx.facts.kernels import Kernels
@@ -132,6 +133,10 @@ class Facts:
     @cached_property
     def host_copies(self) -> HostCopies:
         return HostCopies(self.trace, self.objects, self.ranges)
+
+    @cached_property
+    def heap(self) -> Heap:
+        return Heap(self.trace)
 
     @cached_property
     def images(self) -> Images:

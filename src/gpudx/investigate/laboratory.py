@@ -177,6 +177,8 @@ class Laboratory:
         if not _looks_inside(how):
             self._learn_patience(run.duration_s, quiet)
         analysis = pipeline.diagnose_run(run, words, folder)
+        for log in (folder / TRACES).glob("heap-*"):  # sparse files, which copies of a case would fill
+            log.unlink()
         case, seen = analysis.case, self.learn(analysis.case, analysis.facts, experiment == PLAIN)
         idle = getattr(module, "without_effect", _works)(context, seen)
         trial = replace(
@@ -321,6 +323,8 @@ def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idl
     if state.failure is None and case.outcome.failed_itself:  # the plain runs have the fault, but do not fail of it
         new = [e for e in case.diagnosis if e.status in ("confirmed", "likely")]
     new += [e for e in case.diagnosis if e.status == "confirmed" and _was_less(e, state)]
+    if state.trials and state.symptom != "hang":  # an instrument that took too long is not what the program fails of
+        new = [e for e in new if e.cause != "hang"]
     silent = (PLAIN, *ordered.WITHOUT_INSTRUMENT)  # no instrument looks at these runs, and what their record has the plain ones have too
     itself = base(experiment) not in silent and not _is_asked(every()[base(experiment)])  # another program has its own faults
     watching = [one for one in case.instruments if one.watches and one.name != "recorder"]
