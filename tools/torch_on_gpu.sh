@@ -8,12 +8,9 @@ cd "$(dirname "$0")/.." || exit 1
 out=${OUT:-$(mktemp -d)}; mkdir -p "$out"
 work=$(mktemp -d)
 export PATH=$PATH:/usr/local/cuda/bin
-export PYTHONPATH=$PWD/src:$PWD/build/site GPUDX_LIB=$work/libgpudx.so
-python3 tools/generate.py schema "$work/gen" || exit 1
-# shellcheck disable=SC2046  # one word for each file
-cc -std=gnu11 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Inative -I"$work/gen" -shared -Wl,-z,nodelete,-z,now \
-    -o "$GPUDX_LIB" $(ls native/{opencl,core,driver,cuda,hip,nccl}/*.c | grep -v symbols.c) \
-    "$work"/gen/{gdx_schema,cl_wrappers,cu_wrappers,hip_wrappers}.c -ldl -lpthread || exit 1
+export PYTHONPATH=$PWD/src:$PWD/build/site
+GPUDX_LIB=$(tools/recorder_with_cc.sh "$work") || exit 1
+export GPUDX_LIB
 what=${1:-all}
 {
     python3 -c 'import torch, sys; print(sys.version.split()[0], torch.__version__, torch.cuda.get_device_name())'

@@ -216,7 +216,7 @@ failure that stays says nothing about a race between a copy and something else.
         refutes_if="The faulting address is inside a live allocation that the launch was passed.",
         fix=(
             (
-                "Compare the index at this line with the size of the buffer: guard it where it can leave the buffer (at a tail, an edge, "
+                "Compare the index in the kernel with the size of the buffer: guard it where it can leave the buffer (at a tail, an edge, "
                 "or by a value from memory), or allocate as much as the launch needs."
             ),
             "If the size came from defaults, compute it from the same numbers that the launch uses.",

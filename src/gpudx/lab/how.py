@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpudx.lab import fenced, inside, poisoned, watched
+from gpudx.lab import captured_launch, fenced, inside, poisoned, watched
 from gpudx.model.how import How
 
 __all__ = ["How", "variables"]
@@ -26,6 +26,7 @@ def variables(how: How, base: Mapping[str, str]) -> dict[str, str]:
         **(fenced.environment(how.fence, {**base, **found}) if how.fence else {}),
         **(poisoned.environment(how.poison, {**base, **found}) if how.poison else {}),
         **(watched.environment(how.watch, {**base, **found}) if how.watch else {}),
+        **captured_launch.environment(how, {**base, **found}),
     }
 
 
