@@ -70,11 +70,16 @@ def best_entries(state: Investigation) -> dict[str, Diagnosis]:
     return best
 
 
-def shows(entry: Diagnosis) -> tuple[int, bool, int]:
-    """How firm it is, whether an instrument saw the act itself, and how much of launch, argument and memory is known."""
+def shows(entry: Diagnosis) -> tuple[int, bool, int, bool]:
+    """How firm it is, whether an instrument saw the act itself, how much of launch, argument and memory is known, and whether the
+    Python line is."""
     guilty = entry.guilty
     parts = (guilty.launch, guilty.argument, guilty.allocation) if guilty else ()
-    return -ORDER[entry.status], entry.observed, sum(part is not None for part in parts)
+    return -ORDER[entry.status], entry.observed, sum(part is not None for part in parts), has_python_line(entry)
+
+
+def has_python_line(entry: Diagnosis) -> bool:
+    return entry.guilty is not None and any(line.endswith("(python)") for line in entry.guilty.host_stack)
 
 
 def _is_suspect(cause: Cause, entry: Diagnosis) -> bool:
