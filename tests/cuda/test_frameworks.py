@@ -107,6 +107,45 @@ def test_an_investigation_names_the_python_line_of_what_the_first_run_settles(ki
     assert best["guilty"]["source"] == f"{launches}:{line}"
 
 
+JIT = "class JITFunction:\n    def __init__(self, fn, version=None):\n        self.fn = fn\n"
+KERNELS = """
+import sys
+sys.path.insert(0, {programs!r})
+from triton.runtime.jit import JITFunction
+
+@JITFunction
+def pair(a, b):
+    pass
+
+if sys.argv[1] == "launches":
+    import ctypes
+    from launches import Driver
+    Driver(ctypes.CDLL).launch(1)
+print(pair.fn.__name__)
+"""
+
+
+@pytest.mark.parametrize("what", ["launches", "compiles"])
+def test_the_line_of_a_triton_kernel(kit: Kit, tmp_path: Path, what: str) -> None:
+    """With a stand-in for Triton, whose class is given the function first, as Triton's is."""
+    (tmp_path / "triton" / "runtime").mkdir(parents=True)
+    for name in ("triton/__init__.py", "triton/runtime/__init__.py"):
+        (tmp_path / name).touch()
+    (tmp_path / "triton/runtime/jit.py").write_text(JIT)
+    program = tmp_path / "kernels.py"
+    program.write_text(KERNELS.format(programs=str(PROGRAMS)))
+    env = {"GPUDX_STACKS": "1", **inside.environment({"PYTHONPATH": str(tmp_path)}, inside.WORDS)}
+    ran = kit.run([sys.executable, program, what], True, env)
+    assert (ran.returncode, ran.stdout) == (0, "pair\n")
+    if what == "compiles":
+        assert list(ran.folder.glob("*.gdx")) == []  # a process without GPU calls has no trace
+        return
+    facts = derive(ran.trace())
+    found = facts.sites.at(int(facts.launches.position[0])).framework
+    line = program.read_text().splitlines().index("@JITFunction") + 1
+    assert found is not None and found.defined == f"{program}:{line}"
+
+
 def test_the_outermost_operator_of_the_innermost_python_line() -> None:
     frames = [
         "at::native::addmm_cuda+0x1 (libtorch_cuda.so)",

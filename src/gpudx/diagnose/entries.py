@@ -65,7 +65,10 @@ def _with_framework(evidence: tuple[Evidence, ...], site: Site | None) -> tuple[
     """What the framework was doing, in its own words, behind the first fact."""
     if site is None or site.framework is None:
         return evidence
-    return (*evidence[:1], Evidence(f"made {site.framework.text}", (site.number,)), *evidence[1:])
+    known, calls = site.framework, (site.number,)
+    made = [Evidence(f"made {known.text}", calls)] if known.text else []
+    kernel = [Evidence(f"kernel {site.kernel} is defined at {known.defined}", calls)] if known.defined else []
+    return (*evidence[:1], *made, *kernel, *evidence[1:])
 
 
 def of_symptom(finding: Finding) -> Diagnosis:
