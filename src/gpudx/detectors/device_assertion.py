@@ -39,6 +39,7 @@ CAUSE = Cause(
     predicts=(("recorded", "the driver prints the assertion and the next wait fails"),),
     settled_by="the values that the condition compares, printed before the launch",
     kind=FIXED,
+    tells="condition",
 )
 ONLY = ", and only this launch could have met it"
 WHICH = "; which launch met it first is not known"
