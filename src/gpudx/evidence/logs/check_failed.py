@@ -32,7 +32,7 @@ _CALLED = re.compile(
 _STATED = re.compile(
     r"\b(?:assert(?:ion)?|enforce|precondition|requirement)(?: (?:check|error))? (?:failed|failure|not met"
     r"|violated)\W*(?P<condition>.{0,200})"
-    r"|\bAssertionError: (?P<python>.{1,200})",
+    r"|\bfailed (?:test )?assert(?:ion)?: *(?P<after>.{1,200})|\bAssertionError: (?P<python>.{1,200})",
     re.IGNORECASE,
 )
 _BEFORE = re.compile(r"(?:^|: )(?P<condition>[^:]{2,160}?) (?:(?:INTERNAL )?ASSERT FAILED at |assert fai)")
@@ -55,7 +55,7 @@ def read(near: Near) -> Iterator[Event]:
     if found is None:
         return
     named = found.groupdict()
-    condition = _PLACE.sub("", named.get("condition") or named.get("python") or "").strip(" .")[:LONGEST]
+    condition = _PLACE.sub("", named.get("condition") or named.get("after") or named.get("python") or "").strip(" .")[:LONGEST]
     values = [named[side] for side in ("left", "right") if named.get(side)]
     where = source(text) or next(filter(None, map(source, near.before(1))), "")
     if _RESULT.search(condition):
