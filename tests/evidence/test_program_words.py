@@ -67,6 +67,11 @@ SAID = {
     "Error: NvEncLockBitstream failed: NV_ENC_ERR_INVALID_PARAM": ("status-invalid-param", "NVENC reported an error"),
     "layer 4: GRAPH_ERROR_INVALID_OP_CONFIG": ("program-status", "invalid op config"),
     "FATAL ERROR: Failed test assert: sum >= 0.95": ("check-failed", "sum >= 0.95"),
+    "1 : Fail : Non-zero status code returned while running FusedConv node.": ("program-operation-failed", "while running FusedConv node"),
+    '  "error": "Unable to locate GPU details",': ("program-status", "Unable to locate GPU details"),
+    "00007FF888AF468100007FF888AF41B0 python310.dll!PyArg_Check [<unknown file>]": ("host-stack", "stack trace"),
+    "Assertion failed!\n\nProgram: C:\\x.exe\nFile: a.c\nLine 123\nExpression: term != NULL": ("check-failed", "term != NULL"),
+    "FAILED examples/rf-dask.ipynb": ("test-failed", "rf-dask.ipynb"),
     "      FAILED: build/temp/attn_sm80.o": ("program-build-failed", "build step failed"),
     "CUDA error: CUDA-capable device(s) is/are busy or unavailable": ("devices-unavailable", "taken by another process"),
     # words alone

@@ -192,10 +192,11 @@ _OPERATION = re.compile(
 _TRIED = re.compile(
     r"(?:^|[\]:>)|] ?)\s*(?:[Ff]ailed to|FAILED to|[Uu]nable to|[Cc]ould(?: not|n't)|[Cc]annot|[Cc]an't) (?P<verb>[a-z]+ [^.;]{2,60})"
     r"|\b[Ee]rror (?P<place>(?:on|in|at|while|during|when) (?:[^.;:]|[.:](?! |$)){3,80}|[a-z]{3,20}ing [^.;:]{3,60})"
+    r"|\b(?:[Nn]on-?zero|[Ee]rror|[Ff]ail\w*|[Ee]xception)\b[^.;:]{0,40}? (?P<during>while [a-z]{3,20}ing [^.;:]{3,60})"
 )
 _STATUS = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:ERR|ERROR)_([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)\b")
 _JSON = re.compile(r"^[\s{,]*\"(status|state|result|outcome|error|message|reason)\"\s*:\s*\"([^\"]*\b(?i:error|fail\w*|fatal|crash\w*"
-                   r"|timeout)\b[^\"]*)\"")
+                   r"|timeout|unable|cannot|not found|denied)\b[^\"]*)\"")
 _KERNEL_LINE = re.compile(r"^\s*\[ *\d+\.\d{3,6}\]|\bkernel: ")
 _CALM = re.compile(r"\bINFO\b|\bDEBUG\b|\bTRACE\b|expected while|is expected|\benabled?\b|registered|\bno \w+ (?:error|fail)")
 
@@ -262,7 +263,8 @@ def _operation(text: str, said: str) -> str:
     if found := _OPERATION.search(text):
         return f"reported that {found[1]} failed{code}: {said}"
     if found := _TRIED.search(text):
-        return f"could not {found['verb'].strip(' !')}" if found["verb"] else f"reported an error {found['place'].strip(' !')}"
+        where = (found["place"] or found["during"] or "").strip(" !")
+        return f"could not {found['verb'].strip(' !')}" if found["verb"] else f"reported an error {where}"
     return f"reported that an operation failed{code}: {said}" if number else ""
 
 
