@@ -329,7 +329,7 @@ def _instrument(log: Log) -> Instrument:
 def _summary(logs: Sequence[Log], judged: Sequence[tuple[Judged, ...]]) -> str:
     lines = sum(log.lines for log in logs)
     if not any(judged):
-        return f"Nothing in {plural(lines, 'line')} looks like a failure. Formats that gpudx knows: docs/formats."
+        return f"Nothing in {plural(lines, 'line')} looks like a failure. `gpudx rule` lists the formats that gpudx knows."
     strange = [one for log in judged for one in log if one.told.event.kind == NOT_UNDERSTOOD]
     if strange and len(strange) == sum(map(len, judged)):
         return f"No known message in {plural(lines, 'line')}; {plural(len(strange), 'line')} that may be a failure are listed."

@@ -201,7 +201,7 @@ CLASSES = (
         "report",
         "device-error-reported",
         _next.SERIALISE,
-        "Work on the device accessed memory that it may not access",
+        "Work on the device accessed memory that it must not access",
     ),
     _class(
         "part-missing",

@@ -123,7 +123,7 @@ class Tests:
         if failed:
             yield _event("test-failed", "A pytest run has failing tests.", "pytest")
         if len(self._ended) == 2:
-            text = "Runs of pytest in this log passed and failed: if the command was the same, it is a matter of order, timing or luck."
+            text = "Runs of pytest in this log passed and failed: for the same command, it depends on order, timing or chance."
             yield _event("test-flaky", text, "pytest", _next.FLAKE)
 
 
