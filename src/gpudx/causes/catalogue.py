@@ -44,6 +44,18 @@ Both have the same type and size, so no driver notices. The result is the old or
 """,
     ),
     Cause(
+        id="offset-in-elements",
+        title="The offset of a copy is in elements where bytes are wanted",
+        refutes_if="The failure remains with the offset multiplied by the size of an element.",
+        fix=("Multiply the offset by the size of an element: offsets of copies are in bytes.",),
+        predicts=(("recorded", "results are wrong although no call fails"),),
+        kind=FIXED,
+        about="""The offset of a copy is in elements where bytes are wanted.
+
+The copy works on other bytes of the buffer than was meant. They are inside the buffer, so no driver notices.
+""",
+    ),
+    Cause(
         id="not-a-number",
         title="A kernel computes NaN or infinity",
         refutes_if="The operands at this line already hold NaN or infinity.",
