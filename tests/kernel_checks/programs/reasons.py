@@ -27,14 +27,13 @@ __kernel void taken(__global const float *t, __global const int *ids, __global f
 __kernel void sums(__global double *o) { o[get_group_id(0)] = 1; }
 __kernel void heavy(__global Record *r, int n) { int i = get_global_id(0); if (i < n) r[i].weight = 1; }
 __kernel void turned(__global float *o, int w, int h) { o[get_global_id(0) * h + get_global_id(1)] = w; }
-__kernel void loop(__global const float *c, __global float *o, int n) {
-  float s = 0;
-  for (int k = 0; RIGHT ? k < n : k <= n; ++k) s += c[k];
-  o[get_global_id(0)] = s;
-}
 __kernel void inclusive(__global const float *c, __global float *o, int n) {
   float s = 0;
-  for (int k = 0; k <= n; ++k) s += c[RIGHT ? min(k, n - 1) : k];
+#if RIGHT
+  for (int k = 0; k < n; ++k) s += c[k];
+#else
+  for (int k = 0; k <= n; ++k) s += c[k];
+#endif
   o[get_global_id(0)] = s;
 }
 __kernel void pitched(__global float *o, int w, int h, int stride) {
@@ -74,7 +73,6 @@ def main(right: bool) -> None:
     run("sums", (256,), (8,), memory(32 * 2 if right else 32))
     run("heavy", (1024,), (64,), memory(1000 * (4 if right else 3)), 1000)
     run("turned", (96, 40), None, memory(96 * 40), *((96, 40) if right else (40, 96)))
-    run("loop", (64,), None, memory(25), memory(64), 25)
     run("inclusive", (64,), None, memory(25), memory(64), 25)
     run("pitched", (112, 64), (16, 4), memory(112 * 60), 100, 60, 112 if right else 448)
     run("next", (1024,), (64,), memory(1001 if right else 1000, np.int32), memory(1000, np.int32), 1000)
