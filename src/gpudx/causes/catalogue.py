@@ -34,13 +34,14 @@ OpenCL leaves the result undefined: CPU devices stop the program with SIGFPE, GP
     Cause(
         id="argument-order",
         title="Two arguments of a launch are swapped",
-        refutes_if="The kernel is meant to read the buffer that nothing has written.",
+        refutes_if="The failure remains with the two arguments exchanged.",
         fix=("Swap the two arguments where they are set.",),
         predicts=(("checked", "the kernel reads a buffer that nothing has written"),),
         kind=FIXED,
-        about="""The kernel reads a buffer that the program reads back, and writes one that the program has filled.
+        about="""Two arguments of a launch are in each other's place.
 
-Both have the same type and size, so no driver notices. The result is the old or uninitialized content of the output buffer.
+Both have the same type, so no driver notices: two buffers of one size, or a width and a height. The kernel reads a buffer that nothing has
+written, leaves a buffer, or computes something else than was meant.
 """,
     ),
     Cause(
