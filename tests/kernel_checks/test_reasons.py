@@ -29,7 +29,7 @@ REASONS = {
     "taken": ("out-of-bounds-access", "is 500, and `t` has 500 rows of 16 elements", "`ids`"),
     "sums": ("undersized-buffer", "`o` needs 32 (work-groups) x 8 = 256 bytes; 128 are allocated, 4 for each", "Allocate 256 bytes"),
     "heavy": ("undersized-buffer", "`r` needs 1,000 (n) x 16 = 16,000 bytes; 12,000 are allocated, 12 for each", "has 16"),
-    "turned": ("argument-order", "Arguments 1 and 2 look exchanged: with w = 96 and h = 40", "Exchange arguments 1 (w) and 2 (h)"),
+    "turned": ("argument-order", "Arguments 1 and 2 look swapped: with w = 96 and h = 40", "Swap arguments 1 (w) and 2 (h)"),
     "inclusive": ("out-of-bounds-access", "`k <= n`, which includes 25, and `c` has 25 elements (n is 25)", "`k < n`"),
     "pitched": ("out-of-bounds-access", "stride is 448, and `o` has 60 rows (h) of 112 elements", "in elements (112)"),
     "next": ("out-of-bounds-access", "`i + 1` is 999 + 1 = 1,000, and `p` has 1,000 elements, as many as n", "n + 1 (4,004 bytes)"),

@@ -34,11 +34,11 @@ OpenCL leaves the result undefined: CPU devices stop the program with SIGFPE, GP
     Cause(
         id="argument-order",
         title="Two arguments of a launch are swapped",
-        refutes_if="The failure remains with the two arguments exchanged.",
+        refutes_if="The failure remains with the two arguments swapped.",
         fix=("Swap the two arguments where they are set.",),
         predicts=(("checked", "the kernel reads a buffer that nothing has written"),),
         kind=FIXED,
-        about="""Two arguments of a launch are in each other's place.
+        about="""Two arguments of a launch are swapped.
 
 Both have the same type, so no driver notices: two buffers of one size, or a width and a height. The kernel reads a buffer that nothing has
 written, leaves a buffer, or computes something else than was meant.

@@ -442,10 +442,10 @@ def _exchanged(n: Numbers) -> Why | None:
         if _fits_elsewhere(n, {a.argument, b.argument}):
             continue
         text = (
-            f"Arguments {a.argument} and {b.argument} look exchanged: with {a.label} = {b.value:,} and {b.label} = {a.value:,}"
+            f"Arguments {a.argument} and {b.argument} look swapped: with {a.label} = {b.value:,} and {b.label} = {a.value:,}"
             f" the last work-item would access the last element; as they are, it goes {straight - end:,} elements past it."
         )
-        step = f"Exchange arguments {a.argument} ({a.label}) and {b.argument} ({b.label}) where they are set."
+        step = f"Swap arguments {a.argument} ({a.label}) and {b.argument} ({b.label}) where they are set."
         return Why("argument-order", text, (step,), n.setter(a.argument))
     return None
 

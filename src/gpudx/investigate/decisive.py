@@ -66,7 +66,7 @@ RACES = Step(
 HOST_MEMORY = Step("host-memory", "whether the host changes memory that a kernel is reading")
 HEAP = Step("host-heap", "whether host memory is large enough and still there")
 ORDERED = Step("order", "whether a missing order or wait is the cause")  # as many runs as that takes: ordered.py
-EXCHANGED = Step("exchanged", "whether two arguments are in each other's place")  # as many runs as that takes: exchanged.py
+EXCHANGED = Step("exchanged", "whether two arguments are swapped")  # as many runs as that takes: exchanged.py
 SCALED = Step("scaled-offset", "whether an offset is in elements instead of bytes")
 ORDER = (
     Step("serialised", "whether launches that overlap matter", 2),

@@ -1,4 +1,4 @@
-"""Arguments in each other's place, offsets in the wrong unit: does a program that fails every time pass with that one changed?"""
+"""Swapped arguments, offsets in the wrong unit: does a program that fails every time pass with that one changed?"""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gpudx.text import plural
 EXPERIMENT, SCALED, CAUSE = "exchanged", "scaled-offset", "argument-order"
 FAILURES, ENOUGH = 3, 5  # plain runs, all of which fail: before a pair is tried, and before one is believed
 WHY = {
-    EXPERIMENT: "whether two arguments are in each other's place",
+    EXPERIMENT: "whether two arguments are swapped",
     SCALED: "whether an offset is in elements instead of bytes",
 }
 AGAIN = "whether it still fails without the change"
@@ -89,8 +89,7 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
         cause=CAUSE,
         status="confirmed",
         summary=(
-            f"Arguments {a} and {b} of kernel {kernel} are in each other's place: the program fails every time, and passes when the two "
-            "are exchanged."
+            f"Arguments {a} and {b} of kernel {kernel} are swapped: the program fails every time, and passes when the two are swapped back."
         ),
         guilty=Guilty(
             api=site.api,
@@ -106,7 +105,7 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
         ),
         victim=None,
         evidence=(
-            Evidence(f"with arguments {first} and {second} exchanged: {plural(one.rate.runs, 'run')}, no failure"),
+            Evidence(f"with arguments {first} and {second} swapped: {plural(one.rate.runs, 'run')}, no failure"),
             Evidence(f"as they are: {plain.rate.failures} of {plural(plain.rate.runs, 'run')} failed"),
             *(
                 Evidence(f"argument {_label(given[int(n)], n)} is {_value(facts, given[int(n)])}")
@@ -114,8 +113,8 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
             ),
         ),
         refutes_if=cause.refutes_if,
-        fix=(f"Exchange arguments {a} and {b} where they are set.",),
-        reason="The failure is gone in every run in which these two arguments are exchanged, and comes back without that.",
+        fix=(f"Swap arguments {a} and {b} where they are set.",),
+        reason="The failure is gone in every run in which these two arguments are swapped, and comes back without that.",
         observed=True,
         root=_setter(facts, row, int(first)),
     )
