@@ -23,6 +23,7 @@ from gpudx.model import Site
 from gpudx.text import plural
 
 WRAP, MOST_BELOW = 1 << 32, 1 << 20  # what a 32-bit index loses; elements below zero that it is believed to have meant
+SMALLEST_TYPE = 4  # bytes of an element on the host; half of a float is a buffer that is too short, not another type
 LEAST = 2  # sizes below this fit everything
 EXTENTS = {
     "get_global_id": ("get_global_size", "work-items"),
@@ -354,7 +355,7 @@ def _bytes_per_element(n: Numbers) -> Why | None:
         return None
     for count, label in _counts(n):
         each, rest = divmod(n.f.size, count)
-        if count > max(n.index, LEAST) and not rest and 0 < each < n.element:
+        if count > max(n.index, LEAST) and not rest and SMALLEST_TYPE <= each < n.element:
             need = count * n.element
             text = f"{n.name} needs {count:,} ({label}) x {n.element} = {need:,} bytes; {n.f.size:,} are allocated, {each} for each."
             step = (
