@@ -567,9 +567,10 @@ def _loop(n: Numbers) -> Why | None:
             text = f"The loop runs while `{bound}`, which includes {limit - 1:,}, and {count}."
             return Why("out-of-bounds-access", text, (f"Use `{bound.replace('=', '')}` in the loop.",))
         if is_counter and counter[5] == "<" and known is None and limit > part.count:
-            return _undersized(
-                n, part, f"The loop runs while `{bound}`, which is up to {limit - 1:,}, and {count}.", limit
-            )
+            text = f"The loop runs while `{bound}`, which is up to {limit - 1:,}, and {count}."
+            need = limit * part.stride * n.element
+            step = f"Compare the loop's bound with the allocation: it needs {need:,} bytes, and {n.f.size:,} are allocated."
+            return Why("out-of-bounds-access", text, (step,))
         if not is_counter:
             name = values.text(part.tree)
             text = f"{_equation(part.tree, n.solved)}, and {count}."
