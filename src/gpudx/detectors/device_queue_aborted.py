@@ -38,7 +38,7 @@ SHOWN = 8
 ONLY = "No other launch could have failed; the status names the kind of failure, not the access."
 ONLY_ODD = "Its arguments alone do not fit, of the launches that may have failed; the status does not name the launch."
 SHOWN_BY_SIZE = (
-    "No other launch can have failed. Which of its arguments is inferred from sizes: the device did not say which access failed."
+    "No other launch could have failed. Which of its arguments is inferred from sizes: the device did not say which access failed."
 )
 NOT_KNOWN = "One of the running launches failed; the status does not name it."
 

@@ -126,5 +126,5 @@ def _which(site: Site, running: int, likely: int) -> str:
         return f"launch {site.launch} is the only launch of this kernel that may have been running"
     among = f"of {running:,} launches of this kernel that may have been running"
     if likely == 1:
-        return f"{among}, launch {site.launch} was given the memory nearest to the address"
+        return f"{among}, launch {site.launch} was passed the memory nearest to the address"
     return f"launch {site.launch} is the last {among}"

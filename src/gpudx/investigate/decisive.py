@@ -36,6 +36,8 @@ class Step:
     unless: str = ""  # not where this experiment looked at everything and found nothing
 
 
+INDICES = Step("indices", "whether an index is out of range")
+UNSAID = ("device-assertion",)  # causes that a kernel states without the value that it is about
 LOOPS = "checked-loops"
 RUNTIME = Step("runtime-errors", "calls that the runtime refuses by itself")
 ACCESS = (
@@ -79,6 +81,7 @@ REPEATS = Step("recorded", "whether it fails every time", 3)
 PLANS: dict[FailureClass, tuple[Step, ...]] = {
     "settled": (),
     "device error": (
+        INDICES,
         *ACCESS,
         FENCED,
         FENCED_DUMP,
@@ -211,6 +214,8 @@ def answered(state: Investigation) -> bool:
 def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
     """The first step of the plan that can be run and was not; None when there is none, or the cause is known."""
     if state.symptom == "settled":
+        if any(one.cause in UNSAID for one in state.before) and _is_open(INDICES, state, runnable):
+            return INDICES
         wanted = Step("recorded", "whether it repeats", REPEAT)
         return wanted if _made(state.trials, "recorded") < REPEAT else None
     plan: Sequence[Step] = PLANS[state.symptom]

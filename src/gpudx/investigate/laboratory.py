@@ -161,7 +161,7 @@ class Laboratory:
             words = list(getattr(module, "command", _command)(context))
             marks = self.context.asked.probes if experiment == PLAIN else ()
             how: How = replace(module.how(context), output=folder / OUTPUT, probes=marks, faults_suffice=True)
-            how = _pinned(how, state)
+            how = replace(_pinned(how, state), stacks=how.stacks or ("python" in context.frameworks and experiment != PLAIN))
             patience = self._patience(how)
             how = replace(how, timeout=min(patience, max(SHORTEST_S, self.budget_s - self.elapsed())))
             run = run_recorded(words, folder, how)
@@ -224,6 +224,7 @@ class Laboratory:
             self.context = replace(
                 self.context,
                 apis=self.context.apis | apis,
+                frameworks=self.context.frameworks | _frameworks(traces),
                 threads=max(self.context.threads, threads),
                 devices=self.context.devices | devices,
                 launches=max(self.context.launches, sum(process.launches for process in case.processes)),
@@ -236,6 +237,14 @@ class Laboratory:
                 stuck=self.context.stuck or _stuck(case),
             )
         return Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done)
+
+
+FRAMEWORKS = {"torch": "/libtorch_", "python": "/python3"}  # by a part of a loaded file's path
+
+
+def _frameworks(traces: Iterable[Trace]) -> frozenset[str]:
+    maps = [trace.maps for trace in traces]
+    return frozenset(name for name, part in FRAMEWORKS.items() if any(part in one for one in maps))
 
 
 def _with_dependence(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:
