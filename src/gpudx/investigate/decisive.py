@@ -69,7 +69,8 @@ RACES = Step(
 HOST_MEMORY = Step("host-memory", "whether the host changes memory that a kernel is reading")
 HEAP = Step("host-heap", "whether host memory is large enough and still there")
 ORDERED = Step("order", "whether a missing order or wait is the cause")  # as many runs as that takes: ordered.py
-EXCHANGED = Step("exchanged", "whether two arguments are in each other's place")  # as many runs as that takes: exchanged.py
+EXCHANGED = Step("exchanged", "whether two arguments are swapped")  # as many runs as that takes: exchanged.py
+SCALED = Step("scaled-offset", "whether an offset is in elements instead of bytes")
 ORDER = (
     Step("serialised", "whether launches that overlap matter", 2),
     Step("turns", "whether threads that share a kernel object matter", 2),
@@ -124,6 +125,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         NUMBERS_OPENCL,
         NUMBERS,
         EXCHANGED,
+        SCALED,
         *ORDER,
         Step("oclgrind", "invalid accesses and races"),
     ),
@@ -245,8 +247,8 @@ def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> S
         some = runnable if step is ORDERED else [name for name in runnable if base(name) == ordered.EDGE]
         wanted = ordered.next_run(state.trials, some)
         return Step(wanted.experiment, wanted.why, wanted.runs) if wanted else None
-    if step is EXCHANGED:
-        tried = exchanged.next_run(state.trials, runnable)
+    if step in (EXCHANGED, SCALED):
+        tried = exchanged.next_run(state.trials, runnable, step.experiment)
         return Step(tried.experiment, tried.why, tried.runs) if tried else None
     return step if _is_open(step, state, runnable) else None
 
