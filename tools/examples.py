@@ -105,7 +105,7 @@ EXAMPLES = {
         ("How to reproduce", *REST),
     ),
     "hypotheses": Example(
-        "What somebody believes, held against the same run; the file:\n\n"
+        "A hypothesis about the same run; the file:\n\n"
         + "\n".join("    " + line for line in HYPOTHESES.splitlines()),
         ("gpudx hypotheses bad hypotheses.toml",),
     ),
@@ -146,7 +146,7 @@ EXAMPLES = {
     "audit": Example("The object file of that build.", ("gpudx audit tile.o --arch sm_90 --arch gfx90a",)),
     "lint": Example("The source of that build.", ("gpudx lint main.cu",)),
     "gate": Example(
-        "The case of `gpudx build`, held against gpudx.toml:\n\n"
+        "The case of `gpudx build`, checked against gpudx.toml:\n\n"
         + "\n".join("    " + line for line in GATES.splitlines()),
         ("gpudx gate built",),
     ),
