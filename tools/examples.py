@@ -250,7 +250,7 @@ def _shown(example: Example) -> Iterator[str]:
     for line in example.lines:
         printed += [f"$ {line}", *_shortened(_sh(line).rstrip().splitlines(), example)]
     was_cut = any(LEFT_OUT in line for line in printed)
-    yield from (["Shortened: `...` stands for what was left out.", ""] if was_cut else [])
+    yield from (["Shortened: `...` marks omitted lines.", ""] if was_cut else [])
     yield from ("    " + line if line else "" for line in printed)
 
 
