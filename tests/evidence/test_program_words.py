@@ -47,6 +47,21 @@ SAID = {
     "malloc(): unaligned tcache chunk detected": ("host-heap-damaged", "host memory is damaged"),
     "vfio-pci 0000:43:00.0: psp mode1 reset failed": ("reset-failed", "could not be reset"),
     "    !!! Unknown header type 7f": ("no-device", "does not answer on the PCI bus"),
+    'panic(cpu 0 caller 0xff7f): "GPU Panic: mux-regs 4 3"@/a/GPUPanic.cpp:170': ("gpu-panic", "macOS kernel panicked because of the GPU"),
+    "Abort was called at 22 line in file:\n../neo/gmm/gmm_interface.cpp": ("driver-abort", "gmm/gmm_interface.cpp:22"),
+    "Faulting application name: Paint.exe, version: 2\nFaulting module name: nvwgf2umx.dll, version: 3\nException code: 0xc0000005": (
+        "host-crash", "Paint.exe crashed in nvwgf2umx.dll (exception 0xc0000005), a GPU driver",
+    ),
+    "Error -54: Enqueueing kernel onto command queue. (clEnqueueNDRangeKernel)": ("invalid-work-group-size", "-54"),
+    "[OPENCL]:CL ERROR:NVIDIA: ILLEGAL READ OR WRITE TO A BUFFER": ("nvidias-error--9999", "outside its memory"),
+    "d3d12_queue_execute: Failed to submit queue(s), vr -4.": ("status-device-lost", "VK_ERROR_DEVICE_LOST"),
+    "Expected vulkan hwdevice for the filter, got cuda.": ("call-refused", "refused for what it was passed"),
+    # tests of programs that have their own runner
+    "Number of FAILED  tests 2079": ("test-failed", "2079 tests failed"),
+    "    grid_2.inp                    RUNTIME FAIL": ("test-failed", "grid_2.inp"),
+    "All done. ERROR: only 0 out of 5 tests passed.": ("test-failed", "0 of 5 tests passed"),
+    "  28  -1.02E-002   0.00       -1.02E-002      -Infinity": ("result-not-finite", "NaN or infinite"),
+    '  File "a.py", line 13, in <module>\n    import x\nModuleNotFoundError: No module named \'x\'': ("python-stack", "No module named 'x'"),
     # words alone
     "plugin scan: Failed to load plugin 'libx.so': no such file": ("program-part-missing", "missing or could not be loaded"),
     "setversion 1.4 failed: Permission denied": ("program-not-permitted", "not allowed"),
@@ -54,8 +69,13 @@ SAID = {
     "stage 4 timed out after 30 s": ("program-timed-out", "did not finish in time"),
     "codec property is not supported": ("program-not-supported", "not supported"),
     "** ERROR: <main:12>: Failed to create 'stage_bin'": ("program-not-started", "could not be created"),
+    '  "status": "ERROR",': ("program-status", "status: ERROR"),
+    'error(4105) "callback(), queue error handling is not supported"': ("program-not-supported", "not supported"),
     "scene file is corrupt at byte 81": ("program-data-damaged", "damaged"),
     "ERROR: tile_config failed. Error: -1": ("program-operation-failed", "tile_config failed with error -1"),
+    "Can't find valid buffer assignment": ("program-operation-failed", "could not find valid buffer assignment"),
+    '[ERROR] Error on node "Stage_1(72)":': ("program-operation-failed", "an error on node"),
+    "ERROR 04-18 01:55:45 engine.py:400]  Lib::Initialize failed.[LINE:177]": ("program-not-started", "could not be created"),
 }  # fmt: skip
 
 QUIET = (
@@ -66,6 +86,10 @@ QUIET = (
     "[ 1.2] pcieport 0000:00:01.0: enabling device (0000 -> 0003)",
     "[ 1.2] vfio-pci 0000:43:00.0: reset succeeded",
     "check failover: enabled",
+    "5 out of 5 tests passed",
+    "Number of FAILED tests 0",
+    "validation error: 0.0031",
+    "Error = 1.5e-6 after 40 steps",
     "lspci: 01:00.0 VGA compatible controller [0300] (rev a1)",
 )
 

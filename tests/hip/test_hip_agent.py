@@ -37,6 +37,8 @@ def test_the_wave_names_launch_argument_and_address(kit: Kit, tmp_path: Path, sh
     assert any("lane 0 wrote 4 bytes at 0x" in one["text"] for one in found["evidence"])
     best = case["diagnosis"][0]
     assert (best["status"], best["guilty"]["kernel"], best["guilty"]["argument"]) == ("confirmed", "touch", 0)
+    assert "wrote 4 bytes" in best["summary"]  # the wave's access, not the page that the runtime printed of the same fault
+    assert not [one for one in case["findings"] if one["id"] == "device-fault-printed"]
 
 
 def test_the_pointer_in_the_registers_tells_launches_of_one_kernel_apart(kit: Kit, tmp_path: Path) -> None:

@@ -270,6 +270,34 @@ the code relies on the threads of a warp running in step.
 """,
     ),
     Cause(
+        id="collective-mismatch",
+        title="Ranks of one job issue different collectives",
+        refutes_if="The ranks would issue the same collectives, with the same sizes, in the same order.",
+        fix=(
+            "Compare the code paths of the two ranks before the named collective: a condition on the rank, on data or on a batch's size.",
+            "Pad or synchronize sizes that depend on a rank's own data before the collective.",
+        ),
+        predicts=(("recorded", "the job hangs, or ranks read each other's data at the wrong place"),),
+        kind=FIXED,
+        about="""Two ranks of a communicator issue different collectives as their Nth one: another kind, size, type, operation or root.
+
+NCCL does not check this. The job hangs, crashes, or goes on with wrong numbers.
+""",
+    ),
+    Cause(
+        id="rank-missing",
+        title="A rank never came to a collective that the others wait in",
+        refutes_if="The named rank would have issued the collective.",
+        fix=(
+            "Look at what the named rank did after its last collective: a branch that the others did not take, a caught exception, "
+            "or a wait of its own.",
+        ),
+        predicts=(("recorded", "the job hangs in a collective"),),
+        kind=FIXED,
+        about="""A collective ends only when all ranks of its communicator have issued it. One of them did not, and the others wait.
+""",
+    ),
+    Cause(
         id="threads-collide",
         title="Host threads use something at the same time that only one thread may use at a time",
         refutes_if="The failure remains when only one thread makes GPU calls.",

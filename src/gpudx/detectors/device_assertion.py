@@ -64,9 +64,10 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
             ),
             *_which(launches),
         ),
-        site=replace(site, source=first.source) if site else None,
+        site=_at(site, first.source) if site else None,
         others=others,
         causes=(ID,),
+        scope="symptom" if facts.tellings.of("index") else "fault",  # then the value that the condition is about is known
         facts=(("condition", first.condition), ("source", first.source.rpartition("/")[2])),
         certainty="observed",
         attribution="this" if len(launches) == 1 else "kernel",
@@ -79,6 +80,11 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
             seen_by="assertion",
         ),
     )
+
+
+def _at(site: Site, source: str) -> Site:
+    """The line of the assertion; in a Python program, the line that called the operator is the one that users can read."""
+    return site if any(line.endswith("(python)") for line in site.host_stack) else replace(site, source=source)
 
 
 def _three(text: str) -> tuple[int, int, int] | None:

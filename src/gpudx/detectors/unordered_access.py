@@ -52,7 +52,7 @@ CAUSE = Cause(
     refutes_if="The failure remains with an event between the two named calls, or with both in one queue.",
     fix=(
         "Record an event after the first call in its queue, and let the second call's queue wait for it.",
-        "Or put both into one queue, if they need not run at the same time.",
+        "Or put both into one in-order queue, if they need not run at the same time.",
     ),
     predicts=(
         (
@@ -64,6 +64,9 @@ CAUSE = Cause(
     settled_by="gpudx investigate --perturb: runs with the first call's work delayed, and with the missing order as well",
     kind=UNORDERED,
 )
+
+
+MOST_WAITS, LOOKED_AT = 2, 2000  # events of a wait list that are named; calls in which they are looked for
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
@@ -107,7 +110,7 @@ def _finding(facts: Facts, run: Run, conflict: Conflict, first: int, second: int
     return Finding(
         id=ID,
         severity=_severity(run, met, _contexts(facts, ops)),
-        message=_message(sites, queues, label, happens.apart(*ops), table["how"][first]),
+        message=_message(sites, queues, label, happens.apart(*ops), table["how"][first], _waited_for(facts, sites[1].number - 1)),
         evidence=(
             _evidence(facts, first, sites[0], queues[0]),
             _evidence(facts, second, sites[1], queues[1]),
@@ -141,9 +144,22 @@ def _site(facts: Facts, row: int) -> Site:
     return facts.sites.at(int(facts.happens.ops["position"][use["op"]]), argument=index)
 
 
-def _message(sites: list[Site], queues: list[str], label: str, apart: str | None, how: int) -> str:
+def _waited_for(facts: Facts, position: int) -> list[str]:
+    """The calls whose events a call waits for: where it waits, the event may be the wrong one."""
+    handles = np.frombuffer(facts.trace.array(position, "waits"), np.uint64)
+    found = []
+    for handle in handles[:MOST_WAITS].tolist():
+        earlier = range(position - 1, max(-1, position - LOOKED_AT), -1)
+        made = next((at for at in earlier if facts.trace.record(at).get("event") == handle), None)
+        if made is not None:
+            found.append(_called(facts.sites.at(made)))
+    return found
+
+
+def _message(sites: list[Site], queues: list[str], label: str, apart: str | None, how: int, waited: list[str]) -> str:
     doing = {"may write": "writing", "reads": "reading", "makes": "making"}.get(writes(int(how)), "writing")
-    why = f"{apart} does not synchronise with the default queue" if apart else "nothing makes it wait"
+    why = f"it waits only for {' and '.join(waited)}" if waited else "nothing makes it wait"
+    why = f"{apart} does not synchronise with the default queue" if apart else why
     return (
         f"{_called(sites[1])} in {queues[1]} uses {label} while {_called(sites[0])} in {queues[0]} may still be {doing} it: "
         f"{why}, so make it wait for an event of call {sites[0].number}."

@@ -22,6 +22,7 @@ from gpudx.kernel_checks.values import OPEN, World
 from gpudx.model import Site
 from gpudx.text import plural
 
+WRAP, MOST_BELOW = 1 << 32, 1 << 20  # what a 32-bit index loses; elements below zero that it is believed to have meant
 LEAST = 2  # sizes below this fit everything
 EXTENTS = {
     "get_global_id": ("get_global_size", "work-items"),
@@ -59,6 +60,7 @@ class Part:
     value: int
     count: int
     stride: int
+    by: Tree | None = None  # the stride as the source has it
 
     @property
     def unit(self) -> str:
@@ -125,29 +127,27 @@ class Numbers:
         """The part of the index that passes the end: the row number of `row * stride + column`, else all of it."""
         if self.tree is None or self.solved is None:
             return ()
-        whole = Part(self.tree, self.index, self.held, 1)
-        strided = self._strided()
-        return (strided,) if strided else (whole,) if self.index >= self.held else ()
+        part = Part(self.tree, self.index, self.held, 1)
+        while (row := self._row_of(part)) is not None:
+            part = row
+        return (part,) if part.value >= part.count else ()
 
-    def _strided(self) -> Part | None:
-        assert self.tree is not None and self.solved is not None
+    def _row_of(self, part: Part) -> Part | None:
+        """The row number of `row * stride + column`, where the column is inside its row and the row is not."""
+        assert self.solved is not None
         found = []
-        for sign, term in _summands(self.tree):
+        for sign, term in _summands(part.tree):
             core = _core(term)
             if core[0] != "*" or sign < 0:
                 continue
             for row, by in ((core[2], core[3]), (core[3], core[2])):
                 if values.uniform(by) and not values.uniform(row):
-                    found.append((values.value(by, self.solved), row))
-        for stride, row in sorted(found, key=lambda one: -one[0])[:1]:
+                    found.append((values.value(by, self.solved), row, by))
+        for stride, row, by in sorted(found, key=lambda one: -one[0])[:1]:
             number = values.value(row, self.solved)
-            if (
-                stride > 1
-                and self.held % stride == 0
-                and 0 <= self.index - number * stride < stride
-                and number >= self.held // stride
-            ):
-                return Part(row, number, self.held // stride, stride)
+            inside = stride > 1 and 0 <= part.value - number * stride < stride
+            if inside and part.count % stride == 0 and number >= part.count // stride:
+                return Part(row, number, part.count // stride, part.stride * stride, by)
         return None
 
     @property
@@ -201,7 +201,11 @@ def arithmetic(f: Failure) -> str | None:
         f"`{values.text(numbers.tree)}` is {numbers.index:,}" if wrapped else _equation(numbers.tree, numbers.solved)
     )
     shown = f"the index {shown}"
-    inner = [one for one in _named(numbers.tree) if _core(one)[0] not in ("id", *OPEN)]
+    inner = [
+        one
+        for one in _named(numbers.tree)
+        if _core(one)[0] not in ("id", *OPEN) and not values.wraps(one, numbers.solved)
+    ]
     shown += "".join(f", where {_equation(one, numbers.solved)}" for one in inner[:1])
     return f"{shown}; {numbers.name} has {plural(numbers.held, 'element')} of {plural(numbers.element, 'byte')}"
 
@@ -269,9 +273,31 @@ def _wrapped(n: Numbers) -> Why | None:
             "out-of-bounds-access", text, (f"Handle the work-items where `{source}` is negative before the access.",)
         )
     most = (1 << (int(kind[1:]) - (kind[0] == "i"))) - 1
+    if tree[0] == "to":
+        text = f"`{source}` is {shown} = {meant:,}, which becomes {became:,}: its type holds at most {most:,}."
+        text = text.replace(f"{shown} = ", "") if shown == f"{meant:,}" else text
+        return Why("index-overflow", text, ("Keep the index in an int, or in a long where it passes 2,147,483,647.",))
     text = f"`{source}` is {shown} = {meant:,}, which is more than {most:,} and becomes {became:,}."
     wider = "ulong" if kind[0] == "u" else "long"
     return Why("index-overflow", text, (f"Compute `{source}` in 64 bits: convert one operand to {wider} first.",))
+
+
+def _below_zero(n: Numbers) -> Why | None:
+    """An index just under 2^32: an unsigned number went below zero, wherever the kernel computed it."""
+    if not WRAP - MOST_BELOW <= n.index < WRAP or n.held > WRAP // 2:
+        return None
+    text = f"An unsigned 32-bit index went below zero: {n.index - WRAP:,} became {n.index:,}."
+    core: Tree = _core(n.tree) if n.tree else ["number", 0]
+    if core[0] == "counter" and core[2][0] == "u" and core[5] == ">=" and core[4] == ["number", 0]:
+        bound = f"{core[1]} >= 0"
+        return Why(
+            "out-of-bounds-access",
+            f"{text} `{bound}` is always true for an unsigned `{core[1]}`.",
+            (f"Count `{core[1]}` as an int.",),
+        )
+    return Why(
+        "out-of-bounds-access", text, ("Handle the case in which the index would be negative before the access.",)
+    )
 
 
 def _negative(n: Numbers) -> Why | None:
@@ -343,8 +369,9 @@ def _counts(n: Numbers) -> Iterator[tuple[int, str]]:
     found = _extent_of(n, n.tree) if n.tree else None
     if found:
         yield found
+    axes = [int(one[2]) for one in _has(n.tree, "id")] if n.tree else range(3)
     for one in n.scalars:
-        if _is_launched(n, one.value):
+        if any(_is_launched(n, one.value, axis) for axis in axes):
             yield one.value, one.label
 
 
@@ -358,36 +385,98 @@ def _extent_of(n: Numbers, tree: Tree) -> tuple[int, str] | None:
     return (extent, words) if extent else None
 
 
-def _is_launched(n: Numbers, count: int, least: int = 16) -> bool:
-    """Is this many work-items launched in some dimension, but for rounding up to whole groups?"""
-    ids = n.world.ids
-    sizes = [(ids["get_global_size", axis], ids.get(("get_local_size", axis), 1)) for axis in range(3)]
-    return count >= least and any(count <= total < count + group for total, group in sizes)
+def _is_launched(n: Numbers, count: int, axis: int, least: int = 16) -> bool:
+    """Is this many work-items launched in a dimension, but for rounding up to whole groups?"""
+    total, group = n.world.ids["get_global_size", axis], n.world.ids.get(("get_local_size", axis), 1)
+    return count >= least and count <= total < count + group
+
+
+def _stride_in_bytes(n: Numbers) -> Why | None:
+    """The buffer has as many rows as the kernel is told, of as many elements as the stride has bytes."""
+    for part in n.parts:
+        core = _core(part.by) if part.by else ["number", 0]
+        if core[0] != "argument" or part.stride % n.element or n.element < 2:
+            continue
+        stride = next((one for one in n.scalars if one.argument == core[1]), None)
+        length = part.stride // n.element
+        rows = next((one for one in n.scalars if one.value > LEAST and one.value * length == n.held), None)
+        if stride is not None and rows is not None and rows != stride and part.value < rows.value:
+            text = f"{stride.label} is {stride.value:,}, and {n.name} has {rows.value:,} rows ({rows.label}) of {length:,} elements."
+            step = f"Pass {stride.label} in elements ({length:,}): {stride.value:,} is the length of a row in bytes."
+            return Why("out-of-bounds-access", text, (step,), n.setter(stride.argument))
+    return None
+
+
+def _one_more(n: Numbers) -> Why | None:
+    """A neighbour of the last element: `r + 1` of the last work-item."""
+    for part in n.parts:
+        core, known = _core(part.tree), n.named(part.count)
+        if core[0] != "+" or core[3][0] != "number" or known is None or n.solved is None or n.is_local:
+            continue
+        if _extent_of(n, core[2]) is None or values.value(core[2], n.solved) >= known.value:
+            continue
+        more, source = core[3][1], values.text(part.tree)
+        text = (
+            f"{_equation(part.tree, n.solved)}, and {n.name} has {part.count:,} {part.unit}, as many as {known.label}."
+        )
+        need = (part.count + more) * part.stride * n.element
+        step = f"Allocate {known.label} + {more} ({need:,} bytes), or skip `{source}` where it is not less than `{known.label}`."
+        return Why("out-of-bounds-access", text, (step,))
+    return None
 
 
 def _exchanged(n: Numbers) -> Why | None:
-    """With two arguments exchanged, the last work-item accesses the last element."""
+    """With two arguments exchanged, the last work-item accesses the last element, here and wherever else the kernel uses them. Where
+    another access fits as it is, the index is wrong and not the order of the arguments."""
     if n.tree is None or n.solved is None or _has(n.tree, *OPEN):
         return None
     used = {one[1] for one in _has(n.tree, "argument")}
     for a, b in combinations(n.scalars, 2):
         if a.value == b.value or not used & {a.argument, b.argument}:
             continue
-        world = replace(n.solved, arguments={**n.solved.arguments, a.argument: b.value, b.argument: a.value})
-        last = replace(world, ids={**world.ids, **_last_ids(world)})
-        try:
-            inside, end = values.value(n.tree, world), values.value(n.tree, last)
-            straight = values.value(n.tree, replace(last, arguments=n.solved.arguments))
-        except values.Unknown:
+        arguments = {**n.solved.arguments, a.argument: b.value, b.argument: a.value}
+        here = replace(n.solved, arguments=arguments)
+        end, straight = _last(n.tree, here), _last(n.tree, n.solved)
+        if end != n.held - 1 or straight is None or straight < n.held or not 0 <= values.value(n.tree, here) < n.held:
             continue
-        if 0 <= inside < n.held and end == n.held - 1 and straight >= n.held:
-            text = (
-                f"Arguments {a.argument} and {b.argument} look swapped: with {a.label} = {b.value:,} and {b.label} = {a.value:,}"
-                f" the last work-item would access the last element, with {a.label} = {a.value:,} it is {straight - end:,} past it."
-            )
-            step = f"Exchange arguments {a.argument} ({a.label}) and {b.argument} ({b.label}) where they are set."
-            return Why("argument-order", text, (step,), n.setter(a.argument))
+        if _fits_elsewhere(n, {a.argument, b.argument}):
+            continue
+        text = (
+            f"Arguments {a.argument} and {b.argument} look swapped: with {a.label} = {b.value:,} and {b.label} = {a.value:,}"
+            f" the last work-item would access the last element; as they are, it goes {straight - end:,} elements past it."
+        )
+        step = f"Exchange arguments {a.argument} ({a.label}) and {b.argument} ({b.label}) where they are set."
+        return Why("argument-order", text, (step,), n.setter(a.argument))
     return None
+
+
+def _last(tree: Tree, world: World) -> int | None:
+    """The index of the last work-item of the launch."""
+    try:
+        return values.value(tree, replace(world, ids={**world.ids, **_last_ids(world)}))
+    except values.Unknown:
+        return None
+
+
+def _fits_elsewhere(n: Numbers, pair: set[int]) -> bool:
+    """Does another access of the kernel that uses one of the two arguments end at the last element of its buffer?"""
+    assert n.solved is not None
+    given = {int(one["index"]): one for one in n.f.facts.launches.values(n.launch)} if n.launch is not None else {}
+    for site in n.f.sites:
+        tree = json.loads(site.index) if site.index and site.kernel == n.f.site.kernel else None
+        memory = given.get(site.argument)
+        if (
+            tree is None
+            or memory is None
+            or memory["object"] < 0
+            or not {one[1] for one in _has(tree, "argument")} & pair
+        ):
+            continue
+        element = memory["declared"].element if memory["declared"] else None
+        held = int(n.f.facts.objects.table["size"][memory["object"]]) // element if element else 0
+        if held and _last(tree, n.solved) == held - 1:
+            return True
+    return False
 
 
 def _last_ids(world: World) -> dict[tuple[str, int], int]:
@@ -411,9 +500,9 @@ def _too_many_items(n: Numbers) -> Why | None:
         if n.is_local:
             return _short_local(n, part, f"{launched}.", extent)
         known = n.named(part.count)
-        needed = next(
-            (o for o in n.scalars if o.value > max(part.value, part.count) and _is_launched(n, o.value)), None
-        )
+        axis_of = int(_core(part.tree)[2])
+        larger = [one for one in n.scalars if one.value > max(part.value, part.count)]
+        needed = next((one for one in larger if _is_launched(n, one.value, axis_of)), None)
         if known is None and needed is not None:
             text = f"{needed.label} is {needed.value:,}, and {n.name} has {part.count:,} {part.unit}."
             return _undersized(n, part, text, needed.value)
@@ -464,10 +553,10 @@ def _loop(n: Numbers) -> Why | None:
         counter, is_counter = counters[0], _core(part.tree)[0] == "counter"
         known = n.named(part.count)
         count = f"{n.name} has {part.count:,} {part.unit}" + (f" ({known.label} is {known.value:,})" if known else "")
-        try:
-            limit = values.value(counter[4], n.solved) + ("=" in counter[5])
-        except values.Unknown:
+        end = values.limit(counter, n.solved)
+        if end is None:
             continue
+        limit = end + ("=" in counter[5])
         bound = f"{counter[1]} {counter[5]} {values.text(counter[4])}"
         if n.is_local and is_counter and counter[5][0] == "<":
             return _short_local(
@@ -495,20 +584,27 @@ def _loop(n: Numbers) -> Why | None:
 def _anything(n: Numbers) -> Why | None:
     """What the index is made of; which of its numbers is wrong is not known."""
     for part in n.parts:
-        if n.solved is not None and not values.uniform(part.tree) and part.stride > 1:
-            return Why(
-                "out-of-bounds-access",
-                f"{_equation(part.tree, n.solved)}, and {n.name} has {part.count:,} {part.unit}.",
-            )
+        if n.solved is None or values.uniform(part.tree):
+            continue
+        text = f"{_equation(part.tree, n.solved)}, and {n.name} has {part.count:,} {part.unit}."
+        counters = _has(part.tree, "counter")
+        if counters and values.limit(counters[0], n.solved) is None:
+            bound = f"{counters[0][1]} {counters[0][5]} {values.text(counters[0][4])}"
+            step = f"Check the loop's bound, `{bound}`, against the size of {n.name}."
+            return Why("out-of-bounds-access", text, (step,))
+        return Why("out-of-bounds-access", text) if part.stride > 1 else None
     return None
 
 
 RULES: tuple[Callable[[Numbers], Why | None], ...] = (
     _wrapped,
+    _below_zero,
     _negative,
     _index_from_memory,
     _bytes_per_element,
     _exchanged,
+    _stride_in_bytes,
+    _one_more,
     _too_many_items,
     _loop,
     _anything,

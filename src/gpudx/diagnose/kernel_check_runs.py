@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,7 @@ NOT_A_NUMBER = (
     "A NaN passes from launch to launch, so the first one counts; that the program fails because of it is not shown."
 )
 WRAP = 1 << 32  # what a 32-bit index loses
+WAITED_FOR = re.compile(r"(?:atom(?:ic)?_\w+\s*\(\s*&?\s*|^\s*!?\s*)(\w+\s*\[[^\]]*\])")  # an element that a loop's condition reads
 OWN_TEXT = "kernel source"  # the text that the program gave the driver
 SEVERAL = 1023  # in place of a work-item of global memory (kernel_checks/prelude.py)
 ON_MEMORY = ("bounds", "alignment", "uninitialized", "race")
@@ -125,9 +127,13 @@ def _evidence(f: Failure, site: Site, count: int, launches: int) -> Iterator[str
     yield f"work-item {_triple(f.item)} of group {_triple(f.group)} (local id {_triple(f.local)}) {_reported(f)}"
     if f.other is not None:
         yield f"the work-items took different ways at `{f.other.text}`, line {f.other.line}"
+    elif f.kind == "loop" and (waits := WAITED_FOR.search(f.site.text)):
+        yield f"the loop ends only if another work-item changes `{waits[1]}`"
     elif (element := index_reasons.arithmetic(f) or _element(f)) is not None:
         yield element
     yield from _index_and_order(f)
+    if (same := _same_buffer(f)) is not None:
+        yield f"argument {same} is the same buffer"
     yield f"{_launched(f, site)}; it happened {times(count)}{_elsewhere(launches)}"
 
 
@@ -156,8 +162,12 @@ def _steps(f: Failure) -> Iterator[str]:
     """Where the cause's own advice, which speaks of buffers, does not fit."""
     name = f"`{f.thing.name}`" if f.thing is not None else ""
     is_local = f.thing is not None and "local" in (f.thing.kind, f.thing.space)
-    if f.kind == "uninitialized" and is_local:
+    if f.kind == "loop":
+        yield from _ends_of_loop(f)
+    elif f.kind == "uninitialized" and is_local:
         yield f"Write every element of {name} before a work-item reads it, with barrier(CLK_LOCAL_MEM_FENCE) in between."
+    elif f.kind == "race" and (same := _same_buffer(f)) is not None:
+        yield f"Give argument {same} a buffer of its own: the kernel reads elements of {name} that other work-items write through it."
     elif f.kind == "race" and is_local:
         yield f"Put barrier(CLK_LOCAL_MEM_FENCE) between the two accesses to {name}, where every work-item of the group reaches it."
     elif f.kind == "race" and f.reads and f.writes:
@@ -169,6 +179,27 @@ def _steps(f: Failure) -> Iterator[str]:
             f"Put barrier(CLK_GLOBAL_MEM_FENCE) between the two accesses to {name}, use an atomic function, or give each"
             " work-item its own element."
         )
+
+
+def _same_buffer(f: Failure) -> int | None:
+    """Of a race: another argument that was given the same buffer."""
+    argument = f.thing.index if f.thing is not None and f.thing.kind == "argument" else None
+    launch, row = f.facts.launches.at_position(f.position), _row(f, argument)
+    if f.kind != "race" or row < 0 or launch is None:
+        return None
+    same = [int(a["index"]) for a in f.facts.launches.values(launch) if a["object"] == row and a["index"] != argument]
+    return same[0] if same else None
+
+
+def _ends_of_loop(f: Failure) -> Iterator[str]:
+    waits = WAITED_FOR.search(f.site.text)
+    if waits is None:
+        yield f"Check why `{f.site.text}` stays true: follow the values that it compares through one iteration."
+        return
+    yield (
+        f"OpenCL does not guarantee that the work-item that writes `{waits[1]}` runs while others wait for it: let groups wait only for "
+        "groups that have started, with numbers from an atomic counter, or split the kernel at this place."
+    )
 
 
 def _reported(f: Failure) -> str:

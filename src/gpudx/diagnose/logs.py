@@ -23,7 +23,8 @@ from gpudx.model import Built, Diagnosis, Evidence, Finding, Instrument, Outcome
 from gpudx.text import plural
 
 LOG = "log"  # the instrument's name
-SELDOM_WHY = ("test-failed", "test-flaky", "host-abort", "gpu-reset")  # endings that say nothing of a cause
+# Endings that say nothing of a cause.
+SELDOM_WHY = ("test-failed", "test-flaky", "host-abort", "gpu-reset", "host-stack", "python-stack", "go-stack")
 EVIDENCE = ("sanitizer-clean", "device-code", "amd-launches")  # no faults: they follow nothing
 API = {
     "pytorch": "cuda",

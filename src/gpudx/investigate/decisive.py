@@ -36,6 +36,9 @@ class Step:
     unless: str = ""  # not where this experiment looked at everything and found nothing
 
 
+INDICES = Step("indices", "whether an index is out of range")
+UNSAID = ("device-assertion",)  # causes that a kernel states without the value that it is about
+LOOPS = "checked-loops"
 RUNTIME = Step("runtime-errors", "calls that the runtime refuses by itself")
 ACCESS = (
     Step("memcheck", "which access of which thread is invalid"),
@@ -63,6 +66,7 @@ RACES = Step(
     "races", "whether ordering the two operations of a race fixes it"
 )  # as many runs as that takes: ordered.py
 HOST_MEMORY = Step("host-memory", "whether the host changes memory that a kernel is reading")
+HEAP = Step("host-heap", "whether host memory is large enough and still there")
 ORDERED = Step("order", "whether a missing order or wait is the cause")  # as many runs as that takes: ordered.py
 EXCHANGED = Step("exchanged", "whether two arguments are in each other's place")  # as many runs as that takes: exchanged.py
 ORDER = (
@@ -76,6 +80,7 @@ REPEATS = Step("recorded", "whether it fails every time", 3)
 PLANS: dict[FailureClass, tuple[Step, ...]] = {
     "settled": (),
     "device error": (
+        INDICES,
         *ACCESS,
         FENCED,
         FENCED_DUMP,
@@ -90,6 +95,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
     "crash": (
         *INSIDE,
         *EDGES,
+        HEAP,
         Step("oclgrind", "invalid accesses, in an OpenCL simulator"),
         ORDERED,
         RACECHECK,
@@ -99,7 +105,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         REPEATS,
         *ORDER,
     ),
-    "hang": (Step("checked-loops", "loops that never end"), CHECKED, SYNCCHECK, RACECHECK, *INSIDE[1:], *EDGES),
+    "hang": (Step(LOOPS, "loops that never end"), CHECKED, SYNCCHECK, RACECHECK, *INSIDE[1:], *EDGES),
     "wrong result": (
         RUNTIME,
         RACES,
@@ -108,6 +114,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         RACECHECK,
         GLOBAL_RACES,
         INITCHECK,
+        HEAP,
         HOST_MEMORY,
         ORDERED,
         POISON,
@@ -128,6 +135,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         GLOBAL_RACES,
         NUMBERS,
         NUMBERS_OPENCL,
+        HEAP,
         HOST_MEMORY,
         POISON,
         *EDGES,
@@ -204,9 +212,13 @@ def answered(state: Investigation) -> bool:
 def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
     """The first step of the plan that can be run and was not; None when there is none, or the cause is known."""
     if state.symptom == "settled":
+        if any(one.cause in UNSAID for one in state.before) and _is_open(INDICES, state, runnable):
+            return INDICES
         wanted = Step("recorded", "whether it repeats", REPEAT)
         return wanted if _made(state.trials, "recorded") < REPEAT else None
     plan: Sequence[Step] = PLANS[state.symptom]
+    if state.symptom == "hang" and any(t.experiment == LOOPS and t.shown for t in state.trials):
+        return None  # the loop is known; other instruments would wait for it
     if answered(state):
         if not _is_vague(state):
             return None

@@ -10,15 +10,15 @@ from gpudx.causes import every as every_cause
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
 from gpudx.investigate.observed import PLAIN, Observed, observed
-from gpudx.investigate.ordered import Wanted
+from gpudx.investigate.ordered import LEVEL, Wanted
+from gpudx.investigate.prediction import TWICE, passes_needed
 from gpudx.lab.experiments import base
 from gpudx.model import Diagnosis, Evidence, Guilty, Site, Trial
 from gpudx.text import plural
 
 EXPERIMENT, CAUSE = "exchanged", "argument-order"
-FAILURES = 3  # plain runs, all of which fail
-PASSES = 2
-WHY = "whether two arguments are in each other's place"
+FAILURES, ENOUGH = 3, 5  # plain runs, all of which fail: before a pair is tried, and before one is believed
+WHY, AGAIN = "whether two arguments are in each other's place", "whether it still fails without the change"
 
 
 def next_run(trials: Sequence[Trial], runnable: Collection[str]) -> Wanted | None:
@@ -32,12 +32,19 @@ def next_run(trials: Sequence[Trial], runnable: Collection[str]) -> Wanted | Non
             return Wanted(name, 1, WHY)
         if not _passes(one):
             continue
-        if one.rate.runs < PASSES:
-            return Wanted(name, PASSES, WHY)
-        if not seen[PLAIN].after(one).trials:
-            return Wanted(PLAIN, len(seen[PLAIN].trials) + 1, "whether it still fails without the change")
-        return None
+        plain, needed = seen[PLAIN], _needed(seen[PLAIN])
+        if plain.rate.runs < ENOUGH:
+            return Wanted(PLAIN, ENOUGH, AGAIN)
+        if one.rate.runs < needed:
+            return Wanted(name, needed, WHY)
+        after = len(plain.after(one).trials)
+        return Wanted(PLAIN, len(plain.trials) + TWICE - after, AGAIN) if after < TWICE else None
     return None
+
+
+def _needed(plain: Observed) -> int:
+    """Runs with the two exchanged that must all pass."""
+    return passes_needed(plain.rate, LEVEL)
 
 
 def _fails_always(plain: Observed) -> bool:
@@ -48,12 +55,17 @@ def _passes(one: Observed) -> bool:
     return bool(one.trials) and all(trial.outcome == "passed" for trial in one.trials)
 
 
+def decided(one: Observed, plain: Observed) -> bool:
+    """Did the failure go with the exchange, and come back without it?"""
+    enough = plain.rate.runs >= ENOUGH and _fails_always(plain) and plain.after(one).rate.failures >= TWICE
+    return enough and _passes(one) and one.rate.runs >= _needed(plain)
+
+
 def entry(trials: Sequence[Trial], processes: Sequence[Facts]) -> Diagnosis | None:
     """Once it is decided. `processes` are of the plain run that completed the decision."""
     seen = observed(trials)
     for name, one in seen.items():
-        decided = base(name) == EXPERIMENT and _passes(one) and one.rate.runs >= PASSES
-        if decided and _fails_always(seen[PLAIN]) and seen[PLAIN].after(one).rate.failures:
+        if base(name) == EXPERIMENT and decided(one, seen[PLAIN]):
             return next(filter(None, (_diagnosis(facts, one, seen[PLAIN]) for facts in processes)), None)
     return None
 

@@ -36,6 +36,7 @@ from gpudx.text import plural
 
 CONFIDENCE = 0.99
 PLAIN_SHARE = 0.5  # of the budget that may go into plain runs, once it has failed twice
+HUNG = "timeout"  # the ending of a run that was stopped: how long it was waited for says nothing of other runs
 ENOUGH_FOR_A_RATE = 3  # plain runs; of fewer, any rate could be true
 
 
@@ -241,7 +242,7 @@ def _expected(seen: Mapping[str, Observed], lab: Lab, plan: Plan) -> float:
     """Seconds that the next run will take."""
     alike = seen.get(plan.experiment)
     factor = 1.0 if alike else lab.costs.get(plan.experiment, 1.0)
-    times = [trial.seconds for trial in (alike or seen[PLAIN]).trials]
+    times = [trial.seconds for trial in (alike or seen[PLAIN]).trials if alike or trial.ending != HUNG]
     return factor * sum(times) / len(times) if times else 0.0
 
 

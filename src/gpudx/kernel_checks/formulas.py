@@ -50,10 +50,12 @@ class Formulas:
         self._changed: dict[int, bool] = {}
         self._depth = 0
         self._nodes: dict[str, Node] = {}  # of what the index leaves open
+        self.argument = -1  # of the kernel, that the last index counts from
 
     def index_of(self, access: Node) -> str:
         """The tree of an access's index, counted in elements of what its pointer was given as, as JSON; "" where it has none."""
         self._depth = 0
+        self.argument = -1
         self._nodes.clear()
         try:
             tree = self._place(access)
@@ -107,6 +109,7 @@ class Formulas:
         if variable is None or self._changes(declared):
             return None
         if variable.kind == "PARM_DECL" or self._shape._is_array(variable):
+            self.argument = self._parameter(declared)
             return ["number", 0]
         init = self._shape.initial(variable)
         if init is None or self._shape._bare(init).kind == "CSTYLE_CAST_EXPR":
@@ -165,15 +168,18 @@ class Formulas:
 
     def _load(self, node: Node, kind: str) -> Tree:
         base = self._shape._bare(node.children[0])
-        argument = -1
-        if base.kind == "DECL_REF_EXPR" and self._function.is_kernel:
-            numbers = {param.number: at for at, param in enumerate(self._function.params)}
-            argument = numbers.get(base.declared, -1)
+        argument = self._parameter(base.declared) if base.kind == "DECL_REF_EXPR" else -1
         name = self._left(node, kind)
         before, self._nodes = self._nodes, {}
         index = self._tree(node.children[1])
         self._nodes = before  # what its own index leaves open is no part of the index that is asked for
         return ["load", name, kind, argument, index]
+
+    def _parameter(self, declared: int) -> int:
+        """Which argument of the kernel it is; -1: none."""
+        if not self._function.is_kernel:
+            return -1
+        return next((at for at, param in enumerate(self._function.params) if param.number == declared), -1)
 
     def _call(self, node: Node, kind: str) -> Tree:
         arguments = node.children[1:]

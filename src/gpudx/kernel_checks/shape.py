@@ -277,13 +277,14 @@ class Shape:
             self._prover.give_up()
         file, line = self.line(node)
         text = " ".join(self.source(node).split())[:120]
-        index, name = "", ""
+        index, name, argument = "", "", -1
         self.hinted: Node | None = None
         if kind == "access" and self.now is not None:
             formulas = self._formulas_of(self.now)
             index = formulas.index_of(node)
+            argument = formulas.argument
             name, self.hinted = formulas.hint(index) or ("", None)
-        self.sites.append(Site(kind, file, line, text, self.now.name if self.now else "", index, name))
+        self.sites.append(Site(kind, file, line, text, self.now.name if self.now else "", index, name, argument))
         return len(self.sites)
 
     def _formulas_of(self, function: Function) -> Formulas:

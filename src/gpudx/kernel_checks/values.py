@@ -205,6 +205,11 @@ def wraps(tree: Tree, world: World) -> tuple[Tree, int, int] | None:
     return None
 
 
+def limit(counter: Tree, world: World) -> int | None:
+    """What the head of a counter's loop compares it with, where that is known."""
+    return _or_none(counter[4], world)
+
+
 def uniform(tree: Tree) -> bool:
     """The same for all work-items of the launch?"""
     return all(one[0] not in OPEN and (one[0] != "id" or one[1] in SIZES) for one in parts(tree))

@@ -39,6 +39,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("gpudx", "gpudx: why GPU tests fail")
     group.addoption("--gpudx", action="store_true", help="Record the tests and report which of them caused a GPU error.")
     group.addoption("--gpudx-case", metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")
+    group.addoption(
+        "--gpudx-isolate", action="store_true", help="After a test broke the CUDA context, run the others in a fresh process."
+    )
     group.addoption("--gpudx-strict", action="store_true", help="Fail the run if a passing test caused a GPU error.")
 
 
@@ -71,6 +74,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{SERIAL}: no other test with this marker runs at the same time, in any worker")
     if config.getoption("gpudx"):
         config.pluginmanager.register(Pinning(config, marker()), "gpudx-pinning")
+    if config.getoption("gpudx") or config.getoption("gpudx_isolate"):
+        from gpudx.pytest_plugin import isolation
+
+        fresh = isolation.REPORTS in os.environ
+        plugin = isolation.Reporting(config) if fresh else isolation.Isolation(config, config.getoption("gpudx_isolate"))
+        config.pluginmanager.register(plugin, "gpudx-isolation")
 
 
 def marker() -> Mark | None:

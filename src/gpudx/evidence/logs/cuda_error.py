@@ -55,6 +55,8 @@ MARKS = (
     "CUDA Runtime Error",
     "cuda_check",
     "Cuda API error",
+    "invalid resource handle",
+    "invalid configuration argument",
     "uda execution failed",
     "UDA execution failed",
 )

@@ -33,6 +33,7 @@ MARKS = (
     "Optix",
     "failed with code 7",
     "VkResult",
+    ", vr -",
     " failed -",
     "vkQueue",
     "vkWait",
@@ -146,7 +147,7 @@ _DXGI = re.compile(r"\b0x887[aA]00([0-9a-fA-F]{2})\b")
 _METAL = re.compile(r"\((?:0000)?[0-9a-f]{4,8}:(kIOGPUCommandBufferCallbackError\w+)\)|(MTLCommandBufferError\w+)")
 _SYCL = re.compile(r"SYCL error|Native API returns: (-\d+) \(Unknown")
 # VkResult in vulkan_core.h; programs print it as a signed or an unsigned number.
-_VK_NUMBER = re.compile(r"\bVkResult\W{1,4}(-?\d{1,10})\b|\bvk[A-Z]\w+ (?:has )?(?:failed|returned)\D{0,12}(-\d{1,2})\b")
+_VK_NUMBER = re.compile(r"\bVkResult\W{1,4}(-?\d{1,10})\b|, vr (-\d{1,2})\b|\bvk[A-Z]\w+ (?:has )?(?:failed|returned)\D{0,12}(-\d{1,2})\b")
 VULKAN = {
     -1: "VK_ERROR_OUT_OF_HOST_MEMORY",
     -2: "VK_ERROR_OUT_OF_DEVICE_MEMORY",
@@ -280,7 +281,7 @@ def _vulkan(text: str) -> str:
     if rust := _RUST.search(text):
         return f"VK_ERROR_{_snake((rust[1] or rust[2] or rust[3]).removesuffix('Error'))}"
     if found := _VK_NUMBER.search(text):
-        number = int(found[1] or found[2])
+        number = int(next(filter(None, found.groups())))
         return VULKAN.get(number - (1 << 32) if number >= 1 << 31 else number, "")
     return ""
 

@@ -38,7 +38,8 @@ SUBJECT = re.compile(
     r"|driver name for fd|shmem|\bkernels?/|glsl|hlsl|wgsl|\bd3d\d|direct3d"
     r"|\bdxgi|swap ?chain|drm_syncobj|\bgfx\d{3}|\bsm_\d\d|mig-\d|\bdri[23]\b|(?-i:\bNv[A-Z]\w{2,})|(?-i:\begl[A-Z]\w+|EGL[A-Z]\w+)"
     r"|\bnvmm\b|miopen\w+|\bg[pvak]\d{2}b\b|\brunlist\b|\bTSG\b|\bTDR\b|(?-i:\bgl[A-Z][a-z]\w{3,}\()|opengl|\bnpu\b|\bmali\b|adreno|powervr"
-    r"|\bmps\b(?! /)|habana|ascend|\bHLO\b|autotun|\b(?:cuew|hipew)\b|\bacl[A-Z]\w+|cann\b|\bmusa\w*|\bxrt\b"
+    r"|\bmps\b(?! /)|\bSM (?:warp|exception)|graphics +exception|\bacl\b|\bE[EHZ]\d{4}\b|habana|ascend|\bHLO\b|autotun|\b(?:cuew"
+    r"|hipew)\b|\bacl[A-Z]\w+|cann\b|\bmusa\w*|\bxrt\b"
     r"|\b(?:iris|radeonsi|radv|anv|crocus|turnip|zink|lavapipe|llvmpipe|rusticl|hasvk|nvk|v3dv|panvk|freedreno)\b|batchbuffer|pocl"
     r"|iree|tinygrad|triton|cupy|numba|pyopencl|\bjax\b|\bxla\b",
     re.IGNORECASE,
@@ -105,7 +106,7 @@ CLASSES = (
     _class(
         "kernel-out-of-bounds",
         r"out[- ]of[- ]bounds.{0,60}(?:array|access|index|memory|kernel|read|write)|bounds ?error.{0,60}kernel"
-        r"|illegal (?:memory )?(?:access|address)",
+        r"|illegal (?:memory )?(?:access|address|read|write)",
         "report",
         "out-of-bounds-access",
         _next.SANITIZE,
@@ -115,7 +116,7 @@ CLASSES = (
         "kernel-exception",
         r"(?:exception|error|trap)\b.{0,40}\b(?:during|in|inside) (?:the |a )?(?:kernel|device|shader)(?: execution"
         r"| code)?|KernelException"
-        r"|device[- ]side (?:exception|error|trap)",
+        r"|device[- ]side (?:exception|error|trap)|\bSM (?:warp|global) exception|graphics +exception",
         "report",
         "device-exception",
         _next.SANITIZE,
@@ -226,7 +227,7 @@ CLASSES = (
         r"|arguments?|values?|param\w*|handle|pointer|config\w*|size|dimension\w*"
         r"|operation|state|type|format|stream|context|index|flag\w*|device|kernel|image|usage|binding)"
         r"|not (?:supported|implemented|permitted)"
-        r"|unimplemented|misalign\w*|alignment",
+        r"|unimplemented|misalign\w*|alignment|\bexpected .{1,60}\b(?:got|found|received)\b",
         "refusal",
         "failed-call",
         _next.RECORD,
@@ -244,9 +245,9 @@ CLASSES = (
     ),
     _class(
         "transfer-failed",
-        rf"(?:copy\w*|memcpy\w*|transfer\w*|upload\w*|download\w*|read\w*|writ\w+|map\w*"
+        rf"\b(?:copy(?:ing)?|memcpy\w*|transfer\w*|upload\w*|download\w*|read(?:ing)?|writ(?:e|ing)|map(?:ping)?"
         rf"|target\w*)\b{GAP}\b{_FAIL}|{_FAIL}\b{GAP}\b(?:copy"
-        r"|memcpy|transfer|upload|download|read|write|map)\w*",
+        r"|memcpy|transfer|upload|download|read|write|map)(?:p?ing|s|ed)?\b",
         "report",
         "device-error-reported",
         _next.SERIALISE,

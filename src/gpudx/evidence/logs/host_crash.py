@@ -41,6 +41,7 @@ MARKS = (
     "Fault Address",
     "Illegal instruction",
     "Floating point exception",
+    "Faulting application name",
     "alloc(): ",
     "malloc: ***",
     "malloc_consolidate(): ",
@@ -71,6 +72,10 @@ _HEAP = re.compile(
     r"[\w ().:-]{0,60}|double free or corruption|corrupted (?:size vs\. prev_size|double-linked list)|\*\*\* (?:stack smashing|buffer"
     r" overflow) detected|malloc: \*\*\* error for object|[Hh]eap corruption detected|pointer being freed was not allocated"
 )
+_FAULTING = re.compile(r"Faulting application name: ([^,\s]+)")
+_MODULE = re.compile(r"Faulting module name: ([^,\s]+)")
+_EXCEPTION = re.compile(r"Exception code: (0x[0-9a-fA-F]{8})")
+_WINDOWS_DRIVER = re.compile(r"nv(?:wgf2um|oglv|cuda|d3dum|opencl)|ati|amd(?:xx|vlk|ocl|hip)|ig(?:d|c|dx)|intelocl", re.IGNORECASE)
 _NOT_MET = re.compile(r"handler|install|ignor|catch", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?:fault addr(?:ess)?|si_addr|Fault Address)\W{0,8}(0x[0-9a-fA-F]+)", re.IGNORECASE)
 _FRAME = re.compile(r"^\s*#(\d+)\s+(?:pc [0-9a-f]+\s+)?(.+)")
@@ -87,6 +92,9 @@ MOST_FRAMES = 3
 def read(near: Near) -> Iterator[Event]:
     if _TOMBSTONE.search(near.text):
         yield from _tombstone(near)
+        return
+    if found := _FAULTING.search(near.text):
+        yield _windows(found[1], " ".join((near.text, *near.after(6))))
         return
     if found := _HEAP.search(near.text):
         why = "a block was freed twice" if "double free" in found[0] else "an earlier write went outside its block"
@@ -117,6 +125,16 @@ def read(near: Near) -> Iterator[Event]:
         causes=() if name == "SIGABRT" else ("crash-in-call",) if _in_driver(frames) else ("crash-outside-calls",),
         next=_next.RECORD,
     )
+
+
+def _windows(name: str, text: str) -> Event:
+    """An entry of the application log of Windows (event 1000)."""
+    module, code = _MODULE.search(text), _EXCEPTION.search(text)
+    where = f" in {module[1]}" if module else ""
+    driver = bool(module and _WINDOWS_DRIVER.match(module[1]))
+    said = f"{name} crashed{where}{f' (exception {code[1].lower()})' if code else ''}{', a GPU driver' if driver else ''}."
+    causes = ("crash-in-call",) if driver else ("crash-outside-calls",)
+    return Event("host-crash", "ending", said, (("in", module[1] if module else ""),), (), causes, _next.RECORD)
 
 
 def _tombstone(near: Near) -> Iterator[Event]:

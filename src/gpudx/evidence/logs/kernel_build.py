@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpudx.evidence.logs import _next
+from gpudx.evidence.logs import _next, unrecognised
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 
@@ -132,7 +132,7 @@ LONGEST = 160
 
 def read(near: Near) -> Iterator[Event]:
     text = " ".join(near.text.split())
-    if _FINE.search(text) or _ASSERTED.search(text):
+    if _FINE.search(text) or _ASSERTED.search(text) or unrecognised.leads_on(text, near):
         return
     if found := _SYMBOL.search(text):
         kernel = _LINKED.search(" ".join((text, *near.after(2))))

@@ -85,6 +85,7 @@ MARKS = (
     "line ",
     "crash has occurred",
     "rash detected",
+    "improperly",
     "Stack trace of thread",
 )
 SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
@@ -102,12 +103,13 @@ _RANK = re.compile(r"\brank\s*[:=]?\s*(\d+)|local_rank: (\d+)|task (\d+)|process
 # Frames of gdb, of glibc's backtrace, of Windows modules and of macOS, without the message that led to them.
 _FRAME = re.compile(
     r"^\W{0,6}#\d+ \| \S+\(\S*\+0x|^\W{0,4}#\d+ +(?:0x[0-9a-f]+ in )?[\w:~<>?@.]+ \(.*(?:\) (?:at|from) \S|,\s*$)"
-    r"|^\S+\.(?:dylib|framework)\s+\S.*(?:\(|::|_)|\"symbolLocation\":\d+"
+    r"|^\s*\S+\.(?:dylib|framework)\s+\S.*(?:\(|::|_)|\"symbolLocation\":\d+"
     r"|^\s*frame #\d+: \S|^\s*#\d+ +0x[0-9a-f]+ in \S|^\s*\S*/\S+\(\S*\+0x[0-9a-f]+\) ?\[0x[0-9a-f]+\]"
     r"|^\W{0,4}(?:\d+: )?[\w.-]+\.(?:dll|exe|sys)!\S+|^\s*#\d+ +0x[0-9a-f]{8,16} \S+ \(\S+ \+ 0x"
 )
 _PYTHON = re.compile(r"^(?:.{0,80}[\])] )?\s*File \"[^\"]+\", line \d+, in \S")
 _PYTHON_ABOVE = re.compile(r"Traceback \(most recent call last\)|^(?:.{0,80}[\])] )?\s*File \"[^\"]+\", line \d+")
+_RAISED = re.compile(r"([A-Za-z_][\w.]*(?:Error|Exception)): \S.*")
 _GO = re.compile(r"^(?:goroutine \d+ \[|created by .+ in goroutine \d+)")
 _TERMINATE = re.compile(r"terminate called (?:after throwing an instance of ['‘]([^'’]+)['’]|without an active exception)")
 _OF_CUDA = re.compile(r"thrust::|cub::|rmm::|raft::|cuda::")  # their texts are those of CUDA, and of HIP
@@ -119,7 +121,7 @@ _DIED = re.compile(
     r"|Job step aborted|Child aborted|ChildFailedError|terminated by signal|terminated abnormally|\d death signal"
     r"|Received sigquit|killed by signal"
     r"|Force Terminated|BrokenProcessPool"
-    r"|status=\d+/[A-Z]{3,}|code=(?:killed|dumped)|[Aa] crash has occurred|Crash detected in (?:pid|process)"
+    r"|status=\d+/[A-Z]{3,}|code=(?:killed|dumped)|(?:exited|exiting) improperly|[Aa] crash has occurred|Crash detected in (?:pid|process)"
 )
 WINDOWS = {
     0xC0000139: "a function that a DLL does not have",
@@ -160,11 +162,10 @@ def _ended(near: Near) -> Iterator[Event]:
         yield _event("host-stack", "The log has a stack trace of the host process without the reason for it.", "stack")
         return
     if _PYTHON.match(near.text) and not any(_PYTHON_ABOVE.search(line) for line in near.before(60)):
-        yield _event(
-            "python-stack",
-            "The log has a stack trace of Python without its beginning; the exception is at its end, if that was pasted.",
-            "python",
-        )
+        raised = next((hit for hit in map(_RAISED.match, map(str.strip, near.after(60))) if hit), None)
+        end = f"it ends with {raised[0][:160].rstrip('.')}" if raised else "the exception is at its end, if that was pasted"
+        said = f"The log has a stack trace of Python without its beginning; {end}."
+        yield _event("python-stack", said, raised[1] if raised else "python")
         return
     if _GO.search(near.text):
         yield _event(

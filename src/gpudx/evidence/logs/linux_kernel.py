@@ -1,4 +1,4 @@
-"""The Linux kernel about processes: "segfault at ADDRESS ip ... in OBJECT", processes that it killed for lack of memory or that hang.
+"""The kernels of Linux and macOS about processes and themselves: "segfault at ADDRESS", processes that were killed or hang, panics.
 
 A crash names the object in which it happened and the address, which is decoded; a driver's object is where a bad value was used. A
 process that was killed for lack of host memory leaves no error of its own.
@@ -30,6 +30,7 @@ MARKS = (
     "Kernel panic - not syncing",
     "general protection fault",
     "ANOM_ABEND",
+    "panic(cpu ",
 )
 _CRASH = re.compile(r"(\S+)\[(\d+)\]: segfault at ([0-9a-f]+) ip \S+ sp \S+ error (\d+)(?: in ([^\s\[]+))?")
 _KILLED = re.compile(r"Out of memory: Killed process (\d+) \(([^)]+)\)(?:.*?anon-rss:(\d+)kB)?")
@@ -41,6 +42,7 @@ _OOPS = re.compile(
     r")?address|:|$)"
     r"|BUG: (kernel NULL pointer dereference)|Kernel panic - not syncing: (.{2,100})|(general protection fault)"
 )
+_PANIC = re.compile(r"panic\(cpu \d+ caller \w+\): \"?([^\"@]{3,300})")
 _MODULE = re.compile(r"\+0x[0-9a-f]+/0x[0-9a-f]+ \[(\w+)")
 _ABEND = re.compile(r"\bpid=(\d+) comm=\"([^\"]{1,40})\".*?\bsig=(\d+)")
 SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 11: "SIGSEGV"}
@@ -58,6 +60,10 @@ def read(near: Near) -> Iterator[Event]:
         yield _stuck(found)
     elif found := _OOPS.search(near.text):
         yield _oops(next(filter(None, found.groups())).strip(), near)
+    elif found := _PANIC.search(near.text):
+        gpu = "GPU" in found[1]
+        said = f"The macOS kernel panicked{' because of the GPU' if gpu else ''}: {found[1].strip()[:160]}."
+        yield Event("gpu-panic" if gpu else "kernel-oops", "ending", said, (("gpu", str(gpu)),))
     elif "ANOM_ABEND" in near.text and (found := _ABEND.search(near.text)):
         name = SIGNALS.get(int(found[3][:3]), f"signal {found[3]}")
         said = f"{found[2]} (process {found[1]}) ended by {name}."

@@ -31,15 +31,17 @@ WORDS = "program-"  # how the kinds of what a program says in its own words begi
 OVERFLOW = "Gradients were too large for half precision, and the program skipped a step: usual at first, not for long."
 _SCALE = re.compile(r"\bgrad\w*[ -]overflow|overflow detected|overflow!.{0,60}loss scale|loss scale.{0,40}overflow", re.IGNORECASE)
 _NAN = re.compile(
-    r"(?:\bnan\b[\s,;]+){2}|\b(?:loss|grad_?norm|energy|score|ppl|perplexity)\W{1,3}(?:nan|-?inf)\b|"
+    r"(?:\bnan\b[\s,;]+){2}|^(?:\s*[-+]?\d*\.?\d+(?:e[-+]?\d+)?){2,}\s+(?:nan|[-+]?inf(?:inity)?)\b|\b(?:loss|grad_?norm|energy|score"
+    r"|ppl|perplexity)\W{1,3}(?:nan|-?inf)\b|"
     r"\b(?:is|are|was|were|became|becomes|contains?|found|has|have|got|detected|returned|produced|with|to|loss[ =:]+)\s+(?:an? )?"
     r"(?:NaNs?|infs?|infinity|non-?finite)\b|\b(?:NaNs?|non-?finite|infinite) (?:values?|loss|gradients?|grads?|found|detected|"
     r"encountered|energy|in)\b",
     re.IGNORECASE,
 )
 _DIFFERS = re.compile(
-    r"\b(?:got|actual|was|computed|have)\b.{1,60}\b(?:expected|want(?:ed)?|should be|reference)\b"
-    r"|\bexpected\b.{1,60}\b(?:got|actual|but|found|received)\b|\b(?:results?|outputs?|values?|arrays?|tensors?|images?|hash(?:es)?"
+    r"\b(?:got|actual|was|computed|have)\W{1,4}(?:[-+.\d]|nan|inf).{0,60}\b(?:expected|want(?:ed)?|should be|reference)\b"
+    r"|\bexpected\b.{1,60}\b(?:got|actual|was|found|received)\W{1,4}(?:[-+.\d]|nan|inf)|\b(?:results?|outputs?|values?|arrays?|tensors?"
+    r"|images?|hash(?:es)?"
     r"|checksums?) (?:do(?:es)? not|don't|doesn't|did not|are not|mis-?)\s?(?:match|agree|equal|close)\w*"
     r"|\b(?:verification|validation|self[- ]?test|correctness|comparison|sanity) (?:check )?(?:has )?(?:failed|error|FAIL)"
     r"|\b(?:wrong|incorrect|mismatch(?:ed|ing)?) (?:results?|outputs?|values?|answers?|elements?|at|in|hash|checksum)\b"
@@ -104,7 +106,8 @@ CLASSES = tuple(
         (
             "part-missing",
             r"not found|no such (?:file|element|device|module|library|symbol)|does ?n.t exist|do(?:es)? not exist|cannot open shared object"
-            r"|(?:cannot|can't|could ?n.t|could not|unable to|failed to) (?:find|locate|open|load|import|read|resolve|access|stat)\b"
+            r"|(?:cannot|can't|could ?n.t|could not|unable to|failed to) (?:locate|open|load|import|resolve|access|stat|find "
+            r".{0,60}(?:file|librar|module|symbol|header|package|command|executable|path|driver|plugin|device|kernel|\\.so|\\.dll))\b"
             r"|\bmissing\b"
             r"|error (?:while )?loading|\bdlopen|undefined (?:symbol|reference|function|variable|name|identifier)|not (?:installed"
             r"|defined)\b"
@@ -123,6 +126,7 @@ CLASSES = tuple(
         (
             "not-supported",
             r"not (?:currently |yet )?supported|unsupported|does ?n.t support|not implemented|unimplemented|not available|unavailable"
+            r"|built without|not provided"
             r"|without an? \w+ (?:backend|context|device|driver)|incompatible|not compatible",
             "Something is not supported or not available here",
             _next.DOCTOR,
@@ -156,7 +160,7 @@ CLASSES = tuple(
             r"\b(?:invalid|illegal|bad|wrong|incorrect|unexpected|unknown|unrecogni[sz]ed)\b(?! errors?\b)|out of (?:range|bounds)|too "
             r"(?:large|small"
             r"|many)"
-            r"|exceed(?:s|ed)\b|mismatch|expected\b|rejected|refused",
+            r"|exceed(?:s|ed)\b|\boutside\b|mismatch|expected\b|rejected|refused",
             "The program refused what it was given",
             _next.RECORD,
         ),
@@ -170,24 +174,36 @@ CLASSES = tuple(
 )
 # What a line with the same words reports is no failure of the program: a level that is not of errors, a question, a plan.
 _MILD = re.compile(
-    r"\bINFO\b|\bDEBUG\b|\bTRACE\b|\bNOTE\b|(?:Runtime|User|Deprecation|Future)Warning:|\(II\)|^\s*[+-]{3}|expected while|is expected"
+    r"\bINFO\b|\bDEBUG\b|\bTRACE\b|\bNOTE\b|(?:Runtime|User|Deprecation|Future)Warning:|\(II\)|^\s*(?:\+\+\+|---) [ab]/|\benabled\b|expected while|is expected"
     r"|no \w+ (?:error|fail)|\?\s*$|fall(?:ing)? ?back"
     r"|\bNET/|\bignor(?:ed|ing)\b|\bskip(?:ped|ping)\b|\bnone found\b"
 )
-_NUMBER = re.compile(r"\b(?:error|err|errno|code|status|returned?|result|rc|ret)\b[^\w-]{0,6}(?:code[^\w-]{0,3}|no\.? ?)?(-?\d{1,10}"
+_NUMBER = re.compile(r"\b(?:error|err|errno|code|status|returned?|result|rc|ret)\b[ :=#(]{0,4}(?:code[ :=#(]{0,3}|no\.? ?)?(-?\d{1,10}"
                      r"|0x[0-9a-f]{2,16})\b", re.IGNORECASE)
 # What failed, by a name of the program's code: "hexagon_nn_config failed", "Session::open() failed".
 _OPERATION = re.compile(
-    r"\b((?:[A-Za-z_]\w*::)*(?:[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*|\w+(?=\())(?:\([^()]{0,60}\))?)\W{1,4}(?:\w+ ){0,2}(?:has |have "
+    r"\b((?:[A-Za-z_]\w*::)*(?:[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*|\w+(?=\())(?:\([^()]{0,60}\))?)\W{1,4}(?:[a-z]+ ){0,2}(?:has |have "
     r")?(?i:fail(?:ed|ure|s)?)\b"
 )
+# What a line says was tried: "Failed to open session 0", "Error while filtering: ...".
+_TRIED = re.compile(
+    r"(?:^|[\]:>)|] ?)\s*(?:[Ff]ailed to|FAILED to|[Uu]nable to|[Cc]ould(?: not|n't)|[Cc]annot|[Cc]an't) (?P<verb>[a-z]+ [^.;]{2,60})"
+    r"|\b[Ee]rror (?P<place>(?:on|in|at|while|during|when) (?:[^.;:]|[.:](?! |$)){3,80}|[a-z]{3,20}ing [^.;:]{3,60})"
+)
+_JSON = re.compile(r"^[\s{,]*\"(status|state|result|outcome|error|message|reason)\"\s*:\s*\"([^\"]*\b(?i:error|fail\w*|fatal|crash\w*"
+                   r"|timeout)\b[^\"]*)\"")
 _KERNEL_LINE = re.compile(r"^\s*\[ *\d+\.\d{3,6}\]|\bkernel: ")
 _CALM = re.compile(r"\bINFO\b|\bDEBUG\b|\bTRACE\b|expected while|is expected|\benabled?\b|registered|\bno \w+ (?:error|fail)")
 
 
 def read(near: Near) -> Iterator[Event]:
     text = " ".join(near.text.split())
-    if not unrecognised.reads_like_a_failure(text) or codelike(text) or unrecognised.is_code(text):
+    if not unrecognised.reads_like_a_failure(text) or codelike(text):
+        return
+    if found := _JSON.search(text):
+        yield replace(_event(f"{WORDS}status", f"The program reported {found[1]}: {found[2][:LONGEST]}.", text), warning=True)
+        return
+    if unrecognised.is_code(text):
         return
     if unrecognised.leads_on(text, near):
         return
@@ -224,12 +240,21 @@ def _in_words(text: str, said: str) -> Iterator[Event]:
             event = _event(f"{WORDS}{kind}", f"{means}: {said}.", text, step)
             yield replace(event, warning=True, notes=(*_number(text), *event.notes))
             return
-    operation, number = _OPERATION.search(text), _NUMBER.search(text)
-    if operation or number:
-        what = f"{operation[1]} failed" if operation else "an operation failed"
-        code = f" with error {number[1]}" if number else ""
-        event = _event(f"{WORDS}operation-failed", f"The program reported that {what}{code}: {said}.", text)
+    what = _operation(text, said)
+    if what:
+        event = _event(f"{WORDS}operation-failed", f"The program {what}.", text)
         yield replace(event, warning=True, notes=(*_number(text), *event.notes))
+
+
+def _operation(text: str, said: str) -> str:
+    """What failed, and the number of the error, where the line names one of them."""
+    number = _NUMBER.search(text)
+    code = f" with error {number[1]}" if number else ""
+    if found := _OPERATION.search(text):
+        return f"reported that {found[1]} failed{code}: {said}"
+    if found := _TRIED.search(text):
+        return f"could not {found['verb'].strip(' !')}" if found["verb"] else f"reported an error {found['place'].strip(' !')}"
+    return f"reported that an operation failed{code}: {said}" if number else ""
 
 
 def _number(text: str) -> Iterator[str]:

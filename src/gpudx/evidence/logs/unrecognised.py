@@ -108,6 +108,10 @@ MARKS = (
     "no response",
     "oops",
     "failing",
+    "built without",
+    "not provided",
+    "outside",
+    "improperly",
     "expected",
     "#0",
     "错误",
@@ -140,23 +144,29 @@ _BAD = re.compile(
     r"|\btruncated (?:file|data|stream|input|model|header)|\bdied\b"
     r"|\b(?:is|are|was|were) not (?:available|initiali[sz]ed|implemented|allowed|permitted|defined|loaded|ready|installed)\b"
     r"|\bnot (?:permitted|implemented|initiali[sz]ed)\b|not set in the environment|without an? \w+ (?:backend|context|device|driver)"
-    r"|\blockup\b|\bstalled\b|\bexceed(?:s|ed)\b|\btoo (?:large|small|old)\b|core dump(?:ed)?\b|minidump"
+    r"|\boutside (?:the |of )?(?:the )?(?:grid|range|bounds|domain|limits?|memory|window|allowed|valid)|improperly\b|\bbuilt without\b"
+    r"|\bnot provided\b|\blockup\b|\bstalled\b|\bexceed(?:s|ed)\b|\btoo (?:large|small|old)\b|core dump(?:ed)?\b|minidump"
     r"|\bgiving up\b|\bunknown (?:header|error|option|argument|symbol|type|device|function|command|symbol|target)|\bconflicts? with"
     r"|watchdog.{0,60}(?:terminat|kill|recover|restart|fired|trigger)|\bundefined (?:function|name|identifier)|no response\b|\boops\b"
     r"|not enough|insufficient|not compatible|incompatible|call returned [1-9]"
     r"|^\s*(?:\S+ +){0,9}#\d+ +(?:pc |0x)|错误|失败|崩溃|エラー|失敗|오류|실패|fallo|fehler|ошибка",
     re.IGNORECASE,
 )
+# Lines with such a word that report no failure.
 _FINE = re.compile(
     r"^\s*-- |(?<![\w/.])(?:0|no|zero|without) (?:error|failure|failed|warning|crash|fault)|(?:errors?|failures?|failed"
-    r"|faults?)\s*[:=]\s*0\b|error[_ "
-    r"]?rate|(?:mean|max|relative|absolute|rms|abs|test|validation|train\w*)"
-    r"[ _-]+error|error[ =:]+[\d.]+e?-?\d*\b(?! *[:A-Za-z(])|errors? +\d*\.\d|(?:on|if|when|error)[_-]?(?:error"
-    r"|fail)\w*=|--\S*(?:error"
-    r"|fail)|\bdefault(?:s|ing)?(?: (?:to|is|value|behaviou?r)|\s*[:=])|(?<![\w/.])0 (?:\w+ ){0,3}(?:failed|errors?|failures?)\b"
-    r"|fail-?safe|errors?[ -](?:check|handl|report|correct)\w*|within (?:the |a )?tolerance"
-    r"|fault[- ]tolerant|failover|\bretry|timeout\w{0,40}\s*[:=]\s*\d|time-?out from \d|\berror_rate|fall(?:ing)? ?back"
+    r"|faults?)\s*[:=]\s*0\b"
+    r"|(?<![\w/.])0 (?:\w+ ){0,3}(?:failed|errors?|failures?)\b|within (?:the |a )?tolerance|fall(?:ing)? ?back"
     r"|(?-i:\b(?:INFO|DEBUG|TRACE)\b).{0,200}\bnot (?:available|supported|enabled|initiali[sz]ed|found)",
+    re.IGNORECASE,
+)
+# Words that measure, set or promise something; the rest of the line decides.
+_NEUTRAL = re.compile(
+    r"error[_ ]?rate|(?:mean|max|relative|absolute|rms|abs|test|validation|train\w*)[ _-]+error"
+    r"|(?-i:[Ee]rror)[ =:]+(?:\d*\.\d+(?:e[-+]?\d+)?|\d+e[-+]?\d+|0)\b(?! *[:A-Za-z(])|errors? +\d*\.\d"
+    r"|(?:on|if|when|error)[_-]?(?:error|fail)\w*=\S*|--\S*(?:error|fail)\S*"
+    r"|\bdefault(?:s|ing)?(?: (?:to|is|value|behaviou?r)|\s*[:=])|fail-?safe|errors?[ -](?:check|handl|report|correct)\w*"
+    r"|fault[- ]tolerant|failover|\bretry|timeout\w{0,40}\s*[:=]\s*\d+|time-?out from \d+",
     re.IGNORECASE,
 )
 # What a program advises, allows for or counts is not a failure.
@@ -181,7 +191,8 @@ _HAPPENED = re.compile(
 )
 # What people write around a log.
 _PROSE = re.compile(
-    r"^(?:It|I|We|My|Our|The|This|That|When|After|If|But|So|Then|There|You|They|Also|And|Is|Does|Why|How)\b(?!:)"
+    r"^(?:It|I|We|My|Our|If|But|So|Then|You|They|Also|And|Is|Does|Why|How)\b(?!:)"
+    r"|^(?:The|This|That|There|When|After)\b(?!.*[\\_<>=:])"
     r"|^(?:[A-Z]?[a-z'-]+,? ){6,}[a-z'-]+[.?]$"
 )
 _LETTERS = re.compile(r"[^\W\d_]+|#\d")
@@ -203,7 +214,7 @@ def read(near: Near) -> Iterator[Event]:
 @lru_cache(maxsize=8)  # two formats ask about the same line
 def reads_like_a_failure(text: str) -> bool:
     """Has it a word of failure that is no measure of quality, no setting and no "0 errors"?"""
-    return _bad(text) and not _FINE.search(text)
+    return _bad(text) and not _FINE.search(text) and (not _NEUTRAL.search(text) or _bad(_NEUTRAL.sub(" ", text)))
 
 
 def leads_on(text: str, near: Near) -> bool:
@@ -237,4 +248,4 @@ def _bad(text: str) -> bool:
 
 
 def _is_word(one: str) -> bool:
-    return not one.isascii() or (one == one.lower() or one == one.upper() or one[1:] == one[1:].lower())
+    return not one.isascii() or one == "NaN" or (one == one.lower() or one == one.upper() or one[1:] == one[1:].lower())

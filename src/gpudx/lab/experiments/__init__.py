@@ -76,6 +76,7 @@ class Context:
     environment: Mapping[str, str]
     how: How = field(default_factory=How)  # of the plain runs
     apis: frozenset[str] = frozenset()  # that it calls
+    frameworks: frozenset[str] = frozenset()  # that it has loaded: "torch"
     threads: int = 0  # that made GPU calls in the process with most of them
     launches: int = 0
     devices: frozenset[str] = frozenset()
