@@ -70,11 +70,16 @@ def best_entries(state: Investigation) -> dict[str, Diagnosis]:
     return best
 
 
-def shows(entry: Diagnosis) -> tuple[int, bool, int]:
-    """How firm it is, whether an instrument saw the act itself, and how much of launch, argument and memory is known."""
+def shows(entry: Diagnosis) -> tuple[int, bool, bool, int]:
+    """How firm it is, whether an instrument saw the act itself, and its address, and how much of launch, argument and memory is known."""
     guilty = entry.guilty
     parts = (guilty.launch, guilty.argument, guilty.allocation) if guilty else ()
-    return -ORDER[entry.status], entry.observed, sum(part is not None for part in parts)
+    return -ORDER[entry.status], entry.observed, not by_page(entry), sum(part is not None for part in parts)
+
+
+def by_page(entry: Diagnosis) -> bool:
+    """Is only the page of the access known, from the driver, and neither address nor line?"""
+    return entry.access is not None and entry.access.seen_by == "driver"
 
 
 def _is_suspect(cause: Cause, entry: Diagnosis) -> bool:
