@@ -47,10 +47,10 @@ ACCESS = (
     Step("dump", "the faulting instruction and its registers, from the device"),
 )
 FENCED = Step("fenced", "accesses past the end of a buffer, or after its release")
-FENCED_DUMP = Step("fenced-dump", "which access met the fence", after="fenced")
+FENCED_DUMP = Step("fenced-dump", "which access hit the fence", after="fenced")
 EDGES = (
     Step("low-fenced", "accesses before the start of a buffer", unless="checked"),
-    Step("low-fenced-dump", "which access met the fence", after="low-fenced"),
+    Step("low-fenced-dump", "which access hit the fence", after="low-fenced"),
     Step("close-fenced", "reads a few bytes past the end of a buffer", unless="checked"),
 )
 CHECKED = Step("checked", "accesses outside buffers, races and barriers inside kernels")

@@ -147,7 +147,7 @@ CLASSES = tuple(
             r"crash(?:ed|es)?\b|\baborted\b|\baborting\b|\bkilled\b|\bdied\b|core dump|minidump|segfault|terminat(?:ed|ing)\b|stopped "
             r"working"
             r"|\bpanic|fatal",
-            "A process crashed, gave up or was stopped",
+            "A process crashed, aborted or was stopped",
             _next.RECORD,
         ),
         (
