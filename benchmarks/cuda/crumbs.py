@@ -52,7 +52,9 @@ def numbers(text: str) -> dict[str, float]:
 
 def suspects(case: Path) -> tuple[list[int], int | None, str]:
     """Numbers of the launches that a case leaves, among launches and graph launches; the one it names; its status."""
+    from gpudx.detectors._device_errors import interval
     from gpudx.facts import derive
+    from gpudx.facts.stuck import stuck_fronts, waiting_for_none
     from gpudx.trace import open_case
 
     data: dict[str, Any] = json.loads((case / "case.json").read_text())
@@ -60,7 +62,12 @@ def suspects(case: Path) -> tuple[list[int], int | None, str]:
     facts = derive(trace)
     work = sorted([*map(int, facts.launches.position[~facts.launches.captured]), *map(int, facts.graphs.position)])
     place = {position: number for number, position in enumerate(work, start=1)}
-    left = [p for front in facts.crumbs.fronts for p in front.running if p in place]
+    found = interval(facts)
+    fronts = waiting_for_none(facts, stuck_fronts(facts))
+    running = [p for front in fronts for p in front.running]
+    if found is not None:
+        running = [*(int(facts.launches.position[s.launch]) for s in found.suspects), *found.graphs]
+    left = [p for p in running if p in place]
     entry = data["diagnosis"][0] if data["diagnosis"] else {}
     guilty = (entry.get("guilty") or {}).get("number")
     return sorted(place[p] for p in left), place.get(guilty - 1) if guilty else None, entry.get("status", "none")
@@ -127,7 +134,8 @@ class Report:
             *self.costs,
             "",
             "Naming: planted at a random launch of 50 to 400 in 1 to 16 streams. `named`: the verdict's launch is the bad one; `wrong`:",
-            "it is another; `left`: launches that may have been running.",
+            "it is another; `left`: launches that may have been running, by breadcrumbs alone. Where several are left, the address in",
+            "the kernel's log tells them apart.",
             "",
             "| planted | crumbs | runs | among those left | named | wrong | oldest left is it | left, median | left, most |",
             "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",

@@ -29,6 +29,7 @@ class _Driver(ctypes.Structure):
 
     _fields_ = [
         ("library", ctypes.c_char_p),
+        ("exports", ctypes.c_void_p),
         ("tools", ctypes.c_void_p),
         ("names", ctypes.POINTER(_Name)),
         ("count", ctypes.c_int),

@@ -16,8 +16,8 @@
 enum { FREE, USED, GONE };
 enum { IN_TRACE = 1, IN_SHM = 2, IN_PROCESS = 3 };
 enum { PAGE = 4096, LANES = 256, SEQUENCE_BITS = 24 };
-enum { INTERVAL_NS = 100000, THREAD_INTERVAL_NS = 50000, DEVICE_INTERVAL_NS = 200000 };
-enum { BURST = 8, THREAD_BURST = 16 };       /* crumbs that a pause pays for in advance */
+enum { INTERVAL_NS = 1000000, THREAD_INTERVAL_NS = 500000, DEVICE_INTERVAL_NS = 400000 };
+enum { BURST = 1024, THREAD_BURST = 1024 };  /* crumbs that are paid for in advance, at the start and after a pause */
 enum { BEHIND = 2, DEEP = 32, DEEP_STEP = 32 };  /* crumbs not reached; from DEEP on only each DEEP_STEP-th call gets one: a crumb
                                                   * takes one of the about 1,022 places of a stream's queue (H200, driver 580), and
                                                   * programs may need them all before they let the device go on */
@@ -315,7 +315,7 @@ static bool is_due(const struct gdx_crumb_field *field, struct gdx_crumb *row, u
     uint32_t cell = __atomic_load_n(cell_of(field, row), __ATOMIC_RELAXED), open = GET(row->issued) - cell;
     if (open >= BEHIND) {
         learn_pace(row, cell, now);
-        return is_due_behind(field, row, open);
+        return is_due_behind(field, row, open) || (open < DEEP && is_paid_for(field, row, now));
     }
     SET(row->seen, cell);
     SET(row->seen_at, now);

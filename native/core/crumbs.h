@@ -10,9 +10,9 @@
  * A crumb costs about 1 us of host time and 2 us of the stream's time on the device (H200, cuStreamWriteValue32 with its barrier;
  * the flag that leaves the barrier out is refused by the v2 API). So by default
  *
- *   - while the device waits for the host, a stream gets one per INTERVAL and a thread asks for one per THREAD_INTERVAL, on
- *     average; after a pause some more, so that a program which launches little is followed call by call;
- *   - while the device is behind (two crumbs that it has not come to), one per DEVICE_INTERVAL of the device's time: long
+ *   - a stream gets one per INTERVAL and a thread asks for one per THREAD_INTERVAL, on average. The first 1,024 of each are paid for in
+ *     advance, and so are some after a pause: a program which launches little is followed call by call;
+ *   - while the device is behind (two crumbs that it has not come to), also one per DEVICE_INTERVAL of the device's time: long
  *     kernels have one each.
  *
  * GPUDX_CRUMBS=all puts one behind every call, GPUDX_CRUMBS=off none. What refuses a crumb turns them off for the context, and

@@ -22,6 +22,7 @@
 #include "core/clock.h"
 #include "core/crumbs.h"
 #include "core/process.h"
+#include "core/rank.h"
 #include "core/stacks.h"
 
 enum { SLOT = sizeof(struct gdx_slot), HEAD = sizeof(struct gdx_chunk), STACKS_MAX = 256, MAPPED_MAX = 16384,
@@ -489,6 +490,7 @@ GDX_COLD static struct gdx_lane *enter_thread(void)
     }
     if (lane && opened) {
         gdx_prepare_stacks();
+        gdx_note_rank();
         keep_maps();
     }
     calm_end(&calm);

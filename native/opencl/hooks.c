@@ -12,6 +12,7 @@
 #include "core/stacks.h"
 #include "opencl/capture.h"
 #include "opencl/crumbs.h"
+#include "opencl/exchange.h"
 #include "opencl/sites.h"
 #include "opencl/turns.h"
 
@@ -331,7 +332,7 @@ GDX_HOT cl_int rec_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, 
         gdx_cl_argument_read(&open, &fresh, index, size, value);
         gdx_commit(&open);
     }
-    cl_int result = gdx_cl_next.clSetKernelArg(kernel, index, size, value);
+    cl_int result = gdx_cl_next.clSetKernelArg(kernel, gdx_cl_exchanged(kernel, index), size, value);
     if (GDX_LIKELY(result == CL_SUCCESS && open.slot))
         gdx_cl_argument_keep(&open, kernel, index, &fresh);  /* what the driver refuses, the kernel does not hold */
     if (gdx_checks() && result == CL_SUCCESS)

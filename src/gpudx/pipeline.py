@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 
 from gpudx import __version__, casefile, native
 from gpudx.detectors import Run, examine_all
-from gpudx.diagnose import diagnose, instruments, runtime_words, watched_runs
+from gpudx.diagnose import diagnose, instruments, ranks, runtime_words, watched_runs
 from gpudx.diagnose.branching_barriers import doubted
 from gpudx.diagnose.entries import unexplained
 from gpudx.diagnose.explained import explained
 from gpudx.diagnose.findings import across, find, merge, of_dumps
 from gpudx.diagnose.parts import Parts
+from gpudx.diagnose.printed_faults import one_fault, with_sizes
+from gpudx.diagnose.processes import first_to_fail
 from gpudx.diagnose.recorded_processes import processes_of
 from gpudx.errors import UserError
 from gpudx.evidence import models
@@ -78,12 +80,12 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
     mismatches, compared = _with_models(known, facts)
     merged = merge(
         [
-            *doubted(find(facts, outcome), facts),
-            *explained(dumped, facts),
+            *one_fault(tuple(with_sizes(doubted(find(facts, outcome), facts), facts)), tuple(explained(dumped, facts))),
             *explained(checked.findings, facts),
             *(finding for one in contracts for finding in one.findings),
             *examine_all(identity, Run(outcome)),
             *mismatches,
+            *ranks.find(facts, processes, outcome),
         ]
     )
     kept, suppressed = unsuppressed(Parts(facts).noted(merged), stated.suppressions, date.today())
@@ -194,7 +196,10 @@ def _diagnosis(
         return (loaded.inconclusive(presence),)
     calls = sum(len(one.trace) for one in facts)
     failed, busy = sum(len(one.errors) for one in facts), sum(len(one.in_flight) for one in facts)
-    return (unexplained(outcome, calls, failed, busy),) if calls else ()
+    if not calls:
+        return ()
+    entry = unexplained(outcome, calls, failed, busy)
+    return (replace(entry, evidence=(*first_to_fail(processes), *entry.evidence)),)
 
 
 def _fault_address(traces: Iterable[Trace], pid: int) -> str | None:

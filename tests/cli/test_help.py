@@ -63,3 +63,10 @@ def test_help_imports_neither_numpy_nor_the_model(name: str) -> None:
     code += "print(sorted({'numpy', 'gpudx.model', 'gpudx.facts', 'gpudx.lab'} & set(sys.modules)), file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert done.stderr == "[]\n"
+
+
+@pytest.mark.parametrize("words", [("show",), ("show", "case"), ("diff",), ("audit",), ("lint",), ("bisect",)])
+def test_a_missing_word_is_one_sentence_that_names_it(words: tuple[str, ...]) -> None:
+    done = in_process(words, Path.cwd(), os.environ)
+    (line,) = done.stderr.strip().splitlines()
+    assert done.returncode == 2 and "Missing" in line and f"`gpudx {words[0]} -h`" in line and "\\x" not in line

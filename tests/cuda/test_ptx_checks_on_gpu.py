@@ -8,6 +8,7 @@ from test_on_gpu import Gpu, gpu
 __all__ = ["gpu"]  # the fixture
 
 pytestmark = pytest.mark.gpu
+PTX = "-arch=compute_80"  # only what is in a program as PTX can check itself
 
 
 @pytest.mark.parametrize(
@@ -15,19 +16,19 @@ pytestmark = pytest.mark.gpu
     [("plain", "race-in-kernel", "tally"), ("unfenced", "race-in-kernel", "hand_over"), ("nan", "not-a-number", "normalise")],
 )
 def test_faults_between_blocks_are_named(gpu: Gpu, how: str, cause: str, kernel: str) -> None:
-    best = gpu.run("block_race", "--sanitize=ptx", words=(how,)).best
+    best = gpu.run("block_race", "--sanitize=ptx", words=(how,), code=PTX).best
     assert (best["cause"], best["guilty"]["kernel"], best["guilty"]["launch"]) == (cause, kernel, 1)
     assert "block_race.cu:" in best["summary"]
 
 
 @pytest.mark.parametrize("how", ["atomic", "fenced", "number"])
 def test_correct_neighbours_stay_silent(gpu: Gpu, how: str) -> None:
-    ran = gpu.run("block_race", "--sanitize=ptx", words=(how,))
+    ran = gpu.run("block_race", "--sanitize=ptx", words=(how,), code=PTX)
     assert ran.recorded == ran.plain[:2] and ran.errors == []
     assert any(one["name"].startswith("PTX checks") and one["state"] == "live" for one in ran.case["instruments"])
 
 
 @pytest.mark.parametrize("name", ["vector_add", "async_alloc", "graph_capture", "multi_stream", "by_value", "managed"])
 def test_correct_programs_run_as_before_and_are_clean(gpu: Gpu, name: str) -> None:
-    ran = gpu.run(name, "--sanitize=ptx")
+    ran = gpu.run(name, "--sanitize=ptx", code=PTX)
     assert ran.recorded == ran.plain[:2] and ran.errors == []

@@ -104,7 +104,7 @@ def test_correct_tests_and_other_failures_are_left_alone(tests: Path) -> None:
     done = run(tests, "--gpudx")
     assert "1 failed, 2 passed" in done.stdout, done.stdout + done.stderr
     assert not section(done.stdout) and "GPU faults" not in done.stdout
-    assert "gpudx: nothing found; case:" in done.stdout
+    assert "gpudx: no fault found; case:" in done.stdout
     assert done.stderr == ""
 
 
@@ -115,6 +115,9 @@ def test_faults_of_tests_that_passed(tests: Path) -> None:
     for done in (lenient, strict):
         assert "2 passed" in done.stdout
         assert "\ntest_gpu.py::test_makes_it: CONFIRMED unordered-access\n" in done.stdout
+    (tests / "gpudx.toml").write_text('[[suppress]]\nrule = "unordered-access"\nreason = "known"\n')
+    accepted = run(tests, "--gpudx", "--gpudx-strict")
+    assert accepted.returncode == 0 and "Suppressed by gpudx.toml: unordered-access, once (known)." in accepted.stdout
 
 
 def test_a_crash_names_its_test(tests: Path) -> None:

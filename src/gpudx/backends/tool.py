@@ -69,11 +69,14 @@ class Linking:
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault of the device that its runtime told before it ended the process: `bytes` from `address` on hold it."""
+    """A fault of the device that its runtime or kernel driver told: `bytes` from `address` on hold it."""
 
     address: int
     bytes: int
     reason: str
+    writes: bool | None = None  # None: not told
+    process: tuple[int, str] | None = None  # of a line in the kernel's log: whose fault it was, by number and name
+    said: str = ""  # the line, where it is not the runtime's
 
 
 @dataclass(frozen=True)

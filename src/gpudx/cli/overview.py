@@ -39,6 +39,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Cases": {
         "cases": "list, group and prune cases",
+        "merge": "the cases of one job from several hosts as one",
         "bundle": "pack a case into one file",
         "open": "unpack a bundle",
     },

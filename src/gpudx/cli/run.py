@@ -99,6 +99,10 @@ def command(
     stacks: Annotated[
         bool, Option("--stacks", help="Record the host and Python stack of each launch, copy and allocation (slower).")
     ] = False,
+    check_indices: Annotated[
+        bool,
+        Option("--check-indices", help="PyTorch: check index arguments before each operator that uses them (waits each time)."),
+    ] = False,
     crumbs: Annotated[
         Crumbs | None,
         Option(
@@ -111,7 +115,7 @@ def command(
         Option(
             SANITIZE,
             metavar="[=CHECK]",
-            help="Check inside kernels. OpenCL: opencl, bounds,races,... or oclgrind. CUDA: memcheck, racecheck, ... or ptx. [what fits]",
+            help="Check inside kernels. OpenCL: opencl, bounds,races,... or oclgrind. CUDA: memcheck, racecheck, ... or ptx. [automatic]",
         ),
     ] = None,
     kernel: Annotated[
@@ -148,13 +152,13 @@ def command(
         Path | None, Option(metavar="FILE", help="Check each launch against FILE; see gpudx check --help.")
     ] = None,
     hypotheses: Annotated[
-        Path | None, Option(metavar="FILE", help="Judge FILE by this run; see gpudx hypotheses --help.")
+        Path | None, Option(metavar="FILE", help="Check the hypotheses in FILE against this run; see gpudx hypotheses --help.")
     ] = None,
     model: Annotated[
         list[Path] | None,
         Option(
             metavar="FILE",
-            help="The program's model (.gguf, .safetensors, config.json): its dimensions are compared. [those it opens]",
+            help="The program's model (.gguf, .safetensors, config.json): compare its dimensions with buffers. [models that CMD opens]",
         ),
     ] = None,
     watch: Annotated[
@@ -237,6 +241,7 @@ def command(
         dump=dump,
         serialise=serialise,
         stacks=stacks,
+        indices=check_indices,
         crumbs=crumbs.value if crumbs else "",
         fence=fences,
         poison=fill,
@@ -331,7 +336,7 @@ def _watch(how: str | None, limit: str | None, sanitize: str | None, earlier: Ca
 
 
 def _sizes(earlier: Case) -> tuple[int, ...]:
-    """Of the memory that changed in an earlier run under work that was not given it."""
+    """Of the memory that changed in an earlier run under work that was not passed it."""
     memory = (finding.allocation for finding in earlier.findings)
     sizes = tuple(sorted({one.whole for one in memory if one and one.whole}))
     if not sizes:

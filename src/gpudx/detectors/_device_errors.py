@@ -15,6 +15,7 @@ from gpudx.facts import Facts
 from gpudx.facts.crumbs import State
 from gpudx.facts.once import once
 from gpudx.facts.running import MOST_RUNNING, accepted
+from gpudx.facts.stuck import held_graphs
 from gpudx.model import Evidence
 
 FREED, NULL, PAST, SHORT = 8, 4, 2, 1  # how much each oddity weighs
@@ -83,7 +84,9 @@ def interval(facts: Facts) -> Interval | None:
     started = np.flatnonzero(waiting | (graphs.started & (graphs.position == report)))
     known = _may_have_run(facts, launches.position[ran], graphs.position[started])
     if known is not None:
+        held = held_graphs(facts, facts.crumbs.fronts)
         ran, started = ran[known[0]], started[known[1]]
+        started = started[~np.isin(graphs.position[started], list(held))]
     short = _shortages(facts, ran[-MOST_RUNNING:], running & ~open_, report)
     ranked = [suspect(facts, row, short.get(row, ())) for row in ran[-MOST_RUNNING:].tolist()]
     # The first that faults stops the rest. Without crumbs what ran last is more likely not to have ended.

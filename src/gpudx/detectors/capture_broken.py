@@ -98,8 +98,8 @@ def _finding(facts: Facts, begin: int, positions: list[int]) -> Finding:
         ),
         evidence=(
             Evidence(f"thread {started.tid} began a capture with {started.call}", (started.number,)),
-            Evidence(f"thread {site.tid} called {site.call}, which answered {site.status}", (site.number,)),
-            *(Evidence(f"{s.call} answered {s.status}", (s.number,)) for s in last if s.number != site.number),
+            Evidence(f"thread {site.tid} called {site.call}, which returned {site.status}", (site.number,)),
+            *(Evidence(f"{s.call} returned {s.status}", (s.number,)) for s in last if s.number != site.number),
             *_more([position for position in positions[1:] if position != end]),
         ),
         site=site,

@@ -104,11 +104,16 @@ def _standing(facts: Facts, run: Run, calls: list[int], fronts: list[Front]) -> 
 
 
 def _only_launch(facts: Facts, roots: list[Front]) -> int | None:
-    """The launch that did not end, where only one can be meant. Copies and fills end by themselves, so a launch beside them is it."""
-    if len(roots) != 1 or held_by(facts, roots[0]) is not None:
+    """The launch that did not end, where only one can be meant. Copies and fills end by themselves, so a launch beside them is it.
+
+    Of several streams it is the oldest launch: what ends has ended by now, and what was launched later may stand behind it in a hardware
+    queue that streams share (CUDA_DEVICE_MAX_CONNECTIONS, 8 unless it is set).
+    """
+    oldest = min(roots, key=lambda front: front.running[0])
+    if held_by(facts, oldest) is not None or any(not front.certain for front in roots[1:]):
         return None
-    launches = [p for p in roots[0].running if facts.launches.at_position(p) is not None]
-    named = launches if len(launches) == 1 else roots[0].running
+    launches = [p for p in oldest.running if facts.launches.at_position(p) is not None]
+    named = launches if len(launches) == 1 else oldest.running
     return named[0] if len(named) == 1 and not _has_wait_list(facts, named[0]) else None
 
 

@@ -48,7 +48,7 @@ def of_finding(finding: Finding, verdict: Verdict, symptom: Finding | None) -> D
         summary=finding.message,
         guilty=_guilty(finding.site, finding, symptom),
         victim=victim_of(finding, symptom),
-        evidence=verdict.counted,
+        evidence=(*verdict.counted, *_framework(finding.site)),
         refutes_if=cause.refutes_if,
         fix=_steps(finding, cause),
         reason=verdict.reason,
@@ -59,6 +59,13 @@ def of_finding(finding: Finding, verdict: Verdict, symptom: Finding | None) -> D
         access=finding.access,
         root=finding.root,
     )
+
+
+def _framework(site: Site | None) -> tuple[Evidence, ...]:
+    """What the framework was doing, in its own words."""
+    if site is None or site.framework is None:
+        return ()
+    return (Evidence(f"made {site.framework.text}", (site.number,)),)
 
 
 def of_symptom(finding: Finding) -> Diagnosis:
@@ -73,7 +80,7 @@ def of_symptom(finding: Finding) -> Diagnosis:
 
 def _steps(finding: Finding, cause: Cause) -> tuple[str, ...]:
     """A kernel that checked itself knows what its place needs; elsewhere the cause's own advice is added."""
-    if finding.steps and finding.access is not None and finding.access.seen_by == "kernel check":
+    if finding.steps and finding.access is not None and finding.access.seen_by in ("kernel check", "heap log"):
         return finding.steps
     return (*finding.steps, *cause.steps(_api(finding)))
 
@@ -123,7 +130,7 @@ def _reported(finding: Finding, interval: Interval) -> Diagnosis:
         summary=_likely_summary(finding, interval, finding.others[0]) if single else finding.message,
         guilty=_guilty(finding.others[0], finding) if single else None,
         victim=_innocent(finding, interval),
-        evidence=finding.evidence,
+        evidence=(*finding.evidence, *(_framework(finding.others[0]) if single else ())),
         refutes_if=cause.refutes_if,
         fix=_steps(finding, cause),
         findings=(finding.fingerprint,),
@@ -167,7 +174,7 @@ def _only_launch(finding: Finding, interval: Interval, launch: Site) -> Diagnosi
         summary=_with(head, interval.short),
         guilty=_guilty(_with_stack(launch, finding, interval), finding),
         victim=_innocent(finding, interval),
-        evidence=finding.evidence,
+        evidence=(*finding.evidence, *_framework(launch)),
         refutes_if=cause.refutes_if,
         fix=_steps(finding, cause),
         findings=(finding.fingerprint,),
@@ -214,7 +221,7 @@ def _only_place(finding: Finding) -> Diagnosis:
         summary=finding.message,
         guilty=_guilty(finding.site, finding),
         victim=None,
-        evidence=finding.evidence,
+        evidence=(*finding.evidence, *_framework(finding.site)),
         refutes_if=cause.refutes_if,
         fix=_steps(finding, cause),
         findings=(finding.fingerprint,),

@@ -100,5 +100,5 @@ def _packed(data: memoryview, place: int) -> tuple[list[Entry], int]:
         raise Unreadable(f"is cut off: it should have {total:,} bytes, and {len(data):,} are there")
     plain = memoryview(unpack(METHODS[method], bytes(data[header.size : total]), before))
     if bytes(plain[: len(PLAIN)]) != PLAIN:
-        raise Unreadable("is damaged: what it unpacks to is no bundle")
+        raise Unreadable("is damaged: its content is not a bundle")
     return _bundle(plain, place, inside=True)[0], header.size if version == 1 else total

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpudx.facts.errors import Errors
+from gpudx.facts.framework import OPERATOR, framework_of, is_forward_of
 from gpudx.facts.kernels import Kernels
 from gpudx.facts.launches import Launches
 from gpudx.facts.objects import Objects
@@ -42,6 +43,7 @@ class Sites:
         in_flight = int(self._trace.column("end", one)[0]) == 0
         failed = int(self._trace.column("status", one)[0]) != 0
         stack = self._stacks.at(position)
+        host = self._host_stack(position, stack)
         return Site(
             call=info.name,
             number=position + 1,
@@ -55,8 +57,19 @@ class Sites:
             value=None if value is None else f"{value:#x}",
             status="in flight" if in_flight else self._errors.status_name(position) if failed else None,
             source=(stack.source if stack else None) or self._source(position, stack),
-            host_stack=self._host_stack(position, stack),
+            host_stack=host,
+            framework=framework_of(host, stack.scope if stack else "", self._forward),
         )
+
+    def _forward(self, number: int, node: str) -> str:
+        """The line that made this step of a backward pass: the first call that was made while its node was the newest one, if its
+        operator is the forward pass of the step."""
+        for stack in self._stacks.numbered(number + 1):
+            operators = [found[1] for line in frames_of(self._trace, stack.addresses) if (found := OPERATOR.match(line))]
+            if is_forward_of(operators, node):
+                return stack.source or ""
+        return ""
+
 
     def _kernel_row(self, position: int) -> int:
         handle = self._trace.record(position).get("kernel")

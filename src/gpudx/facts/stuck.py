@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -42,10 +42,24 @@ def waiting_for_none(facts: Facts, fronts: list[Front]) -> list[Front]:
 
 def _may_wait_for(facts: Facts, one: Front, other: Front) -> bool:
     """Does a stream wait for an event or a value, or do the two synchronise by themselves and the other's work is older?"""
-    if _waits_for_event(facts, one):
+    if _waits_for_event(facts, one) or (len(one.running) == 1 and one.running[0] in held_graphs(facts, [one, other])):
         return True
     default = one.queue in DEFAULT_QUEUES or other.queue in DEFAULT_QUEUES
     return default and one.queue != other.queue and other.running[0] < one.running[0]
+
+
+def held_graphs(facts: Facts, fronts: Sequence[Front]) -> set[int]:
+    """Launches of graphs at which a stream stands only because an earlier launch of the same graph has not ended in another one: a
+    graph never runs twice at once (CUDA C++ Programming Guide, "Graph Launch")."""
+    graphs = facts.graphs
+    exec_of = dict(zip(map(int, graphs.position), map(int, graphs.exec), strict=True))
+    unfinished = [(p, front.queue) for front in fronts for p in (*front.running, *front.waiting) if p in exec_of]
+    return {
+        p
+        for front in fronts
+        for p in front.running
+        if any(q < p and queue != front.queue and exec_of[q] == exec_of.get(p) for q, queue in unfinished)
+    }
 
 
 def _waits_for_event(facts: Facts, front: Front) -> bool:
@@ -74,15 +88,28 @@ def _queues(facts: Facts, positions: I64) -> NDArray[np.uint64]:
 
 
 def work_name(facts: Facts, position: int) -> str:
-    """ "launch 7 of kernel spin (call 31)", or the name of another call."""
+    """ "launch 7 of kernel spin (call 31)", "the graph of kernels scale and spin (call 31)", or the name of another call."""
     row = facts.launches.at_position(position)
     name = facts.trace.info(position).name
-    what = f"launch {row + 1} of kernel {facts.launches.name(row)}" if row is not None else name
+    what = f"launch {row + 1} of kernel {facts.launches.name(row)}" if row is not None else _graph_name(facts, position) or name
     return f"{what} (call {position + 1})"
 
 
-def stream_name(front: Front) -> str:
-    if not front.context:  # OpenCL
+def _graph_name(facts: Facts, position: int) -> str:
+    """A graph by its kernels; "" for other calls, and for a graph whose kernels are not known."""
+    rows = np.flatnonzero(facts.graphs.position == position)
+    version = facts.graphs.version(int(rows[0])) if len(rows) else None
+    kernels = dict.fromkeys(facts.kernels.name(n.kernel_row) for n in version.nodes if n.kind == "kernel") if version else {}
+    return f"the graph of kernel{'s' * (len(kernels) > 1)} {several(list(kernels))}" if kernels else ""
+
+
+def stream_name(facts: Facts, front: Front) -> str:
+    """ "queue #1", as other sentences name it; the handle where its creation was not recorded."""
+    row = int(facts.objects.at(np.array([front.queue], np.uint64), np.array([front.running[0]], np.int64))[0])
+    word = "stream" if front.context else "queue"  # OpenCL's have no context of their own
+    if row >= 0:
+        return f"{word} #{int(facts.objects.table['number'][row])}"
+    if not front.context:
         return f"queue {front.queue:#x}"
     names = {0: "the default stream", 1: "the default stream", 2: f"the default stream of thread {front.tid}"}
     return names.get(front.queue, f"stream {front.queue:#x}")
@@ -94,15 +121,16 @@ def described(facts: Facts, front: Front) -> Iterator[Evidence]:
     names = [work_name(facts, p) for p in front.running]
     numbers = tuple(p + 1 for p in front.running[:SHOWN])
     if len(names) == 1:
-        yield Evidence(f"{names[0]} in {stream_name(front)} has not ended", numbers)
+        yield Evidence(f"{names[0]} in {stream_name(facts, front)} has not ended", numbers)
         yield from launch_facts(facts, first)
     else:
         yield Evidence(
-            f"one of {len(names)} calls in {stream_name(front)} has not ended: {several(names, SHOWN)}", numbers
+            f"one of {len(names)} calls in {stream_name(facts, front)} has not ended: {several(names, SHOWN)}", numbers
         )
     if front.waiting:
         behind = work_name(facts, front.waiting[0])
-        text = f"{plural(len(front.waiting), 'call')} of the stream wait behind it, the first is {behind}"
+        wait = "waits" if len(front.waiting) == 1 else "wait"
+        text = f"{plural(len(front.waiting), 'call')} of the stream {wait} behind it, the first is {behind}"
         yield Evidence(text, tuple(p + 1 for p in front.waiting[:SHOWN]))
 
 

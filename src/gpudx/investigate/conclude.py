@@ -7,12 +7,14 @@ from dataclasses import replace
 
 from gpudx.causes import every as every_cause
 from gpudx.causes import tells
+from gpudx.diagnose.instruments import NOT_CHECKED as INSIDE  # said of plain runs: nothing looked inside kernels
 from gpudx.diagnose.judge import ORDER
 from gpudx.investigate.agreement import GENERAL, agreed, kernel_of
 from gpudx.investigate.observed import observation, observed
 from gpudx.investigate.suspects import best_entries
 from gpudx.model import Case, Diagnosis, Evidence, Investigation, Row
 from gpudx.model.cause_kinds import WHERE
+from gpudx.report.screen import CHECKS
 
 
 def conclude(case: Case, state: Investigation) -> Case:
@@ -23,6 +25,7 @@ def conclude(case: Case, state: Investigation) -> Case:
         diagnosis=_diagnosis(state) if state.failure or state.table else case.diagnosis,
         observations=tuple(observation(one) for one in seen.values()),
         investigation=state,
+        not_checked=tuple(one for one in case.not_checked if one not in INSIDE or not seen.keys() & CHECKS.keys()),
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gpudx.causes import every as every_cause
 from gpudx.causes import tells
 from gpudx.diagnose import entries
-from gpudx.investigate import ordered, uninitialized
+from gpudx.investigate import exchanged, ordered, uninitialized
 from gpudx.investigate.agreement import agreed
 from gpudx.investigate.uninitialized import POISONED
 from gpudx.lab.experiments import NOT_CUDA, base
@@ -36,6 +36,9 @@ class Step:
     unless: str = ""  # not where this experiment looked at everything and found nothing
 
 
+INDICES = Step("indices", "whether an index is out of range")
+UNSAID = ("device-assertion",)  # causes that a kernel states without the value that it is about
+LOOPS = "checked-loops"
 RUNTIME = Step("runtime-errors", "calls that the runtime refuses by itself")
 ACCESS = (
     Step("memcheck", "which access of which thread is invalid"),
@@ -63,7 +66,9 @@ RACES = Step(
     "races", "whether ordering the two operations of a race fixes it"
 )  # as many runs as that takes: ordered.py
 HOST_MEMORY = Step("host-memory", "whether the host changes memory that a kernel is reading")
+HEAP = Step("host-heap", "whether host memory is large enough and still there")
 ORDERED = Step("order", "whether a missing order or wait is the cause")  # as many runs as that takes: ordered.py
+EXCHANGED = Step("exchanged", "whether two arguments are in each other's place")  # as many runs as that takes: exchanged.py
 ORDER = (
     Step("serialised", "whether launches that overlap matter", 2),
     Step("turns", "whether threads that share a kernel object matter", 2),
@@ -75,6 +80,7 @@ REPEATS = Step("recorded", "whether it fails every time", 3)
 PLANS: dict[FailureClass, tuple[Step, ...]] = {
     "settled": (),
     "device error": (
+        INDICES,
         *ACCESS,
         FENCED,
         FENCED_DUMP,
@@ -89,6 +95,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
     "crash": (
         *INSIDE,
         *EDGES,
+        HEAP,
         Step("oclgrind", "invalid accesses, in an OpenCL simulator"),
         ORDERED,
         RACECHECK,
@@ -98,7 +105,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         REPEATS,
         *ORDER,
     ),
-    "hang": (Step("checked-loops", "loops that never end"), CHECKED, SYNCCHECK, RACECHECK, *INSIDE[1:], *EDGES),
+    "hang": (Step(LOOPS, "loops that never end"), CHECKED, SYNCCHECK, RACECHECK, *INSIDE[1:], *EDGES),
     "wrong result": (
         RUNTIME,
         RACES,
@@ -107,6 +114,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         RACECHECK,
         GLOBAL_RACES,
         INITCHECK,
+        HEAP,
         HOST_MEMORY,
         ORDERED,
         POISON,
@@ -114,6 +122,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         REPEATS,
         NUMBERS_OPENCL,
         NUMBERS,
+        EXCHANGED,
         *ORDER,
         Step("oclgrind", "invalid accesses and races"),
     ),
@@ -126,6 +135,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         GLOBAL_RACES,
         NUMBERS,
         NUMBERS_OPENCL,
+        HEAP,
         HOST_MEMORY,
         POISON,
         *EDGES,
@@ -202,9 +212,13 @@ def answered(state: Investigation) -> bool:
 def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
     """The first step of the plan that can be run and was not; None when there is none, or the cause is known."""
     if state.symptom == "settled":
+        if any(one.cause in UNSAID for one in state.before) and _is_open(INDICES, state, runnable):
+            return INDICES
         wanted = Step("recorded", "whether it repeats", REPEAT)
         return wanted if _made(state.trials, "recorded") < REPEAT else None
     plan: Sequence[Step] = PLANS[state.symptom]
+    if state.symptom == "hang" and any(t.experiment == LOOPS and t.shown for t in state.trials):
+        return None  # the loop is known; other instruments would wait for it
     if answered(state):
         if not _is_vague(state):
             return None
@@ -226,6 +240,9 @@ def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> S
         some = runnable if step is ORDERED else [name for name in runnable if base(name) == ordered.EDGE]
         wanted = ordered.next_run(state.trials, some)
         return Step(wanted.experiment, wanted.why, wanted.runs) if wanted else None
+    if step is EXCHANGED:
+        tried = exchanged.next_run(state.trials, runnable)
+        return Step(tried.experiment, tried.why, tried.runs) if tried else None
     return step if _is_open(step, state, runnable) else None
 
 

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from gpudx import casefile, pipeline
 from gpudx.diagnose import fenced_runs, runtime_words
 from gpudx.errors import UserError
-from gpudx.facts import Facts, derive, transfers
+from gpudx.facts import Facts, derive, exchangeable, transfers
 from gpudx.facts.parts import can_be_apart
-from gpudx.investigate import decisive, ordered, same_failure, uninitialized
+from gpudx.investigate import decisive, exchanged, ordered, same_failure, uninitialized
 from gpudx.investigate.loop import OutOfTime, Result
 from gpudx.lab import at_sites, criteria, trials
 from gpudx.lab.experiments import (
@@ -161,7 +161,7 @@ class Laboratory:
             words = list(getattr(module, "command", _command)(context))
             marks = self.context.asked.probes if experiment == PLAIN else ()
             how: How = replace(module.how(context), output=folder / OUTPUT, probes=marks, faults_suffice=True)
-            how = _pinned(how, state)
+            how = replace(_pinned(how, state), stacks=how.stacks or ("python" in context.frameworks and experiment != PLAIN))
             patience = self._patience(how)
             how = replace(how, timeout=min(patience, max(SHORTEST_S, self.budget_s - self.elapsed())))
             run = run_recorded(words, folder, how)
@@ -177,6 +177,8 @@ class Laboratory:
         if not _looks_inside(how):
             self._learn_patience(run.duration_s, quiet)
         analysis = pipeline.diagnose_run(run, words, folder)
+        for log in (folder / TRACES).glob("heap-*"):  # sparse files, which copies of a case would fill
+            log.unlink()
         case, seen = analysis.case, self.learn(analysis.case, analysis.facts, experiment == PLAIN)
         idle = getattr(module, "without_effect", _works)(context, seen)
         trial = replace(
@@ -222,6 +224,7 @@ class Laboratory:
             self.context = replace(
                 self.context,
                 apis=self.context.apis | apis,
+                frameworks=self.context.frameworks | _frameworks(traces),
                 threads=max(self.context.threads, threads),
                 devices=self.context.devices | devices,
                 launches=max(self.context.launches, sum(process.launches for process in case.processes)),
@@ -229,9 +232,18 @@ class Laboratory:
                 pair=self.context.pair or at_sites.first_pair(case),
                 edges=self.context.edges or at_sites.edges(case),
                 transfers=self.context.transfers or _transfers(facts),
+                exchanges=self.context.exchanges or next(filter(None, map(exchangeable.pairs, facts)), ()),
                 stuck=self.context.stuck or _stuck(case),
             )
         return Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done)
+
+
+FRAMEWORKS = {"torch": "/libtorch_", "python": "/python3"}  # by a part of a loaded file's path
+
+
+def _frameworks(traces: Iterable[Trace]) -> frozenset[str]:
+    maps = [trace.maps for trace in traces]
+    return frozenset(name for name, part in FRAMEWORKS.items() if any(part in one for one in maps))
 
 
 def _with_dependence(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:
@@ -253,7 +265,8 @@ def _looks_inside(how: How) -> bool:
 
 def _with_order(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:
     """Once the runs show that a missing order is the cause: the case of the plain run that completes them, which says so."""
-    return _with_entry(ordered.entry((*state.trials, trial), case, facts), case, trial, facts)
+    trials = (*state.trials, trial)
+    return _with_entry(ordered.entry(trials, case, facts) or exchanged.entry(trials, facts), case, trial, facts)
 
 
 def _with_entry(entry: Diagnosis | None, case: Case, trial: Trial, facts: Sequence[Facts]) -> tuple[Case, Trial]:
@@ -275,9 +288,9 @@ def taken_up(state: Investigation, command: Sequence[str]) -> Investigation:
     try:
         os.chdir(state.folder)
     except OSError as error:
-        raise UserError(f"{state.folder}, where the program is run, is not there ({error.strerror}).") from None
+        raise UserError(f"{state.folder}, where the program is run, does not exist ({error.strerror}).") from None
     if trials.identity(command) != state.program:
-        raise UserError("The program was changed since, so its runs do not belong together: investigate it anew.")
+        raise UserError("The program was changed since, so its runs do not belong together: start a new investigation.")
     return state
 
 
@@ -310,6 +323,8 @@ def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idl
     if state.failure is None and case.outcome.failed_itself:  # the plain runs have the fault, but do not fail of it
         new = [e for e in case.diagnosis if e.status in ("confirmed", "likely")]
     new += [e for e in case.diagnosis if e.status == "confirmed" and _was_less(e, state)]
+    if state.trials and state.symptom != "hang":  # an instrument that took too long is not what the program fails of
+        new = [e for e in new if e.cause != "hang"]
     silent = (PLAIN, *ordered.WITHOUT_INSTRUMENT)  # no instrument looks at these runs, and what their record has the plain ones have too
     itself = base(experiment) not in silent and not _is_asked(every()[base(experiment)])  # another program has its own faults
     watching = [one for one in case.instruments if one.watches and one.name != "recorder"]

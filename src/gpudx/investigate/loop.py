@@ -36,6 +36,7 @@ from gpudx.text import plural
 
 CONFIDENCE = 0.99
 PLAIN_SHARE = 0.5  # of the budget that may go into plain runs, once it has failed twice
+HUNG = "timeout"  # the ending of a run that was stopped: how long it was waited for says nothing of other runs
 ENOUGH_FOR_A_RATE = 3  # plain runs; of fewer, any rate could be true
 
 
@@ -241,7 +242,7 @@ def _expected(seen: Mapping[str, Observed], lab: Lab, plan: Plan) -> float:
     """Seconds that the next run will take."""
     alike = seen.get(plan.experiment)
     factor = 1.0 if alike else lab.costs.get(plan.experiment, 1.0)
-    times = [trial.seconds for trial in (alike or seen[PLAIN]).trials]
+    times = [trial.seconds for trial in (alike or seen[PLAIN]).trials if alike or trial.ending != HUNG]
     return factor * sum(times) / len(times) if times else 0.0
 
 
@@ -274,7 +275,7 @@ def _reason(state: Investigation, stopped: Stop) -> str:
     if stopped == "no fault found":
         return f"{rate}. {clean(state)}"
     if stopped == "the failure did not reproduce":
-        more = "" if plain.rate.failures else "; nothing can be compared with a failure that does not come"
+        more = "" if plain.rate.failures else "; without a failure there is nothing to compare"
         return f"{rate}{fits}{more}."
     if stopped == "nothing to investigate":
         return f"{rate}, and no GPU API call was seen in them: no experiment here touches what the program does."
@@ -296,7 +297,7 @@ def _sentence(text: str) -> str:
 
 def _advice(stopped: Stop, plain: Observed) -> str:
     if stopped in ("budget used up", "runs used up", "interrupted"):
-        return " Go on with: gpudx investigate CASE."
+        return " Continue with: gpudx investigate CASE."
     rare = stopped != "settled" and plain.rate.runs >= MOST_PLAIN
     return (
         " It is so rare that more runs show little; look for a smaller program that fails more often." if rare else ""

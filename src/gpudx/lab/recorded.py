@@ -20,8 +20,9 @@ from typing import NoReturn
 from gpudx import backends, native
 from gpudx.errors import UserError
 from gpudx.lab import crumbs, kernel_checked, program, sanitized, signals, simulated
-from gpudx.lab.environment import DUMPS, recorded_environment
+from gpudx.lab.environment import DUMPS, logged_heap, recorded_environment
 from gpudx.lab.how import How, variables
+from gpudx.lab.kernel_log import KernelLog
 from gpudx.lab.orphans import Guard
 from gpudx.lab.probe_output import Listener, Mark
 from gpudx.lab.proc_watch import Look, Looker
@@ -98,6 +99,7 @@ def run_recorded(
     env = recorded_environment(native.library(), traces, how.keep, {**os.environ, **how.extra_env}, file, how.dump)
     env |= variables(how, env)
     env |= simulated.environment(how.simulator, case_dir) if how.simulator else {}
+    env |= logged_heap(env) if how.heap else {}
     _make_directory(traces)
     if how.dump:
         _make_directory(case_dir / DUMPS)
@@ -106,7 +108,7 @@ def run_recorded(
         _make_directory(case_dir / sanitized.FOLDER)
         start, words = Path(sanitizer.path), sanitized.command(sanitizer, case_dir / sanitized.FOLDER, file, command)
     service = kernel_checked.service(how.kernel_checks, case_dir)
-    with service as more, signals.held() as (watched, mask), Guard() as guard:
+    with service as more, signals.held() as (watched, mask), Guard() as guard, KernelLog() as log:
         env |= more
         below = case_dir / sanitized.FOLDER if sanitizer else None
         listener = Listener(how.probes, how.output)
@@ -123,6 +125,7 @@ def run_recorded(
         duration = run.elapsed
         picture = _end(run, case_dir) if timed_out else None
         heard = listener.finish()
+        log.keep(traces)
     _tidy(case_dir / DUMPS)
     crumbs.settle(traces)
     roll = read_roll(traces / ROLL)

@@ -71,7 +71,7 @@ MEMORY = Kind(
 UNINITIALISED = Kind(
     "uninitialized memory",
     _alike("shown", "the tool names the read", "initcheck")
-    + _alike("shown", "the pattern that fills fresh memory turns up", "poisoned")
+    + _alike("shown", "the pattern that fills fresh memory appears", "poisoned")
     + _alike("stays", "waits and turns write nothing", "serialised", "turns", *WAITS)
     + _alike(
         "may change",

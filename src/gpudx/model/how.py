@@ -125,12 +125,14 @@ class How:
     dump: bool = False  # the driver writes a core dump of the device
     serialise: bool = False  # a wait after each launch
     stacks: bool = False  # of each launch
+    indices: bool = False  # PyTorch's index arguments are checked before the operators that use them
     sanitizer: Sanitizer | None = None  # the tool that it runs under
     kernel_checks: KernelChecks | None = None  # kernels check themselves
     simulator: Simulator | None = None  # the OpenCL device that it runs on
     fence: Fence | None = None
     poison: str | None = None  # the pattern that fresh memory holds
     watch: Watch | None = None
+    heap: bool = False  # the program's heap is logged
     capture: Capture | None = None
     nan: Nan | None = None
     faults_suffice: bool = False  # a run under a tool that has reported faults, and reports no more, is ended

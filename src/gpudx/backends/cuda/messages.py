@@ -2,18 +2,45 @@
 
 An assertion that fails in a kernel is told on stderr by every thread that meets it (CUDA C++ Programming Guide,
 "Assertion"): FILE:LINE: FUNCTION: block: [X,Y,Z], thread: [X,Y,Z] Assertion `CONDITION` failed.
+
+An access to memory that is not mapped is error 700 for the program, without its address; the kernel's log has it (NVIDIA, "Xid
+Errors", 31): NVRM: Xid (PCI:...): 31, pid=N, name=PROGRAM, ... faulted @ 0x7f36_437bb000. Fault is of type FAULT_PDE
+ACCESS_TYPE_VIRT_WRITE.
+The address is that of a page of 4 KiB.
 """
 
 from __future__ import annotations
 
 import re
 
-from gpudx.backends.tool import Assertion
+from gpudx.backends.tool import Assertion, Fault
 
 _ASSERTION = re.compile(
     r"(?P<file>[^\n]*?):(?P<line>\d+): (?P<function>[^\n]*?): block: \[(?P<block>[\d, ]+)\], thread: \[(?P<thread>[\d, ]+)\]"
     r" Assertion `(?P<condition>[^\n]*)` failed"
 )
+PAGE = 4096
+_XID = re.compile(
+    r"NVRM: Xid \([^)]*\): 31, pid='?(?P<pid>\d+)'?, name=(?P<name>[^,]*),.*?faulted @ (?P<address>0x[0-9a-fA-F_]+)\."
+    r"(?: Fault is of type (?P<type>\w+) ACCESS_TYPE_(?:VIRT_|PHYS_)?(?P<access>\w+))?"
+)
+REASONS = {"RO_VIOLATION": "a write to memory that may only be read", "WO_VIOLATION": "a read of memory that may only be written"}
+
+
+def fault(text: str) -> Fault | None:
+    """The fault that a line of the kernel's log tells of, None for other texts."""
+    found = _XID.search(text)
+    if found is None:
+        return None
+    access = found["access"] or ""
+    return Fault(
+        address=int(found["address"].replace("_", ""), 16) & ~(PAGE - 1),
+        bytes=PAGE,
+        reason=REASONS.get((found["type"] or "").removeprefix("FAULT_"), "the page is not mapped"),
+        writes=None if not access else not access.startswith(("READ", "PREFETCH")),
+        process=(int(found["pid"]), found["name"].strip()),
+        said=found[0],
+    )
 
 
 def assertion(text: str) -> Assertion | None:

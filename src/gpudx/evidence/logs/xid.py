@@ -14,6 +14,7 @@ from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event, Role
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._numbers import address
+from gpudx.model import DeviceFault
 
 FORMAT = "xid"
 MARKS = ("NVRM: Xid", "Xid=", "XID ", "Xid ", "Xid:", "XidCriticalError")
@@ -45,6 +46,7 @@ MACHINE = {
     120: "the device's firmware failed", 140: "device memory has an uncorrected error", 149: "NVLink failed",
 }  # fmt: skip
 AFTERWARDS = (43, 45)
+MMU, PAGE = 31, 4096
 HEALTH = "nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER"
 
 
@@ -68,6 +70,7 @@ def read(near: Near) -> Iterator[Event]:
         notes=tuple(_notes(number, rest)),
         causes=(cause,) if cause else (),
         sure=number not in (31, 109),
+        fault=_fault(number, rest, near.text),
         next=HEALTH if number in MACHINE else _next.SANITIZE if number in (13, 31) else _next.HANG,
     )
 
@@ -89,6 +92,16 @@ def _retold(near: Near) -> Iterator[Event]:
         sure=False,
         next=HEALTH if number in MACHINE else _next.DMESG,
     )
+
+
+def _fault(number: int, rest: str, said: str) -> DeviceFault | None:
+    """What a recorded run can be asked about: the page that was accessed."""
+    where, kind = re.search(r"faulted @ (0x[0-9a-fA-F_]+)", rest), re.search(r"ACCESS_TYPE_(?:VIRT_|PHYS_)?(\w+)", rest)
+    if number != MMU or where is None:
+        return None
+    page = int(where[1].replace("_", ""), 16) & ~(PAGE - 1)
+    writes = None if kind is None else not kind[1].startswith("READ")
+    return DeviceFault("accessed memory that is not mapped", said.strip(), page, PAGE, writes, cause="out-of-bounds-access")
 
 
 def _who(pid: str | None, name: str | None) -> str:

@@ -1,0 +1,93 @@
+"""Faults whose address only the kernel's log has: joined to the launches that may have been running."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.cuda_world import CudaWorld
+
+from gpudx.detectors import Run, detect_all
+from gpudx.diagnose import diagnose
+from gpudx.facts import derive
+from gpudx.model import Diagnosis, Finding, Outcome
+from gpudx.trace.kernel_log import ELSEWHERE, NAME
+
+FAILED = Outcome("exit", "The program exited with status 1.", 1)
+WORK, FAR = "_Z4workPii", "_Z3farPil"
+AWAY = 1 << 38
+
+
+@pytest.fixture
+def cuda(schema: str) -> CudaWorld:
+    return CudaWorld(schema)
+
+
+def xid(address: int, pid: int, access: str = "WRITE", name: str = "app") -> str:
+    page = f"{address & ~4095:012x}"
+    return (
+        f"[   35.529508] NVRM: Xid (PCI:0000:00:06): 31, pid={pid}, name={name}, channel 0x0000000a, intr 00000000. MMU Fault: "
+        f"ENGINE GRAPHICS GPC0 GPCCLIENT_T1_16 faulted @ 0x{page[:4]}_{page[4:]}. Fault is of type FAULT_PDE ACCESS_TYPE_VIRT_{access}"
+    )
+
+
+def judged(world: CudaWorld, folder: Path, *lines: str) -> tuple[list[Finding], Diagnosis]:
+    trace = world.write(folder / "1-0.gdx")
+    (folder / NAME).write_text("\n".join(lines) + "\n")
+    found = list(detect_all(derive(trace), Run(FAILED)))
+    return [f for f in found if f.id == "device-fault-printed"], diagnose(found, FAILED)[0]
+
+
+def streams(cuda: CudaWorld) -> int:
+    """Three launches in three streams that nothing waited for; the second one's number leads far out of the memory that is returned."""
+    memory, work, far = cuda.alloc(4096), cuda.kernel(WORK, [8, 4]), cuda.kernel(FAR, [8, 8])
+    for stream, kernel, number in ((0x91, work, 1024), (0x92, far, AWAY), (0x93, work, 512)):
+        cuda.launch(kernel, [memory, number], queue=stream)
+    cuda.sync(status=700)
+    return memory
+
+
+
+def test_of_launches_at_once_the_one_whose_numbers_lead_there(cuda: CudaWorld, tmp_path: Path) -> None:
+    memory = streams(cuda)
+    found, told = judged(cuda, tmp_path, xid(memory + 4 * AWAY, cuda.write(tmp_path / "1-0.gdx").pid))
+    assert told.status == "confirmed" and told.cause == "out-of-bounds-access"
+    assert told.guilty is not None and (told.guilty.kernel, told.guilty.launch, told.guilty.argument) == ("far", 2, 0)
+    assert "argument 0 + argument 1 (274,877,906,944) x 4 bytes" in found[0].message
+
+
+def test_an_address_that_no_number_leads_to_names_no_launch(cuda: CudaWorld, tmp_path: Path) -> None:
+    memory = streams(cuda)
+    found, told = judged(cuda, tmp_path, xid(memory + 12345678901234, cuda.write(tmp_path / "1-0.gdx").pid))
+    assert found[0].attribution == "one of" and told.guilty is None
+
+
+def test_a_fault_of_another_process_is_not_taken(cuda: CudaWorld, tmp_path: Path) -> None:
+    memory = streams(cuda)
+    found, told = judged(cuda, tmp_path, xid(memory + 4 * AWAY, 4_000_000))
+    assert not found and told.guilty is None
+
+
+def test_in_a_container_the_name_of_the_process_counts(cuda: CudaWorld, tmp_path: Path) -> None:
+    memory = streams(cuda)
+    name = Path(cuda.write(tmp_path / "1-0.gdx").exe).name[:15]
+    found, _ = judged(cuda, tmp_path, ELSEWHERE, xid(memory + 4 * AWAY, 4_000_000, name=name))
+    assert found and not judged(cuda, tmp_path, ELSEWHERE, xid(memory + 4 * AWAY, 4_000_000, name="other"))[0]
+
+
+def test_a_page_of_freed_memory(cuda: CudaWorld, tmp_path: Path) -> None:
+    memory, kernel = cuda.alloc(1 << 20), cuda.kernel(WORK, [8, 4])
+    cuda.free(memory)
+    cuda.launch(kernel, [memory, 1024])
+    cuda.sync(status=700)
+    _, told = judged(cuda, tmp_path, xid(memory + 8192, cuda.write(tmp_path / "1-0.gdx").pid, "READ"))
+    assert told.cause == "use-after-free" and told.guilty is not None and told.guilty.launch == 1
+
+
+def test_the_only_one_that_was_given_null(cuda: CudaWorld, tmp_path: Path) -> None:
+    memory, work = cuda.alloc(4096), cuda.kernel(WORK, [8, 4])
+    cuda.launch(work, [memory, 1024], queue=0x91)
+    cuda.launch(work, [0, 1024], queue=0x92)
+    cuda.sync(status=700)
+    found, told = judged(cuda, tmp_path, xid(0, cuda.write(tmp_path / "1-0.gdx").pid, "READ"))
+    assert found[0].causes == ("null-pointer",) and told.guilty is not None and told.guilty.launch == 2
