@@ -86,7 +86,10 @@ def _written(one: raw.Captured, case_dir: Path, no_data: bool) -> Written:
 
 
 def _typing(source: str, kernel: str, options: str) -> Sequence[raw.Typed]:
+    from gpudx.backends.cuda import types as cuda_types
     from gpudx.backends.opencl.signatures import signature_of
 
+    if not source:  # a C++ symbol has the types of its parameters
+        return [(one.type, "", 0) for one in cuda_types.signature(kernel).parameters or ()]
     found = signature_of(source, kernel, options)
     return [(one.type, one.name, one.space) for one in found or ()]
