@@ -114,7 +114,7 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
         ),
         refutes_if=cause.refutes_if,
         fix=(f"Swap arguments {a} and {b} where they are set.",),
-        reason="The failure is gone in every run in which these two arguments are swapped, and comes back without that.",
+        reason="The failure is gone in every run in which these two arguments are swapped, and comes back otherwise.",
         observed=True,
         root=_setter(facts, row, int(first)),
     )

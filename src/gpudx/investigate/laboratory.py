@@ -163,7 +163,7 @@ class Laboratory:
             words = list(getattr(module, "command", _command)(context))
             marks = self.context.asked.probes if experiment == PLAIN else ()
             how: How = replace(module.how(context), output=folder / OUTPUT, probes=marks, faults_suffice=True)
-            how = replace(_pinned(how, state), stacks=how.stacks or ("python" in context.frameworks and experiment != PLAIN))
+            how = replace(_pinned(how, state), stacks=how.stacks or _wants_lines(context, experiment, state))
             patience = self._patience(how)
             how = replace(how, timeout=min(patience, max(SHORTEST_S, self.budget_s - self.elapsed())))
             run = run_recorded(words, folder, how)
@@ -240,6 +240,11 @@ class Laboratory:
                 stuck=self.context.stuck or _stuck(case),
             )
         return Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done)
+
+
+def _wants_lines(context: Context, experiment: str, state: Investigation) -> bool:
+    """In a Python program the line is part of the verdict. Plain runs stay as they are, but for the one that repeats what is settled."""
+    return "python" in context.frameworks and (experiment != PLAIN or (state.symptom == "settled" and bool(state.trials)))
 
 
 FRAMEWORKS = {"torch": "/libtorch_", "python": "/python3"}  # by a part of a loaded file's path
