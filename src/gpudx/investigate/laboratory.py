@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import re
 import shutil
 import time
 import traceback
@@ -52,6 +53,7 @@ INSTRUMENT_PATIENCE_S = 30.0  # a tool that has found millions of faults takes i
 FIRST_PATIENCE = 0.4  # of the budget: a first run that has not ended by then, and does nothing any more, hangs
 STILL_WORKING_S = 2.0  # a program that made a call so recently is slow, not stuck
 SHORTEST_S = 0.001
+NUMBERS, PRINTED_NAN = "checked-numbers", re.compile(rb"(?i)(?<![a-z])-?nan(?![a-z])")
 
 
 @dataclass
@@ -179,7 +181,8 @@ class Laboratory:
         analysis = pipeline.diagnose_run(run, words, folder)
         for log in (folder / TRACES).glob("heap-*"):  # sparse files, which copies of a case would fill
             log.unlink()
-        case, seen = analysis.case, self.learn(analysis.case, analysis.facts, experiment == PLAIN)
+        seen = self.learn(analysis.case, analysis.facts, experiment == PLAIN)
+        case = _without_intended_nan(analysis.case, folder / OUTPUT) if experiment == NUMBERS else analysis.case
         idle = getattr(module, "without_effect", _works)(context, seen)
         trial = replace(
             trial_of(case, experiment, name, state, idle),
@@ -250,6 +253,14 @@ FRAMEWORKS = {"torch": "/libtorch_", "python": "/python3"}  # by a part of a loa
 def _frameworks(traces: Iterable[Trace]) -> frozenset[str]:
     maps = [trace.maps for trace in traces]
     return frozenset(name for name, part in FRAMEWORKS.items() if any(part in one for one in maps))
+
+
+def _without_intended_nan(case: Case, output: Path) -> Case:
+    """Programs compute NaN on purpose, to mark what is missing. In a run that passed, one counts only if the program printed it."""
+    with contextlib.suppress(OSError):
+        if case.outcome.failed or PRINTED_NAN.search(output.read_bytes()):
+            return case
+    return replace(case, diagnosis=tuple(entry for entry in case.diagnosis if entry.cause != "not-a-number"))
 
 
 def _with_dependence(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:
