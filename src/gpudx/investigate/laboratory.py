@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from gpudx import casefile, pipeline
 from gpudx.diagnose import fenced_runs, runtime_words
 from gpudx.errors import UserError
-from gpudx.facts import Facts, derive, exchangeable, transfers
+from gpudx.facts import Facts, copy_offsets, derive, exchangeable, transfers
 from gpudx.facts.parts import can_be_apart
 from gpudx.investigate import decisive, exchanged, ordered, same_failure, uninitialized
 from gpudx.investigate.loop import OutOfTime, Result
@@ -232,6 +232,7 @@ class Laboratory:
                 pair=self.context.pair or at_sites.first_pair(case),
                 edges=self.context.edges or at_sites.edges(case),
                 transfers=self.context.transfers or _transfers(facts),
+                offsets=self.context.offsets or next(filter(None, (one.wishes for one in map(copy_offsets.Offsets, facts))), ()),
                 exchanges=self.context.exchanges or next(filter(None, map(exchangeable.pairs, facts)), ()),
                 stuck=self.context.stuck or _stuck(case),
             )

@@ -70,12 +70,18 @@ def best_entries(state: Investigation) -> dict[str, Diagnosis]:
     return best
 
 
-def shows(entry: Diagnosis) -> tuple[int, bool, int, bool]:
-    """How firm it is, whether an instrument saw the act itself, how much of launch, argument and memory is known, and whether the
-    Python line is."""
+def shows(entry: Diagnosis) -> tuple[int, bool, bool, int, bool]:
+    """How firm it is, whether an instrument saw the act itself, and its address, how much of launch, argument and memory is known, and
+    whether the Python line is."""
     guilty = entry.guilty
     parts = (guilty.launch, guilty.argument, guilty.allocation) if guilty else ()
-    return -ORDER[entry.status], entry.observed, sum(part is not None for part in parts), has_python_line(entry)
+    known = sum(part is not None for part in parts)
+    return -ORDER[entry.status], entry.observed, not by_page(entry), known, has_python_line(entry)
+
+
+def by_page(entry: Diagnosis) -> bool:
+    """Is only the page of the access known, from the driver, and neither address nor line?"""
+    return entry.access is not None and entry.access.seen_by == "driver"
 
 
 def has_python_line(entry: Diagnosis) -> bool:
