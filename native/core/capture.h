@@ -39,6 +39,7 @@ enum gdx_capture_kind {
     GDX_CAPTURE_REFUSED = 13,   /* why there is no capture, or no more of it */
     GDX_CAPTURE_NONFINITE = 14, /* a: number of the launch, b: of this kernel, c: argument; words: 0 infinity or 1 NaN, first
                                    element, count, bytes of an element, elements, was it looked at before; then the kernel */
+    GDX_CAPTURE_SYMBOL = 16,    /* a: buffer; the name of the module's variable that it is */
     GDX_CAPTURE_SCANNED = 15,   /* a: launches scanned, b: launches seen, c: arguments of unknown type */
 };
 enum { GDX_CODE_SOURCE = 1, GDX_CODE_IL, GDX_CODE_BINARY, GDX_CODE_PTX, GDX_CODE_CUBIN, GDX_CODE_FATBIN };

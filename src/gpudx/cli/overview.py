@@ -25,6 +25,8 @@ GROUPS: dict[str, dict[str, str]] = {
     "One launch": {
         "capture": "run a case's program again and capture the guilty launch",
         "replay": "run a captured launch alone and compare its results",
+        "bench": "compare the results and times of variants of a captured kernel",
+        "shrink": "make a captured launch smaller, and a C program of it",
     },
     "CI": {
         "flake": "which tests are flaky, and why",
