@@ -236,13 +236,13 @@ static int add_place(struct gdx_cl_capture *c, const struct gdx_cl_place *place)
 }
 
 /* Words of SVM that are addresses of other SVM: the kernel can follow them. */
-static void follow(struct gdx_cl_capture *c, const char *piece, size_t bytes)
+static void follow(struct gdx_cl_capture *c, const char *piece, size_t bytes, uint64_t low, uint64_t top)
 {
     for (size_t at = 0; at + sizeof(uint64_t) <= bytes; at += sizeof(uint64_t)) {
         uint64_t word;
         const void *start = NULL;
         memcpy(&word, piece + at, sizeof word);
-        uint64_t size = word > 0xffff ? gdx_cl_svm_block((const void *)(uintptr_t)word, &start) : 0;
+        uint64_t size = word >= low && word < top ? gdx_cl_svm_block((const void *)(uintptr_t)word, &start) : 0;
         if (start)
             add_place(c, &(struct gdx_cl_place){ .svm = start, .bytes = size });
     }
@@ -252,7 +252,8 @@ static const char *put_content(struct gdx_cl_capture *c, cl_command_queue queue,
 {
     struct gdx_cl_reach *r = c->reach;
     const struct gdx_cl_place place = r->places[number];
-    bool pointers = kind == GDX_CAPTURE_BEFORE && gdx_cl_svm_any();
+    uint64_t low = 0, top = 0;
+    bool pointers = kind == GDX_CAPTURE_BEFORE && gdx_cl_svm_extent(&low, &top);
     if (place.mem && mem_number(place.mem, CL_MEM_ASSOCIATED_MEMOBJECT))
         return NULL;  /* it is in the whole */
     for (uint64_t offset = 0; offset < place.bytes; offset += sizeof r->room) {
@@ -261,7 +262,7 @@ static const char *put_content(struct gdx_cl_capture *c, cl_command_queue queue,
             return "the driver does not read one of its buffers";
         gdx_capture_piece(&c->file, kind, number, offset, r->room, bytes);
         if (pointers)
-            follow(c, r->room, bytes);
+            follow(c, r->room, bytes, low, top);
     }
     return NULL;
 }
