@@ -37,17 +37,17 @@ def judge(program: Path, how: str, limit: float) -> dict[str, object]:
     with tempfile.TemporaryDirectory() as folder:
         words = [sys.executable, "-m", "gpudx", *WAYS[how], "--case", f"{folder}/case", "--", sys.executable, str(program)]
         try:
-            screen = subprocess.run(words, capture_output=True, text=True, timeout=limit, check=False, cwd=folder).stderr
+            done = subprocess.run(words, capture_output=True, text=True, timeout=limit, check=False, cwd=folder)
+            screen = "\n" + (done.stderr if how == "run" else done.stdout)
         except subprocess.TimeoutExpired:
             screen = "no end"
         case = Path(folder, "case", "case.json")
         best = (json.loads(case.read_text())["diagnosis"] or [{}])[0] if case.exists() else {}
     own = screen[screen.rfind("\ngpudx: ") :]
-    told = json.dumps(best)
     return {
         "program": program.stem,
         "line": f"{program.name}:{line}" in own,
-        "operator": operator in told or operator.removeprefix("aten::").rstrip("_") in own if operator else None,
+        "operator": operator in " ".join(own.split()) if operator else None,
         "cause": best.get("cause"),
         "status": best.get("status"),
         "s": round(time.monotonic() - begin, 1),

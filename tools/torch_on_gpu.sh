@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # PyTorch, CuPy and Triton on a machine with a GPU and without network: planted faults, then what recording and fencing cost.
+# Python packages that are missing there can be carried along: pip install --target build/site --no-deps pyelftools click
 #   OUT=results tools/torch_on_gpu.sh            about 4 minutes; results are written as they come
 #   OUT=results tools/torch_on_gpu.sh cost       only the costs; "faults": only the faults; "memcheck": costs, and memcheck beside them
 set -u

@@ -844,6 +844,13 @@ static void keep_maps(void)
     gdx_free_maps(text);
 }
 
+/* Has this process a trace? For gpudx's own Python code (src/gpudx/preload_python), by name. */
+GDX_EXPORT int gpudx_is_recording(void);
+GDX_EXPORT int gpudx_is_recording(void)
+{
+    return state && state->header != NULL;
+}
+
 void gdx_entered(uint32_t bit)
 {
     atomic_fetch_or(&entries, bit);

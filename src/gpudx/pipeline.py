@@ -115,6 +115,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
             *unread_models,
             *presence.blind,
             *_second_loaders(facts),
+            *_words_off(facts),
             *checked.unchecked,
             *identity.unknown,
         ),
@@ -156,6 +157,12 @@ def _with_models(known: Sequence[ModelFile], facts: Sequence[Facts]) -> tuple[li
     from gpudx.diagnose import model_numbers
 
     return list(model_numbers.find(known, facts)), [model_numbers.instrument(known, facts)]
+
+
+def _words_off(facts: Iterable[Facts]) -> list[str]:
+    """A sentence for each part of a framework that could not be followed."""
+    found = [told for one in facts for told in one.tellings.of("off")]
+    return list(dict.fromkeys(f"PyTorch's {told.text('what')} could not be followed ({told.text('why')})." for told in found))
 
 
 def _second_loaders(facts: Iterable[Facts]) -> list[str]:

@@ -75,7 +75,7 @@ def test_a_broken_contract_is_told_with_launch_argument_and_buffer(schema: str, 
     assert told[1] == '"head_dim % 2 == 0" is false at 2 of 4 launches: launches 2, 4 (1 is not == 0)'
     assert '"bytes(x) >= rows * heads * head_dim * 4" is false at 1 of 4 launches: launch 3' in told[2]
     assert told[3] == "the contract is in contracts.toml line 1"
-    assert checked.instrument.saw == "1 contract with 3 requirements held against 4 launches; 1 broken."
+    assert checked.instrument.saw == "1 contract with 3 requirements checked against 4 launches; 1 broken."
 
 
 def test_the_buffer_that_is_too_small_is_named(schema: str, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_contract_that_holds_is_silent(schema: str, tmp_path: Path) -> None:
     rules = ("head_dim % 2 == 0", "base > 0", "bytes(x) >= rows * heads * head_dim * 4", "block.x == 32")
     checked = held(tmp_path, facts_of(world, tmp_path), "rope_*", *rules, more=NAMES)
     assert (
-        clean(checked) and checked.instrument.saw == "1 contract with 4 requirements held against 2 launches; 0 broken."
+        clean(checked) and checked.instrument.saw == "1 contract with 4 requirements checked against 2 launches; 0 broken."
     )
 
 

@@ -26,7 +26,7 @@ def test_contracts_that_hold(opencl: OpenCL, tmp_path: Path) -> None:
     assert run.outcome.kind == "passed" and not run.findings, run.output
     checked = held(tmp_path, run.facts, "scale", *RULES)
     assert not checked.findings and checked.instrument.saw.startswith(
-        "1 contract with 4 requirements held against 3 launches"
+        "1 contract with 4 requirements checked against 3 launches"
     )
     shapes = ("bytes(room) == 64", "shared == 64", "grid.x == 4 and block.x == 16", "launch == 4")
     assert not held(tmp_path, run.facts, "shared_sum", *shapes).findings

@@ -3,13 +3,17 @@ CPUs, named by GPUDX_TORCH_PYTHON where this interpreter has none, and the fake 
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import pytest
 from cuda_kit import PROGRAMS, Kit, Ran
+from support.own import PYTHONPATH
 
 from gpudx.facts import derive
 from gpudx.facts.framework import framework_of, is_forward_of
@@ -72,6 +76,74 @@ def test_an_index_out_of_range(kit: Kit) -> None:
 
 def test_indices_in_range_are_not_reported(kit: Kit) -> None:
     assert derive(ran(kit, "train", inside.WORDS, inside.INDICES).trace()).tellings.every == ()
+
+
+def investigated(kit: Kit, folder: Path, *command: str) -> dict[str, Any]:
+    """The best entry. The first launch of each run meets an assertion, as the fake driver is told."""
+    words = [sys.executable, "-m", "gpudx", "investigate", "--runs", "4", "--case", str(folder / "case"), "--", *command]
+    env = {**os.environ, "LD_LIBRARY_PATH": str(kit.driver), "FAKE_CUDA_FAIL": "cuLaunchKernel:1:710", "PYTHONPATH": PYTHONPATH}
+    subprocess.run(words, capture_output=True, env=env, timeout=280, check=False)
+    best: dict[str, Any] = json.loads((folder / "case" / "case.json").read_text())["diagnosis"][0]
+    return best
+
+
+def test_an_investigation_names_the_index_behind_an_assertion(kit: Kit, tmp_path: Path) -> None:
+    python = python_with_torch()
+    if python is None:
+        pytest.skip("no PyTorch here: GPUDX_TORCH_PYTHON can name an interpreter that has it")
+    best = investigated(kit, tmp_path, python, "-W", "ignore", str(TORCH_OPS), "asserts")
+    assert (best["cause"], best["status"]) == ("index-out-of-range", "confirmed")
+    assert "input[1] = 12" in best["summary"]
+    (line,) = [i for i, text in enumerate(TORCH_OPS.read_text().splitlines(), 1) if "self.layers[1](self" in text]
+    assert best["guilty"]["source"] == f"{TORCH_OPS}:{line}"
+    assert any(one["text"] == "made by aten::embedding in module layers.0 (Net)" for one in best["evidence"])
+
+
+def test_an_investigation_names_the_python_line_of_what_the_first_run_settles(kit: Kit, tmp_path: Path) -> None:
+    launches = PROGRAMS / "launches.py"
+    best = investigated(kit, tmp_path, sys.executable, str(launches), "free")
+    (line,) = [i for i, text in enumerate(launches.read_text().splitlines(), 1) if "# launch line" in text]
+    assert best["cause"] == "device-assertion"
+    assert best["guilty"]["source"] == f"{launches}:{line}"
+
+
+JIT = "class JITFunction:\n    def __init__(self, fn, version=None):\n        self.fn = fn\n"
+KERNELS = """
+import sys
+sys.path.insert(0, {programs!r})
+from triton.runtime.jit import JITFunction
+
+@JITFunction
+def pair(a, b):
+    pass
+
+if sys.argv[1] == "launches":
+    import ctypes
+    from launches import Driver
+    Driver(ctypes.CDLL).launch(1)
+print(pair.fn.__name__)
+"""
+
+
+@pytest.mark.parametrize("what", ["launches", "compiles"])
+def test_the_line_of_a_triton_kernel(kit: Kit, tmp_path: Path, what: str) -> None:
+    """With a stand-in for Triton, whose class is given the function first, as Triton's is."""
+    (tmp_path / "triton" / "runtime").mkdir(parents=True)
+    for name in ("triton/__init__.py", "triton/runtime/__init__.py"):
+        (tmp_path / name).touch()
+    (tmp_path / "triton/runtime/jit.py").write_text(JIT)
+    program = tmp_path / "kernels.py"
+    program.write_text(KERNELS.format(programs=str(PROGRAMS)))
+    env = {"GPUDX_STACKS": "1", **inside.environment({"PYTHONPATH": str(tmp_path)}, inside.WORDS)}
+    ran = kit.run([sys.executable, program, what], True, env)
+    assert (ran.returncode, ran.stdout) == (0, "pair\n")
+    if what == "compiles":
+        assert list(ran.folder.glob("*.gdx")) == []  # a process without GPU calls has no trace
+        return
+    facts = derive(ran.trace())
+    found = facts.sites.at(int(facts.launches.position[0])).framework
+    line = program.read_text().splitlines().index("@JITFunction") + 1
+    assert found is not None and found.defined == f"{program}:{line}"
 
 
 def test_the_outermost_operator_of_the_innermost_python_line() -> None:

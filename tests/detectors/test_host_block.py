@@ -1,9 +1,11 @@
-"""host-block on real runs with the heap logged, and arguments that an experiment exchanges."""
+"""host-block on real runs with the heap logged, and what experiments change: arguments that are exchanged, offsets multiplied."""
 
 from __future__ import annotations
 
 import pytest
 from support.opencl import OpenCL, Recorded
+
+from gpudx.facts.copy_offsets import Offsets
 
 PROGRAM, ID = "heap", "host-block"
 
@@ -50,3 +52,26 @@ def test_without_a_log_nothing_is_said(opencl: OpenCL) -> None:
 def test_arguments_are_exchanged_as_asked(opencl: OpenCL, asked: str, fails: bool) -> None:
     run = opencl.run(PROGRAM, "exchanged", **({"GPUDX_EXCHANGE": asked} if asked else {}))
     assert run.outcome.failed == fails, run.output
+
+
+@pytest.mark.parametrize(
+    ("mode", "asked", "fails"),
+    [
+        ("offset", "", True),
+        ("offset", "b:128:256:4", False),
+        ("offset", "b:128:256:2", True),
+        ("offset", "s:128:256:4", True),
+        ("offset", "b:128:260:4", True),
+        ("offset", "nonsense", True),
+        ("offset of a copy", "s:128:256:4", False),
+        ("offset of a copy", "d:128:256:4", True),
+    ],
+)
+def test_offsets_are_multiplied_as_asked(opencl: OpenCL, mode: str, asked: str, fails: bool) -> None:
+    run = opencl.run(PROGRAM, mode, **({"GPUDX_SCALE_OFFSET": asked} if asked else {}))
+    assert run.outcome.failed == fails, run.output
+
+
+def test_offsets_that_may_be_in_elements_are_listed(opencl: OpenCL) -> None:
+    assert Offsets(opencl.run(PROGRAM, "offset").facts).wishes == ("b:128:256:4",)
+    assert not Offsets(opencl.run(PROGRAM, "enough").facts).wishes

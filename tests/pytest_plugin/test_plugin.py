@@ -89,7 +89,7 @@ def test_the_test_that_made_it_is_named(tests: Path) -> None:
     told = section(done.stdout)
     assert "unordered-access: clEnqueueCopyBuffer" in told
     assert (
-        "It was made in test_gpu.py::test_makes_it, not in this test; that this test failed because of it is not shown."
+        "It was caused in test_gpu.py::test_makes_it, not in this test; that this test failed because of it is not shown."
         in told
     )
     assert "\ntest_gpu.py::test_makes_it: LIKELY unordered-access\n" in done.stdout
@@ -134,7 +134,7 @@ def test_workers_are_recorded(tests: Path) -> None:
     (tests / "test_crash.py").write_text(HEAD + CRASH)
     done = run(tests, "--gpudx", "-n", "2", "--dist", "loadfile")
     assert "crashed while running" in done.stdout, done.stdout + done.stderr
-    assert "It was made in test_gpu.py::test_makes_it, not in this test" in section(done.stdout)
+    assert "It was caused in test_gpu.py::test_makes_it, not in this test" in section(done.stdout)
     summary = done.stdout.partition("GPU faults by test")[2]
     assert "test_crash.py::test_crashes" in summary and "value-is-not-a-handle" in summary
     assert "test_gpu.py::test_makes_it" in summary

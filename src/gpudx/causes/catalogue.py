@@ -34,13 +34,26 @@ OpenCL leaves the result undefined: CPU devices stop the program with SIGFPE, GP
     Cause(
         id="argument-order",
         title="Two arguments of a launch are swapped",
-        refutes_if="The kernel is meant to read the buffer that nothing has written.",
+        refutes_if="The failure remains with the two arguments swapped.",
         fix=("Swap the two arguments where they are set.",),
         predicts=(("checked", "the kernel reads a buffer that nothing has written"),),
         kind=FIXED,
-        about="""The kernel reads a buffer that the program reads back, and writes one that the program has filled.
+        about="""Two arguments of a launch are swapped.
 
-Both have the same type and size, so no driver notices. The result is the old or uninitialized content of the output buffer.
+Both have the same type, so no driver notices: two buffers of one size, or a width and a height. The kernel reads a buffer that nothing has
+written, leaves a buffer, or computes something else than was meant.
+""",
+    ),
+    Cause(
+        id="offset-in-elements",
+        title="The offset of a copy is in elements where bytes are wanted",
+        refutes_if="The failure remains with the offset multiplied by the size of an element.",
+        fix=("Multiply the offset by the size of an element: offsets of copies are in bytes.",),
+        predicts=(("recorded", "results are wrong although no call fails"),),
+        kind=FIXED,
+        about="""The offset of a copy is in elements where bytes are wanted.
+
+The copy works on other bytes of the buffer than was meant. They are inside the buffer, so no driver notices.
 """,
     ),
     Cause(

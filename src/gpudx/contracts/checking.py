@@ -209,7 +209,7 @@ def _instrument(contracts: Sequence[Contract], held: Sequence[Held], absent: Seq
     broken = {id(one.contract) for one in held if one.broken.any()}
     rules = sum(len(contract.require) for contract in contracts)
     words = [
-        f"{plural(len(contracts), 'contract')} with {plural(rules, 'requirement')} held against "
+        f"{plural(len(contracts), 'contract')} with {plural(rules, 'requirement')} checked against "
         f"{plural(looked, 'launch', 'launches')}; {len(broken):,} broken."
     ]
     if unchecked:

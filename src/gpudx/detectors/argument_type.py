@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,9 +127,16 @@ def _makes_no_other_sense(facts: Facts, row: int, looks_like: str, values: U64) 
     return bool(source) and not REINTERPRETED.search(source)
 
 
+def _first_launch(facts: Facts, row: int) -> int | None:
+    """The number of the first launch that has the value of this setting."""
+    launches, sets = facts.launches, facts.set_args
+    later = np.flatnonzero((launches.kernel == sets.kernel[row]) & (launches.position > sets.position[row]))
+    return int(later[0]) + 1 if len(later) else None
+
+
 def _finding(facts: Facts, run: Run, part: I64, looks_like: str, values: U64) -> Finding:
     sets, row = facts.set_args, int(part[0])
-    site = site_of(facts, int(sets.position[row]))
+    site = replace(site_of(facts, int(sets.position[row])), launch=_first_launch(facts, row))
     what = argument(facts, int(sets.kernel_row[row]), int(sets.index[row]))
     bits = int(sets.value[row]) & 0xFFFFFFFF
     as_int, as_float = (struct.unpack(code, struct.pack("<I", bits))[0] for code in ("<i", "<f"))

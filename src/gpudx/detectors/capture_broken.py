@@ -113,4 +113,4 @@ def _finding(facts: Facts, begin: int, positions: list[int]) -> Finding:
 def _more(positions: list[int]) -> Iterator[Evidence]:
     if positions:
         shown = tuple(p + 1 for p in positions[:3])
-        yield Evidence(f"{plural(len(positions), 'later call')} met the same capture and failed", shown)
+        yield Evidence(f"{plural(len(positions), 'later call')} failed because of the same capture", shown)

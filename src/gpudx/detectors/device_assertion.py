@@ -39,9 +39,10 @@ CAUSE = Cause(
     predicts=(("recorded", "the driver prints the assertion and the next wait fails"),),
     settled_by="the values that the condition compares, printed before the launch",
     kind=FIXED,
+    tells="condition",
 )
-ONLY = ", and only this launch could have met it"
-WHICH = "; which launch met it first is not known"
+ONLY = ", and only this launch could have hit it"
+WHICH = "; which launch hit it first is not known"
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
@@ -105,7 +106,7 @@ def _launches(facts: Facts, function: str) -> list[int]:
 
 def _which(launches: list[int]) -> Iterator[Evidence]:
     if len(launches) == 1:
-        yield Evidence("no other launch that may have been running could have met it", (launches[0] + 1,))
+        yield Evidence("no other launch that may have been running could have hit it", (launches[0] + 1,))
     elif launches:
         text = f"{plural(len(launches), 'launch', 'launches')} of this kernel may have been running"
         yield Evidence(text, tuple(p + 1 for p in launches[:8]))

@@ -77,7 +77,7 @@ def located(facts: Facts, position: int, fault: Fault) -> tuple[Finding, str]:
     guilty = suspects[0] if alone else _aiming(facts, aim, suspects) if aim else _guilty(given, suspects, place)
     place = _aimed_place(aim, _of_another(facts, guilty, place))
     site = _site(facts, guilty, place) if guilty else _graph(facts, aim) if aim else None
-    certain = site is not None and (alone or (aim is not None and place.cause == OUTSIDE))
+    certain = site is not None and place.cause != UNKNOWN and (alone or aim is not None)
     finding = Finding(
         id=ID,
         severity="error",
@@ -90,7 +90,7 @@ def located(facts: Facts, position: int, fault: Fault) -> tuple[Finding, str]:
         facts=(("cause", place.cause), ("kernel", site.kernel or "?" if site else "?")),
         certainty="observed",
         attribution="this" if certain else "probable" if site else "one of",
-        because=CERTAIN if alone else AIMED if certain else PROBABLE if site else ONE_OF,
+        because=(CERTAIN if alone else AIMED) if certain else PROBABLE if site else ONE_OF,
         access=Access(address=fault.address, kind=KINDS[fault.writes], by="kernel", seen_by="driver"),
     )
     return finding, place.text

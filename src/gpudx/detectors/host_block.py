@@ -8,7 +8,7 @@ Example:
     float *host = malloc(n * sizeof(float));
     clEnqueueReadBuffer(queue, pairs, CL_TRUE, 0, n * sizeof(cl_float2), host, 0, NULL, NULL);
 
-Fix it by allocating what the call is told to read or write, and by freeing it when the work that uses it is complete.
+Fix it by allocating as much as the call reads or writes, and by freeing it when the work that uses it is complete.
 
 Silent: memory in no logged block (on the stack, in globals, from mmap), and transfers that only use a part of a block.
 """
@@ -168,7 +168,7 @@ def _freed_in_use(facts: Facts, row: int, use: tuple[int, int], block: Block) ->
         severity="error",
         message=(
             f"Kernel {site.kernel} (launch {site.launch}) uses {label}, argument {site.argument}, whose host memory the program had "
-            f"already freed{where}: a buffer made with CL_MEM_USE_HOST_PTR works on that memory."
+            f"already freed{where}: this buffer works on the program's own memory."
         ),
         evidence=(
             Evidence(f"call {born + 1} made {label} on the program's own memory at {block.address:#x}", (born + 1,)),

@@ -164,8 +164,8 @@ def _given_up(facts: Facts, row: int, later: int, count: int) -> Finding:
     label = facts.objects.label(int(entry["object"]))
     copy, other = sites_of(facts, [int(entry["position"]), later])
     message = (
-        f"{other.call} (call {other.number}) gave up {label} while {copy.call} (call {copy.number}) may still "
-        f"{_does(facts, row)} it: wait for the copy first, since nothing promises that {other.call} does."
+        f"{other.call} (call {other.number}) freed {label} while {copy.call} (call {copy.number}) may still "
+        f"{_does(facts, row)} it: wait for the copy first, because nothing promises that {other.call} does."
     )
     evidence = (
         Evidence(f"the copy works on {facts.memory.describe(int(entry['object']))}", (copy.number,)),

@@ -93,4 +93,4 @@ def _site(facts: Facts, told: Told) -> Site:
     if not len(later):
         return replace(line, call=f"torch {told.text('function')}")
     launch = facts.sites.at(int(facts.launches.position[later[0]]))
-    return replace(launch, source=line.source, host_stack=line.host_stack) if launch.source is None else launch
+    return replace(launch, source=line.source, host_stack=line.host_stack) if line.source else launch

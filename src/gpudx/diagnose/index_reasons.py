@@ -23,6 +23,7 @@ from gpudx.model import Site
 from gpudx.text import plural
 
 WRAP, MOST_BELOW = 1 << 32, 1 << 20  # what a 32-bit index loses; elements below zero that it is believed to have meant
+SMALLEST_TYPE = 4  # bytes of an element on the host; half of a float is a buffer that is too short, not another type
 LEAST = 2  # sizes below this fit everything
 EXTENTS = {
     "get_global_id": ("get_global_size", "work-items"),
@@ -354,7 +355,7 @@ def _bytes_per_element(n: Numbers) -> Why | None:
         return None
     for count, label in _counts(n):
         each, rest = divmod(n.f.size, count)
-        if count > max(n.index, LEAST) and not rest and 0 < each < n.element:
+        if count > max(n.index, LEAST) and not rest and SMALLEST_TYPE <= each < n.element:
             need = count * n.element
             text = f"{n.name} needs {count:,} ({label}) x {n.element} = {need:,} bytes; {n.f.size:,} are allocated, {each} for each."
             step = (
@@ -445,7 +446,7 @@ def _exchanged(n: Numbers) -> Why | None:
             f"Arguments {a.argument} and {b.argument} look swapped: with {a.label} = {b.value:,} and {b.label} = {a.value:,}"
             f" the last work-item would access the last element; as they are, it goes {straight - end:,} elements past it."
         )
-        step = f"Exchange arguments {a.argument} ({a.label}) and {b.argument} ({b.label}) where they are set."
+        step = f"Swap arguments {a.argument} ({a.label}) and {b.argument} ({b.label}) where they are set."
         return Why("argument-order", text, (step,), n.setter(a.argument))
     return None
 
@@ -566,9 +567,10 @@ def _loop(n: Numbers) -> Why | None:
             text = f"The loop runs while `{bound}`, which includes {limit - 1:,}, and {count}."
             return Why("out-of-bounds-access", text, (f"Use `{bound.replace('=', '')}` in the loop.",))
         if is_counter and counter[5] == "<" and known is None and limit > part.count:
-            return _undersized(
-                n, part, f"The loop runs while `{bound}`, which is up to {limit - 1:,}, and {count}.", limit
-            )
+            text = f"The loop runs while `{bound}`, which is up to {limit - 1:,}, and {count}."
+            need = limit * part.stride * n.element
+            step = f"Compare the loop's bound with the allocation: it needs {need:,} bytes, and {n.f.size:,} are allocated."
+            return Why("out-of-bounds-access", text, (step,))
         if not is_counter:
             name = values.text(part.tree)
             text = f"{_equation(part.tree, n.solved)}, and {count}."

@@ -35,7 +35,7 @@ def _event(event: Event, runs: Sequence[tuple[str, Facts]]) -> Event:
     if not notes and fault.address is not None:
         found_at = Fault(fault.address, max(fault.span, 1), fault.does)
         notes = [note for name, facts in runs for note in _notes(name, facts, found_at)]
-    return replace(event, notes=(*event.notes, *notes))
+    return replace(event, notes=(*notes, *event.notes))  # first: this is what the user asked for
 
 
 def _running(name: str, facts: Facts) -> Iterator[str]:

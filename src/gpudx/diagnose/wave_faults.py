@@ -107,8 +107,11 @@ def _missed(fault: DeviceFault, facts: Facts, launch: int, traced: Traced) -> Mi
 def _message(fault: DeviceFault, site: Site, miss: Miss | None, alike: int) -> str:
     where = f" at {fault.line}" if fault.line else ""
     which = f"launch {site.launch}, call {site.number}" if alike == 1 else f"one of {alike:,} launches that may have been running"
-    head = f"Kernel {site.kernel or fault.kernel} ({which}) {fault.does}{where}"
-    return f"{head}; the access at {fault.address:#x} was {miss.text}." if miss else f"{head}."
+    name = f"Kernel {site.kernel or fault.kernel} ({which})"
+    if miss is None:
+        return f"{name} {fault.does}{where}."
+    verb = "accessed" if fault.writes is None else "wrote to" if fault.writes else "read from"
+    return f"{name} {verb} {fault.address:#x}{where}, {miss.text}."
 
 
 def _evidence(

@@ -75,7 +75,7 @@ def _bundle(data: memoryview, place: int, inside: bool = False) -> tuple[list[En
     """The entries of a plain bundle, and how much of `data` it takes."""
     (count,) = struct.unpack_from("<Q", data, len(PLAIN))
     if count > MOST_ENTRIES:
-        raise Unreadable(f"promises {count:,} entries, which is not believed")
+        raise Unreadable(f"promises {count:,} entries, which is implausible")
     at, made, end = len(PLAIN) + 8, [], 0
     for _ in range(count):
         offset, size, length = ENTRY.unpack_from(data, at)

@@ -210,7 +210,7 @@ class Facts:
 
     @cached_property
     def sites(self) -> Sites:
-        return Sites(self.trace, self.objects, self.kernels, self.launches, self.errors, self.symbols, self.stacks)
+        return Sites(self.trace, self.objects, self.kernels, self.launches, self.errors, self.symbols, self.stacks, self.tellings)
 
 
 def derive(trace: Trace) -> Facts:

@@ -97,6 +97,14 @@ class Tellings:
     def of(self, kind: str) -> list[Told]:
         return [one for one in self.every if one.kind == kind]
 
+    def line_of(self, kernel: str) -> str:
+        """The line of the Python function that a kernel was compiled from: its name is that of the function, or has it in C++'s way."""
+        for one in self.of("kernel"):
+            name, line = one.text("name"), one.number("line")
+            if line is not None and (name == kernel or (kernel.startswith("_Z") and f"{len(name)}{name}" in kernel)):
+                return f"{one.text('file')}:{line}"
+        return ""
+
     def _read(self) -> Iterator[Told]:
         for at in self._trace.named("note_told").tolist():
             try:

@@ -36,6 +36,7 @@ def _diagnosis(state: Investigation) -> tuple[Diagnosis, ...]:
 
 
 UNEXPLAINED = "unexplained"
+UNEXPLAINING = (*GENERAL, "condition")
 
 
 def _without_echoes(told: list[Diagnosis]) -> list[Diagnosis]:
@@ -44,12 +45,12 @@ def _without_echoes(told: list[Diagnosis]) -> list[Diagnosis]:
     why = {
         kernel_of(one)
         for one in told
-        if one.status in ("confirmed", "likely") and tells(one.cause) not in GENERAL and not _only_where(one)
+        if one.status in ("confirmed", "likely") and tells(one.cause) not in UNEXPLAINING and not _only_where(one)
     }
     return [
         one
         for one in told
-        if tells(one.cause) != "access"
+        if tells(one.cause) not in ("access", "condition")
         or one.status == "refuted"
         or not why
         or not (kernel_of(one) in why or kernel_of(one) is None)
@@ -63,7 +64,7 @@ def _without_despair(told: list[Diagnosis]) -> list[Diagnosis]:
 
 
 def _rank(entry: Diagnosis) -> tuple[int, bool, bool, bool, bool]:
-    return ORDER[entry.status], _only_where(entry), tells(entry.cause) in GENERAL, not entry.observed, _unnamed(entry)
+    return ORDER[entry.status], _only_where(entry), tells(entry.cause) in UNEXPLAINING, not entry.observed, _unnamed(entry)
 
 
 def _unnamed(entry: Diagnosis) -> bool:

@@ -13,6 +13,7 @@ from gpudx.causes import tells
 from gpudx.diagnose import entries
 from gpudx.investigate import exchanged, ordered, uninitialized
 from gpudx.investigate.agreement import agreed
+from gpudx.investigate.suspects import by_page
 from gpudx.investigate.uninitialized import POISONED
 from gpudx.lab.experiments import NOT_CUDA, base
 from gpudx.model import Case, Diagnosis, FailureClass, Finding, Investigation, Trial, Verdict
@@ -46,10 +47,10 @@ ACCESS = (
     Step("dump", "the faulting instruction and its registers, from the device"),
 )
 FENCED = Step("fenced", "accesses past the end of a buffer, or after its release")
-FENCED_DUMP = Step("fenced-dump", "which access met the fence", after="fenced")
+FENCED_DUMP = Step("fenced-dump", "which access hit the fence", after="fenced")
 EDGES = (
     Step("low-fenced", "accesses before the start of a buffer", unless="checked"),
-    Step("low-fenced-dump", "which access met the fence", after="low-fenced"),
+    Step("low-fenced-dump", "which access hit the fence", after="low-fenced"),
     Step("close-fenced", "reads a few bytes past the end of a buffer", unless="checked"),
 )
 CHECKED = Step("checked", "accesses outside buffers, races and barriers inside kernels")
@@ -68,7 +69,8 @@ RACES = Step(
 HOST_MEMORY = Step("host-memory", "whether the host changes memory that a kernel is reading")
 HEAP = Step("host-heap", "whether host memory is large enough and still there")
 ORDERED = Step("order", "whether a missing order or wait is the cause")  # as many runs as that takes: ordered.py
-EXCHANGED = Step("exchanged", "whether two arguments are in each other's place")  # as many runs as that takes: exchanged.py
+EXCHANGED = Step("exchanged", "whether two arguments are swapped")  # as many runs as that takes: exchanged.py
+SCALED = Step("scaled-offset", "whether an offset is in elements instead of bytes")
 ORDER = (
     Step("serialised", "whether launches that overlap matter", 2),
     Step("turns", "whether threads that share a kernel object matter", 2),
@@ -123,6 +125,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         NUMBERS_OPENCL,
         NUMBERS,
         EXCHANGED,
+        SCALED,
         *ORDER,
         Step("oclgrind", "invalid accesses and races"),
     ),
@@ -148,7 +151,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
 
 def symptom(case: Case) -> FailureClass:
     """The class of what a run showed. A recorded device error is a failure, whatever the exit status."""
-    if any(map(explains, case.diagnosis)) or refused_work(case) or _is_of_refused_call(case):
+    if any(explains(entry) and not by_page(entry) for entry in case.diagnosis) or refused_work(case) or _is_of_refused_call(case):
         return "settled"
     if any(finding.id == DEVICE_ERROR for finding in case.findings):
         return "device error"
@@ -230,9 +233,13 @@ PRECISE = ("memcheck", "dump", "fenced-dump", "low-fenced-dump", "checked")
 
 
 def _is_vague(state: Investigation) -> bool:
-    """Is the access known, but not which argument's memory it missed? Another instrument may say that."""
+    """Is the access known, but not its address, or which argument's memory it missed? Another instrument may say that."""
     found = [one for one in agreed((*state.before, *state.found)) if explains(one)]
-    return all(tells(one.cause) in ("access", "memory") and (one.guilty is None or one.guilty.argument is None) for one in found)
+    return all(by_page(one) or (tells(one.cause) in ("access", "memory") and _is_unnamed(one)) for one in found)
+
+
+def _is_unnamed(entry: Diagnosis) -> bool:
+    return entry.guilty is None or entry.guilty.argument is None
 
 
 def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> Step | None:
@@ -240,8 +247,8 @@ def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> S
         some = runnable if step is ORDERED else [name for name in runnable if base(name) == ordered.EDGE]
         wanted = ordered.next_run(state.trials, some)
         return Step(wanted.experiment, wanted.why, wanted.runs) if wanted else None
-    if step is EXCHANGED:
-        tried = exchanged.next_run(state.trials, runnable)
+    if step in (EXCHANGED, SCALED):
+        tried = exchanged.next_run(state.trials, runnable, step.experiment)
         return Step(tried.experiment, tried.why, tried.runs) if tried else None
     return step if _is_open(step, state, runnable) else None
 

@@ -1,4 +1,4 @@
-"""Arguments in each other's place: does a program that fails every time pass with two of them exchanged?"""
+"""Swapped arguments, offsets in the wrong unit: does a program that fails every time pass with that one changed?"""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from gpudx.causes import every as every_cause
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
+from gpudx.investigate import scaled
 from gpudx.investigate.observed import PLAIN, Observed, observed
 from gpudx.investigate.ordered import LEVEL, Wanted
 from gpudx.investigate.prediction import TWICE, passes_needed
@@ -16,27 +17,31 @@ from gpudx.lab.experiments import base
 from gpudx.model import Diagnosis, Evidence, Guilty, Site, Trial
 from gpudx.text import plural
 
-EXPERIMENT, CAUSE = "exchanged", "argument-order"
+EXPERIMENT, SCALED, CAUSE = "exchanged", "scaled-offset", "argument-order"
 FAILURES, ENOUGH = 3, 5  # plain runs, all of which fail: before a pair is tried, and before one is believed
-WHY, AGAIN = "whether two arguments are in each other's place", "whether it still fails without the change"
+WHY = {
+    EXPERIMENT: "whether two arguments are swapped",
+    SCALED: "whether an offset is in elements instead of bytes",
+}
+AGAIN = "whether it still fails without the change"
 
 
-def next_run(trials: Sequence[Trial], runnable: Collection[str]) -> Wanted | None:
-    """Each pair once; one that passes again, and then a plain run, which has to fail again."""
+def next_run(trials: Sequence[Trial], runnable: Collection[str], experiment: str = EXPERIMENT) -> Wanted | None:
+    """Each variant once; one that passes again, and then a plain run, which has to fail again."""
     seen = observed(trials)
     if not _fails_always(seen[PLAIN]):
         return None
-    for name in sorted(one for one in runnable if base(one) == EXPERIMENT):
+    for name in sorted(one for one in runnable if base(one) == experiment):
         one = seen.get(name, Observed(name))
         if not one.trials:
-            return Wanted(name, 1, WHY)
+            return Wanted(name, 1, WHY[experiment])
         if not _passes(one):
             continue
         plain, needed = seen[PLAIN], _needed(seen[PLAIN])
         if plain.rate.runs < ENOUGH:
             return Wanted(PLAIN, ENOUGH, AGAIN)
         if one.rate.runs < needed:
-            return Wanted(name, needed, WHY)
+            return Wanted(name, needed, WHY[experiment])
         after = len(plain.after(one).trials)
         return Wanted(PLAIN, len(plain.trials) + TWICE - after, AGAIN) if after < TWICE else None
     return None
@@ -65,8 +70,9 @@ def entry(trials: Sequence[Trial], processes: Sequence[Facts]) -> Diagnosis | No
     """Once it is decided. `processes` are of the plain run that completed the decision."""
     seen = observed(trials)
     for name, one in seen.items():
-        if base(name) == EXPERIMENT and decided(one, seen[PLAIN]):
-            return next(filter(None, (_diagnosis(facts, one, seen[PLAIN]) for facts in processes)), None)
+        if base(name) in (EXPERIMENT, SCALED) and decided(one, seen[PLAIN]):
+            found = _diagnosis if base(name) == EXPERIMENT else scaled.diagnosis
+            return next(filter(None, (found(facts, one, seen[PLAIN]) for facts in processes)), None)
     return None
 
 
@@ -83,8 +89,7 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
         cause=CAUSE,
         status="confirmed",
         summary=(
-            f"Arguments {a} and {b} of kernel {kernel} are in each other's place: the program fails every time, and passes when the two "
-            "are exchanged."
+            f"Arguments {a} and {b} of kernel {kernel} are swapped: the program fails every time, and passes when the two are swapped back."
         ),
         guilty=Guilty(
             api=site.api,
@@ -100,13 +105,16 @@ def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None
         ),
         victim=None,
         evidence=(
-            Evidence(f"with arguments {first} and {second} exchanged: {plural(one.rate.runs, 'run')}, no failure"),
+            Evidence(f"with arguments {first} and {second} swapped: {plural(one.rate.runs, 'run')}, no failure"),
             Evidence(f"as they are: {plain.rate.failures} of {plural(plain.rate.runs, 'run')} failed"),
-            *(Evidence(f"argument {_label(given[int(n)], n)} is {_value(facts, given[int(n)])}") for n in (first, second)),
+            *(
+                Evidence(f"argument {_label(given[int(n)], n)} is {_value(facts, given[int(n)])}")
+                for n in (first, second)
+            ),
         ),
         refutes_if=cause.refutes_if,
-        fix=(f"Exchange arguments {a} and {b} where they are set.",),
-        reason="The failure is gone in every run in which these two arguments are exchanged, and comes back without that.",
+        fix=(f"Swap arguments {a} and {b} where they are set.",),
+        reason="The failure is gone in every run in which these two arguments are swapped, and comes back otherwise.",
         observed=True,
         root=_setter(facts, row, int(first)),
     )

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from gpudx import casefile, pipeline
 from gpudx.diagnose import fenced_runs, runtime_words
 from gpudx.errors import UserError
-from gpudx.facts import Facts, derive, exchangeable, transfers
+from gpudx.facts import Facts, copy_offsets, derive, exchangeable, transfers
 from gpudx.facts.parts import can_be_apart
 from gpudx.investigate import decisive, exchanged, ordered, same_failure, uninitialized
 from gpudx.investigate.loop import OutOfTime, Result
@@ -161,7 +161,7 @@ class Laboratory:
             words = list(getattr(module, "command", _command)(context))
             marks = self.context.asked.probes if experiment == PLAIN else ()
             how: How = replace(module.how(context), output=folder / OUTPUT, probes=marks, faults_suffice=True)
-            how = replace(_pinned(how, state), stacks=how.stacks or ("python" in context.frameworks and experiment != PLAIN))
+            how = replace(_pinned(how, state), stacks=how.stacks or _wants_lines(context, experiment, state))
             patience = self._patience(how)
             how = replace(how, timeout=min(patience, max(SHORTEST_S, self.budget_s - self.elapsed())))
             run = run_recorded(words, folder, how)
@@ -232,10 +232,16 @@ class Laboratory:
                 pair=self.context.pair or at_sites.first_pair(case),
                 edges=self.context.edges or at_sites.edges(case),
                 transfers=self.context.transfers or _transfers(facts),
+                offsets=self.context.offsets or next(filter(None, (one.wishes for one in map(copy_offsets.Offsets, facts))), ()),
                 exchanges=self.context.exchanges or next(filter(None, map(exchangeable.pairs, facts)), ()),
                 stuck=self.context.stuck or _stuck(case),
             )
         return Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done)
+
+
+def _wants_lines(context: Context, experiment: str, state: Investigation) -> bool:
+    """In a Python program the line is part of the verdict. Plain runs stay as they are, but for the one that repeats what is settled."""
+    return "python" in context.frameworks and (experiment != PLAIN or (state.symptom == "settled" and bool(state.trials)))
 
 
 FRAMEWORKS = {"torch": "/libtorch_", "python": "/python3"}  # by a part of a loaded file's path

@@ -27,7 +27,7 @@ from gpudx.investigate.decisive import answered, clean, is_steady, next_step
 from gpudx.investigate.observed import PLAIN, Observed, observed
 from gpudx.investigate.order_experiments import told_of_order
 from gpudx.investigate.prediction import TWICE
-from gpudx.investigate.suspects import Suspect, best_entries, shows, suspects
+from gpudx.investigate.suspects import Suspect, best_entries, has_python_line, shows, suspects
 from gpudx.investigate.user_experiments import told
 from gpudx.investigate.verdicts import CONFIRMING, judge
 from gpudx.lab.trials import Interrupted
@@ -144,9 +144,16 @@ def _with(state: Investigation, result: Result) -> Investigation:
     new = [
         one
         for one in result.diagnosis
-        if one.cause in result.trial.shown and (one.cause not in known or shows(one) > shows(known[one.cause]))
+        if (one.cause in result.trial.shown and (one.cause not in known or shows(one) > shows(known[one.cause])))
+        or (one.cause in known and _only_adds_the_line(one, known[one.cause]))
     ]
     return replace(state, found=(*state.found, *new))
+
+
+def _only_adds_the_line(entry: Diagnosis, known: Diagnosis) -> bool:
+    """The same finding, from a run that recorded where calls were made."""
+    same = bool(set(entry.findings) & set(known.findings)) and entry.status == known.status
+    return same and has_python_line(entry) and not has_python_line(known) and shows(entry) > shows(known)
 
 
 def judged(state: Investigation, seen: Mapping[str, Observed], lab: Lab) -> Investigation:

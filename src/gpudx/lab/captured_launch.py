@@ -7,15 +7,16 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpudx import __version__
-from gpudx.backends.cuda import types as cuda_types
-from gpudx.backends.opencl.signatures import signature_of
-from gpudx.capsule import file, raw
-from gpudx.capsule.model import Capsule
 from gpudx.errors import UserError
 from gpudx.lab.environment import DIRECTORY, size_of
 from gpudx.model.how import Capture, How
+
+if TYPE_CHECKING:  # every run imports this module before the program starts: numpy comes later, in a thread that blocks signals
+    from gpudx.capsule import raw
+    from gpudx.capsule.model import Capsule
 
 CAPTURE, NAN, VALUES = "GPUDX_CAPTURE", "GPUDX_NAN", "GPUDX_VALUES"  # native/core/capture.c
 FOLDER, LIMIT = "GPUDX_CAPTURE_DIR", "GPUDX_CAPTURE_LIMIT"
@@ -65,6 +66,8 @@ class Written:
 
 def collect(case_dir: Path, ending: str = "", no_data: bool = False, keep_raw: bool = False) -> list[Written]:
     """Turn what the recorder left into capsules in the case."""
+    from gpudx.capsule import raw
+
     folder = case_dir / NAME
     found = [_written(one, case_dir, no_data) for one in raw.captured(folder, f"gpudx {__version__}", ending, _typing)]
     if not keep_raw:
@@ -73,6 +76,8 @@ def collect(case_dir: Path, ending: str = "", no_data: bool = False, keep_raw: b
 
 
 def _written(one: raw.Captured, case_dir: Path, no_data: bool) -> Written:
+    from gpudx.capsule import file
+
     if one.capsule is None:
         return Written(one.kernel, one.launch, None, problem=one.problem)
     stem = re.sub(r"[^A-Za-z0-9_.-]+", "_", one.kernel)[:60]
@@ -82,6 +87,9 @@ def _written(one: raw.Captured, case_dir: Path, no_data: bool) -> Written:
 
 
 def _typing(source: str, kernel: str, options: str) -> Sequence[raw.Typed]:
+    from gpudx.backends.cuda import types as cuda_types
+    from gpudx.backends.opencl.signatures import signature_of
+
     if not source:  # a C++ symbol has the types of its parameters
         return [(one.type, "", 0) for one in cuda_types.signature(kernel).parameters or ()]
     found = signature_of(source, kernel, options)

@@ -26,6 +26,7 @@ class Framework:
     module: str = ""  # "layers.7.mlp", with the class of the model that it is in
     node: str = ""  # the step of the backward pass: "EmbeddingBackward0"
     forward: str = ""  # the line of the forward pass that this step is of
+    defined: str = ""  # the line of the Python function that the kernel is compiled from
 
     @property
     def text(self) -> str:

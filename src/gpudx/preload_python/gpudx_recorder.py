@@ -25,3 +25,8 @@ def tell(kind: str, **fields: Any) -> None:
 def number_launches(peek: Any) -> None:
     """`peek()` gives the number that the next node of a graph gets."""
     _own.gpudx_number_launches(peek)
+
+
+def is_recording() -> bool:
+    """Has this process made a call that is recorded?"""
+    return bool(_own.gpudx_is_recording())

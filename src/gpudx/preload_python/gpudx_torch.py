@@ -7,6 +7,7 @@ that piece is off.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import functools
 import os
@@ -22,11 +23,16 @@ _names: Any = weakref.WeakKeyDictionary()  # model -> module -> its name
 
 
 def note_modules(torch: Any) -> None:
-    for piece in (_follow_modules, _follow_backward):
+    for what, follow in (("modules", _follow_modules), ("backward passes", _follow_backward)):
         try:
-            piece(torch)
+            follow(torch)
         except Exception as error:
-            gpudx_recorder.tell("off", what=piece.__name__, why=f"{type(error).__name__}: {error}")
+            atexit.register(_tell_off, what, f"{type(error).__name__}: {error}")
+
+
+def _tell_off(what: str, why: str) -> None:
+    if gpudx_recorder.is_recording():
+        gpudx_recorder.tell("off", what=what, why=why)
 
 
 # ---- modules ----

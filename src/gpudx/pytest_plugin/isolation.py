@@ -10,7 +10,6 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from gpudx.lab.fresh import run_quietly
 from gpudx.text import plural
 
 REPORTS = "GPUDX_PYTEST_REPORTS"  # in the fresh process: the file for its reports
@@ -100,7 +100,7 @@ class Isolation:
         with tempfile.TemporaryDirectory() as folder:
             reports = Path(folder, "reports")
             reports.touch()
-            done = _start(self._config, left, reports)
+            status = _start(self._config, left, reports)
             self.processes += 1
             for line in reports.read_text().splitlines():
                 nodeid, data = json.loads(line)
@@ -108,17 +108,16 @@ class Isolation:
         ended = {name for name, found in self._reports.items() if any(one.get("when") == "teardown" for one in found)}
         self._reports = {name: self._reports[name] for name in ended}
         stopped = next((one for one in left if one not in ended), None)
-        if stopped is not None and (stopped == item.nodeid or done.returncode < 0):  # else it was only not run yet
-            self._reports[stopped] = [_lost(self._config, item, stopped, _how(done.returncode))]
+        if stopped is not None and (stopped == item.nodeid or status < 0):  # else it was only not run yet
+            self._reports[stopped] = [_lost(self._config, item, stopped, _how(status))]
 
 
-def _start(config: pytest.Config, tests: list[str], reports: Path) -> subprocess.CompletedProcess[bytes]:
+def _start(config: pytest.Config, tests: list[str], reports: Path) -> int:
     """Like this run, with these tests. Its own output says nothing that the reports do not."""
     plugins = [f"-p{name}" for name in config.getoption("plugins", []) or []]
     words = [sys.executable, "-m", "pytest", *plugins, "-q", "--gpudx-isolate"]
     words += ["-p", "no:cacheprovider", f"--rootdir={config.rootpath}", *(["-c", str(config.inipath)] if config.inipath else []), *tests]
-    env = {**os.environ, REPORTS: str(reports)}
-    return subprocess.run(words, env=env, cwd=config.rootpath, capture_output=True, check=False, stdin=subprocess.DEVNULL)
+    return run_quietly(words, {**os.environ, REPORTS: str(reports)}, config.rootpath)
 
 
 def _how(code: int) -> str:

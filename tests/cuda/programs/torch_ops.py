@@ -1,6 +1,6 @@
 """A PyTorch model on the CPU whose embedding launches a kernel through the (fake) CUDA driver, forward and backward.
 
-usage: torch_ops.py train|wrong|compiled"""
+usage: torch_ops.py train|wrong|compiled|asserts"""
 
 import ctypes
 import sys
@@ -24,7 +24,7 @@ def launch():
 
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
     launch()
-    return weight[indices]
+    return weight[indices % len(weight) if sys.argv[1] == "asserts" else indices]  # a device does not look
 
 
 def embedding_dense_backward(grad, indices, rows, padding_idx, scale):
@@ -54,6 +54,10 @@ elif sys.argv[1] == "compiled":
     print(torch.compile(net, backend="aot_eager", fullgraph=True)(torch.tensor([1, 2])).shape)
     print(torch.jit.trace(net, torch.tensor([1]))(torch.tensor([2])).shape)
     print(torch.export.export(net, (torch.tensor([1]),)).graph_module.code.count("embedding"))
+elif sys.argv[1] == "asserts":
+    net(torch.tensor([1, 12]))
+    if driver.cuCtxSynchronize():
+        sys.exit("CUDA error: device-side assert triggered")
 else:
     try:
         net(torch.tensor([[1, 2], [3, 12]]))

@@ -67,9 +67,26 @@ static int exchanged(void)
     return result[0] == 1 ? 0 : 1;
 }
 
+/* The offset is in elements: fails unless something multiplies it. */
+static int offset(void)
+{
+    static float numbers[COUNT], part[64];
+    for (int i = 0; i < COUNT; i++)
+        numbers[i] = (float)i;
+    cl_int status;
+    cl_mem all = clCreateBuffer(context, CL_MEM_COPY_HOST_PTR, BYTES, numbers, &status), some = filled_buffer(sizeof part);
+    if (is("offset of a copy"))
+        check(clEnqueueCopyBuffer(queue, all, some, 128, 0, sizeof part, 0, NULL, NULL), "clEnqueueCopyBuffer");
+    check(clEnqueueReadBuffer(queue, is("offset of a copy") ? some : all, CL_TRUE, is("offset of a copy") ? 0 : 128, sizeof part, part, 0,
+                              NULL, NULL), "clEnqueueReadBuffer");
+    return part[0] == 128 ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
     start(argc, argv);
+    if (strstr(mode, "offset"))
+        return offset();
     if (is("exchanged"))
         return exchanged();
     if (is("freed") || is("kept"))

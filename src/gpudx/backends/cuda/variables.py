@@ -18,7 +18,7 @@ VARIABLES = {
         "with 1 the host waits for each launch: errors are reported where they arise, not later, and races may hide",
         GUIDE,
     ),
-    "CUDA_VISIBLE_DEVICES": ("only these devices are seen, numbered anew in this order; none, if it is empty", GUIDE),
+    "CUDA_VISIBLE_DEVICES": ("only these devices are seen, renumbered in this order; none if it is empty", GUIDE),
     "CUDA_DEVICE_ORDER": ("the order in which devices are numbered: the fastest first, or by bus", GUIDE),
     "CUDA_MODULE_LOADING": ("with EAGER all device code is loaded at once, else when it is first used", GUIDE),
     "CUDA_MODULE_DATA_LOADING": ("the same for the data of device code, whatever CUDA_MODULE_LOADING says", GUIDE),

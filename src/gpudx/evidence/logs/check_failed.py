@@ -32,13 +32,14 @@ _CALLED = re.compile(
 _STATED = re.compile(
     r"\b(?:assert(?:ion)?|enforce|precondition|requirement)(?: (?:check|error))? (?:failed|failure|not met"
     r"|violated)\W*(?P<condition>.{0,200})"
-    r"|\bAssertionError: (?P<python>.{1,200})",
+    r"|\bfailed (?:test )?assert(?:ion)?: *(?P<after>.{1,200})|\bAssertionError: (?P<python>.{1,200})",
     re.IGNORECASE,
 )
 _BEFORE = re.compile(r"(?:^|: )(?P<condition>[^:]{2,160}?) (?:(?:INTERNAL )?ASSERT FAILED at |assert fai)")
 _INPUT = re.compile(r"(?:Error|Exception)\b[^:]{0,40}: +(?P<condition>[Ee]xpected .{3,120}?),? but (?:it )?(?:got|found|received|is|was)\b")
 _RESULT = re.compile(r"cuda(?:Success|GetLastError|Error)|CUDA_SUCCESS|hip(?:Success|GetLastError)|CL_SUCCESS|_STATUS_SUCCESS|VK_SUCCESS"
                      r"|cudaError_t")
+_BELOW = re.compile(r"\s*Expression: (.+)")
 _HIP = re.compile(r"\bhip[A-Z]")
 _NUMBER = re.compile(r"-?\d{1,6}")
 _STATUS = re.compile(r"(?:cudaError_t|hipError_t) ?[=:] ?(\d{1,4})")
@@ -55,7 +56,9 @@ def read(near: Near) -> Iterator[Event]:
     if found is None:
         return
     named = found.groupdict()
-    condition = _PLACE.sub("", named.get("condition") or named.get("python") or "").strip(" .")[:LONGEST]
+    condition = _PLACE.sub("", named.get("condition") or named.get("after") or named.get("python") or "").strip(" .")[:LONGEST]
+    if not condition:  # the dialog of Microsoft's C runtime has it below
+        condition = next((hit[1].strip() for hit in map(_BELOW.match, near.after(8)) if hit), "")[:LONGEST]
     values = [named[side] for side in ("left", "right") if named.get(side)]
     where = source(text) or next(filter(None, map(source, near.before(1))), "")
     if _RESULT.search(condition):

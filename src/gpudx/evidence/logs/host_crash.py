@@ -169,7 +169,7 @@ def _in_driver(frames: list[str]) -> bool:
 
 def _message(name: str, value: int | None, frames: list[str]) -> str:
     if name == "SIGABRT":
-        return "The process gave up (SIGABRT); the reason is what was printed before."
+        return "The process aborted (SIGABRT); the reason is what was printed before."
     at = f" at address {value:#x}" if value is not None else ""
     where = ", inside a GPU driver: a bad value was used there, and made elsewhere" if _in_driver(frames) else ""
     return f"The host process crashed ({name}{at}){where}."

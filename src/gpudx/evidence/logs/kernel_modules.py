@@ -227,7 +227,7 @@ KINDS = (
         r"\*ERROR\*|\berror\b|\bfail(?:ed|ure)?\b|fatal|abort|invalid|Oops|BUG:|unable|cannot|could not",
         "driver-error",
         "refusal",
-        "the driver met an error",
+        "it hit an error",
     ),
 )
 _PROCESS = re.compile(

@@ -105,7 +105,7 @@ _FRAME = re.compile(
     r"^\W{0,6}#\d+ \| \S+\(\S*\+0x|^\W{0,4}#\d+ +(?:0x[0-9a-f]+ in )?[\w:~<>?@.]+ \(.*(?:\) (?:at|from) \S|,\s*$)"
     r"|^\s*\S+\.(?:dylib|framework)\s+\S.*(?:\(|::|_)|\"symbolLocation\":\d+"
     r"|^\s*frame #\d+: \S|^\s*#\d+ +0x[0-9a-f]+ in \S|^\s*\S*/\S+\(\S*\+0x[0-9a-f]+\) ?\[0x[0-9a-f]+\]"
-    r"|^\W{0,4}(?:\d+: )?[\w.-]+\.(?:dll|exe|sys)!\S+|^\s*#\d+ +0x[0-9a-f]{8,16} \S+ \(\S+ \+ 0x"
+    r"|^\W{0,4}(?:\d+: |[0-9A-F]{16,32} )?[\w.-]+\.(?:dll|exe|sys)!\S+|^\s*#\d+ +0x[0-9a-f]{8,16} \S+ \(\S+ \+ 0x"
 )
 _PYTHON = re.compile(r"^(?:.{0,80}[\])] )?\s*File \"[^\"]+\", line \d+, in \S")
 _PYTHON_ABOVE = re.compile(r"Traceback \(most recent call last\)|^(?:.{0,80}[\])] )?\s*File \"[^\"]+\", line \d+")

@@ -117,7 +117,8 @@ CLASSES = tuple(
         ),
         (
             "build-failed",
-            r"^make(?:\[\d+\])?: \*\*\*|recipe for target|ninja: build stopped|(?:build|compil\w+|link\w*)\b.{0,40}\b(?:failed|failure"
+            r"^make(?:\[\d+\])?: \*\*\*|^\s*FAILED: \S+\.(?:o|obj|so|a|dll|exe|cubin)\b|failed building|recipe for target|ninja: build "
+            r"stopped|(?:build|compil\w+|link\w*)\b.{0,40}\b(?:failed|failure"
             r"|error)"
             r"|failed to (?:build|compile|link)|error: command .{0,200} failed",
             "A build step failed",
@@ -146,7 +147,7 @@ CLASSES = tuple(
             r"crash(?:ed|es)?\b|\baborted\b|\baborting\b|\bkilled\b|\bdied\b|core dump|minidump|segfault|terminat(?:ed|ing)\b|stopped "
             r"working"
             r"|\bpanic|fatal",
-            "A process crashed, gave up or was stopped",
+            "A process crashed, aborted or was stopped",
             _next.RECORD,
         ),
         (
@@ -174,7 +175,9 @@ CLASSES = tuple(
 )
 # What a line with the same words reports is no failure of the program: a level that is not of errors, a question, a plan.
 _MILD = re.compile(
-    r"\bINFO\b|\bDEBUG\b|\bTRACE\b|\bNOTE\b|(?:Runtime|User|Deprecation|Future)Warning:|\(II\)|^\s*(?:\+\+\+|---) [ab]/|\benabled\b|expected while|is expected"
+    r"\bINFO\b(?!.*\b(?:FAILED|ERROR|FATAL)\b)|\bDEBUG\b|\bTRACE\b|\bNOTE\b|(?:Runtime|User|Deprecation|Future)Warning:|\(II\)"
+    r"|^\s*(?:\+\+\+|---) [ab]/|\benabled\b"
+    r"|expected while|is expected"
     r"|no \w+ (?:error|fail)|\?\s*$|fall(?:ing)? ?back"
     r"|\bNET/|\bignor(?:ed|ing)\b|\bskip(?:ped|ping)\b|\bnone found\b"
 )
@@ -189,9 +192,11 @@ _OPERATION = re.compile(
 _TRIED = re.compile(
     r"(?:^|[\]:>)|] ?)\s*(?:[Ff]ailed to|FAILED to|[Uu]nable to|[Cc]ould(?: not|n't)|[Cc]annot|[Cc]an't) (?P<verb>[a-z]+ [^.;]{2,60})"
     r"|\b[Ee]rror (?P<place>(?:on|in|at|while|during|when) (?:[^.;:]|[.:](?! |$)){3,80}|[a-z]{3,20}ing [^.;:]{3,60})"
+    r"|\b(?:[Nn]on-?zero|[Ee]rror|[Ff]ail\w*|[Ee]xception)\b[^.;:]{0,40}? (?P<during>while [a-z]{3,20}ing [^.;:]{3,60})"
 )
+_STATUS = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:ERR|ERROR)_([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)\b")
 _JSON = re.compile(r"^[\s{,]*\"(status|state|result|outcome|error|message|reason)\"\s*:\s*\"([^\"]*\b(?i:error|fail\w*|fatal|crash\w*"
-                   r"|timeout)\b[^\"]*)\"")
+                   r"|timeout|unable|cannot|not found|denied)\b[^\"]*)\"")
 _KERNEL_LINE = re.compile(r"^\s*\[ *\d+\.\d{3,6}\]|\bkernel: ")
 _CALM = re.compile(r"\bINFO\b|\bDEBUG\b|\bTRACE\b|expected while|is expected|\benabled?\b|registered|\bno \w+ (?:error|fail)")
 
@@ -234,6 +239,11 @@ def is_weak(kind: str) -> bool:
 
 def _in_words(text: str, said: str) -> Iterator[Event]:
     """What happened, by the words of the line alone."""
+    if found := _STATUS.search(text):  # a name says what it means: QNN_GRAPH_ERROR_INVALID_OP_CONFIG
+        what = found[1].replace("_", " ").lower()
+        event = _event(f"{WORDS}status", f"The program reported {found[0]} ({what}): {said}.", text)
+        yield replace(event, warning=True)
+        return
     for kind, words, means, command in CLASSES:
         if words.search(text):
             step = _next.DMESG if _KERNEL_LINE.search(text) else command
@@ -253,7 +263,8 @@ def _operation(text: str, said: str) -> str:
     if found := _OPERATION.search(text):
         return f"reported that {found[1]} failed{code}: {said}"
     if found := _TRIED.search(text):
-        return f"could not {found['verb'].strip(' !')}" if found["verb"] else f"reported an error {found['place'].strip(' !')}"
+        where = (found["place"] or found["during"] or "").strip(" !")
+        return f"could not {found['verb'].strip(' !')}" if found["verb"] else f"reported an error {where}"
     return f"reported that an operation failed{code}: {said}" if number else ""
 
 

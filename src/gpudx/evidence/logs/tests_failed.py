@@ -59,6 +59,7 @@ _GTEST = re.compile(r"\[  FAILED  \] (\d+) tests?, listed below|\[  FAILED  \] (
 _ANY = re.compile(
     r"^\s*[Tt]est(?:case)?s?\b[ :#]+['\"`]?(?P<a>[\w:./()<>\[\]-]{2,80})['\"`]?\W{1,40}(?:has |have )?(?i:failed|failure)\b"
     r"|^\s*(?P<d>\S[\w./ -]{1,60}?)(?: \([^()]{1,40}\))*:? +(?:\*\*|RUNTIME )?FAIL(?:ED)?(?:\*\*)?\.?\s*$"
+    r"|^(?:FAILED|FAIL):? +(?P<e>\S+\.(?:py|ipynb|sh|js|ts|rs|jl|cc|cpp|cu|cl|m|swift)\b\S*)\s*$"
     r"|^\s*\d+[:.)] +(?P<b>\S.{1,78}?)\s*\.*\s+FAILED\b|^E +(?P<c>assert .{2,100})"
 )
 _LISTED = re.compile(r"^\s*\d+ - (\S+) \((?:Failed|SEGFAULT|Timeout|Subprocess \w+|ILLEGAL|BAD_COMMAND|Not Run|Exit code .+?|[A-Z]{4,})\)")

@@ -112,6 +112,10 @@ MARKS = (
     "not provided",
     "outside",
     "improperly",
+    "nonfinite",
+    "non-finite",
+    "infinity",
+    "_err_",
     "expected",
     "#0",
     "错误",
@@ -144,7 +148,8 @@ _BAD = re.compile(
     r"|\btruncated (?:file|data|stream|input|model|header)|\bdied\b"
     r"|\b(?:is|are|was|were) not (?:available|initiali[sz]ed|implemented|allowed|permitted|defined|loaded|ready|installed)\b"
     r"|\bnot (?:permitted|implemented|initiali[sz]ed)\b|not set in the environment|without an? \w+ (?:backend|context|device|driver)"
-    r"|\boutside (?:the |of )?(?:the )?(?:grid|range|bounds|domain|limits?|memory|window|allowed|valid)|improperly\b|\bbuilt without\b"
+    r"|\boutside (?:the |of )?(?:the )?(?:grid|range|bounds|domain|limits?|memory|window|allowed|valid)|improperly\b|non-?finite"
+    r"|\binfinity\b|(?-i:[A-Z0-9]_ERR_[A-Z])|\btraceback \(most|\bbuilt without\b"
     r"|\bnot provided\b|\blockup\b|\bstalled\b|\bexceed(?:s|ed)\b|\btoo (?:large|small|old)\b|core dump(?:ed)?\b|minidump"
     r"|\bgiving up\b|\bunknown (?:header|error|option|argument|symbol|type|device|function|command|symbol|target)|\bconflicts? with"
     r"|watchdog.{0,60}(?:terminat|kill|recover|restart|fired|trigger)|\bundefined (?:function|name|identifier)|no response\b|\boops\b"

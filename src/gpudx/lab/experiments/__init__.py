@@ -90,6 +90,7 @@ class Context:
     pair: tuple[str, str] | None = None  # of an order finding: what holds its first operation, and what orders the two
     edges: tuple[str, ...] = ()  # of all order findings: what orders their two operations at every occurrence
     exchanges: tuple[str, ...] = ()  # arguments that may be in each other's place: "kernel:1:2"
+    offsets: tuple[str, ...] = ()  # of copies, that may be in elements: "b:1024:2048:4"
     stuck: str = ""  # the kernel that a plain run hung in
     transfers: tuple[str, ...] = ()  # that return early: their numbers by line, "" where that are too many
 
