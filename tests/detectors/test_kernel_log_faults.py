@@ -56,6 +56,12 @@ def test_of_launches_at_once_the_one_whose_numbers_lead_there(cuda: CudaWorld, t
     assert "argument 0 + argument 1 (274,877,906,944) x 4 bytes" in found[0].message
 
 
+def test_a_fault_of_a_copy_engine_is_no_kernels(cuda: CudaWorld, tmp_path: Path) -> None:
+    memory = streams(cuda)
+    line = xid(memory + 4 * AWAY, cuda.write(tmp_path / "1-0.gdx").pid).replace("GPC0 GPCCLIENT_T1_16", "HUBCLIENT_CE0")
+    assert not judged(cuda, tmp_path, line)[0]
+
+
 def test_an_address_that_no_number_leads_to_names_no_launch(cuda: CudaWorld, tmp_path: Path) -> None:
     memory = streams(cuda)
     found, told = judged(cuda, tmp_path, xid(memory + 12345678901234, cuda.write(tmp_path / "1-0.gdx").pid))

@@ -135,11 +135,11 @@ def _is_void(finding: Finding) -> bool:
 
 
 def _suspects(findings: Sequence[Finding], outcome: Outcome) -> list[Finding]:
-    """Faults, and what is known beside them. Warnings count only in runs that failed without a fault being found."""
+    """Faults, and what is known beside them. Warnings count only in runs that failed, by themselves, without a fault being found."""
     named = [f for f in findings if f.scope in ("fault", "program", "stated") and f.causes]
     faults = [f for f in named if _is_fault(f)]
     beside = [f for f in named if f.scope == "stated" or (f.scope == "program" and _is_shown(f))]
-    if faults or not outcome.failed:
+    if faults or not outcome.failed_itself:
         return [*faults, *beside]
     return [*(f for f in named if f.severity == "warning" and f.scope != "stated"), *beside]
 

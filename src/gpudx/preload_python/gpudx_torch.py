@@ -118,7 +118,7 @@ def _follow_backward(torch: Any) -> None:
 def _hooked(outputs: Any) -> list[Any]:
     handles: list[Any] = []
     try:
-        seen = set()
+        seen: set[Any] = set()
         left = [one.grad_fn for one in outputs if getattr(one, "grad_fn", None) is not None]
         while left and len(seen) < MOST_NODES:
             node = left.pop()

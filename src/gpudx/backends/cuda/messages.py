@@ -6,7 +6,7 @@ An assertion that fails in a kernel is told on stderr by every thread that meets
 An access to memory that is not mapped is error 700 for the program, without its address; the kernel's log has it (NVIDIA, "Xid
 Errors", 31): NVRM: Xid (PCI:...): 31, pid=N, name=PROGRAM, ... faulted @ 0x7f36_437bb000. Fault is of type FAULT_PDE
 ACCESS_TYPE_VIRT_WRITE.
-The address is that of a page of 4 KiB.
+The address is that of a page of 4 KiB. The word before "faulted" is the client: a part of a processor cluster, or of the hub.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ _ASSERTION = re.compile(
     r" Assertion `(?P<condition>[^\n]*)` failed"
 )
 PAGE = 4096
+KERNELS = "GPCCLIENT"  # whose accesses are those of kernels; HUBCLIENT_CE is a copy engine, HUBCLIENT_HOST the front end
 _XID = re.compile(
-    r"NVRM: Xid \([^)]*\): 31, pid='?(?P<pid>\d+)'?, name=(?P<name>[^,]*),.*?faulted @ (?P<address>0x[0-9a-fA-F_]+)\."
+    r"NVRM: Xid \([^)]*\): 31, pid='?(?P<pid>\d+)'?, name=(?P<name>[^,]*),.*? (?P<client>\w+) faulted @ (?P<address>0x[0-9a-fA-F_]+)\."
     r"(?: Fault is of type (?P<type>\w+) ACCESS_TYPE_(?:VIRT_|PHYS_)?(?P<access>\w+))?"
 )
 REASONS = {"RO_VIOLATION": "a write to memory that may only be read", "WO_VIOLATION": "a read of memory that may only be written"}
@@ -30,7 +31,7 @@ REASONS = {"RO_VIOLATION": "a write to memory that may only be read", "WO_VIOLAT
 def fault(text: str) -> Fault | None:
     """The fault that a line of the kernel's log tells of, None for other texts."""
     found = _XID.search(text)
-    if found is None:
+    if found is None or not found["client"].startswith(KERNELS):
         return None
     access = found["access"] or ""
     return Fault(
