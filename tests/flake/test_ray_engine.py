@@ -24,8 +24,7 @@ import pytest
 import gpudx
 from gpudx import native
 from gpudx.errors import UserError
-from gpudx.flake import ray_engine
-from gpudx.lab import strangers
+from gpudx.lab import ray_cluster, strangers
 
 BUILT = Path(__file__).resolve().parents[2] / "build/native/libgpudx.so"
 # 127.0.0.2, because Ray takes 127.0.0.1 for "the address that others see". It listens on all addresses all the same, and runs
@@ -234,7 +233,7 @@ def test_mistakes(cluster: str, environment: dict[str, str], tmp_path: Path, wor
 def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(UserError, match=r"pip install 'gpudx\[ray\]'"):
-        ray_engine._join("auto")
+        ray_cluster.join("auto")
 
 
 def test_runs_of_the_same_study_are_no_strangers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

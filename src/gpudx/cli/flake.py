@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpudx.flake.asking import Wish
     from gpudx.flake.ledger import Ledger
     from gpudx.flake.loop import Limits, Runs
-    from gpudx.flake.ray_engine import Share
+    from gpudx.lab.ray_cluster import Share
     from gpudx.model import Case
     from gpudx.model.flake import Batch, Suite
 
@@ -115,7 +115,7 @@ def command(
 
 def _share(engine: Engine, address: str | None, gpus: float | None, cpus: float | None) -> Share | None:
     """What a run gets of a cluster; None: runs are made here."""
-    from gpudx.flake.ray_engine import Share
+    from gpudx.lab.ray_cluster import Share
 
     if engine is Engine.ray:
         return Share(address or "auto", gpus, 1.0 if cpus is None else cpus)
