@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from gpudx.cli.declare import Argument, Option
+from gpudx.cli.engine import Address, Engine, EngineOption, PerTrialCpus, PerTrialGpus, share
 from gpudx.cli.given import given, joined
 from gpudx.cli.probing import Probe, probes
 from gpudx.cli.speak import clear_line, renew, say
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from gpudx.investigate.choice import Plan
     from gpudx.investigate.laboratory import Laboratory
     from gpudx.investigate.observed import Observed
+    from gpudx.lab.ray_cluster import Share
     from gpudx.model import Asked, Case, Given, Investigation
     from gpudx.model.how import How
 
@@ -42,6 +45,7 @@ class Wanted:
     confidence: float
     asked: Asked
     options: Given
+    part: Share | None = None  # of a cluster, for each run
 
 
 def command(
@@ -95,6 +99,10 @@ def command(
         ),
     ] = False,
     probe: Probe = None,
+    engine: EngineOption = Engine.local,
+    address: Address = None,
+    per_trial_gpus: PerTrialGpus = None,
+    per_trial_cpus: PerTrialCpus = None,
     case: Annotated[Path | None, Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
 ) -> None:
     """Run a failing program in different ways until the cause is found.
@@ -110,6 +118,7 @@ def command(
     gpudx investigate --expect 'max error: 0' -- ./app  (it exits with 0 and is wrong all the same)
     gpudx investigate --rebuild 'make -B CFLAGS=-O0' -- ./app
     gpudx investigate --revision v1.2 --build make -- ./app
+    gpudx investigate --engine ray --address 10.0.0.1:6379 -- ./app    (several experiments at a time, in the same directory)
     gpudx investigate --probe 'ENTER gemm' -- ./run.sh    (is this what ran?)
     gpudx investigate gpudx-cases/20261115T101112Z-app-1a2b    (a case of gpudx run, or one that was interrupted)
 
@@ -122,6 +131,7 @@ def command(
     asked = Asked(vary, rebuild, revision, build, wait_at, probes(probe), check, compare, expect)
     left = ((*(only or ()), *(AT_SITES if perturb else ())), tuple(without or ()))
     wanted = Wanted(budget_seconds(budget), runs, *left, timeout, confidence / 100, asked, given(context))
+    wanted = replace(wanted, part=share(engine, address, per_trial_gpus, per_trial_cpus))
     if (Path(program[0]) / casefile.NAME).is_file():
         if len(program) > 1:
             raise UserError(f"Options stand before the case: gpudx investigate {' '.join(program[1:])} {program[0]}")
@@ -207,8 +217,8 @@ def _investigate(lab: Laboratory, state: Investigation, wanted: Wanted) -> Case:
     def keep(state: Investigation) -> None:
         casefile.write(conclude(first_failing(lab.folder, state), state), lab.folder)
 
-    say(f"investigating; what the program prints goes to {os.path.relpath(lab.folder)}")
-    with lab:
+    with _engine(lab, wanted) as lab:
+        say(f"investigating{_at_a_time(lab)}; what the program prints goes to {os.path.relpath(lab.folder)}")
         state = investigate(state, lab, Limits(wanted.budget_s, wanted.runs), keep, _progress)
     clear_line()
     if not state.trials and state.stopped == "interrupted":
@@ -217,6 +227,25 @@ def _investigate(lab: Laboratory, state: Investigation, wanted: Wanted) -> Case:
         raise UserError("The program did not end within the budget: give a larger one, or --timeout S if it hangs.")
     keep(state)
     return casefile.read(lab.folder)
+
+
+@contextlib.contextmanager
+def _engine(lab: Laboratory, wanted: Wanted) -> Iterator[Laboratory]:
+    """The lab, ready to make runs here or on a cluster."""
+    if wanted.part is None:
+        with lab:
+            yield lab
+        return
+    from gpudx.investigate.ray_laboratory import RayLaboratory, refuse_shared_files
+    from gpudx.lab.ray_cluster import joined
+
+    refuse_shared_files(lab.context.asked)
+    with joined(wanted.part) as cluster, RayLaboratory.of(lab, cluster) as spread:
+        yield spread
+
+
+def _at_a_time(lab: Laboratory) -> str:
+    return f", up to {lab.places} runs at a time" if lab.places > 1 else ""
 
 
 def _progress(plan: Plan, seen: Observed, left: float) -> None:

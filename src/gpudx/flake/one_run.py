@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 from pathlib import Path
 
 from gpudx.errors import UserError
@@ -34,4 +33,4 @@ def run(job: tuple[Suite, Asked], place: Path) -> Outcome:
 
 
 if __name__ == "__main__":
-    on_node.serve(*sys.argv[1:3], run)
+    on_node.serve(run)

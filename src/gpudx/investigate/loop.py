@@ -6,7 +6,7 @@ whoever runs experiments; tests have one with known probabilities and no process
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -32,6 +32,7 @@ from gpudx.investigate.user_experiments import told
 from gpudx.investigate.verdicts import CONFIRMING, judge
 from gpudx.lab.trials import Interrupted
 from gpudx.model import Diagnosis, Failure, FailureClass, Investigation, Row, Stop, Trial
+from gpudx.model.diagnosis import OutcomeName
 from gpudx.text import plural
 
 CONFIDENCE = 0.99
@@ -123,6 +124,27 @@ def investigate(
             return _ended(state, "budget used up")
         made += 1
         keep(state)
+
+
+def ahead(state: Investigation, lab: Lab, limits: Limits) -> Iterator[tuple[str, Investigation]]:
+    """What will be run next as long as no run shows anything new: each experiment, and the state before it."""
+    while state.trials:
+        seen = observed(state.trials)
+        state = judged(state, seen, lab)
+        plan = next_plan(state, seen, lab, limits)
+        if plan is None or _stop(state, seen, lab, limits, plan, 0):
+            return
+        yield plan.experiment, state
+        state = without_news(state, plan.experiment)
+
+
+def without_news(state: Investigation, experiment: str) -> Investigation:
+    """The state after a run that ended as the last one of this experiment did, or else as the last plain one."""
+    same = [trial for trial in state.trials if trial.experiment == experiment]
+    plain = [trial for trial in state.trials if trial.experiment == PLAIN]
+    outcome: OutcomeName = "reproduced" if state.failure else "passed"
+    alike = same[-1] if same else replace(plain[-1], experiment=experiment, outcome=outcome, shown=(), blind="")
+    return replace(state, trials=(*state.trials, replace(alike, fresh=str(len(same)))))
 
 
 def _with(state: Investigation, result: Result) -> Investigation:

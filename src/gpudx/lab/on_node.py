@@ -10,6 +10,7 @@ import os
 import pickle
 import shutil
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
@@ -19,8 +20,9 @@ from gpudx.lab import guarded, trials
 JOB, RESULT = "job", "result"  # files between a worker and the process of the run
 
 
-def serve(folder: str, parent: str, run: Callable[[Any, Path], object]) -> None:
-    """`run` gets the job and the folder, and its result is sent back."""
+def serve(run: Callable[[Any, Path], object]) -> None:
+    """The process: `run` gets the job and FOLDER, and its result is sent back."""
+    folder, parent = sys.argv[1:3]
     place = Path(folder)
     guarded.begin(int(parent))
     job = pickle.loads((place / JOB).read_bytes())
