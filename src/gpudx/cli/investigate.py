@@ -213,13 +213,16 @@ def _investigate(lab: Laboratory, state: Investigation, wanted: Wanted) -> Case:
     from gpudx.investigate.conclude import conclude
     from gpudx.investigate.laboratory import first_failing
     from gpudx.investigate.loop import Limits, investigate
+    from gpudx.investigate.two_causes import with_second_cause
 
     def keep(state: Investigation) -> None:
         casefile.write(conclude(first_failing(lab.folder, state), state), lab.folder)
 
     with _engine(lab, wanted) as lab:
         say(f"investigating{_at_a_time(lab)}; what the program prints goes to {os.path.relpath(lab.folder)}")
-        state = investigate(state, lab, Limits(wanted.budget_s, wanted.runs), keep, _progress)
+        limits = Limits(wanted.budget_s, wanted.runs)
+        state = investigate(state, lab, limits, keep, _progress)
+        state = with_second_cause(state, lab, limits, keep, _progress)
     clear_line()
     if not state.trials and state.stopped == "interrupted":
         raise UserError("It was interrupted in its first run: nothing is known yet.", INTERRUPTED)

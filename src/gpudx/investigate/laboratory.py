@@ -38,7 +38,7 @@ from gpudx.lab.experiments import (
 )
 from gpudx.lab.recorded import TRACES
 from gpudx.lab.trials import RUNS, Interrupted
-from gpudx.model import Asked, Case, Diagnosis, Investigation, Trial
+from gpudx.model import Asked, Case, Diagnosis, Failure, Investigation, Trial
 from gpudx.model.how import How, Ways
 from gpudx.trace import open_traces
 
@@ -46,6 +46,7 @@ BUG = "gpudx-error.txt"
 PATIENCE = 10  # times the longest run so far: then a run hangs
 LEAST_PATIENCE_S = 10.0
 INSTRUMENT_PATIENCE_S = 30.0  # a tool that has found millions of faults takes its time
+NOTHING = ("not reached", "tool missing")  # such runs may have no case
 FIRST_PATIENCE = 0.4  # of the budget: a first run that has not ended by then, and does nothing any more, hangs
 
 
@@ -60,6 +61,7 @@ class Laboratory:
     without: Collection[str] = ()
     began: float = field(default_factory=time.monotonic)
     longest: float = 0.0
+    made: int = 0  # runs, also such as a state does not have
 
     @property
     def threads(self) -> int:
@@ -123,13 +125,14 @@ class Laboratory:
 
     def run(self, experiment: str, state: Investigation) -> Result:
         """One run. What goes wrong in it is told in its trial, and costs only this run."""
-        number = len(state.trials) + 1
+        number = self.made = max(len(state.trials), self.made) + 1
         name = f"{RUNS}/{number:03d}-{base(experiment)}"  # the value of a variant may be no name for a folder
         shutil.rmtree(self.folder / name, ignore_errors=True)  # left by a run that was cut off
         began = time.monotonic()
         try:
             case, trial, made = self._run(experiment, state, name)
         except (OutOfTime, Interrupted):
+            self.made -= 1
             raise
         except NotReached as error:
             return Result(
@@ -145,8 +148,19 @@ class Laboratory:
         if any((t.experiment, t.outcome) == (experiment, trial.outcome) for t in state.trials):
             shutil.rmtree(self.folder / name / TRACES, ignore_errors=True)
         trial = replace(trial, seconds=made.took_s)
-        refused = decisive.refused_work(case) if experiment == PLAIN else ()
-        return Result(trial, (*case.diagnosis, *refused), same_failure.failure(case), decisive.symptom(case))
+        return _result(trial, case)
+
+    def read(self, trial: Trial) -> Result:
+        """What a run gave, from its case."""
+        if trial.outcome in NOTHING:
+            return Result(trial)
+        return _result(trial, casefile.read(self.folder / trial.folder))
+
+    def seen_as(self, trial: Trial, failure: Failure) -> Trial:
+        """What a run means if this is the failure that is looked for."""
+        if trial.outcome in NOTHING:
+            return trial
+        return replace(trial, outcome=same_failure.outcome(casefile.read(self.folder / trial.folder), failure))
 
     def _learn_patience(self, seconds: float, quiet: float = 0.0) -> None:
         """How long a run takes; of one that hung, until it made its last call."""
@@ -212,6 +226,11 @@ class Laboratory:
                 if case.outcome.kind != "timeout":
                     self._learn_patience(case.outcome.duration_s)
                 self.context = with_learned(self.context, learn(case, kept_facts(self.folder / trial.folder)))
+
+
+def _result(trial: Trial, case: Case) -> Result:
+    refused = decisive.refused_work(case) if trial.experiment == PLAIN else ()
+    return Result(trial, (*case.diagnosis, *refused), same_failure.failure(case), decisive.symptom(case))
 
 
 def _with_dependence(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:

@@ -117,7 +117,7 @@ def investigate(
         assert plan is not None
         tell(plan, seen.get(plan.experiment, Observed(plan.experiment)), limits.budget_s - lab.elapsed())
         try:
-            state = _with(state, lab.run(plan.experiment, state))
+            state = with_run(state, lab.run(plan.experiment, state))
         except (Interrupted, KeyboardInterrupt):  # in the program, or in the analysis of its run
             return _ended(state, "interrupted")
         except OutOfTime:
@@ -147,7 +147,7 @@ def without_news(state: Investigation, experiment: str) -> Investigation:
     return replace(state, trials=(*state.trials, replace(alike, fresh=str(len(same)))))
 
 
-def _with(state: Investigation, result: Result) -> Investigation:
+def with_run(state: Investigation, result: Result) -> Investigation:
     """The state with one more run. The first plain run that failed says what is looked for; until then, the record does."""
     first = not state.trials
     state = replace(state, trials=(*state.trials, result.trial), stopped="", reason="")
