@@ -255,7 +255,9 @@ def _progress(plan: Plan, seen: Observed, left: float) -> None:
     """One line for each run."""
     so_far = f", {seen.text} so far" if seen.trials else ""
     why = f" ({plan.why})" if plan.why else ""
-    text = f"{plan.experiment}{why}: run {len(seen.trials) + 1} of {plan.runs}{so_far}; {left:.0f} s left"
+    number = len(seen.trials) + 1
+    total = f" of {plan.runs}" if plan.runs >= number else ""
+    text = f"{plan.experiment}{why}: run {number}{total}{so_far}; {left:.0f} s left"
     renew(text)
 
 
