@@ -61,6 +61,7 @@ class Laboratory:
     without: Collection[str] = ()
     began: float = field(default_factory=time.monotonic)
     longest: float = 0.0
+    looked: tuple[Context, Mapping[str, str]] | None = None  # what cannot be run, as of what is known of the program
     made: int = 0  # runs, also such as a state does not have
 
     @property
@@ -106,9 +107,11 @@ class Laboratory:
 
     @property
     def not_run(self) -> Mapping[str, str]:
-        """Experiments that cannot be run here, and why."""
-        whys = {name: self._why_not(name, module) for name, module in every().items() if name != PLAIN}
-        return {name: why for name, why in whys.items() if why}
+        """Experiments that cannot be run here, and why. Asked for many times for each run, and some look for tools."""
+        if self.looked is None or self.looked[0] is not self.context:
+            whys = {name: self._why_not(name, module) for name, module in every().items() if name != PLAIN}
+            self.looked = self.context, {name: why for name, why in whys.items() if why}
+        return self.looked[1]
 
     def _why_not(self, name: str, module: Experiment) -> str | None:
         if (self.only and name not in self.only) or name in self.without:

@@ -189,7 +189,7 @@ def next_plan(state: Investigation, seen: Mapping[str, Observed], lab: Lab, limi
     """The first run decides the plan. The decisive steps first; then plain runs, until the rate is known; then what the user
     asked for, and what separates best."""
     if not state.trials and lab.is_planned:
-        return Plan(PLAIN, 1, "how it fails")
+        return Plan(PLAIN, 1, "how it ends")
     if state.symptom and lab.is_planned:
         step = next_step(state, _affordable(seen, lab, limits))
         if step is not None:

@@ -134,7 +134,7 @@ def _repeated(state: Investigation, lab: ReadingLab, limits: Limits, keep: Keep,
         wanted = DOUBTS if doubtful else min(REPEATS, MOST_RUNS - len(state.trials) + len(plain))
         ready = lab.elapsed() + sum(trial.seconds for trial in plain) / len(plain)
         enough = len(plain) >= wanted or any(trial.outcome in UNLIKE for trial in plain)
-        if enough or ready > min(allowed, limits.budget_s):
+        if enough or state.symptom == "settled" or ready > min(allowed, limits.budget_s):
             return state
         tell(Plan(PLAIN, wanted, WHY), Observed(PLAIN, plain), limits.budget_s - lab.elapsed())
         state = with_run(state, lab.run(PLAIN, state))
