@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -110,12 +111,29 @@ def test_what_is_quoted_was_printed(page: str) -> None:
     assert not [line for line in lines if line not in printed and line not in ("...", "")]
 
 
+@pytest.fixture(scope="module")
+def one_browser() -> Iterator[None]:
+    with browser.kept():
+        yield
+
+
 @pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))
-@pytest.mark.parametrize("look", [{"width": 1400}, {"width": 400, "scheme": "dark"}])
 @pytest.mark.parametrize(
-    "page", ["index.html", "install.html", "commands/run.html", "contracts.html", "detectors/index.html"]
+    "look", [{"width": width, "scheme": one} for width in (1400, 400) for one in ("light", "dark")]
 )
-def test_everybody_can_read_the_site(site: Path, page: str, look: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "page",
+    [
+        "index.html",
+        "install.html",
+        "breadcrumbs.html",
+        "cost.html",
+        "commands/run.html",
+        "contracts.html",
+        "detectors/index.html",
+    ],
+)
+def test_everybody_can_read_the_site(one_browser: None, site: Path, page: str, look: dict[str, Any]) -> None:
     """axe's rules, and nothing is wider than the window."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     with browser.opened(site / page, **look) as shown:

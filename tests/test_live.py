@@ -24,7 +24,7 @@ class Marked(CudaWorld):
 
     def told(self, folder: Path, failed: bool = True) -> list[Told]:
         self.write(folder / "100-0.gdx")
-        return look(folder, failed)
+        return look(folder, failed)[0]
 
 
 @pytest.fixture
@@ -50,10 +50,10 @@ def test_freed_memory_is_pinned_to_the_launch_and_not_to_the_report(world: Marke
     )
     assert _where(first) == "a (noticed in b)"
     assert _sentence(first, "b").endswith(
-        "made in a, not in this test; that this test failed because of it is not shown."
+        "caused in a, not in this test; that this test failed because of it is not shown."
     )
-    assert _sentence(first, "a").endswith("It was made in this test.")
-    assert look(tmp_path, True, 7) == []
+    assert _sentence(first, "a").endswith("This test caused it.")
+    assert look(tmp_path, True, 7) == ([], [])
 
 
 def test_an_interval_names_all_tests_in_it(world: Marked, tmp_path: Path) -> None:
@@ -85,4 +85,4 @@ def test_nothing_is_told_of_a_test_that_failed_by_itself(world: Marked, tmp_path
 def test_many_tests_are_not_all_named() -> None:
     many = Told("V", "S.", tuple(f"t{i}" for i in range(9)), "", False, "x")
     assert _where(many) == "perhaps t0 or t1 or t2 or t3 or t4 or one of 4 more"
-    assert _where(Told("V", "S.", (), "", True, "x")) == "outside of tests"
+    assert _where(Told("V", "S.", (), "", True, "x")) == "outside the tests"

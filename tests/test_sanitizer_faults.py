@@ -60,11 +60,11 @@ def test_the_arguments_buffer_counts_not_the_nearest_allocation(cuda: CudaWorld,
     assert found.message.startswith("Launch 1 of kernel scale (call ") and "16,384" not in found.message
     said = [e.text for e in found.evidence]
     assert said[0] == "launch 1 is the only recorded launch of scale"
-    assert "the nearest allocation that the tool names is not the one that the launch was given" in said
+    assert "the nearest allocation that the tool names is not the one that the launch was passed" in said
     assert any("main [0x5678]" in text for text in said)
     (first, *_) = judged([found], facts)
     assert (first.cause, first.status) == ("out-of-bounds-access", "confirmed")
-    assert first.reason == "compute-sanitizer saw the access itself, and no other launch can have made it."
+    assert first.reason == "compute-sanitizer saw the access itself, and no other launch could have made it."
     assert first.guilty and first.guilty.allocation and first.guilty.allocation.size == 1 << 20
     assert first.victim and first.victim.site and first.victim.site.call == "cuStreamSynchronize"
 
@@ -109,7 +109,7 @@ def test_memory_that_the_recording_has_inside_is_only_likely(cuda: CudaWorld, tm
     cuda.launch(cuda.kernel(SCALE, [8, 4]), [memory, 5])
     (found,) = joined(report(invalid(SCALE, memory + 8)), facts := facts_of(cuda, tmp_path))
     (first,) = judged([found], facts)
-    assert first.status == "likely" and "inside live memory that the launch was given" in first.reason
+    assert first.status == "likely" and "inside live memory that the launch was passed" in first.reason
 
 
 # ---- which launch ----
@@ -123,7 +123,7 @@ def test_a_launch_that_was_waited_for_is_not_the_one(cuda: CudaWorld, tmp_path: 
     cuda.sync(status=719)
     (found,) = joined(report(invalid(SCALE, bad + 64)), facts_of(cuda, tmp_path))
     assert found.site and found.site.launch == 2 and found.attribution == "this"
-    assert found.evidence[0].text.endswith("the only recorded launch of scale that was not waited for with success")
+    assert found.evidence[0].text.endswith("the only recorded launch of scale that was not followed by a successful wait")
     assert "right at the end of" in found.message
 
 
@@ -165,7 +165,7 @@ def test_a_kernel_whose_launches_all_ended_well(cuda: CudaWorld, tmp_path: Path)
     cuda.launch(cuda.kernel(SCALE, [8, 4]), [memory := cuda.alloc(64), 5])
     cuda.sync()
     (found,) = joined(report(invalid(SCALE, memory + 64)), facts_of(cuda, tmp_path))
-    assert "waited for with success" in found.because
+    assert "a successful wait followed" in found.because
 
 
 def test_launches_with_the_same_arguments_need_not_be_told_apart(cuda: CudaWorld, tmp_path: Path) -> None:
@@ -242,7 +242,7 @@ def test_memory_that_nothing_wrote(cuda: CudaWorld, tmp_path: Path) -> None:
     cuda.sync()
     (found,) = joined(report(uninitialised(SCALE, first + 128)), facts := facts_of(cuda, tmp_path))
     assert found.id == "sanitizer-uninitialised-read" and found.causes == ("read-before-write",)
-    assert found.site and found.site.launch == 1 and found.evidence[0].text.endswith("that was given this memory")
+    assert found.site and found.site.launch == 1 and found.evidence[0].text.endswith("that was passed this memory")
     assert "which nothing had written" in found.message and size(found) == 4096
     (told,) = judged([found], facts, PASSED)
     assert told.status == "confirmed" and told.victim is None

@@ -255,6 +255,7 @@ def next_lines(call: DriverCall, name: str) -> list[str]:
         f"{api.result} status = gdx_{api.short}_next.{name}({given});",
         f"if (GDX_UNLIKELY(checked.program) && !gdx_{api.short}_checked_loaded(&checked, status, result, {library}))",
         f"    status = {again};",
+        f"gdx_{api.short}_capture_loaded({image}, status, result);",
     ]
 
 
@@ -325,7 +326,7 @@ def includes(api: Api) -> list[str]:
         '#include "core/sites.h"',
         '#include "core/sources.h"',
         '#include "core/stacks.h"',
-        *(f'#include "{api.name}/{part}.h"' for part in ("hooks", *_more(api))),
+        *(f'#include "{api.name}/{part}.h"' for part in ("hooks", *_more(api), *(["capture"] if api.short == "cu" else []))),
     ]
 
 

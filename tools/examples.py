@@ -105,7 +105,7 @@ EXAMPLES = {
         ("How to reproduce", *REST),
     ),
     "hypotheses": Example(
-        "What somebody believes, held against the same run; the file:\n\n"
+        "A hypothesis about the same run; the file:\n\n"
         + "\n".join("    " + line for line in HYPOTHESES.splitlines()),
         ("gpudx hypotheses bad hypotheses.toml",),
     ),
@@ -146,7 +146,7 @@ EXAMPLES = {
     "audit": Example("The object file of that build.", ("gpudx audit tile.o --arch sm_90 --arch gfx90a",)),
     "lint": Example("The source of that build.", ("gpudx lint main.cu",)),
     "gate": Example(
-        "The case of `gpudx build`, held against gpudx.toml:\n\n"
+        "The case of `gpudx build`, checked against gpudx.toml:\n\n"
         + "\n".join("    " + line for line in GATES.splitlines()),
         ("gpudx gate built",),
     ),
@@ -250,7 +250,7 @@ def _shown(example: Example) -> Iterator[str]:
     for line in example.lines:
         printed += [f"$ {line}", *_shortened(_sh(line).rstrip().splitlines(), example)]
     was_cut = any(LEFT_OUT in line for line in printed)
-    yield from (["Shortened: `...` stands for what was left out.", ""] if was_cut else [])
+    yield from (["Shortened: `...` marks omitted lines.", ""] if was_cut else [])
     yield from ("    " + line if line else "" for line in printed)
 
 

@@ -10,13 +10,11 @@ how=""; case "${1:-}" in --quick | --tests) how=$1; shift ;; esac
 results=${1:-benchmarks/results}
 work=$(mktemp -d)
 export PATH=$PATH:/usr/local/cuda/bin
-export PYTHONPATH=$PWD/src:$PWD/build/site GPUDX_LIB=$work/libgpudx.so
+export PYTHONPATH=$PWD/src:$PWD/build/site
+GPUDX_LIB=$(tools/recorder_with_cc.sh "$work") || exit 1
+export GPUDX_LIB
 commit=${COMMIT:-$(git rev-parse --short HEAD 2>/dev/null || echo unknown)}
 mkdir -p "$results"
-python3 tools/generate.py schema "$work/gen" || exit 1
-cc -std=gnu11 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Inative -I"$work/gen" -shared -Wl,-z,nodelete,-z,now \
-    -o "$GPUDX_LIB" $(ls native/{opencl,core,driver,cuda,hip}/*.c | grep -v symbols.c) \
-    "$work"/gen/{gdx_schema,cl_wrappers,cu_wrappers,hip_wrappers}.c -ldl -lpthread || exit 1  # in meson.build's order
 workers=$(python3 -c "import xdist; print('-n ${WORKERS:-8} --dist load')" 2>/dev/null)
 timeout 560 python3 -m pytest $workers -m gpu -p no:cacheprovider -q --tb=short --junit-xml="$work/tests.xml" tests/cuda tests/order > "$work/tests.txt" 2>&1
 tail -150 "$work/tests.txt"

@@ -177,7 +177,7 @@ def watch_after(call: Call) -> list[str]:
 def check_before(call: Call) -> list[str]:
     """What native/opencl/checks.h is told: memory that the call writes, parts that it makes of a buffer, programs it cannot read."""
     if call.does == "release mem":
-        return ["if (gdx_checks())", "    gdx_cl_check_mem_released(mem);"]
+        return ["if (gdx_checks())", "    gdx_cl_check_mem_released(mem);", "gdx_cl_capture_released(mem);"]
     if call.does == "release queue":
         return ["if (gdx_checks())", "    gdx_cl_check_queue_leaves(queue);"]
     target = call.extra.get("writes") or call.extra.get("maps") or ""
@@ -190,6 +190,11 @@ def check_before(call: Call) -> list[str]:
         pitches = f"{side}_row_pitch, {side}_slice_pitch"
         return ["if (gdx_checks())", f"    gdx_cl_check_wrote_rows({name}, {side}_origin, region, {pitches});"]
     return ["if (gdx_checks())", f"    gdx_cl_check_wrote({name}, {offset or '0'}, {size or 'SIZE_MAX'});"]
+
+
+def capture_after(call: Call) -> list[str]:
+    """Handles of memory, for native/opencl/capture.h."""
+    return ["gdx_cl_capture_made(result);"] if call.verb == "create" and call.returns == "cl_mem" else []
 
 
 def check_after(call: Call) -> list[str]:
@@ -225,7 +230,8 @@ def wrapper(call: Call) -> str:
         lines += ["    if (gdx_still_open(&open)) {", *(f"        {line}" for line in patch), "    }"]
     quiet = "gdx_end_quiet" if call.verb == "query" else "gdx_end"
     lines += [*(f"    {line}" for line in watch_within(call)), f"    {quiet}(&open, {status_of(call)});"]
-    after = (*sources_after(call), *site_after(call), *after_lines(call), *watch_after(call), *check_after(call), *host_after(call))
+    after = (*sources_after(call), *site_after(call), *after_lines(call), *watch_after(call), *check_after(call))
+    after = (*after, *capture_after(call), *host_after(call))
     lines += [f"    {line}" for line in after]
     lines += [*([] if void else ["    return result;"]), "}"]
     return "\n".join(lines)
@@ -235,7 +241,7 @@ def wrappers(calls: list[Call]) -> str:
     own = opencl_calls(calls)
     parts = [
         '/* Made by tools/generate.py. */\n#include "cl_abi.h"\n#include "core/sources.h"\n#include "core/stacks.h"\n'
-        '#include "opencl/checks.h"\n'
+        '#include "opencl/capture.h"\n'
         '#include "opencl/crumbs.h"\n#include "opencl/host_args.h"\n#include "opencl/hooks.h"\n#include "opencl/sites.h"\n'
     ]
     parts += [wrapper(c) for c in own if not c.by_hand and not c.skip]

@@ -16,7 +16,7 @@
 enum { FREE, USED, GONE };
 enum { IN_TRACE = 1, IN_SHM = 2, IN_PROCESS = 3 };
 enum { PAGE = 4096, LANES = 256, SEQUENCE_BITS = 24 };
-enum { INTERVAL_NS = 400000, THREAD_INTERVAL_NS = 200000, DEVICE_INTERVAL_NS = 400000 };
+enum { INTERVAL_NS = 1000000, THREAD_INTERVAL_NS = 500000, DEVICE_INTERVAL_NS = 400000 };
 enum { BURST = 1024, THREAD_BURST = 1024 };  /* crumbs that are paid for in advance, at the start and after a pause */
 enum { BEHIND = 2, DEEP = 32, DEEP_STEP = 32 };  /* crumbs not reached; from DEEP on only each DEEP_STEP-th call gets one: a crumb
                                                   * takes one of the about 1,022 places of a stream's queue (H200, driver 580), and

@@ -22,6 +22,7 @@
 #include "core/clock.h"
 #include "core/crumbs.h"
 #include "core/process.h"
+#include "core/rank.h"
 #include "core/stacks.h"
 
 enum { SLOT = sizeof(struct gdx_slot), HEAD = sizeof(struct gdx_chunk), STACKS_MAX = 256, MAPPED_MAX = 16384,
@@ -489,6 +490,7 @@ GDX_COLD static struct gdx_lane *enter_thread(void)
     }
     if (lane && opened) {
         gdx_prepare_stacks();
+        gdx_note_rank();
         keep_maps();
     }
     calm_end(&calm);
@@ -840,6 +842,13 @@ static void keep_maps(void)
         state->header->maps_bytes = (uint32_t)bytes;
     }
     gdx_free_maps(text);
+}
+
+/* Has this process a trace? For gpudx's own Python code (src/gpudx/preload_python), by name. */
+GDX_EXPORT int gpudx_is_recording(void);
+GDX_EXPORT int gpudx_is_recording(void)
+{
+    return state && state->header != NULL;
 }
 
 void gdx_entered(uint32_t bit)

@@ -159,7 +159,7 @@ struct gdx_lane *gdx_lane(void);
 /* A lock that a forked child finds open, and that no signal handler of the program can meet while it is held. Only
  * where gdx_on(). */
 enum gdx_lock { GDX_LOCK_FILE, GDX_LOCK_KERNELS, GDX_LOCK_SEEN, GDX_LOCK_PYTHON, GDX_LOCK_FENCE, GDX_LOCK_WATCH, GDX_LOCK_CHECKS,
-                GDX_LOCK_CRUMBS, GDX_LOCKS };
+                GDX_LOCK_CRUMBS, GDX_LOCK_CAPTURE, GDX_LOCKS };
 struct gdx_calm { uint64_t mask; int cancel, saved_errno; };  /* the kernel's mask: a bit for each signal */
 void gdx_lock(enum gdx_lock which, struct gdx_calm *calm);
 void gdx_unlock(enum gdx_lock which, const struct gdx_calm *calm);

@@ -8,6 +8,7 @@
 
 #include "core/process.h"
 #include "core/python.h"
+#include "core/scope.h"
 
 enum { FRAMES_MAX = 48 };
 
@@ -42,9 +43,11 @@ static void write_note(struct gdx_open *of, const struct gdx_python *python)
         return;
     note.slot->w[0] = of->file_offset / 8;
     note.slot->w[1] = python ? python->answer : GDX_PYTHON_NONE;
+    note.slot->w[2] = gdx_sequence();
     put(&note, GDX_PART_frames, frames, count > 0 ? (size_t)count * sizeof *frames : 0);
     if (python)
         put(&note, GDX_PART_python, python->text, python->bytes);
+    put(&note, GDX_PART_scope, gdx_scope(), strlen(gdx_scope()));
     gdx_commit(&note);
     gdx_end_quiet(&note, 0);
     of->slot->flags |= GDX_FLAG_stack;

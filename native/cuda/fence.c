@@ -120,6 +120,20 @@ bool gdx_cu_grant(const struct gdx_block *block, uint64_t others)
     return gdx_cu_driver.cuMemSetAccess(block->mapping, block->mapped, access, count) == CUDA_SUCCESS;
 }
 
+static CUresult unmake(const struct gdx_block *block);
+
+/* Device memory is short: blocks that rest go. True: there were some. */
+static bool end_resting(CUcontext context)
+{
+    struct gdx_block block;
+    bool any = false;
+    if (gdx_cu_wait_some(NULL) != CUDA_SUCCESS)
+        return false;
+    while (gdx_cu_rest_take(context, &block))
+        any = unmake(&block) == CUDA_SUCCESS || any;
+    return any;
+}
+
 /* 0: there is none, also after spares were given up. */
 static uint64_t make_memory(const struct gdx_block *block)
 {
@@ -128,8 +142,11 @@ static uint64_t make_memory(const struct gdx_block *block)
     if (memory)
         return memory;
     CUresult status = gdx_cu_driver.cuMemCreate(&memory, block->mapped, &properties, 0);
-    if (status == CUDA_ERROR_OUT_OF_MEMORY && gdx_cu_spares_release())
-        status = gdx_cu_driver.cuMemCreate(&memory, block->mapped, &properties, 0);
+    if (status == CUDA_ERROR_OUT_OF_MEMORY) {
+        bool more = end_resting((CUcontext)(uintptr_t)block->owner);
+        if (gdx_cu_spares_release() || more)
+            status = gdx_cu_driver.cuMemCreate(&memory, block->mapped, &properties, 0);
+    }
     return status == CUDA_SUCCESS ? memory : 0;
 }
 
@@ -204,8 +221,49 @@ static const char *allocate_red(CUdeviceptr *result, size_t bytes, struct gdx_bl
     return NULL;
 }
 
+/* A new block, whose slack is counted. */
+static const char *make_counted(struct gdx_block *block, uint64_t memory)
+{
+    bool fits = gdx_slack_take(&gdx_cu_fences, block, memory);
+    if (!fits && end_resting((CUcontext)(uintptr_t)block->owner))
+        fits = gdx_slack_take(&gdx_cu_fences, block, memory);
+    if (!fits)
+        return no_memory;
+    const char *why = make_block(block);
+    if (why)
+        gdx_slack_return(&gdx_cu_fences, block);
+    return why;
+}
+
+static CUresult unmake_later(struct gdx_block *block);
+
+/* Is the block's context the current one, and without a fault? After one, allocations and frees must fail as they would without us. */
+static bool is_well(const struct gdx_block *block)
+{
+    CUcontext current = NULL;
+    if (gdx_cu_driver.cuCtxGetCurrent(&current) != CUDA_SUCCESS || GDX_CU_WORD(current) != block->owner)
+        return false;
+    CUstream own = gdx_cu_own_stream(current);
+    CUresult status = own ? gdx_cu_driver.cuStreamQuery(own) : CUDA_ERROR_INVALID_CONTEXT;
+    return status == CUDA_SUCCESS || status == CUDA_ERROR_NOT_READY;
+}
+
+/* A resting block, in a context that is well. */
+static bool wake(struct gdx_block *block, CUstream queue)
+{
+    struct gdx_block found;
+    if (!is_well(block) || !gdx_cu_rest_over(block, queue, &found))
+        return false;
+    if (!gdx_block_add(&gdx_cu_fences, &found)) {
+        unmake_later(&found);
+        return false;
+    }
+    *block = found;
+    return true;
+}
+
 /* NULL: done. Else the reason why the driver is to be called as it would have been. */
-static const char *allocate(CUdeviceptr *result, size_t bytes, CUdevice device, uint16_t flags)
+static const char *allocate(CUdeviceptr *result, size_t bytes, CUdevice device, uint16_t flags, CUstream queue)
 {
     CUcontext context = NULL;
     uint64_t align = gdx_fence_align(PROMISED_ALIGN, LEAST_ALIGN);
@@ -219,12 +277,10 @@ static const char *allocate(CUdeviceptr *result, size_t bytes, CUdevice device, 
         return allocate_red(result, bytes, block);
     if (!gdx_fence_place(&block, bytes, align, known->granule, known->granule))
         return refused;
-    if (!gdx_slack_take(&gdx_cu_fences, &block, known->memory))
-        return no_memory;
-    const char *why = make_block(&block);
-    if (why) {
-        gdx_slack_return(&gdx_cu_fences, &block);
-        return why;
+    if (!(flags & GDX_BLOCK_ORDERED) || !wake(&block, queue)) {
+        const char *why = make_counted(&block, known->memory);
+        if (why)
+            return why;
     }
     *result = block.address;
     gdx_fence_note(&block, block.address, GDX_BLOCK_MADE);
@@ -285,6 +341,8 @@ void gdx_cu_end_blocks(CUcontext context)
 {
     struct gdx_block block;
     gdx_cu_canary_forget(context);
+    while (gdx_cu_rest_take(context, &block))
+        unmake(&block);
     while (gdx_block_take_any(&gdx_cu_fences, GDX_CU_WORD(context), &block))
         if (block.flags & GDX_BLOCK_RED)
             gdx_fence_note(&block, block.address, GDX_BLOCK_GIVEN_BACK);  /* gone with its context */
@@ -320,7 +378,7 @@ CUresult gdx_cu_wait_some(CUstream queue)
     return (CUresult)gdx_ask_patiently(ask_stream, queue, CUDA_ERROR_NOT_READY);
 }
 
-static CUresult free_ordered(struct gdx_block *block, CUstream queue)
+static CUresult free_waiting_for(struct gdx_block *block, CUstream queue)
 {
     CUresult status = gdx_cu_wait_some(queue);
     if (status == CUDA_ERROR_NOT_READY) {
@@ -336,6 +394,19 @@ static CUresult free_ordered(struct gdx_block *block, CUstream queue)
     return status;
 }
 
+static CUresult free_ordered(struct gdx_block *block, CUstream queue)
+{
+    uint64_t began = gdx_cu_fencing_begins();
+    const struct about *known = about(block->device);
+    if (known && gdx_cu_fencing_is_dear(began) && is_well(block) && gdx_cu_rest(block, queue, known->memory)) {
+        gdx_fence_note(block, block->address, GDX_BLOCK_FREED);
+        return CUDA_SUCCESS;
+    }
+    CUresult status = free_waiting_for(block, queue);
+    gdx_cu_fencing_ended(began);
+    return status;
+}
+
 /* A block that could not be freed is the program's again, as it would be with the driver's own. */
 static CUresult or_keep(struct gdx_block *block, CUresult status)
 {
@@ -348,7 +419,7 @@ static CUresult or_keep(struct gdx_block *block, CUresult status)
 
 static CUresult fenced_cuMemAlloc_v2(CUdeviceptr *result, size_t bytes)
 {
-    const char *why = allocate(result, bytes, current_device(), 0);
+    const char *why = allocate(result, bytes, current_device(), 0, NULL);
     return why ? unfenced(why, gdx_cu_driver.cuMemAlloc_v2(result, bytes), result, bytes) : CUDA_SUCCESS;
 }
 
@@ -369,7 +440,7 @@ static CUresult fenced_cuMemAllocPitch_v2(CUdeviceptr *result, size_t *pitch, si
     const char *why = atomic_load(&gdx_cu_captures) > 0 ? captured : refused;
     size_t row = pitch && height && why != captured ? pitch_of(width, element) : 0, bytes = 0;
     if (row && !__builtin_mul_overflow(row, height, &bytes))
-        why = allocate(result, bytes, current_device(), 0);
+        why = allocate(result, bytes, current_device(), 0, NULL);
     if (why)
         return unfenced(why, gdx_cu_driver.cuMemAllocPitch_v2(result, pitch, width, height, element), result, bytes);
     *pitch = row;
@@ -386,7 +457,7 @@ static bool is_here(CUstream queue)
         && gdx_cu_driver.cuCtxGetCurrent(&now) == CUDA_SUCCESS && its == now;
 }
 
-static const char *allocate_ordered(CUdeviceptr *result, size_t bytes, CUdevice device, CUstream queue)
+static const char *allocate_ordered(CUdeviceptr *result, size_t bytes, CUdevice device, CUstream queue, bool own_thread)
 {
     if (atomic_load(&gdx_cu_captures) > 0)
         return captured;
@@ -395,26 +466,31 @@ static const char *allocate_ordered(CUdeviceptr *result, size_t bytes, CUdevice 
     const struct about *known = about(device);
     if (!known)
         return ordered_red;
-    return known->pools ? allocate(result, bytes, device, GDX_BLOCK_ORDERED) : unsupported;
+    if (!known->pools)
+        return unsupported;
+    uint64_t began = gdx_cu_fencing_begins();
+    const char *why = allocate(result, bytes, device, GDX_BLOCK_ORDERED, (CUstream)(uintptr_t)gdx_cu_queue(queue, own_thread));
+    gdx_cu_fencing_ended(began);
+    return why;
 }
 
-#define ALLOC_ASYNC(name)                                                                                               \
+#define ALLOC_ASYNC(name, own_thread)                                                                                   \
     static CUresult fenced_##name(CUdeviceptr *result, size_t bytes, CUstream queue)                                    \
     {                                                                                                                   \
-        const char *why = allocate_ordered(result, bytes, current_device(), queue);                                     \
+        const char *why = allocate_ordered(result, bytes, current_device(), queue, own_thread);                         \
         return why ? unfenced(why, gdx_cu_driver.name(result, bytes, queue), result, bytes) : CUDA_SUCCESS;             \
     }
-ALLOC_ASYNC(cuMemAllocAsync)
-ALLOC_ASYNC(cuMemAllocAsync_ptsz)
+ALLOC_ASYNC(cuMemAllocAsync, false)
+ALLOC_ASYNC(cuMemAllocAsync_ptsz, true)
 
-#define ALLOC_FROM_POOL(name)                                                                                           \
+#define ALLOC_FROM_POOL(name, own_thread)                                                                               \
     static CUresult fenced_##name(CUdeviceptr *result, size_t bytes, CUmemoryPool pool, CUstream queue)                 \
     {                                                                                                                   \
-        const char *why = allocate_ordered(result, bytes, gdx_cu_pool_device(pool), queue);                             \
+        const char *why = allocate_ordered(result, bytes, gdx_cu_pool_device(pool), queue, own_thread);                 \
         return why ? unfenced(why, gdx_cu_driver.name(result, bytes, pool, queue), result, bytes) : CUDA_SUCCESS;       \
     }
-ALLOC_FROM_POOL(cuMemAllocFromPoolAsync)
-ALLOC_FROM_POOL(cuMemAllocFromPoolAsync_ptsz)
+ALLOC_FROM_POOL(cuMemAllocFromPoolAsync, false)
+ALLOC_FROM_POOL(cuMemAllocFromPoolAsync_ptsz, true)
 
 static CUresult fenced_cuMemAllocManaged(CUdeviceptr *result, size_t bytes, unsigned int flags)
 {
@@ -514,5 +590,6 @@ void gdx_cu_fence_forget(void)
     gdx_cu_canary_forget(NULL);
     gdx_cu_around_forget();
     gdx_cu_spares_forget();
+    gdx_cu_rest_forget();
     gdx_blocks_forget(&gdx_cu_fences);
 }

@@ -1,5 +1,6 @@
 /* Launches: written down with all of their arguments before the driver sees them. */
 #define _GNU_SOURCE
+#include "cuda/capture.h"
 #include "cuda/crumbs.h"
 #include "cuda/hooks.h"
 #include "cuda/sites.h"
@@ -12,6 +13,7 @@
 struct launching {
     struct gdx_open open;
     const struct gdx_layout *layout;
+    struct gdx_cu_capture *capture;  /* NULL: it is not the one that is captured */
     unsigned site;
 };
 
@@ -23,6 +25,7 @@ GDX_INLINE bool begins(struct launching *at, uint32_t call, CUfunction kernel, C
         gdx_cu_wait_at(GDX_WAITS_BEFORE, kernel, queue, own_thread);
     at->site = gdx_cu_launch_begins(kernel, queue, own_thread);
     at->layout = gdx_cu_layout_of(kernel);
+    at->capture = NULL;
     gdx_cu_watch_launch(false);
     gdx_cu_crumbs_ready();
     return gdx_cu_begin(&at->open, call, caller);
@@ -42,6 +45,8 @@ GDX_COLD static void end_rarely(struct launching *at, CUfunction kernel, CUstrea
     gdx_cu_crumb(&at->open, queue, own_thread, result);
     gdx_cu_end_on(&at->open, queue, own_thread, result);
     gdx_cu_site_ends(at->site, queue, own_thread, result);
+    if (at->capture)
+        gdx_cu_capture_after(at->capture, result);
     if (!at->layout && result == CUDA_SUCCESS)
         gdx_cu_met_by_launch(kernel);
     if (gdx_serialised() && result == CUDA_SUCCESS)
@@ -52,7 +57,7 @@ GDX_COLD static void end_rarely(struct launching *at, CUfunction kernel, CUstrea
 
 GDX_INLINE void ends(struct launching *at, CUfunction kernel, CUstream queue, bool own_thread, CUresult result)
 {
-    bool usual = result == CUDA_SUCCESS && at->layout && !at->site && !gdx_watching() && !gdx_serialised()
+    bool usual = result == CUDA_SUCCESS && at->layout && !at->site && !at->capture && !gdx_watching() && !gdx_serialised()
         && atomic_load_explicit(&gdx_cu_captures, memory_order_relaxed) <= 0;
     if (GDX_LIKELY(usual)) {
         gdx_cu_crumb(&at->open, queue, own_thread, result);
@@ -60,6 +65,14 @@ GDX_INLINE void ends(struct launching *at, CUfunction kernel, CUstream queue, bo
     } else {
         end_rarely(at, kernel, queue, own_thread, result);
     }
+}
+
+/* Last before the driver: what it waits for must not change any more. */
+GDX_INLINE void captures(struct launching *at, CUfunction kernel, struct gdx_shape shape, CUstream queue, bool own_thread,
+                         void **params, void **extra)
+{
+    if (GDX_UNLIKELY(gdx_capturing() & GDX_CAPTURE_LAUNCH))
+        at->capture = gdx_cu_capture_before(&(struct gdx_cu_wanted){ kernel, shape, queue, own_thread, params, extra }, at->layout);
 }
 
 #define SHAPE (struct gdx_shape){ grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes }
@@ -76,6 +89,7 @@ GDX_INLINE void ends(struct launching *at, CUfunction kernel, CUstream queue, bo
             gdx_put_shape(&at.open, gdx_cu_queue(queue, own_thread), kernel, SHAPE);                             \
             described(&at, params, extra);                                                                       \
         }                                                                                                        \
+        captures(&at, kernel, SHAPE, queue, own_thread, params, extra);                                          \
         CUresult result = gdx_cu_launch.name(kernel, SHAPE_ARGUMENTS, queue, params, extra);                     \
         ends(&at, kernel, queue, own_thread, result);                                                            \
         return result;                                                                                           \
@@ -91,6 +105,7 @@ LAUNCH_KERNEL(cuLaunchKernel, false)
             gdx_put_shape(&at.open, gdx_cu_queue(queue, own_thread), kernel, SHAPE);                             \
             described(&at, params, NULL);                                                                        \
         }                                                                                                        \
+        captures(&at, kernel, SHAPE, queue, own_thread, params, NULL);                                           \
         CUresult result = gdx_cu_next.name(kernel, SHAPE_ARGUMENTS, queue, params);                              \
         ends(&at, kernel, queue, own_thread, result);                                                            \
         return result;                                                                                           \
@@ -108,14 +123,18 @@ GDX_HOT static bool read_config(CUlaunchConfig *copy, const CUlaunchConfig *conf
     return false;
 }
 
+static inline struct gdx_shape shape_of(const CUlaunchConfig *config)
+{
+    return (struct gdx_shape){ config->grid_x,  config->grid_y,  config->grid_z,      config->block_x,
+                               config->block_y, config->block_z, config->shared_bytes };
+}
+
 /* What a configuration says; its attributes are part 0 of the blob. */
 GDX_HOT static void put_config(struct gdx_open *open, const CUlaunchConfig *config, CUfunction kernel, bool own_thread, bool good)
 {
     if (!good)
         open->slot->flags |= GDX_FLAG_cut;
-    const struct gdx_shape shape = { config->grid_x,  config->grid_y,  config->grid_z,      config->block_x,
-                                 config->block_y, config->block_z, config->shared_bytes };
-    gdx_put_shape(open, good ? gdx_cu_queue(config->queue, own_thread) : 0, kernel, shape);
+    gdx_put_shape(open, good ? gdx_cu_queue(config->queue, own_thread) : 0, kernel, shape_of(config));
     gdx_show(open);
     if (config->attribute_count)
         gdx_put_array(open, 0, config->attributes, config->attribute_count, sizeof *config->attributes);
@@ -131,6 +150,7 @@ GDX_HOT static void put_config(struct gdx_open *open, const CUlaunchConfig *conf
             put_config(&at.open, &copy, kernel, own_thread, good);                                               \
             described(&at, params, extra);                                                                       \
         }                                                                                                        \
+        captures(&at, kernel, shape_of(&copy), copy.queue, own_thread, params, extra);                           \
         CUresult result = gdx_cu_launch.name(config, kernel, params, extra);                                     \
         ends(&at, kernel, copy.queue, own_thread, result);                                                       \
         return result;                                                                                           \

@@ -188,3 +188,19 @@ uint32_t gdx_argument_words(const struct gdx_layout *layout, void **params, void
     }
     return count;
 }
+
+size_t gdx_argument_bytes(const struct gdx_layout *layout, void **params, void **extra, uint32_t index, void *room, size_t most)
+{
+    struct gdx_lane *lane = gdx_lane();
+    struct source source = { .me = lane ? &lane->reader : NULL };
+    void *copied[GDX_ARGUMENTS];
+    if (!lane || index >= layout->count || layout->count >= GDX_ARGUMENTS)
+        return 0;
+    if (!params && extra)
+        find_buffer(&source, extra);
+    if (params)
+        source.params = pointers(&source, params, layout->count, copied);
+    const void *at = place_of(&source, &layout->params[index], index);
+    size_t size = layout->params[index].like.size;
+    return at && size <= most && gdx_read(source.me, room, at, size) ? size : 0;
+}

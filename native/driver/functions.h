@@ -79,5 +79,7 @@ static inline const struct gdx_layout *gdx_layout_of(uintptr_t function, gdx_des
 
 /* arguments.c: `extra` is the packed form, a list of pairs */
 void gdx_put_arguments(struct gdx_open *open, const struct gdx_layout *layout, void **params, void **extra);
+/* One argument whole: its size, 0 if it cannot be read or has more than `most` bytes. */
+size_t gdx_argument_bytes(const struct gdx_layout *layout, void **params, void **extra, uint32_t index, void *room, size_t most);
 /* The first word of each argument; how many there are, 0: not known. */
 uint32_t gdx_argument_words(const struct gdx_layout *layout, void **params, void **extra, uint64_t values[GDX_ARGUMENTS]);

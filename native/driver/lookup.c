@@ -100,6 +100,10 @@ int gdx_dlsym_ours(void *handle, const char *name, void *caller, void **answer)
         *answer = NULL;
         return 1;
     }
+    if (GDX_UNLIKELY(name && handle == RTLD_DEFAULT && !strncmp(name, "nccl", 4))) {
+        *answer = gdx_beyond(name, caller);  /* never what native/nccl exports: it is there whether NCCL is or not */
+        return 1;
+    }
     gdx_look_at_linked();  /* what was opened since the last call */
     int number = -1;
     struct gdx_driver *api = name && handle != RTLD_NEXT && gdx_directory() ? api_of(name, &number) : NULL;

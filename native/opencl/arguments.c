@@ -218,3 +218,13 @@ bool gdx_cl_argument_at(cl_kernel kernel, cl_uint index, struct gdx_argument *ou
     *out = shadow->args[index];
     return true;
 }
+
+bool gdx_cl_argument_bytes(cl_kernel kernel, cl_uint index, void *room)
+{
+    struct gdx_argument a;
+    struct shadow *shadow = find(kernel);
+    if (!shadow || !gdx_cl_argument_at(kernel, index, &a) || a.flags != GDX_ARG_set || a.size > LONGEST || a.tail > TAIL - a.size)
+        return false;
+    memcpy(room, shadow->tail + a.tail, a.size);
+    return true;
+}

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 
+#include "core/capture.h"
 #include "opencl/checks.h"
 
 enum { BLOCKS = 1 << 10 };
@@ -50,9 +51,35 @@ uint64_t gdx_cl_check_svm_size(const void *memory)
     return bytes;
 }
 
+uint64_t gdx_cl_svm_block(const void *pointer, const void **start)
+{
+    struct gdx_calm calm;
+    uint64_t bytes = 0;
+    const char *at = pointer;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    for (int i = 0; i < BLOCKS && !bytes; i++)
+        if (blocks[i].start && at >= (const char *)blocks[i].start && at < (const char *)blocks[i].start + blocks[i].bytes) {
+            *start = blocks[i].start;
+            bytes = blocks[i].bytes;
+        }
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    return bytes;
+}
+
+bool gdx_cl_svm_any(void)
+{
+    struct gdx_calm calm;
+    bool any = false;
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    for (int i = 0; i < BLOCKS && !any; i++)
+        any = blocks[i].start;
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    return any;
+}
+
 void gdx_cl_check_clSVMFree(cl_context context, void *svm)
 {
-    if (gdx_checks())
+    if (gdx_checks() || gdx_capturing())
         forget(svm);
     gdx_cl_next.clSVMFree(context, svm);
 }
@@ -60,7 +87,7 @@ void gdx_cl_check_clSVMFree(cl_context context, void *svm)
 cl_int gdx_cl_check_clEnqueueSVMFree(cl_command_queue queue, cl_uint count, void **list, cl_svm_free_callback notify, void *data,
                                      cl_uint num_waits, const cl_event *waits, cl_event *event)
 {
-    for (cl_uint i = 0; gdx_checks() && list && i < count; i++)
+    for (cl_uint i = 0; (gdx_checks() || gdx_capturing()) && list && i < count; i++)
         forget(list[i]);  /* from now on its size is not known: it may be gone at any time */
     return gdx_cl_next.clEnqueueSVMFree(queue, count, list, notify, data, num_waits, waits, event);
 }

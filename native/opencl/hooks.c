@@ -10,8 +10,9 @@
 
 #include "core/perturb.h"
 #include "core/stacks.h"
-#include "opencl/checks.h"
+#include "opencl/capture.h"
 #include "opencl/crumbs.h"
+#include "opencl/exchange.h"
 #include "opencl/sites.h"
 #include "opencl/turns.h"
 
@@ -331,11 +332,12 @@ GDX_HOT cl_int rec_clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, 
         gdx_cl_argument_read(&open, &fresh, index, size, value);
         gdx_commit(&open);
     }
-    cl_int result = gdx_cl_next.clSetKernelArg(kernel, index, size, value);
+    cl_int result = gdx_cl_next.clSetKernelArg(kernel, gdx_cl_exchanged(kernel, index), size, value);
     if (GDX_LIKELY(result == CL_SUCCESS && open.slot))
         gdx_cl_argument_keep(&open, kernel, index, &fresh);  /* what the driver refuses, the kernel does not hold */
     if (gdx_checks() && result == CL_SUCCESS)
         gdx_cl_check_argument(kernel, index, size, value, false);
+    gdx_cl_capture_argument(kernel, index, size, value, result);
     gdx_end(&open, result);
     return result;
 }
@@ -392,6 +394,7 @@ GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
     struct gdx_open open;
     struct gdx_cl_site site;
     struct gdx_cl_crumb crumb;
+    struct gdx_cl_capture capture;
     gdx_perturb();
     gdx_cl_launching(queue, kernel);
     gdx_cl_turn_begins(kernel);
@@ -413,8 +416,10 @@ GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
     }
     gdx_cl_site_begins(&site, queue, NULL, kernel, num_waits, waits, event);
     gdx_cl_crumb_begins(&crumb, &open, queue, &site.event);
-    cl_int result = launch(&(struct gdx_cl_launch){ queue, kernel, work_dim, global_work_offset, global_work_size, local_work_size,
-                                                    site.num_waits, site.waits, site.event }, &open);
+    const struct gdx_cl_launch whole = { queue, kernel, work_dim, global_work_offset, global_work_size, local_work_size,
+                                         site.num_waits, site.waits, site.event };
+    gdx_cl_capture_begins(&capture, &whole);
+    cl_int result = launch(&whole, &open);
     if (event && result == CL_SUCCESS && gdx_still_open(&open))
         open.slot->w[8] = WORD(*event);
     gdx_cl_watch_submitted(queue, result == CL_SUCCESS);
@@ -422,6 +427,7 @@ GDX_HOT cl_int rec_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kern
     gdx_end(&open, result);
     gdx_cl_site_ends(&site, queue, result == CL_SUCCESS);
     gdx_cl_turn_ends(kernel);
+    gdx_cl_capture_ends(&capture, &whole, result);
     gdx_cl_launched(queue, kernel, result);
     gdx_cl_watch_launch(true);
     if (gdx_host_args() && result == CL_SUCCESS)
@@ -434,6 +440,7 @@ cl_int rec_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint num_w
     struct gdx_open open;
     struct gdx_cl_site site;
     struct gdx_cl_crumb crumb;
+    struct gdx_cl_capture capture;
     static const size_t one = 1;
     gdx_perturb();
     gdx_cl_launching(queue, kernel);
@@ -456,6 +463,7 @@ cl_int rec_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint num_w
     gdx_cl_crumb_begins(&crumb, &open, queue, &site.event);
     struct gdx_cl_launch task = { queue, kernel, 1, NULL, &one, &one, site.num_waits, site.waits, site.event };
     cl_int result;
+    gdx_cl_capture_begins(&capture, &task);
     if (!gdx_checks() || !gdx_on() || !gdx_cl_check_launch(&task, open.slot ? open.slot->begin : 0, &result))
         result = gdx_cl_next.clEnqueueTask(queue, kernel, site.num_waits, site.waits, site.event);
     if (event && result == CL_SUCCESS && gdx_still_open(&open))
@@ -465,6 +473,7 @@ cl_int rec_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint num_w
     gdx_end(&open, result);
     gdx_cl_site_ends(&site, queue, result == CL_SUCCESS);
     gdx_cl_turn_ends(kernel);
+    gdx_cl_capture_ends(&capture, &task, result);
     gdx_cl_launched(queue, kernel, result);
     gdx_cl_watch_launch(true);
     return result;

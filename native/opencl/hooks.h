@@ -133,5 +133,6 @@ void gdx_cl_argument_read(struct gdx_open *open, struct gdx_cl_fresh *fresh, cl_
 void gdx_cl_argument_keep(const struct gdx_open *open, cl_kernel kernel, cl_uint index, const struct gdx_cl_fresh *fresh);
 void gdx_cl_put_arguments(struct gdx_open *open, cl_kernel kernel);
 bool gdx_cl_argument_at(cl_kernel kernel, cl_uint index, struct gdx_argument *out);  /* false: it was never set */
+bool gdx_cl_argument_bytes(cl_kernel kernel, cl_uint index, void *room);  /* of a value over 8 bytes; false: it was not kept */
 /* The values of 8 bytes that a kernel object holds: handles of memory are among them. */
 uint32_t gdx_cl_argument_words(cl_kernel kernel, uint64_t *values, uint32_t room);

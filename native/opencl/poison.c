@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 
+#include "core/capture.h"
 #include "opencl/checks.h"
 #include "opencl/own.h"
 
@@ -65,7 +66,7 @@ void *gdx_cl_poison_clSVMAlloc(cl_context context, cl_svm_mem_flags flags, size_
     void *made = gdx_cl_next.clSVMAlloc(context, flags, size, alignment);
     int saved = errno;
     bool spoiled = false;
-    if (gdx_checks())
+    if (gdx_checks() || gdx_capturing())
         gdx_cl_check_svm_made(made, size);
     if (GDX_LIKELY(!gdx_poisons()) || !made || !gdx_on())
         return made;

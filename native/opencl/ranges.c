@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/poison.h"
+#include "opencl/offsets.h"
 #include "opencl/own.h"
 
 enum { ZONE = GDX_RED_ZONE };
@@ -22,6 +23,7 @@ static size_t beyond(cl_mem mem, size_t offset, size_t size)
 cl_int gdx_cl_red_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
                                       void *ptr, cl_uint num_waits, const cl_event *waits, cl_event *event)
 {
+    offset = gdx_cl_scaled('b', offset, size);
     cl_int status = gdx_cl_next.clEnqueueReadBuffer(queue, buffer, blocking, offset, size + beyond(buffer, offset, size), ptr,
                                                     num_waits, waits, event);
     if (GDX_UNLIKELY(gdx_poisons()) && blocking && status == CL_SUCCESS)
@@ -32,6 +34,7 @@ cl_int gdx_cl_red_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_
 cl_int gdx_cl_red_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
                                        const void *ptr, cl_uint num_waits, const cl_event *waits, cl_event *event)
 {
+    offset = gdx_cl_scaled('b', offset, size);
     return gdx_cl_next.clEnqueueWriteBuffer(queue, buffer, blocking, offset, size + beyond(buffer, offset, size), ptr,
                                             num_waits, waits, event);
 }
@@ -55,6 +58,8 @@ cl_int gdx_cl_red_clEnqueueCopyBuffer(cl_command_queue queue, cl_mem src_buffer,
                                       size_t dst_offset, size_t size, cl_uint num_waits, const cl_event *waits,
                                       cl_event *event)
 {
+    src_offset = gdx_cl_scaled('s', src_offset, size);
+    dst_offset = gdx_cl_scaled('d', dst_offset, size);
     size_t from = beyond(src_buffer, src_offset, size), to = beyond(dst_buffer, dst_offset, size);
     return gdx_cl_next.clEnqueueCopyBuffer(queue, src_buffer, dst_buffer, src_offset, dst_offset, size + (from ? from : to),
                                            num_waits, waits, event);

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "core/capture.h"
 #include "core/clock.h"
 #include "core/sources.h"
 #include "core/transfers.h"
@@ -60,7 +61,7 @@ static size_t take_place(cl_event_callback notify, void *user_data)
 
 cl_int gdx_cl_serial_clSetEventCallback(cl_event event, cl_int command_type, cl_event_callback notify, void *user_data)
 {
-    bool watched = (gdx_serialised() || gdx_fence_edge() || gdx_poisons() || gdx_blocking_transfers()) && notify;
+    bool watched = (gdx_serialised() || gdx_fence_edge() || gdx_poisons() || gdx_blocking_transfers() || gdx_capturing()) && notify;
     size_t at = watched ? take_place(notify, user_data) : CALLBACKS;
     if (watched && at == CALLBACKS)
         atomic_store(&unseen, true);

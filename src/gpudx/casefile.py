@@ -132,7 +132,7 @@ def _read_text(path: Path) -> str:
     except (FileNotFoundError, NotADirectoryError):
         raise UserError(f"There is no case at {path}: give the directory that `gpudx run` named.") from None
     except PermissionError:
-        raise UserError(f"{path} may not be read: ask its owner for permission, or copy the case.") from None
+        raise UserError(f"{path} cannot be read: ask its owner for permission, or copy the case.") from None
     except UnicodeDecodeError:
         raise UserError(f"{path} is not a gpudx case: give the directory that `gpudx run` named.") from None
     except OSError as error:

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 
 from gpudx import __version__, casefile, native
 from gpudx.detectors import Run, examine_all
-from gpudx.diagnose import diagnose, instruments, runtime_words, watched_runs
+from gpudx.diagnose import diagnose, instruments, ranks, runtime_words, watched_runs
 from gpudx.diagnose.branching_barriers import doubted
 from gpudx.diagnose.entries import unexplained
 from gpudx.diagnose.explained import explained
 from gpudx.diagnose.findings import across, find, merge, of_dumps
 from gpudx.diagnose.parts import Parts
+from gpudx.diagnose.printed_faults import one_fault, with_sizes
+from gpudx.diagnose.processes import first_to_fail
 from gpudx.diagnose.recorded_processes import processes_of
 from gpudx.errors import UserError
 from gpudx.evidence import models
@@ -78,12 +80,12 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
     mismatches, compared = _with_models(known, facts)
     merged = merge(
         [
-            *doubted(find(facts, outcome), facts),
-            *explained(dumped, facts),
+            *one_fault(tuple(with_sizes(doubted(find(facts, outcome), facts), facts)), tuple(explained(dumped, facts))),
             *explained(checked.findings, facts),
             *(finding for one in contracts for finding in one.findings),
             *examine_all(identity, Run(outcome)),
             *mismatches,
+            *ranks.find(facts, processes, outcome),
         ]
     )
     kept, suppressed = unsuppressed(Parts(facts).noted(merged), stated.suppressions, date.today())
@@ -113,6 +115,7 @@ def diagnose_run(run: RunResult, command: Sequence[str], case_dir: Path, stated:
             *unread_models,
             *presence.blind,
             *_second_loaders(facts),
+            *_words_off(facts),
             *checked.unchecked,
             *identity.unknown,
         ),
@@ -156,6 +159,12 @@ def _with_models(known: Sequence[ModelFile], facts: Sequence[Facts]) -> tuple[li
     return list(model_numbers.find(known, facts)), [model_numbers.instrument(known, facts)]
 
 
+def _words_off(facts: Iterable[Facts]) -> list[str]:
+    """A sentence for each part of a framework that could not be followed."""
+    found = [told for one in facts for told in one.tellings.of("off")]
+    return list(dict.fromkeys(f"PyTorch's {told.text('what')} could not be followed ({told.text('why')})." for told in found))
+
+
 def _second_loaders(facts: Iterable[Facts]) -> list[str]:
     """A sentence for each process with calls that may be missing from its trace."""
     return [
@@ -194,7 +203,10 @@ def _diagnosis(
         return (loaded.inconclusive(presence),)
     calls = sum(len(one.trace) for one in facts)
     failed, busy = sum(len(one.errors) for one in facts), sum(len(one.in_flight) for one in facts)
-    return (unexplained(outcome, calls, failed, busy),) if calls else ()
+    if not calls:
+        return ()
+    entry = unexplained(outcome, calls, failed, busy)
+    return (replace(entry, evidence=(*first_to_fail(processes), *entry.evidence)),)
 
 
 def _fault_address(traces: Iterable[Trace], pid: int) -> str | None:

@@ -137,7 +137,7 @@ def test_memory_that_the_launch_was_not_given(cuda: CudaWorld, tmp_path: Path) -
     given, other = cuda.alloc(4096, at=BASE), cuda.alloc(1 << 20, at=BASE + (1 << 45))
     launched(cuda, "_Z4fillPfi", [8, 4], [given, 10])
     reason = asked(cuda, tmp_path, other + 64, kind="write", width=4)
-    assert reason and "which the launch was not given" in reason.text and not reason.proven
+    assert reason and "which the launch was not passed" in reason.text and not reason.proven
 
 
 def test_an_unsigned_index_below_zero(cuda: CudaWorld, tmp_path: Path) -> None:

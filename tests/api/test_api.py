@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import gpudx
+from gpudx.cases import bundle
 from gpudx.errors import UserError
 
 PROGRAM = """
@@ -51,6 +53,20 @@ def test_a_case_is_loaded_again(case: gpudx.LoadedCase) -> None:
     assert again.case == case.case and gpudx.load(case.path / "case.json").launches["kernel"].tolist() == ["twice"]
     with pytest.raises(UserError):
         gpudx.load(case.path / "nothing-here")
+
+
+def test_a_bundle_is_loaded_with_its_tables(case: gpudx.LoadedCase, tmp_path: Path) -> None:
+    file = tmp_path / "case.gpudx.zip"
+    bundle.pack(case.path, file)
+    loaded = gpudx.load(file)
+    assert loaded.launches["kernel"].tolist() == ["twice"] and loaded.case.command == case.case.command
+    place = loaded.path
+    del loaded
+    gc.collect()
+    assert not place.exists(), "the unpacked files go with the case"
+    (tmp_path / "other.zip").write_bytes(b"PK\x05\x06" + bytes(18))
+    with pytest.raises(UserError, match="ask for a bundle"):
+        gpudx.load(tmp_path / "other.zip")
 
 
 def test_notebooks(case: gpudx.LoadedCase, capsys: pytest.CaptureFixture[str]) -> None:

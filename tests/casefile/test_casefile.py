@@ -156,7 +156,7 @@ def test_missing_and_unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(Path, "read_text", refuse)
-    with pytest.raises(UserError, match="may not be read"):
+    with pytest.raises(UserError, match="cannot be read"):
         casefile.read(tmp_path / "x.json")
 
 

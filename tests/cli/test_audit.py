@@ -47,7 +47,7 @@ def test_targets_that_it_must_run_on(gpudx_cli: Gpudx, bundled: Path) -> None:
     assert gpudx_cli("audit", bundled.name, "--arch", "gfx90a").returncode == 0
     done = gpudx_cli("audit", bundled.name, "--arch", "gfx90a", "--arch", "sm_90")
     assert done.returncode == 1 and "Nothing in kernels.hipfb runs on sm_90: it has code for gfx90a" in done.stdout
-    assert "is no architecture" in gpudx_cli("audit", bundled.name, "--arch", "hopper").stderr
+    assert "is not an architecture" in gpudx_cli("audit", bundled.name, "--arch", "hopper").stderr
 
 
 def test_nothing_to_audit(gpudx_cli: Gpudx, tmp_path: Path) -> None:

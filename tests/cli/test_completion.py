@@ -39,7 +39,7 @@ def bash_completes(tmp_path: Path, *typed: str) -> set[str]:
 
 def test_bash(tmp_path: Path) -> None:
     (tmp_path / "mycase").mkdir()
-    assert bash_completes(tmp_path, "gpudx", "re") == {"report"}
+    assert bash_completes(tmp_path, "gpudx", "re") == {"report", "replay"}
     assert bash_completes(tmp_path, "gpudx", "run", "--time") == {"--timeout"}
     assert bash_completes(tmp_path, "gpudx", "report", "myc") == {"mycase"}
     assert "--timeout" not in bash_completes(tmp_path, "gpudx", "run", "--", "--time")

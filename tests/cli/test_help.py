@@ -63,3 +63,16 @@ def test_help_imports_neither_numpy_nor_the_model(name: str) -> None:
     code += "print(sorted({'numpy', 'gpudx.model', 'gpudx.facts', 'gpudx.lab'} & set(sys.modules)), file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert done.stderr == "[]\n"
+
+
+@pytest.mark.parametrize("words", [("show",), ("show", "case"), ("diff",), ("audit",), ("lint",), ("bisect",)])
+def test_a_missing_word_is_one_sentence_that_names_it(words: tuple[str, ...]) -> None:
+    done = in_process(words, Path.cwd(), os.environ)
+    (line,) = done.stderr.strip().splitlines()
+    assert done.returncode == 2 and "Missing" in line and f"`gpudx {words[0]} -h`" in line and "\\x" not in line
+
+
+def test_numpy_is_not_loaded_before_the_program_starts() -> None:
+    """Its threads would not block the signals that gpudx passes on, and it takes longer to import than everything else."""
+    code = "import sys, gpudx.cli.run, gpudx.cli.running; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -36,8 +36,8 @@ def test_what_the_user_set_stays(gpudx_cli: Gpudx) -> None:
     ("words", "says"),
     [
         (["--fence=middle"], "no fence 'middle': give --fence, --fence=high, --fence=low or --fence=red"),
-        (["--fence", "--fence-align", "0"], "no alignment"),
-        (["--fence", "--fence-align", "48"], "no alignment"),
+        (["--fence", "--fence-align", "0"], "not an alignment"),
+        (["--fence", "--fence-align", "48"], "not an alignment"),
         (["--fence-align", "16"], "add --fence"),
         (["--fence", "--sanitize"], "exclude each other"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -10,7 +11,10 @@ from sample_cases import FULL
 
 from gpudx.errors import UserError
 from gpudx.lab.project_file import suppressions
+from gpudx.model import Outcome
 from gpudx.model.suppression import Suppression, unsuppressed
+from gpudx.report.brief import one_line
+from gpudx.report.screen import coverage
 
 TODAY = date(2026, 11, 16)
 
@@ -59,3 +63,12 @@ def test_mistakes(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(UserError) as error:
         suppressions(file)
     assert said in str(error.value)
+
+
+def test_a_run_without_other_faults_is_not_silent_about_it() -> None:
+    notes = unsuppressed(FULL.findings, [Suppression("*", "known")], TODAY)[1]
+    clean = replace(FULL, findings=(), diagnosis=(), outcome=Outcome("passed", "It passed.", 0), not_checked=tuple(notes))
+    assert "Suppressed by gpudx.toml: *" in one_line(clean) and "(known)." in one_line(clean)
+    assert "Suppressed" not in one_line(replace(clean, not_checked=()))
+    failing = replace(FULL, not_checked=tuple(notes))
+    assert "Suppressed by gpudx.toml: *" in coverage(failing)

@@ -70,12 +70,12 @@ def test_a_broken_contract_is_told_with_launch_argument_and_buffer(schema: str, 
     assert found.site is not None and (found.site.launch, found.site.kernel) == (2, "rope_f32")
     told = [one.text for one in found.evidence]
     assert told[0] == (
-        "launch 2 was given x = memory #1 (4,096 bytes), rows = 8, heads = 4, head_dim = 15, base = 10000"
+        "launch 2 was passed x = memory #1 (4,096 bytes), rows = 8, heads = 4, head_dim = 15, base = 10000"
     )
     assert told[1] == '"head_dim % 2 == 0" is false at 2 of 4 launches: launches 2, 4 (1 is not == 0)'
     assert '"bytes(x) >= rows * heads * head_dim * 4" is false at 1 of 4 launches: launch 3' in told[2]
     assert told[3] == "the contract is in contracts.toml line 1"
-    assert checked.instrument.saw == "1 contract with 3 requirements held against 4 launches; 1 broken."
+    assert checked.instrument.saw == "1 contract with 3 requirements checked against 4 launches; 1 broken."
 
 
 def test_the_buffer_that_is_too_small_is_named(schema: str, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_contract_that_holds_is_silent(schema: str, tmp_path: Path) -> None:
     rules = ("head_dim % 2 == 0", "base > 0", "bytes(x) >= rows * heads * head_dim * 4", "block.x == 32")
     checked = held(tmp_path, facts_of(world, tmp_path), "rope_*", *rules, more=NAMES)
     assert (
-        clean(checked) and checked.instrument.saw == "1 contract with 4 requirements held against 2 launches; 0 broken."
+        clean(checked) and checked.instrument.saw == "1 contract with 4 requirements checked against 2 launches; 0 broken."
     )
 
 
@@ -151,11 +151,11 @@ def test_names_and_types_that_no_declaration_gives(schema: str, tmp_path: Path) 
     memory, kernel = world.alloc(64), world.kernel("plain", [8, 4, 4])
     world.launch(kernel, [memory, 8, single(0.5)])
     facts = facts_of(world, tmp_path)
-    assert "the argument names of kernel plain are not known: say names = { n = 0 }" in reason(
+    assert "the argument names of kernel plain are not known: write names = { n = 0 }" in reason(
         held(tmp_path, facts, "plain", "n > 0")
     )
     unknown = held(tmp_path, facts, "plain", "n > 0", more="names = { n = 1 }")
-    assert 'the type of n is not known: say names = { n = "float arg1" } with its type' in reason(unknown)
+    assert 'the type of n is not known: write names = { n = "float arg1" } with its type' in reason(unknown)
     typed = 'names = { n = "int arg1", f = "float arg2", x = 0 }'
     assert clean(held(tmp_path, facts, "plain", "n == 8", "f == 0.5", "bytes(x) == 64", more=typed))
     assert "was set with another size" in reason(
@@ -211,7 +211,7 @@ def test_graphs_made_by_hand_are_said(schema: str, tmp_path: Path) -> None:
     world, x = rope(schema, (8, 4, 16, 1.0))
     made = world.graph(world.kernel(ROPE, [8, 4, 4, 4, 4]), [x, 1, 1, 1, single(1)])
     world.call("cuGraphLaunch", graph_exec=made, queue=world.queue)
-    assert "what came there in another way was not" in reason(
+    assert "nodes added in other ways were not" in reason(
         held(tmp_path, facts_of(world, tmp_path), "rope_*", "arg1 == 8")
     )
 
@@ -310,7 +310,7 @@ def test_buffers_that_are_named_by_handles(schema: str, tmp_path: Path) -> None:
     )
     assert clean(held(tmp_path, facts, "sum", *shape))
     assert "named by a handle" in reason(held(tmp_path, facts, "sum", "aligned(data, 16)"))
-    assert "v is a float4, which is no plain number" in reason(held(tmp_path, facts, "sum", "v > 0"))
+    assert "v is a float4, which is not a plain number" in reason(held(tmp_path, facts, "sum", "v > 0"))
 
 
 def test_groups_that_the_driver_chose(schema: str, tmp_path: Path) -> None:
@@ -442,4 +442,4 @@ def test_an_argument_that_is_called_like_a_word(schema: str, tmp_path: Path) -> 
     world.launch(kernel, (1,), (1,))
     facts = facts_of(world, tmp_path)
     assert clean(held(tmp_path, facts, "k", "launch == 1", "shared == 0", "arg0 == 77", "arg1 == 2.5"))
-    assert "given launch = 77, shared = 2.5" in broken(held(tmp_path, facts, "k", "arg0 == 1")).evidence[0].text
+    assert "passed launch = 77, shared = 2.5" in broken(held(tmp_path, facts, "k", "arg0 == 1")).evidence[0].text

@@ -89,7 +89,7 @@ def test_nothing_is_huge(text: str) -> None:
         ("sise == 0", ALLOCATIONS, "allocations have no sise; did you mean size?"),
         ("bytes(x) == 0", ALLOCATIONS, "bytes(...) is about arguments, and allocations have none"),
         ("grid.x == 0", ERRORS, "is not allowed"),
-        ("2 ** n", LAUNCHES, "what stands right of ** must be a whole number from 0 to 64, written out"),
+        ("2 ** n", LAUNCHES, "the right operand of ** must be a whole number from 0 to 64, written out"),
     ],
 )
 def test_a_refusal_says_what_is_meant(text: str, table: Table, says: str) -> None:

@@ -17,7 +17,7 @@ def test_a_broken_contract(opencl: OpenCL, tmp_path: Path) -> None:
     assert found.message == (
         'Launch 2 of kernel scale breaks its contract "bytes(data) >= n * 4" (4,096 is not >= 4,100): one value per element.'
     )
-    assert found.evidence[0].text == "launch 2 was given data = buffer #1 (4,096 bytes), factor = 0.5, n = 1,025"
+    assert found.evidence[0].text == "launch 2 was passed data = buffer #1 (4,096 bytes), factor = 0.5, n = 1,025"
     assert found.site is not None and found.site.argument_name == "data" and "common.h:" in (found.site.source or "")
 
 
@@ -26,7 +26,7 @@ def test_contracts_that_hold(opencl: OpenCL, tmp_path: Path) -> None:
     assert run.outcome.kind == "passed" and not run.findings, run.output
     checked = held(tmp_path, run.facts, "scale", *RULES)
     assert not checked.findings and checked.instrument.saw.startswith(
-        "1 contract with 4 requirements held against 3 launches"
+        "1 contract with 4 requirements checked against 3 launches"
     )
     shapes = ("bytes(room) == 64", "shared == 64", "grid.x == 4 and block.x == 16", "launch == 4")
     assert not held(tmp_path, run.facts, "shared_sum", *shapes).findings

@@ -93,13 +93,13 @@ def test_the_default_skips_crumbs_and_says_so(kit: Kit) -> None:
 
 
 def test_skipped_crumbs_leave_an_interval_with_the_guilty_launch_in_it(kit: Kit) -> None:
-    _, facts = run(kit, "1", "20000", crumbs="", FAKE_CUDA_WRITES="1026")
+    _, facts = run(kit, "1", "12000", crumbs="", FAKE_CUDA_WRITES="1024")
     flags = facts.trace.column("flags", facts.launches.position) & facts.trace.schema.flags["crumb"]
     marked = np.flatnonzero(flags)
     (front,) = facts.crumbs.fronts
-    expected = facts.launches.position[marked[1025] + 1 : marked[1026] + 1]
+    expected = facts.launches.position[marked[1023] + 1 : marked[1024] + 1]
     assert front.running == tuple(map(int, expected)) and front.skipped == (len(expected) > 1)
-    assert len(front.waiting) == len(flags) - 1 - marked[1026]
+    assert len(front.waiting) == len(flags) - 1 - marked[1024]
 
 
 def test_off_means_off(kit: Kit) -> None:
@@ -196,13 +196,13 @@ def test_a_graph_that_faults_is_named(kit: Kit, tmp_path: Path) -> None:
 
 def test_launches_between_two_crumbs_are_not_told_apart(kit: Kit, tmp_path: Path) -> None:
     gpudx(
-        kit, "run", "--case", tmp_path / "case", "--", kit.program("crumbs"), "1", "20000",
-        FAKE_CUDA_FAIL="cuLaunchKernel:19900:700", FAKE_CUDA_WRITES="1026",
+        kit, "run", "--case", tmp_path / "case", "--", kit.program("crumbs"), "1", "12000",
+        FAKE_CUDA_FAIL="cuLaunchKernel:11900:700", FAKE_CUDA_WRITES="1024",
     )  # fmt: skip
     case = casefile.read(tmp_path / "case")
     (found,) = [f for f in case.findings if f.id == "device-error-reported"]
     interval = found.symptom and found.symptom.interval
-    assert interval and (interval.completed or 0) >= 1026 and interval.launches > 1
+    assert interval and (interval.completed or 0) >= 1024 and interval.launches > 1
     assert case.diagnosis[0].status == "inconclusive" and case.diagnosis[0].guilty is None
     assert any("--crumbs=all" in e.text for e in found.evidence)
 

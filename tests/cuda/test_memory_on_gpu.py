@@ -29,7 +29,7 @@ def test_memory_that_nobody_wrote_is_told_with_its_reader(gpu: Gpu, pattern: str
     assert "1,000 words of memory #2" in told["message"] and told["others"][0]["kernel"] == "take"
     (read,) = [f for f in case["findings"] if f["id"] == "read-before-write"]
     assert (
-        read["message"].startswith("Memory #1 was given to kernel take as argument 1") and read["site"]["launch"] == 1
+        read["message"].startswith("Memory #1 was passed to kernel take as argument 1") and read["site"]["launch"] == 1
     )
 
 

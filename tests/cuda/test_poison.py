@@ -76,7 +76,7 @@ def test_the_first_launch_that_reads_is_named(kit: Kit) -> None:
     assert told.severity == "warning" and told.site is not None
     assert (told.site.kernel, told.site.launch, told.site.argument) == ("scale", 1, 1)
     assert told.message == (
-        "Memory #2 was given to kernel scale as argument 1 (float const*), which is read only, before anything had written it."
+        "Memory #2 was passed to kernel scale as argument 1 (float const*), which is read only, before anything had written it."
     )
     assert any("had filled it with 0xcbcbcbcb, so that is what was read" in one.text for one in told.evidence)
 

@@ -57,7 +57,7 @@ def test_other_programs_run_as_before(kit: Kit, program: str, more: dict[str, st
 
 @pytest.mark.parametrize("each", ["0", "1"])
 def test_a_launch_that_writes_behind_its_memory_is_named(kit: Kit, each: str) -> None:
-    says = "changed bytes 0 to 3 of memory #2 (4,000 bytes), which it was not given; argument 0 (memory #1) ends"
+    says = "changed bytes 0 to 3 of memory #2 (4,000 bytes), which it was not passed; argument 0 (memory #1) ends"
     check_past(looking(kit), each, says)
 
 
@@ -73,7 +73,7 @@ def test_far_from_its_own_memory_it_is_a_warning(kit: Kit) -> None:
     ("mode", "why"),
     [
         ("follow", "an address of the memory was seen in other memory"),
-        ("shared", "the memory was given to calls by which others can write it"),
+        ("shared", "the memory was passed to calls by which others can write it"),
         ("capture", "work ran in that time whose memory is not recorded"),
     ],
 )
@@ -137,7 +137,7 @@ def gpudx(kit: Kit, case: Path, *words: str | Path) -> tuple[subprocess.Complete
 def test_a_second_run_names_the_launch(kit: Kit, tmp_path: Path) -> None:
     done, case = gpudx(kit, tmp_path / "case", "--watch", "--", kit.program("watched"), "many")
     assert done.returncode == 9 and done.stdout.count("done") == 2
-    assert "looking again, launch by launch" in done.stderr
+    assert "running again to check each launch" in done.stderr
     first = case.diagnosis[0]
     assert first.guilty is not None and (first.guilty.kernel, first.guilty.launch) == ("poke", 21)
     assert [o.experiment for o in case.observations] == ["watched", "watched and serialised"]

@@ -75,8 +75,8 @@ def test_a_fill_and_a_copy_on_the_device_that_are_given_host_memory(cuda: CudaWo
     cuda.call("cuMemsetD8_v2", dst=HEAP, value=0, count=64, status=1)
     cuda.call("cuMemcpyDtoD_v2", dst=memory, src=HEAP, size=64, status=1)
     fill, copy = of(heaped(cuda, tmp_path), "copy-direction")
-    assert fill.message.startswith("cuMemsetD8_v2 was given an address on the program's heap as its destination")
-    assert copy.message.startswith("cuMemcpyDtoD_v2 was given an address on the program's heap as its source")
+    assert fill.message.startswith("cuMemsetD8_v2 was passed an address on the program's heap as its destination")
+    assert copy.message.startswith("cuMemcpyDtoD_v2 was passed an address on the program's heap as its source")
 
 
 @pytest.mark.parametrize("maker", ["cuMemAllocManaged", "cuMemHostAlloc", "cuMemHostRegister_v2"])
@@ -242,7 +242,7 @@ def test_a_free_inside_an_allocation(cuda: CudaWorld, look: Look) -> None:
     cuda.call("cuMemFree_v2", mem=memory + 256, status=1)
     (one,) = look(cuda, "exit")
     assert (one.id, fact(one, "reason"), label(one)) == ("wrong-free", "inside", "memory #1")
-    assert one.message == "cuMemFree_v2 was given an address 256 bytes into memory #1, not its beginning."
+    assert one.message == "cuMemFree_v2 was passed an address 256 bytes into memory #1, not its beginning."
     (told,) = diagnose([one], FAILED)
     assert told.status == "likely" and told.reason.startswith("The driver refused this call")
 
@@ -251,7 +251,7 @@ def test_a_free_of_ordinary_memory(cuda: CudaWorld, tmp_path: Path) -> None:
     cuda.call("cuMemFree_v2", mem=HEAP + 64, status=1)
     cuda.call("cuMemHostUnregister", mem=HEAP, status=713)
     first, second = heaped(cuda, tmp_path)
-    assert first.message == "cuMemFree_v2 was given an address on the program's heap, which no recorded call gave."
+    assert first.message == "cuMemFree_v2 was passed an address on the program's heap, which no recorded call gave."
     assert first.severity == "error" and second.site is not None and second.site.call == "cuMemHostUnregister"
 
 
@@ -260,7 +260,7 @@ def test_memory_of_another_family(cuda: CudaWorld, look: Look) -> None:
     cuda.call("cuMemFree_v2", mem=pinned, status=1)
     cuda.call("cuMemFreeHost", mem=memory, status=1)
     first, second = look(cuda, "exit")
-    assert first.message == "cuMemFree_v2 was given memory #2, which cuMemHostAlloc made; cuMemFreeHost frees that."
+    assert first.message == "cuMemFree_v2 was passed memory #2, which cuMemHostAlloc made; cuMemFreeHost frees that."
     assert "which cuMemAlloc_v2 made; cuMemFree_v2 or cuMemFreeAsync frees that" in second.message
 
 

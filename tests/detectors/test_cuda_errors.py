@@ -157,7 +157,7 @@ def test_refused_launch_lists_every_limit_and_no_other(cuda: CudaWorld, look: Lo
     assert "the grid has 70,000 blocks in y, the device allows 65,535" in one.message
     assert "1,024 threads, this kernel can have 512" in one.message
     assert "1,024 threads of 120 registers need 122,880 registers, a block can have 65,536" in one.message
-    assert "the kernel may be given 48,128; up to 231,424 can be asked for" in one.message
+    assert "the kernel is limited to 48,128; it can request up to 231,424" in one.message
     assert len(one.evidence) == 4 + 1
 
 
@@ -180,7 +180,7 @@ def test_where_an_access_missed(cuda: CudaWorld, tmp_path: Path) -> None:
     assert explain(facts, row, memory - 16).text == "16 bytes before the start of memory #1 (argument 0)"
     assert explain(facts, row, gone + 4).text == "inside freed memory #2 (argument 1)"
     assert explain(facts, row, 0x10).text == "null + 0x10 (argument 2)"
-    assert "inside memory #3, which the launch was not given" in explain(facts, row, far).text
+    assert "inside memory #3, which the launch was not passed" in explain(facts, row, far).text
     assert not len(facts.launches.find("copy", (3, 1, 1))) and len(facts.launches.find("_Z4copyPfPKfS_")) == 1
 
 

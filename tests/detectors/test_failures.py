@@ -76,7 +76,7 @@ def test_doing_it_by_other_means_is_not_ignoring(world: Make, look: Look) -> Non
     [
         ("wrong", "Buffer #1 was read by clEnqueueReadBuffer before anything had written it"),
         ("copied", "Buffer #1 was read by clEnqueueCopyBuffer"),
-        ("argument", "Buffer #1 was given to kernel copy as argument 0 (float* in), which is read only,"),
+        ("argument", "Buffer #1 was passed to kernel copy as argument 0 (float* in), which is read only,"),
     ],
 )
 def test_read_before_write(opencl: OpenCL, mode: str, text: str) -> None:

@@ -81,7 +81,7 @@ def test_objects_that_others_hold_are_silent(opencl: OpenCL, mode: str) -> None:
         ("stack", "an address on the program's stack"),
         ("heap", "the host memory that a memory object was made from"),
         ("mapped", "the address that mapping memory gave"),
-        ("handle", "was given buffer #1 itself for argument 0 (float* data) of kernel scale"),
+        ("handle", "was passed buffer #1 itself for argument 0 (float* data) of kernel scale"),
     ],
 )
 def test_host_pointer(opencl: OpenCL, mode: str, text: str) -> None:
@@ -134,7 +134,7 @@ def test_offset_of_a_copy_is_decoded(world: Make, look: Look) -> None:
     process.set_arg(kernel, 0, 0x8010)
     (finding,) = [f for f in look(process) if f.id == VALUE]
     assert fact(finding, "origin") == "offset"
-    assert "the offset that clEnqueueWriteBuffer was given before" in finding.message
+    assert "the offset that clEnqueueWriteBuffer was passed before" in finding.message
 
 
 def test_queue_given_as_buffer(world: Make, look: Look) -> None:

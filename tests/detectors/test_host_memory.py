@@ -177,7 +177,7 @@ def test_a_program_whose_array_is_gone(opencl: OpenCL, mode: str) -> None:
     one = run.only(ID)
     assert one.severity == "error" and "4,096 bytes of a local variable" in one.message
     assert one.site is not None and one.site.call == "clEnqueueWriteBuffer"
-    assert one.evidence[-1].text.startswith("some of these bytes were different, or gone")
+    assert one.evidence[-1].text.startswith("some of these bytes had changed, or were gone")
 
 
 def test_a_program_whose_copies_meet(opencl: OpenCL) -> None:

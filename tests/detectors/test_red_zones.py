@@ -158,9 +158,9 @@ def test_what_nobody_wrote_comes_back(opencl: OpenCL, pattern: str, word: str, f
     assert label(early) == "buffer #1" and label(back) == "buffer #2"
     texts = [e.text for e in early.evidence]
     assert f"the recorder had filled it with {word}, so that is what was read" in texts
-    assert "512 words of the pattern came back from buffer #2, which the same launch was given" in texts
+    assert "512 words of the pattern came back from buffer #2, which the same launch was passed" in texts
     assert "read back 512 words of buffer #2 that hold the pattern of fresh memory" in back.message
-    assert "launch 1 of kernel copy was given buffer #2" in back.evidence[-1].text
+    assert "launch 1 of kernel copy was passed buffer #2" in back.evidence[-1].text
     assert not recorded.errors and not diagnose(recorded.findings, recorded.outcome), "it passed, and may not care"
 
 

@@ -8,7 +8,8 @@ import pytest
 from test_judge import EXITED, PASSED, fault, site
 
 from gpudx.investigate import decisive
-from gpudx.model import Case, Diagnosis, Evidence, Guilty, Investigation, Outcome, Trial
+from gpudx.investigate.suspects import best_entries
+from gpudx.model import Access, Case, Diagnosis, Evidence, Guilty, Investigation, Outcome, Trial
 
 REFUSED = replace(
     fault(), severity="warning", site=site(5, status="CUDA_ERROR_INVALID_VALUE"), causes=("launch-refused",)
@@ -46,6 +47,19 @@ def test_an_access_without_an_argument_is_looked_at_by_another_instrument() -> N
     assert step is not None and step.experiment == "memcheck"
     known = replace(state, found=(entry("out-of-bounds-access", "confirmed", argument=0),))
     assert decisive.next_step(known, ["memcheck", "racecheck"]) is None
+
+
+def test_a_fault_that_is_known_by_its_page_is_looked_at_for_its_address() -> None:
+    page = replace(entry("out-of-bounds-access", "confirmed", argument=0), access=Access(address=0x7000, seen_by="driver"))
+    reported = replace(fault(), id=decisive.DEVICE_ERROR)
+    assert decisive.symptom(case(EXITED, reported, diagnosis=(page,))) == "device error"
+    state = Investigation(0.99, trials=ran("recorded"), before=(page,), symptom="device error")
+    step = decisive.next_step(state, ["memcheck", "racecheck"])
+    assert step is not None and step.experiment == "memcheck"
+    exact = replace(page, access=Access(address=0x7004, seen_by="memcheck"))
+    known = replace(state, trials=ran("recorded", "memcheck"), found=(exact,))
+    assert decisive.next_step(known, ["memcheck", "racecheck"]) is None
+    assert best_entries(known)["out-of-bounds-access"] is exact
 
 
 @pytest.mark.parametrize(("fingerprints", "wanted"), [(("1:plain",), False), (("1:plain", "1:new"), True)])

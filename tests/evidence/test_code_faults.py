@@ -103,7 +103,7 @@ def test_a_kernel_that_only_other_targets_have() -> None:
 
 @pytest.mark.parametrize("arch", ["", "hopper", "90", "gfx", "sm_9000"])
 def test_what_is_no_architecture(arch: str) -> None:
-    with pytest.raises(UserError, match="is no architecture"):
+    with pytest.raises(UserError, match="is not an architecture"):
         told(amd(), arch=(arch,))
 
 

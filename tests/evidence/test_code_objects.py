@@ -210,10 +210,10 @@ def test_zstd_and_its_absence(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (packed(b"x" * 100, 9), "is compressed in a way that is not known (version 9, method 0)"),
         (packed(b"x" * 100, 2, 7), "is compressed in a way that is not known (version 2, method 7)"),
-        (packed(b"x" * 100, 2), "is damaged: what it unpacks to is no bundle"),
+        (packed(b"x" * 100, 2), "is damaged: its content is not a bundle"),
         (packed(b"x" * 100, 2, 0, b"junk"), "is damaged: it does not unpack to the 100 bytes that it promises"),
         (packed(bundle([]), 2)[:-4], "is cut off"),
-        (b"CCOB" + struct.pack("<HHII", 2, 0, 40, 1 << 31) + bytes(24), "which is not believed"),
+        (b"CCOB" + struct.pack("<HHII", 2, 0, 40, 1 << 31) + bytes(24), "which is implausible"),
         (b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<Q", 1 << 60), "promises 1,152,921,504,606,846,976 entries"),
         (bundle([("gfx90a", code_object())])[:300], "is damaged or cut off: an entry lies outside of it"),
         (b"__CLANG_OFFLOAD_BUNDLE__\0\0", "is cut off"),

@@ -237,6 +237,10 @@ For debugging consider passing CUDA_LAUNCH_BLOCKING=1""",
 gather (a=0x0, n=5) at gather.hip:12""",
         "The kernel gather accessed memory that is not mapped, or not for this kind of access at gather.hip:12 (SIGSEGV on the device).",
     ),
+    "check-failed": (
+        "F0101 10:00:00 77 grid.cc:40] Check failed: rows > 0 (0 vs. 0) no rows",
+        "A check in the program failed at grid.cc:40: rows > 0 (0 against 0).",
+    ),
     "program-error": (
         "step 40: loss is nan, stopping",
         "The program found NaN or infinite values in its data: step 40: loss is nan, stopping.",

@@ -58,7 +58,7 @@ def test_addresses(text: str, address: int, span: int, writes: bool | None, devi
     ("status", "code", "cause", "does"),
     [
         ("MEMORY_APERTURE_VIOLATION", "0x29", "out-of-bounds-access", "used an address that no memory can have"),
-        ("ILLEGAL_INSTRUCTION", "0x2a", "wrong-architecture", "met an instruction that this device does not have"),
+        ("ILLEGAL_INSTRUCTION", "0x2a", "wrong-architecture", "executed an instruction that this device does not have"),
         ("MEMORY_FAULT", "0x2b", "out-of-bounds-access", "touched memory that is not there"),
         ("EXCEPTION", "0x1016", "device-exception", "ended in an exception of the hardware"),
         ("OUT_OF_RESOURCES", "0x1008", "launch-refused", "got no room for its stack"),
@@ -68,13 +68,15 @@ def test_addresses(text: str, address: int, span: int, writes: bool | None, devi
 def test_queues_that_were_shut_down(status: str, code: str, cause: str, does: str) -> None:
     said = f"aborting with error : HSA_STATUS_ERROR_{status}: Text. code: {code}"
     new = f":0:rocdevice.cpp  :2984: 1 us: [pid:4 tid:0x7f] Callback: Queue 0x7ef7 {said}"
+    newest = new.replace("aborting", "Aborting").replace("code: ", "Code: ") + " Available Free mem : 12 MB"
     old = f":0:rocdevice.cpp :2672: 06 us: 5999 : [tid:0x7f] Device::callbackQueue {said}"
     runtime = f"Queue at 0x7f4e03654000 inactivated due to async error:\n\tHSA_STATUS_ERROR_{status}: Text."
-    for text in (new, old, runtime, f"Queue error (HSA_STATUS_ERROR_{status}: Text.)"):
+    for text in (new, newest, old, runtime, f"Queue error (HSA_STATUS_ERROR_{status}: Text.)"):
         (found,) = findings(text)
         assert does in found.message and found.causes[0] == cause and written(found).format == "rocm-queue"
         assert "not proved: which kernel" in found.evidence[-1].text
     assert f"HSA_STATUS_ERROR_{status}, {code})" in findings(new)[0].message
+    assert findings(newest)[0].message == findings(new)[0].message
     assert "the queue is 0x7ef7" in findings(new)[0].evidence[1].text
 
 
@@ -88,7 +90,7 @@ def test_a_wave_without_line_information_and_many_alike() -> None:
 
 def test_a_wave_whose_function_never_comes() -> None:
     (found,) = findings("wave_0: pc=0x7f10 (stopped, reason: ILLEGAL_INSTRUCTION)\n")
-    assert found.message.startswith("A kernel met an instruction") and written(found).line == 1
+    assert found.message.startswith("A kernel executed an instruction") and written(found).line == 1
     first, second = findings(
         "wave_0: pc=0x7f10 (stopped, reason: ECC_ERROR)\nwave_1: pc=0x7f10 (stopped, reason: MEMORY_VIOLATION|TRAP)\n"
     )
@@ -147,3 +149,45 @@ def test_newer_agents_name_the_kernel_in_the_line() -> None:
     line = "wave_2: pc=0x7f10 (kernel_code_entry=0x7f00 <void blur<4>(float*, int)>, kernargs=0x7e00) (stopped, reason: TRAP)"
     (found,) = findings(line)
     assert found.message == "The kernel blur<4> ran into a trap (TRAP)."
+
+
+LAUNCHED = ":3:rocvirtual.cpp  :2937: 1 us: [pid:4 tid:0x7f] ShaderName : {}\n"
+WAITED = ":3:hip_device_runtime.cpp  :690: 1 us: [pid:4 tid:0x7f] hipDeviceSynchronize: Returned hipSuccess : \n"
+ABORTED = (
+    ":0:rocdevice.cpp  :2984: 1 us: [pid:4 tid:0x7f] Callback: Queue 0x7e Aborting with error : "
+    "HSA_STATUS_ERROR_EXCEPTION: T. code: 0x1016\n"
+)
+
+
+def test_the_launches_that_an_aborted_queue_may_have_been_running_are_listed() -> None:
+    blur, scale, add = (LAUNCHED.format(name) for name in ("_Z4blurPf", "_Z5scalePfi", "_Z3addPf"))
+    told = [one.message for one in findings(blur + WAITED + scale + add + ABORTED)]
+    assert any("2 launches may have been running when the queue was aborted, the latest first: add, scale." in one for one in told)
+    assert not any("blur" in one for one in told)
+
+
+def test_no_launch_is_listed_where_all_had_been_waited_for() -> None:
+    told = [one.message for one in findings(LAUNCHED.format("_Z4blurPf") + WAITED + ABORTED)]
+    assert not any("may have been running when" in one for one in told)
+
+
+STOPPED = """Thread 9 "app" received signal SIGINT, Interrupt.
+[Switching to thread 9, lane 0 (AMDGPU Lane 1:1:1:3/0 (0,0,0)[64,0,0])]
+0x00007ffff7e3c0a4 in total (x=0x7fff00001000, n=100) at total.hip:14
+(gdb) x/3i $pc-8
+   0x7ffff7e3c09c <_Z5totalPfi+156>:\ts_waitcnt lgkmcnt(0)
+   0x7ffff7e3c0a0 <_Z5totalPfi+160>:\t{}
+=> 0x7ffff7e3c0a4 <_Z5totalPfi+164>:\ts_waitcnt vmcnt(0)
+"""
+
+
+@pytest.mark.parametrize(("instruction", "barrier"), [("s_barrier", True), ("s_barrier_wait 0xffff", True), ("s_nop 0", False)])
+def test_a_wave_that_was_interrupted_at_a_barrier(instruction: str, barrier: bool) -> None:
+    (found,) = findings(STOPPED.format(instruction))
+    assert found.message.startswith("The kernel total was still running when it was interrupted at total.hip:14")
+    assert any("the wave is at a barrier" in one.text for one in found.evidence) == barrier
+
+
+def test_an_interrupted_host_thread_is_no_hang_of_the_device() -> None:
+    text = 'Thread 1 "app" received signal SIGINT, Interrupt.\n0x00007ffff7e3c0a4 in poll () from /lib/libc.so.6\n'
+    assert not any("on the device" in one.message for one in findings(text))

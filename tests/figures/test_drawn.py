@@ -194,7 +194,7 @@ def test_only_traces_in_the_case_are_opened(
 ) -> None:
     case = replace(case_of(folder, 1), directory=str(tmp_path_factory.mktemp("elsewhere")))
     outside = replace(case.processes[0], trace=str(folder / "traces/1.gdx"))
-    assert "does not lie in the case" in draw(replace(case, processes=(outside,))).remarks[0]
+    assert "is not in the case" in draw(replace(case, processes=(outside,))).remarks[0]
 
 
 # ---- sources ----

@@ -162,7 +162,7 @@ def test_an_interruption_ends_what_runs_there(cluster: str, environment: dict[st
     wait_for(lambda: len((tmp_path / "slow").read_text().split()) >= 4)
     child.send_signal(signal.SIGINT)
     said = child.communicate(timeout=60)[1]
-    assert child.returncode == 130 and "interrupted; to go on: gpudx flake --resume" in said, said
+    assert child.returncode == 130 and "interrupted; to continue: gpudx flake --resume" in said, said
     assert len(journal(tmp_path)) >= 2
     begun = [int(word) for word in (tmp_path / "slow").read_text().split()]
     wait_for(lambda: not any(map(psutil.pid_exists, begun)))

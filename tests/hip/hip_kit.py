@@ -12,13 +12,14 @@ import pickle
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
+from gpudx.backends.hip import DEVICE
 from gpudx.backends.hip.simulated import shape, simulator
 from gpudx.lab.build import Built, Recipe, build
 
@@ -38,6 +39,12 @@ NO_HIPCC = "hipcc is not installed (apt install --no-install-recommends hipcc)"
 def need_hipcc() -> None:
     if shutil.which("hipcc") is None:
         pytest.skip(NO_HIPCC)
+
+
+def need_simulator(environment: Mapping[str, str]) -> None:
+    """Skips a test that plants a behaviour of the simulator, where programs run on a real device (tools/hip_smoke.sh)."""
+    if DEVICE.exists() and any(name.startswith("GPUDX_HIP_SIM_") for name in environment):
+        pytest.skip("plants a behaviour of the simulated runtime")
 
 
 class Kit(CudaKit):
@@ -86,7 +93,8 @@ class Kit(CudaKit):
     FLAGS = ("--offload-arch=gfx90a", "-Wno-unused-result", "-pthread", "-ldl")
 
     def run_hip(self, built: Built, *words: str, record: bool = True, **environment: str) -> Ran:
-        """One run on the simulated runtime."""
+        """One run on the simulated runtime, or on the real one where there is a device."""
+        need_simulator(built.environment | environment)
         self._runs += 1
         folder = self.folder / f"run-{self._runs}"
         folder.mkdir()
@@ -101,6 +109,7 @@ class Kit(CudaKit):
 
     def case_of(self, built: Built, folder: Path, *words: str, **environment: str) -> dict[str, Any]:
         """The case of one run under `gpudx run`."""
+        need_simulator(built.environment | environment)
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("HIP_", "LD_"))}
         env = clean | {"GPUDX_LIB": str(self.recorder)} | built.environment | environment
         command = [

@@ -37,6 +37,8 @@ def test_the_wave_names_launch_argument_and_address(kit: Kit, tmp_path: Path, sh
     assert any("lane 0 wrote 4 bytes at 0x" in one["text"] for one in found["evidence"])
     best = case["diagnosis"][0]
     assert (best["status"], best["guilty"]["kernel"], best["guilty"]["argument"]) == ("confirmed", "touch", 0)
+    assert "wrote 4 bytes" in best["summary"]  # the wave's access, not the page that the runtime printed of the same fault
+    assert not [one for one in case["findings"] if one["id"] == "device-fault-printed"]
 
 
 def test_the_pointer_in_the_registers_tells_launches_of_one_kernel_apart(kit: Kit, tmp_path: Path) -> None:
@@ -44,6 +46,16 @@ def test_the_pointer_in_the_registers_tells_launches_of_one_kernel_apart(kit: Ki
     case = dumped(kit, tmp_path, "second", GPUDX_HIP_SIM_FAULT="abort", GPUDX_CRUMBS="off")
     (found,) = [one for one in case["findings"] if one["id"] == "device-fault"]
     assert "launch 2" in found["message"]
+
+
+@pytest.mark.parametrize("crumbs", ["", "off"])
+def test_the_last_launch_of_the_kernel_is_not_accused_for_being_last(kit: Kit, tmp_path: Path, crumbs: str) -> None:
+    """The first of two overran its buffer. Breadcrumbs show it; without them, its buffer is the nearest to the address."""
+    case = dumped(kit, tmp_path, "first", GPUDX_HIP_SIM_FAULT="abort", GPUDX_CRUMBS=crumbs)
+    (found,) = [one for one in case["findings"] if one["id"] == "device-fault"]
+    assert "launch 1" in found["message"] and "launch 2" not in found["message"]
+    assert found["attribution"] == ("probable" if crumbs else "this")
+    assert case["diagnosis"][0]["guilty"]["launch"] == 1
 
 
 def test_a_program_that_does_not_fault_leaves_no_waves(kit: Kit, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import pytest
 from hip_kit import Kit
 
 from gpudx.backends.hip.messages import fault
+from gpudx.cli.demo import build_incident
+from gpudx.demos import incidents
 
 
 def diagnosed(kit: Kit, folder: Path, *words: str, **environment: str) -> dict[str, Any]:
@@ -47,6 +50,48 @@ def test_nothing_is_printed_where_nothing_faults(kit: Kit, tmp_path: Path) -> No
     case = diagnosed(kit, tmp_path, "good", GPUDX_HIP_SIM_FAULT="abort")
     assert case["outcome"]["kind"] == "passed"
     assert not [f for f in case["findings"] if f["severity"] != "info"]  # LD_LIBRARY_PATH is told as a setting
+
+
+def test_breadcrumbs_show_which_of_two_launches_was_running(kit: Kit, tmp_path: Path) -> None:
+    """Both were given memory, and the second had not begun."""
+    case = diagnosed(kit, tmp_path, "first", GPUDX_HIP_SIM_FAULT="abort")
+    (found,) = printed(case)
+    told = [e["text"] for e in found["evidence"]]
+    assert "0 launches of 2 had completed when the device stopped" in told
+    assert any(text.startswith("launch 1 of kernel touch was running, with") for text in told)
+    assert not any("launch 2" in text for text in told)
+    best = case["diagnosis"][0]
+    assert (best["status"], best["guilty"]["launch"]) == ("confirmed", 1)
+
+
+def test_without_breadcrumbs_the_launch_is_only_likely(kit: Kit, tmp_path: Path) -> None:
+    case = diagnosed(kit, tmp_path, "first", GPUDX_HIP_SIM_FAULT="abort", GPUDX_CRUMBS="off")
+    best = case["diagnosis"][0]
+    assert (best["status"], best["guilty"]["launch"]) == ("likely", 1)  # the only one that was given this memory
+
+
+@pytest.mark.parametrize("fault", ["abort", "queue-fault"])
+def test_a_launch_beside_a_graph_is_not_accused_of_the_graphs_fault(kit: Kit, tmp_path: Path, fault: str) -> None:
+    """The kernel of the graph faults; the plain launch beside it was given the same memory, and is correct."""
+    environment = {"GPUDX_HIP_SIM_FAULT": fault, "GPUDX_CRUMBS": "off", "GPUDX_HIP_SIM_DELAY_MS": "30"}
+    case = diagnosed(kit, tmp_path, "graph", **environment)
+    assert case["outcome"]["kind"] != "passed"
+    assert all(one["status"] != "confirmed" for one in case["diagnosis"])
+
+
+def test_the_undersized_buffer_is_shown_with_its_numbers(kit: Kit, tmp_path: Path) -> None:
+    """The program of the story in docs/amd.md, on a runtime that prints the page and aborts, or shuts the queue down."""
+    built = build_incident(incidents.every()["hip-rope-misattributed"], tmp_path / "build", False)
+    known = {
+        "abort": ("undersized-buffer", "argument 0 holds 16,384 elements, allocated at"),
+        "queue-fault": ("out-of-bounds-access", "it has room for 16,384 values, the sizes passed with it need 32,768"),
+    }
+    for how, (cause, told) in known.items():
+        best = kit.case_of(built, tmp_path / how, GPUDX_HIP_SIM_FAULT=how)["diagnosis"][0]
+        assert (best["cause"], best["status"]) == (cause, "confirmed"), best
+        assert (best["guilty"]["kernel"], best["guilty"]["launch"], best["guilty"]["argument"]) == ("gemm_f32", 2, 0)
+        assert told in best["summary"]
+    assert "main.cpp:81" in json.dumps(kit.case_of(built, tmp_path / "again", GPUDX_HIP_SIM_FAULT="abort")["diagnosis"][0])
 
 
 def test_a_blocking_launch_may_be_its_own_fault(kit: Kit, tmp_path: Path) -> None:

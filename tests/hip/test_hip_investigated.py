@@ -45,21 +45,14 @@ def rates(case: Case) -> dict[str, tuple[int, int]]:
     return {one.experiment: (one.reproduced, one.runs) for one in case.observations}
 
 
-@pytest.mark.slow
 def test_a_launch_that_outruns_its_buffer(kit: Kit, tmp_path: Path) -> None:
-    """The product is named, whichever call tells; waits, blocking and other copies change nothing."""
+    """Breadcrumbs name the launch and its sizes the argument, whichever call reports: a second run only shows that it repeats."""
     case, said = incident(kit, tmp_path, "hip-rope-misattributed")
     best = case.diagnosis[0]
     assert (best.cause, best.status) == ("out-of-bounds-access", "confirmed") and best.guilty is not None, said
-    assert best.reason.startswith("Under serialised"), said  # the wait behind the very launch was told of the fault
+    assert best.reason.startswith("Breadcrumbs show that it had not completed"), said
     assert (best.guilty.kernel, best.guilty.launch, best.guilty.argument) == ("gemm_f32", 2, 0), said
-    assert status(case)["read-before-write"] == "inconclusive", (
-        said
-    )  # outputs are given to kernels that could read them
-    also = next(one for one in case.diagnosis if one.cause == "device-error-reported")
-    assert also.guilty is not None and (also.guilty.kernel, also.guilty.launch) == ("gemm_f32", 2), said
-    assert status(case)["order-or-timing"] == status(case)["copy-engines"] == "refuted", said
-    assert all(rates(case)[name][0] == rates(case)[name][1] > 0 for name in ("recorded", "without-sdma")), said
+    assert rates(case) == {"recorded": (2, 2)}, said
 
 
 @pytest.mark.slow
@@ -70,28 +63,26 @@ def test_fences_do_not_refute_what_they_cannot_name(kit: Kit, tmp_path: Path) ->
     assert (best.cause, best.status) == ("out-of-bounds-access", "confirmed"), said
 
 
-@pytest.mark.slow
-def test_a_page_inside_live_memory_refutes_an_access_outside(kit: Kit, tmp_path: Path) -> None:
-    """The runtime prints the page of the fault, as on a device, and all memory lies between fences."""
+def test_a_printed_page_of_another_devices_memory_settles_it(kit: Kit, tmp_path: Path) -> None:
+    """The runtime prints the page of the fault, as on a device: it lies in live memory, so nothing was missed."""
     printed = {"GPUDX_HIP_SIM_MAPPINGS": "1", "GPUDX_HIP_SIM_FAULT": "abort"}
     case, said = incident(kit, tmp_path, "hip-thread-device", **printed)
-    rivals = ("out-of-bounds-access", "order-or-timing", "copy-engines", "threads-collide", "read-before-write")
-    assert {status(case)[name] for name in rivals} == {"refuted"}, said
     best = case.diagnosis[0]
-    assert best.cause == "wrong-device-pointer" and best.guilty is not None, said
+    assert (best.cause, best.status) == ("wrong-device-pointer", "confirmed") and best.guilty is not None, said
     assert (best.guilty.kernel, best.guilty.launch, best.guilty.argument) == ("scale_f32", 2, 0), said
+    assert "confirmed" not in {status(case).get("out-of-bounds-access"), status(case).get("order-or-timing")}, said
+    assert rates(case) == {"recorded": (2, 2)}, said
 
 
-@pytest.mark.slow
 def test_memory_of_another_device(kit: Kit, tmp_path: Path) -> None:
-    """Threads came one after the other, and all memory was written before a launch could read it."""
+    """No page is printed: the record alone has who allocated, and who launched."""
     case, said = incident(kit, tmp_path, "hip-thread-device")
     best = case.diagnosis[0]
     assert (best.cause, best.status) == ("wrong-device-pointer", "confirmed") and best.guilty is not None, said
     assert (best.guilty.kernel, best.guilty.launch, best.guilty.argument) == ("scale_f32", 2, 0), said
-    rivals = ("order-or-timing", "copy-engines", "threads-collide", "read-before-write")
-    assert {status(case)[name] for name in rivals} == {"refuted"}, said
-    assert status(case)["out-of-bounds-access"] == "inconclusive", said  # this runtime tells no address
+    rivals = ("order-or-timing", "copy-engines", "threads-collide", "read-before-write", "out-of-bounds-access")
+    assert "confirmed" not in {status(case).get(name) for name in rivals}, said
+    assert rates(case) == {"recorded": (2, 2)}, said
 
 
 @pytest.mark.slow

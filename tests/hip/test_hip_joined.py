@@ -83,6 +83,14 @@ def test_a_wave_names_the_launch_and_the_argument(case: tuple[Path, int], tmp_pa
     assert "Kernel touch (launch 1, " in told and "right at the end of memory #1 (argument 0)" in told
 
 
+ABORTED = "Callback: Queue 0x7e Aborting with error : HSA_STATUS_ERROR_MEMORY_FAULT: Agent attempted to. code: 0x2b\n"
+
+
+def test_a_status_without_an_address_lists_the_launch_that_was_running(case: tuple[Path, int], tmp_path: Path) -> None:
+    status, told = explained(ABORTED, tmp_path, case[0])
+    assert status == 0 and "launch 1 of kernel touch was the only launch that may have been running" in told
+
+
 def test_a_wave_of_another_kernel_accuses_no_launch(case: tuple[Path, int], tmp_path: Path) -> None:
     run, _ = case
     _, _, wave = WAVES["debug agent"].partition("{page:#x}\n")

@@ -157,9 +157,17 @@ def test_a_queue_that_is_shut_down_names_the_launch(kit: Kit, as_seven: None, tm
 
 
 def test_of_several_launches_none_is_accused_for_a_status(kit: Kit, as_seven: None, tmp_path: Path) -> None:
-    case = kit.case_of(kit.hip_program("faults"), tmp_path, "second", GPUDX_HIP_SIM_FAULT="queue-exception")
+    environment = {"GPUDX_HIP_SIM_FAULT": "queue-exception", "GPUDX_CRUMBS": "off"}
+    case = kit.case_of(kit.hip_program("faults"), tmp_path, "second", **environment)
     (found,) = aborted(case)
     assert "2 launches may have been running" in found["message"] and not found.get("site")
+
+
+def test_breadcrumbs_show_which_launch_a_status_is_about(kit: Kit, as_seven: None, tmp_path: Path) -> None:
+    case = kit.case_of(kit.hip_program("faults"), tmp_path, "second", GPUDX_HIP_SIM_FAULT="queue-exception")
+    (found,) = aborted(case)
+    assert "launch 2 of kernel touch, the only one that may have been running" in found["message"]
+    assert case["diagnosis"][0]["status"] == "likely"  # a status is no cause by itself
 
 
 def test_no_queue_is_said_to_be_shut_down_where_none_was(kit: Kit, as_seven: None, tmp_path: Path) -> None:

@@ -42,10 +42,10 @@ def run(kit: Kit, environment: dict[str, str], *words: str, record: bool = True)
     return kit.run_hip(Built(Path(sys.executable), environment), str(PROGRAM), str(COUNT), *words, record=record)
 
 
-def case_of(kit: Kit, environment: dict[str, str], folder: Path, *words: str) -> dict[str, Any]:
+def case_of(kit: Kit, environment: dict[str, str], folder: Path, *words: str, mask: str = "unmasked") -> dict[str, Any]:
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("HIP_", "LD_"))}
-    before = [sys.executable, "-m", "gpudx", "run", *words, "--case", str(folder / "case"), "--"]
-    command = [*before, sys.executable, str(PROGRAM), str(COUNT), "unmasked"]
+    before = [sys.executable, "-m", "gpudx", *words, "--case", str(folder / "case"), "--"]
+    command = [*before, sys.executable, str(PROGRAM), str(COUNT), mask]
     env = clean | environment | {"GPUDX_LIB": str(kit.recorder)}
     subprocess.run(command, env=env, capture_output=True, check=False, timeout=240)
     return dict(json.loads((folder / "case/case.json").read_text()))
@@ -70,12 +70,38 @@ def test_a_missing_mask_is_found_by_the_fence(kit: Kit, environment: dict[str, s
     """The store of the last 72 elements goes past the end of the buffer, where the page still has room: the plain run passes."""
     plain = run(kit, environment, "unmasked")
     assert plain.returncode == 0 and plain.stdout == f"sum {2.0 * COUNT}\n"
-    best = case_of(kit, environment, tmp_path, "--fence")["diagnosis"][0]
+    best = case_of(kit, environment, tmp_path, "run", "--fence")["diagnosis"][0]
     assert (best["cause"], best["status"], best["guilty"]["kernel"]) == (
         "out-of-bounds-access",
         "likely",  # the runtime reports a status without an address
         "add_unmasked",
     )
+
+
+PRINTS = {"GPUDX_HIP_SIM_FAULT": "abort"}  # what ROCm's runtime does with a fault: it prints the page, and aborts
+
+
+@pytest.mark.parametrize("command", [("run", "--fence", "--stacks"), ("investigate", "--budget", "60s")])
+def test_the_printed_page_names_the_buffer_that_lacks_the_mask(
+    kit: Kit, environment: dict[str, str], tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    """The plain run passes here too: `investigate` has to find out by itself that a fence is needed."""
+    case = case_of(kit, environment | PRINTS, tmp_path, *command)
+    best = case["diagnosis"][0]
+    assert (best["cause"], best["status"]) == ("out-of-bounds-access", "confirmed"), best
+    assert (best["guilty"]["kernel"], best["guilty"]["launch"], best["guilty"]["argument"]) == ("add_unmasked", 1, 2)
+    assert f"past the end of buffer #3 ({4 * COUNT:,} bytes)" in best["summary"].replace("memory #", "buffer #")
+    if "--stacks" in command:  # the Python line that launched
+        assert "triton_add.py" in json.dumps(best["guilty"])
+
+
+@pytest.mark.parametrize("command", [("run", "--fence"), ("investigate", "--budget", "60s")])
+def test_a_kernel_with_its_mask_has_no_fault(
+    kit: Kit, environment: dict[str, str], tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    case = case_of(kit, environment | PRINTS, tmp_path, *command, mask="masked")
+    assert case["outcome"]["kind"] == "passed" and not [f for f in case["findings"] if f["severity"] == "error"]
+    assert not [one for one in case["diagnosis"] if one["status"] in ("confirmed", "likely")]
 
 
 def test_the_mask_is_not_accused(kit: Kit, environment: dict[str, str]) -> None:

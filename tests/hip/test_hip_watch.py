@@ -104,7 +104,7 @@ def test_other_programs_run_as_before(kit: Kit, program: str, words: tuple[str, 
 
 @EACH
 def test_a_launch_that_writes_behind_its_memory_is_named(kit: Kit, each: str) -> None:
-    says = "of memory #3 (4,000 bytes), which it was not given; argument 0 (memory #2) ends"
+    says = "of memory #3 (4,000 bytes), which it was not passed; argument 0 (memory #2) ends"
     check_past(looking(kit), each, says)
 
 
@@ -150,7 +150,7 @@ def gpudx(kit: Kit, case: Path, *words: str | Path) -> tuple[subprocess.Complete
 def test_a_second_run_names_the_launch(kit: Kit, tmp_path: Path) -> None:
     done, case = gpudx(kit, tmp_path / "case", "--watch", "--", kit.hip_program("watched").program, "many")
     assert done.returncode == 9 and done.stdout.count("done") == 2, done.stderr
-    assert "looking again, launch by launch" in done.stderr
+    assert "running again to check each launch" in done.stderr
     first = case.diagnosis[0]
     assert first.guilty is not None and (first.guilty.kernel, first.guilty.launch) == ("poke", 21)
     assert first.status == "likely" and [i.name for i in case.instruments[1:]] == ["watch", "watch, second run"]

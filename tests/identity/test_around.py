@@ -103,7 +103,7 @@ def test_variables_that_matter() -> None:
 
 def test_no_device_at_all_is_said_of_an_empty_list() -> None:
     (told,) = settings({"CUDA_VISIBLE_DEVICES": "", "HIP_LAUNCH_BLOCKING": ""})
-    assert told.name == "CUDA_VISIBLE_DEVICES" and "none, if it is empty" in told.meaning
+    assert told.name == "CUDA_VISIBLE_DEVICES" and "none if it is empty" in told.meaning
 
 
 def loaded(pid: int, ppid: int, path: str) -> RollEntry:

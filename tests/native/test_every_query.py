@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -43,34 +44,45 @@ MORE_PROGRAMS = (*HELD_BY_DRIVER, *KEPT_BY_DRIVER, "  value 1165: 0 [8]", "binar
 
 def told(kit: opencl.OpenCL, environment: Mapping[str, str]) -> list[str]:
     done = subprocess.run(
-        [kit.build([PROGRAM])], env={**environment, **STEADY}, capture_output=True, text=True, errors="replace", timeout=120
+        [kit.build([PROGRAM])],
+        env={**environment, **STEADY},
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=120,
     )
     assert done.returncode == 0, done.stdout[-500:] + done.stderr[-500:]
     return done.stdout.splitlines()
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A driver, and what it answers without the recorder."""
+
+    kit: opencl.OpenCL
+    plain: list[str]
+
+
 @pytest.fixture(scope="module", params=["pocl", "intel"])
-def asked(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, shared: Path
-) -> Iterator[opencl.OpenCL]:
+def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Asked:
     kit = opencl.make(tmp_path_factory.mktemp("queries"), shared, "intel" if request.param == "intel" else "")
     told(kit, kit.plain_environment)  # the driver's cache has all kernels after this
-    yield kit
+    return Asked(kit, told(kit, kit.plain_environment))
 
 
-def differences(kit: opencl.OpenCL, folder: Path, without: tuple[str, ...] = (), **more: str) -> str:
-    both = (told(kit, kit.plain_environment), told(kit, kit.recording(folder) | more))
+def differences(asked: Asked, folder: Path, without: tuple[str, ...] = (), **more: str) -> str:
+    both = (asked.plain, told(asked.kit, asked.kit.recording(folder) | more))
     plain, recorded = ([line for line in lines if not line.startswith(without)] for lines in both)
     assert len(plain) > 5000 and any(folder.glob("*.gdx")), "it asked, and was recorded"
     return "\n".join(list(difflib.unified_diff(plain, recorded, "plain", "recorded", lineterm="", n=1))[:MOST_LINES])
 
 
 @pytest.mark.parametrize("options", list(OPTIONS))
-def test_every_query_has_the_same_answer(asked: opencl.OpenCL, tmp_path: Path, options: str) -> None:
+def test_every_query_has_the_same_answer(asked: Asked, tmp_path: Path, options: str) -> None:
     assert differences(asked, tmp_path, LEFT_OUT.get(options, ()), **OPTIONS[options]) == ""
 
 
-def test_with_checks_inside_kernels(asked: opencl.OpenCL, tmp_path: Path) -> None:
+def test_with_checks_inside_kernels(asked: Asked, tmp_path: Path) -> None:
     (tmp_path / "traces").mkdir()
     with kernel_checked.service(kernel_checked.wanted("opencl"), tmp_path) as variables:
         assert differences(asked, tmp_path / "traces", MORE_PROGRAMS, **variables) == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -56,6 +57,30 @@ def test_plain_accesses_of_global_memory_are_checked(tmp_path: Path) -> None:
     assert len(done.sites) == 5 and done.kernels == ["scale"]
     assert done.text.count("call gdx_access") == 5
     compiles(done, tmp_path)
+
+
+STEP = 26  # where a check is told how many bytes can be compared with what is in memory; 0: none
+
+
+def steps(done: Rewritten) -> list[int]:
+    return [int(how) >> STEP & 0xF for how in re.findall(r"st\.param\.b32 \[gdx_1\], (\d+);", done.text)]
+
+
+def test_an_update_is_a_race_even_if_both_blocks_write_the_same() -> None:
+    update = ("ld.global.u32 %r1, [%rd2];", "add.s32 %r2, %r1, 1;", "st.global.u32 [%rd2], %r2;")
+    assert steps(checked(*update)) == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("ld.global.u32 %r1, [%rd2];", "mov.u32 %r2, 1;", "st.global.u32 [%rd2], %r2;"),  # a flag
+        ("ld.global.u32 %r1, [%rd2];", "st.global.u32 [%rd2+4], %r1;"),  # another place
+        ("ld.global.u32 %r1, [%rd2];", "add.s64 %rd2, %rd2, 4;", "st.global.u32 [%rd2], %r1;"),  # the next place
+    ],
+)
+def test_other_writes_of_what_is_there_already_are_no_races(lines: tuple[str, ...]) -> None:
+    assert steps(checked(*lines)) == [0, 4]
 
 
 def test_other_accesses_are_left_alone() -> None:

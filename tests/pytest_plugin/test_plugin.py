@@ -89,7 +89,7 @@ def test_the_test_that_made_it_is_named(tests: Path) -> None:
     told = section(done.stdout)
     assert "unordered-access: clEnqueueCopyBuffer" in told
     assert (
-        "It was made in test_gpu.py::test_makes_it, not in this test; that this test failed because of it is not shown."
+        "It was caused in test_gpu.py::test_makes_it, not in this test; that this test failed because of it is not shown."
         in told
     )
     assert "\ntest_gpu.py::test_makes_it: LIKELY unordered-access\n" in done.stdout
@@ -104,7 +104,7 @@ def test_correct_tests_and_other_failures_are_left_alone(tests: Path) -> None:
     done = run(tests, "--gpudx")
     assert "1 failed, 2 passed" in done.stdout, done.stdout + done.stderr
     assert not section(done.stdout) and "GPU faults" not in done.stdout
-    assert "gpudx: nothing found; case:" in done.stdout
+    assert "gpudx: no fault found; case:" in done.stdout
     assert done.stderr == ""
 
 
@@ -115,6 +115,9 @@ def test_faults_of_tests_that_passed(tests: Path) -> None:
     for done in (lenient, strict):
         assert "2 passed" in done.stdout
         assert "\ntest_gpu.py::test_makes_it: CONFIRMED unordered-access\n" in done.stdout
+    (tests / "gpudx.toml").write_text('[[suppress]]\nrule = "unordered-access"\nreason = "known"\n')
+    accepted = run(tests, "--gpudx", "--gpudx-strict")
+    assert accepted.returncode == 0 and "Suppressed by gpudx.toml: unordered-access, once (known)." in accepted.stdout
 
 
 def test_a_crash_names_its_test(tests: Path) -> None:
@@ -131,7 +134,7 @@ def test_workers_are_recorded(tests: Path) -> None:
     (tests / "test_crash.py").write_text(HEAD + CRASH)
     done = run(tests, "--gpudx", "-n", "2", "--dist", "loadfile")
     assert "crashed while running" in done.stdout, done.stdout + done.stderr
-    assert "It was made in test_gpu.py::test_makes_it, not in this test" in section(done.stdout)
+    assert "It was caused in test_gpu.py::test_makes_it, not in this test" in section(done.stdout)
     summary = done.stdout.partition("GPU faults by test")[2]
     assert "test_crash.py::test_crashes" in summary and "value-is-not-a-handle" in summary
     assert "test_gpu.py::test_makes_it" in summary

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,12 @@ from gpudx.model import Case, Investigation
 pytestmark = pytest.mark.skipif(browser.missing() is not None, reason=str(browser.missing()))
 PHONE = {"width": 390, "height": 844, "has_touch": True, "is_mobile": True}
 LOOKS: list[dict[str, Any]] = [{}, {"scheme": "dark"}, PHONE]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_browser() -> Iterator[None]:
+    with browser.kept():
+        yield
 
 
 @pytest.fixture(scope="module")

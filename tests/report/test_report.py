@@ -157,13 +157,14 @@ def test_the_stack_of_a_launch_is_named_as_such() -> None:
 
 def test_a_launch_without_a_stack_gives_the_advice_once() -> None:
     assert DIAGNOSIS.guilty
-    bare = replace(DIAGNOSIS, guilty=replace(DIAGNOSIS.guilty, host_stack=()))
+    bare = replace(DIAGNOSIS, guilty=replace(DIAGNOSIS.guilty, host_stack=(), source=None))
     likely = replace(bare, status="likely")
 
     def advice(*entries: Diagnosis) -> int:
         return " ".join(render(replace(FULL, diagnosis=entries), "terminal").split()).count(WITH_STACKS)
 
     assert advice(DIAGNOSIS) == 0  # it has a stack
+    assert advice(replace(DIAGNOSIS, guilty=replace(DIAGNOSIS.guilty, host_stack=()))) == 0  # its line is known
     assert advice(bare) == advice(bare, likely) == advice(DIAGNOSIS, likely) == 1
     assert advice(replace(DIAGNOSIS, guilty=None)) == 0
     assert advice(replace(bare, guilty=replace(DIAGNOSIS.guilty, launch=None, host_stack=()))) == 0  # no launch

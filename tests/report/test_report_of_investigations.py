@@ -60,7 +60,7 @@ def test_what_counted_and_what_did_not(case: Case) -> None:
     assert (best.cause, best.status) == (SHARED, "confirmed") and any("turns" in one.text for one in best.evidence)
     refuted = next(entry for entry in rest if entry.cause == "out-of-bounds-access")
     assert refuted.status == "refuted" and any("against" in cell.weight for row in _rows(case) for cell in row.cells)
-    assert refuted.evidence and all("named nothing" in one.text for one in refuted.evidence)
+    assert refuted.evidence and all("reported nothing" in one.text for one in refuted.evidence)
 
 
 def _rows(case: Case) -> tuple[Any, ...]:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from sample_cases import FULL
 
-from gpudx.model import Access, Diagnosis, Guilty
-from gpudx.report import source_line
+from gpudx.model import Access, Diagnosis, Evidence, Finding, Guilty, Site
+from gpudx.report import Page, lines, source_line
 from gpudx.report.source_line import SourceLine
 
 WRAPPER = """#include "gpu.h"
@@ -78,3 +78,11 @@ def test_files_that_do_not_look_like_sources_are_not_quoted(tmp_path: Path) -> N
     guilty = Guilty("opencl", "clFinish", source=f"{tmp_path}/secret.txt:1")
     entry = replace(FULL.diagnosis[0], guilty=guilty, root=None, access=None, victim=None)
     assert source_line.of(FULL, entry) is None
+
+
+def test_lines_for_editors_open_the_users_line(folder: Path) -> None:
+    stack = ("gpu_set at gpu.c:5 (app)", "main at main.c:3 (app)")
+    site = Site("clSetKernelArg", 7, 1, 1, "opencl", source=f"{folder}/gpu.c:5", host_stack=stack)
+    finding = Finding("value-is-not-a-handle", "error", "It is a size.", (Evidence("seen"),), site=site)
+    (line,) = lines.render(replace(FULL, findings=(finding,)), Page()).splitlines()
+    assert line == f"{folder}/main.c:3: error: value-is-not-a-handle It is a size."

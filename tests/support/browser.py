@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -29,16 +30,41 @@ def missing() -> str | None:
 @contextmanager
 def opened(path: Path, width: int = 1200, height: int = 900, scheme: str = "light", **more: Any) -> Iterator[Any]:
     """A page with a file; `page.seen` has every request, message, error and dialog of it."""
+    with contextlib.nullcontext(_kept) if _kept else _started() as browser:
+        size: Any = {"width": width, "height": height}
+        context = browser.new_context(viewport=size, color_scheme=scheme, **more)
+        try:
+            page: Any = context.new_page()
+            page.seen = watch(page)
+            page.goto(path.resolve().as_uri())
+            yield page
+        finally:
+            context.close()
+
+
+_kept: Any = None
+
+
+@contextmanager
+def kept() -> Iterator[None]:
+    """One browser for all pages that are opened in here: it takes longer to start than a page to open. For a module of tests, and not
+    longer: while it runs, asyncio has a loop in this thread."""
+    global _kept
+    with _started() as _kept:
+        try:
+            yield
+        finally:
+            _kept = None
+
+
+@contextmanager
+def _started() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=program(), args=FLAGS)
         try:
-            size: Any = {"width": width, "height": height}
-            page: Any = browser.new_context(viewport=size, color_scheme=scheme, **more).new_page()
-            page.seen = watch(page)
-            page.goto(path.resolve().as_uri())
-            yield page
+            yield browser
         finally:
             browser.close()
 

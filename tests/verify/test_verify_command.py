@@ -250,7 +250,7 @@ def test_control_c_at_a_terminal(environment: dict[str, str], flaky: Path, tmp_p
             text += more
     os.close(master)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 2
-    assert b"\r\x1b[Kgpudx: round 1, " in text and b"what was learned is kept" in text
+    assert b"\r\x1b[Kgpudx: round 1, " in text and b"to continue: gpudx verify --resume" in text
     assert all(t["condition"] == "before" for t in state(tmp_path)["trials"])
 
 

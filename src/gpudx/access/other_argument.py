@@ -14,5 +14,5 @@ def explain(question: Question) -> Reason | None:
         return None
     label = question.memory(row)
     return Reason(
-        "out-of-bounds-access", f"it landed in {label}, which the launch was not given", object=row, proven=False
+        "out-of-bounds-access", f"it landed in {label}, which the launch was not passed", object=row, proven=False
     )

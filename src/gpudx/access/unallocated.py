@@ -27,5 +27,5 @@ def explain(question: Question) -> Reason | None:
     called = f"argument {index}{f' ({name})' if name else ''}"
     if any(p.begin <= address < p.end or abs(address - p.end) < address - word for p in question.pointers if p.object >= 0):
         return None  # memory that the launch was given is nearer
-    text = f"{called} is {word:#x}, which lies in no allocation of the program"
+    text = f"{called} is {word:#x}, which is in no allocation of the program"
     return Reason("out-of-bounds-access", text, (Evidence(f"{called} was {word:#x}, in no recorded allocation"),), index)

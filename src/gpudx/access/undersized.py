@@ -66,6 +66,6 @@ def _reason(
         Evidence(
             f"{question.memory(pointer.object)} is {shared.value:,} x {held // shared.value:,} elements of {element} bytes"
         ),
-        Evidence(f"the launch was given {need[0].name} = {need[0].value:,} and {need[1].name} = {need[1].value:,}"),
+        Evidence(f"the launch was passed {need[0].name} = {need[0].value:,} and {need[1].name} = {need[1].value:,}"),
     )
     return Reason("undersized-buffer", text, evidence, pointer.argument, pointer.object, proven=False, root=site)

@@ -16,6 +16,8 @@ import html
 import os
 import sys
 import tempfile
+import weakref
+import zipfile
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx import casefile, native
+from gpudx.cases.bundle import unpack
 from gpudx.errors import UserError
 from gpudx.facts import Facts, derive, tables
 from gpudx.figures import kernel_text
@@ -125,9 +128,19 @@ def _column(values: list[Any]) -> NDArray[Any]:
 
 
 def load(path: str | os.PathLike[str]) -> LoadedCase:
-    """A case directory, or the case.json in it. UserError if it is none."""
+    """A case directory, the case.json in it, or a bundle. UserError if it is none of them."""
     place = Path(path)
+    if place.is_file() and zipfile.is_zipfile(place):
+        return _unpacked(place)
     return LoadedCase(casefile.read(place), (place if place.is_dir() else place.parent).absolute())
+
+
+def _unpacked(bundle: Path) -> LoadedCase:
+    """The files of a bundle stay on disk for as long as the case is used: its tables are read when they are asked for."""
+    folder = tempfile.TemporaryDirectory(prefix="gpudx-")
+    case = LoadedCase(unpack(bundle, Path(folder.name)), Path(folder.name))
+    weakref.finalize(case, folder.cleanup)
+    return case
 
 
 def run(

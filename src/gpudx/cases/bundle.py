@@ -60,7 +60,7 @@ def pack(place: Path, target: Path, redacted: bool = False) -> list[str]:
         with target.open("xb") as file:
             return _whole(case, place, file, redacted)
     except FileExistsError:
-        raise UserError(f"{target} is there already: choose another file with -o FILE.") from None
+        raise UserError(f"{target} already exists: choose another file with -o FILE.") from None
     except OSError as error:
         raise UserError(f"{target} cannot be written ({error.strerror}): choose another file with -o FILE.") from None
 
@@ -108,8 +108,8 @@ def _files(place: Path, left_out: list[str], ours: Path) -> Iterator[Path]:
 
 def _unfit(path: Path, name: str) -> str:
     if path.is_symlink() or not path.is_file():
-        return "not a plain file"
-    return "" if _good_name(name) and name != MANIFEST else "its name cannot be kept"
+        return "not a regular file"
+    return "" if _good_name(name) and name != MANIFEST else "its name is not allowed"
 
 
 def _add(archive: zipfile.ZipFile, place: Path, path: Path) -> Listed:
@@ -173,7 +173,7 @@ def _extract(archive: zipfile.ZipFile, place: Path, most_bytes: int) -> None:
         raise Refused(f"{name} is {'missing' if missing else 'not in the manifest'}")
     for name, one in listed.items():
         if entries[name].file_size != one.size:
-            raise Refused(f"{name} has another size than the manifest says")
+            raise Refused(f"{name} does not have the size in the manifest")
         _one(archive, entries[name], one, place / name)
 
 
@@ -189,9 +189,9 @@ def _checked(infos: list[zipfile.ZipInfo], most_bytes: int) -> dict[str, zipfile
         name = info.orig_filename  # as it stands in the archive: `filename` is cut at a zero byte
         kind = stat.S_IFMT(info.external_attr >> 16)
         if not _good_name(name):
-            raise Refused(f"it has a file with the name {clean(name)!r}, which may not be")
+            raise Refused(f"it has a file with the name {clean(name)!r}, which is not allowed")
         if kind not in (0, stat.S_IFREG) or info.is_dir():
-            raise Refused(f"{clean(name)} is not a plain file")
+            raise Refused(f"{clean(name)} is not a regular file")
         if name in found:
             raise Refused(f"{clean(name)} is in it twice")
         found[name] = info
@@ -210,7 +210,7 @@ def _manifest(archive: zipfile.ZipFile, info: zipfile.ZipInfo | None) -> dict[st
     with archive.open(info) as file:
         data = _json(file.read(MOST_MANIFEST + 1))
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-        raise Refused("its manifest is not one of gpudx, or of a newer one")
+        raise Refused("its manifest was not written by this or an older gpudx")
     try:
         files = casefile.decode(tuple[Listed, ...], data.get("files"), "files")
     except casefile.DamagedCase as error:

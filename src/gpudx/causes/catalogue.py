@@ -9,13 +9,13 @@ CAUSES = (
     Cause(
         id="undersized-buffer",
         title="A buffer is smaller than the launch that uses it needs",
-        refutes_if="The launch would stay inside the buffer with the sizes that it was given.",
-        fix=("Allocate the buffer from the same sizes that the launch is given.",),
+        refutes_if="The launch would stay inside the buffer with the sizes that it was passed.",
+        fix=("Allocate the buffer from the same sizes that the launch is passed.",),
         predicts=(("recorded", "the launch reads or writes past the end of the buffer"),),
         kind=MEMORY,
         about="""A buffer is smaller than the launch that uses it needs.
 
-The number of elements that the launch works on is a product of sizes that it was given; the buffer was allocated from other sizes. The
+The number of elements that the launch works on is a product of sizes that it was passed; the buffer was allocated from other sizes. The
 line to change is often the allocation, or the computation of its size, not the kernel.
 """,
     ),
@@ -33,14 +33,27 @@ OpenCL leaves the result undefined: CPU devices stop the program with SIGFPE, GP
     ),
     Cause(
         id="argument-order",
-        title="Two arguments of a launch are in each other's place",
-        refutes_if="The kernel would be meant to read the buffer that nothing has written.",
-        fix=("Exchange the two arguments where they are set.",),
+        title="Two arguments of a launch are swapped",
+        refutes_if="The failure remains with the two arguments swapped.",
+        fix=("Swap the two arguments where they are set.",),
         predicts=(("checked", "the kernel reads a buffer that nothing has written"),),
         kind=FIXED,
-        about="""The kernel reads a buffer that the program reads back, and writes one that the program has filled.
+        about="""Two arguments of a launch are swapped.
 
-Both have the same type and size, so no driver notices. The result is the old or uninitialized content of the output buffer.
+Both have the same type, so no driver notices: two buffers of one size, or a width and a height. The kernel reads a buffer that nothing has
+written, leaves a buffer, or computes something else than was meant.
+""",
+    ),
+    Cause(
+        id="offset-in-elements",
+        title="The offset of a copy is in elements where bytes are wanted",
+        refutes_if="The failure remains with the offset multiplied by the size of an element.",
+        fix=("Multiply the offset by the size of an element: offsets of copies are in bytes.",),
+        predicts=(("recorded", "results are wrong although no call fails"),),
+        kind=FIXED,
+        about="""The offset of a copy is in elements where bytes are wanted.
+
+The copy works on other bytes of the buffer than was meant. They are inside the buffer, so no driver notices.
 """,
     ),
     Cause(
@@ -102,25 +115,25 @@ without waiting, or works on one generation of devices and not on the next.
         refutes_if="Every requirement of the contract holds at this launch.",
         fix=(
             "Trace the values that break the contract back to where the program computes them, and fix them there.",
-            "If the kernel can do with these values, the contract is wrong: correct it in its file.",
+            "If the kernel can handle these values, the contract is wrong: correct it in its file.",
         ),
         predicts=(("recorded", "the requirement is false at the launches named"),),
-        about="""A launch was given values that the kernel's own contract forbids.
+        about="""A launch was passed values that the kernel's own contract forbids.
 """,
     ),
     Cause(
         id="copy-engines",
-        title="The order of copies by the copy engines decides",
+        title="The failure depends on the order of copies made by the copy engines",
         refutes_if="The failure is as frequent when kernels make the copies.",
         fix=(
             "Look for a copy without an event or wait between it and the work on the same memory, and for host memory that is "
             "changed or freed before its copy has ended; order these two.",
-            "Until then, copies without the copy engines hide it, at the price of slower copies.",
+            "Until then, copying without the copy engines hides it; copies get slower.",
         ),
         predicts=(("recorded", "it fails in some runs, or results differ from run to run"),),
         settled_by="the copy, and a run in which only this copy is waited for",
         kind=COPIES,
-        about="""How copies by the device's copy engines are ordered with other work decides.
+        about="""The failure depends on how copies by the device's copy engines are ordered with other work.
 
 Copy engines run at the same time as kernels. A copy that nothing orders with the work that writes or reads its bytes fails
 only while the engines copy. Without the engines the failure is hidden, not fixed.
@@ -187,22 +200,22 @@ type, or a pointer into the middle of packed data breaks that.
         about="""A program used a default dimension where the model's own file says otherwise.
 
 Dimensions are read from the file in one place and assumed in another: a buffer is sized for the model that the code was written
-with. Kernels that go by the file's numbers then leave the buffer; kernels that go by the default leave part of the model out.
+with. Kernels that use the file's numbers then leave the buffer; kernels that use the default skip part of the model.
 """,
     ),
     Cause(
         id="order-or-timing",
         tells="timing",
-        title="The order or timing of launches on the device decides",
+        title="The failure depends on the order or timing of launches on the device",
         refutes_if="The failure is as frequent with a wait after each launch.",
         fix=(
-            "Look for two pieces of work on the same memory that no event, queue or wait puts in order; order these two.",
-            "Until then, waiting after each launch hides it, at the price of all overlap.",
+            "Look for two pieces of work on the same memory that no event, queue or wait orders; order these two.",
+            "Until then, waiting after each launch hides it, but nothing overlaps any more.",
         ),
         predicts=(("recorded", "it fails in some runs, or at different places"),),
         settled_by="the two pieces of work, and a run in which only these are synchronized",
         kind=ORDER,
-        about="""The order or timing of launches on the device decides.
+        about="""The failure depends on the order or timing of launches on the device.
 
 A wait after each launch, another pace or another order of threads changes how often it fails. That is all it reports: which two
 pieces of work must not overlap is not known from it. A wait is a mitigation, never a cause. Copies are not waited for, so a
@@ -212,11 +225,11 @@ failure that stays says nothing about a race between a copy and something else.
     Cause(
         id="out-of-bounds-access",
         tells="access",
-        title="A kernel accessed memory outside the buffer it was given",
+        title="A kernel accessed memory outside the buffer it was passed",
         refutes_if="The faulting address is inside a live allocation that the launch was passed.",
         fix=(
             (
-                "Compare the index at this line with the size of the buffer: guard it where it can leave the buffer (at a tail, an edge, "
+                "Compare the index in the kernel with the size of the buffer: guard it where it can leave the buffer (at a tail, an edge, "
                 "or by a value from memory), or allocate as much as the launch needs."
             ),
             "If the size came from defaults, compute it from the same numbers that the launch uses.",
@@ -225,7 +238,7 @@ failure that stays says nothing about a race between a copy and something else.
         settled_by="gpudx run --fence, where each buffer is an allocation of its own",
         settled_of=(("cuda", "gpudx run --sanitize or --dump, which show the address of the access"),),
         kind=MEMORY,
-        about="""A kernel accessed memory outside the buffer it was given.
+        about="""A kernel accessed memory outside the buffer it was passed.
 
 The device stopped the kernel at the instruction that did it. Whatever reported the error on the host only noticed it.
 Either the kernel's index runs past what the host allocated (a stride, a size or a guard is wrong), or the host allocated
@@ -251,7 +264,7 @@ less than the launch needs (sizes from another place than the launch's own).
         about="""Threads of a kernel access the same memory without an order between them, and at least one writes.
 
 Which access comes first changes from run to run, from device to device and with the compiler: the result is right most of
-the time. A barrier is missing between the write and the other access, stands in a branch that not all threads take, or
+the time. A barrier is missing between the write and the other access, is in a branch that not all threads take, or
 the code relies on the threads of a warp running in step.
 """,
     ),
@@ -266,21 +279,49 @@ the code relies on the threads of a warp running in step.
         predicts=(("recorded", "the same old file runs in every run"),),
         settled_by="a run of a fresh build (gpudx investigate --rebuild CMD), or a text that only the sources have (--probe TEXT)",
         kind=PROGRAM,
-        about="""The file that ran is not what its sources would give: an old build, a committed copy, or a build elsewhere.
+        about="""The file that ran was not built from its current sources: it is an old build, a committed copy, or a build from elsewhere.
+""",
+    ),
+    Cause(
+        id="collective-mismatch",
+        title="Ranks of one job issue different collectives",
+        refutes_if="The ranks would issue the same collectives, with the same sizes, in the same order.",
+        fix=(
+            "Compare the code paths of the two ranks before the named collective: a condition on the rank, on data or on a batch's size.",
+            "Pad or synchronize sizes that depend on a rank's own data before the collective.",
+        ),
+        predicts=(("recorded", "the job hangs, or ranks read each other's data at the wrong place"),),
+        kind=FIXED,
+        about="""Two ranks of a communicator issue different collectives as their Nth one: another kind, size, type, operation or root.
+
+NCCL does not check this. The job hangs, crashes, or goes on with wrong numbers.
+""",
+    ),
+    Cause(
+        id="rank-missing",
+        title="A rank never came to a collective that the others wait in",
+        refutes_if="The named rank would have issued the collective.",
+        fix=(
+            "Look at what the named rank did after its last collective: a branch that the others did not take, a caught exception, "
+            "or a wait of its own.",
+        ),
+        predicts=(("recorded", "the job hangs in a collective"),),
+        kind=FIXED,
+        about="""A collective ends only when all ranks of its communicator have issued it. One of them did not, and the others wait.
 """,
     ),
     Cause(
         id="threads-collide",
-        title="Host threads use something at the same time that only one may use at a time",
+        title="Host threads use something at the same time that only one thread may use at a time",
         refutes_if="The failure remains when only one thread makes GPU calls.",
         fix=(
             "Look for what two threads share without a lock: kernel objects, queues, the current device, caches of the program.",
-            "Until then, one thread hides it, at the price of all the others.",
+            "Until then, running with one thread hides it.",
         ),
         predicts=(("recorded", "it fails only when several threads make calls"),),
         settled_by="a run with one host thread",
         kind=THREADS,
-        about="""Host threads use something at the same time that only one may use at a time.
+        about="""Host threads use something at the same time that only one thread may use at a time.
 
 A handle, a current device, a cache or the program's own memory: which of them is not known from this alone.
 """,

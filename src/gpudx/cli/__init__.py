@@ -90,7 +90,7 @@ def _mistake(error: click.ClickException) -> str:
     """What is wrong with the command line, in one line that ends with where to look."""
     context = getattr(error, "ctx", None)
     asked = f"{context.command_path} -h" if context else "gpudx -h"
-    text = error.format_message()
+    text = " ".join(error.format_message().split())
     return f"{text}{'' if text.endswith(('.', '?', ')')) else '.'} See `{asked}`."
 
 

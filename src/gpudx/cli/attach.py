@@ -39,7 +39,7 @@ def traces_of(pid: int) -> Path:
     except FileNotFoundError:
         raise UserError(f"There is no process {pid}: see `ps`.") from None
     except OSError as error:
-        raise UserError(f"Process {pid} may not be read ({error.strerror}): ask as the user who started it.") from None
+        raise UserError(f"Process {pid} cannot be read ({error.strerror}): run gpudx attach as the user who started it.") from None
     prefix = f"{VARIABLE}=".encode()
     found = [
         entry[len(prefix) :].decode("utf-8", "surrogateescape") for entry in environment if entry.startswith(prefix)

@@ -19,11 +19,11 @@ NOTHING = 1
 
 
 def command(
-    files: Annotated[list[Path], Argument(metavar="FILE...", help="Programs, libraries, cubins, .hsaco, bundles.")],
+    files: Annotated[list[Path], Argument(metavar="FILE", help="Programs, libraries, cubins, .hsaco, bundles.")],
     arch: Annotated[
         list[str] | None, Option(metavar="ARCH", help="Require code for ARCH: sm_90, gfx90a. May be repeated.")
     ] = None,
-    case: Annotated[Path | None, Option(metavar="DIR", help="Write a case there, for gpudx report.")] = None,
+    case: Annotated[Path | None, Option(metavar="DIR", help="Write a case to DIR, for gpudx report.")] = None,
     format: Annotated[str, Option("--format", "-f", help="terminal, markdown or json.")] = "terminal",
     json: Annotated[bool, Option("--json", help="The same as --format json.")] = False,
 ) -> None:

@@ -24,17 +24,17 @@ SHORT = 12  # characters of a revision's name
 
 def command(
     good: Annotated[str, Option(metavar="REV", help="A revision without the failure.")],
-    bad: Annotated[str, Option(metavar="REV", help="A revision with it.")],
-    build: Annotated[str, Option(metavar="CMD", help="Builds the program, in a shell; `true` if there is nothing to.")],
+    bad: Annotated[str, Option(metavar="REV", help="A revision with the failure.")],
+    build: Annotated[str, Option(metavar="CMD", help="Shell command that builds the program; `true` if none is needed.")],
     program: Annotated[
         list[str] | None, Argument(metavar="CMD", help="The program and its arguments, after --.")
     ] = None,
-    runs: Annotated[int, Option(min=1, metavar="N", help="Runs of each revision, for failures that come and go.")] = 1,
+    runs: Annotated[int, Option(min=1, metavar="N", help="Runs of each revision; use more for intermittent failures.")] = 1,
     timeout: Annotated[
         float | None, Option(parser=duration, metavar="TIME", help="Stop a run after TIME: 30s, 2m.")
     ] = None,
-    case: Annotated[Path | None, Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
-    as_json: Annotated[bool, Option("--json", help="The result as JSON on stdout.")] = False,
+    case: Annotated[Path | None, Option(metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")] = None,
+    as_json: Annotated[bool, Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Find the revision that introduced a failure, by its diagnosis.
 
@@ -61,7 +61,7 @@ def command(
         with new_case(case, "bisect") as place:
             made = Bisector(asked, place, analyse, _progress).run()
     except (KeyboardInterrupt, Interrupted):
-        raise UserError("Stopped; the worktree is gone, your checkout is as it was.", CANNOT) from None
+        raise UserError("Stopped; the worktree was removed, your checkout is unchanged.", CANNOT) from None
     except UserError as error:
         raise UserError(str(error), CANNOT) from None
     _tell(made, place, as_json)

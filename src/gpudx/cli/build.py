@@ -21,11 +21,11 @@ NOTHING = "No compiler reported what its kernels need: give --ask, and build fro
 
 def command(
     build: Annotated[list[str] | None, Argument(metavar="CMD", help="The build, after --.")] = None,
-    case: Annotated[Path | None, Option(metavar="DIR", help="Where the case goes.")] = None,
+    case: Annotated[Path | None, Option(metavar="DIR", help="Write the case to DIR.")] = None,
     ask: Annotated[
         bool, Option("--ask", help="Make nvcc and hipcc report the registers and memory of each kernel.")
     ] = False,
-    quiet: Annotated[bool, Option("--quiet", "-q", help="No report; the case is written.")] = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Write the case, print no report.")] = False,
 ) -> None:
     """Run a build and report compiler messages that are faults, and registers, spills, stack and shared memory per kernel.
 

@@ -14,9 +14,9 @@ from gpudx.errors import UserError
 
 def command(
     case: Annotated[Path, Argument(help="A case directory.")],
-    output: Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="[./CASE.gpudx.zip]")] = None,
+    output: Annotated[Path | None, Option("--output", "-o", metavar="FILE", help="Write the bundle to FILE. [./CASE.gpudx.zip]")] = None,
     redact: Annotated[
-        bool, Option("--redact", help="Without home folders, secrets, environment, traces and tools' output.")
+        bool, Option("--redact", help="Leave out home directories, secrets, environment, traces and tool output.")
     ] = False,
 ) -> None:
     """Pack a case into one file for a colleague or a vendor; gpudx report and gpudx open read it.

@@ -34,7 +34,7 @@ def command(
     fingerprint: Annotated[
         str,
         Argument(
-            metavar="FINGERPRINT | prune", help="List the cases of this group (its beginning is enough); or clean up."
+            metavar="FINGERPRINT | prune", help="List the cases of this group (a prefix is enough), or clean up."
         ),
     ] = "",
     db: Annotated[str | None, Option(metavar="URL", help="A SQLite file, or postgresql://...")] = None,

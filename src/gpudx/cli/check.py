@@ -16,7 +16,7 @@ BROKEN, NOT_ALL = 1, 3
 
 def command(
     case: Annotated[Path, Argument(help="A case directory.")],
-    contracts: Annotated[Path, Option(metavar="FILE", help="The contracts, as docs/contracts.md says.")],
+    contracts: Annotated[Path, Option(metavar="FILE", help="The contracts; docs/contracts.md describes the format.")],
 ) -> None:
     """Check every recorded launch against contracts of kernels.
 

@@ -116,10 +116,9 @@ def _parameter(one: inspect.Parameter, hint: Any) -> _Parameter:
 
 def _click_parameter(one: _Parameter) -> click.Parameter:
     declared = one.declared
-    shared: dict[str, Any] = {
-        "required": one.required,
-        "default": () if one.repeated and not one.required else one.default,
-    }
+    shared: dict[str, Any] = {"required": one.required}
+    if not one.required:  # since click 8.3 even a default of None counts as given, and nothing would be missing
+        shared["default"] = () if one.repeated else one.default
     if isinstance(declared, Argument):
         label = declared.metavar or one.name.upper()
         word = (label if one.required else f"[{label}]") + ("..." if one.repeated else "")
@@ -130,6 +129,8 @@ def _click_parameter(one: _Parameter) -> click.Parameter:
     if one.type is bool:
         return click.Option(names, is_flag=True, **shared)
     shown = one.default not in (None, "")
+    if isinstance(one.default, float):
+        shared["default"] = f"{one.default:g}{'s' if declared.parser else ''}"  # as a user writes it: 20s, 99
     return click.Option(
         names, type=_type(one), multiple=one.repeated, show_default=shown, show_envvar=bool(declared.envvar), **shared
     )

@@ -30,7 +30,7 @@ WITHOUT_TOOLS = "opencl-python-queues"  # has no kernel to link either
 def command(
     name: Annotated[str | None, Argument(help=f"The demo. [{DEFAULT}; without a C compiler one in Python]")] = None,
     list_them: Annotated[bool, Option("--list", help="List the demos.")] = False,
-    case: Annotated[Path | None, Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
+    case: Annotated[Path | None, Option(metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")] = None,
     twin: Annotated[bool, Option("--twin", help="Run the same program without the fault.")] = False,
 ) -> None:
     """Build and run a program with a real fault, and diagnose it.

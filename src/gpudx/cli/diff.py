@@ -32,8 +32,8 @@ class Form(StrEnum):
 
 
 def command(
-    good: Annotated[Path, Argument(metavar="GOOD", help="The case of a run that did what it should.")],
-    bad: Annotated[Path, Argument(metavar="BAD", help="The case of a run that did not.")],
+    good: Annotated[Path, Argument(metavar="GOOD", help="The case of a good run.")],
+    bad: Annotated[Path, Argument(metavar="BAD", help="The case of a bad run.")],
     format: Annotated[Form, Option("--format", "-f", help="How to show it.")] = Form.terminal,
     as_json: Annotated[bool, Option("--json", help="The same as --format json.")] = False,
     ignore: Annotated[
@@ -43,7 +43,7 @@ def command(
     """Show where two recorded runs diverge: the first difference, then how many of each kind.
 
     Launches are aligned, not counted: one that is missing does not make all that follow differ. Addresses, times, process and
-    thread numbers, and how threads mix, are no differences. Memory is known by which allocation it is, and by the offset.
+    thread numbers, and how threads mix, do not count as differences. Memory is known by which allocation it is, and by the offset.
 
     \b
         gpudx run --keep all --case good -- ./app model-a

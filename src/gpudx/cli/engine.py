@@ -19,12 +19,12 @@ class Engine(StrEnum):
     ray = "ray"
 
 
-EngineOption = Annotated[Engine, Option(help="Where runs are made: here, or on the nodes of a Ray cluster.")]
-Address = Annotated[str | None, Option(metavar="HOST:PORT", help="Of the Ray cluster. [the one that runs here]")]
+EngineOption = Annotated[Engine, Option(help="Run here, or on the nodes of a Ray cluster.")]
+Address = Annotated[str | None, Option(metavar="HOST:PORT", help="Address of the Ray cluster. [the local one]")]
 PerTrialGpus = Annotated[
-    float | None, Option(min=0, metavar="N", help="GPUs of the cluster for each run. [1, where it has any]")
+    float | None, Option(min=0, metavar="N", help="GPUs for each run. [1 if the cluster has GPUs]")
 ]
-PerTrialCpus = Annotated[float | None, Option(min=0, metavar="N", help="CPUs of the cluster for each run. [1]")]
+PerTrialCpus = Annotated[float | None, Option(min=0, metavar="N", help="CPUs for each run. [1]")]
 
 
 def share(engine: Engine, address: str | None, gpus: float | None, cpus: float | None) -> Share | None:

@@ -28,12 +28,12 @@ MOST_TEXT = 4 << 20  # characters of a pasted report
 def command(
     logs: Annotated[
         list[str] | None,
-        Argument(metavar="FILE...", help='Logs of any kind, GPU core dumps; "-" is standard input.'),
+        Argument(metavar="FILE", help='Logs of any kind, GPU core dumps; "-" is standard input.'),
     ] = None,
     issue: Annotated[
         str | None, Option(metavar="FILE", help="A pasted bug report: write an answer that is ready to post.")
     ] = None,
-    case: Annotated[Path | None, Option(metavar="DIR", help="Write a case there, for gpudx report.")] = None,
+    case: Annotated[Path | None, Option(metavar="DIR", help="Write a case to DIR, for gpudx report.")] = None,
     run: Annotated[
         Path | None,
         Option("--run", metavar="CASE", help="The recorded run that wrote the logs: look up their addresses in it."),

@@ -13,7 +13,7 @@ import click
 
 from gpudx.cli.declare import Argument, Option
 from gpudx.cli.engine import Address, Engine, EngineOption, PerTrialCpus, PerTrialGpus, share
-from gpudx.cli.speak import clear_line, renew, say
+from gpudx.cli.speak import clear_line, hush, renew, say
 from gpudx.cli.times import duration
 from gpudx.errors import UserError
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SETTINGS = {"allow_interspersed_args": False}  # options after the command belong to the command
 NO_RUN = {
     "budget used up": "give a larger --budget, or --timeout S if tests hang",
-    "interrupted": "nothing was learned",
+    "interrupted": "no result yet",
 }
 THREADS = 8
 INTERRUPTED = 130
@@ -39,15 +39,15 @@ INTERRUPTED = 130
 def command(
     program: Annotated[
         list[str] | None,
-        Argument(metavar="CMD", help="The tests: pytest, cargo test, ctest, a gtest or Catch2 binary, or any."),
+        Argument(metavar="CMD", help="The tests: pytest, cargo test, ctest, a gtest or Catch2 binary, or any command."),
     ] = None,
-    runs: Annotated[int | None, Option(min=1, metavar="N", help="Stop after N runs of the suite or parts.")] = None,
+    runs: Annotated[int | None, Option(min=1, metavar="N", help="Stop after N runs of the suite or of parts of it.")] = None,
     budget: Annotated[str, Option(metavar="TIME", help="Stop after this time: 90s, 10m, 2h.")] = "5m",
     parallel: Annotated[
         str,
         Option(metavar="OPTION", help="How to pass the number of threads to the tests: '--threads={}', 'THREADS={}'."),
     ] = "",
-    threads: Annotated[int, Option(min=2, metavar="N", help="Tests at the same time, in parallel runs.")] = THREADS,
+    threads: Annotated[int, Option(min=2, metavar="N", help="Run N tests at the same time in parallel runs.")] = THREADS,
     timeout: Annotated[
         float | None,
         Option(
@@ -56,13 +56,15 @@ def command(
             help="A run that takes longer counts as a hang: 30s, 2m. [ten times the longest]",
         ),
     ] = None,
-    confidence: Annotated[float, Option(min=50, max=99.999, metavar="PERCENT", help="Of each test's verdict.")] = 99.0,
+    confidence: Annotated[float, Option(min=50, max=99.999, metavar="PERCENT", help="Confidence of each test's verdict.")] = 99.0,
     engine: EngineOption = Engine.local,
     address: Address = None,
     per_trial_gpus: PerTrialGpus = None,
     per_trial_cpus: PerTrialCpus = None,
-    case: Annotated[Path | None, Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
-    resume: Annotated[Path | None, Option(metavar="CASE", help="Go on with a study that was stopped.")] = None,
+    case: Annotated[Path | None, Option(metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")] = None,
+    resume: Annotated[Path | None, Option(metavar="CASE", help="Continue a study that was stopped.")] = None,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Write the case, print nothing.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print the case as JSON.")] = False,
 ) -> None:
     """Find flaky tests, the conditions in which they fail, and the cause.
 
@@ -83,11 +85,12 @@ def command(
     from gpudx.cli.investigate import budget_seconds
     from gpudx.flake.loop import Limits, take_up
 
+    hush(quiet)
     limits = Limits(budget_seconds(budget), runs, timeout)
     part = share(engine, address, per_trial_gpus, per_trial_cpus)
     if resume is not None:
         if program:
-            raise UserError("--resume goes on with the command of that case: leave the command out.")
+            raise UserError("--resume continues the command of that case: leave the command out.")
         place = resume.absolute()
         done = _study(place, *take_up(place), limits, part)
     elif program:
@@ -95,7 +98,7 @@ def command(
             done = _study(place, _suite(program, parallel, threads, confidence / 100), [], limits, part)
     else:
         raise UserError("There are no tests to run: write the command after --, as in `gpudx flake -- pytest tests`.")
-    _report(done)
+    _report(done, quiet, as_json)
 
 
 def _suite(words: list[str], option: str, threads: int, confidence: float) -> Suite:
@@ -162,7 +165,7 @@ def _study(place: Path, suite: Suite, batches: list[Batch], limits: Limits, part
             f"No run ended ({result.stopped}): {NO_RUN.get(result.stopped, 'run the command there by itself')}."
         )
     if result.stopped not in ("settled", "runs used up"):
-        say(f"{result.stopped}; to go on: gpudx flake --resume {place}")
+        say(f"{result.stopped}; to continue: gpudx flake --resume {place}")
     return write_case(place, suite, result, flaker.batches)
 
 
@@ -176,12 +179,13 @@ def _progress(wishes: Sequence[Wish], ledger: Ledger, left: float, likely: float
     renew(text)
 
 
-def _report(case: Case) -> None:
-    from gpudx.cli.page import first_screen, page_here
+def _report(case: Case, quiet: bool, as_json: bool) -> None:
+    from gpudx.cli.page import result
     from gpudx.cli.running import remember
 
-    remember(case, quiet=False)
-    sys.stdout.write(first_screen(case, page_here()))
+    remember(case, quiet)
+    if not quiet:
+        sys.stdout.write(result(case, as_json))
     assert case.flake is not None
     if case.flake.stopped == "interrupted":
         raise click.exceptions.Exit(INTERRUPTED)

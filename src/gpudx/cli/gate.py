@@ -22,7 +22,7 @@ FAILED = 1
 
 
 def command(
-    cases: Annotated[list[Path], Argument(metavar="CASE...", help="Case directories; their evidence is combined.")],
+    cases: Annotated[list[Path], Argument(metavar="CASE", help="Case directories; their evidence is combined.")],
     limits: Annotated[Path, Option(metavar="FILE", help="The limits.")] = LIMITS,
     write_baseline: Annotated[
         bool, Option("--write-baseline", help="Accept the current findings as the baseline.")
@@ -60,17 +60,21 @@ def command(
     from gpudx.gates import new_findings
     from gpudx.lab import project_file
     from gpudx.report.safe import clean
+    from gpudx.text import plural
 
     wanted, place = gates.read(limits), limits.absolute().parent
     accepted = project_file.suppressions(limits)
-    read = [_unsuppressed(casefile.read(case), accepted) for case in cases]
+    found = [_unsuppressed(casefile.read(case), accepted) for case in cases]
+    read = [case for case, _ in found]
     if write_baseline:
         if new_findings.KEY not in wanted:
             raise UserError(
                 f"{limits} names no baseline: write {new_findings.KEY} = {new_findings.EXAMPLE} into [gate]."
             )
         path, count = new_findings.write(read, wanted[new_findings.KEY], place)
-        click.echo(f"gpudx: {path} knows {count} findings.", err=True)
+        click.echo(f"gpudx: {path} accepts {plural(count, 'finding')}.", err=True)
+    for note in dict.fromkeys(note for _, notes in found for note in notes):
+        click.echo(f"gpudx: {clean(note)}", err=True)
     judged = gates.judge(wanted, read, place)
     for one in judged:
         click.echo(clean(one.line))
@@ -78,11 +82,11 @@ def command(
         raise click.exceptions.Exit(FAILED)
 
 
-def _unsuppressed(case: Case, accepted: Sequence[Suppression]) -> Case:
-    """The case without findings that gpudx.toml suppresses, and without the causes that they alone suggest."""
+def _unsuppressed(case: Case, accepted: Sequence[Suppression]) -> tuple[Case, list[str]]:
+    """The case without findings that gpudx.toml suppresses and causes that they alone suggest; and a sentence for each suppression."""
     from gpudx.model.suppression import unsuppressed
 
-    left, _ = unsuppressed(case.findings, accepted, date.today())
+    left, notes = unsuppressed(case.findings, accepted, date.today())
     gone = {one.fingerprint for one in case.findings} - {one.fingerprint for one in left}
     causes = (one for one in case.diagnosis if not one.findings or set(one.findings) - gone)
-    return replace(case, findings=tuple(left), diagnosis=tuple(causes)) if gone else case
+    return (replace(case, findings=tuple(left), diagnosis=tuple(causes)) if gone else case), notes

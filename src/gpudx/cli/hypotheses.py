@@ -12,7 +12,7 @@ from gpudx.cli.declare import Argument
 
 def command(
     case: Annotated[Path, Argument(help="A case directory.")],
-    file: Annotated[Path, Argument(help="The hypotheses, as docs/contracts.md says.")],
+    file: Annotated[Path, Argument(help="The hypotheses; docs/contracts.md describes the format.")],
 ) -> None:
     """Report whether a case confirms or refutes each hypothesis in FILE, and why.
 

@@ -16,7 +16,7 @@ from gpudx.cli.declare import Argument, Option
 from gpudx.cli.engine import Address, Engine, EngineOption, PerTrialCpus, PerTrialGpus, share
 from gpudx.cli.given import given, joined
 from gpudx.cli.probing import Probe, probes
-from gpudx.cli.speak import clear_line, renew, say
+from gpudx.cli.speak import clear_line, hush, renew, say
 from gpudx.cli.times import EXAMPLES, duration, seconds
 from gpudx.errors import UserError
 
@@ -52,12 +52,12 @@ def command(
     context: click.Context,
     program: Annotated[
         list[str],
-        Argument(metavar="CMD | CASE", help="The program and its arguments, after --; or a case to go on with."),
+        Argument(metavar="CMD | CASE", help="The program and its arguments, after --; or a case to continue."),
     ],
     budget: Annotated[str, Option(metavar="TIME", help="Stop after this time: 90s, 10m, 2h.")] = "120s",
     runs: Annotated[int | None, Option(min=1, metavar="N", help="Stop after N runs.")] = None,
-    only: Annotated[list[str] | None, Option(metavar="EXPERIMENT", help="Only these experiments.")] = None,
-    without: Annotated[list[str] | None, Option(metavar="EXPERIMENT", help="Not these experiments.")] = None,
+    only: Annotated[list[str] | None, Option(metavar="EXPERIMENT", help="Run only EXPERIMENT. May be repeated.")] = None,
+    without: Annotated[list[str] | None, Option(metavar="EXPERIMENT", help="Skip EXPERIMENT. May be repeated.")] = None,
     timeout: Annotated[
         float | None,
         Option(
@@ -66,36 +66,36 @@ def command(
             help="A run that takes longer counts as a hang: 30s, 2m. [ten times the longest]",
         ),
     ] = None,
-    confidence: Annotated[float, Option(min=50, max=99.999, metavar="PERCENT", help="Of the verdicts.")] = 99.0,
+    confidence: Annotated[float, Option(min=50, max=99.999, metavar="PERCENT", help="Confidence of the verdicts.")] = 99.0,
     vary: Annotated[
         str,
         Option(
-            metavar="NAME=V1,V2", help="Also at these values of a variable, or of {NAME} in CMD; fails at the last."
+            metavar="NAME=V1,V2", help="Also run with each value of the variable NAME, or of {NAME} in CMD; the last value must fail."
         ),
     ] = "",
     rebuild: Annotated[
-        str, Option(metavar="CMD", help="Also another build of the program, made by this shell command.")
+        str, Option(metavar="CMD", help="Also run another build of the program, made by this shell command.")
     ] = "",
-    revision: Annotated[str, Option(metavar="REV", help="Also the program of this git revision.")] = "",
-    build: Annotated[str, Option(metavar="CMD", help="How that revision is built.")] = "",
+    revision: Annotated[str, Option(metavar="REV", help="Also run the program built from this git revision.")] = "",
+    build: Annotated[str, Option(metavar="CMD", help="With --revision: the shell command that builds it.")] = "",
     wait_at: Annotated[
         str,
-        Option(metavar="KERNEL", help="Also with a wait only before, and only after, this kernel's launches."),
+        Option(metavar="KERNEL", help="Also run with a wait only before, and only after, launches of KERNEL."),
     ] = "",
     check: Annotated[
         str,
-        Option(metavar="CMD", help="A run is wrong if this shell command fails; $GPUDX_OUTPUT is what was printed."),
+        Option(metavar="CMD", help="A run is wrong if this shell command fails; $GPUDX_OUTPUT names the file with its output."),
     ] = "",
     compare: Annotated[
         str,
         Option(metavar="[FILE=]GOOD", help="A run is wrong if its output, or FILE, differs from the file GOOD."),
     ] = "",
-    expect: Annotated[str, Option(metavar="REGEX", help="A run is wrong if nothing that it prints matches this.")] = "",
+    expect: Annotated[str, Option(metavar="REGEX", help="A run is wrong if no line that it prints matches REGEX.")] = "",
     perturb: Annotated[
         bool,
         Option(
             "--perturb",
-            help="Only at the two calls of an order finding: one is delayed, or made to wait for the other.",
+            help="Only test the two calls of a race: delay one, or make it wait for the other.",
         ),
     ] = False,
     probe: Probe = None,
@@ -103,7 +103,9 @@ def command(
     address: Address = None,
     per_trial_gpus: PerTrialGpus = None,
     per_trial_cpus: PerTrialCpus = None,
-    case: Annotated[Path | None, Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
+    case: Annotated[Path | None, Option(metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")] = None,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Write the case, print nothing.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print the case as JSON.")] = False,
 ) -> None:
     """Run a failing program in different ways until the cause is found.
 
@@ -114,12 +116,12 @@ def command(
     gpudx investigate --budget 10m --without one-processor -- python test.py
     gpudx investigate --vary N=256,1024,4096 -- ./app --rows {N}
     gpudx investigate --wait-at 'reduce*,3' -- ./app    (kernels of this name; the third launch)
-    gpudx investigate --perturb -- ./app                (does the race that a finding names change the outcome?)
-    gpudx investigate --expect 'max error: 0' -- ./app  (it exits with 0 and is wrong all the same)
+    gpudx investigate --perturb -- ./app                (tests whether a race that was found changes the outcome)
+    gpudx investigate --expect 'max error: 0' -- ./app  (it exits with 0 and a wrong result)
     gpudx investigate --rebuild 'make -B CFLAGS=-O0' -- ./app
     gpudx investigate --revision v1.2 --build make -- ./app
     gpudx investigate --engine ray --address 10.0.0.1:6379 -- ./app    (several experiments at a time, in the same directory)
-    gpudx investigate --probe 'ENTER gemm' -- ./run.sh    (is this what ran?)
+    gpudx investigate --probe 'ENTER gemm' -- ./run.sh    (checks that this code ran)
     gpudx investigate gpudx-cases/20261115T101112Z-app-1a2b    (a case of gpudx run, or one that was interrupted)
 
     Exit status: 0 if a cause is confirmed, 1 if none is, 130 if it was interrupted.
@@ -128,21 +130,25 @@ def command(
     from gpudx.cli.cases import new_case
     from gpudx.model import Asked
 
+    hush(quiet)
     asked = Asked(vary, rebuild, revision, build, wait_at, probes(probe), check, compare, expect)
     left = ((*(only or ()), *(AT_SITES if perturb else ())), tuple(without or ()))
     wanted = Wanted(budget_seconds(budget), runs, *left, timeout, confidence / 100, asked, given(context))
     wanted = replace(wanted, part=share(engine, address, per_trial_gpus, per_trial_cpus))
     if (Path(program[0]) / casefile.NAME).is_file():
         if len(program) > 1:
-            raise UserError(f"Options stand before the case: gpudx investigate {' '.join(program[1:])} {program[0]}")
+            raise UserError(f"Put options before the case: gpudx investigate {' '.join(program[1:])} {program[0]}")
         done = _go_on(Path(program[0]).absolute(), wanted)
     else:
         with new_case(case, program[0]) as directory:
             done = _begin(directory, program, wanted)
+    from gpudx.cli.page import result
     from gpudx.cli.running import remember
 
-    remember(done, quiet=False)
-    _report(done)
+    remember(done, quiet=quiet)
+    if not quiet:
+        sys.stdout.write(result(done, as_json))
+    _end(done)
 
 
 def budget_seconds(text: str) -> float:
@@ -159,7 +165,8 @@ def _begin(directory: Path, words: list[str], wanted: Wanted) -> Case:
     from gpudx.model.how import How
 
     _put_back(words[0])
-    lab = _laboratory(directory, words, How(timeout=wanted.timeout), wanted)
+    # Only stacks have the lines of Python; they are taken before a call, so that what follows it is not delayed.
+    lab = _laboratory(directory, words, How(timeout=wanted.timeout, stacks=programs.runs_python(words)), wanted)
     programs.find(list(lab.context.command))
     state = new(lab.context.command, wanted.confidence, words, wanted.asked)
     return _investigate(lab, replace(state, options=wanted.options), wanted)
@@ -204,7 +211,7 @@ def _as_before(earlier: Investigation, asked: Asked) -> Asked:
     for name, old in asdict(earlier.asked).items():
         if old and getattr(asked, name) not in ("", (), old):
             option = f"--{name.replace('_', '-')}"
-            raise UserError(f"This case has runs with {option} {old!r}: leave {option} out, or investigate anew.")
+            raise UserError(f"This case has runs with {option} {old!r}: leave {option} out, or start a new investigation.")
     return replace(earlier.asked, **{name: new for name, new in asdict(asked).items() if new})
 
 
@@ -261,10 +268,7 @@ def _progress(plan: Plan, seen: Observed, left: float) -> None:
     renew(text)
 
 
-def _report(case: Case) -> None:
-    from gpudx.cli.page import first_screen, page_here
-
-    sys.stdout.write(first_screen(case, page_here()))
+def _end(case: Case) -> None:
     stopped = case.investigation.stopped if case.investigation else ""
     if stopped == "interrupted":
         raise click.exceptions.Exit(INTERRUPTED)

@@ -19,15 +19,15 @@ FOUND = 1
 
 def command(
     files: Annotated[
-        list[Path], Argument(metavar="FILE...", help="Sources of kernels; host sources beside them help.")
+        list[Path], Argument(metavar="FILE", help="Kernel sources; host sources in the same call help.")
     ],
     define: Annotated[
-        list[str] | None, Option("-D", metavar="NAME[=VALUE]", help="A macro, as for the compiler.")
+        list[str] | None, Option("-D", metavar="NAME[=VALUE]", help="Define a macro, as for the compiler.")
     ] = None,
     option: Annotated[
-        list[str] | None, Option(metavar="OPTION", help="An option of the compiler: --option=-ffast-math.")
+        list[str] | None, Option(metavar="OPTION", help="Pass an option of the compiler: --option=-ffast-math.")
     ] = None,
-    case: Annotated[Path | None, Option(metavar="DIR", help="Write a case there, for gpudx gate.")] = None,
+    case: Annotated[Path | None, Option(metavar="DIR", help="Write a case to DIR, for gpudx gate.")] = None,
 ) -> None:
     """Look for mechanical faults in sources of CUDA, HIP and OpenCL kernels: a line for each, all of them warnings.
 
@@ -83,5 +83,5 @@ def _case(files: list[Path], found: tuple[Finding, ...]) -> Case:
         outcome=Outcome("not started", f"No program was run: {read}"),
         instruments=(Instrument("log of lint", "live", read),),
         findings=found,
-        not_checked=("What headers, macros and types bring: sources were read word by word.",),
+        not_checked=("Headers, macros and types: sources were read token by token, not compiled.",),
     )

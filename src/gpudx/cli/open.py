@@ -12,11 +12,11 @@ from gpudx.errors import UserError
 
 
 def command(
-    bundle: Annotated[Path, Argument(help="What gpudx bundle wrote.")],
+    bundle: Annotated[Path, Argument(help="A file written by gpudx bundle.")],
     output: Annotated[
-        Path | None, Option("--output", "-o", metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")
+        Path | None, Option("--output", "-o", metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")
     ] = None,
-    most: Annotated[str, Option(metavar="SIZE", help="Refuse what is larger when unpacked.")] = "64G",
+    most: Annotated[str, Option(metavar="SIZE", help="Refuse a bundle that unpacks to more than SIZE.")] = "64G",
 ) -> None:
     """Unpack a bundle into a case directory, on any machine: no GPU is needed to look at it.
 

@@ -22,6 +22,12 @@ GROUPS: dict[str, dict[str, str]] = {
         "verify": "whether a fix really fixes the failure",
         "bisect": "the revision that introduced a failure",
     },
+    "One launch": {
+        "capture": "run a case's program again and capture the guilty launch",
+        "replay": "run a captured launch alone and compare its results",
+        "bench": "compare the results and times of variants of a captured kernel",
+        "shrink": "make a captured launch smaller, and a C program of it",
+    },
     "CI": {
         "flake": "which tests are flaky, and why",
         "gate": "pass or fail cases by the limits in gpudx.toml",
@@ -33,6 +39,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Cases": {
         "cases": "list, group and prune cases",
+        "merge": "the cases of one job from several hosts as one",
         "bundle": "pack a case into one file",
         "open": "unpack a bundle",
     },

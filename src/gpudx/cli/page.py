@@ -27,6 +27,15 @@ def first_screen(case: Case, page: Page) -> str:
     return render(case, page, kernel_text=kernel_text.of)
 
 
+def result(case: Case, as_json: bool) -> str:
+    """What a command that made a case prints on stdout: its first screen, or all of it as JSON."""
+    if not as_json:
+        return first_screen(case, page_here())
+    from gpudx.report import render
+
+    return render(case, "json")
+
+
 def page_of(descriptor: int) -> Page:
     """What can be shown on an open file: the terminal's width and colours, or 100 columns and none."""
     try:

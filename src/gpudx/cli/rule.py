@@ -18,7 +18,7 @@ MOST_NEAR = 4
 
 
 def command(
-    name: Annotated[str, Argument(metavar="[NAME]", help="An id from a report. Without it, list all ids.")] = "",
+    name: Annotated[str, Argument(metavar="NAME", help="An id from a report. Without it, list all ids.")] = "",
 ) -> None:
     """Explain an id: a detector, a cause, an experiment, a log format, a gate or a lint rule.
 

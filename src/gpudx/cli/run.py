@@ -23,6 +23,7 @@ SANITIZE = "--sanitize"
 FENCE = "--fence"
 POISON = "--poison"
 WATCH = "--watch"
+NAN = "--nan"
 # Options that may stand alone, and the values they take, the default first. Written here because the modules that use them
 # are slow to import; a test compares them.
 ALONE = {
@@ -30,6 +31,7 @@ ALONE = {
     FENCE: ("high", "low", "red"),
     POISON: ("cb", "nan", "4b", "zero"),
     WATCH: ("again", "once"),
+    NAN: ("1",),
 }
 KERNEL_CHECKS = ("bounds", "align", "uninit", "races", "barriers", "overflow", "div", "loops", "nan")
 
@@ -97,6 +99,10 @@ def command(
     stacks: Annotated[
         bool, Option("--stacks", help="Record the host and Python stack of each launch, copy and allocation (slower).")
     ] = False,
+    check_indices: Annotated[
+        bool,
+        Option("--check-indices", help="PyTorch: check index arguments before each operator that uses them (waits each time)."),
+    ] = False,
     crumbs: Annotated[
         Crumbs | None,
         Option(
@@ -109,7 +115,7 @@ def command(
         Option(
             SANITIZE,
             metavar="[=CHECK]",
-            help="Check inside kernels. OpenCL: opencl, bounds,races,... or oclgrind. CUDA: memcheck, racecheck, ... or ptx. [what fits]",
+            help="Check inside kernels. OpenCL: opencl, bounds,races,... or oclgrind. CUDA: memcheck, racecheck, ... or ptx. [automatic]",
         ),
     ] = None,
     kernel: Annotated[
@@ -146,13 +152,13 @@ def command(
         Path | None, Option(metavar="FILE", help="Check each launch against FILE; see gpudx check --help.")
     ] = None,
     hypotheses: Annotated[
-        Path | None, Option(metavar="FILE", help="Judge FILE by this run; see gpudx hypotheses --help.")
+        Path | None, Option(metavar="FILE", help="Check the hypotheses in FILE against this run; see gpudx hypotheses --help.")
     ] = None,
     model: Annotated[
         list[Path] | None,
         Option(
             metavar="FILE",
-            help="The program's model (.gguf, .safetensors, config.json): its dimensions are compared. [those it opens]",
+            help="The program's model (.gguf, .safetensors, config.json): compare its dimensions with buffers. [models that CMD opens]",
         ),
     ] = None,
     watch: Annotated[
@@ -167,6 +173,25 @@ def command(
         str | None,
         Option(
             metavar="SIZE", help="With --watch: watch at most SIZE bytes; uses the same amount of host memory. [1G]"
+        ),
+    ] = None,
+    capture: Annotated[
+        str | None,
+        Option(metavar="KERNEL[#N]", help="Write the Nth launch of KERNEL to a .gpucapsule file in the case. [the first]"),
+    ] = None,
+    capture_limit: Annotated[
+        str | None,
+        Option(metavar="SIZE", help="With --capture: only if the launch reaches at most SIZE bytes of memory. [1G]"),
+    ] = None,
+    no_data: Annotated[
+        bool, Option("--no-data", help="With --capture: leave the contents of buffers out of the capsule.")
+    ] = False,
+    nan: Annotated[
+        str | None,
+        Option(
+            NAN,
+            metavar="[=N]",
+            help="Find the first launch that makes a NaN or an infinity (OpenCL). =N: look at every Nth launch, then run CMD again.",
         ),
     ] = None,
     stall: Annotated[
@@ -185,13 +210,15 @@ def command(
         gpudx run --timeout 30s -- python train.py
         gpudx run --error-exitcode 9 -- ./tests           # for CI
         gpudx run --fence --stacks -- ./app
+        gpudx run --nan -- ./app
+        gpudx run --capture 'blur#3' -- ./app             # then: gpudx replay CASE/blur-3.gpucapsule
         gpudx run --probe 'ENTER gemm' --probe sym:launch_gemm --probe kernels.cu:120 -- ./run.sh
         gpudx run --model llama.gguf -- ./server          # what it opens or is given is found without --model
 
     Exit status: that of the program, or its signal; N of --error-exitcode if it passed and has faults; 124 after
     --timeout; 126 or 127 if it cannot be started; 2 if gpudx cannot do what was asked.
     """
-    from gpudx.cli import sanitizing
+    from gpudx.cli import capturing, first_nan, sanitizing
     from gpudx.cli.cases import new_case
     from gpudx.cli.running import remember, run_and_tell
     from gpudx.lab import program as programs
@@ -205,6 +232,8 @@ def command(
     # Options that exclude each other come before tools that are not installed.
     fences, fill = _fence(fence, fence_align, sanitize), _poison(poison, sanitize)
     watching = _watch(watch, watch_limit, sanitize, earlier)
+    taken = capturing.wanted(capture, capture_limit, no_data, sanitize)
+    search = first_nan.wanted(nan, sanitize, capture)
     checked = sanitizing.choose(sanitize, narrowed, dump, file)
     how = How(
         timeout=timeout,
@@ -212,6 +241,7 @@ def command(
         dump=dump,
         serialise=serialise,
         stacks=stacks,
+        indices=check_indices,
         crumbs=crumbs.value if crumbs else "",
         fence=fences,
         poison=fill,
@@ -219,10 +249,16 @@ def command(
         probes=probes(probe),
         sanitizer=checked.sanitizer,
         kernel_checks=checked.kernel_checks,
+        capture=taken,
+        nan=search,
     )
     stated = _stated(contracts, hypotheses, model or [])
     with new_case(case, words[0]) as directory:
         told = run_and_tell(words, directory, how, quiet, stated, stall, checked.second)
+        if taken:
+            capturing.tell(capturing.collected(told.run, directory, no_data), taken, quiet)
+        if search:
+            first_nan.search(words, directory, how, quiet)
     remember(told.case, quiet)
     end_like(told.run, error_exitcode if told.case and has_faults(told.case) else None)
 
@@ -300,7 +336,7 @@ def _watch(how: str | None, limit: str | None, sanitize: str | None, earlier: Ca
 
 
 def _sizes(earlier: Case) -> tuple[int, ...]:
-    """Of the memory that changed in an earlier run under work that was not given it."""
+    """Of the memory that changed in an earlier run under work that was not passed it."""
     memory = (finding.allocation for finding in earlier.findings)
     sizes = tuple(sorted({one.whole for one in memory if one and one.whole}))
     if not sizes:

@@ -101,7 +101,7 @@ def _diagnose(run: RunResult, command: list[str], case_dir: Path, stated: Stated
     try:
         return analyse(run, command, case_dir, stated)
     except KeyboardInterrupt:
-        complain(UserError(f"The analysis was interrupted; the recording is kept in {case_dir}."))
+        complain(UserError(f"The analysis was interrupted; the recording is in {case_dir}."))
     return None
 
 
@@ -121,7 +121,7 @@ def analyse(run: RunResult, command: list[str], case_dir: Path, stated: Stated |
 
 
 def _look_again(first: Case, command: list[str], case_dir: Path, how: How, quiet: bool) -> Case:
-    """After a watched run in which a launch changed what it was not given: another one, that names the launch."""
+    """After a watched run in which a launch changed what it was not passed: another one, that names the launch."""
     if how.watch is None or not how.watch.again or how.serialise:
         return first
     from gpudx.diagnose.watched_runs import AGAIN, unnamed
@@ -130,7 +130,7 @@ def _look_again(first: Case, command: list[str], case_dir: Path, how: How, quiet
     if not sizes:
         return first
     if not quiet:
-        say("memory changed under launches that were not given it: looking again, launch by launch")
+        say("launches changed memory that they were not passed: running again to check each launch")
     closer = replace(how, serialise=True, stacks=True, watch=replace(how.watch, again=False, sizes=sizes))
     run = run_recorded(command, case_dir / AGAIN, closer)
     second = _diagnose(run, command, case_dir / AGAIN)

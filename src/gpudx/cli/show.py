@@ -40,11 +40,11 @@ class What(StrEnum):
 def command(
     case: Annotated[Path, Argument(help="A case directory.")],
     what: Annotated[What, Argument(help="The table.")],
-    kernel: Annotated[str | None, Option(metavar="GLOB", help="Only this kernel.")] = None,
+    kernel: Annotated[str | None, Option(metavar="GLOB", help="Only rows of this kernel.")] = None,
     call: Annotated[str | None, Option(metavar="GLOB", help="Only these calls.")] = None,
     thread: Annotated[int | None, Option(metavar="TID", help="Only this thread.")] = None,
     pid: Annotated[int | None, Option(metavar="PID", help="Only this process.")] = None,
-    status: Annotated[str | None, Option(metavar="NAME", help="Only calls that returned this.")] = None,
+    status: Annotated[str | None, Option(metavar="NAME", help="Only calls that returned NAME.")] = None,
     failed: Annotated[bool, Option("--failed", help="Only calls that failed.")] = False,
     first: Annotated[int | None, Option(min=1, metavar="N", help="Only the first N rows.")] = None,
     last: Annotated[int | None, Option(min=1, metavar="N", help="Only the last N rows.")] = None,

@@ -7,15 +7,24 @@ import sys
 
 from gpudx.errors import UserError
 
+_quiet = False
+
+
+def hush(quiet: bool) -> None:
+    """With --quiet, only errors are said."""
+    global _quiet
+    _quiet = quiet
+
 
 def say(text: str) -> None:
     """One line of our own."""
-    write(f"gpudx: {text}\n")
+    if not _quiet:
+        write(f"gpudx: {text}\n")
 
 
 def renew(text: str) -> None:
     """How something goes: a line that is renewed in place on a terminal, else one more line."""
-    if _is_terminal():
+    if _is_terminal() and not _quiet:
         write(f"\r\033[Kgpudx: {text}")
     else:
         say(text)
@@ -35,7 +44,7 @@ def complain(error: UserError) -> None:
     """An error that is the user's to fix, as one harmless line."""
     from gpudx.report.safe import clean
 
-    say(clean(str(error)))
+    write(f"gpudx: {clean(str(error))}\n")
 
 
 def write(text: str) -> None:

@@ -33,12 +33,12 @@ CONFIDENCES = (50.0, 99.9999)  # percent
 
 
 def command(
-    before: Annotated[str | None, Option(metavar="CMD", help="Fails: the program without the change.")] = None,
-    after: Annotated[str | None, Option(metavar="CMD", help="Should pass: the program with the change.")] = None,
+    before: Annotated[str | None, Option(metavar="CMD", help="The program without the change; it must fail.")] = None,
+    after: Annotated[str | None, Option(metavar="CMD", help="The program with the change; it should pass.")] = None,
     revert: Annotated[
-        str | None, Option(metavar="CMD", help="Should fail again: the change taken out of the new build.")
+        str | None, Option(metavar="CMD", help="The new build with the change taken out; it should fail again.")
     ] = None,
-    confidence: Annotated[float, Option(metavar="PERCENT", help="How sure to be.")] = 99,
+    confidence: Annotated[float, Option(metavar="PERCENT", help="Confidence of the result.")] = 99,
     runs: Annotated[int, Option(min=1, metavar="N", help="Run each command at most N times.")] = 1000,
     at_least: Annotated[
         int,
@@ -52,9 +52,9 @@ def command(
     timeout: Annotated[
         float | None, Option(parser=duration, metavar="TIME", help="A run that takes longer fails: 30s, 2m.")
     ] = None,
-    case: Annotated[Path | None, Option(metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")] = None,
-    resume: Annotated[Path | None, Option(metavar="CASE", help="Go on with a verification that was stopped.")] = None,
-    as_json: Annotated[bool, Option("--json", help="The result as JSON on stdout.")] = False,
+    case: Annotated[Path | None, Option(metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")] = None,
+    resume: Annotated[Path | None, Option(metavar="CASE", help="Continue a verification that was stopped.")] = None,
+    as_json: Annotated[bool, Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
     """Check whether a fix really fixes a failure: it must fail before, pass after, and fail again when reverted.
 
@@ -89,7 +89,7 @@ def command(
 def _refuse_with_resume(*given: object) -> None:
     if any(one is not None for one in given):
         raise UserError(
-            "--resume goes on with the commands of its case: leave --before, --after, --revert and --case out."
+            "--resume continues the commands of its case: leave --before, --after, --revert and --case out."
         )
 
 
@@ -100,7 +100,7 @@ def _question(texts: dict[Condition, str | None], confidence: float, at_least: i
     if not texts["before"] or not texts["after"]:
         raise UserError("Two commands are needed: --before CMD, which fails, and --after CMD, which should not.")
     if not CONFIDENCES[0] <= confidence <= CONFIDENCES[1]:
-        raise UserError(f"--confidence {confidence:g} is none: give a number of percent from 50 to 99.9999.")
+        raise UserError(f"--confidence {confidence:g} is out of range: give a percentage from 50 to 99.9999.")
     commands = {name: trials.words_of(text) for name, text in texts.items() if text}
     if commands["before"] == commands["after"]:
         raise UserError("--before and --after are the same command: give the program without and with the change.")
@@ -135,12 +135,12 @@ def _verify(state: Verification, place: Path, limits: Limits, as_json: bool) -> 
         ended = verifier.run().judgement
     except (KeyboardInterrupt, Interrupted):
         live.clear()
-        say(f"stopped; what was learned is kept: gpudx verify --resume {place}")
+        say(f"stopped; to continue: gpudx verify --resume {place}")
         ended = None
     except UserError as error:
         live.clear()
         complain(error)
-        say(f"what was learned is kept: gpudx verify --resume {place}")
+        say(f"to continue: gpudx verify --resume {place}")
         ended = None
     live.clear()
     status = EXIT.get(ended.answer, 1) if ended else CANNOT_BE_TOLD
@@ -155,7 +155,7 @@ def _same_file(asked: Question) -> list[str]:
 
     first, second = (split(words)[1][0] for words in (asked.commands["before"], asked.commands["after"]))
     same = first != second and asked.programs["before"] == asked.programs["after"] != ""
-    return ["Note: before and after start the same file, byte for byte; is the change in it?"] if same else []
+    return ["Note: before and after start the same file, byte for byte: check that the change is in it."] if same else []
 
 
 class Live:

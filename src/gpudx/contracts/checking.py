@@ -111,7 +111,7 @@ def _violation(held: Held) -> Finding:
         severity="error",
         message=f'Launch {site.launch} of kernel {table.kernel} breaks its contract "{rule.text}"{sides(rule, table, place)}{why}.',
         evidence=(
-            Evidence(f"launch {site.launch} was given {arguments(table, place)}", (site.number,)),
+            Evidence(f"launch {site.launch} was passed {arguments(table, place)}", (site.number,)),
             *(_broken(held, n) for n, one in enumerate(held.each) if (one.false & held.applies.true).any()),
             Evidence(f"the contract is in {contract.place}"),
         ),
@@ -179,12 +179,12 @@ def _unseen(facts: Facts) -> Iterator[Finding]:
     nameless = int(((functions < 0) | (facts.launches.kernel_row < 0)).sum())
     if nameless:
         text = f"{plural(nameless, 'launch', 'launches')} of kernels without a known name could not be checked."
-        yield _missed("names", text, f"process {facts.trace.pid} launched kernels whose making was not recorded")
+        yield _missed("names", text, f"process {facts.trace.pid} launched kernels whose creation was not recorded")
     for gap in facts.trace.gaps:
         yield _missed(gap.kind, "Launches that are missing from the record could not be checked.", gap.text)
     others = _in_graphs(facts)
     if others:
-        text = "Kernels in graphs were checked as they were captured; what came there in another way was not."
+        text = "Kernels in graphs were checked as they were captured; nodes added in other ways were not."
         yield _missed("graphs", text, f"{plural(others, 'kernel')} were put into a graph, or changed there")
 
 
@@ -209,7 +209,7 @@ def _instrument(contracts: Sequence[Contract], held: Sequence[Held], absent: Seq
     broken = {id(one.contract) for one in held if one.broken.any()}
     rules = sum(len(contract.require) for contract in contracts)
     words = [
-        f"{plural(len(contracts), 'contract')} with {plural(rules, 'requirement')} held against "
+        f"{plural(len(contracts), 'contract')} with {plural(rules, 'requirement')} checked against "
         f"{plural(looked, 'launch', 'launches')}; {len(broken):,} broken."
     ]
     if unchecked:

@@ -73,7 +73,7 @@ def _verdict(claim: Claim, case: Case, processes: Sequence[Facts], fault: Fault 
 def _hypothesis(claim: Claim) -> Hypothesis:
     wanted = f'"{claim.predicate.text}" is true of {EXPECT[claim.expect]} the {claim.subject}'
     predicts = (Prediction(claim.experiment, "shown", wanted),)
-    return Hypothesis(claim.name, claim.claim, predicts, f"It would not be so that {wanted}.", ())
+    return Hypothesis(claim.name, claim.claim, predicts, f"It would be wrong that {wanted}.", ())
 
 
 def _no_experiment(claim: Claim, case: Case) -> str:
@@ -83,12 +83,12 @@ def _no_experiment(claim: Claim, case: Case) -> str:
     known = {"recorded": bool(runs), "sanitized": any(ways.check for ways in runs)}
     held = known.get(claim.experiment, claim.experiment in kinds_made)
     if not held:
-        return f"The case holds no {claim.experiment} run ({EXPERIMENTS[claim.experiment]}), so this was not put to the test."
+        return f"The case holds no {claim.experiment} run ({EXPERIMENTS[claim.experiment]}), so this was not tested."
     kinds = {"recorded": ("recorder",), "serialised": ("recorder",), "fenced": ("recorder", "fence")}
     wanted = kinds.get(claim.experiment)
     for one in case.instruments:
         if one.failed and one.name != "contracts" and (wanted is None or one.name.startswith(wanted)):
-            return f"The {one.name} did not work, so this was not put to the test: {one.saw}"
+            return f"The {one.name} did not work, so this was not tested: {one.saw}"
     return ""
 
 
@@ -180,7 +180,7 @@ def _status(claim: Claim, seen: _Seen, processes: int, gaps: bool) -> tuple[Stat
     if gaps:
         return (
             "inconclusive",
-            f"It is so of all {rows:,} {subject} that were kept, but others are missing from the record.",
+            f"It is true of all {rows:,} {subject} that were kept, but others are missing from the record.",
         )
     told = (
         f"It is {'true' if claim.expect == 'all' else 'false'} of all {rows:,} {subject}."

@@ -328,7 +328,7 @@ def _literal(node: ast.BinOp) -> int:
     if isinstance(count, int) and count <= MOST_POWER:
         return count
     sign = ARITHMETIC[type(node.op)]
-    raise Refused(f"what stands right of {sign} must be a whole number from 0 to {MOST_POWER}, written out")
+    raise Refused(f"the right operand of {sign} must be a whole number from 0 to {MOST_POWER}, written out")
 
 
 def _called(node: ast.Call) -> str:

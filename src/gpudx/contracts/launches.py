@@ -78,7 +78,7 @@ class Launches:
         known = {**self._declared, **self._names}
         if not known:
             return (
-                f"the argument names of kernel {self.kernel} are not known: say names = {{ {name} = 0 }} with its place"
+                f"the argument names of kernel {self.kernel} are not known: write names = {{ {name} = 0 }} with its place"
             )
         return f"kernel {self.kernel} has no argument {name}{nearest(name, known)} (it has {', '.join(known)})"
 
@@ -119,7 +119,7 @@ class Launches:
         found = self.facts.objects.at(handles, positions)
         numbers = np.append(self.facts.objects.table["number"], 0)[found].astype(np.int64)
         known = (found >= 0) | (handles < np.uint64(LOWEST_HANDLE))
-        return column(numbers, known, (("the making of its queue was not recorded", ~known),))
+        return column(numbers, known, (("the creation of its queue was not recorded", ~known),))
 
     def value(self, name: str, argument: Argument) -> Column:
         """The values of an argument; of a pointer its address or handle."""
@@ -140,8 +140,8 @@ class Launches:
     def _no_number(self, name: str, argument: Argument) -> str:
         declared = self._declaration(argument)
         if declared and declared.type:
-            return f"{name} is a {declared.type}, which is no plain number"
-        return f'the type of {name} is not known: say names = {{ {name} = "float arg{argument.index}" }} with its type'
+            return f"{name} is a {declared.type}, which is not a plain number"
+        return f'the type of {name} is not known: write names = {{ {name} = "float arg{argument.index}" }} with its type'
 
     # ---- shapes and memory ----
 

@@ -55,7 +55,7 @@ class Pointee:
     def _pointers(self) -> tuple[Bool, Why]:
         read, why = self.given.readable
         pointer = self._local | (self.given.size == POINTER)
-        return read & pointer, (*why, (f"{self.given.name} is no pointer", read & ~pointer))
+        return read & pointer, (*why, (f"{self.given.name} is not a pointer", read & ~pointer))
 
     # ---- its memory ----
 

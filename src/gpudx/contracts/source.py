@@ -91,7 +91,7 @@ def read(path: Path, kind: str) -> Iterator[Entry]:
     try:
         whole = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UserError(f"{path} is not TOML ({error}): see docs/contracts.md for how it is written.") from None
+        raise UserError(f"{path} is not TOML ({error}): docs/contracts.md describes the format.") from None
     entries = whole.get(kind)
     for key in whole:
         if key != kind:
@@ -99,7 +99,7 @@ def read(path: Path, kind: str) -> Iterator[Entry]:
                 f"{path}, line {_line(text, key)}: there is no {key} here; write [[{kind}]] for each entry."
             )
     if not isinstance(entries, list) or not entries or not all(isinstance(one, dict) for one in entries):
-        raise UserError(f"{path} has no [[{kind}]]: see docs/contracts.md for how it is written.")
+        raise UserError(f"{path} has no [[{kind}]]: docs/contracts.md describes the format.")
     if len(entries) > MOST_ENTRIES:
         raise UserError(f"{path} has {len(entries):,} entries, and {MOST_ENTRIES:,} is the most: split it.")
     return _entries(path, kind, text.splitlines(), entries)
@@ -126,7 +126,7 @@ def _text(path: Path) -> str:
             raise UserError(f"{path} is larger than {MOST_BYTES:,} bytes: split it.")
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise UserError(f"There is no file {path}: give one that is written as docs/contracts.md says.") from None
+        raise UserError(f"There is no file {path}: docs/contracts.md describes the format.") from None
     except UnicodeDecodeError:
         raise UserError(f"{path} is not text in UTF-8: save it as such.") from None
     except OSError as error:

@@ -94,7 +94,7 @@ class Failures:
     def ignored(self, failure: Failure) -> str:
         """How we know that the program went on as if the call had succeeded; "" if it may have dealt with it."""
         if any(_used_null(f, failure) for f in failure.followers):
-            return "what it should have given was used all the same"
+            return "its result was used anyway"
         if failure.makes == "handle:mem" and (passed_on := self._null_launch(failure) or self._null_argument(failure)):
             return passed_on
         if failure.info.does == "set_arg":
@@ -137,7 +137,7 @@ class Failures:
             return ""
         again = (sets.kernel == words["kernel"]) & (sets.index == words["index"]) & (sets.status == 0)
         between = again & (sets.position > failure.position) & (sets.position < later[0])
-        return "" if between.any() else f"the kernel was launched all the same (call {int(later[0]) + 1})"
+        return "" if between.any() else f"the kernel was launched anyway (call {int(later[0]) + 1})"
 
     def _went_on(self, failure: Failure) -> str:
         """A refused command, and then other commands in the same queue without one that did the same and succeeded."""

@@ -30,7 +30,7 @@ def may_be_overwritten(facts: Facts, position: int) -> Evidence | None:
     if not launched or not any(int(one) & CPU for one in types):
         return None
     text = (
-        "kernels had run on a CPU device before: one that writes outside its buffer can have overwritten the variable "
+        "kernels had run on a CPU device before: one that writes outside its buffer could have overwritten the variable "
         "that held the handle, and `gpudx run --fence` would show it"
     )
     return Evidence(text)

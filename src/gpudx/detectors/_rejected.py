@@ -22,5 +22,5 @@ def rejected(facts: Facts) -> I64:
 
 def answer(site: Site) -> Evidence:
     """How such a call ended."""
-    text = f"{site.call} never returned" if site.status == "in flight" else f"{site.call} answered {site.status}"
+    text = f"{site.call} never returned" if site.status == "in flight" else f"{site.call} returned {site.status}"
     return Evidence(text, (site.number,))

@@ -122,8 +122,8 @@ class Decoder:
             )
         for at, name in self._lengths(value, position):
             call = self._facts.trace.info(at).name
-            evidence = Evidence(f"call {at + 1}, {call}, was given {value:#x} as {name}", (at + 1,))
-            return Origin("offset", f"the {name} that {call} was given before (call {at + 1})", (evidence,))
+            evidence = Evidence(f"call {at + 1}, {call}, was passed {value:#x} as {name}", (at + 1,))
+            return Origin("offset", f"the {name} that {call} was passed before (call {at + 1})", (evidence,))
         return None
 
     def _lengths(self, value: int, position: int) -> list[tuple[int, str]]:

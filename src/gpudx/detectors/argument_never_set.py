@@ -141,4 +141,6 @@ def _finding(facts: Facts, run: Run, row: int, unset: dict[int, int | None], cou
         count=count,
         causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("arguments", ",".join(map(str, unset)))),
+        certainty="observed" if int(launches.status[row]) and not tolerated else "recorded",
+        because=f"The driver refused the launch with {site.status}, so its work was not done." if site.status else "",
     )

@@ -1,4 +1,4 @@
-"""A kernel argument was given with another size than the kernel declares.
+"""A kernel argument was passed with another size than the kernel declares.
 
 clSetKernelArg copies as many bytes as its size argument says. Some drivers refuse a size that does not fit; others copy what they
 get, and the kernel reads bytes behind it that was never set, or half of the value. The usual reasons: a host structure
@@ -34,7 +34,7 @@ from gpudx.text import plural
 ID = "argument-size"
 CAUSE = Cause(
     id=ID,
-    title="An argument was given with another size than the kernel declares",
+    title="An argument was passed with another size than the kernel declares",
     refutes_if="The declared type has the size that was passed on this device.",
     fix=(
         (
@@ -67,7 +67,7 @@ def _finding(facts: Facts, row: int, known: ArgInfo, size: int, count: int) -> F
     given, site = int(sets.size[row]), site_of(facts, int(sets.position[row]))
     what = argument(facts, int(sets.kernel_row[row]), known.index)
     reason = _reason(known, size, given)
-    message = f"{site.call} gave {plural(given, 'byte')} for {what} of kernel {site.kernel}, which takes {size:,}" + (
+    message = f"{site.call} passed {plural(given, 'byte')} for {what} of kernel {site.kernel}, which takes {size:,}" + (
         f": {reason}." if reason else "."
     )
     return Finding(
@@ -95,7 +95,8 @@ def _effect(status: str | None, size: int, given: int) -> str:
     if status:
         return f"the driver refused the call with {status}" if status != "in flight" else "the call never returned"
     if given < size:
-        return f"the driver accepted it, so the kernel reads {plural(size - given, 'byte')} that was never set"
+        unset = plural(size - given, "byte")
+        return f"the driver accepted it, so the kernel reads {unset} that {'was' if size - given == 1 else 'were'} never set"
     return f"the driver accepted it, and the kernel reads the first {plural(size, 'byte')} only"
 
 

@@ -11,13 +11,16 @@ Example:
 
 Fix it by converting on the host: `cl_float scale = 1024`.
 
-It is reported only if every setting of the argument looks so, and never as more than a warning: bits alone prove nothing.
+It is reported only if every setting of the argument looks so. It is an error in a run that failed, if the kernel's source takes
+no argument's bits for another type; otherwise it is a warning: bits alone prove nothing.
 """
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +51,8 @@ LOWEST, HIGHEST = 0x3A800000, 0x49800000  # the floats from 1/1024 to 2^20: one 
 ROUND = (1 << 12) - 1  # floats that people write down end in zeros
 ELEMENTS = (1, 2, 4, 8, 16)
 ARGUMENTS = 1 << 12
+SMALL = np.uint64(1 << 20)  # a whole number up to here is a float below 2e-39
+REINTERPRETED = re.compile(r"\bas_\w+\s*\(|\bunion\b|\*\s*\(\s*(?:const\s+)?\w+\s*\*\s*\)\s*&")
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
@@ -110,28 +115,40 @@ def _is_size(facts: Facts, values: U64) -> bool:
 
 
 def _makes_no_other_sense(facts: Facts, row: int, looks_like: str, values: U64) -> bool:
-    """Whole numbers as floats, gigantic ones as integers, for a kernel that never takes the argument's bits for a float."""
+    """Whole numbers as floats, gigantic ones as integers, for a kernel that never takes the bits of one type for another; or small
+    whole numbers, which are far below every float that people compute with."""
     whole = values.astype(np.uint32).view(np.float32)
-    if looks_like != "a float" or not (whole == np.round(whole)).all():
+    if looks_like == "a float" and not (whole == np.round(whole)).all():
+        return False
+    if looks_like == "an integer" and not (values <= SMALL).all():
         return False
     info = facts.kernels.info(int(facts.set_args.kernel_row[row]))
     source = facts.kernels.source(info.program, info.position) if info else ""
-    return bool(source) and "as_float" not in source and "union" not in source
+    return bool(source) and not REINTERPRETED.search(source)
+
+
+def _first_launch(facts: Facts, row: int) -> int | None:
+    """The number of the first launch that has the value of this setting."""
+    launches, sets = facts.launches, facts.set_args
+    later = np.flatnonzero((launches.kernel == sets.kernel[row]) & (launches.position > sets.position[row]))
+    return int(later[0]) + 1 if len(later) else None
 
 
 def _finding(facts: Facts, run: Run, part: I64, looks_like: str, values: U64) -> Finding:
     sets, row = facts.set_args, int(part[0])
-    site = site_of(facts, int(sets.position[row]))
+    site = replace(site_of(facts, int(sets.position[row])), launch=_first_launch(facts, row))
     what = argument(facts, int(sets.kernel_row[row]), int(sets.index[row]))
     bits = int(sets.value[row]) & 0xFFFFFFFF
     as_int, as_float = (struct.unpack(code, struct.pack("<I", bits))[0] for code in ("<i", "<f"))
     meant, read = (as_int, f"{as_float:g}") if looks_like == "an integer" else (f"{as_float:g}", as_int)
     message = f"{capital(what)} of kernel {site.kernel} seems to hold {looks_like}: {meant}, read as {read}."
     shown = several([f"{int(v):#010x}" for v in values])
+    certain = run.failed and _makes_no_other_sense(facts, row, looks_like, values)
     return Finding(
         id=ID,
-        severity="error" if run.failed and _makes_no_other_sense(facts, row, looks_like, values) else "warning",
-        because="The value makes sense as a float only; that the program fails because of it is not shown.",
+        severity="error" if certain else "warning",
+        certainty="observed" if certain else "recorded",
+        because=f"The value makes sense as {looks_like} only, and the kernel reads the same bits as {read}.",
         message=message,
         site=site,
         count=len(part),

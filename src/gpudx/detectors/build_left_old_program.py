@@ -48,7 +48,7 @@ def _finding(one: LoadedObject, step: Step) -> Finding:
     return Finding(
         id=ID,
         severity="warning",
-        message=f"{tool} {did}, and {name}, which was run after it, had been built {age} before: let the script end when the build does.",
+        message=f"{tool} {did}, and {name}, which was run after it, had been built {age} before: let the script stop when the build fails.",
         evidence=(
             Evidence(f"{step.tool} (process {step.pid}) {did} before {one.path} was started"),
             Evidence(f"{one.path} was last written {age} before that build began"),

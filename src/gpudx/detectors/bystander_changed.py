@@ -34,7 +34,7 @@ from gpudx.text import capital, plural
 ID = "bystander-changed"
 CAUSE = Cause(
     id="write-into-bystander",
-    title="A launch wrote into memory that it was not given",
+    title="A launch wrote into memory that it was not passed",
     refutes_if="The bytes also change in a run without the named launch.",
     fix=(
         "Compare the size of the launch's own memory with what its grid and size arguments can reach; correct the smaller.",
@@ -42,10 +42,10 @@ CAUSE = Cause(
     ),
     predicts=(("watched", "the same bytes change again, and a look after each launch names the launch"),),
     settled_by="gpudx run --watch --serialise, which looks right before and right after each launch",
-    about="""A launch wrote into memory that it was not given.
+    about="""A launch wrote into memory that it was not passed.
 
-Both pieces of memory are the program's, so nothing faults: the launch runs past the end of what it was given, or indexes with a
-wrong number, and another allocation, or another part of the same one, holds wrong values from then on. What shows is a wrong
+Both pieces of memory are the program's, so nothing faults: the launch runs past the end of what it was passed, or indexes with a
+wrong number, and another allocation, or another part of the same one, holds wrong values from then on. The symptom is a wrong
 result somewhere else, later, which changes when sizes or the order of allocations change.
 """,
 )
@@ -122,13 +122,13 @@ def _message(facts: Facts, one: Bystander) -> str:
     what = _what(facts, one)
     if one.only is not None:
         site = facts.sites.at(one.only)
-        given = "which it was given only to read" if one.read_only else "which it was not given"
+        given = "which it was passed only to read" if one.read_only else "which it was not passed"
         near = f"; {_near(facts, one.nearest)}" if one.nearest else ""
         return f"Launch {site.launch} of kernel {site.kernel} (call {site.number}) changed {what}, {given}{near}."
     if not one.suspects:
-        return f"{capital(what)} changed, and no launch and no copy is recorded that can have done it."
+        return f"{capital(what)} changed, and no launch and no copy is recorded that could have done it."
     many = plural(len(one.suspects), "launch", "launches")
-    return f"{capital(what)} changed, and none of the {many} of that time was given them to write: one left its own memory."
+    return f"{capital(what)} changed, and none of the {many} of that time was passed them to write: one left its own memory."
 
 
 def _near(facts: Facts, near: Neighbour) -> str:
@@ -157,7 +157,7 @@ def _suspects(facts: Facts, one: Bystander) -> Iterator[Evidence]:
 
 def _doubts(one: Bystander) -> Iterator[Evidence]:
     if one.by_address and one.read_only:
-        yield Evidence("a launch was given a pointer to const for it, from which a kernel may take the const away")
+        yield Evidence("a launch was passed a pointer to const for it, from which a kernel may take the const away")
     if one.by_address and not one.beside:
         yield Evidence(
             "no memory that is known to be the launch's lies beside it: it may have the address from elsewhere"

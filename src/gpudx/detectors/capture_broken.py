@@ -98,8 +98,8 @@ def _finding(facts: Facts, begin: int, positions: list[int]) -> Finding:
         ),
         evidence=(
             Evidence(f"thread {started.tid} began a capture with {started.call}", (started.number,)),
-            Evidence(f"thread {site.tid} called {site.call}, which answered {site.status}", (site.number,)),
-            *(Evidence(f"{s.call} answered {s.status}", (s.number,)) for s in last if s.number != site.number),
+            Evidence(f"thread {site.tid} called {site.call}, which returned {site.status}", (site.number,)),
+            *(Evidence(f"{s.call} returned {s.status}", (s.number,)) for s in last if s.number != site.number),
             *_more([position for position in positions[1:] if position != end]),
         ),
         site=site,
@@ -113,4 +113,4 @@ def _finding(facts: Facts, begin: int, positions: list[int]) -> Finding:
 def _more(positions: list[int]) -> Iterator[Evidence]:
     if positions:
         shown = tuple(p + 1 for p in positions[:3])
-        yield Evidence(f"{plural(len(positions), 'later call')} met the same capture and failed", shown)
+        yield Evidence(f"{plural(len(positions), 'later call')} failed because of the same capture", shown)

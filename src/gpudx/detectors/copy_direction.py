@@ -1,4 +1,4 @@
-"""A copy or fill was given host memory where it takes device memory, or the other way round.
+"""A copy or fill was passed host memory where it takes device memory, or the other way round.
 
 The direction of a copy is part of the call. An address of the wrong kind is refused with a status that does not say
 which side is wrong, or the driver dies while it reads the memory.
@@ -33,7 +33,7 @@ from gpudx.model.cause_kinds import FIXED
 ID = "copy-direction"
 CAUSE = Cause(
     id=ID,
-    title="A copy was given host memory for device memory, or the reverse",
+    title="A copy was passed host memory for device memory, or the reverse",
     refutes_if="Each side of the copy is memory of the kind that the call takes there.",
     fix=("Give the destination first and the source second, with the direction that fits the two.",),
     predicts=(("recorded", "the driver refuses the copy, or dies in it"),),
@@ -80,8 +80,8 @@ def _finding(facts: Facts, run: Run, position: int, sides: list[str], count: int
     return Finding(
         id=ID,
         severity="error" if run.failed else "warning",
-        message=f"{site.call} was given {', and '.join(sides)}.",
-        evidence=(answer(site), *(Evidence(f"it was given {text}", (site.number,)) for text in sides)),
+        message=f"{site.call} was passed {', and '.join(sides)}.",
+        evidence=(answer(site), *(Evidence(f"it was passed {text}", (site.number,)) for text in sides)),
         site=site,
         count=count,
         causes=(ID,),

@@ -38,7 +38,7 @@ CAUSE = Cause(
     title="A copy or fill reaches past the end of its memory",
     refutes_if="The memory is at least as large as the range that the call was passed.",
     fix=("Compute the size of the copy and of the allocation from the same number.",),
-    predicts=(("recorded", "the stretch ends behind the allocation"),),
+    predicts=(("recorded", "the range ends past the allocation"),),
     kind=MEMORY,
 )
 I64 = NDArray[np.int64]

@@ -1,6 +1,6 @@
 """The process died of a signal inside a call of the program.
 
-The driver followed something it was given and crashed. The call that was in flight, its thread and all its values are
+The driver followed something it was passed and crashed. The call that was in flight, its thread and all its values are
 certain, because they were written down before the driver was called. Which value it was is certain only if the
 address follows from it: the fault address is then the value plus a small offset, the place of a field that the driver
 read.
@@ -39,7 +39,7 @@ CAUSE = Cause(
     id=ID,
     title="The driver crashed inside a call of the program",
     refutes_if="The faulting thread was not inside this call.",
-    fix=("Check each value that the call was given.",),
+    fix=("Check each value that the call was passed.",),
     predicts=(("recorded", "the call is in flight when the signal arrives"),),
     settled_by="a run on another driver",
 )
@@ -97,7 +97,7 @@ def _unheard(facts: Facts, position: int, name: str) -> Finding:
         evidence=(
             Evidence(f"the recorder's handler did not see {name}, so thread and place are not known"),
             Evidence(f"thread {site.tid} was inside {site.call}, the only call in flight", (site.number,)),
-            Evidence(f"it was given {told(values_of(facts, position))}", (site.number,)),
+            Evidence(f"it was passed {told(values_of(facts, position))}", (site.number,)),
         ),
         site=site,
         causes=(ID,),
@@ -113,7 +113,7 @@ def _evidence(
     site: Site, name: str, values: list[Value], decoded: str | None, address: int | None
 ) -> Iterator[Evidence]:
     yield Evidence(f"thread {site.tid} was inside {site.call} when {name} reached it", (site.number,))
-    yield Evidence(f"it was given {told(values)}", (site.number,))
+    yield Evidence(f"it was passed {told(values)}", (site.number,))
     if decoded:
         yield Evidence(f"fault address {address:#x} = {decoded}", (site.number,))
     elif address is not None:

@@ -11,7 +11,7 @@ Example:
         assert(index[threadIdx.x] < rows);                         // an index from a vocabulary of another size
         ...
 
-Fix it at what the condition speaks of: the values that the launch was given, or the data in its buffers.
+Fix it at what the condition speaks of: the values that the launch was passed, or the data in its buffers.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ CAUSE = Cause(
     predicts=(("recorded", "the driver prints the assertion and the next wait fails"),),
     settled_by="the values that the condition compares, printed before the launch",
     kind=FIXED,
+    tells="condition",
 )
-ONLY = ", and only this launch can have met it"
-WHICH = "; which launch met it first is not known"
+ONLY = ", and only this launch could have hit it"
+WHICH = "; which launch hit it first is not known"
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
@@ -64,9 +65,10 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
             ),
             *_which(launches),
         ),
-        site=replace(site, source=first.source) if site else None,
+        site=_at(site, first.source) if site else None,
         others=others,
         causes=(ID,),
+        scope="symptom" if facts.tellings.of("index") else "fault",  # then the value that the condition is about is known
         facts=(("condition", first.condition), ("source", first.source.rpartition("/")[2])),
         certainty="observed",
         attribution="this" if len(launches) == 1 else "kernel",
@@ -79,6 +81,11 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
             seen_by="assertion",
         ),
     )
+
+
+def _at(site: Site, source: str) -> Site:
+    """The line of the assertion; in a Python program, the line that called the operator is the one that users can read."""
+    return site if any(line.endswith("(python)") for line in site.host_stack) else replace(site, source=source)
 
 
 def _three(text: str) -> tuple[int, int, int] | None:
@@ -99,7 +106,7 @@ def _launches(facts: Facts, function: str) -> list[int]:
 
 def _which(launches: list[int]) -> Iterator[Evidence]:
     if len(launches) == 1:
-        yield Evidence("no other launch that may have been running can have met it", (launches[0] + 1,))
+        yield Evidence("no other launch that may have been running could have hit it", (launches[0] + 1,))
     elif launches:
         text = f"{plural(len(launches), 'launch', 'launches')} of this kernel may have been running"
         yield Evidence(text, tuple(p + 1 for p in launches[:8]))

@@ -74,7 +74,7 @@ def _finding(facts: Facts, found: Interval) -> Finding:
         message=f"{site.call} reported {site.status}: {said}; {whose}.",
         evidence=(
             Evidence(
-                f"{site.call} answered {site.status}, which reports a fault of {'this or ' if own else ''}earlier work",
+                f"{site.call} returned {site.status}, which reports a fault of {'this or ' if own else ''}earlier work",
                 (site.number,),
             ),
             *_itself(facts, found.report),
@@ -297,7 +297,7 @@ def _followers(facts: Facts, found: Interval, count: int) -> list[Evidence]:
         return []
     later = facts.errors.position[facts.errors.position > found.report]
     names = list(dict.fromkeys(facts.trace.info(int(p)).name for p in later))
-    told = Evidence(f"{plural(count, 'later call')} failed as followers: {several(names)}", (int(later[0]) + 1,))
+    told = Evidence(f"{plural(count, 'later call')} failed because of it: {several(names)}", (int(later[0]) + 1,))
     return [told, *_moved(facts, later)]
 
 

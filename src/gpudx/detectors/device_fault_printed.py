@@ -2,7 +2,7 @@
 
 ROCm's runtime prints the address and ends the process; NVIDIA's driver gives the program an error code, and the kernel's log the
 address. The line names a page, and no kernel. The record has what the line lacks: which allocation the page belongs to or lies
-behind, whether it was freed, and which launches were given it and may still have been running.
+behind, whether it was freed, and which launches were passed it and may still have been running.
 
 Example:
 
@@ -13,8 +13,9 @@ Example:
 Fix it where the size of the allocation is computed, or in the kernel's index; if the memory had been freed, by freeing it
 after the last work that uses it.
 
-Only the page is known: distances are reported as "at least". A launch is named where one alone, of those that may have been
-running, was given the memory, was given memory too small for its own numbers, or reaches the page with its own numbers.
+Only the page is known: distances are reported as "at least". Breadcrumbs leave the launches that had begun and had not completed. A
+launch is named where one alone of these was passed the memory, was passed memory too small for its own numbers, or reaches the page
+with its own numbers.
 """
 
 from __future__ import annotations
@@ -29,13 +30,12 @@ from gpudx.detectors import Run
 from gpudx.detectors._device_errors import NULL as NULL_GIVEN
 from gpudx.detectors._device_errors import Suspect, interval, suspect
 from gpudx.detectors._other_device import devices, strangers
-from gpudx.detectors._undersized import shortages
+from gpudx.detectors._undersized import object_of, shortages
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts, Fault
 from gpudx.facts.aimed import Aim, of_graph, of_launch
 from gpudx.facts.allocated import allocation_of
-from gpudx.facts.crumbs import State
-from gpudx.facts.running import running_at
+from gpudx.facts.running import completed, graphs_at_fault, running_at_fault, whole
 from gpudx.model import Access, Evidence, Finding, Site
 from gpudx.text import capital, plural
 
@@ -73,16 +73,16 @@ def located(facts: Facts, position: int, fault: Fault) -> tuple[Finding, str]:
     suspects, alone = running.suspects, running.alone
     place = _place(facts, fault, position, suspects)
     given = [s for s in suspects if place.object >= 0 and place.object in _given(facts, s.launch)]
-    aim = _aim(facts, fault, running)
+    aim = _aim(facts, fault, running) if place.object < 0 else None
     guilty = suspects[0] if alone else _aiming(facts, aim, suspects) if aim else _guilty(given, suspects, place)
     place = _aimed_place(aim, _of_another(facts, guilty, place))
     site = _site(facts, guilty, place) if guilty else _graph(facts, aim) if aim else None
-    certain = site is not None and (alone or (aim is not None and place.cause == OUTSIDE))
+    certain = site is not None and place.cause != UNKNOWN and (alone or aim is not None)
     finding = Finding(
         id=ID,
         severity="error",
-        message=_message(fault, place, site, running, aim),
-        evidence=tuple(_evidence(facts, fault, place, given, suspects, aim)),
+        message=_message(fault, place, site, _size(facts, guilty, place), running, aim),
+        evidence=tuple(_evidence(facts, fault, place, given, running, aim)),
         site=site,
         others=tuple(_site(facts, s, place) for s in (given or suspects[::-1])[:SHOWN] if s is not guilty),
         causes=(place.cause,),
@@ -90,7 +90,7 @@ def located(facts: Facts, position: int, fault: Fault) -> tuple[Finding, str]:
         facts=(("cause", place.cause), ("kernel", site.kernel or "?" if site else "?")),
         certainty="observed",
         attribution="this" if certain else "probable" if site else "one of",
-        because=CERTAIN if alone else AIMED if certain else PROBABLE if site else ONE_OF,
+        because=(CERTAIN if alone else AIMED) if certain else PROBABLE if site else ONE_OF,
         access=Access(address=fault.address, kind=KINDS[fault.writes], by="kernel", seen_by="driver"),
     )
     return finding, place.text
@@ -101,11 +101,12 @@ class _Running:
     """What may have been running at the fault."""
 
     suspects: list[Suspect]
-    graphs: tuple[int, ...] = ()  # launches of graphs, by position
+    graphs: tuple[int, ...]  # launches of graphs, by position
+    complete: bool  # is all work that may have run in the record?
 
     @property
     def alone(self) -> bool:
-        return len(self.suspects) == 1 and not self.graphs
+        return len(self.suspects) == 1 and not self.graphs and self.complete
 
     @property
     def count(self) -> int:
@@ -115,13 +116,11 @@ class _Running:
 def _running(facts: Facts, position: int) -> _Running:
     found = interval(facts) if position == len(facts.trace) else None
     if found is not None:
-        return _Running(list(found.suspects), found.graphs)
-    rows = running_at(facts, position)
-    states = facts.crumbs.at(facts.launches.position[rows])
-    left = rows[np.isin(states, (State.RUNNING, State.UNKNOWN))]
-    rows = left if len(left) else rows
+        return _Running(list(found.suspects), found.graphs, whole(facts))
+    rows = running_at_fault(facts, position)
     short = shortages(facts, rows, facts.launches.done & ~np.isin(np.arange(len(facts.launches.position)), rows))
-    return _Running([suspect(facts, row, short.get(row, ())) for row in rows.tolist()])
+    suspects = [suspect(facts, row, short.get(row, ())) for row in rows.tolist()]
+    return _Running(suspects, tuple(map(int, graphs_at_fault(facts, position))), whole(facts))
 
 
 # ---- where ----
@@ -162,7 +161,7 @@ def _inside(facts: Facts, fault: Fault, position: int, row: int) -> _Place:
 
 
 def _nearby(facts: Facts, fault: Fault, position: int, suspects: list[Suspect]) -> list[int]:
-    """Memory next to the page that a launch which may have been running was given: it can have been missed."""
+    """Memory next to the page that a launch which may have been running was passed: it can have been missed."""
     given = {row for s in suspects for row in _given(facts, s.launch)}
     return [row for row in facts.memory.neighbours(fault.address, position) if row in given]
 
@@ -196,7 +195,7 @@ def _given(facts: Facts, launch: int) -> set[int]:
 
 
 def _guilty(given: list[Suspect], suspects: list[Suspect], place: _Place) -> Suspect | None:
-    """The only launch that was given the memory; else the first whose own numbers do not fit it, or the only one that was given null."""
+    """The only launch that was passed the memory; else the first whose own numbers do not fit it, or the only one that was passed null."""
     if len(given) == 1:
         return given[0]
     if place.cause == NULL:
@@ -214,7 +213,7 @@ def _site(facts: Facts, one: Suspect, place: _Place) -> Site:
 
 
 def _aim(facts: Facts, fault: Fault, running: _Running) -> Aim | None:
-    """How the only work whose own numbers lead to the page reaches it; None where several do, or none."""
+    """How the only work whose own numbers lead to a page far from all memory reaches it; None where several do, or none."""
     if fault.address < fault.bytes:
         return None
     launches = (of_launch(facts, one.launch, fault.address, fault.bytes) for one in running.suspects)
@@ -229,18 +228,18 @@ def _aiming(facts: Facts, aim: Aim | None, suspects: Sequence[Suspect]) -> Suspe
 
 def _aimed_place(aim: Aim | None, place: _Place) -> _Place:
     """An address that lies by no memory was meant for the memory that it was computed from."""
-    return replace(place, cause=OUTSIDE, object=aim.object) if aim and place.object < 0 else place
+    return replace(place, cause=OUTSIDE, object=aim.object) if aim else place
 
 
 # ---- words ----
 
 
-def _message(fault: Fault, place: _Place, site: Site | None, running: _Running, aim: Aim | None) -> str:
+def _message(fault: Fault, place: _Place, site: Site | None, size: str, running: _Running, aim: Aim | None) -> str:
     where = f"The device faulted at page {fault.address:#x}, {place.text}"
     if site and aim:
         return f"{where}; {_who(site, aim)} reaches it with its own numbers: {aim.text}."
     if site and site.argument is not None:
-        return f"{where}; launch {site.launch} of kernel {site.kernel} was given it as argument {site.argument}."
+        return f"{where}; launch {site.launch} of kernel {site.kernel} was passed it as argument {site.argument}{size}."
     if site:
         return f"{where}; launch {site.launch} of kernel {site.kernel} was running."
     return f"{where}; {plural(running.count, 'launch', 'launches')} may have been running."
@@ -256,8 +255,17 @@ def _who(site: Site, aim: Aim) -> str:
     return launch if site.launch else f"kernel {aim.kernel} of the graph launched by call {site.number}"
 
 
+def _size(facts: Facts, guilty: Suspect | None, place: _Place) -> str:
+    """That the memory is too small for the launch's own numbers, where it is."""
+    short = guilty.short if guilty and place.cause == OUTSIDE else ()
+    if len(short) != 1 or object_of(facts, short[0]) != place.object:
+        return ""
+    room, need = short[0].room // short[0].element, short[0].need // short[0].element
+    return f"; it has room for {plural(room, 'value')}, the sizes passed with it need {need:,}"
+
+
 def _evidence(
-    facts: Facts, fault: Fault, place: _Place, given: list[Suspect], suspects: list[Suspect], aim: Aim | None
+    facts: Facts, fault: Fault, place: _Place, given: list[Suspect], running: _Running, aim: Aim | None
 ) -> Iterator[Evidence]:
     printed = f"the runtime printed: a memory access fault on address {fault.address:#x}; reason: {fault.reason}"
     yield Evidence(f"the kernel's log has: {fault.said}" if fault.said else printed)
@@ -265,12 +273,17 @@ def _evidence(
     if aim:
         yield Evidence(f"{_who(facts.sites.at(aim.position), aim)}: {aim.text} is in that page", (aim.position + 1,))
         return
+    suspects = running.suspects
     shown = given or suspects[::-1]
+    done = completed(facts)
+    if done is not None:
+        known = len(facts.launches.position)
+        yield Evidence(f"{plural(done, 'launch', 'launches')} of {known:,} had completed when the device stopped")
+    was = "was running" if done is not None and running.alone else "may have been running"
     for one in shown[:SHOWN]:
-        odd = "; ".join(one.odd) or "nothing odd about its arguments was recorded"
-        text = f"launch {one.launch + 1} of kernel {facts.launches.name(one.launch)} may have been running"
-        told = f"{text}{_as(facts, one, place)}: {odd}"
-        yield Evidence(told, (int(facts.launches.position[one.launch]) + 1,))
+        odd = f": {'; '.join(one.odd)}" if one.odd else ""
+        text = f"launch {one.launch + 1} of kernel {facts.launches.name(one.launch)} {was}{_as(facts, one, place)}{odd}"
+        yield Evidence(text, (int(facts.launches.position[one.launch]) + 1,))
     if len(suspects) > len(shown[:SHOWN]):
         yield Evidence(f"{plural(len(suspects), 'launch', 'launches')} may have been running in all")
 

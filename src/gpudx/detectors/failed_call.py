@@ -28,7 +28,7 @@ CAUSE = Cause(
     id=ID,
     title="A call failed and the program ended because of it",
     refutes_if="The program ends the same way when this call succeeds.",
-    fix=("Read the status in the specification of this call, and check the values it was given.",),
+    fix=("Read the status in the specification of this call, and check the values it was passed.",),
     predicts=(("recorded", "the program ends right after the failing call"),),
 )
 LOG_LINES = 12
@@ -49,7 +49,7 @@ def _finding(facts: Facts, run: Run, failure: Failure) -> Finding:
     site = site_of(facts, failure.position)
     of = f" for kernel {site.kernel}" if site.kernel else ""
     evidence = [
-        Evidence(f"{site.call} answered {site.status}: {told(values_of(facts, failure.position))}", (site.number,)),
+        Evidence(f"{site.call} returned {site.status}: {told(values_of(facts, failure.position))}", (site.number,)),
         Evidence("only cleanup calls followed it in its thread", (site.number,)),
     ]
     evidence += [Evidence(f"the compiler said: {line}", (site.number,)) for line in _log(facts, failure)]

@@ -204,7 +204,7 @@ def _which(facts: Facts, block: Fenced, who: _Who, hits: list[Given], running: l
     if len(hits) == 1:
         yield Evidence(f"it is the only launch in flight that uses {label}", numbers)
     elif hits:
-        yield Evidence(f"{len(hits)} launches that may have been running were given {label}", numbers)
+        yield Evidence(f"{len(hits)} launches that may have been running were passed {label}", numbers)
     elif running:
         text = f"none of {len(running)} launches" if len(running) > 1 else "the only launch"
         was = "was" if len(running) > 1 else "was not"
@@ -229,7 +229,7 @@ def _because(who: _Who, certain: bool, site: Site | None) -> str:
     if who.kind == "host":
         return "The access itself was stopped, in the program's own code."
     if certain:
-        return "The access itself was stopped, and no other launch can have made it."
+        return "The access itself was stopped, and no other launch could have made it."
     which = "that this launch made it" if site else "which of the running work made it"
     return f"The access itself was stopped; {which} is not shown."
 

@@ -121,7 +121,7 @@ def _finding(facts: Facts, row: int, count: int) -> Finding:
             f"been using it, and nothing orders the two: {_mend(facts, site, free, later)}."
         ),
         evidence=(
-            Evidence(f"{what} was given {facts.memory.describe(obj)}{_place(facts, use)}", (site.number,)),
+            Evidence(f"{what} was passed {facts.memory.describe(obj)}{_place(facts, use)}", (site.number,)),
             Evidence(_why(facts, use, died, later, free), (site.number, free.number)),
         ),
         site=free,

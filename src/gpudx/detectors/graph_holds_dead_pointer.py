@@ -82,7 +82,7 @@ def _finding(facts: Facts, node: Node, place: str, address: int, row: int, posit
         ),
         evidence=(
             Evidence(f"{others[0].call} freed {facts.memory.describe(row)}", (died + 1,)),
-            Evidence(f"the node was given {address:#x} as {place}", (node.position + 1,)),
+            Evidence(f"the node was passed {address:#x} as {place}", (node.position + 1,)),
             Evidence(f"{site.call} started it afterwards", (site.number,)),
         ),
         site=replace(

@@ -1,6 +1,6 @@
 """A graph was launched whose nodes hold the address of memory that was freed, and that another allocation has now.
 
-A graph keeps the addresses it was captured with. When the memory is freed and its addresses are given out again, the
+A graph keeps the addresses it was captured with. When the memory is freed and its addresses are reused, the
 graph's launch succeeds, and no tool that looks at addresses sees anything wrong: its nodes read and write what belongs to
 someone else.
 
@@ -87,7 +87,7 @@ def _finding(facts: Facts, node: Node, place: str, address: int, row: int, now: 
         ),
         evidence=(
             Evidence(
-                f"the node was given {address:#x}, in {facts.memory.describe(row)}, as {place}", (node.position + 1,)
+                f"the node was passed {address:#x}, in {facts.memory.describe(row)}, as {place}", (node.position + 1,)
             ),
             Evidence(f"{others[0].call} freed it", (died + 1,)),
             Evidence(f"{others[1].call} gave the address to {facts.memory.describe(now)}", (born + 1,)),

@@ -137,6 +137,6 @@ def _finding(facts: Facts, obj: int, launch: np.void, wait: Site | None) -> Find
         causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(site.argument))),
         certainty="observed",
-        because="The memory changed between the launch and the first wait after it, and only the host can have written it.",
+        because="The memory changed between the launch and the first wait after it, and only the host could have written it.",
         access=Access(kind="write", by="host", seen_by="record"),
     )

@@ -1,4 +1,4 @@
-"""Host memory was given up or written to while a copy might still be working on it.
+"""Host memory was freed or overwritten while a copy might still be using it.
 
 A copy that the host does not wait for reads or writes the host's memory later. Until it is known to be done, the memory
 must stay as it is. Otherwise the device gets data that were never meant for it, or the copy writes over whatever lies there
@@ -55,13 +55,13 @@ ID = "host-memory-changed-under-copy"
 NEEDS_EVERY_CALL = True
 CAUSE = Cause(
     id=ID,
-    title="Host memory was given up or written to while a copy might still be working on it",
+    title="Host memory was freed or overwritten while a copy might still be using it",
     refutes_if="The data is still wrong with a wait right after the copy.",
     fix=(
-        "Wait for the copy before its host memory goes or is used again, or make the copy block.",
+        "Wait for the copy before you free or reuse its host memory, or make the copy blocking.",
         "Give each copy its own host memory until it is done.",
     ),
-    predicts=(("recorded", "the memory goes, or is written, before any wait covers the copy"),),
+    predicts=(("recorded", "the memory is freed or overwritten before anything waits for the copy"),),
     kind=LIFETIME,
 )
 I64 = NDArray[np.int64]
@@ -131,7 +131,7 @@ def _changed(facts: Facts, row: int, later: int, count: int) -> Finding:
 
 
 def _difference(site: Site) -> Evidence:
-    return Evidence(f"some of these bytes were different, or gone, when this call began{_line(site)}", (site.number,))
+    return Evidence(f"some of these bytes had changed, or were gone, when call {site.number} began{_line(site)}", (site.number,))
 
 
 def _line(site: Site) -> str:
@@ -164,8 +164,8 @@ def _given_up(facts: Facts, row: int, later: int, count: int) -> Finding:
     label = facts.objects.label(int(entry["object"]))
     copy, other = sites_of(facts, [int(entry["position"]), later])
     message = (
-        f"{other.call} (call {other.number}) gave up {label} while {copy.call} (call {copy.number}) may still "
-        f"{_does(facts, row)} it: wait for the copy first, since nothing promises that {other.call} does."
+        f"{other.call} (call {other.number}) freed {label} while {copy.call} (call {copy.number}) may still "
+        f"{_does(facts, row)} it: wait for the copy first, because nothing promises that {other.call} does."
     )
     evidence = (
         Evidence(f"the copy works on {facts.memory.describe(int(entry['object']))}", (copy.number,)),

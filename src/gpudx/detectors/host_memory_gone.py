@@ -1,4 +1,4 @@
-"""The process died at an address of host memory that was given to a transfer or to a buffer, and is not there any more.
+"""The process died at an address of host memory that was passed to a transfer or to a buffer, and is not there any more.
 
 A buffer made with CL_MEM_USE_HOST_PTR works on the program's own memory, and a non-blocking transfer reads or writes it later: the
 memory has to stay until the buffer is gone, or the transfer is complete. A destination that is too small ends in the same way.
@@ -99,7 +99,7 @@ def _of_transfer(facts: Facts, entry: np.void | Mapping[str, int], address: int,
     why = (
         "the call returns before the transfer is complete, and the memory was freed or unmapped by then"
         if early
-        else "the memory that it was given is smaller than that, or was freed before"
+        else "the memory that it was passed is smaller than that, or was freed before"
     )
     seen = (
         f"the process died at {address:#x}, which is byte {offset:,} of the host memory of this call"
@@ -109,7 +109,7 @@ def _of_transfer(facts: Facts, entry: np.void | Mapping[str, int], address: int,
     return Finding(
         id=ID,
         severity="error",
-        message=f"{site.call} (call {site.number}) was given {size} of host memory, and {where} is not mapped: {why}.",
+        message=f"{site.call} (call {site.number}) was passed {size} of host memory, and {where} is not mapped: {why}.",
         evidence=(Evidence(seen, (site.number,)),),
         site=site,
         causes=(UNDER_COPY if early else SMALL,),
@@ -152,7 +152,7 @@ def _buffer(facts: Facts, address: int) -> Finding | None:
         causes=(FREED,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(site.argument))),
         certainty="observed",
-        because="The process died at an address of this very buffer, which its owner had given up.",
+        because="The process died at an address in this buffer, whose host memory had been freed.",
         access=Access(address=address, by="kernel", kernel=site.kernel or "", offset=offset, seen_by="signal"),
         root=facts.sites.at(born),
     )

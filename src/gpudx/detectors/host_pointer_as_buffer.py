@@ -2,7 +2,7 @@
 
 The kernel declares a pointer, and a pointer of the host looks right. But a kernel receives memory through memory
 objects: the driver takes the address for an object of its own and reads the program's data as if it were one. Some
-drivers refuse the call, others crash in it or at the launch. The same happens when the handle is given where its
+drivers refuse the call, others crash in it or at the launch. The same happens when the handle is passed where its
 address belongs: the driver then reads the first bytes of its own object as the handle.
 
 Example:
@@ -88,7 +88,7 @@ def _handle_itself(facts: Facts, row: int, count: int) -> Finding:
     site, label = site_of(facts, position), facts.objects.label(obj)
     what = argument(facts, int(sets.kernel_row[row]), int(sets.index[row]))
     message = (
-        f"{site.call} was given {label} itself for {what} of kernel {site.kernel}, "
+        f"{site.call} was passed {label} itself for {what} of kernel {site.kernel}, "
         "where the address of its handle belongs."
     )
     return Finding(
@@ -101,7 +101,7 @@ def _handle_itself(facts: Facts, row: int, count: int) -> Finding:
         allocation=allocation_of(facts, obj),
         causes=(ID,),
         evidence=(
-            Evidence(f"the pointer {pointer:#x} that the call was given is the handle of {label}", (site.number,)),
+            Evidence(f"the pointer {pointer:#x} that the call was passed is the handle of {label}", (site.number,)),
         ),
         facts=(("kernel", site.kernel or "?"), ("argument", str(site.argument)), ("origin", "handle")),
     )

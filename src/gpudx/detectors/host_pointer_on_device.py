@@ -1,4 +1,4 @@
-"""A kernel was given the address of ordinary host memory.
+"""A kernel was passed the address of ordinary host memory.
 
 Most devices cannot reach memory that was neither made nor registered for them. The launch is accepted, and the kernel
 faults at its first access.
@@ -11,7 +11,7 @@ Example:
 Fix it by copying the data to the device and passing the copy's address, or by allocating it as managed or pinned.
 
 Reported only where the device reports that it cannot access pageable memory, and the process had its heap or stack there. A kernel
-need not use every pointer it is given (some of cuBLASLt's do not), so in a run without a device error it is a note.
+need not use every pointer it is passed (some of cuBLASLt's do not), so in a run without a device error it is a note.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gpudx.model.cause_kinds import FIXED
 ID = "host-pointer-on-device"
 CAUSE = Cause(
     id=ID,
-    title="A kernel was given the address of host memory",
+    title="A kernel was passed the address of host memory",
     refutes_if="The device can access pageable memory, or the address is registered.",
     fix=(
         "Copy the data to the device and pass that address, or allocate it as managed or pinned memory (slower accesses).",
@@ -75,7 +75,7 @@ def _finding(facts: Facts, row: int, count: int, severity: Severity) -> Finding:
     return Finding(
         id=ID,
         severity=severity,
-        message=f"Kernel {site.kernel} was given an address {where} as {name}, which the device cannot reach.",
+        message=f"Kernel {site.kernel} was passed an address {where} as {name}, which the device cannot reach.",
         evidence=(
             Evidence(f"{value:#x} is {where}, and in no recorded device memory", (site.number,)),
             Evidence("the device reports that it cannot access pageable host memory"),

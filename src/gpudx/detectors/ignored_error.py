@@ -55,10 +55,10 @@ def _finding(facts: Facts, run: Run, failure: Failure, how: str) -> Finding:
     later = sum(f.count for f in followers)
     names = several([f"{f.info.name} ({facts.errors.status_name(f.position)})" for f in followers])
     tail = f"; {plural(later, 'later call')} failed because of it: {names}" if followers else ""
-    evidence = [Evidence(f"{site.call} answered {site.status}", (site.number,)), Evidence(how, (site.number,))]
+    evidence = [Evidence(f"{site.call} returned {site.status}", (site.number,)), Evidence(how, (site.number,))]
     for f in followers[:SHOWN]:
         evidence.append(
-            Evidence(f"follower: {f.info.name} answered {facts.errors.status_name(f.position)}", (f.position + 1,))
+            Evidence(f"then {f.info.name} returned {facts.errors.status_name(f.position)}", (f.position + 1,))
         )
     of = f" for kernel {site.kernel}" if site.kernel else ""
     return Finding(

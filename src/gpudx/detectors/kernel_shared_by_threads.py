@@ -40,7 +40,7 @@ CAUSE = Cause(
     title="Two threads drove one kernel object at the same time",
     refutes_if="The failure remains with one kernel object per thread, or with one host thread.",
     fix=(
-        "Give each thread its own kernel object (clCreateKernel or clCloneKernel per thread). Costs a little memory each.",
+        "Give each thread its own kernel object (clCreateKernel or clCloneKernel per thread). Each costs a little memory.",
         (
             "Or hold one lock from the first clSetKernelArg to the end of the launch call. This serialises "
             "launches of that kernel."

@@ -17,7 +17,7 @@ the global size up to a multiple of the local one, with a bounds check in the ke
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -51,6 +51,7 @@ CAUSE = Cause(
     kind=FIXED,
 )
 Sizes = tuple[int, ...]
+NOT_DONE = "The driver refused the launch, no later launch of this kernel succeeded, and the program used what it should have written."
 MOST_TRIES = 64  # later launches that are compared
 
 
@@ -137,14 +138,14 @@ def _empty(launch: _Launch) -> Iterator[str]:
     for i in range(last + 1):
         if not launch.sizes[i] and not launch.may_be_empty:
             yield (
-                f"the global size in dimension {i} is 0, or was not given"
+                f"the global size in dimension {i} is 0, or was not passed"
                 if not given
                 else f"the global size in dimension {i} is 0"
             )
         if any(launch.groups) and not launch.groups[i]:
             yield f"the local size in dimension {i} is 0"
     if not given and launch.may_be_empty:
-        yield "no global size was given, or the number of dimensions is not 1, 2 or 3"
+        yield "no global size was passed, or the number of dimensions is not 1, 2 or 3"
 
 
 def _group_size(launch: _Launch) -> Iterator[str]:
@@ -167,7 +168,7 @@ def _required(launch: _Launch) -> Iterator[str]:
         return
     wanted = " x ".join(map(str, required))
     if not any(launch.groups):
-        yield f"the kernel requires work-groups of {wanted}, and no local size was given"
+        yield f"the kernel requires work-groups of {wanted}, and no local size was passed"
     elif tuple(g or 1 for g in launch.groups) != tuple(r or 1 for r in required):
         given = " x ".join(str(g or 1) for g in launch.groups)
         yield f"the kernel requires work-groups of {wanted}, the launch has {given}"
@@ -200,7 +201,9 @@ def _finding(facts: Facts, run: Run, row: int, count: int) -> Finding | None:
         return None  # it died for another reason
     lost = run.failed or _never_done(facts, row)
     harmless = not found or (not run.failed and _was_done(facts, row))
-    return _described(facts, row, count, found, "info" if harmless else "error" if lost else "warning")
+    described = _described(facts, row, count, found, "info" if harmless else "error" if lost else "warning")
+    certain = bool(found) and facts.launches.done[row] and not harmless and _never_done(facts, row)
+    return replace(described, certainty="observed", because=NOT_DONE) if certain else described
 
 
 def _was_done(facts: Facts, row: int) -> bool:
@@ -253,4 +256,4 @@ def _ended(status: str | None) -> str:
 def _answer(status: str | None) -> str:
     if status == "in flight":
         return "the launch call never returned"
-    return f"the driver answered {status}" if status else "the driver accepted the launch; another driver refuses it"
+    return f"the driver returned {status}" if status else "the driver accepted the launch; another driver refuses it"

@@ -1,4 +1,4 @@
-"""A kernel was given a pointer that is not a multiple of its element's size.
+"""A kernel was passed a pointer that is not a multiple of its element's size.
 
 Devices load and store 2, 4, 8 or 16 bytes only at multiples of that size. A pointer into packed data, or an offset in
 bytes where elements were meant, faults at the first access.
@@ -62,7 +62,7 @@ def _finding(facts: Facts, row: int, element: int, report: int) -> Finding:
     return Finding(
         id=ID,
         severity="warning",
-        message=f"Kernel {site.kernel} was given {value:#x} as {name}, which is no multiple of {plural(element, 'byte')}.",
+        message=f"Kernel {site.kernel} was passed {value:#x} as {name}, which is not a multiple of {plural(element, 'byte')}.",
         evidence=(
             Evidence(f"{value:#x} leaves {value % element} when divided by {element}", (site.number,)),
             while_running(report),

@@ -1,4 +1,4 @@
-"""A kernel was given a negative number where its other numbers are sizes.
+"""A kernel was passed a negative number where its other numbers are sizes.
 
 A stride or a count that was computed in too few bits, or read from a value that was never set, turns negative, and the kernel's
 index goes far below its memory.
@@ -27,7 +27,7 @@ from gpudx.model.cause_kinds import FIXED
 ID = "negative-stride"
 CAUSE = Cause(
     id=ID,
-    title="A kernel was given a negative size or stride",
+    title="A kernel was passed a negative size or stride",
     refutes_if="The kernel is written for negative values there.",
     fix=("Compute sizes in 64 bits, and check them before the launch.",),
     predicts=(("recorded", "a number is negative where the others are sizes"),),
@@ -64,7 +64,7 @@ def _finding(facts: Facts, launch: int, index: int, value: int, report: int) -> 
     return Finding(
         id=ID,
         severity="warning",
-        message=f"Kernel {site.kernel} was given {value:,} as {name}, while its other numbers are sizes.",
+        message=f"Kernel {site.kernel} was passed {value:,} as {name}, while its other numbers are sizes.",
         evidence=(
             Evidence(f"{name} is {value:,}", (site.number,)),
             while_running(report),

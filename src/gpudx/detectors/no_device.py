@@ -58,7 +58,7 @@ def _finding(facts: Facts, position: int, count: int) -> Finding:
         id=ID,
         severity="error",
         message=f"{site.call} {what} ({site.status}), and the program made no context.",
-        evidence=(Evidence(f"{site.call} answered {site.status}", (site.number,)),),
+        evidence=(Evidence(f"{site.call} returned {site.status}", (site.number,)),),
         site=site,
         count=count,
         causes=(ID,),

@@ -27,8 +27,8 @@ from gpudx.model import Evidence, Finding, Identity, Lack, LoadedObject, Making
 from gpudx.text import several
 
 ID = "object-older-than-sources"
-PROVEN = "The program that ran differs from its sources; the trace does not show that it failed because of that."
-LACKS = "Its sources are newer, and it lacks a text of theirs; that it failed because of that is not shown."
+PROVEN = "The program that ran differs from its sources; the trace does not show that this caused the failure."
+LACKS = "Its sources are newer, and it lacks a text from them; that this caused the failure is not shown."
 
 
 def examine(identity: Identity, run: Run) -> Iterator[Finding]:
@@ -59,7 +59,7 @@ def _finding(one: LoadedObject, built: Making, run: Run, lacks: list[Lack]) -> F
     return Finding(
         id=ID,
         severity="error" if proven and run.failed else "warning",
-        message=f"{name}, which ran, is not what its sources would give now: {because}{_told(lacks)}; build it again.",
+        message=f"{name}, which ran, was not built from its current sources: {because}{_told(lacks)}; build it again.",
         evidence=(
             *_evidence(one, built),
             *(Evidence(f"{i.place} has {i.text!r}, and nothing that ran has it") for i in lacks),

@@ -1,4 +1,4 @@
-"""A copy in a stream was given ordinary host memory, so the host waits for it.
+"""A copy in a stream was passed ordinary host memory, so the host waits for it.
 
 Such a copy is correct. The device cannot reach ordinary (pageable) memory by itself: the driver copies the data through
 its own buffer, and the call returns late. Work that was meant to run beside the copy runs after it.

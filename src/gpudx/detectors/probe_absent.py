@@ -68,7 +68,7 @@ def _message(probe: Probe, programs: list[LoadedObject]) -> str:
         return f"{probe.said.rstrip('.')}, so that it did not fire proves nothing."
     ran, sources = name_of(programs[0].path), several([name_of(source) for source in probe.sources])
     return (
-        f"{ran}, which ran, is not what its sources would give: they have the probe {probe.text!r} ({sources}), and nothing that"
+        f"{ran}, which ran, was not built from its current sources: they have the probe {probe.text!r} ({sources}), and nothing that"
         " ran has it; that it did not fire proves nothing."
     )
 

@@ -125,7 +125,7 @@ def _finding(facts: Facts, pair: I64, count: int) -> Finding:
         ),
         evidence=(
             Evidence(f"both calls were being made at the same time: {first.call} had not returned", calls),
-            Evidence(f"both were given {label}, and one of them {writes} it", calls),
+            Evidence(f"both were passed {label}, and one of them {writes} it", calls),
         ),
         site=second,
         others=(first,),

@@ -54,7 +54,7 @@ CAUSE = Cause(
         ("recorded", "no write precedes the read"),
         ("poisoned", "what is read holds the pattern; a program that ends differently then depends on it"),
     ),
-    settled_by="gpudx run with --poison=cb, 4b and zero, where an outcome that differs depends on uninitialized memory,",
+    settled_by="gpudx run with --poison=cb, 4b and zero (an outcome that differs depends on uninitialized memory)",
     settled_of=(("cuda", "gpudx run --sanitize=initcheck"),),
     kind=UNINITIALISED,
 )
@@ -163,7 +163,7 @@ def _message(facts: Facts, use: np.void, site: Site, label: str) -> str:
     if launch is None or not use["how"] & MAY:
         return f"{label} was read by {site.call} before anything had written it."
     what = argument(facts, int(facts.launches.kernel_row[launch]), int(use["argument"]))
-    return f"{label} was given to kernel {site.kernel} as {what}, which is read only, before anything had written it."
+    return f"{label} was passed to kernel {site.kernel} as {what}, which is read only, before anything had written it."
 
 
 def _poisoned(facts: Facts, obj: int, position: int, launch: int | None) -> Iterator[Evidence]:
@@ -178,4 +178,4 @@ def _poisoned(facts: Facts, obj: int, position: int, launch: int | None) -> Iter
     later = [one for one in facts.poison.back if one.position > position and one.row in given]
     for one in later[:1]:
         words = f"{plural(one.words, 'word')} of the pattern came back from {facts.objects.label(one.row)}"
-        yield Evidence(f"{words}, which the same launch was given", (one.position + 1,))
+        yield Evidence(f"{words}, which the same launch was passed", (one.position + 1,))

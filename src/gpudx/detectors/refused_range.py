@@ -67,7 +67,7 @@ def _finding(facts: Facts, run: Run, position: int, count: int) -> Finding | Non
         message=f"{site.call} was refused with {site.status}: {'; '.join(rules)}.",
         evidence=(
             *(Evidence(rule, (site.number,)) for rule in rules),
-            Evidence(f"{site.call} answered {site.status}", (site.number,)),
+            Evidence(f"{site.call} returned {site.status}", (site.number,)),
         ),
         site=site,
         count=count,

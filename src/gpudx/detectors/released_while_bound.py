@@ -48,6 +48,9 @@ CAUSE = Cause(
 )
 I64 = NDArray[np.int64]
 U64 = NDArray[np.uint64]
+COMPLETES = ("wait", "copy", "map")  # work that came before is done when these return
+MOST_AFTER = 64
+DIED = "The launch used memory that the program had released, and the process died before anything after it completed."
 PLACE = np.uint64(36)  # bits of a position; native/opencl/arguments.c keeps fewer than 64 arguments
 
 
@@ -136,9 +139,10 @@ def _finding(facts: Facts, bound: _Bound, at: int, count: int) -> Finding:
     what = argument(facts, int(launches.kernel_row[launch]), index)
     release = site_of(facts, died)
     since = f"set in call {set_at + 1}, " if set_at >= 0 else ""
+    line = f" at {release.source.rpartition('/')[2]}" if release.source else ""
     message = (
         f"Kernel {site.kernel} was launched with {label} as {what}, which the program had released "
-        f"({since}released in call {died + 1}, launched in call {site.number})."
+        f"({since}released in call {died + 1}{line}, launched in call {site.number})."
     )
     evidence = [
         Evidence(f"{release.call} dropped the last reference to {label}", (died + 1,)),
@@ -157,4 +161,16 @@ def _finding(facts: Facts, bound: _Bound, at: int, count: int) -> Finding:
         others=(release, *((site_of(facts, set_at),) if set_at >= 0 else ())),
         causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(index))),
+        certainty="observed" if _died_of_it(facts, site.number - 1) else "recorded",
+        because=DIED,
+        root=release,
     )
+
+
+def _died_of_it(facts: Facts, position: int) -> bool:
+    """Did the process die before anything could complete that came after the launch?"""
+    if facts.trace.ended:
+        return False
+    later = np.arange(position + 1, len(facts.trace))
+    done = later[facts.trace.column("end", later) != 0]
+    return len(done) <= MOST_AFTER and not any(facts.trace.info(int(one)).does in COMPLETES for one in done)

@@ -1,4 +1,4 @@
-"""A launch was given memory that is smaller than its own numbers call for.
+"""A launch was passed memory that is smaller than its own numbers call for.
 
 Sizes are computed in one place and used in another: defaults instead of the model's header, one dimension too few, the
 size of the last batch. The kernel goes by its numbers, past the end of its memory. What it meets there may be another
@@ -9,12 +9,12 @@ Example:
     hidden = clCreateBuffer(context, 0, rows * 11008 * sizeof(float), NULL, NULL);
     gemm(hidden, x, weights, rows, 14336, 64);                     // kernel: rows x columns x inner
 
-Fix it by computing the size from the same numbers that the launch is given.
+Fix it by computing the size from the same numbers that the launch is passed.
 
 What a kernel does with its numbers is not recorded. They are held against a launch only if a product of them is the
 exact size of the same argument's memory in other launches of this kernel, with different sizes; or if all memory of
 another launch is that of three matrices (p x q, q x r, p x r) and in this launch that of two. It stays silent if
-anything else explains the size, and for kernels that are given structures or pointers to whole numbers beside it. And it
+anything else explains the size, and for kernels that are passed structures or pointers to whole numbers beside it. And it
 is reported only for a process that a kernel on its own processor may have crashed; a fault that a device reports is shown with
 the launches that may have made it, see device-error-reported.
 """
@@ -64,7 +64,7 @@ def _finding(facts: Facts, one: Short) -> Finding:
         id=ID,
         severity="warning",
         message=(
-            f"Kernel {site.kernel} was given {label} as {argument(facts, row, one.argument)}, which is "
+            f"Kernel {site.kernel} was passed {label} as {argument(facts, row, one.argument)}, which is "
             f"{plural(one.missing, 'byte')} less than its numbers call for."
         ),
         evidence=(

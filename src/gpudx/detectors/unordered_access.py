@@ -17,10 +17,10 @@ Fix it with an event between them (CUDA), or by passing the first command's even
 Streams that were made with cudaStreamNonBlocking do not wait for the default stream, nor it for them.
 
 Told as an error only where both surely touch the same bytes: copies and fills by their ranges, and a copy of a whole
-buffer against a kernel that was given it. Reported as a warning where it is not known how much of it a kernel touches, or
-whether it writes. Silent are pointers into different parts of one allocation, and kernels that are given one pointer in
+buffer against a kernel that was passed it. Reported as a warning where it is not known how much of it a kernel touches, or
+whether it writes. Silent are pointers into different parts of one allocation, and kernels that are passed one pointer in
 several queues with different numbers or pointers beside it, as programs do that split a buffer. Nothing is reported about host
-memory that kernels are given, of shared virtual memory, and of pointers inside structures; nor where an order cannot be
+memory that kernels are passed, of shared virtual memory, and of pointers inside structures; nor where an order cannot be
 seen: values in memory, semaphores, host functions and callbacks, calls that the record has lost.
 """
 
@@ -52,18 +52,21 @@ CAUSE = Cause(
     refutes_if="The failure remains with an event between the two named calls, or with both in one queue.",
     fix=(
         "Record an event after the first call in its queue, and let the second call's queue wait for it.",
-        "Or put both into one queue, if they need not run at the same time.",
+        "Or put both into one in-order queue, if they need not run at the same time.",
     ),
     predicts=(
         (
             "recorded",
-            "two operations use the same bytes, one writes, and no event, barrier or wait stands between them",
+            "two operations use the same bytes, one writes, and no event, barrier or wait orders them",
         ),
         ("serialised", "the failure is gone or rarer; this alone says only that time or order matters"),
     ),
     settled_by="gpudx investigate --perturb: runs with the first call's work delayed, and with the missing order as well",
     kind=UNORDERED,
 )
+
+
+MOST_WAITS, LOOKED_AT = 2, 2000  # events of a wait list that are named; calls in which they are looked for
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
@@ -107,7 +110,7 @@ def _finding(facts: Facts, run: Run, conflict: Conflict, first: int, second: int
     return Finding(
         id=ID,
         severity=_severity(run, met, _contexts(facts, ops)),
-        message=_message(sites, queues, label, happens.apart(*ops), table["how"][first]),
+        message=_message(sites, queues, label, happens.apart(*ops), table["how"][first], _waited_for(facts, sites[1].number - 1)),
         evidence=(
             _evidence(facts, first, sites[0], queues[0]),
             _evidence(facts, second, sites[1], queues[1]),
@@ -141,9 +144,22 @@ def _site(facts: Facts, row: int) -> Site:
     return facts.sites.at(int(facts.happens.ops["position"][use["op"]]), argument=index)
 
 
-def _message(sites: list[Site], queues: list[str], label: str, apart: str | None, how: int) -> str:
+def _waited_for(facts: Facts, position: int) -> list[str]:
+    """The calls whose events a call waits for: where it waits, the event may be the wrong one."""
+    handles = np.frombuffer(facts.trace.array(position, "waits"), np.uint64)
+    found = []
+    for handle in handles[:MOST_WAITS].tolist():
+        earlier = range(position - 1, max(-1, position - LOOKED_AT), -1)
+        made = next((at for at in earlier if facts.trace.record(at).get("event") == handle), None)
+        if made is not None:
+            found.append(_called(facts.sites.at(made)))
+    return found
+
+
+def _message(sites: list[Site], queues: list[str], label: str, apart: str | None, how: int, waited: list[str]) -> str:
     doing = {"may write": "writing", "reads": "reading", "makes": "making"}.get(writes(int(how)), "writing")
-    why = f"{apart} does not synchronise with the default queue" if apart else "nothing makes it wait"
+    why = f"it waits only for {' and '.join(waited)}" if waited else "nothing makes it wait"
+    why = f"{apart} does not synchronise with the default queue" if apart else why
     return (
         f"{_called(sites[1])} in {queues[1]} uses {label} while {_called(sites[0])} in {queues[0]} may still be {doing} it: "
         f"{why}, so make it wait for an event of call {sites[0].number}."
@@ -157,13 +173,13 @@ def _called(site: Site) -> str:
 
 def _evidence(facts: Facts, row: int, site: Site, queue: str) -> Evidence:
     line = f", from {site.source}" if site.source else ""
-    return Evidence(f"{_did(facts, row)}, in {queue}, thread {site.tid}{line}", (site.number,))
+    return Evidence(f"{_did(facts, row, site)}, in {queue}, thread {site.tid}{line}", (site.number,))
 
 
-def _did(facts: Facts, row: int) -> str:
+def _did(facts: Facts, row: int, site: Site) -> str:
     use = facts.uses.table[row]
     node = facts.trace.info(int(use["at"])).name.removeprefix("note_graph_")
-    who = f"{node} in the graph" if use["node"] else "the call"
+    who = f"{node} in the graph" if use["node"] else f"call {site.number}"
     what = _where(facts, row, facts.objects.label(int(use["memory"])))
     ways = {
         "writes": f"{who} writes {what}",

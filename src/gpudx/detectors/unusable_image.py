@@ -40,7 +40,7 @@ ID = "unusable-image"
 CAUSES = (
     Cause(
         id="device-code-too-new",
-        title="The device code was made by a newer toolkit than the driver knows",
+        title="The device code was built by a newer toolkit than the driver supports",
         refutes_if="The driver has the toolkit's version or a newer one.",
         fix=(
             "Update the driver to one that is not older than the toolkit that made the code.",
@@ -48,19 +48,19 @@ CAUSES = (
         ),
         predicts=(("recorded", "loading the code fails with this driver, on every device"),),
         kind=FIXED,
-        about="""The device code was made by a newer toolkit than the driver knows.
+        about="""The device code was built by a newer toolkit than the driver supports.
 """,
     ),
     Cause(
         id="not-device-code",
-        title="What was passed as device code is something else",
+        title="What was passed as device code is not device code",
         refutes_if="The image begins as device code does.",
         fix=(
             "Look at what the image is read from: a file that is missing, cut short, compressed or a pointer to another.",
         ),
         predicts=(("recorded", "loading the image fails, on every device"),),
         kind=FIXED,
-        about="""What was passed as device code is something else.
+        about="""What was passed as device code is not device code.
 """,
     ),
     Cause(
@@ -204,7 +204,7 @@ def _finding(
     site = site_of(facts, position)
     site = replace(site, kernel=site.kernel or _asked_for(facts, position))
     cause, text = reason
-    evidence = [Evidence(f"{site.call} answered {site.status}", (site.number,))]
+    evidence = [Evidence(f"{site.call} returned {site.status}", (site.number,))]
     if case.image:
         what = f"is {case.image.odd}" if case.image.odd else f"has {case.image.holds or 'no code'}"
         evidence.append(Evidence(f"the image {what}", (load + 1,) if load >= 0 else ()))

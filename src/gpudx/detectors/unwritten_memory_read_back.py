@@ -4,7 +4,7 @@ Under --poison memory is filled when it is allocated, before the program gets it
 reads it was not written since, or was copied or, as a NaN, computed from memory that was not written. Without --poison there
 would be whatever the memory held before.
 
-What is not known: whether the program uses these words, and a program can have written the same value itself (an image of one
+What is not known: whether the program uses these words, and a program could have written the same value itself (an image of one
 grey, 0xCB). So it is a warning. A program that ends well without --poison, and not with it, depends on uninitialized memory.
 
 Example:
@@ -105,10 +105,10 @@ def _launches(facts: Facts, back: CameBack) -> list[tuple[int, int]]:
 
 def _given(facts: Facts, back: CameBack, launches: list[tuple[int, int]], label: str) -> Iterator[Evidence]:
     if not launches:
-        yield Evidence(f"no launch before call {back.position + 1} is known to have been given {label}")
+        yield Evidence(f"no launch before call {back.position + 1} is known to have been passed {label}")
     for position, index in launches[-SHOWN:]:
         launch = facts.launches.at_position(position) or 0
         what = argument(facts, int(facts.launches.kernel_row[launch]), index)
         yield Evidence(
-            f"launch {launch + 1} of kernel {facts.launches.name(launch)} was given {label} as {what}", (position + 1,)
+            f"launch {launch + 1} of kernel {facts.launches.name(launch)} was passed {label} as {what}", (position + 1,)
         )

@@ -1,4 +1,4 @@
-"""A launch, copy or fill was given memory that the program had freed.
+"""A launch, copy or fill was passed memory that the program had freed.
 
 The driver may keep freed memory mapped, or give it to the next allocation. The program then reads old data, overwrites
 someone else's, or faults; often it passes for months. The address and the time of the call are recorded, so this is

@@ -1,4 +1,4 @@
-"""A call was given an object that the program had released before.
+"""A call was passed an object that the program had released before.
 
 Dropping the last reference ends an object. Its handle is the address of memory that the driver may have given back or
 handed out again: the next call that uses it works on another object, fails with an odd status, or crashes. Often
@@ -64,7 +64,7 @@ def _finding(facts: Facts, found: Misused, part: np.typing.NDArray[np.int64]) ->
     label, died = objects.label(row), int(objects.table["died"][row])
     site = facts.sites.at(position, value=int(found.value[at]))
     others = sites_of(facts, [died])
-    again = "released it once more" if found.info.does == "release" else f"was given it as {found.field}"
+    again = "released it once more" if found.info.does == "release" else f"was passed it as {found.field}"
     by = f"{others[0].call}, call {died + 1}"
     return Finding(
         id=ID,

@@ -1,6 +1,6 @@
 """A value stands where the handle of an object belongs, and is none.
 
-Drivers take the 8 bytes they are given for the address of an object of their own and read what they find there. Many
+Drivers take the 8 bytes they are passed for the address of an object of their own and read what they find there. Many
 do not check: they crash in the call or at the next launch, far from the line that made the value. Kernel arguments
 that are declared as memory, and handle parameters of all calls, are compared with everything recorded: the handle of
 another kind of object, a handle whose object is gone, a size, an offset or a number that was passed somewhere.
@@ -132,7 +132,7 @@ def _of_parameter(facts: Facts, found: Misused, run: Run) -> Iterator[Finding]:
 def _parameter(facts: Facts, found: Misused, row: int, origin: Origin, count: int) -> Finding:
     site = facts.sites.at(int(found.position[row]), value=int(found.value[row]))
     wanted = NAMES.get(found.kinds[0], f"a {found.kinds[0]}")
-    message = f"{site.call} was given {site.value} as {found.field}, which is {origin.text}, not {wanted}."
+    message = f"{site.call} was passed {site.value} as {found.field}, which is {origin.text}, not {wanted}."
     evidence = Evidence(f"{site.call} takes {wanted} as {found.field}", (site.number,))
     return Finding(
         id=ID,

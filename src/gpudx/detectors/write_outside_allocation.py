@@ -43,13 +43,13 @@ CAUSE = Cause(
         "Where several launches are named: gpudx run --fence --serialise looks after each of them.",
     ),
     predicts=(("fenced", "with a smaller --fence-align, or the other edge, the same launch meets the fence"),),
-    settled_by="gpudx run --fence --fence-align 16, where the same access may meet the fence,",
+    settled_by="gpudx run --fence --fence-align 16 (the same access may then hit the fence)",
     settled_of=(("cuda", "gpudx run --sanitize"),),
     kind=MEMORY,
 )
 SHOWN = 8
-CERTAIN = "The written bytes were found, and no other launch can have written them."
-PROBABLE = "The bytes were whole before this launch, and no other launch was given this allocation since."
+CERTAIN = "The written bytes were found, and no other launch could have written them."
+PROBABLE = "The bytes were whole before this launch, and no other launch was passed this allocation since."
 UNKNOWN = "The bytes were written; which of the launches since they were last whole did it is not known."
 MOST_ASKED = 4000  # launches that are looked at one by one, the newest
 
@@ -155,13 +155,13 @@ def _message(facts: Facts, damage: Damage, hits: list[Given], only: Given | None
     wrote = f"wrote {plural(damage.bytes, 'byte')}, {_where(facts, damage)}"
     size = plural(damage.block.size, "byte")
     if only is None:
-        many = f"; {plural(len(hits), 'launch', 'launches')} since then were given it" if hits else ""
+        many = f"; {plural(len(hits), 'launch', 'launches')} since then were passed it" if hits else ""
         return f"Something {wrote} ({size}){many}."
     site = facts.sites.at(only.position)
     if certain:
         return f"Kernel {site.kernel} (launch {site.launch}, call {site.number}) {wrote} (argument {only.argument}, {size})."
     who = (
-        f"the only launch since that was given it is launch {site.launch} of kernel {site.kernel} (call {site.number})"
+        f"the only launch since that was passed it is launch {site.launch} of kernel {site.kernel} (call {site.number})"
     )
     return f"Something {wrote} ({size}); {who}."
 
@@ -186,7 +186,7 @@ def _told(facts: Facts, one: Given, label: str) -> Evidence:
     name = argument(facts, int(facts.launches.kernel_row[launch]), one.argument)
     part = f"{facts.objects.label(one.part)}, a part of {label}," if one.part >= 0 else label
     text = (
-        f"launch {launch + 1} of kernel {facts.launches.name(launch)}, which may have run in between, was given {part}"
+        f"launch {launch + 1} of kernel {facts.launches.name(launch)}, which may have run in between, was passed {part}"
     )
     return Evidence(f"{text} as {name}", (one.position + 1,))
 
@@ -195,10 +195,10 @@ def _rest(
     running: list[int], hits: list[Given], graphs: list[int], window: int | None, label: str
 ) -> Iterator[Evidence]:
     if not hits:
-        yield Evidence(f"no launch that may have run in between was given {label}")
+        yield Evidence(f"no launch that may have run in between was passed {label}")
     if len(running) > len(hits):
         rest = plural(len(running) - len(hits), "other launch", "other launches")
-        yield Evidence(f"{rest} in that time not known to be given it")
+        yield Evidence(f"{rest} in that time not known to be passed it")
     if graphs:
         yield Evidence(f"{plural(len(graphs), 'graph launch', 'graph launches')} too", (graphs[0] + 1,))
     if window is not None:

@@ -1,6 +1,6 @@
-"""A kernel was given memory of another device.
+"""A kernel was passed memory of another device.
 
-A pointer is valid for the device it was allocated on, and for those that were given access to it. The launch is
+A pointer is valid for the device it was allocated on, and for those that have access to it. The launch is
 accepted; whether the kernel can reach the memory depends on the machine's links and on what was enabled.
 
 Example:
@@ -29,7 +29,7 @@ from gpudx.detectors._other_device import devices, strangers
 from gpudx.detectors._words import argument
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
-from gpudx.facts.running import running_at
+from gpudx.facts.running import running_at_fault
 from gpudx.model import Cause, Evidence, Finding
 from gpudx.model.cause_kinds import FIXED
 from gpudx.text import capital
@@ -37,7 +37,7 @@ from gpudx.text import capital
 ID = "wrong-device-pointer"
 CAUSE = Cause(
     id=ID,
-    title="A kernel was given memory of another device",
+    title="A kernel was passed memory of another device",
     refutes_if="The devices have access to each other's memory.",
     fix=(
         "Set the device at the beginning of each thread, before its first call: a new thread is on device 0.",
@@ -65,7 +65,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 def _faulted(facts: Facts) -> set[int]:
     """The launches that may have made the illegal address that was reported or printed, if one was."""
     if facts.messages.faults:
-        return set(running_at(facts, facts.messages.faults[0][0]).tolist())
+        return set(running_at_fault(facts, facts.messages.faults[0][0]).tolist())
     found = interval(facts)
     if found is None or facts.errors.device_cause(found.report) != OUT_OF_BOUNDS:
         return set()
@@ -99,7 +99,7 @@ def _finding(facts: Facts, row: int, count: int, faulted: bool, all_strange: boo
         causes=(ID,),
         facts=(("kernel", site.kernel or "?"), ("argument", str(index))),
         inevitable=all_strange,
-        because="All memory that this launch was given is out of its reach." if all_strange else "",
+        because="All memory that this launch was passed is out of its reach." if all_strange else "",
     )
 
 

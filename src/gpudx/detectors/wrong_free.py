@@ -96,7 +96,7 @@ def _finding(facts: Facts, run: Run, position: int, reason: _Reason, count: int)
     return Finding(
         id=ID,
         severity="error" if run.failed else "warning",
-        message=f"{site.call} was given {reason.text}.",
+        message=f"{site.call} was passed {reason.text}.",
         evidence=(answer(site), Evidence(f"{site.value} is {reason.text}", (*made, site.number))),
         site=site,
         count=count,

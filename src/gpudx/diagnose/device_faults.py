@@ -28,7 +28,7 @@ WRITES = ("write", "atomic")  # what only goes through pointers to what may be w
 MOST = 8
 KERNEL = "The device's own record names the kernel; which launch of it is not known."
 CERTAIN = "The device's own record fits this launch and no other that had other arguments."
-PROBABLE = "The device's own record fits this launch, and others whose arguments it does not tell apart."
+PROBABLE = "The device's own record fits this launch and others with the same arguments."
 NO_ADDRESS_OF_KERNEL = (
     "The device's own record names the kernel; which address it accessed is not known, so neither is why."
 )

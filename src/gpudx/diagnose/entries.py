@@ -48,7 +48,7 @@ def of_finding(finding: Finding, verdict: Verdict, symptom: Finding | None) -> D
         summary=finding.message,
         guilty=_guilty(finding.site, finding, symptom),
         victim=victim_of(finding, symptom),
-        evidence=verdict.counted,
+        evidence=_with_framework(verdict.counted, finding.site),
         refutes_if=cause.refutes_if,
         fix=_steps(finding, cause),
         reason=verdict.reason,
@@ -59,6 +59,16 @@ def of_finding(finding: Finding, verdict: Verdict, symptom: Finding | None) -> D
         access=finding.access,
         root=finding.root,
     )
+
+
+def _with_framework(evidence: tuple[Evidence, ...], site: Site | None) -> tuple[Evidence, ...]:
+    """What the framework was doing, in its own words, behind the first fact."""
+    if site is None or site.framework is None:
+        return evidence
+    known, calls = site.framework, (site.number,)
+    made = [Evidence(f"made {known.text}", calls)] if known.text else []
+    kernel = [Evidence(f"kernel {site.kernel} is defined at {known.defined}", calls)] if known.defined else []
+    return (*evidence[:1], *made, *kernel, *evidence[1:])
 
 
 def of_symptom(finding: Finding) -> Diagnosis:
@@ -73,7 +83,7 @@ def of_symptom(finding: Finding) -> Diagnosis:
 
 def _steps(finding: Finding, cause: Cause) -> tuple[str, ...]:
     """A kernel that checked itself knows what its place needs; elsewhere the cause's own advice is added."""
-    if finding.steps and finding.access is not None and finding.access.seen_by == "kernel check":
+    if finding.steps and finding.access is not None and finding.access.seen_by in ("kernel check", "heap log"):
         return finding.steps
     return (*finding.steps, *cause.steps(_api(finding)))
 
@@ -123,7 +133,7 @@ def _reported(finding: Finding, interval: Interval) -> Diagnosis:
         summary=_likely_summary(finding, interval, finding.others[0]) if single else finding.message,
         guilty=_guilty(finding.others[0], finding) if single else None,
         victim=_innocent(finding, interval),
-        evidence=finding.evidence,
+        evidence=_with_framework(finding.evidence, finding.others[0] if single else None),
         refutes_if=cause.refutes_if,
         fix=_steps(finding, cause),
         findings=(finding.fingerprint,),
@@ -167,7 +177,7 @@ def _only_launch(finding: Finding, interval: Interval, launch: Site) -> Diagnosi
         summary=_with(head, interval.short),
         guilty=_guilty(_with_stack(launch, finding, interval), finding),
         victim=_innocent(finding, interval),
-        evidence=finding.evidence,
+        evidence=_with_framework(finding.evidence, launch),
         refutes_if=cause.refutes_if,
         fix=_steps(finding, cause),
         findings=(finding.fingerprint,),
@@ -214,7 +224,7 @@ def _only_place(finding: Finding) -> Diagnosis:
         summary=finding.message,
         guilty=_guilty(finding.site, finding),
         victim=None,
-        evidence=finding.evidence,
+        evidence=_with_framework(finding.evidence, finding.site),
         refutes_if=cause.refutes_if,
         fix=_steps(finding, cause),
         findings=(finding.fingerprint,),

@@ -130,6 +130,6 @@ def not_checked(fence: Fence, processes: Sequence[Facts]) -> tuple[str, ...]:
 
 
 def _near(fence: Fence, align: int) -> str:
-    past = f"up to {align - 1} bytes past the end, where the size is no multiple of {align}, and before the start"
+    past = f"up to {align - 1} bytes past the end, where the size is not a multiple of {align}, and before the start"
     near = past if fence.edge == "high" else "past the end, up to where its last page ends"
     return f"Reads outside an allocation that do not reach the fence: {near}."

@@ -52,7 +52,7 @@ class Rule:
 
 
 OBSERVED: dict[Attribution, Rule] = {
-    "this": Rule("confirmed", "The fault itself was observed, and nothing else can have caused it.", own=True),
+    "this": Rule("confirmed", "The fault itself was observed, and nothing else could have caused it.", own=True),
     "kernel": Rule(
         "confirmed", "The fault itself was observed in this kernel; in which launch is not known.", own=True
     ),
@@ -63,7 +63,7 @@ OBSERVED: dict[Attribution, Rule] = {
 PROGRAM: dict[Certainty, Rule] = {
     "observed": Rule("confirmed", "The program that ran is not the intended one.", own=True),
     "recorded": Rule(
-        "likely", "The program that ran differs from its sources; the trace does not show that it failed because of that.", own=True
+        "likely", "The program that ran differs from its sources; the trace does not show that this caused the failure.", own=True
     ),
     "inferred": Rule("inconclusive", "The program that ran may be older than its sources; nothing proves it.", own=True),
 }  # fmt: skip
@@ -76,7 +76,7 @@ RECORDED: dict[Relation, Rule] = {
     "other process": Rule("inconclusive", "The fault is in another process than the one that failed."),
     "ended before": Rule("inconclusive", "The fault is certain, but this work had ended before the work that faulted was started."),
     "after the report": Rule("inconclusive", "The fault is certain, but the device had faulted before this was called."),
-    "cannot succeed": Rule("confirmed", "This very launch faulted on the device, and it cannot run without a fault.", own=True),
+    "cannot succeed": Rule("confirmed", "This launch faulted on the device, and it cannot run without a fault.", own=True),
     "may have been running": Rule("likely", "It may have been running when the device faulted; that it is what faulted is not shown."),
     "crash follows from the value": Rule("confirmed", "It crashed in this call, and the fault address follows from the value."),
     "refused": Rule("confirmed", "The driver refused this call."),

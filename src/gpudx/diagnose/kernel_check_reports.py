@@ -41,6 +41,7 @@ class Failure:
     more: int
     count: int
     other: Site | None = None  # of a barrier: the condition that divided the group
+    sites: tuple[Site, ...] = ()  # of the whole program
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,7 @@ def _failure(facts: Facts, position: int, known: Program, values: dict[str, int]
         more=more,
         count=max(count, 1),
         other=known.sites[more - 1] if kind == "barrier" and 0 < more <= len(known.sites) else None,
+        sites=known.sites,
     )
 
 

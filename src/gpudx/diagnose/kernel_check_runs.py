@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from gpudx.diagnose import index_reasons
 from gpudx.diagnose import kernel_check_reports as reports
 from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.facts import Facts
@@ -22,13 +23,12 @@ from gpudx.text import plural, times
 
 ID = "kernel-check-"
 MOST = 1000
-INDEXED = re.compile(r"\w+\[(?:\(\w+\)\s*)?(\w+\[[^\[\]]*\])\]")  # an element whose index is an element
 REPORTED = "The kernel checked itself and reported this place."
 NOT_A_NUMBER = (
     "A NaN passes from launch to launch, so the first one counts; that the program fails because of it is not shown."
 )
 WRAP = 1 << 32  # what a 32-bit index loses
-BELOW_ZERO = 1 << 20  # elements before the start that a wrapped index is believed to mean
+WAITED_FOR = re.compile(r"(?:atom(?:ic)?_\w+\s*\(\s*&?\s*|^\s*!?\s*)(\w+\s*\[[^\]]*\])")  # an element that a loop's condition reads
 OWN_TEXT = "kernel source"  # the text that the program gave the driver
 SEVERAL = 1023  # in place of a work-item of global memory (kernel_checks/prelude.py)
 ON_MEMORY = ("bounds", "alignment", "uninitialized", "race")
@@ -52,14 +52,24 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
     places: dict[tuple[str, Place], list[Failure]] = {}
     # Read before another work-item wrote it, or after a write that was left out: the fault is that one.
     spoiled = {(f.position, f.thing) for f in found if f.kind == "race" or (f.kind == "bounds" and f.writes)}
+    apart = {f.position for f in found if f.kind == "barrier"}  # whoever misses a barrier races with those who waited
     for failure in found:
         if failure.kind == "uninitialized" and (failure.position, failure.thing) in spoiled:
             continue
+        if failure.kind == "race" and failure.position in apart:
+            continue
         places.setdefault((failure.kind, failure.site), []).append(failure)
     for same in list(places.values())[:MOST]:
-        finding = _finding(same[0], len({(one.facts.trace.path, one.position) for one in same}))
+        count = sum(one.count for one in found if _is_same_memory(one, same[0]))
+        finding = _finding(same[0], count, len({(one.facts.trace.path, one.position) for one in same}))
         sure: Attribution = "probable" if _makes_the_first_nan(same[0], found) else "unknown"
         yield finding if same[0].kind != "nan" else replace(finding, attribution=sure, because=NOT_A_NUMBER)
+
+
+def _is_same_memory(one: Failure, other: Failure) -> bool:
+    """The same fault at the same memory, in the same launch, whichever line it is at."""
+    same = (one.facts, one.kind, one.position, one.thing) == (other.facts, other.kind, other.position, other.thing)
+    return same and (one.thing is not None or one.site == other.site)
 
 
 def _makes_the_first_nan(f: Failure, found: Sequence[Failure]) -> bool:
@@ -68,19 +78,23 @@ def _makes_the_first_nan(f: Failure, found: Sequence[Failure]) -> bool:
     return first is not None and bool(f.more) and (f.facts, f.position) == (first.facts, first.position)
 
 
-def _finding(f: Failure, launches: int) -> Finding:
+def _finding(f: Failure, count: int, launches: int) -> Finding:
     argument = f.thing.index if f.thing is not None and f.thing.kind == "argument" else None
     site = f.facts.sites.at(f.position, argument=argument)
     row = _row(f, argument)
     memory = allocation_of(f.facts, row, "live") if row >= 0 else None
+    why = index_reasons.why(f)
+    message = (
+        f"{_who(f, site.kernel, site.launch)} {_what(f, _label(f, argument, memory))}: `{f.site.text}` at {_where(f)}."
+    )
     return Finding(
         id=ID + f.kind,
         severity="error",
-        message=f"{_who(f, site.kernel, site.launch)} {_what(f, _label(f, argument, memory))}: `{f.site.text}` at {_where(f)}.",
-        evidence=tuple(Evidence(text, (site.number,)) for text in _evidence(f, site, launches)),
+        message=f"{message} {why.text}" if why else message,
+        evidence=tuple(Evidence(text, (site.number,)) for text in _evidence(f, site, count, launches)),
         site=site,
         allocation=memory,
-        causes=(_cause(f, argument),),
+        causes=(why.cause if why else _cause(f, argument),),
         others=(writer,) if (writer := _late_writer(f, argument)) is not None else (),
         facts=(
             ("kernel", site.kernel or "?"),
@@ -90,7 +104,8 @@ def _finding(f: Failure, launches: int) -> Finding:
         ),
         certainty="observed",
         attribution="this",
-        steps=tuple(_steps(f)),
+        root=why.root if why else None,
+        steps=why.steps if why and why.steps else tuple(_steps(f)),
         because=REPORTED,
         access=Access(
             kind="write" if f.writes else "read",
@@ -107,24 +122,19 @@ def _finding(f: Failure, launches: int) -> Finding:
     )
 
 
-def _evidence(f: Failure, site: Site, launches: int) -> Iterator[str]:
+def _evidence(f: Failure, site: Site, count: int, launches: int) -> Iterator[str]:
     """What a reader can check: the element, the work-item, where it was launched, how often it happened."""
     yield f"work-item {_triple(f.item)} of group {_triple(f.group)} (local id {_triple(f.local)}) {_reported(f)}"
     if f.other is not None:
         yield f"the work-items took different ways at `{f.other.text}`, line {f.other.line}"
-    elif (element := _element(f)) is not None:
+    elif f.kind == "loop" and (waits := WAITED_FOR.search(f.site.text)):
+        yield f"the loop ends only if another work-item changes `{waits[1]}`"
+    elif (element := index_reasons.arithmetic(f) or _element(f)) is not None:
         yield element
-    yield from _wrapped(f)
     yield from _index_and_order(f)
-    yield f"{_launched(f, site)}; it happened {times(f.count)}{_elsewhere(launches)}"
-
-
-def _wrapped(f: Failure) -> Iterator[str]:
-    """An unsigned 32-bit index that went below zero is just under 4,294,967,296."""
-    size = f.thing.element if f.thing is not None else 0
-    index = f.offset // size if size else 0
-    if f.kind == "bounds" and WRAP - BELOW_ZERO <= index < WRAP:
-        yield f"an unsigned 32-bit index went below zero: {index - WRAP:,} became {index:,}"
+    if (same := _same_buffer(f)) is not None:
+        yield f"argument {same} is the same buffer"
+    yield f"{_launched(f, site)}; it happened {times(count)}{_elsewhere(launches)}"
 
 
 def _late_writer(f: Failure, argument: int | None) -> Site | None:
@@ -136,8 +146,6 @@ def _late_writer(f: Failure, argument: int | None) -> Site | None:
 
 def _index_and_order(f: Failure) -> Iterator[str]:
     """Where the index came from, and which argument this one was exchanged with."""
-    if f.kind == "bounds" and f.width and f.offset % f.width == 0 and (index := INDEXED.fullmatch(f.site.text)):
-        yield f"the index comes from memory: `{index[1]}` is {f.offset // f.width:,} in this work-item"
     argument = f.thing.index if f.thing is not None and f.thing.kind == "argument" else None
     if (writer := _late_writer(f, argument)) is not None:
         who = f"kernel {writer.kernel} (launch {writer.launch})" if writer.kernel else writer.call
@@ -145,8 +153,8 @@ def _index_and_order(f: Failure) -> Iterator[str]:
     other = swapped_with(f.facts, f.position, argument) if f.kind == "uninitialized" and argument is not None else None
     if other is not None:
         yield (
-            f"arguments {argument} and {other} look exchanged: the program fills the buffer that it gives as argument {other} and "
-            f"reads back the one that it gives as argument {argument}"
+            f"arguments {argument} and {other} look swapped: the program fills the buffer that it passes as argument {other} and "
+            f"reads back the one that it passes as argument {argument}"
         )
 
 
@@ -154,8 +162,12 @@ def _steps(f: Failure) -> Iterator[str]:
     """Where the cause's own advice, which speaks of buffers, does not fit."""
     name = f"`{f.thing.name}`" if f.thing is not None else ""
     is_local = f.thing is not None and "local" in (f.thing.kind, f.thing.space)
-    if f.kind == "uninitialized" and is_local:
+    if f.kind == "loop":
+        yield from _ends_of_loop(f)
+    elif f.kind == "uninitialized" and is_local:
         yield f"Write every element of {name} before a work-item reads it, with barrier(CLK_LOCAL_MEM_FENCE) in between."
+    elif f.kind == "race" and (same := _same_buffer(f)) is not None:
+        yield f"Give argument {same} a buffer of its own: the kernel reads elements of {name} that other work-items write through it."
     elif f.kind == "race" and is_local:
         yield f"Put barrier(CLK_LOCAL_MEM_FENCE) between the two accesses to {name}, where every work-item of the group reaches it."
     elif f.kind == "race" and f.reads and f.writes:
@@ -167,6 +179,27 @@ def _steps(f: Failure) -> Iterator[str]:
             f"Put barrier(CLK_GLOBAL_MEM_FENCE) between the two accesses to {name}, use an atomic function, or give each"
             " work-item its own element."
         )
+
+
+def _same_buffer(f: Failure) -> int | None:
+    """Of a race: another argument that was given the same buffer."""
+    argument = f.thing.index if f.thing is not None and f.thing.kind == "argument" else None
+    launch, row = f.facts.launches.at_position(f.position), _row(f, argument)
+    if f.kind != "race" or row < 0 or launch is None:
+        return None
+    same = [int(a["index"]) for a in f.facts.launches.values(launch) if a["object"] == row and a["index"] != argument]
+    return same[0] if same else None
+
+
+def _ends_of_loop(f: Failure) -> Iterator[str]:
+    waits = WAITED_FOR.search(f.site.text)
+    if waits is None:
+        yield f"Check why `{f.site.text}` stays true: follow the values that it compares through one iteration."
+        return
+    yield (
+        f"OpenCL does not guarantee that the work-item that writes `{waits[1]}` runs while others wait for it: let groups wait only for "
+        "groups that have started, with numbers from an atomic counter, or split the kernel at this place."
+    )
 
 
 def _reported(f: Failure) -> str:
@@ -257,7 +290,7 @@ def _deed(f: Failure) -> str:
 def _what(f: Failure, label: str) -> str:
     width = plural(f.width, "byte")
     if f.kind == "bounds":
-        return f"{_deed(f)} {width} {_side(f)} of {label}"
+        return f"{_deed(f)} {width} {_side(f, label)}"
     if f.kind == "alignment":
         return f"{_deed(f)} {width} at byte {f.offset:,} of {label}, which is not a multiple of {f.more}"
     if f.kind == "uninitialized":
@@ -277,13 +310,11 @@ def _signed(value: int) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 
-def _side(f: Failure) -> str:
-    if f.offset < 0:
-        return f"{plural(-f.offset, 'byte')} before the start"
+def _side(f: Failure, label: str) -> str:
     past = f.offset - f.size
-    return (
-        f"{plural(past, 'byte')} past the end" if past > 0 else "right past the end" if past == 0 else "across the end"
-    )
+    if f.offset < 0 or past > 0:
+        return f"at byte {f.offset:,} of {label}, {'before its start' if f.offset < 0 else 'past its end'}"
+    return f"right past the end of {label}" if past == 0 else f"across the end of {label}"
 
 
 def _other(f: Failure) -> str:

@@ -14,8 +14,10 @@ from gpudx.detectors import device_fault_printed
 from gpudx.diagnose.wave_faults import joined
 from gpudx.evidence.reading import Event, Log
 from gpudx.facts import Facts
+from gpudx.facts.running import graphs_at_fault, running_at_fault
 
 NOWHERE = "in no memory that it recorded"
+SHOWN = 3  # launches that may have been running
 
 
 def located(log: Log, runs: Sequence[tuple[str, Facts]]) -> Log:
@@ -28,10 +30,23 @@ def _event(event: Event, runs: Sequence[tuple[str, Facts]]) -> Event:
     if fault is None:
         return event
     notes = [f"in the run of {name}: {found.message}" for name, facts in runs if (found := joined(fault, facts))]
+    if fault.address is None and not fault.kernel:
+        notes = [note for name, facts in runs for note in _running(name, facts)]
     if not notes and fault.address is not None:
         found_at = Fault(fault.address, max(fault.span, 1), fault.does)
         notes = [note for name, facts in runs for note in _notes(name, facts, found_at)]
-    return replace(event, notes=(*event.notes, *notes))
+    return replace(event, notes=(*notes, *event.notes))  # first: this is what the user asked for
+
+
+def _running(name: str, facts: Facts) -> Iterator[str]:
+    """Of a fault without address and kernel: the launches that can have made it."""
+    rows = running_at_fault(facts, len(facts.trace)).tolist()
+    graphs = len(graphs_at_fault(facts, len(facts.trace)))
+    if len(rows) + graphs > 1:
+        yield f"in the run of {name}, {len(rows) + graphs:,} launches may have been running"
+    for row in rows[-SHOWN:][::-1]:
+        which = "was the only launch that may have been running" if len(rows) + graphs == 1 else "may have been running"
+        yield f"in the run of {name}, launch {row + 1} of kernel {facts.launches.name(row)} {which}"
 
 
 def _notes(name: str, facts: Facts, fault: Fault) -> Iterator[str]:

@@ -23,7 +23,8 @@ from gpudx.model import Built, Diagnosis, Evidence, Finding, Instrument, Outcome
 from gpudx.text import plural
 
 LOG = "log"  # the instrument's name
-SELDOM_WHY = ("test-failed", "test-flaky", "host-abort", "gpu-reset")  # endings that say nothing of a cause
+# Endings that say nothing of a cause.
+SELDOM_WHY = ("test-failed", "test-flaky", "host-abort", "gpu-reset", "host-stack", "python-stack", "go-stack")
 EVIDENCE = ("sanitizer-clean", "device-code", "amd-launches")  # no faults: they follow nothing
 API = {
     "pytorch": "cuda",
@@ -328,7 +329,7 @@ def _instrument(log: Log) -> Instrument:
 def _summary(logs: Sequence[Log], judged: Sequence[tuple[Judged, ...]]) -> str:
     lines = sum(log.lines for log in logs)
     if not any(judged):
-        return f"Nothing in {plural(lines, 'line')} looks like a failure. Formats that gpudx knows: docs/formats."
+        return f"Nothing in {plural(lines, 'line')} looks like a failure. `gpudx rule` lists the formats that gpudx knows."
     strange = [one for log in judged for one in log if one.told.event.kind == NOT_UNDERSTOOD]
     if strange and len(strange) == sum(map(len, judged)):
         return f"No known message in {plural(lines, 'line')}; {plural(len(strange), 'line')} that may be a failure are listed."

@@ -42,6 +42,17 @@ def _which(entry: Diagnosis, processes: Sequence[ProcessInfo]) -> Evidence:
     return Evidence(text)
 
 
+def first_to_fail(processes: Sequence[ProcessInfo]) -> list[Evidence]:
+    """Of a job whose failure nothing explains: the rank to look at first, and those that came after it."""
+    failed = _by_end(one for one in processes if one.failed)
+    if len(processes) < 2 or not failed:
+        return []
+    first, later = failed[0], failed[1:]
+    text = f"{f'rank {first.rank}, ' if first.rank else ''}process {first.pid} failed first ({first.how})"
+    more = f"; {_named(later)} failed after it{_ranks(later)}" if later else ""
+    return [Evidence(text + more)]
+
+
 def _followers(entry: Diagnosis, processes: Sequence[ProcessInfo]) -> list[Evidence]:
     """Processes that failed after the first of these, or were killed, and do not have its fault."""
     ends = [one.ended_at for one in processes if one.pid in entry.processes and one.ended_at is not None]

@@ -133,7 +133,7 @@ def _is_half(f: Failure) -> bool:
 def _number(f: Failure) -> Finding:
     site = f.facts.sites.at(f.position)
     what = "NaN" if _code(f) == MADE_NAN else "infinity"
-    given = "operands that are no NaN" if what == "NaN" else "finite operands"
+    given = "operands that are not NaN" if what == "NaN" else "finite operands"
     where = _where(f.site)
     return Finding(
         id=NUMBER,

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from gpudx.facts import Facts
+from gpudx.facts.collectives import rank_of
 from gpudx.lab.recorded import RunResult
 from gpudx.lab.roll import RollKind
 from gpudx.model import ProcessInfo
@@ -38,7 +39,7 @@ def _process(run: RunResult, facts: Facts, case_dir: Path, start: int) -> Proces
         ended_at=None if killed else at,
         signal=signal_name(words.signal) if words else killed,
         status=exits[-1].status if exits and not words else None,
-        rank=run.ranks.get(trace.pid, ""),
+        rank=rank_of(trace) or run.ranks.get(trace.pid, ""),
     )
 
 

@@ -124,7 +124,7 @@ def _seen(finding: Finding, fault: Fault, uncertain: str) -> Finding:
     saw = f"compute-sanitizer saw {SEEN.get(fault.kind, 'the fault')} itself"
     if uncertain:
         return replace(finding, certainty="observed", attribution="probable", because=f"{saw}; {uncertain}.")
-    because = f"{saw}, and no other launch can have made it."
+    because = f"{saw}, and no other launch could have made it."
     return replace(finding, certainty="observed", attribution="this", because=because)
 
 
@@ -187,13 +187,13 @@ def _match(fault: Fault, facts: Facts, name: str, rows: list[int], doubt: str) -
     which = " whose grid has this block and thread" if len(rows) < len(_of_kernel(facts, name)) else ""
     if fault.kind in ENDS_CONTEXT:
         left = _not_done(facts, rows)
-        doubt = doubt if left else "each launch of it was waited for with success"
-        rows, which = _narrowed(rows, left, " that was not waited for with success", which)
+        doubt = doubt if left else "a successful wait followed each launch of it"
+        rows, which = _narrowed(rows, left, " that was not followed by a successful wait", which)
         running = [row for row in rows if facts.crumbs.at(facts.launches.position[[row]])[0] == State.RUNNING]
         rows, which = _narrowed(rows, running, " that was running", which)
     if fault.kind in OF_GIVEN and len(rows) <= MOST_COMPARED:
         left = [row for row in rows if (pair := _miss(fault, facts, row)) and pair[0].kind == "inside"]
-        rows, which = _narrowed(rows, left, " that was given this memory", which)
+        rows, which = _narrowed(rows, left, " that was passed this memory", which)
     if fault.kind in ENDS_CONTEXT and 1 < len(rows) <= MOST_TRACED:
         left = [row for row in rows if _computes(fault, facts, row)]
         rows, which = _narrowed(rows, left, " whose arguments give this address", which)
@@ -345,7 +345,7 @@ def _uncertain(fault: Fault, match: Match, miss: Miss | None) -> str:
         told = fault.kind in ENDS_CONTEXT and not match.doubt
         return match.uncertain + ("; a run with --serialise may show it" if told else "")
     inside = miss is not None and miss.kind == "inside" and fault.kind.startswith("invalid")
-    return "the recording has the address inside live memory that the launch was given" if inside else ""
+    return "the recording has the address inside live memory that the launch was passed" if inside else ""
 
 
 def _message(fault: Fault, plain: Finding, match: Match, site: Site, missed: tuple[Miss, int] | None) -> str:
@@ -369,7 +369,7 @@ def _message(fault: Fault, plain: Finding, match: Match, site: Site, missed: tup
 def _other_memory(fault: Fault, facts: Facts, miss: Miss | None) -> Iterator[Evidence]:
     nearest = fault.first.nearest
     if nearest and miss and miss.object >= 0 and nearest.address != int(facts.objects.table["handle"][miss.object]):
-        yield Evidence("the nearest allocation that the tool names is not the one that the launch was given")
+        yield Evidence("the nearest allocation that the tool names is not the one that the launch was passed")
 
 
 def _causes(fault: Fault, miss: Miss | None) -> tuple[str, ...]:

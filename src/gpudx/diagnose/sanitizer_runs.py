@@ -54,7 +54,7 @@ def _narrowed(sanitizer: Sanitizer, reports: Reports, command: Sequence[str]) ->
         severity="warning",
         message=f"Only launches of {sanitizer.kernel} were checked; a launch outside that filter may be the one: {again}",
         evidence=(
-            Evidence(f"the tool was given the filter {kernel_filter(sanitizer.kernel or '')}"),
+            Evidence(f"the tool was passed the filter {kernel_filter(sanitizer.kernel or '')}"),
             *(Evidence(f"the tool reports: {text}", raw=raw) for report, raw in reports for text in _said(report)),
         ),
         facts=(("kernel", sanitizer.kernel or ""), ("check", sanitizer.check)),

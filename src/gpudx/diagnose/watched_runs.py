@@ -18,7 +18,7 @@ NAME = "watch"
 ID = "bystander-changed"
 AGAIN = "again"  # the second run's case, in the directory of the first
 NOT_CHECKED = (
-    "Changes inside memory that a launch was given to write; where a pool of a framework divides an allocation into parts, these "
+    "Changes inside memory that a launch was passed to write; where a pool of a framework divides an allocation into parts, these "
     "are not known, and count as one.",
     "Writes outside of memory that leave the values as they were, and all reads.",
 )

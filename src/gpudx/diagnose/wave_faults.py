@@ -2,7 +2,7 @@
 
 The dump names kernel, instruction, lane and often the address; the trace has the launches with all their arguments and every
 allocation. A launch is certain where it alone, of those that may have been running, is of this kernel, or was given the pointer that the
-wave's registers hold.
+wave's registers hold. Of several, those that were given the memory nearest to the address are more likely.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from gpudx.diagnose.origins import Traced, in_wave, with_origin
 from gpudx.evidence.reading import faults_in
 from gpudx.facts import Facts
 from gpudx.facts.misses import Miss, explain
-from gpudx.facts.running import running_at
+from gpudx.facts.running import running_at_fault
 from gpudx.model import Access, DeviceFault, Evidence, Finding, Site
-from gpudx.text import plural
 
 ID = "device-fault"
 MEMORY = "out-of-bounds-access"
-CERTAIN = "The debug agent named the kernel, and no other launch of it can have made the fault."
+CERTAIN = "The debug agent named the kernel, and no other launch of it could have made the fault."
 PROBABLE = "The debug agent named the kernel; other launches of it may have been running."
 
 
@@ -46,15 +45,25 @@ def _launches(fault: DeviceFault, facts: Facts) -> list[int]:
     if not fault.kernel:
         return []
     rows = facts.launches.find(fault.kernel).tolist()
-    open_ = set(running_at(facts, len(facts.trace)).tolist())
+    open_ = set(running_at_fault(facts, len(facts.trace)).tolist())
     rows = [row for row in rows if row in open_] or rows
     pointers = facts.launches.pointers
     fitting = [row for row in rows if any(int(pointers.value[at]) in fault.bases for at in pointers.of(row))]
     return fitting or rows
 
 
+def _nearest(fault: DeviceFault, facts: Facts, rows: list[int]) -> list[int]:
+    """Those that were given the memory that the address is least far from; all, where the address is not known or near nothing."""
+    if fault.address is None or len(rows) == 1:
+        return rows
+    found = [(explain(facts, row, fault.address, writes=bool(fault.writes)), row) for row in rows]
+    least = min((miss.distance for miss, _ in found if miss.object >= 0), default=None)
+    return [row for miss, row in found if miss.object >= 0 and miss.distance == least] or rows
+
+
 def _finding(fault: DeviceFault, facts: Facts, rows: Sequence[int]) -> Finding:
-    launch = rows[0]
+    likely = _nearest(fault, facts, list(rows))
+    launch = likely[0]
     access = Access(
         address=fault.address,
         kind="" if fault.writes is None else "write" if fault.writes else "read",
@@ -75,8 +84,8 @@ def _finding(fault: DeviceFault, facts: Facts, rows: Sequence[int]) -> Finding:
     return Finding(
         id=ID,
         severity="error",
-        message=_message(fault, site, miss),
-        evidence=(*_evidence(fault, facts, site, rows), *traced.evidence),
+        message=_message(fault, site, miss, len(likely)),
+        evidence=(*_evidence(fault, facts, site, rows, likely), *traced.evidence),
         site=replace(site, source=fault.line or site.source),
         allocation=missed_memory(facts, miss),
         access=missed_by(facts, seen, (miss, fault.address) if miss and fault.address is not None else None),
@@ -95,16 +104,30 @@ def _missed(fault: DeviceFault, facts: Facts, launch: int, traced: Traced) -> Mi
     return traced.named(explain(facts, launch, fault.address, writes=bool(fault.writes), through=traced.through))
 
 
-def _message(fault: DeviceFault, site: Site, miss: Miss | None) -> str:
+def _message(fault: DeviceFault, site: Site, miss: Miss | None, alike: int) -> str:
     where = f" at {fault.line}" if fault.line else ""
-    head = f"Kernel {site.kernel or fault.kernel} (launch {site.launch}, call {site.number}) {fault.does}{where}"
-    return f"{head}; the access at {fault.address:#x} was {miss.text}." if miss else f"{head}."
+    which = f"launch {site.launch}, call {site.number}" if alike == 1 else f"one of {alike:,} launches that may have been running"
+    name = f"Kernel {site.kernel or fault.kernel} ({which})"
+    if miss is None:
+        return f"{name} {fault.does}{where}."
+    verb = "accessed" if fault.writes is None else "wrote to" if fault.writes else "read from"
+    return f"{name} {verb} {fault.address:#x}{where}, {miss.text}."
 
 
-def _evidence(fault: DeviceFault, facts: Facts, site: Site, rows: Sequence[int]) -> Iterator[Evidence]:
+def _evidence(
+    fault: DeviceFault, facts: Facts, site: Site, rows: Sequence[int], likely: Sequence[int]
+) -> Iterator[Evidence]:
     yield Evidence(f"the debug agent printed: {fault.said}")
     if fault.told:
         yield Evidence(fault.told)
-    which = "the only launch" if len(rows) == 1 else f"the last of {plural(len(rows), 'launch', 'launches')}"
-    yield Evidence(f"launch {site.launch} is {which} of this kernel that may have been running", (site.number,))
-    yield from given(facts, rows[0], site.number)
+    yield Evidence(_which(site, len(rows), len(likely)), (site.number,))
+    yield from given(facts, likely[0], site.number)
+
+
+def _which(site: Site, running: int, likely: int) -> str:
+    if running == 1:
+        return f"launch {site.launch} is the only launch of this kernel that may have been running"
+    among = f"of {running:,} launches of this kernel that may have been running"
+    if likely == 1:
+        return f"{among}, launch {site.launch} was passed the memory nearest to the address"
+    return f"launch {site.launch} is the last {among}"

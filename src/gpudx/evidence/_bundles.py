@@ -75,7 +75,7 @@ def _bundle(data: memoryview, place: int, inside: bool = False) -> tuple[list[En
     """The entries of a plain bundle, and how much of `data` it takes."""
     (count,) = struct.unpack_from("<Q", data, len(PLAIN))
     if count > MOST_ENTRIES:
-        raise Unreadable(f"promises {count:,} entries, which is not believed")
+        raise Unreadable(f"promises {count:,} entries, which is implausible")
     at, made, end = len(PLAIN) + 8, [], 0
     for _ in range(count):
         offset, size, length = ENTRY.unpack_from(data, at)
@@ -100,5 +100,5 @@ def _packed(data: memoryview, place: int) -> tuple[list[Entry], int]:
         raise Unreadable(f"is cut off: it should have {total:,} bytes, and {len(data):,} are there")
     plain = memoryview(unpack(METHODS[method], bytes(data[header.size : total]), before))
     if bytes(plain[: len(PLAIN)]) != PLAIN:
-        raise Unreadable("is damaged: what it unpacks to is no bundle")
+        raise Unreadable("is damaged: its content is not a bundle")
     return _bundle(plain, place, inside=True)[0], header.size if version == 1 else total

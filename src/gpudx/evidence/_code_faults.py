@@ -153,7 +153,7 @@ def runner(arch: str) -> Callable[[Image], bool]:
         )
     if AMD.fullmatch(arch):
         return lambda image: image.vendor in ("AMD", "SPIR-V") and parse(image.target).runs_on(parse(arch))
-    raise UserError(f"{arch!r} is no architecture: write it as compilers do, as sm_90 or gfx90a:xnack-.")
+    raise UserError(f"{arch!r} is not an architecture: write it as compilers do, as sm_90 or gfx90a:xnack-.")
 
 
 def _code(target: str) -> Code | None:

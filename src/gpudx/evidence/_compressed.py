@@ -27,7 +27,7 @@ class Unreadable(ValueError):
 def unpack(method: Method, data: bytes, size: int) -> bytes:
     """What `data` was before, which must be exactly `size` bytes. Raises Unreadable."""
     if size > min(LARGEST, max(SMALL, BEST * len(data))):
-        raise Unreadable(f"promises {size:,} bytes out of {len(data):,} compressed ones, which is not believed")
+        raise Unreadable(f"promises {size:,} bytes out of {len(data):,} compressed ones, which is implausible")
     made = {"zlib": _zlib, "zstd": _zstd, "lz4": _lz4}[method](data, size)
     if made is None or len(made) != size:
         raise Unreadable(f"is damaged: it does not unpack to the {size:,} bytes that it promises")

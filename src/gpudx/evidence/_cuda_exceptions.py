@@ -32,7 +32,7 @@ EXCEPTIONS = {
     20: ("WARP_TMEM_ACCESS_CHECK", "an invalid access to tensor memory"),
     21: ("WARP_TMEM_LEAK", "tensor memory was not released"),
     22: ("WARP_CALL_REQUIRES_NEWER_DRIVER", "the code calls a function that only a newer driver has"),
-    23: ("WARP_MISALIGNED_PC", "a jump to an address that is no instruction's"),
+    23: ("WARP_MISALIGNED_PC", "a jump to an address that is not an instruction"),
     24: ("WARP_PC_OVERFLOW", "execution left the address space"),
     25: ("WARP_MISALIGNED_REG", "a register pair that is not aligned"),
     26: ("WARP_ILLEGAL_INSTR_ENCODING", "an instruction with an illegal encoding was executed"),

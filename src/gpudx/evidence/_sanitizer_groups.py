@@ -136,7 +136,7 @@ def _box(known: tuple[Dim, Dim] | None, value: Dim) -> tuple[Dim, Dim]:
 def _doubt(record: Record) -> str | None:
     """Why a record may be a false alarm; None when nothing is known against it."""
     if record.kind == "api-error":
-        return "programs make this call to find out something; the answer is no failure" if _probe(record) else None
+        return "programs make this call to query something; its result is not a failure" if _probe(record) else None
     nearest = record.nearest
     if not nearest or nearest.side != "inside" or "misaligned" in (record.reason or "") or record.address is None:
         return None

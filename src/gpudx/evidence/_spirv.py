@@ -75,7 +75,7 @@ def _walk(data: memoryview) -> _Module:
         elif code in _KEPT:
             _keep(module, code, words[at + 1 : at + size])
         at += size
-    raise Unreadable("has more instructions than is believed")
+    raise Unreadable("has an implausible number of instructions")
 
 
 _KEPT = {NAME, ENTRY_POINT, EXECUTION_MODE, BOOL, INT, FLOAT, VECTOR, ARRAY, STRUCT, POINTER, CONSTANT, DECORATE}

@@ -64,7 +64,7 @@ def read(path: Path) -> Contents:
             size = path.stat().st_size
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "it is no plain file"
+        why = getattr(error, "strerror", None) or "it is not a regular file"
         raise UserError(f"{path} cannot be read ({why}): give a program, library or file of device code.") from None
     return contents(memoryview(mapped), path.name)
 
@@ -83,7 +83,7 @@ def contents(data: memoryview, name: str) -> Contents:
     if PTX_HEAD.search(data[:65536]):
         return Contents(name, "PTX", (_ptx(bytes(data[:65536]), name),))
     raise UserError(
-        f"{name} is no program, library, cubin, fat binary, code object, SPIR-V module or offload bundle: there is nothing to audit."
+        f"{name} is not a program, library, cubin, fat binary, code object, SPIR-V module or offload bundle: there is nothing to audit."
     )
 
 

@@ -11,11 +11,14 @@ from gpudx.backends.tool import Assertion, Fault
 from gpudx.facts._backend import backend_libraries, backend_module, backend_modules
 from gpudx.facts.accesses import derive_accesses
 from gpudx.facts.bystanders import Bystanders
+from gpudx.facts.collectives import Collectives
 from gpudx.facts.contexts import Contexts
 from gpudx.facts.crumbs import Crumbs
 from gpudx.facts.errors import Errors
 from gpudx.facts.fences import Fences
+from gpudx.facts.framework import Tellings, Told
 from gpudx.facts.graphs import Graphs
+from gpudx.facts.heap import Heap
 from gpudx.facts.host_copies import HostCopies
 from gpudx.facts.images import Images
 from gpudx.facts.kernels import Kernels
@@ -50,6 +53,7 @@ __all__ = [
     "Facts",
     "Fault",
     "LastWords",
+    "Told",
     "backend_libraries",
     "backend_module",
     "backend_modules",
@@ -131,6 +135,10 @@ class Facts:
         return HostCopies(self.trace, self.objects, self.ranges)
 
     @cached_property
+    def heap(self) -> Heap:
+        return Heap(self.trace)
+
+    @cached_property
     def images(self) -> Images:
         return Images(self.trace, self.objects)
 
@@ -193,8 +201,16 @@ class Facts:
         return Stacks(self.trace)
 
     @cached_property
+    def collectives(self) -> Collectives:
+        return Collectives(self.trace)
+
+    @cached_property
+    def tellings(self) -> Tellings:
+        return Tellings(self.trace)
+
+    @cached_property
     def sites(self) -> Sites:
-        return Sites(self.trace, self.objects, self.kernels, self.launches, self.errors, self.symbols, self.stacks)
+        return Sites(self.trace, self.objects, self.kernels, self.launches, self.errors, self.symbols, self.stacks, self.tellings)
 
 
 def derive(trace: Trace) -> Facts:

@@ -123,7 +123,7 @@ class Bystanders:
             return "an address of the memory was seen in other memory, from where kernels may have it"
         begin, size = self._place(root)
         if self._by_address(root) and self._writers.mentioned(begin, begin + size):
-            return "the memory was given to calls by which others can write it, too"
+            return "the memory was passed to calls by which others can write it, too"
         return ""
 
     # ---- what was given ----

@@ -125,7 +125,7 @@ def _nearest(facts: Facts, given: list[_Given], address: int, position: int) -> 
     label = f"{facts.objects.label(one.object)} ({one.name})"
     where = f"{_bytes(distance)} {'past the end' if past else 'before the start'} of {label}"
     where = f"right at the end of {label}" if past and not distance else where
-    tail = f", inside {facts.objects.label(other)}, which the launch was not given" if other >= 0 else ""
+    tail = f", inside {facts.objects.label(other)}, which the launch was not passed" if other >= 0 else ""
     kind, rival = "past" if past else "before", _as_near(found)
     if rival is None:
         return Miss(kind, where + tail, one.argument, one.object, distance)
@@ -149,8 +149,8 @@ def _as_near(found: list[tuple[int, bool, _Given]]) -> _Given | None:
 def _elsewhere(facts: Facts, other: int) -> Miss:
     if other >= 0:
         label = facts.objects.label(other)
-        return Miss("other", f"inside {label}, which the launch was not given", None, other)
-    return Miss("wild", "in no recorded memory, and near none that the launch was given")
+        return Miss("other", f"inside {label}, which the launch was not passed", None, other)
+    return Miss("wild", "in no recorded memory, and near none that the launch was passed")
 
 
 def _bytes(number: int) -> str:

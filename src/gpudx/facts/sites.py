@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from gpudx.facts.errors import Errors
+from gpudx.facts.framework import OPERATOR, Tellings, framework_of, is_forward_of
 from gpudx.facts.kernels import Kernels
 from gpudx.facts.launches import Launches
 from gpudx.facts.objects import Objects
 from gpudx.facts.stacks import Stack, Stacks
 from gpudx.facts.symbols import Symbols
 from gpudx.facts.unwind import first_line, frames_of, host_stack
-from gpudx.model import Site
+from gpudx.model import Framework, Site
 from gpudx.trace import Trace
 
 
@@ -27,9 +30,10 @@ class Sites:
         errors: Errors,
         symbols: Symbols,
         stacks: Stacks,
+        tellings: Tellings,
     ) -> None:
         self._trace, self._objects, self._kernels, self._launches = trace, objects, kernels, launches
-        self._errors, self._symbols, self._stacks = errors, symbols, stacks
+        self._errors, self._symbols, self._stacks, self._tellings = errors, symbols, stacks, tellings
 
     def at(self, position: int, *, argument: int | None = None, value: int | None = None) -> Site:
         """The call at `position`, with the argument and value a finding is about."""
@@ -42,6 +46,7 @@ class Sites:
         in_flight = int(self._trace.column("end", one)[0]) == 0
         failed = int(self._trace.column("status", one)[0]) != 0
         stack = self._stacks.at(position)
+        host = self._host_stack(position, stack)
         return Site(
             call=info.name,
             number=position + 1,
@@ -55,8 +60,24 @@ class Sites:
             value=None if value is None else f"{value:#x}",
             status="in flight" if in_flight else self._errors.status_name(position) if failed else None,
             source=(stack.source if stack else None) or self._source(position, stack),
-            host_stack=self._host_stack(position, stack),
+            host_stack=host,
+            framework=self._framework(host, stack, self._kernels.name(kernel_row) if kernel_row >= 0 else ""),
         )
+
+    def _framework(self, host: tuple[str, ...], stack: Stack | None, kernel: str) -> Framework | None:
+        found = framework_of(host, stack.scope if stack else "", self._forward)
+        defined = self._tellings.line_of(kernel) if kernel else ""
+        return replace(found or Framework(), defined=defined) if defined else found
+
+    def _forward(self, number: int, node: str) -> str:
+        """The line that made this step of a backward pass: the first call that was made while its node was the newest one, if its
+        operator is the forward pass of the step."""
+        for stack in self._stacks.numbered(number + 1):
+            operators = [found[1] for line in frames_of(self._trace, stack.addresses) if (found := OPERATOR.match(line))]
+            if is_forward_of(operators, node):
+                return stack.source or ""
+        return ""
+
 
     def _kernel_row(self, position: int) -> int:
         handle = self._trace.record(position).get("kernel")

@@ -19,6 +19,8 @@ INSTALLED = re.compile(r"/(site|dist)-packages/|/lib(64)?/python\d+\.\d+/|/pytho
 # Names in angle brackets are of code without a file: what somebody typed in, else what a library made at run time.
 TYPED_IN = re.compile(r"<(stdin|string|console|(i?python-input)\b.*)>")
 
+OURS = "/gpudx/preload_python/"  # gpudx's own code inside the program: no part of its stack
+
 
 @dataclass(frozen=True)
 class PythonFrame:
@@ -52,6 +54,7 @@ class Stack:
     addresses: tuple[int, ...]
     python: tuple[PythonFrame, ...] = ()
     python_busy: bool = False  # there were Python frames, but the interpreter did not answer in time
+    scope: str = ""  # what the thread was doing, in the words of gpudx's code inside the program
 
     @property
     def python_lines(self) -> tuple[str, ...]:
@@ -89,15 +92,34 @@ class Stacks:
         # The ring reuses places: a note that is older than the call there was about another call.
         if note is None or note < position:
             return None
+        return self._read(note)
+
+    def numbered(self, sequence: int) -> list[Stack]:
+        """The stacks of calls that a framework made while this was the number of the next step of its graph."""
+        return [self._read(note) for note in self._by_sequence.get(sequence, ())]
+
+    @cached_property
+    def _by_sequence(self) -> dict[int, list[int]]:
+        note = self._trace.schema.by_name("note_stack")
+        found: dict[int, list[int]] = {}
+        if note is None or note.word("sequence") is None:
+            return found
+        positions = self._trace.select(note)
+        for position, number in zip(positions.tolist(), self._trace.field(note, "sequence", positions).tolist(), strict=True):
+            found.setdefault(number, []).append(position)
+        return found
+
+    def _read(self, note: int) -> Stack:
         return Stack(
             self._trace.numbers(note, "frames"),
             _frames(self._trace.texts(note, "python")),
             self._trace.record(note).get("python") == PYTHON_BUSY,
+            self._trace.text(note, "scope") if "scope" in self._trace.schema.parts else "",
         )
 
 
 def _frames(texts: Sequence[str]) -> tuple[PythonFrame, ...]:
     """File, line and function in turn; what is damaged is left out."""
     rows = zip(texts[0::3], texts[1::3], texts[2::3], strict=False)
-    good = [row for row in rows if row[1].isascii() and row[1].isdigit()]
+    good = [row for row in rows if row[1].isascii() and row[1].isdigit() and OURS not in row[0]]
     return tuple(PythonFrame(printable(file), int(line), printable(name)) for file, line, name in good)

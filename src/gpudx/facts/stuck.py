@@ -103,8 +103,13 @@ def _graph_name(facts: Facts, position: int) -> str:
     return f"the graph of kernel{'s' * (len(kernels) > 1)} {several(list(kernels))}" if kernels else ""
 
 
-def stream_name(front: Front) -> str:
-    if not front.context:  # OpenCL
+def stream_name(facts: Facts, front: Front) -> str:
+    """ "queue #1", as other sentences name it; the handle where its creation was not recorded."""
+    row = int(facts.objects.at(np.array([front.queue], np.uint64), np.array([front.running[0]], np.int64))[0])
+    word = "stream" if front.context else "queue"  # OpenCL's have no context of their own
+    if row >= 0:
+        return f"{word} #{int(facts.objects.table['number'][row])}"
+    if not front.context:
         return f"queue {front.queue:#x}"
     names = {0: "the default stream", 1: "the default stream", 2: f"the default stream of thread {front.tid}"}
     return names.get(front.queue, f"stream {front.queue:#x}")
@@ -116,11 +121,11 @@ def described(facts: Facts, front: Front) -> Iterator[Evidence]:
     names = [work_name(facts, p) for p in front.running]
     numbers = tuple(p + 1 for p in front.running[:SHOWN])
     if len(names) == 1:
-        yield Evidence(f"{names[0]} in {stream_name(front)} has not ended", numbers)
+        yield Evidence(f"{names[0]} in {stream_name(facts, front)} has not ended", numbers)
         yield from launch_facts(facts, first)
     else:
         yield Evidence(
-            f"one of {len(names)} calls in {stream_name(front)} has not ended: {several(names, SHOWN)}", numbers
+            f"one of {len(names)} calls in {stream_name(facts, front)} has not ended: {several(names, SHOWN)}", numbers
         )
     if front.waiting:
         behind = work_name(facts, front.waiting[0])

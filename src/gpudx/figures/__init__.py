@@ -60,5 +60,5 @@ def _of_process(case: Case, process: ProcessInfo, accused: Accused, rows: int) -
 def _open(case: Case, process: ProcessInfo) -> Facts:
     place = (Path(case.directory) / process.trace).resolve()
     if not place.is_relative_to(Path(case.directory).resolve()):
-        raise UserError(f"its trace {process.trace} does not lie in the case.")
+        raise UserError(f"its trace {process.trace} is not in the case.")
     return derive(open_trace(place))

@@ -210,7 +210,7 @@ class _Teller:
             shared = company.run.look.shared
             lines.append(f"Used by several threads in that run: {'; '.join(shared)}." if shared else NOTHING_SHARED)
         if kind == "concurrency-dependent" and test in self._found.searched:
-            lines.append("It was not seen to fail in any smaller company than all tests.")
+            lines.append("It failed only when all tests ran.")
         return [*lines, *(self._by_itself(test) if kind in ("deterministic", "random") else ())]
 
     def _by_itself(self, test: int) -> list[str]:
@@ -239,8 +239,8 @@ SENTENCES = {
     "resource-dependent": "It fails while a second copy of the suite runs ({busy}), not otherwise ({one}): a matter of load, of"
     " memory, or of something outside the process.",
     "environment": "It failed only while other programs had the GPU open ({strangers}).",
-    "random": "It passes and fails by itself in fresh processes ({alone} failed): nothing that was varied here decides.",
-    "not settled": "It failed in {failures} of {runs}; what decides is not settled ({one}, {crowd} at the same time).",
+    "random": "It passes and fails by itself in fresh processes ({alone} failed): it depends on nothing that was varied here.",
+    "not settled": "It failed in {failures} of {runs}; what it depends on is not settled ({one}, {crowd} at the same time).",
 }
 NOTHING_SHARED = "Its threads used no GPU object in common in that run: what they share is on the host (variables, files, environment)."
 

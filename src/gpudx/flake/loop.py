@@ -164,9 +164,9 @@ def take_up(case_dir: Path) -> tuple[Suite, list[Batch]]:
             f"There is no study of flaky tests in {case_dir}: give the directory that `gpudx flake` named."
         ) from None
     except (OSError, ValueError, IndexError) as error:
-        raise UserError(f"{path} cannot be read as a journal ({error}): begin anew.") from None
+        raise UserError(f"{path} cannot be read as a journal ({error}): start again.") from None
     if suite.schema != FLAKE:
-        raise UserError(f'{path} was written by another gpudx (schema "{suite.schema}"): use that one, or begin anew.')
+        raise UserError(f'{path} was written by another gpudx (schema "{suite.schema}"): use that one, or start again.')
     return _same(suite), _in_order(_batches(lines[1:], path))
 
 
@@ -199,7 +199,7 @@ def _same(suite: Suite) -> Suite:
     try:
         os.chdir(suite.folder)
     except OSError as error:
-        raise UserError(f"{suite.folder}, where the tests are run, is not there ({error.strerror}).") from None
+        raise UserError(f"{suite.folder}, where the tests are run, does not exist ({error.strerror}).") from None
     if trials.identity(suite.command) != suite.program:
-        raise UserError("The program was changed since, so its runs do not belong together: begin anew.")
+        raise UserError("The program was changed since, so its runs do not belong together: start again.")
     return suite

@@ -33,7 +33,7 @@ def judge(limit: Any, cases: Sequence[Case], place: Path) -> Judged:
     if new:
         return Judged(KEY, False, f"{plural(len(new), 'finding is', 'findings are')} new; the first: {new[0].message}")
     if blind or not any(case.instruments for case in cases):
-        return missing(KEY, f"{blind[0] if blind else 'nothing'} did not watch, so that nothing new was to be seen.")
+        return missing(KEY, f"{blind[0] if blind else 'nothing'} did not watch, so new findings could not be seen.")
     return Judged(KEY, True, f"none that {path.name} does not have ({len(known)} known).")
 
 

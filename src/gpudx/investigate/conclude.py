@@ -7,12 +7,14 @@ from dataclasses import replace
 
 from gpudx.causes import every as every_cause
 from gpudx.causes import tells
+from gpudx.diagnose.instruments import NOT_CHECKED as INSIDE  # said of plain runs: nothing looked inside kernels
 from gpudx.diagnose.judge import ORDER
 from gpudx.investigate.agreement import GENERAL, agreed, kernel_of
 from gpudx.investigate.observed import observation, observed
 from gpudx.investigate.suspects import best_entries
 from gpudx.model import Case, Diagnosis, Evidence, Investigation, Row
 from gpudx.model.cause_kinds import WHERE
+from gpudx.report.screen import CHECKS
 
 
 def conclude(case: Case, state: Investigation) -> Case:
@@ -23,6 +25,7 @@ def conclude(case: Case, state: Investigation) -> Case:
         diagnosis=_diagnosis(state) if state.failure or state.table else case.diagnosis,
         observations=tuple(observation(one) for one in seen.values()),
         investigation=state,
+        not_checked=tuple(one for one in case.not_checked if one not in INSIDE or not seen.keys() & CHECKS.keys()),
     )
 
 
@@ -50,6 +53,7 @@ def entries_of(state: Investigation) -> tuple[Diagnosis, ...]:
 
 
 UNEXPLAINED = "unexplained"
+UNEXPLAINING = (*GENERAL, "condition")
 
 
 def _without_echoes(told: list[Diagnosis]) -> list[Diagnosis]:
@@ -58,12 +62,12 @@ def _without_echoes(told: list[Diagnosis]) -> list[Diagnosis]:
     why = {
         kernel_of(one)
         for one in told
-        if one.status in ("confirmed", "likely") and tells(one.cause) not in GENERAL and not _only_where(one)
+        if one.status in ("confirmed", "likely") and tells(one.cause) not in UNEXPLAINING and not _only_where(one)
     }
     return [
         one
         for one in told
-        if tells(one.cause) != "access"
+        if tells(one.cause) not in ("access", "condition")
         or one.status == "refuted"
         or not why
         or not (kernel_of(one) in why or kernel_of(one) is None)
@@ -77,7 +81,7 @@ def _without_despair(told: list[Diagnosis]) -> list[Diagnosis]:
 
 
 def _rank(entry: Diagnosis) -> tuple[int, bool, bool, bool, bool]:
-    return ORDER[entry.status], _only_where(entry), tells(entry.cause) in GENERAL, not entry.observed, _unnamed(entry)
+    return ORDER[entry.status], _only_where(entry), tells(entry.cause) in UNEXPLAINING, not entry.observed, _unnamed(entry)
 
 
 def _unnamed(entry: Diagnosis) -> bool:

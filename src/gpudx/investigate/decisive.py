@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from gpudx.causes import every as every_cause
 from gpudx.causes import tells
 from gpudx.diagnose import entries
-from gpudx.investigate import ordered, uninitialized
+from gpudx.investigate import exchanged, ordered, uninitialized
 from gpudx.investigate.agreement import agreed
+from gpudx.investigate.suspects import by_page
 from gpudx.investigate.uninitialized import POISONED
 from gpudx.lab.experiments import NOT_CUDA, base
 from gpudx.model import Case, Diagnosis, FailureClass, Finding, Investigation, Trial, Verdict
@@ -36,6 +37,9 @@ class Step:
     unless: str = ""  # not where this experiment looked at everything and found nothing
 
 
+INDICES = Step("indices", "whether an index is out of range")
+UNSAID = ("device-assertion",)  # causes that a kernel states without the value that it is about
+LOOPS = "checked-loops"
 RUNTIME = Step("runtime-errors", "calls that the runtime refuses by itself")
 ACCESS = (
     Step("memcheck", "which access of which thread is invalid"),
@@ -43,10 +47,10 @@ ACCESS = (
     Step("dump", "the faulting instruction and its registers, from the device"),
 )
 FENCED = Step("fenced", "accesses past the end of a buffer, or after its release")
-FENCED_DUMP = Step("fenced-dump", "which access met the fence", after="fenced")
+FENCED_DUMP = Step("fenced-dump", "which access hit the fence", after="fenced")
 EDGES = (
     Step("low-fenced", "accesses before the start of a buffer", unless="checked"),
-    Step("low-fenced-dump", "which access met the fence", after="low-fenced"),
+    Step("low-fenced-dump", "which access hit the fence", after="low-fenced"),
     Step("close-fenced", "reads a few bytes past the end of a buffer", unless="checked"),
 )
 CHECKED = Step("checked", "accesses outside buffers, races and barriers inside kernels")
@@ -63,7 +67,10 @@ RACES = Step(
     "races", "whether ordering the two operations of a race fixes it"
 )  # as many runs as that takes: ordered.py
 HOST_MEMORY = Step("host-memory", "whether the host changes memory that a kernel is reading")
+HEAP = Step("host-heap", "whether host memory is large enough and still there")
 ORDERED = Step("order", "whether a missing order or wait is the cause")  # as many runs as that takes: ordered.py
+EXCHANGED = Step("exchanged", "whether two arguments are swapped")  # as many runs as that takes: exchanged.py
+SCALED = Step("scaled-offset", "whether an offset is in elements instead of bytes")
 ORDER = (
     Step("serialised", "whether launches that overlap matter", 2),
     Step("turns", "whether threads that share a kernel object matter", 2),
@@ -75,6 +82,7 @@ REPEATS = Step("recorded", "whether it fails every time", 3)
 PLANS: dict[FailureClass, tuple[Step, ...]] = {
     "settled": (),
     "device error": (
+        INDICES,
         *ACCESS,
         FENCED,
         FENCED_DUMP,
@@ -89,6 +97,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
     "crash": (
         *INSIDE,
         *EDGES,
+        HEAP,
         Step("oclgrind", "invalid accesses, in an OpenCL simulator"),
         ORDERED,
         RACECHECK,
@@ -98,7 +107,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         REPEATS,
         *ORDER,
     ),
-    "hang": (Step("checked-loops", "loops that never end"), CHECKED, SYNCCHECK, RACECHECK, *INSIDE[1:], *EDGES),
+    "hang": (Step(LOOPS, "loops that never end"), CHECKED, SYNCCHECK, RACECHECK, *INSIDE[1:], *EDGES),
     "wrong result": (
         RUNTIME,
         RACES,
@@ -107,6 +116,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         RACECHECK,
         GLOBAL_RACES,
         INITCHECK,
+        HEAP,
         HOST_MEMORY,
         ORDERED,
         POISON,
@@ -114,6 +124,8 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         REPEATS,
         NUMBERS_OPENCL,
         NUMBERS,
+        EXCHANGED,
+        SCALED,
         *ORDER,
         Step("oclgrind", "invalid accesses and races"),
     ),
@@ -126,6 +138,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
         GLOBAL_RACES,
         NUMBERS,
         NUMBERS_OPENCL,
+        HEAP,
         HOST_MEMORY,
         POISON,
         *EDGES,
@@ -138,7 +151,7 @@ PLANS: dict[FailureClass, tuple[Step, ...]] = {
 
 def symptom(case: Case) -> FailureClass:
     """The class of what a run showed. A recorded device error is a failure, whatever the exit status."""
-    if any(map(explains, case.diagnosis)) or refused_work(case) or _is_of_refused_call(case):
+    if any(explains(entry) and not by_page(entry) for entry in case.diagnosis) or refused_work(case) or _is_of_refused_call(case):
         return "settled"
     if any(finding.id == DEVICE_ERROR for finding in case.findings):
         return "device error"
@@ -202,9 +215,13 @@ def answered(state: Investigation) -> bool:
 def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
     """The first step of the plan that can be run and was not; None when there is none, or the cause is known."""
     if state.symptom == "settled":
+        if any(one.cause in UNSAID for one in state.before) and _is_open(INDICES, state, runnable):
+            return INDICES
         wanted = Step("recorded", "whether it repeats", REPEAT)
         return wanted if _made(state.trials, "recorded") < REPEAT else None
     plan: Sequence[Step] = PLANS[state.symptom]
+    if state.symptom == "hang" and any(t.experiment == LOOPS and t.shown for t in state.trials):
+        return None  # the loop is known; other instruments would wait for it
     if answered(state):
         if not _is_vague(state):
             return None
@@ -218,9 +235,13 @@ PRECISE = ("memcheck", "dump", "fenced-dump", "low-fenced-dump", "checked")
 
 
 def _is_vague(state: Investigation) -> bool:
-    """Is the access known, but not which argument's memory it missed? Another instrument may say that."""
+    """Is the access known, but not its address, or which argument's memory it missed? Another instrument may say that."""
     found = [one for one in agreed((*state.before, *state.found)) if explains(one)]
-    return all(tells(one.cause) in ("access", "memory") and (one.guilty is None or one.guilty.argument is None) for one in found)
+    return all(by_page(one) or (tells(one.cause) in ("access", "memory") and _is_unnamed(one)) for one in found)
+
+
+def _is_unnamed(entry: Diagnosis) -> bool:
+    return entry.guilty is None or entry.guilty.argument is None
 
 
 def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> Step | None:
@@ -228,6 +249,9 @@ def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> S
         some = runnable if step is ORDERED else [name for name in runnable if base(name) == ordered.EDGE]
         wanted = ordered.next_run(state.trials, some)
         return Step(wanted.experiment, wanted.why, wanted.runs) if wanted else None
+    if step in (EXCHANGED, SCALED):
+        tried = exchanged.next_run(state.trials, runnable, step.experiment)
+        return Step(tried.experiment, tried.why, tried.runs) if tried else None
     return replace(step, runs=_runs(step, state)) if _is_open(step, state, runnable) else None
 
 

@@ -21,7 +21,7 @@ from gpudx import casefile
 from gpudx.diagnose import fenced_runs, runtime_words
 from gpudx.errors import UserError
 from gpudx.facts import Facts, derive
-from gpudx.investigate import decisive, ordered, same_failure, uninitialized
+from gpudx.investigate import decisive, exchanged, ordered, same_failure, uninitialized
 from gpudx.investigate.loop import OutOfTime, Result
 from gpudx.investigate.one_run import SHORTEST_S, Job, Made, learn, make, with_learned
 from gpudx.lab import at_sites, criteria, trials
@@ -197,6 +197,7 @@ class Laboratory:
             experiment,
             context,
             launch=_faulting_launch(state),
+            stacks=_wants_lines(context, experiment, state),
             patience_s=self._patience(),
             inside_s=self.context.how.timeout or max(self._patience(), INSTRUMENT_PATIENCE_S),
             left_s=self.budget_s - self.elapsed(),
@@ -231,6 +232,11 @@ class Laboratory:
                 self.context = with_learned(self.context, learn(case, kept_facts(self.folder / trial.folder)))
 
 
+def _wants_lines(context: Context, experiment: str, state: Investigation) -> bool:
+    """In a Python program the line is part of the verdict. Plain runs stay as they are, but for the one that repeats what is settled."""
+    return "python" in context.frameworks and (experiment != PLAIN or (state.symptom == "settled" and bool(state.trials)))
+
+
 def _result(trial: Trial, case: Case) -> Result:
     refused = decisive.refused_work(case) if trial.experiment == PLAIN else ()
     return Result(trial, (*case.diagnosis, *refused), same_failure.failure(case), decisive.symptom(case))
@@ -249,7 +255,8 @@ def _faulting_launch(state: Investigation) -> int | None:
 
 def _with_order(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:
     """Once the runs show that a missing order is the cause: the case of the plain run that completes them, which says so."""
-    return _with_entry(ordered.entry((*state.trials, trial), case, facts), case, trial, facts)
+    trials = (*state.trials, trial)
+    return _with_entry(ordered.entry(trials, case, facts) or exchanged.entry(trials, facts), case, trial, facts)
 
 
 def _with_entry(entry: Diagnosis | None, case: Case, trial: Trial, facts: Sequence[Facts]) -> tuple[Case, Trial]:
@@ -271,9 +278,9 @@ def taken_up(state: Investigation, command: Sequence[str]) -> Investigation:
     try:
         os.chdir(state.folder)
     except OSError as error:
-        raise UserError(f"{state.folder}, where the program is run, is not there ({error.strerror}).") from None
+        raise UserError(f"{state.folder}, where the program is run, does not exist ({error.strerror}).") from None
     if trials.identity(command) != state.program:
-        raise UserError("The program was changed since, so its runs do not belong together: investigate it anew.")
+        raise UserError("The program was changed since, so its runs do not belong together: start a new investigation.")
     return state
 
 
@@ -306,6 +313,8 @@ def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idl
     if state.failure is None and case.outcome.failed_itself:  # the plain runs have the fault, but do not fail of it
         new = [e for e in case.diagnosis if e.status in ("confirmed", "likely")]
     new += [e for e in case.diagnosis if e.status == "confirmed" and _was_less(e, state)]
+    if state.trials and state.symptom != "hang":  # an instrument that took too long is not what the program fails of
+        new = [e for e in new if e.cause != "hang"]
     silent = (PLAIN, *ordered.WITHOUT_INSTRUMENT)  # no instrument looks at these runs, and what their record has the plain ones have too
     itself = base(experiment) not in silent and not _is_asked(every()[base(experiment)])  # another program has its own faults
     watching = [one for one in case.instruments if one.watches and one.name != "recorder"]

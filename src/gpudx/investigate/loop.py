@@ -27,7 +27,7 @@ from gpudx.investigate.decisive import answered, clean, is_steady, next_step
 from gpudx.investigate.observed import PLAIN, Observed, observed
 from gpudx.investigate.order_experiments import told_of_order
 from gpudx.investigate.prediction import TWICE
-from gpudx.investigate.suspects import Suspect, best_entries, shows, suspects
+from gpudx.investigate.suspects import Suspect, best_entries, has_python_line, shows, suspects
 from gpudx.investigate.user_experiments import told
 from gpudx.investigate.verdicts import CONFIRMING, judge
 from gpudx.lab.trials import Interrupted
@@ -37,6 +37,7 @@ from gpudx.text import plural
 
 CONFIDENCE = 0.99
 PLAIN_SHARE = 0.5  # of the budget that may go into plain runs, once it has failed twice
+HUNG = "timeout"  # the ending of a run that was stopped: how long it was waited for says nothing of other runs
 ENOUGH_FOR_A_RATE = 3  # plain runs; of fewer, any rate could be true
 
 
@@ -165,9 +166,16 @@ def with_run(state: Investigation, result: Result) -> Investigation:
     new = [
         one
         for one in result.diagnosis
-        if one.cause in result.trial.shown and (one.cause not in known or shows(one) > shows(known[one.cause]))
+        if (one.cause in result.trial.shown and (one.cause not in known or shows(one) > shows(known[one.cause])))
+        or (one.cause in known and _only_adds_the_line(one, known[one.cause]))
     ]
     return replace(state, found=(*state.found, *new))
+
+
+def _only_adds_the_line(entry: Diagnosis, known: Diagnosis) -> bool:
+    """The same finding, from a run that recorded where calls were made."""
+    same = bool(set(entry.findings) & set(known.findings)) and entry.status == known.status
+    return same and has_python_line(entry) and not has_python_line(known) and shows(entry) > shows(known)
 
 
 def judged(state: Investigation, seen: Mapping[str, Observed], lab: Lab) -> Investigation:
@@ -266,7 +274,7 @@ def _expected(seen: Mapping[str, Observed], lab: Lab, plan: Plan) -> float:
     """Seconds that the next run will take."""
     alike = seen.get(plan.experiment)
     factor = 1.0 if alike else lab.costs.get(plan.experiment, 1.0)
-    times = [trial.seconds for trial in (alike or seen[PLAIN]).trials]
+    times = [trial.seconds for trial in (alike or seen[PLAIN]).trials if alike or trial.ending != HUNG]
     return factor * sum(times) / len(times) if times else 0.0
 
 
@@ -299,7 +307,7 @@ def _reason(state: Investigation, stopped: Stop) -> str:
     if stopped == "no fault found":
         return f"{rate}. {clean(state)}"
     if stopped == "the failure did not reproduce":
-        more = "" if plain.rate.failures else "; nothing can be compared with a failure that does not come"
+        more = "" if plain.rate.failures else "; without a failure there is nothing to compare"
         return f"{rate}{fits}{more}."
     if stopped == "nothing to investigate":
         return f"{rate}, and no GPU API call was seen in them: no experiment here touches what the program does."
@@ -321,7 +329,7 @@ def _sentence(text: str) -> str:
 
 def _advice(stopped: Stop, plain: Observed) -> str:
     if stopped in ("budget used up", "runs used up", "interrupted"):
-        return " Go on with: gpudx investigate CASE."
+        return " Continue with: gpudx investigate CASE."
     rare = stopped != "settled" and plain.rate.runs >= MOST_PLAIN
     return (
         " It is so rare that more runs show little; look for a smaller program that fails more often." if rare else ""

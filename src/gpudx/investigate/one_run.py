@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpudx import pipeline
-from gpudx.facts import Facts, transfers
+from gpudx.facts import Facts, copy_offsets, exchangeable, transfers
 from gpudx.facts.parts import can_be_apart
 from gpudx.investigate.loop import OutOfTime
 from gpudx.lab import at_sites, criteria
@@ -35,6 +35,7 @@ class Job:
     experiment: str
     context: Context
     launch: int | None = None  # that the plain run showed as faulting: a tool that names the kernel only is told
+    stacks: bool = False  # of each launch
     patience_s: float = field(default=math.inf, compare=False)  # after so many seconds a run hangs
     inside_s: float = field(default=math.inf, compare=False)  # the same where an instrument looks at the device's work
     left_s: float = field(default=math.inf, compare=False)  # of the budget
@@ -50,6 +51,7 @@ class Learned:
     """What a run's record says of the program."""
 
     apis: frozenset[str]
+    frameworks: frozenset[str]
     threads: int
     devices: frozenset[str]
     launches: int
@@ -57,6 +59,8 @@ class Learned:
     pair: tuple[str, str] | None
     edges: tuple[str, ...]
     transfers: tuple[str, ...]
+    offsets: tuple[str, ...]
+    exchanges: tuple[str, ...]
     stuck: str
     seen: Seen
 
@@ -87,7 +91,7 @@ def make(job: Job, folder: Path) -> Made:
         words = list(getattr(module, "command", _command)(context))
         marks = context.asked.probes if job.experiment == PLAIN else ()
         how: How = replace(module.how(context), output=folder / OUTPUT, probes=marks, faults_suffice=True)
-        how = _pinned(how, job.launch)
+        how = replace(_pinned(how, job.launch), stacks=how.stacks or job.stacks)
         patience = job.patience(_looks_inside(how))
         how = replace(how, timeout=min(patience, max(SHORTEST_S, job.left_s)))
         run = run_recorded(words, folder, how)
@@ -102,6 +106,8 @@ def make(job: Job, folder: Path) -> Made:
     if hung and (cut_off or (job.is_guess and quiet < STILL_WORKING_S)):
         raise OutOfTime
     analysis = pipeline.diagnose_run(run, words, folder)
+    for log in (folder / TRACES).glob("heap-*"):  # sparse files, which copies of a case would fill
+        log.unlink()
     learned = learn(analysis.case, analysis.facts)
     return Made(
         case=analysis.case,
@@ -125,6 +131,7 @@ def learn(case: Case, facts: Sequence[Facts]) -> Learned:
     done, not_done = at_sites.look(traces)
     return Learned(
         apis=apis,
+        frameworks=_frameworks(traces),
         threads=threads,
         devices=devices,
         launches=sum(process.launches for process in case.processes),
@@ -132,6 +139,8 @@ def learn(case: Case, facts: Sequence[Facts]) -> Learned:
         pair=at_sites.first_pair(case),
         edges=at_sites.edges(case),
         transfers=_transfers(facts),
+        offsets=next(filter(None, (one.wishes for one in map(copy_offsets.Offsets, facts))), ()),
+        exchanges=next(filter(None, map(exchangeable.pairs, facts)), ()),
         stuck=_stuck(case),
         seen=Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done),
     )
@@ -142,6 +151,7 @@ def with_learned(context: Context, learned: Learned) -> Context:
     return replace(
         context,
         apis=context.apis | learned.apis,
+        frameworks=context.frameworks | learned.frameworks,
         threads=max(context.threads, learned.threads),
         devices=context.devices | learned.devices,
         launches=max(context.launches, learned.launches),
@@ -149,8 +159,18 @@ def with_learned(context: Context, learned: Learned) -> Context:
         pair=context.pair or learned.pair,
         edges=context.edges or learned.edges,
         transfers=context.transfers or learned.transfers,
+        offsets=context.offsets or learned.offsets,
+        exchanges=context.exchanges or learned.exchanges,
         stuck=context.stuck or learned.stuck,
     )
+
+
+FRAMEWORKS = {"torch": "/libtorch_", "python": "/python3"}  # by a part of a loaded file's path
+
+
+def _frameworks(traces: Iterable[Trace]) -> frozenset[str]:
+    maps = [trace.maps for trace in traces]
+    return frozenset(name for name, part in FRAMEWORKS.items() if any(part in one for one in maps))
 
 
 def _pinned(how: How, launch: int | None) -> How:

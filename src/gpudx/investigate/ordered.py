@@ -179,7 +179,7 @@ def _words(finding: Finding) -> str:
 
 def _plain(one: Observed, plain: Observed) -> Evidence:
     after = plain.after(one)
-    return Evidence(f"without that: {_rate(plain)}, {after.rate.failures} of them after the last run with it")
+    return Evidence(f"without this change: {_rate(plain)}, {after.rate.failures} of them after the last changed run")
 
 
 def _rate(plain: Observed) -> str:
@@ -222,13 +222,13 @@ def _host_memory(facts: Facts, line: Transfers, one: Observed, plain: Observed) 
         victim=None,
         evidence=(
             Evidence(
-                f"complete when the call returns{how_often}: {plural(one.rate.runs, 'run')}, no failure", (site.number,)
+                f"with the transfer complete when its call returns{how_often}: {plural(one.rate.runs, 'run')}, no failure", (site.number,)
             ),
             _plain(one, plain),
             *([Evidence(f"first wait for it: {_called(wait)}", (wait.number,))] if wait else []),
         ),
         refutes_if=cause.refutes_if,
-        fix=cause.fix,
+        fix=USE_MAP if facts.trace.info(line.positions[0]).does.startswith("map") else cause.fix,
         reason=(
             f"The failure is gone in {one.rate.runs} of {one.rate.runs} runs in which this transfer is complete when its call "
             f"returns. It comes back in plain runs: {_rate(plain)}."
@@ -239,11 +239,23 @@ def _host_memory(facts: Facts, line: Transfers, one: Observed, plain: Observed) 
 
 def _summary(facts: Facts, position: int, site: Site, wait: Site | None) -> str:
     info = facts.trace.info(position)
-    used = "used the mapped memory" if info.does.startswith("map") else "read or gave up its destination"
+    used = "used the mapped memory" if info.does.startswith("map") else "used the destination of the copy"
     if info.does == "copy" and not info.reads:
-        used = "changed or gave up its source"
+        used = "overwrote or freed the source of the copy"
+        used = "overwrote the source of the copy" if _is_overwritten(facts, position) else used
     until = f"the first wait for it is {_called(wait)}" if wait else "nothing waits for it"
     return f"The program {used} before {_called(site)} was complete: the call returns early, and {until}."
+
+
+def _is_overwritten(facts: Facts, position: int) -> bool:
+    """Is the same host memory the source of a later copy? Then it was filled again, not freed."""
+    table = facts.host_copies.table
+    mine = table[table["position"] == position]
+    later = table[(table["position"] > position)]
+    return bool(len(mine)) and bool((later["address"] == mine[0]["address"]).any())
+
+
+USE_MAP = ("Wait for the map's event before the memory is used, or make the map block.",)
 
 
 # ---- memory that host and kernels share ----

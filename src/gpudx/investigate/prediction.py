@@ -34,7 +34,7 @@ SHOWN_AT_LEAST = (
 )
 MOST_RUNS = 400  # of one experiment; a rarer failure is not settled by running
 
-UNMOVED = "it still fails, and not a byte that comes back depends on what fresh memory holds"
+UNMOVED = "it still fails, and no byte that is read back depends on the content of fresh memory"
 
 compare = cache(changed)
 
@@ -46,7 +46,7 @@ def weigh(suspect: Suspect, seen: Observed, other: Observed, level: float) -> Ce
     if expects in SHOWS:
         weight, why = _shown(suspect, seen, level) if expects == "shown" else _may_show(suspect, seen, level)
     elif expects == "may change":
-        weight, why = "nothing", "it forbids nothing here"
+        weight, why = "nothing", "it predicts nothing here"
     else:
         weight, why = _rated(expects, seen.rate, change)
     if expects in GOES and weight == "for" and other.after(seen).rate.failures < TWICE:
@@ -75,13 +75,13 @@ def _rated(expects: str, rate: Rate, change: Difference) -> tuple[Weight, str]:
 def _shown(suspect: Suspect, seen: Observed, level: float) -> tuple[Weight, str]:
     shown = seen.showed(suspect.shown_as)
     if shown:
-        return ("for", "the instrument named it") if shown >= TWICE else ("nothing", "named once; once is not enough")
+        return ("for", "the tool reported it") if shown >= TWICE else ("nothing", "reported once; once is not enough")
     if seen.unshown(suspect.shown_as) >= misses_needed(level):
-        return "against", UNMOVED if seen.unmoved else "it still fails, and the instrument named nothing"
+        return "against", UNMOVED if seen.unmoved else "it still fails, and the tool reported nothing"
     blind = next((trial.blind for trial in seen.trials if trial.blind), "")
     if blind and seen.rate.failures >= TWICE and len({trial.given for trial in seen.trials}) > 1:
         blind = f"{blind}, and what came back was not the same in all runs"
-    return "nothing", blind or "too few failing runs under the instrument"
+    return "nothing", blind or "too few failing runs under the tool"
 
 
 def _may_show(suspect: Suspect, seen: Observed, level: float) -> tuple[Weight, str]:

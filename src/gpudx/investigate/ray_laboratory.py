@@ -63,8 +63,9 @@ class Begun:
 
     def is_for(self, job: Job) -> bool:
         """Would a run of `job` mean the same? What earlier runs showed changes nothing in a plain run."""
-        plain = job.experiment == self.job.experiment == PLAIN
-        return self.job.context.turn == job.context.turn if plain else self.job == job
+        if job.experiment == self.job.experiment == PLAIN:
+            return (self.job.context.turn, self.job.stacks) == (job.context.turn, job.stacks)
+        return self.job == job
 
 
 @dataclass

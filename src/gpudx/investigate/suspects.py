@@ -70,11 +70,22 @@ def best_entries(state: Investigation) -> dict[str, Diagnosis]:
     return best
 
 
-def shows(entry: Diagnosis) -> tuple[int, bool, int]:
-    """How firm it is, whether an instrument saw the act itself, and how much of launch, argument and memory is known."""
+def shows(entry: Diagnosis) -> tuple[int, bool, bool, int, bool]:
+    """How firm it is, whether an instrument saw the act itself, and its address, how much of launch, argument and memory is known, and
+    whether the Python line is."""
     guilty = entry.guilty
     parts = (guilty.launch, guilty.argument, guilty.allocation) if guilty else ()
-    return -ORDER[entry.status], entry.observed, sum(part is not None for part in parts)
+    known = sum(part is not None for part in parts)
+    return -ORDER[entry.status], entry.observed, not by_page(entry), known, has_python_line(entry)
+
+
+def by_page(entry: Diagnosis) -> bool:
+    """Is only the page of the access known, from the driver, and neither address nor line?"""
+    return entry.access is not None and entry.access.seen_by == "driver"
+
+
+def has_python_line(entry: Diagnosis) -> bool:
+    return entry.guilty is not None and any(line.endswith("(python)") for line in entry.guilty.host_stack)
 
 
 def _is_suspect(cause: Cause, entry: Diagnosis) -> bool:

@@ -20,7 +20,7 @@ SINGLE = {
     "sync-before": "a wait before {}",
     "sync-after": "a wait after {}",
 }
-HIDES = "; that may hide the cause as well as fix it"
+HIDES = "; that may only hide the cause"
 
 
 def told(asked: Asked, seen: Mapping[str, Observed], level: float) -> tuple[str, ...]:

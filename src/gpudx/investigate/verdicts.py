@@ -78,7 +78,7 @@ def _verdict(
     if own and left:
         return "likely", f"Partial: {_came(own[0], seen)}; but {left}."
     if own:
-        return "confirmed", f"{capital(_came(own[0], seen))}, which no rival that still stands predicts."
+        return "confirmed", f"{capital(_came(own[0], seen))}, which no remaining rival predicts."
     if came:
         return _at_least_likely(one), _only_hidden(came[0], seen, rivals, mitigations)
     return one.prior, _untouched(one, left, cells, seen)
@@ -111,7 +111,7 @@ def _left(one: Suspect, plain: Observed) -> str:
 
 
 def _came(cell: Cell, seen: Mapping[str, Observed]) -> str:
-    how = "the instrument named it" if cell.expects in SHOWS else "the failure is gone"
+    how = "the tool reported it" if cell.expects in SHOWS else "the failure is gone"
     return f"under {cell.experiment} {how} ({cell.observed}{_base(cell, seen)})"
 
 
@@ -141,7 +141,7 @@ def _open(one: Suspect, cells: Sequence[Cell], seen: Mapping[str, Observed], not
     """Why a rival that nothing suggests is not refuted either: what its experiments did not see, and what would settle it."""
     run = [(cell.experiment, _not_reached(cell, seen) or cell.why) for cell in cells if cell.expects in DECIDING]
     missing = [(name, why) for name, why in not_run.items() if one.expects(name) == "shown"]
-    tried = "; ".join(f"{name}: {why}" for name, why in [*run, *missing]) or "nothing that can be run tests it"
+    tried = "; ".join(f"{name}: {why}" for name, why in [*run, *missing]) or "no available experiment tests it"
     settled = f" It would be settled by {one.cause.settled_by}." if one.cause.settled_by else ""
     return f"Nothing suggests it, and nothing refutes it ({tried}).{settled}"
 
@@ -153,7 +153,7 @@ def _not_reached(cell: Cell, seen: Mapping[str, Observed]) -> str:
 
 
 def _said(cell: Cell) -> str:
-    what = "that the instrument shows it" if cell.expects == "shown" else f'"{cell.expects}"'
+    what = "that the tool shows it" if cell.expects == "shown" else f'"{cell.expects}"'
     return f"{what} under {cell.experiment}"
 
 

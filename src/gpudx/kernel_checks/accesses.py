@@ -83,6 +83,7 @@ class Accesses(Arithmetic):
         self.now.checked += 1
         align = self._alignment(pointer, node)
         site = self.site("access", node, not align and self._provable(node, pointer))
+        first += self._hint()
         guard = f"gdx_at{align}(gdx, {address}, sizeof({self.source(node)}), {bounds}, {site}u, {self.mode(how, node.type)})"
         return f"({first}{guard})" if first else guard
 
@@ -205,6 +206,12 @@ class Accesses(Arithmetic):
             return text
         self.now.checked += 1
         site = self.site("access", node)
+        hint = self._hint()
         raw = self.shape(node)
         rest = f"sizeof({raw}), {bounds}, {site}u, {self.mode(how, node.type)}"
-        return f"(*(__typeof__(&({raw})))gdx_p{where}(gdx, {CASTS[where]}&({text}), {rest}))"
+        return f"(*(__typeof__(&({raw})))({hint}gdx_p{where}(gdx, {CASTS[where]}&({text}), {rest})))"
+
+    def _hint(self) -> str:
+        """Hands the report of the access whose site was just made the number that its index depends on, with a comma behind it."""
+        node, self.hinted = self.hinted, None
+        return f"gdx_hint(gdx, (long)({self.expression(node, READ)})), " if node is not None else ""

@@ -88,8 +88,9 @@ class Calls(Accesses):
             return text
         self.now.checked += 1
         site = self.site("access", pointer)
+        hint = self._hint()
         mode = self.mode(how, pointer.type.get_canonical().get_pointee())
-        call = f"gdx_p{where}(gdx, {CASTS[where]}({text}), {width}, {bounds}, {site}u, {mode})"
+        call = f"({hint}gdx_p{where}(gdx, {CASTS[where]}({text}), {width}, {bounds}, {site}u, {mode}))"
         return f"(__typeof__({self.shape(pointer)})){call}"
 
     def _vector_call(

@@ -23,6 +23,9 @@ class Site:
     line: int
     text: str
     kernel: str  # or the helper function
+    index: str = ""  # of an access: how its index is computed (formulas.py)
+    hint: str = ""  # the part of the index whose value is in the report
+    argument: int = -1  # of the kernel, that the index counts from
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ typedef struct { ulong lo; ulong n; uint id;
 /* What the functions out of line need. It is apart from gdx_ctx, whose address stays in the kernel: then compilers see that work-items
    did not part where they cannot, and no barrier depends on it. */
 typedef struct {
-  __global uint *r; uint item; uint epoch; uint passed; uint missed;
+  __global uint *r; uint item; uint epoch; uint passed; uint missed; ulong hint;
 #ifdef GDX_FLAT
   uint dims; uint team; uint local_id[3]; uint group_id[3]; ulong global_id[3]; ulong place;
 #endif
@@ -35,7 +35,7 @@ typedef struct {
 typedef struct {
   __private gdx_who *f; uint apart; uint said; uint odd; ulong steps; __local uint *v; uint turn; uint yes; uint voters;
 #ifdef GDX_LATE
-  uint site; uint id; uint how; ulong off; ulong n;
+  uint site; uint id; uint how; ulong off; ulong n; ulong hint;
 #endif
 } gdx_ctx;
 #ifdef GDX_FLAT
@@ -87,9 +87,9 @@ static void gdx_begin(__private gdx_ctx *c, __private gdx_who *f, __global uint 
 {
   c->f = f; c->apart = 0; c->said = 0; c->odd = 0; c->steps = 0; c->v = 0; c->turn = 0; c->yes = 0; c->voters = 0;
 #ifdef GDX_LATE
-  c->site = 0; c->id = 0; c->how = 0; c->off = 0; c->n = 0;
+  c->site = 0; c->id = 0; c->how = 0; c->off = 0; c->n = 0; c->hint = 0;
 #endif
-  f->r = r; f->item = gdx_item(); f->epoch = 0; f->passed = 0; f->missed = 0;
+  f->r = r; f->item = gdx_item(); f->epoch = 0; f->passed = 0; f->missed = 0; f->hint = 0;
 #ifdef GDX_FLAT
   f->global_id[0] = get_global_id(0); f->global_id[1] = get_global_id(1); f->global_id[2] = get_global_id(2);
   f->local_id[0] = (uint)get_local_id(0); f->local_id[1] = (uint)get_local_id(1); f->local_id[2] = (uint)get_local_id(2);
@@ -100,9 +100,11 @@ static void gdx_begin(__private gdx_ctx *c, __private gdx_who *f, __global uint 
 static void gdx_end(__private gdx_ctx *c)
 {
 #ifdef GDX_LATE
-  if (c->site) gdx_say(c, 1u, c->site, c->id, c->how & 255u, c->how >> 8, c->off, c->n, 0);
+  if (c->site) gdx_say(c, 1u, c->site, c->id, c->how & 255u, c->how >> 8, c->off, c->n, c->hint);
 #endif
 }
+/* A number that the next access depends on, for its report. */
+static void gdx_hint(__private gdx_ctx *c, long value) { c->f->hint = (ulong)value; }
 static void gdx_clear(__local uint *at, uint count)
 {
   uint step = (uint)(get_local_size(0) * get_local_size(1) * get_local_size(2));
@@ -132,9 +134,9 @@ static void gdx_miss(__private gdx_ctx *c, uint s, uint id, uint how, ulong w, u
 #ifdef GDX_LATE
   int first = c->site == 0;
   c->site = first ? s : c->site; c->id = first ? id : c->id; c->how = first ? how | (uint)w << 8 : c->how;
-  c->off = first ? off : c->off; c->n = first ? n : c->n;
+  c->off = first ? off : c->off; c->n = first ? n : c->n; c->hint = first ? c->f->hint : c->hint;
 #else
-  gdx_say(c, 1u, s, id, how, (uint)w, off, n, 0);
+  gdx_say(c, 1u, s, id, how, (uint)w, off, n, c->f->hint);
 #endif
 }
 #ifdef GDX_TRACK
@@ -143,7 +145,7 @@ static GDX_COLD int gdx_check(__private gdx_who *f, ulong a, ulong w, gdx_obj o,
   GDX_APART
   ulong off = a - o.lo;
   int ok = (off <= o.n - w) & (o.n >= w);
-  if (!ok) { f->missed++; gdx_tell(f, 1u, s, o.id, how, (uint)w, off, o.n, 0); }
+  if (!ok) { f->missed++; gdx_tell(f, 1u, s, o.id, how, (uint)w, off, o.n, f->hint); }
   else if (o.l) gdx_track_local(f, off, w, o, s, how);
   else if (o.w || o.u) gdx_track_global(f, off, w, o, s, how);
   return ok;

@@ -226,7 +226,7 @@ class Preprocessor:
 
     def _flush(self) -> None:
         if self._pending is not None:
-            raise Unsupported("a directive stands within the arguments of a macro")
+            raise Unsupported("a directive is within the arguments of a macro")
 
     def _directive(self, word: str, rest: str, line: str, name: str, number: int) -> None:
         self._flush()

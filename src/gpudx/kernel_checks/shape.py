@@ -11,6 +11,7 @@ from gpudx.kernel_checks.builtins import (
 )
 from gpudx.kernel_checks.cl_types import scalar_bytes, value
 from gpudx.kernel_checks.errors import Unsupported
+from gpudx.kernel_checks.formulas import Formulas
 from gpudx.kernel_checks.plan import (
     Function,
     Root,
@@ -54,6 +55,7 @@ class Shape:
         self._temporary = 0
         self._prover: Prover | None = None
         self._uniform: Uniformity | None = None
+        self._formulas: dict[str, Formulas] = {}
         self._returns: dict[str, tuple[Root, ...] | None] = {}
         self.blind = False  # some access is not seen: what it writes counts as unwritten
         self.fences = False
@@ -275,8 +277,20 @@ class Shape:
             self._prover.give_up()
         file, line = self.line(node)
         text = " ".join(self.source(node).split())[:120]
-        self.sites.append(Site(kind, file, line, text, self.now.name if self.now else ""))
+        index, name, argument = "", "", -1
+        self.hinted: Node | None = None
+        if kind == "access" and self.now is not None:
+            formulas = self._formulas_of(self.now)
+            index = formulas.index_of(node)
+            argument = formulas.argument
+            name, self.hinted = formulas.hint(index) or ("", None)
+        self.sites.append(Site(kind, file, line, text, self.now.name if self.now else "", index, name, argument))
         return len(self.sites)
+
+    def _formulas_of(self, function: Function) -> Formulas:
+        if function.name not in self._formulas:
+            self._formulas[function.name] = Formulas(self, function)
+        return self._formulas[function.name]
 
     def _miss(self) -> None:
         """An access that is not checked."""

@@ -70,7 +70,7 @@ class Statements(Calls):
         condition, bodies, others = self._parts_of(node)
         if condition is not None:
             text = self.expression(condition, READ)
-            if node.kind in ("WHILE_STMT", "DO_STMT") and any(map(self._is_access, node.walk())):
+            if self._may_not_end(node, others) and any(map(self._is_access, node.walk())):
                 text = f"(gdx_goes_on(gdx) && ({text}))"
             if uniform is not None and node.kind != "SWITCH_STMT" and uniform.must_agree(node, condition):
                 text = self._agreeing(node, condition, text)
@@ -91,6 +91,16 @@ class Statements(Calls):
             # A semicolon that follows belongs to the statement, though not to its extent; nothing in here leaves a loop outside.
             return f"do {inside} while (0)" if self.text[node.end : node.end + 200].lstrip()[:1] == ";" else inside
         return text
+
+    def _may_not_end(self, node: Node, others: list[Node]) -> bool:
+        """A loop that may wait for a value that it reads. One that counts upwards ends; `for (uint i = n; i >= 0; --i)` does not."""
+        if node.kind == "FOR_STMT" and others:
+            step = self._bare(others[-1])
+            return not (
+                (step.kind == "UNARY_OPERATOR" and step.operator in ("x++", "++"))
+                or (step.kind == "COMPOUND_ASSIGNMENT_OPERATOR" and step.operator not in ("-=", "="))
+            )
+        return node.kind in ("WHILE_STMT", "DO_STMT")
 
     def _agreeing(self, node: Node, condition: Node, text: str) -> str:
         assert self._uniform is not None

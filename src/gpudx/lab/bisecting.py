@@ -23,7 +23,7 @@ FOUND = re.compile(r"^([0-9a-f]{40,64}) is the first bad commit", re.MULTILINE)
 def repository(where: Path) -> Path:
     """The top of the repository that a folder lies in."""
     if shutil.which("git") is None:
-        raise UserError("gpudx bisect needs git, which is not here: install it.")
+        raise UserError("gpudx bisect needs git, which is not installed: install it.")
     answer = git(where, "rev-parse", "--show-toplevel")
     if answer.problem:
         raise UserError(f"{where} is in no git repository: run gpudx bisect in the program's working tree.")
@@ -49,7 +49,7 @@ def check_order(top: Path, good: str, bad: str) -> None:
         raise UserError("--good and --bad are the same revision: give two that differ.")
     if not git(top, "merge-base", "--is-ancestor", bad, good).problem:
         raise UserError(
-            "--bad is older than --good: a failure that went away is found by giving them the other way round."
+            "--bad is older than --good: swap them to find the revision that fixed a failure."
         )
 
 

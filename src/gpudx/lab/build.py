@@ -107,7 +107,7 @@ def _named_compiler(name: str) -> str:
     places = os.pathsep.join([os.environ.get("PATH", ""), "/usr/local/cuda/bin", "/opt/rocm/bin"])
     found = shutil.which(name, path=places)
     if found is None:
-        raise UserError(f"{name} is not here: install the toolkit it belongs to, or put its folder into PATH.")
+        raise UserError(f"{name} is not installed: install its toolkit, or add its folder to PATH.")
     return found
 
 

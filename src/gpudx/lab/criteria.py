@@ -21,7 +21,7 @@ def refuse_nonsense(asked: Asked) -> None:
         re.compile(asked.expect)
     except re.error as error:
         raise UserError(
-            f"--expect {asked.expect!r} is no regular expression ({error}): escape special characters with \\."
+            f"--expect {asked.expect!r} is not a regular expression ({error}): escape special characters with \\."
         ) from None
     for _, good in _compared(asked):
         if not good.is_file():

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpudx import backends
+from gpudx import backends, native
 from gpudx.errors import UserError
 
 DIRECTORY = "GPUDX_DIR"
@@ -32,6 +32,11 @@ def recorded_environment(
     ours = {name: prepend(value, base.get(name, "")) for name, value in lists.items()}
     evidence = backends.settings(Path(directory).parent / DUMPS, base) if dump else {}
     return {**base, **ours, **evidence, **_sanitizers(base), DIRECTORY: directory, KEEP: keep_bytes(keep)}
+
+
+def logged_heap(base: Mapping[str, str]) -> dict[str, str]:
+    """What loads the log of the heap behind the recorder (native/heap/heap.c)."""
+    return {"LD_PRELOAD": f"{base['LD_PRELOAD']}:{native.library().with_name('libgpudx-heap.so')}"}
 
 
 def surroundings(base: Mapping[str, str]) -> dict[str, str]:

@@ -20,7 +20,7 @@ def wanted(edge: str, align: int | None) -> Fence:
     if edge not in EDGES:
         raise UserError(f"There is no fence {edge!r}: give --fence, --fence=high, --fence=low or --fence=red.")
     if align is not None and (not 1 <= align <= MOST_ALIGN or align & (align - 1)):
-        raise UserError(f"--fence-align {align} is no alignment: give a power of two, at most {MOST_ALIGN}.")
+        raise UserError(f"--fence-align {align} is not an alignment: give a power of two, at most {MOST_ALIGN}.")
     return Fence(edge, align)
 
 

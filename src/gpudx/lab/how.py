@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpudx.lab import fenced, poisoned, watched
+from gpudx.lab import captured_launch, fenced, inside, poisoned, watched
 from gpudx.model.how import How
 
 __all__ = ["How", "variables"]
@@ -16,13 +16,17 @@ CRUMBS = "GPUDX_CRUMBS"  # native/core/crumbs.c
 
 def variables(how: How, base: Mapping[str, str]) -> dict[str, str]:
     """`base` is the environment without them."""
+    parts = [*([inside.WORDS] if how.stacks or how.indices else []), *([inside.INDICES] if how.indices else [])]
+    found = inside.environment(base, *parts)
     return {
+        **found,
         **({SERIALISE: "1"} if how.serialise or _reads_reports(how) else {}),
-        **({STACKS: "1"} if how.stacks else {}),
+        **({STACKS: "1"} if how.stacks or how.indices else {}),
         **({CRUMBS: crumbs} if (crumbs := _crumbs(how)) else {}),
-        **(fenced.environment(how.fence, base) if how.fence else {}),
-        **(poisoned.environment(how.poison, base) if how.poison else {}),
-        **(watched.environment(how.watch, base) if how.watch else {}),
+        **(fenced.environment(how.fence, {**base, **found}) if how.fence else {}),
+        **(poisoned.environment(how.poison, {**base, **found}) if how.poison else {}),
+        **(watched.environment(how.watch, {**base, **found}) if how.watch else {}),
+        **captured_launch.environment(how, {**base, **found}),
     }
 
 

@@ -12,8 +12,6 @@ import os
 import re
 from pathlib import Path
 
-from gpudx.trace.kernel_log import ELSEWHERE, NAME
-
 DEVICE = "/dev/kmsg"
 DRIVERS = re.compile(r"NVRM|\bnvidia|amdgpu|\bkfd|\[drm|\bi915|\bxe \d|kgsl|mali|panfrost|panthor", re.IGNORECASE)
 LONGEST = 8192  # the kernel gives one record at a time, and none is longer
@@ -44,6 +42,11 @@ class KernelLog:
             return
         lines = [line for line in self._new() if DRIVERS.search(line)]
         if lines:
+            from gpudx.trace.kernel_log import (  # with numpy, which is not loaded before the program starts
+                ELSEWHERE,
+                NAME,
+            )
+
             lines = [*([] if _own_numbers() else [ELSEWHERE]), *lines]
             with contextlib.suppress(OSError):  # a full disk: the program's own record matters more
                 (folder / NAME).write_text("\n".join(lines) + "\n", encoding="utf-8")

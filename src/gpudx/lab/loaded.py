@@ -31,7 +31,7 @@ REASONS: dict[str, tuple[str, str]] = {
     "static": ("{path} is statically linked", "Link it dynamically (without -static) and run it again."),
     "musl": ("{path} uses the musl loader {detail}", "Build it against glibc, or run a glibc build of it."),
     "other loader": ("{path} uses the loader {detail}", "Build it for the usual loader of this system."),
-    "other machine": ("{path} is built for {detail}, the recorder is not", "Run a build for this machine's own kind."),
+    "other machine": ("{path} is built for {detail}, the recorder is not", "Run a build for this machine."),
     "set-user-id": (
         "{path} changes user or privileges when it starts (set-user-id, set-group-id or file capabilities)",
         "Run a copy without these bits, made with `cp` under your own name; write `sudo gpudx run` for sudo.",
@@ -178,9 +178,9 @@ def inconclusive(presence: Presence) -> Diagnosis:
         guilty=None,
         victim=None,
         evidence=(Evidence(_roll_says(presence)),),
-        refutes_if="The roll of the run would name this program as one that the recorder was in.",
+        refutes_if="The run's list of processes names this program as one with the recorder.",
         fix=(presence.next_step,),
-        reason="Nothing the program did was seen, so nothing is said about why it failed.",
+        reason="The program was not observed, so the report cannot say why it failed.",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
@@ -127,3 +128,15 @@ def _loader(elf: ELFFile) -> str:
 
     found = (segment.get_interp_name() for segment in elf.iter_segments() if isinstance(segment, InterpSegment))
     return str(next(found, ""))
+
+
+def runs_python(command: Sequence[str]) -> bool:
+    """Does the command start Python, by its name or by the #! line of a script?"""
+    found = shutil.which(command[0]) if command and "/" not in command[0] else next(iter(command), None)
+    try:
+        with open(found or "", "rb") as file:
+            head = file.read(4096)
+    except OSError:
+        return False
+    name = interpreter(head) if head.startswith(b"#!") else found or ""
+    return os.path.basename(name).startswith("python")

@@ -20,7 +20,7 @@ from typing import NoReturn
 from gpudx import backends, native
 from gpudx.errors import UserError
 from gpudx.lab import crumbs, kernel_checked, program, sanitized, signals, simulated
-from gpudx.lab.environment import DUMPS, recorded_environment
+from gpudx.lab.environment import DUMPS, logged_heap, recorded_environment
 from gpudx.lab.how import How, variables
 from gpudx.lab.kernel_log import KernelLog
 from gpudx.lab.orphans import Guard
@@ -99,6 +99,7 @@ def run_recorded(
     env = recorded_environment(native.library(), traces, how.keep, {**os.environ, **how.extra_env}, file, how.dump)
     env |= variables(how, env)
     env |= simulated.environment(how.simulator, case_dir) if how.simulator else {}
+    env |= logged_heap(env) if how.heap else {}
     _make_directory(traces)
     if how.dump:
         _make_directory(case_dir / DUMPS)

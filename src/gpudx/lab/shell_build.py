@@ -17,4 +17,4 @@ def build(command: str, where: Path, said: Path) -> None:
     with contextlib.suppress(OSError):
         said.write_text(answer.out + answer.err)
     if answer.problem:
-        raise NotReached(f"the build `{command}` {answer.problem}; what it said is in {said}")
+        raise NotReached(f"the build `{command}` {answer.problem}; its output is in {said}")

@@ -93,7 +93,7 @@ def run_trial(
         last = "; ".join(tail(folder, 1)) or "it printed nothing"
         raise UserError(
             f"The command of --{condition} ended with status {run.returncode}, which says that something in it could not"
-            f" be started ({last}): neither a pass nor a failure; see {folder / OUTPUT}."
+            f" be started ({last}): this is neither a pass nor a failure; see {folder / OUTPUT}."
         )
     case = analyse(run, list(command), folder)
     found = _of_case(case) if case else _of_run(run)

@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpudx import backends
-from gpudx.lab.environment import prepend
+from gpudx.lab import inside
 
-INSIDE = Path(__file__).resolve().parents[1] / "preload_python"
 SUFFIX = ".unpooled"
 
 
 def environment(base: Mapping[str, str]) -> dict[str, str]:
     """The variables for it; what the user has set stays."""
-    return {**backends.unpooled(base), "PYTHONPATH": prepend(str(INSIDE), base.get("PYTHONPATH", ""))}
+    return {**backends.unpooled(base), **inside.environment(base, inside.POOLS)}
 
 
 def from_inside(traces: Path, pid: int) -> frozenset[str]:

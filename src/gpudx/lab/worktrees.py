@@ -25,7 +25,7 @@ PREFIX = "gpudx-revision-"
 def top_of(command: Sequence[str]) -> Path:
     """The repository that holds a file which the command names. UserError when none does."""
     if shutil.which("git") is None:
-        raise UserError("--revision needs git, which is not here: install it.")
+        raise UserError("--revision needs git, which is not installed: install it.")
     for file in filter(None, _files(command)):
         answer = git(file.parent, "rev-parse", "--show-toplevel")
         if not answer.problem:
@@ -44,7 +44,7 @@ def check(command: Sequence[str], revision: str) -> None:
     if git(top, "status", "--porcelain", "--untracked-files=no").out.strip():
         raise UserError(
             f"{top} has changes that are not committed, so revisions could not be compared: commit them or"
-            " run `git stash`, and build the program anew."
+            " run `git stash`, and rebuild the program."
         )
 
 

@@ -110,7 +110,7 @@ def _open(facts: Facts) -> Iterator[OpenCall]:
 def _streams(facts: Facts) -> Iterator[Stream]:
     for front in stuck_fronts(facts):
         yield Stream(
-            stream_name(front),
+            stream_name(facts, front),
             front.context,
             tuple(work_name(facts, p) for p in front.running),
             tuple(work_name(facts, p) for p in front.waiting),

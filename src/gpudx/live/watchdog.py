@@ -65,5 +65,5 @@ class Watchdog:
         detail = f" ({more})" if more else ""
         return (
             f"no progress for {self.patience_s:.0f} s in process {facts.trace.pid}: {found.message.rstrip('.')}{detail}. "
-            f"The program goes on; gpudx attach {facts.trace.pid} shows more."
+            f"The program keeps running; gpudx attach {facts.trace.pid} shows more."
         )

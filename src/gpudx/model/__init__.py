@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         DeviceCode,
         Evidence,
         Finding,
+        Framework,
         Interval,
         OrderPair,
         Origin,
@@ -78,6 +79,7 @@ __all__ = [
     "Failure",
     "FailureClass",
     "Finding",
+    "Framework",
     "Given",
     "Guilty",
     "Hypothesis",
@@ -123,8 +125,8 @@ HOMES = {
     "diagnosis": "Diagnosis Expectation Guilty Hypothesis Observation Prediction Status Verdict Victim",
     "drawing": "Drawing",
     "finding": (
-        "Access Allocation Attribution Certainty DeviceCode Evidence Finding Interval OrderPair Origin Scope Severity Site Symptom "
-        "Written"
+        "Access Allocation Attribution Certainty DeviceCode Evidence Finding Framework Interval OrderPair Origin Scope Severity Site "
+        "Symptom Written"
     ),
     "identity": "Driver Identity Lack LoadedObject Making Package Probe Setting Source SourceTree Step",
     "investigation": "Asked Cell Failure FailureClass Given Investigation Row Stop Trial",

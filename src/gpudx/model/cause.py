@@ -10,8 +10,8 @@ from gpudx.model.cause_kinds import WHERE, Kind
 from gpudx.model.diagnosis import Prediction
 
 # What is known with a cause. "why": the reason. "access": only that a kernel accessed what it may not. "memory": also which memory
-# that was. "timing": only that timing decides.
-Tells = Literal["why", "access", "memory", "timing"]
+# that was. "timing": only that timing decides. "condition": only what a kernel demands, not the value that breaks it.
+Tells = Literal["why", "access", "memory", "timing", "condition"]
 
 
 @dataclass(frozen=True)

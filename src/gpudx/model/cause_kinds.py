@@ -39,7 +39,7 @@ FIXED = Kind(
     "the same in every run",
     _alike(
         "stays",
-        "the wrong value is given in every run, whatever the timing",
+        "the wrong value is passed in every run, whatever the timing",
         *("recorded", "serialised", "one-thread", *TIMING, *AT_SITES, "turns", *FENCES, "poisoned", *RUNTIME),
     )
     + _alike("may change", "drivers differ in what they refuse", "other-device"),
@@ -71,7 +71,7 @@ MEMORY = Kind(
 UNINITIALISED = Kind(
     "uninitialized memory",
     _alike("shown", "the tool names the read", "initcheck")
-    + _alike("shown", "the pattern that fills fresh memory turns up", "poisoned")
+    + _alike("shown", "the pattern that fills fresh memory appears", "poisoned")
     + _alike("stays", "waits and turns write nothing", "serialised", "turns", *WAITS)
     + _alike(
         "may change",
@@ -97,7 +97,7 @@ MENDED = _alike("may go", "these two are in order then; the same fault elsewhere
 
 UNORDERED = Kind(
     "work without an order",
-    _alike("may change", "waits stand behind launches, not behind copies", "serialised", "blocking")
+    _alike("may change", "waits follow launches, not copies", "serialised", "blocking")
     + _alike("may change", "work of other host threads is not waited for", "amd-serialised")
     + MENDED
     + tuple(one for one in ORDER.predicts if one.experiment not in ("serialised", *WAITS, "edge", "held-edge")),

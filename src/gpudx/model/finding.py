@@ -19,6 +19,24 @@ Attribution = Literal["this", "kernel", "probable", "one of", "unknown"]
 
 
 @dataclass(frozen=True)
+class Framework:
+    """What a framework was doing when it made a call: "" for what is not known."""
+
+    operator: str = ""  # "aten::embedding"
+    module: str = ""  # "layers.7.mlp", with the class of the model that it is in
+    node: str = ""  # the step of the backward pass: "EmbeddingBackward0"
+    forward: str = ""  # the line of the forward pass that this step is of
+    defined: str = ""  # the line of the Python function that the kernel is compiled from
+
+    @property
+    def text(self) -> str:
+        """ "by aten::embedding in module layers.7 (Net)"; "by aten::mm in AddmmBackward0, the backward pass of train.py:31"."""
+        step = f"{self.node}, the backward pass{f' of {self.forward}' if self.forward else ''}" if self.node else ""
+        places = [f"in {one}" for one in (step, f"module {self.module}" if self.module else "") if one]
+        return " ".join([*([f"by {self.operator}"] if self.operator else []), *places])
+
+
+@dataclass(frozen=True)
 class Site:
     """One API call of the program: where something was done, refused, or left open.
 
@@ -39,6 +57,7 @@ class Site:
     status: str | None = None
     source: str | None = None
     host_stack: tuple[str, ...] = ()
+    framework: Framework | None = field(default=None, metadata=LATER)
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class Condition:
     perturb: bool = False
 
 
-PLAIN = Condition("as-is", "the command as it was given")
+PLAIN = Condition("as-is", "the command as it was passed")
 ONE = Condition("one-thread", "one test at a time, in one process", threads=1)
 MANY = Condition("parallel", "many tests at a time", threads=0)
 SHUFFLED = Condition("shuffled", "one test at a time, in an order drawn by lot", threads=1, order="shuffled")

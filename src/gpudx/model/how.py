@@ -71,6 +71,24 @@ class Watch:
 
 
 @dataclass(frozen=True)
+class Capture:
+    """A launch that becomes a capsule: the `launch`th of a kernel. `limit`: bytes of memory that it may reach."""
+
+    kernel: str
+    launch: int = 1
+    limit: int = 1 << 30
+
+
+@dataclass(frozen=True)
+class Nan:
+    """Floating-point memory of every so many launches is looked at, from the first to the last given (0: of all)."""
+
+    every: int = 1
+    first: int = 1
+    last: int = 0
+
+
+@dataclass(frozen=True)
 class Sanitizer:
     """A check of compute-sanitizer that is ready to run; `kernel` narrows it."""
 
@@ -107,12 +125,16 @@ class How:
     dump: bool = False  # the driver writes a core dump of the device
     serialise: bool = False  # a wait after each launch
     stacks: bool = False  # of each launch
+    indices: bool = False  # PyTorch's index arguments are checked before the operators that use them
     sanitizer: Sanitizer | None = None  # the tool that it runs under
     kernel_checks: KernelChecks | None = None  # kernels check themselves
     simulator: Simulator | None = None  # the OpenCL device that it runs on
     fence: Fence | None = None
     poison: str | None = None  # the pattern that fresh memory holds
     watch: Watch | None = None
+    heap: bool = False  # the program's heap is logged
+    capture: Capture | None = None
+    nan: Nan | None = None
     faults_suffice: bool = False  # a run under a tool that has reported faults, and reports no more, is ended
     crumbs: str = ""  # breadcrumbs behind "all" launches, or "off"; "": within a budget of host time
     extra_env: Mapping[str, str] = field(default_factory=dict)  # the program's own

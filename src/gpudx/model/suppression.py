@@ -9,6 +9,8 @@ from datetime import date
 
 from gpudx.model.finding import Finding
 
+NOTES = ("Suppressed by gpudx.toml:", "The suppression of ")  # how the sentences about suppressions begin
+
 
 @dataclass(frozen=True)
 class Suppression:
@@ -50,7 +52,7 @@ def unsuppressed(
         if fitting and one.holds(today):
             left = [finding for finding in left if finding not in fitting]
             count = sum(finding.count for finding in fitting)
-            notes.append(f"Suppressed by gpudx.toml: {one.rule}, {count:,} times ({one.reason}).")
+            notes.append(f"{NOTES[0]} {one.rule}, {'once' if count == 1 else f'{count:,} times'} ({one.reason}).")
         elif fitting:
-            notes.append(f"The suppression of {one.rule} in gpudx.toml expired on {one.expires}: fix it or extend it.")
+            notes.append(f"{NOTES[1]}{one.rule} in gpudx.toml expired on {one.expires}: fix the finding, or change the date.")
     return left, notes

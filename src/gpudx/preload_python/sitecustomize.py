@@ -1,10 +1,14 @@
-"""Runs inside Python programs under test, where memory pools are to be seen through (gpudx run --fence, --poison).
+"""Runs inside Python programs under test, where gpudx needs to know what their frameworks do.
 
-CuPy's documented switch is a call, cupy.cuda.set_allocator(None) (CuPy user guide, "Memory Management"), so it is made as
-soon as the program has imported CuPy. This folder comes first in PYTHONPATH for that; Python imports a module of this name when
-it starts (documentation of the module site). The program's own sitecustomize, if there is one, runs as it would have.
+This folder comes first in PYTHONPATH; Python imports a module of this name when it starts (documentation of the module site). It
+starts one helper for each framework, at the moment when the program has imported it:
 
-It works in any Python 3 and must never fail: what goes wrong here is left as it was, and the pool is then said to be there.
+    gpudx_cupy      takes memory pools away (gpudx run --fence, --poison)
+    gpudx_torch     notes the module, and the forward line of a backward step (gpudx run --stacks), and checks indices
+    gpudx_kernels   notes the line of each kernel that Triton or numba compiles (gpudx run --stacks)
+
+The program's own sitecustomize, if there is one, runs as it would have. All of this works in any Python 3 and must never fail: what
+goes wrong here is left as it was.
 """
 
 from __future__ import annotations
@@ -16,37 +20,61 @@ import sys
 from typing import Any
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FOLDER = os.environ.get("GPUDX_DIR", "")  # lab/environment.py
+WANTED = os.environ.get("GPUDX_INSIDE", "").split(",") if os.environ.get("GPUDX_DIR") else []  # gpudx/lab/inside.py
+# Module of a framework -> the helper's file and function that is called with it.
+HELPERS = {
+    "pools": {"cupy": ("gpudx_cupy", "switch_pool_off")},
+    "words": {
+        "torch": ("gpudx_torch", "note_modules"),
+        "triton.runtime.jit": ("gpudx_kernels", "note_triton"),
+        "numba.cuda.dispatcher": ("gpudx_kernels", "note_numba"),
+        "numba_cuda.numba.cuda.dispatcher": ("gpudx_kernels", "note_numba"),
+    },
+    "indices": {"torch": ("gpudx_torch", "check_indices")},  # with "words", for the names of modules
+}
+
+USES = {"gpudx_torch": ("gpudx_recorder", "gpudx_torch_indices"), "gpudx_kernels": ("gpudx_recorder",)}  # loaded before it
 
 
-def leave_word(name: str) -> None:
-    """For gpudx/lab/unpooled.py: this process takes its memory block by block."""
-    with open(os.path.join(FOLDER, f"{os.getpid()}-{name}.unpooled"), "w"):
-        pass
+def helper(name: str) -> Any:
+    """A module of this folder, which is not in sys.path any more when a framework is imported."""
+    if name not in sys.modules:
+        spec: Any = importlib.util.spec_from_file_location(name, os.path.join(HERE, f"{name}.py"))
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        sys.modules[name] = module
+    return sys.modules[name]
 
 
-def switch_off(cupy: Any) -> None:
-    try:
-        cupy.cuda.set_allocator(None)
-        leave_word("cupy")
-    except Exception:
-        pass
+def start(helpers: list[tuple[str, str]], framework: Any) -> None:
+    for file, function in helpers:
+        try:
+            for used in USES.get(file, ()):
+                helper(used)
+            getattr(helper(file), function)(framework)
+        except Exception:
+            pass
 
 
 class AfterImport:
-    """Finds CuPy like everybody else, and is called once it is there."""
+    """Finds a framework like everybody else, and starts its helpers once it is there."""
+
+    def __init__(self, wanted: dict[str, list[tuple[str, str]]]) -> None:
+        self.wanted = wanted
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name != "cupy" or self not in sys.meta_path:
+        helpers = self.wanted.pop(name, None)
+        if helpers is None:
             return None
-        sys.meta_path.remove(self)
+        if not self.wanted and self in sys.meta_path:
+            sys.meta_path.remove(self)
         spec: Any = importlib.util.find_spec(name)
         run = getattr(spec and spec.loader, "exec_module", None)
         if run is not None:
 
             def exec_module(module: Any) -> None:
                 run(module)
-                switch_off(module)
+                start(helpers, module)
 
             spec.loader.exec_module = exec_module
         return spec
@@ -61,6 +89,14 @@ def run_the_next() -> None:
         spec.loader.exec_module(module)
 
 
-if FOLDER:
-    sys.meta_path.insert(0, AfterImport())
+def watched() -> dict[str, list[tuple[str, str]]]:
+    found: dict[str, list[tuple[str, str]]] = {}
+    for part in WANTED:
+        for framework, which in HELPERS.get(part, {}).items():
+            found.setdefault(framework, []).append(which)
+    return found
+
+
+if watched():
+    sys.meta_path.insert(0, AfterImport(watched()))
 run_the_next()

@@ -29,6 +29,8 @@ STATEMENT = re.compile(
     r"^\s*(?P<open>\{\s*)?(?:@(?P<when>!?%[\w$]+)\s+)?(?P<op>[a-z]\w*(?:[.:]+\w+)*)\s*(?P<rest>[^;]*);\s*(?P<close>\}\s*)?$"
 )
 ADDRESS = re.compile(r"\[\s*(%?[\w$.]+)\s*(?:\+\s*(-?\w+))?\s*\]")
+REGISTER = re.compile(r"%[\w$]+")
+MOST_FOLLOWED = 16  # addresses that one value is followed to
 OTHER_SPACES = ("shared", "local", "param", "const", "sreg", "tex")
 ORDERED = ("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio")
 PUBLISHES = ("release", "acq_rel", "sc")
@@ -85,6 +87,8 @@ class _Function:
     types: dict[str, str] = field(default_factory=dict)  # of registers, by the name without its number
     file: int = 0
     place: tuple[int, int] = (0, 0)  # file, line
+    loaded: dict[str, frozenset[str]] = field(default_factory=dict)  # register: the addresses whose values it was computed from
+    addressing: set[str] = field(default_factory=set)  # registers in these addresses
 
     def type_of(self, operand: str) -> str:
         return self.types.get(operand) or self.types.get(operand.rstrip("0123456789"), "")
@@ -151,6 +155,26 @@ def _line(module: _Module, function: _Function, line: str, bare: str, depth: int
     statement = _statement(bare)
     before = list(_before(module, function, statement)) if statement else []
     module.out += [*before, line]
+    if statement:
+        _follow(function, statement)
+
+
+def _follow(function: _Function, statement: Statement) -> None:
+    """Which loaded values are in the register that a statement sets, its first operand."""
+    target, _, rest = statement.rest.partition(",")
+    target = target.strip()
+    if statement.op in ("st", "red", "bra", "call") or not REGISTER.fullmatch(target):
+        return
+    if target in function.addressing:  # what was loaded through its old value is somewhere else now
+        function.loaded.clear()
+    address = ADDRESS.search(rest)
+    if address and statement.op == "ld":
+        came_from = frozenset({address[0]})
+        function.addressing.add(address[1])
+    else:
+        came_from = frozenset().union(*(function.loaded.get(name, frozenset()) for name in REGISTER.findall(rest)))
+    if came_from and len(came_from) <= MOST_FOLLOWED:
+        function.loaded[target] = came_from
 
 
 def _at(function: _Function, found: re.Match[str]) -> None:
@@ -234,6 +258,8 @@ def _access(module: _Module, function: _Function, statement: Statement) -> Itera
     site = _site(module, function, "race", statement)
     writes = statement.op == "st"
     value, step = _value(function, statement, address.end()) if writes else ([], 0)
+    if writes and _updates(function, statement, address):
+        step = 0  # the same value is no sign of harmlessness: both blocks may have read before either wrote
     how = site | statement.width << 16 | (WRITES if writes else 0) | step << 26
     how |= 0 if "global" in statement.parts else GENERIC
     yield from _guarded(
@@ -253,6 +279,12 @@ def _access(module: _Module, function: _Function, statement: Statement) -> Itera
             "call gdx_access, (gdx_0, gdx_1, gdx_2);",
         ],
     )
+
+
+def _updates(function: _Function, statement: Statement, address: re.Match[str]) -> bool:
+    """Is what is stored computed from what was there?"""
+    names = REGISTER.findall(statement.rest[address.end() :])
+    return any(address[0] in function.loaded.get(name, ()) for name in names)
 
 
 def _value(function: _Function, statement: Statement, end: int) -> tuple[list[str], int]:

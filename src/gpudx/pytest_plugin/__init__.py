@@ -37,9 +37,12 @@ Mark = Callable[[bool, str], None]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("gpudx", "gpudx: why GPU tests fail")
-    group.addoption("--gpudx", action="store_true", help="Record the tests, and say which of them made a GPU error.")
-    group.addoption("--gpudx-case", metavar="DIR", help="Where the case goes. [./gpudx-cases/...]")
-    group.addoption("--gpudx-strict", action="store_true", help="GPU errors in tests that passed fail the run.")
+    group.addoption("--gpudx", action="store_true", help="Record the tests and report which of them caused a GPU error.")
+    group.addoption("--gpudx-case", metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")
+    group.addoption(
+        "--gpudx-isolate", action="store_true", help="After a test broke the CUDA context, run the others in a fresh process."
+    )
+    group.addoption("--gpudx-strict", action="store_true", help="Fail the run if a passing test caused a GPU error.")
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # before pytest takes the output over
@@ -68,9 +71,15 @@ def _start_again(config: pytest.Config, case: str | None) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", f"{SERIAL}: runs while no other test with this marker runs, in any worker")
+    config.addinivalue_line("markers", f"{SERIAL}: no other test with this marker runs at the same time, in any worker")
     if config.getoption("gpudx"):
         config.pluginmanager.register(Pinning(config, marker()), "gpudx-pinning")
+    if config.getoption("gpudx") or config.getoption("gpudx_isolate"):
+        from gpudx.pytest_plugin import isolation
+
+        fresh = isolation.REPORTS in os.environ
+        plugin = isolation.Reporting(config) if fresh else isolation.Isolation(config, config.getoption("gpudx_isolate"))
+        config.pluginmanager.register(plugin, "gpudx-isolation")
 
 
 def marker() -> Mark | None:
@@ -94,6 +103,7 @@ class Pinning:
         self._looks = 0
         self._known: set[str] = set()
         self._found: list[Told] = []
+        self._suppressed: list[str] = []
         self._problem = "" if mark else "the recorder is not loaded: nothing was recorded"
 
     @pytest.hookimpl(wrapper=True)
@@ -129,7 +139,8 @@ class Pinning:
         try:
             from gpudx.pytest_plugin.live import look
 
-            return look(self._folder, failed, pid)
+            found, self._suppressed = look(self._folder, failed, pid)
+            return found
         except Exception:
             self._problem = "reading the record failed, which is a bug in gpudx: " + traceback.format_exc(limit=-1)
             return []
@@ -152,7 +163,9 @@ class Pinning:
         if self._problem:
             write(f"gpudx: {self._problem}")
         if self._mark and not self._worker:
-            write(f"gpudx: {'' if self._found else 'nothing found; '}case: {self._folder.parent}")
+            for note in self._suppressed:
+                write(f"gpudx: {_as_told(note)}")
+            write(f"gpudx: {'' if self._found else 'no fault found; '}case: {self._folder.parent}")
 
 
 def _as_told(name: str) -> str:
@@ -167,7 +180,7 @@ def _bytes(name: str) -> bytes:
 
 
 def _where(one: Told) -> str:
-    names = _listed(one.made_in) or "outside of tests"
+    names = _listed(one.made_in) or "outside the tests"
     noticed = f" (noticed in {one.surfaced_in})" if one.surfaced_in and one.surfaced_in not in one.made_in else ""
     return f"{names if one.certain or not one.made_in else f'perhaps {names}'}{noticed}"
 
@@ -175,13 +188,13 @@ def _where(one: Told) -> str:
 def _sentence(one: Told, here: str) -> str:
     """For the section of the test `here`."""
     if here in one.made_in and len(one.made_in) == 1:
-        place = "It was made in this test." if one.certain else "Only this test can have made it."
+        place = "This test caused it." if one.certain else "Only this test could have caused it."
     elif one.made_in:
         names = _listed(tuple("this test" if name == here else name for name in one.made_in))
         other = ", not in this test; that this test failed because of it is not shown"
-        place = f"It was made in {names}{'' if here in one.made_in else other}."
+        place = f"It was caused in {names}{'' if here in one.made_in else other}."
     else:
-        place = "It was made outside of tests." if one.certain else "Which test made it is not known."
+        place = "It was caused outside the tests." if one.certain else "Which test caused it is not known."
     return f"{one.verdict}: {one.sentence} {place}"
 
 

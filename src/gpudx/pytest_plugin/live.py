@@ -34,16 +34,17 @@ class Told:
     fault: str  # the same for the same fault, however often one looks
 
 
-def look(folder: Path, failed: bool, pid: int | None = None) -> list[Told]:
-    """What is wrong in the traces of a folder, or in those of one process. An unreadable trace says nothing."""
+def look(folder: Path, failed: bool, pid: int | None = None) -> tuple[list[Told], list[str]]:
+    """What is wrong in the traces of a folder, or in those of one process, and what gpudx.toml suppresses of it. An unreadable trace
+    says nothing."""
     traces, _ = open_traces(folder, "*.gdx" if pid is None else f"{pid}-*.gdx")
     facts = [derive(trace) for trace in traces]
     outcome = Outcome("exit", "A test failed.", 1) if failed else Outcome("passed", "All tests passed.", 0)
-    findings, _ = unsuppressed(find(facts, outcome), project_file.suppressions(), date.today())
+    findings, notes = unsuppressed(find(facts, outcome), project_file.suppressions(), date.today())
     parts = Parts(facts)
     errors = [finding for finding in findings if finding.severity == "error"]
     told = [_told(entry, errors, parts) for entry in diagnose(findings, outcome) if entry.status != "refuted"]
-    return [one for one in told if one.fault]
+    return [one for one in told if one.fault], notes
 
 
 def _told(entry: Diagnosis, errors: Iterable[Finding], parts: Parts) -> Told:

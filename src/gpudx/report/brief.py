@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpudx.model.suppression import NOTES
 from gpudx.report.safe import clean, full
 from gpudx.text import listed, plural
 
@@ -42,7 +43,13 @@ def watched(case: Case) -> str:
     seen = f"{plural(calls, 'call')}, {plural(launches, 'launch', 'launches')}"
     found = counted(case) if case.findings else "no fault found"
     tools = "".join(f" {one.name}: {one.saw}" for one in case.instruments if one.watches and one.name != RECORDER)
-    return f"{found} in {seen} ({plural(len(case.processes), 'process', 'processes')}).{tools}"
+    suppressed = "".join(f" {note}" for note in suppressions(case))
+    return f"{found} in {seen} ({plural(len(case.processes), 'process', 'processes')}).{tools}{suppressed}"
+
+
+def suppressions(case: Case) -> list[str]:
+    """Findings that the project's gpudx.toml took away, or no longer does: a pass is never silent about them."""
+    return [note for note in case.not_checked if note.startswith(NOTES)]
 
 
 def blind_recorder(case: Case) -> Instrument | None:

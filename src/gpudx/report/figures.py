@@ -22,7 +22,7 @@ def guilty(drawing: Drawing | None) -> Iterator[Section]:
     call = drawing.guilty if drawing else None
     if call:
         given: tuple[Block, ...] = (Table(ARGUMENTS, call.arguments),) if call.arguments else ()
-        heading = "The launch and its arguments" if call.arguments else "What the call was given"
+        heading = "The launch and its arguments" if call.arguments else "What the call was passed"
         yield Section(heading, (Rows(call.values), *given))
     if drawing and drawing.excerpt:
         yield Section("The source", tuple(_source(drawing.excerpt)))

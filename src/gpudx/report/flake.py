@@ -164,7 +164,7 @@ def _blame(blame: Blame) -> Iterator[Block]:
         )
         lines.append(f"cannot explain {len(blame.unexplained)}: {_names(blame.unexplained)}{why}")
     if blame.unknown:
-        lines.append(f"cannot be held against {len(blame.unknown)}: {_names(blame.unknown)}")
+        lines.append(f"cannot be checked against {len(blame.unknown)}: {_names(blame.unknown)}")
     yield Bullets(tuple(lines))
 
 

@@ -24,11 +24,16 @@ def investigated(case: Case) -> Iterator[Section]:
     if state.told:
         yield Section("Results of the experiments", (Bullets(state.told),))
     if state.table:
-        yield Section("Causes against experiments", (_table(state), *_where_each_stands(state)))
+        yield Section("Causes against experiments", (*_table(state), *_where_each_stands(state)))
     if state.not_run:
-        yield Section(
-            "Experiments that were not run", (Bullets(tuple(f"{name}: {why}" for name, why in state.not_run)),)
-        )
+        yield Section("Experiments that were not run", (Bullets(tuple(_not_run(state))),), aside=True)
+
+
+def _not_run(state: Investigation) -> Iterator[str]:
+    """One line for each reason: most experiments are for other APIs."""
+    reasons = dict.fromkeys(why for _, why in state.not_run)
+    for reason in reasons:
+        yield f"{', '.join(name for name, why in state.not_run if why == reason)}: {reason}"
 
 
 def _experiments(seen: tuple[Observation, ...]) -> Table:
@@ -51,13 +56,13 @@ def _remarks(seen: Observation) -> str:
     return "; ".join([*others, *shown, *said])
 
 
-def _table(state: Investigation) -> Table:
-    """A cause is named once; a cell in which it forbids nothing is left out."""
+def _table(state: Investigation) -> tuple[Table, ...]:
+    """A cause is named once; a cell in which it forbids nothing is left out. None where no cell is left."""
     rows = []
     for row in state.table:
         cells = [cell for cell in row.cells if cell.expects != "may change"]
         rows += [_row(row.cause if cell is cells[0] else "", cell) for cell in cells]
-    return Table(("cause", "experiment", "predicted", "observed", "says"), tuple(rows))
+    return (Table(("cause", "experiment", "predicted", "observed", "says"), tuple(rows)),) if rows else ()
 
 
 def _row(cause: str, cell: Cell) -> tuple[str, ...]:

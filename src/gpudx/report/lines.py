@@ -1,11 +1,11 @@
-"""One line for each finding, `file:line: id message`, as editors and `grep -n` users read them."""
+"""One line for each finding, `file:line: severity: id message`, as editors and `grep -n` users read them."""
 
 from __future__ import annotations
 
 import os
 
 from gpudx.model import Case, Finding
-from gpudx.report import Page
+from gpudx.report import Page, source_line
 from gpudx.report.safe import clean
 
 
@@ -17,13 +17,18 @@ def render(case: Case, page: Page) -> str:
 
 
 def _line(case: Case, finding: Finding) -> str:
-    place = _place(finding) or (os.path.basename(case.command[0]) if case.command else "gpudx")
+    place = _place(case, finding) or (os.path.basename(case.command[0]) if case.command else "gpudx")
     return f"{place}: {finding.severity}: {finding.id} {finding.message}"
 
 
-def _place(finding: Finding) -> str:
-    written, site = finding.written, finding.site
+def _place(case: Case, finding: Finding) -> str:
+    """The line that an editor should open: as on the first screen, not the wrapper that made the call."""
+    written = finding.written
     if written:
         return f"{written.file}:{written.line}"
-    root = finding.root.source if finding.root else None
-    return root or (finding.access.source if finding.access else None) or (site.source if site else None) or ""
+    root, access, site = finding.root, finding.access, finding.site
+    if root and root.source:
+        return source_line.of_call(case, root)
+    if access and access.source:
+        return access.source
+    return source_line.of_call(case, site) if site and site.source else ""

@@ -6,6 +6,7 @@ What is not known is left out of the rows; what was not looked at is said at the
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -149,7 +150,7 @@ def _probes(case: Case) -> Section:
 
 def _lacks_stack(guilty: Guilty | None) -> bool:
     """Is it a launch that is not known to have been made from any line?"""
-    return guilty is not None and guilty.launch is not None and not guilty.host_stack
+    return guilty is not None and guilty.launch is not None and not guilty.host_stack and not guilty.source
 
 
 def _steps(entry: Diagnosis, advised: Diagnosis | None) -> list[str]:
@@ -242,6 +243,7 @@ def _rest(case: Case, drawing: Drawing | None) -> Iterator[Section]:
     yield contracts.section(case)
     yield from investigated(case)
     yield from flake.rest(case)
+    yield Section("Ranks", _ranks(case))
     yield Section("How to reproduce it", _reproduce(case))
     yield Section(f"Findings: {counted(case)}", _findings(case) if case.findings else ())
     yield kernels(case)
@@ -327,6 +329,23 @@ def _experiments(case: Case) -> list[str]:
 def _observation(seen: Observation) -> str:
     note = f" {seen.note}" if seen.note else ""
     return f"{seen.experiment}: {seen.outcome}, {seen.reproduced} of {seen.runs} runs failed.{note}"
+
+
+def _ranks(case: Case) -> tuple[Block, ...]:
+    """One row for each rank of a job, the first to fail first; ranks without a fault of their own that failed later are followers."""
+    ranked = [one for one in case.processes if one.rank]
+    if len(ranked) < 2:
+        return ()
+    causes = {pid: entry.cause for entry in reversed(case.diagnosis) for pid in entry.processes}
+    failed = min((one.ended_at for one in ranked if one.failed and one.ended_at is not None), default=None)
+    rows = []
+    for one in sorted(ranked, key=lambda p: (not p.failed, p.ended_at if p.ended_at is not None else math.inf, int(p.rank))):
+        first = failed is not None and one.failed and one.ended_at == failed
+        word = "failed first" if first else "follower" if one.failed and one.pid not in causes else ""
+        when = f"{one.ended_at:.3f} s" if one.ended_at is not None else ""
+        said = ", ".join(filter(None, [word, causes.get(one.pid, "")]))
+        rows.append((one.rank, str(one.pid), one.how or one.ended, when, said))
+    return (Table(("rank", "process", "ended", "at", "verdict"), tuple(rows)),)
 
 
 def _processes(case: Case) -> tuple[Block, ...]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from gpudx.model import Case, Diagnosis, Investigation, Outcome
 from gpudx.report import Page, flake, source_line
-from gpudx.report.brief import RECORDER
+from gpudx.report.brief import RECORDER, eventful, suppressions
 from gpudx.report.outline import only_read, verdict
 from gpudx.report.safe import clean, full
 from gpudx.report.source_line import KernelText, SourceLine
@@ -25,7 +25,7 @@ from gpudx.text import duration, plural
 MOST_LINES = 25
 MOST_FACTS = 4
 MOST_STEPS = 2
-MOST_SENTENCE_LINES = 3
+MOST_SENTENCE_LINES = 4
 NARROWEST, WIDEST = 40, 120
 INDENT = "  "
 
@@ -200,7 +200,7 @@ def ending(outcome: Outcome) -> str:
     """ "exit status 1 after 0.9 s", "SIGSEGV after 147 ms"."""
     if outcome.kind == "not started":
         return "not started" if outcome.duration_s else ""
-    word = {"signal": outcome.signal or "killed", "timeout": "stopped: no end"}.get(
+    word = {"signal": outcome.signal or "killed", "timeout": "timed out"}.get(
         outcome.kind, f"exit status {outcome.exit_code or 0}"
     )
     return f"{word} after {duration(outcome.duration_s)}"
@@ -378,7 +378,8 @@ def coverage(case: Case) -> str:
         parts.append(f"{len(case.processes)} processes")
     dead = [one.name for one in case.instruments if one.failed and one.name != RECORDER]
     failed = [f"{name} did not work" for name in dead] if case.diagnosis else []  # without one, the headline says it
-    return "; ".join([", ".join(parts), *_checked(case, dead), *failed])
+    expected = [note.rstrip(".") for note in suppressions(case)] if eventful(case) else []  # else the headline says it
+    return "; ".join([", ".join(parts), *_checked(case, dead), *failed, *expected])
 
 
 def _checked(case: Case, dead: Sequence[str]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from gpudx.model import Case, Diagnosis, Guilty, Site
+from gpudx.model import Access, Case, Diagnosis, Guilty, Site
 
 AROUND = 2
 MOST_BYTES = 4_000_000
@@ -63,7 +63,7 @@ class _Frame:
 
 def of(case: Case, entry: Diagnosis, kernel_text: KernelText | None = None) -> SourceLine | None:
     """The line to read first: the call to change, else the access inside the kernel, else the guilty call, else the victim."""
-    folders = _folders(case, entry)
+    folders = _folders(case, *_sites(entry))
     if entry.root is not None and (found := _of_site(entry.root, folders)):
         return found
     sites = [entry.guilty, entry.victim.site if entry.victim else None]
@@ -72,6 +72,12 @@ def of(case: Case, entry: Diagnosis, kernel_text: KernelText | None = None) -> S
         launched = f", launched at {host.place}" if host and entry.guilty else ""
         return replace(found, function=f"{found.function}{launched}")
     return host
+
+
+def of_call(case: Case, site: Site) -> str:
+    """ "file:line" of one call, without the wrappers between it and the line that decides; as recorded where no file is found."""
+    found = _of_site(site, _folders(case, site))
+    return found.place if found else site.source or ""
 
 
 def line_of_kernel_text(source: str) -> tuple[str, int] | None:
@@ -138,12 +144,15 @@ def _frame(text: str) -> _Frame | None:
     return _Frame(found["file"], int(found["line"]), found["function"]) if found else None
 
 
-def _folders(case: Case, entry: Diagnosis) -> list[str]:
+def _sites(entry: Diagnosis) -> list[Site | Guilty | Access | None]:
+    memory = entry.guilty.allocation if entry.guilty else None
+    victim = entry.victim.site if entry.victim else None
+    return [entry.guilty, entry.root, victim, memory.made if memory else None, entry.access]
+
+
+def _folders(case: Case, *sites: Site | Guilty | Access | None) -> list[str]:
     """Where the files of frames, which are known by name only, may be: beside those that are known by path."""
-    guilty, access = entry.guilty, entry.access
-    memory = guilty.allocation if guilty else None
-    sites = [guilty, entry.root, entry.victim.site if entry.victim else None, memory.made if memory else None]
-    sources = [one.source for one in sites if one and one.source] + [access.source if access and access.source else ""]
+    sources = [one.source for one in sites if one and one.source]
     folders = [os.path.dirname(_split(one)[0]) for one in sources if one.startswith("/")]
     folders += [os.path.dirname(os.path.abspath(case.command[0]))] if case.command and "/" in case.command[0] else []
     built = [one.built for one in case.identity.objects if one.own and one.built] if case.identity else []

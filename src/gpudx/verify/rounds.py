@@ -126,7 +126,7 @@ class Verifier:
 
 
 CUT = "The last run of --{condition} did not end within the budget and is not counted; with --timeout S a hang is a failure."
-CHANGED = "The program of --{condition} was changed since the verification began, so its runs do not belong together: verify anew."
+CHANGED = "The program of --{condition} was changed since the verification began, so its runs do not belong together: verify again."
 
 
 def take_up(case_dir: Path) -> Verification:
@@ -139,10 +139,10 @@ def take_up(case_dir: Path) -> Verification:
             f"There is no verification in {case_dir}: give the directory that `gpudx verify` named."
         ) from None
     except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read as a verification ({error}): verify anew.") from None
+        raise UserError(f"{path} cannot be read as a verification ({error}): start a new verification.") from None
     assert isinstance(state, Verification)
     if state.schema != VERIFICATION:
-        raise UserError(f'{path} was written by another gpudx (schema "{state.schema}"): use that one, or verify anew.')
+        raise UserError(f'{path} was written by another gpudx (schema "{state.schema}"): use that one, or start a new verification.')
     _check_same(state.question)
     return state
 
@@ -151,7 +151,7 @@ def _check_same(question: Question) -> None:
     try:
         os.chdir(question.folder)
     except OSError as error:
-        raise UserError(f"{question.folder}, where the commands are run, is not there ({error.strerror}).") from None
+        raise UserError(f"{question.folder}, where the commands are run, does not exist ({error.strerror}).") from None
     for condition, words in question.commands.items():
         if trials.identity(words) != question.programs.get(condition):
             raise UserError(CHANGED.format(condition=condition))

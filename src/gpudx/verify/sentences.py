@@ -114,7 +114,7 @@ def _because(seen: Tally, found: Answer) -> Iterator[str]:
     if found == "a fix":
         yield _open(seen)
         if "revert" not in seen.question.commands:
-            yield "That taking the change out of the new build brings the failure back was not tried: --revert CMD does."
+            yield "That taking the change out of the new build brings the failure back was not tried: --revert CMD does that."
     if found in ("a placebo", "mitigates") and _hidden(seen):
         yield f"In {_hidden(seen)} of these runs the program ended well, but the same fault is in the record."
     yield from _names(seen)

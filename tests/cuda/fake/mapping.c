@@ -47,8 +47,10 @@ API CUresult cuMemAddressReserve(CUdeviceptr *result, size_t size, size_t alignm
                                  unsigned long long flags)
 {
     PLAN(cuMemAddressReserve);
-    NEED(size && size % GRANULE == 0 && !alignment && !wanted && !flags, CUDA_ERROR_INVALID_VALUE);
-    char *at = mmap(NULL, size + GRANULE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    NEED(size && size % GRANULE == 0 && !alignment && wanted % GRANULE == 0 && !flags, CUDA_ERROR_INVALID_VALUE);
+    int how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    char *at = mmap((void *)(uintptr_t)wanted, size + GRANULE, PROT_NONE, how | (wanted ? MAP_FIXED_NOREPLACE : 0), -1, 0);
+    at = at == MAP_FAILED ? mmap(NULL, size + GRANULE, PROT_NONE, how, -1, 0) : at;  /* a wish, as the driver has it */
     NEED(at != MAP_FAILED, CUDA_ERROR_OUT_OF_MEMORY);
     char *even = (char *)(((uintptr_t)at + GRANULE - 1) / GRANULE * GRANULE);
     if (even > at)

@@ -4,6 +4,7 @@
 #include <cstring>
 
 void launch_touch(int *x, int from, int count);
+void launch_touch_in(hipStream_t stream, int *x, int from, int count);
 const void *address_of_touch();
 enum { BYTES = 4096, COUNT = BYTES / 4 };
 
@@ -26,6 +27,23 @@ int main(int, char **words)
     if (!strcmp(what, "second")) {
         launch_touch(other, 0, 64);
         launch_touch(x, COUNT, 1);
+    }
+    if (!strcmp(what, "first")) {
+        launch_touch(x, COUNT, 1);
+        launch_touch(other, 0, 64);
+    }
+    if (!strcmp(what, "graph")) {
+        hipStream_t stream, second;
+        hipGraph_t graph;
+        hipGraphExec_t executable;
+        hipStreamCreateWithFlags(&stream, hipStreamNonBlocking);
+        hipStreamCreateWithFlags(&second, hipStreamNonBlocking);
+        hipStreamBeginCapture(stream, hipStreamCaptureModeGlobal);
+        launch_touch_in(stream, x, COUNT, 1);
+        hipStreamEndCapture(stream, &graph);
+        hipGraphInstantiate(&executable, graph, nullptr, nullptr, 0);
+        hipGraphLaunch(executable, stream);
+        launch_touch_in(second, x, 0, 64);
     }
     if (!strcmp(what, "freed")) {
         hipFree(x);

@@ -7,9 +7,14 @@ __global__ void touch(int *x, int from, int count)
         x[from + i] = i;
 }
 
+void launch_touch_in(hipStream_t stream, int *x, int from, int count)
+{
+    hipLaunchKernelGGL(touch, dim3(1), dim3(64), 0, stream, x, from, count);
+}
+
 void launch_touch(int *x, int from, int count)
 {
-    hipLaunchKernelGGL(touch, dim3(1), dim3(64), 0, 0, x, from, count);
+    launch_touch_in(0, x, from, count);
 }
 
 const void *address_of_touch()

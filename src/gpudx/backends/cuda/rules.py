@@ -70,7 +70,7 @@ def _shared(launch: Launch) -> Iterator[str]:
     if total > max(default, most) > 0:
         yield f"{what} exceed the {max(default, most):,} that a block can have on this device"
     elif allowed and launch.shared > allowed:
-        yield f"{what}: the kernel may be given {allowed:,}; up to {most - launch.static_shared:,} can be asked for"
+        yield f"{what}: the kernel is limited to {allowed:,}; it can request up to {most - launch.static_shared:,}"
     elif not allowed and total > default > 0:
         yield f"{what} exceed the default of {default:,}; up to {most:,} can be asked for"
 
@@ -79,7 +79,7 @@ def _cluster(launch: Launch) -> Iterator[str]:
     required = tuple(launch.kernel.get(f"cluster_{n}", 0) for n in launch.names)
     shape = launch.cluster or (required if any(required) else ())
     if launch.kernel.get("cluster_required", 0) and not shape:
-        yield "the kernel must be launched with a cluster size, and none was given"
+        yield "the kernel must be launched with a cluster size, and none was passed"
     if not any(shape):
         return
     if not launch.device.get("clusters", 1):

@@ -8,19 +8,19 @@ and any further CUDA work will return the same error").
 from __future__ import annotations
 
 DEVICE_ERRORS = {
-    214: "an uncorrectable ECC error was met in device memory",
-    220: "an NVLink error was met",
+    214: "an uncorrectable ECC error occurred in device memory",
+    220: "an NVLink error occurred",
     226: "a device-side fault was contained",
     700: "a kernel accessed an illegal address",
     702: "a kernel ran longer than the system allows",
     710: "an assert in a kernel failed",
     714: "a kernel overflowed its stack or damaged it",
-    715: "a kernel met an instruction that the device does not know, or a trap",
+    715: "a kernel executed an instruction that the device does not know, or a trap",
     716: "a kernel accessed memory at an address that is not aligned to the access",
     717: "a kernel used an address of the wrong memory space",
     718: "a kernel jumped to an address that is not code",
     719: "a kernel failed on the device",
-    721: "a kernel ended without giving its tensor memory back",
+    721: "a kernel ended without releasing its tensor memory",
 }
 # Answers of calls that ask or tidy up; nothing went wrong.
 ORDINARY = {
@@ -32,7 +32,7 @@ ORDINARY = {
 
 # The driver refused a value that the call was given, and does not say which.
 REFUSED = {
-    1: "a value is not one that this call takes",
+    1: "the call does not accept one of the values",
     713: "the host memory is not registered",
 }
 # Device code could not be loaded or found; what the words mean is in gpudx.detectors.unusable_image.
@@ -48,12 +48,12 @@ IMAGE_ERRORS = {
 }
 # A capture and a call did not go together; each completes "..., because" (CUDA driver API reference, CUresult 900 to 908).
 CAPTURE_ERRORS = {
-    900: "it cannot be made while work is being captured",
-    901: "the capture had been lost before",
+    900: "the call is not allowed during a capture",
+    901: "the capture had already been invalidated",
     902: "it would join two captures",
     903: "no capture was begun in this queue",
     904: "the capture has work in another queue that was not joined to it",
-    905: "it would tie captured work to work outside of the capture",
+    905: "it would make captured work depend on work outside the capture",
     906: "the default queue waits for the queue that was being captured",
     907: "its event was last recorded in a queue that was being captured",
     908: "another thread had begun the capture",

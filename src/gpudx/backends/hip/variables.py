@@ -15,7 +15,7 @@ VARIABLES = {
     "ROCR_VISIBLE_DEVICES": ("all programs above the ROCm runtime see only these devices", ROCR),
     "GPU_DEVICE_ORDINAL": ("HIP and OpenCL programs see only these devices", HIP),
     "HSA_OVERRIDE_GFX_VERSION": (
-        "the device passes for another architecture: code that was not built for it is run",
+        "the device is treated as another architecture: it runs code that was not built for it",
         "libhsakmt, topology.c",
     ),
     "HSA_ENABLE_SDMA": ("with 0 copies are not made by the copy engines", ROCR),
@@ -27,7 +27,7 @@ VARIABLES = {
         "with 1 launches are serialised: errors may be reported by other calls than without it, and races may hide",
         HIP,
     ),
-    "HIP_FORCE_DEV_KERNARG": ("whether kernel arguments lie in memory of the device", "ROCclr, utils/flags.hpp"),
+    "HIP_FORCE_DEV_KERNARG": ("whether kernel arguments are in device memory", "ROCclr, utils/flags.hpp"),
     "GPU_MAX_HW_QUEUES": ("how many queues of the device streams share: streams in one may wait for each other", HIP),
     "AMD_LOG_LEVEL": ("above 0 the runtime writes a log", HIP),
     "HSA_DISABLE_FRAGMENT_ALLOCATOR": ("with 1 memory is not taken from cached blocks, which hide overruns", ROCR),

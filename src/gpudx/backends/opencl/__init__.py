@@ -73,6 +73,6 @@ TOOLS = (
     Tool("OpenCL loader", "the recorder is a layer of it", PIP_DEVICE, probe=HERE / "probe_loaders.py"),
     Tool("OpenCL devices", "something to run on", PIP_DEVICE, probe=HERE / "probe_devices.py"),
     Tool("oclgrind", "checks every memory access of a kernel", "apt install oclgrind", programs=("oclgrind",)),
-    Tool("clinfo", "says what a driver can do", "apt install clinfo", programs=("clinfo",)),
+    Tool("clinfo", "shows what a driver supports", "apt install clinfo", programs=("clinfo",)),
     Tool("clpeak", "measures a device", "apt install clpeak", programs=("clpeak",), pattern=r"\d+\.\d+[\d.]*"),
 )

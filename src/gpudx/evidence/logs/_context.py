@@ -41,7 +41,7 @@ _LOOKED = (
         8,
         re.compile(
             r"compute_forward: (\w+) failed|\b(?:op|operation|operator|OpType)(?:\s*[=:]\s*['\"`]?|\s+['\"`])((?:aten::)?[A-Za-z_]\w{2,60})"
-            r"|\b(aten::\w+)|\bnode[ "
+            r"|\b(aten::\w+)|while running (\w{2,40}) node|\bnode[ "
             r"=:]+['\"]([\w/.:-]{3,80})['\"]"
             r"|\bhlo[_ ](?:op|instruction)[ =:]+['\"%]?([\w.-]+)|\bname:['\"]([\w/.:-]{3,80})['\"]"
         ),

@@ -76,7 +76,7 @@ def read_log(name: str, chunks: Iterable[bytes]) -> Log:
 def _understood(sites: Iterable[Told]) -> list[Told]:
     """Lines that nobody understands count only where nothing else tells of a failure; the first of them are enough."""
     known = [one for one in sites if one.event.kind != NOT_UNDERSTOOD]
-    telling = [one for one in known if one.event.kind not in program_error.WEAK]
+    telling = [one for one in known if not program_error.is_weak(one.event.kind)]
     if any(not one.event.warning and (one.event.finding is None or one.event.causes) for one in telling):
         return telling
     return [*known, *[one for one in sites if one.event.kind == NOT_UNDERSTOOD][:MOST_STRANGE]]

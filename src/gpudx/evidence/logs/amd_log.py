@@ -2,7 +2,8 @@
 
 ":3:hip_module.cpp :670 : ... us: ... hipLaunchKernel: Returned hipErrorX", "ShaderName : ...", "Arg2: = ptr:0x... obj:[0x...-0x...]" and
 "Dispatch Header = ..., grid=[...], workgroup=[...]". A device error is noticed by the call that returns it, not caused by it; the last
-launches are only the nearest ones. Where the log also has the address of a fault, it is compared with the ranges of the last launches.
+launches are only the nearest ones. Where the log also has the address of a fault, it is compared with the ranges of the last launches;
+where a queue is aborted, the launches since the last wait that succeeded are listed.
 Status codes that programs ask for on purpose (not ready, peer access already enabled, no device) are left alone.
 """
 
@@ -23,6 +24,8 @@ from gpudx.text import plural
 FORMAT = "amd-log"
 MARKS = (
     "Returned hipError",
+    "Synchronize: Returned hipSuccess",
+    "borting with error",
     "ShaderName : ",
     " obj:[0x",
     "workgroup=[",
@@ -36,6 +39,8 @@ MOST_KEPT = 64  # launches whose ranges are compared with a fault
 NEAR = 16 << 20  # bytes: an address farther from an object says nothing about it
 LAUNCHES = "amd-launches"
 _RETURNED = re.compile(r"^:\d:[\w.]+ *:\d+ *: .*?\b(hip\w+): Returned (hipError\w+)")
+_WAITED = re.compile(r"^:\d:[\w.]+ *:\d+ *: .*?\bhipDeviceSynchronize: Returned hipSuccess")
+_ABORTED = re.compile(r"[Aa]borting with error ?: ?(HSA_STATUS_\w+)")
 _SHADER = re.compile(r"^:\d:[\w.]+ *:\d+ *: .*ShaderName : (\S+)")
 _CALL = re.compile(r"^:\d:[\w.]+ *:\d+ *: .*\b(hip\w*LaunchKernel\w*) *\( ")
 _ARGUMENT = re.compile(r"Arg(\d+): +(?:(\S+) +)?= ?ptr:(0x[0-9a-fA-F]+) obj:\[(0x[0-9a-fA-F]+)-(0x[0-9a-fA-F]+)\]")
@@ -70,6 +75,7 @@ class _Seen:
 
     launches: deque[_Launch] = field(default_factory=lambda: deque(maxlen=MOST_KEPT))
     count: int = 0
+    open: int = 0  # of them, those since the last wait for everything
     failed: bool = False
 
 
@@ -91,7 +97,12 @@ class Lines:
         elif found := _SHADER.search(text):
             self._seen.launches.append(_Launch(function_name(found[1])[:120], tuple(self._ranges), near.line))
             self._seen.count += 1
+            self._seen.open += 1
             self._ranges = []
+        elif _WAITED.search(text):
+            self._seen.open = 0
+        elif found := _ABORTED.search(text):
+            yield from self._aborted(near)
         elif (found := _GRID.search(text)) and self._seen.launches:
             grid, group = ("x".join(found.groups()[i : i + 3]) for i in (0, 3))
             self._seen.launches[-1].sizes = f"{grid} work-items, work-group {group}"
@@ -120,6 +131,20 @@ class Lines:
             self._seen.failed = True
             event = _statuses.event(status, "hip", call)
             yield replace(event, notes=(*event.notes, *self._nearest()))
+
+    def _aborted(self, near: Near) -> Iterator[Event]:
+        """Neither kernel nor address is printed: it was one of the launches that no wait had shown to be complete."""
+        if self._seen.failed or not self._seen.open:
+            return
+        self._seen.failed = True
+        names = [one.kernel for one in list(self._seen.launches)[-self._seen.open :]]
+        shown = ", ".join(dict.fromkeys(reversed(names[-LAST:])))
+        what = f"{plural(self._seen.open, 'launch', 'launches')} may have been running when the queue was aborted"
+        said = f"By the log of AMD's runtime {what}, the latest first: {shown}{', ...' if self._seen.open > LAST else ''}."
+        seen = Evidence(f"the log has {plural(self._seen.count, 'launch', 'launches')} before it, and no later wait that succeeded")
+        kernel = (("kernel", names[0]),) if len(set(names)) == 1 else ()
+        finding = Finding(LAUNCHES, "info", said, (seen,), facts=kernel)
+        yield Event(LAUNCHES, "ending", said, finding=finding, line=near.line, quote=near.text.strip())
 
     def _nearest(self) -> tuple[str, ...]:
         names = [f"{one.kernel}{f' ({one.sizes})' if one.sizes else ''}" for one in list(self._seen.launches)[-LAST:]]

@@ -55,15 +55,20 @@ MARKS = (
     "CUDA Runtime Error",
     "cuda_check",
     "Cuda API error",
+    "invalid resource handle",
+    "invalid configuration argument",
+    "uda execution failed",
+    "UDA execution failed",
 )
 
 _API = re.compile(r"(?i:cuda)|\bcu[A-Z]|GPUassert")
 _HIP = re.compile(r"\bhip|\bROCm", re.IGNORECASE)
 _NUMBER = re.compile(
     r"(?:CudaAPIError: \[|Cu(?:da)?Error\(code ?=? ?)(\d{1,4})|(?:CUDA|cuda runtime|cuda) (?:driver )?(?:error|failure)[ "
-    r":=#]*\(?(?:code[ :=]*)?(\d{1,3})\b",
+    r":=#]*\(?(?:code[ :=]*)?(\d{1,3})\b|\bcuda execution failed with error (\d{1,3})\b",
     re.IGNORECASE,
 )
+_NAMED = re.compile(r"\bcuda (?:runtime |driver )?(?:error|failure)[:=] *(\S.*)", re.IGNORECASE)
 _CODE = re.compile(r"\b(?:error|code|status|returned|result)\W{0,6}(?:code\W{0,3})?(\d{3})\b", re.IGNORECASE)
 # Source code that tests for an error, and advice of frameworks, are no errors.
 NOT_TOLD = re.compile(
@@ -83,13 +88,16 @@ def without_advice(text: str) -> str:
 
 def read(near: Near) -> Iterator[Event]:
     text = without_advice(near.text)
-    if NOT_TOLD.search(text) or _HIP.search(text):
+    if text.rstrip().endswith(":"):  # MATLAB and others say which on the next line
+        text = " ".join((text, *near.after(1)))
+    if NOT_TOLD.search(text) or _HIP.search(text) or "nvidia-container-cli" in text:  # the last never reached a program
         return
     api = "cuda" if _API.search(text) else ""  # HIP has the same texts
-    status = told(text, distinct=not api)
+    named = _NAMED.search(text)  # what stands behind "CUDA error:" counts before what stands elsewhere
+    status = (told(named[1]) if named else None) or told(text, distinct=not api)
     number = _NUMBER.search(text)
     if status is None and number:
-        status = numbered(int(number[1] or number[2]))
+        status = numbered(int(next(filter(None, number.groups()))))
     elif status is None and api and (coded := _CODE.search(text)):
         status = numbered(int(coded[1]))
     if status is not None:

@@ -33,6 +33,19 @@ MARKS = (
 )
 _STATUS = re.compile(r"\b(CUBLAS|CUDNN|CUFFT|CUSPARSE|CUSOLVER|HIPBLAS|miopen)_?(?:STATUS_|Status)?([A-Za-z_]+)")
 _CODELIKE = re.compile(r"[=!]= *\w+_STATUS|^\s*case |#define|_SUCCESS")
+# A check that prints the number: "err == CUBLAS_STATUS_SUCCESS (14 vs. 0)", "cublas failed (13)".
+_CHECKED = re.compile(r"\b(CUBLAS|CUDNN|CUSPARSE|CUSOLVER)_STATUS_SUCCESS\b.*?(?:\((\d+) vs\.? 0\)|failed \((\d+)\))")
+# cublasStatus_t, cudnnStatus_t (before cuDNN 9), cusparseStatus_t and cusolverStatus_t in the headers of these libraries.
+NUMBERS = {
+    "CUBLAS": {1: "NOT_INITIALIZED", 3: "ALLOC_FAILED", 7: "INVALID_VALUE", 8: "ARCH_MISMATCH", 11: "MAPPING_ERROR",
+               13: "EXECUTION_FAILED", 14: "INTERNAL_ERROR", 15: "NOT_SUPPORTED"},
+    "CUDNN": {1: "NOT_INITIALIZED", 2: "ALLOC_FAILED", 3: "BAD_PARAM", 4: "INTERNAL_ERROR", 5: "INVALID_VALUE", 6: "ARCH_MISMATCH",
+              7: "MAPPING_ERROR", 8: "EXECUTION_FAILED", 9: "NOT_SUPPORTED"},
+}
+NUMBERS["CUSPARSE"] = NUMBERS["CUSOLVER"] = {
+    1: "NOT_INITIALIZED", 2: "ALLOC_FAILED", 3: "INVALID_VALUE", 4: "ARCH_MISMATCH", 5: "MAPPING_ERROR", 6: "EXECUTION_FAILED",
+    7: "INTERNAL_ERROR",
+}  # fmt: skip
 EARLIER = "often for a fault that an earlier kernel made"
 MEANINGS: dict[str, tuple[Role, str, str]] = {
     "EXECUTION_FAILED": ("report", f"could not run its work on the device, {EARLIER}", "device-error-reported"),
@@ -61,19 +74,27 @@ def read(near: Near) -> Iterator[Event]:
         facts = (("library", julia[1]), ("status", julia[2]))
         yield Event("library-error", "report", said, facts, causes=("device-error-reported",), next=_next.SERIALISE)
         return
-    found = None if _CODELIKE.search(near.text) else _STATUS.search(near.text)
-    if found is None or found[2] not in MEANINGS:
+    library, status = _status(near.text)
+    if status not in MEANINGS:
         return
-    role, means, cause = MEANINGS[found[2]]
+    role, means, cause = MEANINGS[status]
     late = "; the log shows where this was noticed, not which launch did it" if role == "report" else ""
     yield Event(
-        kind=f"library-{found[2].lower().replace('_', '-')}",
+        kind=f"library-{status.lower().replace('_', '-')}",
         role=role,
-        message=f"{found[1]} {means} ({found[2]}){late}.",
-        facts=(("library", found[1]), ("status", found[2])),
+        message=f"{library} {means} ({status}){late}.",
+        facts=(("library", library), ("status", status)),
         notes=("not proved: that the library is at fault",) if role == "report" else (),
         causes=(cause,),
         sure=role == "refusal",
         next=_next.SERIALISE if role == "report" else _next.RECORD,
         noticed=source(near.text) if role == "report" else "",
     )
+
+
+def _status(text: str) -> tuple[str, str]:
+    """The library and the status that a line names, by name or by number."""
+    if checked := _CHECKED.search(text):
+        return checked[1], NUMBERS[checked[1]].get(int((checked[2] or checked[3])[:4]), "")
+    found = None if _CODELIKE.search(text) else _STATUS.search(text)
+    return (found[1], found[2]) if found else ("", "")

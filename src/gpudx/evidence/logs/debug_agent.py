@@ -42,8 +42,8 @@ MEANINGS = {
     "ADDRESS_ERROR": ("used an address that is not aligned, or that no memory can have", "out-of-bounds-access"),
     "ASSERT_TRAP": ("ran into a trap, as a failed assert does", "device-trap"),
     "TRAP": ("ran into a trap", "device-trap"),
-    "ILLEGAL_INSTRUCTION": ("met an instruction that this device does not have", "device-exception"),
-    "ECC_ERROR": ("met memory of the device that is broken", "device-exception"),
+    "ILLEGAL_INSTRUCTION": ("executed an instruction that this device does not have", "device-exception"),
+    "ECC_ERROR": ("accessed device memory that is broken", "device-exception"),
 }
 QUIET = ("NONE", "BREAKPOINT", "WATCHPOINT", "SINGLE_STEP", "DEBUG_TRAP")  # no faults
 EXACT = ("ASSERT_TRAP", "TRAP", "ILLEGAL_INSTRUCTION")  # the wave stands at what stopped it

@@ -13,7 +13,7 @@ from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import source
-from gpudx.evidence.logs.gpu_status import CODELIKE
+from gpudx.evidence.logs.gpu_status import codelike
 
 FORMAT = "device-lost"
 GENERIC = 2
@@ -89,7 +89,8 @@ APIS = tuple(
 )
 # Promises and settings are no losses.
 _NOT_LOST = re.compile(
-    r"Insufficient Memory|OutOfMemory|device[- ]lost (?:callback|handler|promise)|on_?device_?lost|TdrDelay|TdrLevel|if the device"
+    r"(?<!due to )Insufficient Memory|OutOfMemory|device[- ]lost (?:callback|handler|promise)"
+    r"|on_?device_?lost|TdrDelay|TdrLevel|if the device"
     r"|lost\.then|no gpu "
     r"hang",
     re.IGNORECASE,
@@ -98,7 +99,7 @@ _NOT_LOST = re.compile(
 
 def read(near: Near) -> Iterator[Event]:
     text = near.text
-    if not _LOST.search(text) or _NOT_LOST.search(text) or CODELIKE.search(text):
+    if not _LOST.search(text) or _NOT_LOST.search(text) or codelike(text):
         return
     hung = bool(_HUNG.search(text))
     found = _REASON.search(text)

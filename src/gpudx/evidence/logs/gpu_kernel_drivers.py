@@ -35,7 +35,7 @@ def read(near: Near) -> Iterator[Event]:
         access, pid = (next(filter(None, map(p.search, near.after(8))), None) for p in (_ACCESS, _PID))
         does = f"A {access[1].lower()}" if access else "An access"
         who = f" of process {pid[1]}" if pid else ""
-        said = f"{does} on the device{who} met memory that is not mapped (address {found[1]})."
+        said = f"{does} on the device{who} accessed memory that is not mapped (address {found[1]})."
         yield _event(
             "mali-page-fault", said, access[1] if access else "", "out-of-bounds-access", address(int(found[1], 16))
         )

@@ -33,6 +33,7 @@ MARKS = (
     "Optix",
     "failed with code 7",
     "VkResult",
+    ", vr -",
     " failed -",
     "vkQueue",
     "vkWait",
@@ -64,8 +65,13 @@ MARKS = (
     "ERROR_MEMORY_MAP",
     "RT_ERROR",
     "EGL_BAD_",
+    "NV_ENC_ERR_",
     "GL_INVALID_",
     "GL_OUT_OF_",
+    "level_zero",
+    "level-zero",
+    "8007",
+    "80004",
 )
 APIS = {
     "Level Zero": "level-zero",
@@ -113,6 +119,7 @@ INTERFACES = (
     ("rocblas_status_", "rocBLAS"),
     ("miopenStatus", "MIOpen"),
     ("RT_ERROR_", "OptiX"),
+    ("NV_ENC_ERR_", "NVENC"),
     ("EGL_BAD_", "EGL"),
     ("GL_INVALID_", "OpenGL"),
     ("GL_OUT_OF_", "OpenGL"),
@@ -125,7 +132,8 @@ _NAME = re.compile(
     r"|COMPILER_NOT_AVAILABLE|IMAGE_FORMAT_NOT_SUPPORTED|IMAGE_FORMAT_MISMATCH|MISALIGNED_SUB_BUFFER_OFFSET|MAP_FAILURE|INVALID_[A-Z_]+)"
 )
 _BARE = re.compile(
-    r"(?<![A-Za-z0-9_])(?:VK_)?(ERROR_(?:DEVICE_LOST|OUT_OF_(?:DEVICE|HOST)_MEMORY|INITIALIZATION_FAILED|INCOMPATIBLE_DRIVER|(?:LAYER|EXTENSION"
+    r"(?<![A-Za-z0-9_])(?:VK_)?(ERROR_(?:DEVICE_LOST|OUT_OF_(?:DEVICE|HOST)_MEMORY|INITIALIZATION_FAILED|INCOMPATIBLE_DRIVER|(?:LAYER"
+    r"|EXTENSION"
     r"|FEATURE)_NOT_PRESENT|TOO_MANY_OBJECTS|FORMAT_NOT_SUPPORTED|FRAGMENTED_POOL|SURFACE_LOST_KHR|OUT_OF_POOL_MEMORY|MEMORY_MAP_FAILED))"
     r"(?![A-Za-z0-9_])"
 )
@@ -135,12 +143,13 @@ _RUST = re.compile(
 # OptiX numbers: OptixResult in optix_types.h. Level Zero: ze_result_t. Direct3D: DXGI_ERROR in winerror.h.
 _OPTIX = re.compile(r"[Oo]pti[Xx]\w*.{0,400}?(?:code|error)\s*(?:=|:)?\s*\(?(7\d{3})\b")
 _OPTIX_CALL = re.compile(r"[Oo]pti[Xx] call\W+(optix\w+)")
-_LEVEL_ZERO = re.compile(r"\bze:(\d{6,10})|\b(?:ze_result_t|ZE error)\D{0,10}(0x7[0-9a-fA-F]{7})", re.IGNORECASE)
+_LEVEL_ZERO = re.compile(r"\bze:(\d{6,10})|level[_ -]?zero\W.{0,40}?\b(0x7[0-9a-f]{7}|[12]\d{9})\b|\b(?:ze_result_t|ZE "
+                         r"error)\D{0,10}(0x7[0-9a-fA-F]{7})", re.IGNORECASE)
 _DXGI = re.compile(r"\b0x887[aA]00([0-9a-fA-F]{2})\b")
 _METAL = re.compile(r"\((?:0000)?[0-9a-f]{4,8}:(kIOGPUCommandBufferCallbackError\w+)\)|(MTLCommandBufferError\w+)")
 _SYCL = re.compile(r"SYCL error|Native API returns: (-\d+) \(Unknown")
 # VkResult in vulkan_core.h; programs print it as a signed or an unsigned number.
-_VK_NUMBER = re.compile(r"\bVkResult\W{1,4}(-?\d{1,10})\b|\bvk[A-Z]\w+ (?:has )?(?:failed|returned)\D{0,12}(-\d{1,2})\b")
+_VK_NUMBER = re.compile(r"\bVkResult\W{1,4}(-?\d{1,10})\b|, vr (-\d{1,2})\b|\bvk[A-Z]\w+ (?:has )?(?:failed|returned)\D{0,12}(-\d{1,2})\b")
 VULKAN = {
     -1: "VK_ERROR_OUT_OF_HOST_MEMORY",
     -2: "VK_ERROR_OUT_OF_DEVICE_MEMORY",
@@ -168,11 +177,30 @@ NUMBERS = {
     "7804": "OPTIX_ERROR_LIBRARY_NOT_FOUND",
     "7805": "OPTIX_ERROR_ENTRY_SYMBOL_NOT_FOUND",
     "7900": "OPTIX_ERROR_CUDA_ERROR",
-    "1879048193": "ZE_RESULT_ERROR_DEVICE_LOST",
-    "1879048194": "ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY",
-    "1879048195": "ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY",
-    "1879048196": "ZE_RESULT_ERROR_MODULE_BUILD_FAILURE",
-    "2147483646": "ZE_RESULT_ERROR_UNKNOWN",
+}
+# ze_result_t in ze_api.h: three ranges of consecutive numbers.
+_ZE_DEVICE = "DEVICE_LOST OUT_OF_HOST_MEMORY OUT_OF_DEVICE_MEMORY MODULE_BUILD_FAILURE MODULE_LINK_FAILURE DEVICE_REQUIRES_RESET"
+_ZE_USE = (
+    "UNINITIALIZED UNSUPPORTED_VERSION UNSUPPORTED_FEATURE INVALID_ARGUMENT INVALID_NULL_HANDLE HANDLE_OBJECT_IN_USE INVALID_NULL_POINTER"
+    " INVALID_SIZE UNSUPPORTED_SIZE UNSUPPORTED_ALIGNMENT INVALID_SYNCHRONIZATION_OBJECT INVALID_ENUMERATION UNSUPPORTED_ENUMERATION"
+    " UNSUPPORTED_IMAGE_FORMAT INVALID_NATIVE_BINARY INVALID_GLOBAL_NAME INVALID_KERNEL_NAME INVALID_FUNCTION_NAME"
+    " INVALID_GROUP_SIZE_DIMENSION INVALID_GLOBAL_WIDTH_DIMENSION INVALID_KERNEL_ARGUMENT_INDEX INVALID_KERNEL_ARGUMENT_SIZE"
+)
+NUMBERS |= {
+    str(first + step): f"ZE_RESULT_ERROR_{name}"
+    for first, names in ((0x70000001, _ZE_DEVICE), (0x70010000, "INSUFFICIENT_PERMISSIONS NOT_AVAILABLE"), (0x78000001, _ZE_USE))
+    for step, name in enumerate(names.split())
+} | {str(0x7FFFFFFE): "ZE_RESULT_ERROR_UNKNOWN"}
+# HRESULT of winerror.h, as programs of Direct3D print it.
+_HRESULT = re.compile(r"\b(?:0x)?(80070057|8007000e|80070005|80004001|80004002|80004005)\b", re.IGNORECASE)
+_OF_DIRECT3D = re.compile(r"d3d|dxgi|direct3d|directx|directml|\bdml|hresult", re.IGNORECASE)
+HRESULTS = {
+    "80070057": ("E_INVALIDARG", "invalid argument"),
+    "8007000e": ("E_OUTOFMEMORY", "out of memory"),
+    "80070005": ("E_ACCESSDENIED", "access denied"),
+    "80004001": ("E_NOTIMPL", "not implemented"),
+    "80004002": ("E_NOINTERFACE", "interface not supported"),
+    "80004005": ("E_FAIL", "unspecified failure"),
 }
 DXGI = {
     "01": "INVALID_CALL",
@@ -182,9 +210,14 @@ DXGI = {
     "20": "DRIVER_INTERNAL_ERROR",
 }
 # Source code, and programs that list the names they know.
-CODELIKE = re.compile(
-    r"[=!]= *(?:cuda|hip|CUDA_|VK_|ZE_|UR_|DXGI_)|^\s*case |#define|\breturn (?:VK|ZE|UR|PI)_|^\s*(?:if|assert)\s*\(|^\s*raise \w|^\s*(?://|/\*)|\b(?:f|s|sn)?printf\s*\(|std::c(?:err|out)|;\s*//"
-    r"|::(?:VK|ZE)_"
+_TESTED = re.compile(r"[=!]= *(?:cuda|hip|CUDA_|VK_|ZE_|UR_|DXGI_)")
+_SOURCE = re.compile(
+    r"^\s*case |#define|\breturn (?:VK|ZE|UR|PI)_|^\s*(?:if|assert)\s*\(|^\s*raise \w|^\s*(?://|/\*)|\b(?:f|s|sn)?printf\s*\("
+    r"|std::c(?:err|out)|;\s*//|::(?:VK|ZE)_"
+)
+# "Check failed: res == VK_SUCCESS" quotes code, and is printed by a program.
+_CHECKED = re.compile(
+    r"\b(?:check|assert\w*|condition|enforce\w*|requirement)\b.{0,200}\bfail|\bfailed\b.{0,40}: *\(?\w+ [=!]=", re.IGNORECASE
 )
 _FINE = re.compile(r"(?:SUCCESS|NOT_READY|TIMELINE|NotReady|PeerAccessAlreadyEnabled|ERROR_NONE|STATUS_OK|Success)$")
 
@@ -225,11 +258,16 @@ CLASSES = (
 
 def read(near: Near) -> Iterator[Event]:
     text = near.text
-    if CODELIKE.search(text):
+    if codelike(text):
         return
     name = _named(text) or _named(" ".join((*reversed(near.before(3)), text)) if "failed with code 7" in text else "")
     if name and not _FINE.search(name):
         yield _event(name, place(text) or _call(text))
+
+
+def codelike(text: str) -> bool:
+    """Is it a line of a program, not of its output?"""
+    return bool(_SOURCE.search(text)) or (bool(_TESTED.search(text)) and not _CHECKED.search(text))
 
 
 def _named(text: str) -> str:
@@ -245,7 +283,7 @@ def _vulkan(text: str) -> str:
     if rust := _RUST.search(text):
         return f"VK_ERROR_{_snake((rust[1] or rust[2] or rust[3]).removesuffix('Error'))}"
     if found := _VK_NUMBER.search(text):
-        number = int(found[1] or found[2])
+        number = int(next(filter(None, found.groups())))
         return VULKAN.get(number - (1 << 32) if number >= 1 << 31 else number, "")
     return ""
 
@@ -259,6 +297,8 @@ def _numbered(text: str) -> str:
             return NUMBERS.get(number, f"{interface} error {number}")
     if dxgi := _DXGI.search(text):
         return f"DXGI_ERROR_{DXGI[dxgi[1]]}" if dxgi[1] in DXGI else f"Direct3D error 0x887a00{dxgi[1]}"
+    if (code := _HRESULT.search(text)) and _OF_DIRECT3D.search(text):
+        return HRESULTS[code[1].lower()][0]
     return ""
 
 
@@ -303,6 +343,9 @@ def _read_name(name: str) -> tuple[str, str]:
     """The interface, and what the rest of the name says in words."""
     if " error" in name:  # a number that has no name here
         return name.split(" error")[0], "the meaning is not known"
+    for known, words in HRESULTS.values():
+        if name == known:
+            return "Direct3D", words
     for prefix, interface in INTERFACES:
         if name.startswith(prefix):
             rest = name.removeprefix(prefix)

@@ -14,7 +14,7 @@ from gpudx.evidence.logs import _next, unrecognised
 from gpudx.evidence.logs._event import Event, Role
 from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import place
-from gpudx.evidence.logs.gpu_status import CODELIKE
+from gpudx.evidence.logs.gpu_status import codelike
 
 FORMAT = "gpu-words"
 GENERIC = 3
@@ -34,11 +34,12 @@ SUBJECT = re.compile(
     r"|\bnvml\b|optix|egl\b"
     r"|(?:compute|device|gpu|cuda) kernel|kernel (?:launch|execution|image)|kernel '|\bshader|\bPTX\b|spir-?v"
     r"|command (?:buffer|queue)"
-    r"|ggml_|render device|\bndrange\b|\bdnn\b|libdevice|ptxas|launched on stream|mesa\b|libva|\bdxg"
+    r"|ggml_|render device|\bndrange\b|\bdnn\b|\bdnnl\b|execute a primitive|libdevice|ptxas|launched on stream|mesa\b|libva|\bdxg"
     r"|driver name for fd|shmem|\bkernels?/|glsl|hlsl|wgsl|\bd3d\d|direct3d"
     r"|\bdxgi|swap ?chain|drm_syncobj|\bgfx\d{3}|\bsm_\d\d|mig-\d|\bdri[23]\b|(?-i:\bNv[A-Z]\w{2,})|(?-i:\begl[A-Z]\w+|EGL[A-Z]\w+)"
     r"|\bnvmm\b|miopen\w+|\bg[pvak]\d{2}b\b|\brunlist\b|\bTSG\b|\bTDR\b|(?-i:\bgl[A-Z][a-z]\w{3,}\()|opengl|\bnpu\b|\bmali\b|adreno|powervr"
-    r"|\bmps\b(?! /)|habana|ascend|\bHLO\b|autotun|\b(?:cuew|hipew)\b|\bacl[A-Z]\w+|cann\b|\bmusa\w*|\bxrt\b"
+    r"|\bmps\b(?! /)|\bSM (?:warp|exception)|graphics +exception|\bacl\b|\bE[EHZ]\d{4}\b|habana|ascend|\bHLO\b|autotun|\b(?:cuew"
+    r"|hipew)\b|\bacl[A-Z]\w+|cann\b|\bmusa\w*|\bxrt\b"
     r"|\b(?:iris|radeonsi|radv|anv|crocus|turnip|zink|lavapipe|llvmpipe|rusticl|hasvk|nvk|v3dv|panvk|freedreno)\b|batchbuffer|pocl"
     r"|iree|tinygrad|triton|cupy|numba|pyopencl|\bjax\b|\bxla\b",
     re.IGNORECASE,
@@ -50,6 +51,7 @@ _PERHAPS = re.compile(
     re.IGNORECASE,
 )
 NEAR, LONGEST_NEAR = 12, 300  # lines on either side, and characters of each
+GAP = r"(?:(?!\. ).){0,60}"  # within a sentence
 _FAIL = r"(?:fail(?:ed|ure|s)?|error|unable|cannot|can't|could(?: not|n't)|aborted)"
 
 
@@ -70,9 +72,26 @@ def _class(kind: str, words: str, role: Role, cause: str, command: str, means: s
 
 
 CLASSES = (
+    # Browsers name the method and the interface, and then what was wrong.
+    _class(
+        "wait-failed",
+        r"failed to execute '(?:mapAsync|onSubmittedWorkDone|submit|getMappedRange)' on 'GPU",
+        "report",
+        "device-error-reported",
+        _next.SERIALISE,
+        "A wait for the device, or the use of its results, failed",
+    ),
+    _class(
+        "call-refused",
+        r"failed to execute '\w+' on '(?:GPU|WebGL)|could not create a primitive",
+        "refusal",
+        "failed-call",
+        _next.RECORD,
+        "A call was refused for what it was passed, or is not supported",
+    ),
     _class(
         "memory-refused",
-        r"out[- ]of[- ](?:\w+ ){0,2}memory|\bOOM\b|(?:insufficient|not enough)(?: \w+){0,3} memory|(?:cannot|can't"
+        r"out[- ]of[- ](?:\w+ ){0,5}memory|\bOOM\b|(?:insufficient|not enough)(?: \w+){0,3} memory|(?:cannot|can't"
         r"|could(?: not|n't)|failed to"
         r"|unable to|fail(?:ed|ure) (?:in|while|to)) (?:re)?(?:alloc|reserv)\w*|alloc\w*\b.{0,60}\b(?:failed|refused)"
         r"|error in alloc\w*"
@@ -87,7 +106,7 @@ CLASSES = (
     _class(
         "kernel-out-of-bounds",
         r"out[- ]of[- ]bounds.{0,60}(?:array|access|index|memory|kernel|read|write)|bounds ?error.{0,60}kernel"
-        r"|illegal (?:memory )?(?:access|address)",
+        r"|illegal (?:memory )?(?:access|address|read|write)",
         "report",
         "out-of-bounds-access",
         _next.SANITIZE,
@@ -97,7 +116,7 @@ CLASSES = (
         "kernel-exception",
         r"(?:exception|error|trap)\b.{0,40}\b(?:during|in|inside) (?:the |a )?(?:kernel|device|shader)(?: execution"
         r"| code)?|KernelException"
-        r"|device[- ]side (?:exception|error|trap)",
+        r"|device[- ]side (?:exception|error|trap)|\bSM (?:warp|global) exception|graphics +exception",
         "report",
         "device-exception",
         _next.SANITIZE,
@@ -160,7 +179,8 @@ CLASSES = (
         "no-device",
         r"\bno (?:\w+ ){0,3}(?:devices?|gpus?|adapters?|platforms?|accelerators?|encoders?|card)\b|(?:device|gpu"
         r"|driver|platform|adapter)s?\b"
-        r".{0,30}\bnot (?:found|available|present|detected|visible|usable|initiali[sz]ed)|unavailable|cannot open shared object"
+        r".{0,30}\bnot (?:found|available|present|detected|visible|usable|initiali[sz]ed)|(?:device|gpu|driver|cuda|adapter|platform)s? "
+        r"(?:\w+ ){0,2}unavailable|cannot open shared object"
         rf"|{_FAIL}\b.{{0,40}}\b(?:load|open|find|locate|detect|enumerat\w*|initiali[sz]\w*|init|(?:re)?creat\w*|set ?up"
         rf"|start|access|acquire|get"
         r"|query|select|connect)\b.{0,80}\b(?:driver|device|context|\w*provider|runtime|librar\w+|plugin|backend"
@@ -181,7 +201,7 @@ CLASSES = (
         "report",
         "device-error-reported",
         _next.SERIALISE,
-        "Work on the device accessed memory that it may not access",
+        "Work on the device accessed memory that it must not access",
     ),
     _class(
         "part-missing",
@@ -207,7 +227,7 @@ CLASSES = (
         r"|arguments?|values?|param\w*|handle|pointer|config\w*|size|dimension\w*"
         r"|operation|state|type|format|stream|context|index|flag\w*|device|kernel|image|usage|binding)"
         r"|not (?:supported|implemented|permitted)"
-        r"|unimplemented|misalign\w*|alignment",
+        r"|unimplemented|misalign\w*|alignment|\bexpected .{1,60}\b(?:got|found|received)\b",
         "refusal",
         "failed-call",
         _next.RECORD,
@@ -215,8 +235,8 @@ CLASSES = (
     ),
     _class(
         "launch-failed",
-        rf"(?:launch\w*|enqueue\w*|dispatch\w*|submi\w+|execut\w+|running|run)\b.{{0,60}}\b{_FAIL}"
-        rf"|{_FAIL}\b.{{0,60}}\b(?:launch\w*|enqueue\w*"
+        rf"(?:launch\w*|enqueue\w*|dispatch\w*|submi\w+|execut\w+|running|run)\b{GAP}\b{_FAIL}"
+        rf"|{_FAIL}\b{GAP}\b(?:launch\w*|enqueue\w*"
         r"|dispatch\w*|submi\w+|execut\w+|run)\b",
         "report",
         "device-error-reported",
@@ -225,9 +245,9 @@ CLASSES = (
     ),
     _class(
         "transfer-failed",
-        rf"(?:copy\w*|memcpy\w*|transfer\w*|upload\w*|download\w*|read\w*|writ\w+|map\w*"
-        rf"|target\w*)\b.{{0,60}}\b{_FAIL}|{_FAIL}\b.{{0,60}}\b(?:copy"
-        r"|memcpy|transfer|upload|download|read|write|map)\w*",
+        rf"\b(?:copy(?:ing)?|memcpy\w*|transfer\w*|upload\w*|download\w*|read(?:ing)?|writ(?:e|ing)|map(?:ping)?"
+        rf"|target\w*)\b{GAP}\b{_FAIL}|{_FAIL}\b{GAP}\b(?:copy"
+        r"|memcpy|transfer|upload|download|read|write|map)(?:p?ing|s|ed)?\b",
         "report",
         "device-error-reported",
         _next.SERIALISE,
@@ -255,8 +275,10 @@ def read(near: Near) -> Iterator[Event]:
     text = " ".join(near.text.split())
     if not unrecognised.reads_like_a_failure(text) or not _about_gpu(text, near) or unrecognised.is_advice(text):
         return
+    if unrecognised.leads_on(text, near):
+        return
     kind = next((one for one in CLASSES if one.words.search(text)), None)
-    if kind is None or CODELIKE.search(text) or unrecognised.is_code(text):
+    if kind is None or codelike(text) or unrecognised.is_code(text):
         return
     where = place(text)
     late = "; the log shows where this was noticed, not which work caused it" if kind.role == "report" else ""

@@ -15,13 +15,14 @@ from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._places import source
 
 FORMAT = "host-assert"
-MARKS = ("CRITICAL **: ", "Assertion failed: ", "Assertion failed (", "Assertion `", "panicked at ")
+MARKS = ("CRITICAL **: ", "Assertion failed: ", "Assertion failed (", "Assertion `", "panicked at ", "Abort was called at ")
 _WINDOWS = re.compile(r"Assertion failed: (?P<condition>.+?),? (?:file|\() ?(?P<file>[^\s,]+), line (?P<line>\d+)")
 _OPENCV = re.compile(r"Assertion failed \((?P<condition>.+)\) in .+?, file (?P<file>[^\s,]+), line (?P<line>\d+)")
 _GLIBC = re.compile(r"(?P<file>[^\s:]+):(?P<line>\d+): .*?Assertion `(?P<condition>.+?)' failed")
 _GLIB = re.compile(r"-CRITICAL \*\*: (?:[\d:.]+: )?(?P<where>\w+): assertion '(?P<condition>.+?)' failed")
-_PANIC = re.compile(r"thread '[^']*' (?:\(\d+\) )?panicked at (?:'.*?', )?(?P<file>[^\s:]+):(?P<line>\d+)")
-_BARE_PANIC = re.compile(r"thread '[^']*' (?:\(\d+\) )?panicked at (\S.*)")
+_PANIC = re.compile(r"(?:thread '[^']*' (?:\(\d+\) )?|^\s*)panicked at (?:'(?P<why>.*?)', )?(?P<file>[^\s:]+):(?P<line>\d+)")
+_BARE_PANIC = re.compile(r"(?:thread '[^']*' (?:\(\d+\) )?|^\s*)panicked at (\S.*)")
+_NEO = re.compile(r"Abort was called at (\d+) line in file:\s*(\S*)")  # Intel's compute runtime, UNRECOVERABLE_IF
 _LOST = re.compile(r"DeviceLost|device (?:is |was )?lost", re.IGNORECASE)  # is read by its own format
 
 
@@ -41,13 +42,20 @@ def read(near: Near) -> Iterator[Event]:
             (("at", where), ("condition", found["condition"][:200])),
             next=_next.RECORD,
         )
+    elif found := _NEO.search(text):
+        file = found[2] or next(iter(near.after(1)), "").strip()
+        where = source(f"{file}:{found[1]}") or f"line {found[1]}"
+        said = f"Intel's compute runtime stopped the process at {where}: it met a state that it cannot handle."
+        notes = ("not proved: whether the driver, its installation or what it was passed is at fault",)
+        yield Event("driver-abort", "ending", said, (("at", where),), notes, next=_next.RECORD)
     elif found := _GLIB.search(text):
         said = f"GLib refused a call of {found['where']}: {found['condition'][:200]} does not hold."
         yield Event("host-assertion", "refusal", said, (("at", found["where"]),), warning=True, next=_next.RECORD)
     elif panic and not _LOST.search(text):
         where = source(f"{panic['file']}:{panic['line']}") or panic["file"][-80:]
-        said = f"Rust panicked at {where}."
         line = near.line + text.endswith(":")  # Rust 1.73 and newer say why on the next line
+        why = next(iter(near.after(1)), "") if text.endswith(":") else panic["why"] or ""
+        said = f"Rust panicked at {where}{f': {why.strip()[:160].rstrip(chr(46))}' if why.strip() else ''}."
         yield Event("rust-panic", "ending", said, (("at", where),), next=_next.RECORD, line=line)
     elif (panic := _BARE_PANIC.search(text)) and not _LOST.search(text):
         said = f"Rust panicked: {panic[1][:160].rstrip('.')}."

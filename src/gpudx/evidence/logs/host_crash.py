@@ -41,6 +41,17 @@ MARKS = (
     "Fault Address",
     "Illegal instruction",
     "Floating point exception",
+    "Faulting application name",
+    "alloc(): ",
+    "malloc: ***",
+    "malloc_consolidate(): ",
+    "free(): ",
+    "double free or corruption",
+    "corrupted ",
+    "munmap_chunk(): ",
+    "stack smashing detected",
+    "buffer overflow detected",
+    "eap corruption",
 )
 _SIGNAL = re.compile(
     r"\b(SIGSEGV|SIGABRT|SIGBUS|SIGILL|SIGFPE)\b|(Segmentation fault|EXC_BAD_ACCESS|Access[ _]violation|0xC0000005)|(Bus error)|(\bAborted"
@@ -53,6 +64,18 @@ _MET = re.compile(
     r"|^\s*(?:\S+: line \d+:.*)?(?:Illegal instruction|Floating point exception)|EXC_BAD|0xc0000005",
     re.IGNORECASE,
 )
+# Messages of glibc (malloc.c, "malloc_printerr"; debug/fortify_fail.c), jemalloc and macOS about memory of the host that is damaged.
+_HEAP = re.compile(
+    r"(?:malloc(?:_consolidate)?|realloc|free|munmap_chunk)\(\): (?:invalid|corrupted|unaligned|double free|mismatching|too many"
+    r"|unsorted|smallbin"
+    r"|largebin)"
+    r"[\w ().:-]{0,60}|double free or corruption|corrupted (?:size vs\. prev_size|double-linked list)|\*\*\* (?:stack smashing|buffer"
+    r" overflow) detected|malloc: \*\*\* error for object|[Hh]eap corruption detected|pointer being freed was not allocated"
+)
+_FAULTING = re.compile(r"Faulting application name: ([^,\s]+)")
+_MODULE = re.compile(r"Faulting module name: ([^,\s]+)")
+_EXCEPTION = re.compile(r"Exception code: (0x[0-9a-fA-F]{8})")
+_WINDOWS_DRIVER = re.compile(r"nv(?:wgf2um|oglv|cuda|d3dum|opencl)|ati|amd(?:xx|vlk|ocl|hip)|ig(?:d|c|dx)|intelocl", re.IGNORECASE)
 _NOT_MET = re.compile(r"handler|install|ignor|catch", re.IGNORECASE)
 _ADDRESS = re.compile(r"(?:fault addr(?:ess)?|si_addr|Fault Address)\W{0,8}(0x[0-9a-fA-F]+)", re.IGNORECASE)
 _FRAME = re.compile(r"^\s*#(\d+)\s+(?:pc [0-9a-f]+\s+)?(.+)")
@@ -69,6 +92,15 @@ MOST_FRAMES = 3
 def read(near: Near) -> Iterator[Event]:
     if _TOMBSTONE.search(near.text):
         yield from _tombstone(near)
+        return
+    if found := _FAULTING.search(near.text):
+        yield _windows(found[1], " ".join((near.text, *near.after(6))))
+        return
+    if found := _HEAP.search(near.text):
+        why = "a block was freed twice" if "double free" in found[0] else "an earlier write went outside its block"
+        said = f"The C library found that host memory is damaged ({found[0].strip(' *')}): {why}."
+        notes = ("not proved: which write or call it was; it came before this line",)
+        yield Event("host-heap-damaged", "ending", said, (("said", found[0][:40]),), notes, next=_next.INVESTIGATE)
         return
     signal = _SIGNAL.search(near.text) or _NUMBER.search(near.text)
     met = _MET.search(near.text) and not _NOT_MET.search(near.text)
@@ -93,6 +125,16 @@ def read(near: Near) -> Iterator[Event]:
         causes=() if name == "SIGABRT" else ("crash-in-call",) if _in_driver(frames) else ("crash-outside-calls",),
         next=_next.RECORD,
     )
+
+
+def _windows(name: str, text: str) -> Event:
+    """An entry of the application log of Windows (event 1000)."""
+    module, code = _MODULE.search(text), _EXCEPTION.search(text)
+    where = f" in {module[1]}" if module else ""
+    driver = bool(module and _WINDOWS_DRIVER.match(module[1]))
+    said = f"{name} crashed{where}{f' (exception {code[1].lower()})' if code else ''}{', a GPU driver' if driver else ''}."
+    causes = ("crash-in-call",) if driver else ("crash-outside-calls",)
+    return Event("host-crash", "ending", said, (("in", module[1] if module else ""),), (), causes, _next.RECORD)
 
 
 def _tombstone(near: Near) -> Iterator[Event]:
@@ -127,7 +169,7 @@ def _in_driver(frames: list[str]) -> bool:
 
 def _message(name: str, value: int | None, frames: list[str]) -> str:
     if name == "SIGABRT":
-        return "The process gave up (SIGABRT); the reason is what was printed before."
+        return "The process aborted (SIGABRT); the reason is what was printed before."
     at = f" at address {value:#x}" if value is not None else ""
     where = ", inside a GPU driver: a bad value was used there, and made elsewhere" if _in_driver(frames) else ""
     return f"The host process crashed ({name}{at}){where}."

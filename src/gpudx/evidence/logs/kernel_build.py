@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpudx.evidence.logs import _next
+from gpudx.evidence.logs import _next, unrecognised
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
 
@@ -67,9 +67,10 @@ MARKS = (
     "unsupported gpu arch",
     "cannot execute",
     "can't execute",
-    "failed to create pipeline",
-    "create compute pipeline",
-    "failed to load module",
+    "compute pipeline",
+    " module",
+    "failed to create",
+    "failed to load",
     "offload-arch",
     "clc:",
     "unsupported target",
@@ -89,15 +90,20 @@ _WHAT = (
     r"(?:program|kernel|shader|module|executable|source|\S+\.(?:cl|cu|hip|metal|wgsl|comp|spv)\W?"
     r"|OpenCL|CUDA|HIP|pipeline|code|library|device code)"
 )
+_CODE = (
+    r"(?:\bprogram\b|kernel\b|shader|(?:compute|graphics|render\w*|ray\w*) pipeline|code object|executable"
+    r"|\S+\.(?:cl|spv|cubin|hsaco|ptx|metallib)\b|(?:CUDA|HIP|GPU|device|cu|hip)\w* module|device code)"
+)
+_NOT = r"(?:failed|unable|could not|couldn't|cannot|can't|error|not able)"
 _FAILED = re.compile(
     r"program (?:was )?not (?:been )?built|\b[1-9]\d* errors? detected in the compilation|"
-    rf"(?:failed|unable|could not|couldn't|cannot|can't|error|not able)(?: to| while| when|:)? (?:re)?(?:build|compil|link|creat"
-    rf"|load)\w*.{{0,60}}{_WHAT}"
+    rf"{_NOT}(?: to| while| when|:)? (?:re)?(?:build|compil|link)\w*.{{0,60}}{_WHAT}"
+    rf"|{_NOT}(?: to| while| when|:)? (?:re)?(?:creat|load)\w*.{{0,40}}{_CODE}"
     rf"|{_WHAT}.{{0,60}}(?:build|compil\w+|link\w*)\W*(?:has )?(?:fail|error|not success)|(?:build|compilation|compile|link(?:ing"
     rf"|age)?)\W*(?:has |step )?(?:failed|failure|error)"
     r"|error: (?:backend compiler failed|linking failed|Compiler frontend failed)|(?:nvrtc|hiprtc|comgr)\S*.{0,60}(?:fail|error)|ptxas "
     r"fatal|ld\.lld: error|lld: error"
-    r"|clang(?:\+\+)?(?:-\d+)?: error: |error: unsupported GPU arch|Failed to (?:load module|create (?:compute )?pipeline)"
+    r"|clang(?:\+\+)?(?:-\d+)?: error: |error: unsupported GPU arch"
     r"|error(?:\(s\))? while linking|llvm-link: error|Can't execute .{0,200}clang",
     re.IGNORECASE,
 )
@@ -105,6 +111,7 @@ _PTX = re.compile(r"ptx input, line (\d+); (error|fatal)\s*: (.+)")
 _SPIRV = re.compile(
     r"(?:SPIR-?V|shader).{0,40}(?:invalid|error|fail)|spirv-val.{0,80}error|error: line \d+: ", re.IGNORECASE
 )
+_ASSERTED = re.compile(r"\bassert\w*\b.{0,80}\bfail", re.IGNORECASE)  # is read as a check
 _FINE = re.compile(r"successfully|warning|without errors?|\b0 (?:errors?|failed)|BUILD SUCCESS", re.IGNORECASE)
 _KERNEL = re.compile(
     r"kernel|program|OpenCL|CUDA|HIP|\.cl\b|\.cu\b|shader|SPIR|ptx|nvrtc|hiprtc|comgr|GPU|device", re.IGNORECASE
@@ -125,7 +132,7 @@ LONGEST = 160
 
 def read(near: Near) -> Iterator[Event]:
     text = " ".join(near.text.split())
-    if _FINE.search(text):
+    if _FINE.search(text) or _ASSERTED.search(text) or unrecognised.leads_on(text, near):
         return
     if found := _SYMBOL.search(text):
         kernel = _LINKED.search(" ".join((text, *near.after(2))))

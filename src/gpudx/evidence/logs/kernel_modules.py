@@ -49,6 +49,15 @@ MARKS = (
     "gpu hang",
     "gpu reset",
     "[drm",
+    "vfio",
+    "pci 0000",
+    "pci device",
+    "pci rom",
+    "/sys/bus/pci",
+    "device bar",
+    "/devices/pci",
+    "pcieport",
+    "vgaarb",
     "drmn",
     "gpu sched",
     "iommu",
@@ -72,20 +81,23 @@ MARKS = (
 MOST_READ = 10_000
 FORGETS = True  # but for whether a fault was reported shortly before
 _DRIVER = re.compile(
-    r"\b(amdgpu|amdkfd|kfd|i915|xe|nouveau|NVRM|nvidia(?:-\w+)?|nvgpu|dxgk(?:rnl)?|tegra-\w+|panfrost|panthor|lima"
+    r"\b(amdgpu|amdkfd|kfd|i915|xe|nouveau|NVRM|nvidia(?:-(?:modeset|drm|uvm|peermem|nvswitch|nvlink|caps|gpu))?(?![-\w])|nvgpu"
+    r"|dxgk(?:rnl)?|tegra-\w+|panfrost|panthor|lima"
     r"|mali\w*|msm\w*|adreno\w*"
     r"|kgsl\w*|Adreno-GSL|asahi|v3d"
-    r"|etnaviv|radeon|DMAR|AMD-Vi|pvrsrvkm|powervr|habanalabs|virtio_gpu|drmn\d+|gpu_sched|\w*iommu\w*|\w*smmu\w*)\b",
+    r"|etnaviv|radeon|vfio[-_]pci|vfio|pcieport|DMAR|AMD-Vi|pvrsrvkm|powervr|habanalabs|virtio_gpu|drmn\d+|gpu_sched|\w*iommu\w*"
+    r"|\w*smmu\w*)\b",
     re.IGNORECASE,
 )
-_NAMED = re.compile(r"gpu fault|\[drm|firmware image|binary firmware|gpu hang", re.IGNORECASE)
+_NAMED = re.compile(r"\bPCI (?:device|ROM)\b|/bus/pci/|/devices/pci|device BAR\b|\bpci 0000:|gpu fault|\[drm|firmware image|binary "
+                    r"firmware|gpu hang", re.IGNORECASE)
 _STACK = re.compile(
     r"\b(\w+)\+0x[0-9a-f]+/0x[0-9a-f]+ \[(nvidia\w*|amdgpu|amdkfd|i915|xe|nouveau|msm|panfrost|radeon|mali\w*)\b"
 )
 # What lines of a kernel have and others do not: a source in brackets, a PCI or platform address, the time since the start.
 _KERNEL_LOG = re.compile(
     r"kern(?:el)?\b|\[ *\d+\.\d{3,6}\]|\[drm|\*ERROR\*|drm:|firmware|[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d"
-    r"|[0-9a-f]{6,}\.\w+:|NVRM"
+    r"|[0-9a-f]{6,}\.\w+:|NVRM|\bPCI (?:device|ROM)\b|/bus/pci/|device BAR\b"
     r"|-GSL|\*\*\* gpu fault"
     r"|^\s*(?:drmn\d+|amdgpu|i915|xe|nouveau|nvidia\S*|panfrost|mali\w*|kfd|amdkfd): "
 )
@@ -162,6 +174,19 @@ KINDS = (
         "out-of-bounds-access",
     ),
     _kind(
+        r"reset.{0,40}(?:fail|not supported|Inappropriate)|fail\w* to reset|error writing.{0,120}reset|Refused to change power state"
+        r"|stuck in D3|Unable to change power state",
+        "reset-failed",
+        "refusal",
+        "the device could not be reset",
+    ),
+    _kind(
+        r"\bBAR\b.{0,60}(?:fail|no space|can't|cannot|unable)|fail\w*.{0,40}\bBAR\b|no space for|MMIO range",
+        "device-memory-window",
+        "refusal",
+        "a memory window (BAR) of the device could not be placed",
+    ),
+    _kind(
         r"gpu fault|GPU exception|shader (?:exception|fault)|trap\b|SM exception|PBDMA|PGRAPH|CE fault",
         "device-fault",
         "fault",
@@ -177,7 +202,7 @@ KINDS = (
         "the driver could not start the device",
     ),
     _kind(
-        r"timed? ?out|timeout|hang(?!check timer)|hung|hangcheck|lockup|stuck|not respond|failed to respon|wait(?:ing)? for "
+        r"timed? ?out|timeout|\bstalled\b|hang(?!check timer)|hung|hangcheck|lockup|stuck|not respond|failed to respon|wait(?:ing)? for "
         r".{0,40}(?:fail|expired)|too long|no heartbeat|GuC.{0,40}(?:fail|dead)|wedged|deadlock",
         "device-hang",
         "fault",
@@ -202,7 +227,7 @@ KINDS = (
         r"\*ERROR\*|\berror\b|\bfail(?:ed|ure)?\b|fatal|abort|invalid|Oops|BUG:|unable|cannot|could not",
         "driver-error",
         "refusal",
-        "the driver met an error",
+        "it hit an error",
     ),
 )
 _PROCESS = re.compile(

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
+from gpudx.evidence.logs._statuses import event as status_event
+from gpudx.evidence.logs._statuses import told
 
 FORMAT = "launcher"
 GENERIC = 2
@@ -81,6 +83,10 @@ MARKS = (
     ".dylib ",
     "\"symbollocation\":",
     "line ",
+    "crash has occurred",
+    "rash detected",
+    "improperly",
+    "Stack trace of thread",
 )
 SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
 _LIMIT = re.compile(r"DUE TO TIME LIMIT|(?:job|test|step) .{0,40}(?:time ?limit|timed out)", re.IGNORECASE)
@@ -97,14 +103,16 @@ _RANK = re.compile(r"\brank\s*[:=]?\s*(\d+)|local_rank: (\d+)|task (\d+)|process
 # Frames of gdb, of glibc's backtrace, of Windows modules and of macOS, without the message that led to them.
 _FRAME = re.compile(
     r"^\W{0,6}#\d+ \| \S+\(\S*\+0x|^\W{0,4}#\d+ +(?:0x[0-9a-f]+ in )?[\w:~<>?@.]+ \(.*(?:\) (?:at|from) \S|,\s*$)"
-    r"|^\S+\.(?:dylib|framework)\s+\S.*(?:\(|::|_)|\"symbolLocation\":\d+"
+    r"|^\s*\S+\.(?:dylib|framework)\s+\S.*(?:\(|::|_)|\"symbolLocation\":\d+"
     r"|^\s*frame #\d+: \S|^\s*#\d+ +0x[0-9a-f]+ in \S|^\s*\S*/\S+\(\S*\+0x[0-9a-f]+\) ?\[0x[0-9a-f]+\]"
-    r"|^\W{0,4}[\w.-]+\.(?:dll|exe|sys)!\S+"
+    r"|^\W{0,4}(?:\d+: |[0-9A-F]{16,32} )?[\w.-]+\.(?:dll|exe|sys)!\S+|^\s*#\d+ +0x[0-9a-f]{8,16} \S+ \(\S+ \+ 0x"
 )
 _PYTHON = re.compile(r"^(?:.{0,80}[\])] )?\s*File \"[^\"]+\", line \d+, in \S")
 _PYTHON_ABOVE = re.compile(r"Traceback \(most recent call last\)|^(?:.{0,80}[\])] )?\s*File \"[^\"]+\", line \d+")
+_RAISED = re.compile(r"([A-Za-z_][\w.]*(?:Error|Exception)): \S.*")
 _GO = re.compile(r"^(?:goroutine \d+ \[|created by .+ in goroutine \d+)")
-_TERMINATE = re.compile(r"terminate called (?:after throwing an instance of '([^']+)'|without an active exception)")
+_TERMINATE = re.compile(r"terminate called (?:after throwing an instance of ['‘]([^'’]+)['’]|without an active exception)")
+_OF_CUDA = re.compile(r"thrust::|cub::|rmm::|raft::|cuda::")  # their texts are those of CUDA, and of HIP
 _DIED = re.compile(
     r"\bKilled\b|EngineDeadError|engine dead|EngineCore.{0,60}(?:died|dead|failed|fatal)|WorkerCrashedError"
     r"|ActorDiedError|worker died"
@@ -113,7 +121,7 @@ _DIED = re.compile(
     r"|Job step aborted|Child aborted|ChildFailedError|terminated by signal|terminated abnormally|\d death signal"
     r"|Received sigquit|killed by signal"
     r"|Force Terminated|BrokenProcessPool"
-    r"|status=\d+/[A-Z]{3,}|code=(?:killed|dumped)"
+    r"|status=\d+/[A-Z]{3,}|code=(?:killed|dumped)|(?:exited|exiting) improperly|[Aa] crash has occurred|Crash detected in (?:pid|process)"
 )
 WINDOWS = {
     0xC0000139: "a function that a DLL does not have",
@@ -129,6 +137,8 @@ def read(near: Near) -> Iterator[Event]:
     if found := _TERMINATE.search(text):
         what = f"an exception of type {found[1]} that was not caught" if found[1] else "std::terminate"
         said = next((line.strip() for line in near.after(1) if "what():" in line), "")
+        if found[1] and _OF_CUDA.match(found[1]) and (status := told(said)) and not status.distinct and "Error" not in said:
+            yield status_event(status, "")
         yield _event(
             "cpp-terminated",
             f"The C++ runtime ended the process: {what}{f' ({said[:160]})' if said else ''}.",
@@ -152,11 +162,10 @@ def _ended(near: Near) -> Iterator[Event]:
         yield _event("host-stack", "The log has a stack trace of the host process without the reason for it.", "stack")
         return
     if _PYTHON.match(near.text) and not any(_PYTHON_ABOVE.search(line) for line in near.before(60)):
-        yield _event(
-            "python-stack",
-            "The log has a stack trace of Python without its beginning; the exception is at its end, if that was pasted.",
-            "python",
-        )
+        raised = next((hit for hit in map(_RAISED.match, map(str.strip, near.after(60))) if hit), None)
+        end = f"it ends with {raised[0][:160].rstrip('.')}" if raised else "the exception is at its end, if that was pasted"
+        said = f"The log has a stack trace of Python without its beginning; {end}."
+        yield _event("python-stack", said, raised[1] if raised else "python")
         return
     if _GO.search(near.text):
         yield _event(

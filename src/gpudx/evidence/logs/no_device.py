@@ -74,9 +74,12 @@ MARKS = (
     "compiled against",
     "built against",
     "not accessible for",
+    "unknown header type 7f",
 )
 _GPU = r"(?:OpenCL|CUDA|HIP|ROCm|GPU|NVIDIA|AMD|Vulkan|SYCL|Level Zero|WebGPU|Metal|graphics)"
 _PATTERNS = (
+    # lspci, where every register reads as ones: the device is off, or no longer on the bus.
+    (r"Unknown header type 7f", "A device does not answer on the PCI bus"),
     (
         r"dlopen failed|cannot open shared object|library .{0,40}not (?:found|loaded)|couldn't find \"?lib|unable to load .{0,30}lib"
         r"|is not accessible for the namespace"
@@ -90,7 +93,15 @@ _PATTERNS = (
         "The device file could not be opened",
     ),
     (
-        r"nvidia-container-cli|capabilities: \[\[gpu|could not select device driver",
+        r"driver not loaded|driver/library version mismatch",
+        "The NVIDIA driver does not answer",
+    ),
+    (
+        r"nvidia-container-cli\W.{0,200}(?:error|fail|timed out|not found|denied)",
+        "The container tool could not prepare the GPU",
+    ),
+    (
+        r"capabilities: \[\[gpu|could not select device driver",
         "The container was started without the GPU",
     ),
     (

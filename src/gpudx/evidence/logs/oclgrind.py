@@ -155,7 +155,7 @@ KINDS = (
         "ends without waiting for an asynchronous copy",
         "unordered-access",
     ),
-    _kind(r"Invalid wait event", "invalid-wait-event", "waits for an event that is none", "barrier-misuse"),
+    _kind(r"Invalid wait event", "invalid-wait-event", "waits for something that is not an event", "barrier-misuse"),
     _kind(
         r"Undefined behaviour due to an arithmetic exception",
         "arithmetic",

@@ -24,7 +24,7 @@ MARKS = ("CL_INVALID_", "CL_OUT_OF_", "CL_MEM_", "CL_BUILD_PROGRAM_FAILURE", "CL
          "clBuildProgram", "clCompileProgram", "clLinkProgram", "clCreate", "clFlush", "clWaitForEvents",
          "clGetPlatformIDs", "clGetDeviceIDs",
          "clRelease", "OCL error", "CL error", "CL Error", "CL ERROR", "cl_int", "PlatformNotFound", "Ocl", "ndrange", "NDRange",
-         "CL: ", "create kernel", "enqueue kernel", "build program",
+         "CL: ", "OpenCL ", "Error -", "error -", "OPENCL", "create kernel", "enqueue kernel", "build program",
          "create program", "compile program")  # fmt: skip
 STATUSES = {
     -1: ("CL_DEVICE_NOT_FOUND", "no device was found", ""),
@@ -85,6 +85,7 @@ NAMES = {name: code for code, (name, _, _) in STATUSES.items()}
 WORDS = {
     name.removeprefix("CL_").replace("_", " ").lower(): code for name, code in NAMES.items() if name.startswith("CL_")
 }
+WORDS["illegal read or write to a buffer"] = -9999  # NVIDIA's text for it
 SETUP = (-1, -2, -3, -16, -1001)
 SEVERAL = (-38, -48, -50)  # a wrong value, or an object that was released
 LATE = (-5, -14, -36, -9999)  # what drivers return when earlier work failed
@@ -94,12 +95,15 @@ _CODE = re.compile(
     r"(?:build|create|compile|link) (?:the )?program\b|\bCL: "
     r"|(?<![A-Za-z])cl[A-Z]\w+(?:\([^)]{0,200}\))?)[^\n]{0,80}?(?<![\w.])(-\d{1,4})\b(?!\.\d)"
 )
+_FIRST = re.compile(  # miners name the number before the call
+    r"\b[Ee]rror:? (-\d{1,4})\b.{0,120}?(?:OpenCL|\bcl[A-Z][a-z]\w+|command queue|kernel|Device IDs|Platform IDs|context)"
+)
 _SHORT = re.compile(
     r"(?<![A-Za-z])cl[A-Z]\w+ failed: ([A-Z][A-Z_]{3,60})\b"
 )  # pyopencl leaves the beginning of the name out
 _FAILS = re.compile(r"error|fail|->|returned|assert|exception|couldn.t|could not|cannot|\(-\d+\)", re.IGNORECASE)
 _WORDY = re.compile(
-    rf"(?:OpenCL|\bocl\b|clEnqueue\w*).{{0,80}}?\b({'|'.join(sorted(WORDS, key=len, reverse=True))})\b", re.IGNORECASE
+    rf"(?:OpenCL|\bocl\b|\bCL error|clEnqueue\w*).{{0,80}}?\b({'|'.join(sorted(WORDS, key=len, reverse=True))})\b", re.IGNORECASE
 )
 _THROWN = re.compile(r"what\(\): +(cl[A-Z]\w+)\s*$")  # cl::Error says only the call; the code is printed by the program
 _BESIDE = re.compile(r"(?:code|error|err)\D{0,10}(-\d{1,4})\b", re.IGNORECASE)
@@ -129,7 +133,7 @@ def _status(text: str) -> int | None:
         named = WORDS[wordy[1].lower()]
     if named is not None:
         return named
-    match = _CODE.search(text) if _FAILS.search(text) else None
+    match = (_CODE.search(text) or _FIRST.search(text)) if _FAILS.search(text) else None
     return int(match[1]) if match and int(match[1]) in STATUSES else None
 
 

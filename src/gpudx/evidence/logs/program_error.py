@@ -1,11 +1,14 @@
-"""What a program says about its own failure, in words of its own: wrong results, exceptions, failures of GPU software without a reason.
+"""What a program says about its own failure, in its own words: wrong results, exceptions, missing files, operations that failed.
 
 Read where no other format finds anything in a line. A check that found NaN or a difference, or an exception by its name, shows that the
-program failed and what it said. The cause may lie anywhere: nothing is blamed on the device.
+program failed and what it said. Other lines are sorted by what they say happened, whatever program wrote them; they are shown only where
+nothing else in the log says more. The cause may lie anywhere: nothing is blamed on the device.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,7 +16,8 @@ from dataclasses import replace
 from gpudx.evidence.logs import _next, gpu_words, unrecognised
 from gpudx.evidence.logs._event import Event
 from gpudx.evidence.logs._near import Near
-from gpudx.evidence.logs.gpu_status import CODELIKE
+from gpudx.evidence.logs._statuses import numbered
+from gpudx.evidence.logs.gpu_status import codelike
 
 FORMAT = "program-error"
 GENERIC = 3
@@ -21,20 +25,23 @@ ANY_CASE = True
 MARKS = unrecognised.MARKS
 MOST_READ = 10_000
 LONGEST = 160
+FIRST_NUMBER = 100  # of CUDA's errors that are not mistaken for another program's
 EXCEPTION, FAILURE = "exception", "gpu-failure"
-WEAK = (EXCEPTION, FAILURE)  # they say less than what other formats read, and are shown only where those read nothing
+WORDS = "program-"  # how the kinds of what a program says in its own words begin
 OVERFLOW = "Gradients were too large for half precision, and the program skipped a step: usual at first, not for long."
 _SCALE = re.compile(r"\bgrad\w*[ -]overflow|overflow detected|overflow!.{0,60}loss scale|loss scale.{0,40}overflow", re.IGNORECASE)
 _NAN = re.compile(
-    r"(?:\bnan\b[\s,;]+){2}|\b(?:loss|grad_?norm|energy|score|ppl|perplexity)\W{1,3}(?:nan|-?inf)\b|"
+    r"(?:\bnan\b[\s,;]+){2}|^(?:\s*[-+]?\d*\.?\d+(?:e[-+]?\d+)?){2,}\s+(?:nan|[-+]?inf(?:inity)?)\b|\b(?:loss|grad_?norm|energy|score"
+    r"|ppl|perplexity)\W{1,3}(?:nan|-?inf)\b|"
     r"\b(?:is|are|was|were|became|becomes|contains?|found|has|have|got|detected|returned|produced|with|to|loss[ =:]+)\s+(?:an? )?"
     r"(?:NaNs?|infs?|infinity|non-?finite)\b|\b(?:NaNs?|non-?finite|infinite) (?:values?|loss|gradients?|grads?|found|detected|"
     r"encountered|energy|in)\b",
     re.IGNORECASE,
 )
 _DIFFERS = re.compile(
-    r"\b(?:got|actual|was|computed|have)\b.{1,60}\b(?:expected|want(?:ed)?|should be|reference)\b"
-    r"|\bexpected\b.{1,60}\b(?:got|actual|but|found|received)\b|\b(?:results?|outputs?|values?|arrays?|tensors?|images?|hash(?:es)?"
+    r"\b(?:got|actual|was|computed|have)\W{1,4}(?:[-+.\d]|nan|inf).{0,60}\b(?:expected|want(?:ed)?|should be|reference)\b"
+    r"|\bexpected\b.{1,60}\b(?:got|actual|was|found|received)\W{1,4}(?:[-+.\d]|nan|inf)|\b(?:results?|outputs?|values?|arrays?|tensors?"
+    r"|images?|hash(?:es)?"
     r"|checksums?) (?:do(?:es)? not|don't|doesn't|did not|are not|mis-?)\s?(?:match|agree|equal|close)\w*"
     r"|\b(?:verification|validation|self[- ]?test|correctness|comparison|sanity) (?:check )?(?:has )?(?:failed|error|FAIL)"
     r"|\b(?:wrong|incorrect|mismatch(?:ed|ing)?) (?:results?|outputs?|values?|answers?|elements?|at|in|hash|checksum)\b"
@@ -53,12 +60,157 @@ _FAILED = re.compile(
     r"|\b(?:unable to|cannot|can't|could ?n.t|could not)\b",
     re.IGNORECASE,
 )
+# How lines describe what happened, from the most specific to "failed". None needs a GPU, and none claims one.
+CLASSES = tuple(
+    (kind, re.compile(words, re.IGNORECASE), means, command)
+    for kind, words, means, command in (
+        (
+            "not-permitted",
+            r"permission denied|access (?:is |was )?denied|not permitted|\bEACCES\b|\bEPERM\b|unauthori[sz]ed|forbidden|not allowed",
+            "The program was not allowed to do something",
+            _next.DOCTOR,
+        ),
+        (
+            "no-memory",
+            r"(?!.*static TLS)(?:out of (?:\w+ ){0,3}memory|(?:cannot|can't|could ?n.t|could not|failed to|unable to|fail\w* \w*) "
+            r"(?:re)?alloc\w*|bad_alloc|\bENOMEM\b"
+            r"|not enough (?:\w+ ){0,4}memory|insufficient memory|alloc\w* (?:\w+ ){0,3}failed|no space left)",
+            "The program got no memory or space",
+            _next.RECORD,
+        ),
+        (
+            "connection",
+            r"connect\w*\b.{0,60}(?:fail|refused|reset|lost|closed|timed|error|abort)|(?:fail|error|unable|could not).{0,40}\bconnect\w*"
+            r"|broken pipe|\bsocket\b.{0,60}(?:fail|error|closed)|\brpc\b.{0,40}(?:fail|error)|peer.{0,40}(?:closed|reset|unreachable)"
+            r"|(?:network|host) (?:is )?unreachable",
+            "A connection to another process or machine failed",
+            _next.RECORD,
+        ),
+        (
+            "timed-out",
+            r"timed[ -]?out|\btime-?out(?![\w-]| ?[=:(]? ?\d)|\bhang(?:s|ed)?\b|\bhung\b|\bstuck\b|\bstalled\b|\blockup\b|not respond"
+            r"|no response|deadlock"
+            r"|watchdog|giving up|no progress",
+            "Something did not finish in time",
+            _next.HANG,
+        ),
+        (
+            "versions",
+            r"version.{0,60}(?:mismatch|incompatible|too old|not support|required|conflict|unsupported)|(?:mismatch|incompatible"
+            r"|unsupported)"
+            r".{0,40}version|\btoo old\b|compiled (?:for|with) .{0,60}(?:but|while)|built (?:for|with) .{0,60} but|\bABI\b.{0,40}mismatch"
+            r"|conflicts? with|registered more than once",
+            "Two versions do not fit together",
+            _next.DOCTOR,
+        ),
+        (
+            "part-missing",
+            r"not found|no such (?:file|element|device|module|library|symbol)|does ?n.t exist|do(?:es)? not exist|cannot open shared object"
+            r"|(?:cannot|can't|could ?n.t|could not|unable to|failed to) (?:locate|open|load|import|resolve|access|stat|find "
+            r".{0,60}(?:file|librar|module|symbol|header|package|command|executable|path|driver|plugin|device|kernel|\\.so|\\.dll))\b"
+            r"|\bmissing\b"
+            r"|error (?:while )?loading|\bdlopen|undefined (?:symbol|reference|function|variable|name|identifier)|not (?:installed"
+            r"|defined)\b"
+            r"|unresolved|not set in the environment|not be opened|unrecogni[sz]ed (?:option|argument|command)|load\w* failed",
+            "A file, library, symbol or setting that the program needs is missing or could not be loaded",
+            _next.DOCTOR,
+        ),
+        (
+            "build-failed",
+            r"^make(?:\[\d+\])?: \*\*\*|^\s*FAILED: \S+\.(?:o|obj|so|a|dll|exe|cubin)\b|failed building|recipe for target|ninja: build "
+            r"stopped|(?:build|compil\w+|link\w*)\b.{0,40}\b(?:failed|failure"
+            r"|error)"
+            r"|failed to (?:build|compile|link)|error: command .{0,200} failed",
+            "A build step failed",
+            _next.DOCTOR,
+        ),
+        (
+            "not-supported",
+            r"not (?:currently |yet )?supported|unsupported|does ?n.t support|not implemented|unimplemented|not available|unavailable"
+            r"|built without|not provided"
+            r"|without an? \w+ (?:backend|context|device|driver)|incompatible|not compatible",
+            "Something is not supported or not available here",
+            _next.DOCTOR,
+        ),
+        (
+            "not-started",
+            r"(?:fail\w*|unable|cannot|can't|could ?n.t|could not|error).{0,40}\b(?:initiali[sz]\w*|init|start|launch|creat\w*|set ?up"
+            r"|register"
+            r"|activate|enable|configure|prepare|negotiat\w*)|\b(?:initiali[sz]\w*|init|start-?up|creation|set-?up"
+            r"|config\w*)\b.{0,40}\bfail"
+            r"|not (?:been )?initiali[sz]ed|not-negotiated",
+            "Something could not be created or started",
+            _next.RECORD,
+        ),
+        (
+            "process-gone",
+            r"crash(?:ed|es)?\b|\baborted\b|\baborting\b|\bkilled\b|\bdied\b|core dump|minidump|segfault|terminat(?:ed|ing)\b|stopped "
+            r"working"
+            r"|\bpanic|fatal",
+            "A process crashed, aborted or was stopped",
+            _next.RECORD,
+        ),
+        (
+            "data-damaged",
+            r"corrupt|malformed|truncated|checksum|bad magic|invalid (?:\w+ ){0,2}(?:header|signature|magic)|\bdamaged\b|overflow",
+            "Data is damaged, or has another format than expected",
+            _next.RECORD,
+        ),
+        (
+            "input-refused",
+            r"\b(?:invalid|illegal|bad|wrong|incorrect|unexpected|unknown|unrecogni[sz]ed)\b(?! errors?\b)|out of (?:range|bounds)|too "
+            r"(?:large|small"
+            r"|many)"
+            r"|exceed(?:s|ed)\b|\boutside\b|mismatch|expected\b|rejected|refused",
+            "The program refused what it was given",
+            _next.RECORD,
+        ),
+        (
+            "exception",
+            r"\bexception\b|\btraceback\b|\bbacktrace\b|unhandled|uncaught",
+            "The program reported an exception",
+            _next.RECORD,
+        ),
+    )
+)
+# What a line with the same words reports is no failure of the program: a level that is not of errors, a question, a plan.
+_MILD = re.compile(
+    r"\bINFO\b(?!.*\b(?:FAILED|ERROR|FATAL)\b)|\bDEBUG\b|\bTRACE\b|\bNOTE\b|(?:Runtime|User|Deprecation|Future)Warning:|\(II\)"
+    r"|^\s*(?:\+\+\+|---) [ab]/|\benabled\b"
+    r"|expected while|is expected"
+    r"|no \w+ (?:error|fail)|\?\s*$|fall(?:ing)? ?back"
+    r"|\bNET/|\bignor(?:ed|ing)\b|\bskip(?:ped|ping)\b|\bnone found\b"
+)
+_NUMBER = re.compile(r"\b(?:error|err|errno|code|status|returned?|result|rc|ret)\b[ :=#(]{0,4}(?:code[ :=#(]{0,3}|no\.? ?)?(-?\d{1,10}"
+                     r"|0x[0-9a-f]{2,16})\b", re.IGNORECASE)
+# What failed, by a name of the program's code: "hexagon_nn_config failed", "Session::open() failed".
+_OPERATION = re.compile(
+    r"\b((?:[A-Za-z_]\w*::)*(?:[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*|\w+(?=\())(?:\([^()]{0,60}\))?)\W{1,4}(?:[a-z]+ ){0,2}(?:has |have "
+    r")?(?i:fail(?:ed|ure|s)?)\b"
+)
+# What a line says was tried: "Failed to open session 0", "Error while filtering: ...".
+_TRIED = re.compile(
+    r"(?:^|[\]:>)|] ?)\s*(?:[Ff]ailed to|FAILED to|[Uu]nable to|[Cc]ould(?: not|n't)|[Cc]annot|[Cc]an't) (?P<verb>[a-z]+ [^.;]{2,60})"
+    r"|\b[Ee]rror (?P<place>(?:on|in|at|while|during|when) (?:[^.;:]|[.:](?! |$)){3,80}|[a-z]{3,20}ing [^.;:]{3,60})"
+    r"|\b(?:[Nn]on-?zero|[Ee]rror|[Ff]ail\w*|[Ee]xception)\b[^.;:]{0,40}? (?P<during>while [a-z]{3,20}ing [^.;:]{3,60})"
+)
+_STATUS = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:ERR|ERROR)_([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)\b")
+_JSON = re.compile(r"^[\s{,]*\"(status|state|result|outcome|error|message|reason)\"\s*:\s*\"([^\"]*\b(?i:error|fail\w*|fatal|crash\w*"
+                   r"|timeout|unable|cannot|not found|denied)\b[^\"]*)\"")
+_KERNEL_LINE = re.compile(r"^\s*\[ *\d+\.\d{3,6}\]|\bkernel: ")
 _CALM = re.compile(r"\bINFO\b|\bDEBUG\b|\bTRACE\b|expected while|is expected|\benabled?\b|registered|\bno \w+ (?:error|fail)")
 
 
 def read(near: Near) -> Iterator[Event]:
     text = " ".join(near.text.split())
-    if not unrecognised.reads_like_a_failure(text) or CODELIKE.search(text) or unrecognised.is_code(text):
+    if not unrecognised.reads_like_a_failure(text) or codelike(text):
+        return
+    if found := _JSON.search(text):
+        yield replace(_event(f"{WORDS}status", f"The program reported {found[1]}: {found[2][:LONGEST]}.", text), warning=True)
+        return
+    if unrecognised.is_code(text):
+        return
+    if unrecognised.leads_on(text, near):
         return
     said = text[:LONGEST].rstrip(".")
     if _SCALE.search(text):
@@ -76,6 +228,56 @@ def read(near: Near) -> Iterator[Event]:
         yield _event(EXCEPTION, f"The program reported an error in {at[1][:LONGEST]}: {text[7:LONGEST].rstrip('.')}.", text)
     elif gpu_words.SUBJECT.search(text) and _FAILED.search(text) and not _CALM.search(text):
         yield _event(FAILURE, f"Software of the GPU reported a failure, and the line does not say which: {said}.", text)
+    elif not unrecognised.is_prose(text) and not _MILD.search(text):
+        yield from _in_words(text, said)
+
+
+def is_weak(kind: str) -> bool:
+    """Does an event of this kind say less than what other formats read, so that it is shown only where those read nothing?"""
+    return kind in (EXCEPTION, FAILURE) or kind.startswith(WORDS)
+
+
+def _in_words(text: str, said: str) -> Iterator[Event]:
+    """What happened, by the words of the line alone."""
+    if found := _STATUS.search(text):  # a name says what it means: QNN_GRAPH_ERROR_INVALID_OP_CONFIG
+        what = found[1].replace("_", " ").lower()
+        event = _event(f"{WORDS}status", f"The program reported {found[0]} ({what}): {said}.", text)
+        yield replace(event, warning=True)
+        return
+    for kind, words, means, command in CLASSES:
+        if words.search(text):
+            step = _next.DMESG if _KERNEL_LINE.search(text) else command
+            event = _event(f"{WORDS}{kind}", f"{means}: {said}.", text, step)
+            yield replace(event, warning=True, notes=(*_number(text), *event.notes))
+            return
+    what = _operation(text, said)
+    if what:
+        event = _event(f"{WORDS}operation-failed", f"The program {what}.", text)
+        yield replace(event, warning=True, notes=(*_number(text), *event.notes))
+
+
+def _operation(text: str, said: str) -> str:
+    """What failed, and the number of the error, where the line names one of them."""
+    number = _NUMBER.search(text)
+    code = f" with error {number[1]}" if number else ""
+    if found := _OPERATION.search(text):
+        return f"reported that {found[1]} failed{code}: {said}"
+    if found := _TRIED.search(text):
+        where = (found["place"] or found["during"] or "").strip(" !")
+        return f"could not {found['verb'].strip(' !')}" if found["verb"] else f"reported an error {where}"
+    return f"reported that an operation failed{code}: {said}" if number else ""
+
+
+def _number(text: str) -> Iterator[str]:
+    """What the number of an error can mean: Linux in lines of its kernel, CUDA and HIP elsewhere."""
+    found = _NUMBER.search(text)
+    if found is None or found[1].startswith("0x"):
+        return
+    code = int(found[1])
+    if code < 0 and _KERNEL_LINE.search(text) and -code in errno.errorcode:
+        yield f"in the Linux kernel, {code} is {errno.errorcode[-code]} ({os.strerror(-code)})"
+    elif code >= FIRST_NUMBER and (status := numbered(code)):
+        yield f"if it is an error of CUDA or HIP, {code} means: {status.meaning}"
 
 
 def _event(kind: str, message: str, text: str, command: str = _next.RECORD) -> Event:

@@ -38,7 +38,11 @@ def read(near: Near) -> Iterator[Event]:
             raised = _RAISED.match(line.strip())
             if raised:
                 yield _event(raised[1], raised[2] or "", frames, near.line + number, line)
+            elif frames:
+                yield _event("an exception that is not named below it", "", frames, near.line, near.text)
             return
+    if frames:
+        yield _event("an exception whose name was not pasted", "", frames, near.line, near.text)
 
 
 def _notebook(kind: str, near: Near) -> Iterator[Event]:

@@ -1,9 +1,10 @@
 """rocgdb sessions: a signal that a wave of the device received, with its kernel, lane and line.
 
 rocgdb shows faults of the device as signals: SIGSEGV for memory violations, SIGBUS for addresses, SIGABRT and SIGTRAP for traps, SIGILL,
-SIGFPE. Only the thread separates them from host crashes: it is an "AMDGPU Wave" or "AMDGPU Lane". Without precise memory reporting
-("set amdgpu precise-memory on") the wave has run past the access, and the line is near it, not exact. Registers and code that the session
-printed below (info registers, x/8i $pc-32) give the access itself.
+SIGFPE. SIGINT is the user, who stopped a program that did not end: what the wave waits at is told. Only the thread separates them from
+host crashes: it is an "AMDGPU Wave" or "AMDGPU Lane". Without precise memory reporting ("set amdgpu precise-memory on") the wave has run
+past the access, and the line is near it, not exact. Registers and code that the session printed below (info registers, x/8i $pc-32) give
+the access itself.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ MEANINGS = {
     "SIGTRAP": ("stopped at a trap", "device-trap"),
     "SIGILL": ("reached an instruction that the device does not have", "device-exception"),
     "SIGFPE": ("raised a floating-point exception", "device-exception"),
+    "SIGINT": ("was still running when it was interrupted", "hang"),
 }
 IMPRECISE = "precise memory violation signal reporting is not enabled"
 MOST_LINES = 8
@@ -48,6 +50,7 @@ def read(near: Near) -> Iterator[Event]:
     if signal is None or signal[1] not in MEANINGS or (wave is None and not imprecise):
         return
     does, cause = MEANINGS[signal[1]]
+    stopped = signal[1] == "SIGINT"
     frame = next((hit for line in around[1:] if not line.startswith("[") and (hit := _FRAME.match(line.strip()))), None)
     kernel = frame[1].strip() if frame else ""
     line = source(frame[3]) if frame and frame[3] else ""
@@ -58,10 +61,10 @@ def read(near: Near) -> Iterator[Event]:
         role="fault",
         message=f"{f'The kernel {kernel}' if kernel else 'A kernel'} {does}{at} ({signal[1]} on the device).",
         facts=(("kernel", kernel), ("signal", signal[1]), ("at", line)),
-        notes=tuple(filter(None, (*_notes(wave, imprecise), _arguments(frame), told(access)))),
+        notes=tuple(filter(None, (*_notes(wave, imprecise), _arguments(frame), told(access), _waits(near)))),
         causes=(cause,),
-        sure=bool(kernel) and not imprecise,
-        next="set amdgpu precise-memory on" if imprecise and access is None else _next.HIP_SERIALISE,
+        sure=bool(kernel) and not imprecise and not stopped,
+        next="info threads" if stopped else "set amdgpu precise-memory on" if imprecise and access is None else _next.HIP_SERIALISE,
         covers=SESSION,
         fault=fault_of(does, near.text.strip(), kernel, "" if imprecise else line, cause, access),
     )
@@ -71,6 +74,18 @@ def _access(below: list[str]) -> _amd_waves.Access | None:
     """The access of the wave, where the session shows its registers and one access alone before its place."""
     found = list(_amd_waves.accesses(_amd_waves.wave("\n".join(below)), _amd_waves.code(below)))
     return found[0] if len({one.instruction.pc for one in found}) == 1 else None
+
+
+def _waits(near: Near) -> str:
+    """That the wave is at a barrier or a trap: the arrow stands behind the instruction, or at it where it is waited for."""
+    listing = _amd_waves.code(near.after(SESSION))
+    here = next((n for n, one in enumerate(listing) if one.here), None)
+    if here is None:
+        return ""
+    reached = [one.name for one in listing[max(0, here - 1) : here + 1]]
+    if any(name.startswith("s_barrier") for name in reached):
+        return "the wave is at a barrier: it goes on when all waves of its work-group that have not ended have come there"
+    return "the wave has come to a trap" if any(name.startswith("s_trap") for name in reached) else ""
 
 
 def _arguments(frame: re.Match[str] | None) -> str:

@@ -1,8 +1,8 @@
 """ROCm: a queue that was shut down because its work failed, with the status that says how.
 
-"Callback: Queue 0x... aborting with error : HSA_STATUS_ERROR_..." (older: "Device::callbackQueue aborting"), "Queue at 0x...
-inactivated due to async error:" and, from the debug agent, "Queue error (HSA_STATUS_...)". All work of the queue since the last wait
-comes into question; neither kernel nor address is known. Meanings are those of the HSA runtime's specification and of hsa.h.
+"Callback: Queue 0x... aborting with error : HSA_STATUS_ERROR_..." (older: "Device::callbackQueue aborting"; newer: "Aborting"),
+"Queue at 0x... inactivated due to async error:" and, from the debug agent, "Queue error (HSA_STATUS_...)". All work of the queue since
+the last wait comes into question; neither kernel nor address is known. Meanings are those of the HSA runtime's specification and of hsa.h.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from gpudx.evidence.logs._near import Near
 from gpudx.model import DeviceFault
 
 FORMAT = "rocm-queue"
-MARKS = ("aborting with error", "inactivated due to async error", "Queue error (HSA_STATUS")
+MARKS = ("borting with error", "inactivated due to async error", "Queue error (HSA_STATUS")
 _STATUS = re.compile(
-    r"(?:aborting with error ?: ?|inactivated due to async error: *|Queue error \()(HSA_STATUS_(?:ERROR_)?([A-Z_]+))"
+    r"(?:[Aa]borting with error ?: ?|inactivated due to async error: *|Queue error \()(HSA_STATUS_(?:ERROR_)?([A-Z_]+))"
 )
-_CODE = re.compile(r"code: (0x[0-9a-fA-F]+)")
+_CODE = re.compile(r"[Cc]ode: (0x[0-9a-fA-F]+)")
 _QUEUE = re.compile(r"[Qq]ueue (?:at )?(0x[0-9a-fA-F]+)")
 MEANINGS = {
     "MEMORY_APERTURE_VIOLATION": (
@@ -30,7 +30,7 @@ MEANINGS = {
     ),
     "MEMORY_FAULT": ("touched memory that is not there", ("out-of-bounds-access",), ""),
     "ILLEGAL_INSTRUCTION": (
-        "met an instruction that this device does not have",
+        "executed an instruction that this device does not have",
         ("wrong-architecture", "device-exception"),
         "code for another device (HSA_OVERRIDE_GFX_VERSION is such a wish), or a jump into data",
     ),

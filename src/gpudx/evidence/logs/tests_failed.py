@@ -38,6 +38,9 @@ MARKS = (
     "ollowing tests",
     "E   ",
     " FAILED",
+    " FAIL",
+    "FAILED*",
+    "tests passed",
 )
 _PYTEST = re.compile(r"(?:=+ )?(?:(\d+) failed)?(?:, )?(?:(\d+) passed)?(?:, \d+ \w+)* in [\d.]+s")
 _CARGO = re.compile(r"test ([\w:]+) \.\.\. FAILED")
@@ -55,9 +58,12 @@ _GTEST = re.compile(r"\[  FAILED  \] (\d+) tests?, listed below|\[  FAILED  \] (
 # Other frameworks, by words: "Test 'A::b()' failed", "24: Clamp  FAILED (testsuite.at:264)", "The following tests FAILED".
 _ANY = re.compile(
     r"^\s*[Tt]est(?:case)?s?\b[ :#]+['\"`]?(?P<a>[\w:./()<>\[\]-]{2,80})['\"`]?\W{1,40}(?:has |have )?(?i:failed|failure)\b"
+    r"|^\s*(?P<d>\S[\w./ -]{1,60}?)(?: \([^()]{1,40}\))*:? +(?:\*\*|RUNTIME )?FAIL(?:ED)?(?:\*\*)?\.?\s*$"
+    r"|^(?:FAILED|FAIL):? +(?P<e>\S+\.(?:py|ipynb|sh|js|ts|rs|jl|cc|cpp|cu|cl|m|swift)\b\S*)\s*$"
     r"|^\s*\d+[:.)] +(?P<b>\S.{1,78}?)\s*\.*\s+FAILED\b|^E +(?P<c>assert .{2,100})"
 )
 _LISTED = re.compile(r"^\s*\d+ - (\S+) \((?:Failed|SEGFAULT|Timeout|Subprocess \w+|ILLEGAL|BAD_COMMAND|Not Run|Exit code .+?|[A-Z]{4,})\)")
+_COUNTED = re.compile(r"[Nn]umber of (?:FAILED|failed) +tests?\W+([1-9]\d*)\b|\b(\d+) out of (\d+) tests? passed")
 _LIST = re.compile(r"[Tt]he following tests (?:have )?(?i:failed)")
 CAUSES = {"test-flaky": ("order-or-timing",), "test-process-died": ("crash-outside-calls",)}
 
@@ -117,7 +123,7 @@ class Tests:
         if failed:
             yield _event("test-failed", "A pytest run has failing tests.", "pytest")
         if len(self._ended) == 2:
-            text = "Runs of pytest in this log passed and failed: if the command was the same, it is a matter of order, timing or luck."
+            text = "Runs of pytest in this log passed and failed: for the same command, it depends on order, timing or chance."
             yield _event("test-flaky", text, "pytest", _next.FLAKE)
 
 
@@ -126,6 +132,9 @@ def _in_words(near: Near) -> Iterator[Event]:
         name = next(filter(None, found.groups())).strip()
         said = f"A test failed: {name} does not hold." if found["c"] else f"The test {name} failed."
         yield _event("test-failed", said, name)
+    elif (found := _COUNTED.search(near.text)) and (found[1] or int(found[2][:9]) < int(found[3][:9])):
+        said = f"{found[1]} tests failed." if found[1] else f"{found[2]} of {found[3]} tests passed."
+        yield _event("test-failed", said, said)
     elif _LIST.search(near.text):
         names = [hit[1] for hit in map(_LISTED.match, near.after(20)) if hit]
         if names:

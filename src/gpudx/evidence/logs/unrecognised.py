@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from gpudx.evidence.logs._event import NOT_UNDERSTOOD, Event
 from gpudx.evidence.logs._near import Near
-from gpudx.evidence.logs.gpu_status import CODELIKE
+from gpudx.evidence.logs.gpu_status import codelike
 
 FORMAT = "unrecognised"
 GENERIC = 3
@@ -80,6 +80,42 @@ MARKS = (
     "segfault",
     "bad ",
     "bad_",
+    "problem",
+    "broken",
+    "malformed",
+    "truncated",
+    "died",
+    "not available",
+    "not initiali",
+    "not implemented",
+    "not allowed",
+    "not permitted",
+    "not set in",
+    "without an ",
+    "lockup",
+    "stalled",
+    "exceed",
+    "too large",
+    "too small",
+    "too old",
+    "core dump",
+    "minidump",
+    "giving up",
+    "unknown ",
+    "conflict",
+    "watchdog",
+    "not defined",
+    "no response",
+    "oops",
+    "failing",
+    "built without",
+    "not provided",
+    "outside",
+    "improperly",
+    "nonfinite",
+    "non-finite",
+    "infinity",
+    "_err_",
     "expected",
     "#0",
     "错误",
@@ -96,7 +132,7 @@ MARKS = (
 MOST_READ = 4000
 _BAD = re.compile(
     r"(?-i:(?<![a-z])error|Error|ERROR)|fail(?:ed|ure|s|ing)?\b|fatal|(?<!de)fault(?:s|ed|ing)?\b|abort|crash|exception|panic"
-    r"|assert\w*|time(?:d )?-?out"
+    r"|assert(?:ion)?(?:s|ed)?|time(?:d )?-?out"
     r"|\bhangs?\b|\bhung\b|\bstuck\b"
     r"|deadlock|corrupt|\binvalid\b|\billegal\b"
     r"|unable to|\bcan(?:not|'t)\b|could(?: not|n't)|not found|denied|killed|violation|out of (?:memory|range|bounds)"
@@ -108,24 +144,39 @@ _BAD = re.compile(
     r"|\bunexpected(?:ly)?\b|\bundefined (?:symbol|reference|behaviou?r|variable)|unrecogni[sz]ed|no such (?:file|device)|segfault"
     r"|\bbad (?:address|file|alloc|argument|parameter|state|magic|value|command|request|data|pointer|page)|\bbad_alloc"
     r"|\bgot .{1,40}expected|expected .{1,40}(?:got|actual|but)"
+    r"|\bproblems? (?:with|in|on|while|when|creating|loading|initiali)|\b(?:is|are|was|probably|seems?) broken|\bmalformed\b"
+    r"|\btruncated (?:file|data|stream|input|model|header)|\bdied\b"
+    r"|\b(?:is|are|was|were) not (?:available|initiali[sz]ed|implemented|allowed|permitted|defined|loaded|ready|installed)\b"
+    r"|\bnot (?:permitted|implemented|initiali[sz]ed)\b|not set in the environment|without an? \w+ (?:backend|context|device|driver)"
+    r"|\boutside (?:the |of )?(?:the )?(?:grid|range|bounds|domain|limits?|memory|window|allowed|valid)|improperly\b|non-?finite"
+    r"|\binfinity\b|(?-i:[A-Z0-9]_ERR_[A-Z])|\btraceback \(most|\bbuilt without\b"
+    r"|\bnot provided\b|\blockup\b|\bstalled\b|\bexceed(?:s|ed)\b|\btoo (?:large|small|old)\b|core dump(?:ed)?\b|minidump"
+    r"|\bgiving up\b|\bunknown (?:header|error|option|argument|symbol|type|device|function|command|symbol|target)|\bconflicts? with"
+    r"|watchdog.{0,60}(?:terminat|kill|recover|restart|fired|trigger)|\bundefined (?:function|name|identifier)|no response\b|\boops\b"
     r"|not enough|insufficient|not compatible|incompatible|call returned [1-9]"
     r"|^\s*(?:\S+ +){0,9}#\d+ +(?:pc |0x)|错误|失败|崩溃|エラー|失敗|오류|실패|fallo|fehler|ошибка",
     re.IGNORECASE,
 )
+# Lines with such a word that report no failure.
 _FINE = re.compile(
     r"^\s*-- |(?<![\w/.])(?:0|no|zero|without) (?:error|failure|failed|warning|crash|fault)|(?:errors?|failures?|failed"
-    r"|faults?)\s*[:=]\s*0\b|error[_ "
-    r"]?rate|(?:mean|max|relative|absolute|rms|abs|test|validation|train\w*)"
-    r"[ _-]+error|error[ =:]+[\d.]+e?-?\d*\b(?! *[:A-Za-z(])|errors? +\d*\.\d|(?:on|if|when|error)[_-]?(?:error"
-    r"|fail)\w*=|--\S*(?:error"
-    r"|fail)|\bdefault(?:s|ing)?(?: (?:to|is|value|behaviou?r)|\s*[:=])|(?<![\w/.])0 (?:\w+ ){0,3}(?:failed|errors?|failures?)\b"
-    r"|fail-?safe|errors?[ -](?:check|handl|report|correct)\w*|within (?:the |a )?tolerance"
-    r"|fault[- ]tolerant|failover|\bretry|timeout\w{0,40}\s*[:=]\s*\d|time-?out from \d|\berror_rate|fall(?:ing)? ?back",
+    r"|faults?)\s*[:=]\s*0\b"
+    r"|(?<![\w/.])0 (?:\w+ ){0,3}(?:failed|errors?|failures?)\b|within (?:the |a )?tolerance|fall(?:ing)? ?back"
+    r"|(?-i:\b(?:INFO|DEBUG|TRACE)\b).{0,200}\bnot (?:available|supported|enabled|initiali[sz]ed|found)",
+    re.IGNORECASE,
+)
+# Words that measure, set or promise something; the rest of the line decides.
+_NEUTRAL = re.compile(
+    r"error[_ ]?rate|(?:mean|max|relative|absolute|rms|abs|test|validation|train\w*)[ _-]+error"
+    r"|(?-i:[Ee]rror)[ =:]+(?:\d*\.\d+(?:e[-+]?\d+)?|\d+e[-+]?\d+|0)\b(?! *[:A-Za-z(])|errors? +\d*\.\d"
+    r"|(?:on|if|when|error)[_-]?(?:error|fail)\w*=\S*|--\S*(?:error|fail)\S*"
+    r"|\bdefault(?:s|ing)?(?: (?:to|is|value|behaviou?r)|\s*[:=])|fail-?safe|errors?[ -](?:check|handl|report|correct)\w*"
+    r"|fault[- ]tolerant|failover|\bretry|timeout\w{0,40}\s*[:=]\s*\d+|time-?out from \d+",
     re.IGNORECASE,
 )
 # What a program advises, allows for or counts is not a failure.
 _ADVICE = re.compile(
-    r"\b(?:may|might|could|can|would) (?:\w+ )?(?:cause|lead|result|be|fail|help|occur|run)|\bto avoid\b|\bin case\b"
+    r"\b(?:may|might|could|can|would) (?!not)(?:\w+ )?(?:cause|lead|result|be|fail|help|occur|run)|\bto avoid\b|\bin case\b"
     r"|\bif (?:you|the|this|it|not"
     r"|set|any|one)\b|\bwhen (?:you|using)|please (?:check|make|see|try|reduce|report|install|update|refer"
     r"|reference)(?![^.]*fail)|\bfall(?:ing)? ?back"
@@ -145,15 +196,17 @@ _HAPPENED = re.compile(
 )
 # What people write around a log.
 _PROSE = re.compile(
-    r"^(?:It|I|We|My|Our|The|This|That|When|After|If|But|So|Then|There|You|They|Also|And|Is|Does|Why|How)\b(?!:)"
-    r"|^[^:=\[\]()]+[.?]$"
+    r"^(?:It|I|We|My|Our|If|But|So|Then|You|They|Also|And|Is|Does|Why|How)\b(?!:)"
+    r"|^(?:The|This|That|There|When|After)\b(?!.*[\\_<>=:])"
+    r"|^(?:[A-Z]?[a-z'-]+,? ){6,}[a-z'-]+[.?]$"
 )
+_LETTERS = re.compile(r"[^\W\d_]+|#\d")
 _SHAPE = re.compile(r"[0-9a-f]{0,32}\d[0-9a-f]{0,64}", re.IGNORECASE)
 
 
 def read(near: Near) -> Iterator[Event]:
     text = " ".join(near.text.split())
-    if reads_like_a_failure(text) and not CODELIKE.search(text):
+    if reads_like_a_failure(text) and not codelike(text):
         yield Event(
             kind=NOT_UNDERSTOOD,
             role="ending",
@@ -166,7 +219,12 @@ def read(near: Near) -> Iterator[Event]:
 @lru_cache(maxsize=8)  # two formats ask about the same line
 def reads_like_a_failure(text: str) -> bool:
     """Has it a word of failure that is no measure of quality, no setting and no "0 errors"?"""
-    return _bad(text) and not _FINE.search(text)
+    return _bad(text) and not _FINE.search(text) and (not _NEUTRAL.search(text) or _bad(_NEUTRAL.sub(" ", text)))
+
+
+def leads_on(text: str, near: Near) -> bool:
+    """Does a line end with a colon, and the next one say what failed?"""
+    return text.endswith(":") and any(reads_like_a_failure(" ".join(line.split())) for line in near.after(1))
 
 
 def is_advice(text: str) -> bool:
@@ -190,5 +248,9 @@ def shape(text: str) -> str:
 
 def _bad(text: str) -> bool:
     """Is there such a word, written as people write words? In keys, hashes and encoded data, cases are mixed."""
-    words = (found[0] for found in _BAD.finditer(text))
-    return any(one == one.lower() or one == one.upper() or one[1:] == one[1:].lower() for one in words)
+    words = (_LETTERS.search(found[0]) for found in _BAD.finditer(text))
+    return any(_is_word(found[0]) for found in words if found)
+
+
+def _is_word(one: str) -> bool:
+    return not one.isascii() or one == "NaN" or (one == one.lower() or one == one.upper() or one[1:] == one[1:].lower())

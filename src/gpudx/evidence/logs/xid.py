@@ -30,7 +30,7 @@ _EXCEPTION = re.compile(r"(?:Warp|Global) Exception on \([^)]*\): (.+)")
 PROGRAM = {
     13: ("the device raised an exception while a kernel ran", "device-exception"),
     31: ("a kernel or copy accessed device memory that is not mapped", "out-of-bounds-access"),
-    32: ("the device met commands that make no sense", "device-exception"),
+    32: ("the device received invalid commands", "device-exception"),
     43: ("the driver stopped the work of a process after a fault", ""),
     45: ("the driver threw away the work of a process, after a fault or because it ended", ""),
     68: ("the video engine failed", ""),

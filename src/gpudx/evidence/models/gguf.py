@@ -63,7 +63,7 @@ def read(path: Path) -> ModelFile:
     """The head of a file. UserError, one sentence, for whatever is none."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise _Bad("it is no plain file")
+            raise _Bad("it is not a regular file")
         with path.open("rb") as file:
             return _Head(path, file).model()
     except _Bad as error:

@@ -85,7 +85,7 @@ def _object(data: bytes) -> dict[str, Any]:
 
 def _tensors(path: Path) -> tuple[Tensor, ...]:
     if not stat.S_ISREG(os.stat(path).st_mode):
-        raise ValueError("not a plain file")
+        raise ValueError("not a regular file")
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
         if not 2 <= size <= min(MOST_BYTES, os.fstat(file.fileno()).st_size - 8):

@@ -14,7 +14,7 @@ and, where it needs them:
     without_effect(context, seen)   after a run: why it did not do what it should have done, or None. Such a run says nothing
     command(context)    the command, where it differs
     around(context)     a context manager for the time of the run; NotReached when it cannot be brought about
-    ASKED               it needs the user's words, is run if they are given, and only tells: no cause predicts anything there
+    ASKED               it needs the user's words, is run if they are passed, and only tells: no cause predicts anything there
     check(context)      before the first run: UserError where the words make no sense
     variants(context)   the ways of it, each with a rate of its own; context.variant says which one is run
     AGAINST             the experiment that its rate is compared with, where that is not the plain runs
@@ -76,6 +76,7 @@ class Context:
     environment: Mapping[str, str]
     how: How = field(default_factory=How)  # of the plain runs
     apis: frozenset[str] = frozenset()  # that it calls
+    frameworks: frozenset[str] = frozenset()  # that it has loaded: "torch"
     threads: int = 0  # that made GPU calls in the process with most of them
     launches: int = 0
     devices: frozenset[str] = frozenset()
@@ -88,6 +89,8 @@ class Context:
     parts: bool = False  # it uses buffers by parts alone, which do not overlap
     pair: tuple[str, str] | None = None  # of an order finding: what holds its first operation, and what orders the two
     edges: tuple[str, ...] = ()  # of all order findings: what orders their two operations at every occurrence
+    exchanges: tuple[str, ...] = ()  # arguments that may be in each other's place: "kernel:1:2"
+    offsets: tuple[str, ...] = ()  # of copies, that may be in elements: "b:1024:2048:4"
     stuck: str = ""  # the kernel that a plain run hung in
     transfers: tuple[str, ...] = ()  # that return early: their numbers by line, "" where that are too many
 

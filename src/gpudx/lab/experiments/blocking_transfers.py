@@ -35,4 +35,4 @@ def how(context: Context) -> How:
 def without_effect(context: Context, seen: Seen) -> str | None:
     if any(done & WAITED for done in seen.done_at):
         return None
-    return "; ".join(seen.not_done) or "the transfers did not come"
+    return "; ".join(seen.not_done) or "the program did not make these transfers"

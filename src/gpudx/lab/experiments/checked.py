@@ -1,5 +1,5 @@
 """OpenCL kernels check themselves on the program's own device. What they report is there; kernels that could not be rewritten, and
-programs from binaries, run as they are: a clean run says nothing of these."""
+programs from binaries, run as they are: a clean run says nothing about these."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ ROWS = (
         "opencl",
         """OpenCL kernels check their own accesses, races, barriers and arithmetic, on the program's own device.
 
-What they report is there, with source line, work-item, argument and distance. Kernels that could not be rewritten, and programs from
-binaries, run as they are: a clean run says nothing of these.""",
+What they report is real, with source line, work-item, argument and distance. Kernels that could not be rewritten, and programs from
+binaries, run as they are: a clean run says nothing about these.""",
     ),
     Row(
         __name__,

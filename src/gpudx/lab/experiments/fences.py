@@ -42,7 +42,7 @@ def by_parts(context: Context) -> How:
 
 
 def no_parts(context: Context) -> str | None:
-    return None if context.parts else "no buffer is used by parts alone, which do not overlap"
+    return None if context.parts else "no buffer is used only through sub-buffers that do not overlap"
 
 
 ROWS = (
@@ -102,7 +102,7 @@ vectors from the start of a buffer may need more alignment than this: a fault th
         __name__,
         "parts-fenced",
         COST,
-        """Each part of a buffer is its own memory, against the upper of two fences.
+        """Each sub-buffer gets memory of its own, against the upper of two fences.
 
 Fences stand around whole buffers, so an access that leaves one part and lands in the next meets none. Here it does, and is shown with
 kernel, argument and distance. Made only where a plain run used such buffers by their parts alone, and these do not overlap: then

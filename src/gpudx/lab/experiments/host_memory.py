@@ -1,4 +1,4 @@
-"""The recorder compares host memory that kernels are given, at the launch and before the program next waits.
+"""The recorder compares host memory that kernels are passed, at the launch and before the program next waits.
 
 Memory that changed and that no kernel may have written was changed by the host under a running kernel. A clean run says nothing of
 memory that kernels write, of bytes that are not among those compared, and of what the host only reads.

@@ -1,6 +1,6 @@
 """The program on Oclgrind's simulated OpenCL device, which checks every access of a kernel, races and barriers.
 
-What it names is there. It is hundreds of times slower than a device, so it is left out for programs with many launches. A clean
+What it reports is real. It is hundreds of times slower than a device, so it is left out for programs with many launches. A clean
 report speaks of this run's data only, and the device is another one than the program's.
 """
 

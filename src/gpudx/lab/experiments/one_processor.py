@@ -17,7 +17,7 @@ COST = 2.0
 
 
 def missing(context: Context) -> str | None:
-    return None if len(os.sched_getaffinity(0)) > 1 else "the program has only one processor already"
+    return None if len(os.sched_getaffinity(0)) > 1 else "the program already has only one processor"
 
 
 def how(context: Context) -> How:

@@ -30,7 +30,7 @@ VARIABLES = (
 
 
 def missing(context: Context) -> str | None:
-    return None if context.threads > 1 else "only one thread makes GPU calls already"
+    return None if context.threads > 1 else "only one thread makes GPU calls"
 
 
 def how(context: Context) -> How:
@@ -51,6 +51,6 @@ def without_effect(context: Context, seen: Seen) -> str | None:
     if seen.threads <= 1:
         return None
     return (
-        f"{seen.threads} threads made GPU calls all the same: the program starts them itself; if an option sets their number, "
+        f"{seen.threads} threads still made GPU calls: the program starts them itself; if an option sets their number, "
         "give it by --vary N=1,8"
     )

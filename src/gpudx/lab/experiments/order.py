@@ -13,7 +13,7 @@ HELD, FIRST, SECOND = 1, 2, 4  # bits of a note_at_site
 
 
 def why_missing(context: Context) -> str | None:
-    return None if context.pair else "the record names no two operations without an order, or they cannot be counted"
+    return None if context.pair else "the record names no two operations without an order, or they cannot be located again"
 
 
 def under(context: Context, names: tuple[str, ...]) -> How:
@@ -25,11 +25,11 @@ def not_done(context: Context, seen: Seen, wanted: int) -> str | None:
     """A run in which the calls never came, or could not be touched, is a plain one."""
     if any(done & wanted == wanted for done in seen.done_at):
         return None
-    return "; ".join(seen.not_done) or "the calls that were named did not come"
+    return "; ".join(seen.not_done) or "the program did not make the named calls"
 
 
 def why_no_edge(context: Context) -> str | None:
-    return None if context.edges else "the record names no two operations without an order, or they cannot be counted"
+    return None if context.edges else "the record names no two operations without an order, or they cannot be located again"
 
 
 def edges(context: Context) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ ROWS = (
         1.2,
         """Two operations that nothing orders run in the order of their calls, at every occurrence, by events on the device.
 
-Only launches of these kernels, or calls of these names, are ordered, and no thread of the program waits. A failure that goes
+Only launches of these kernels, or calls of these names, are ordered, and no thread of the program waits. A failure that goes away
 came from this pair or from the time that the waits take; one that stays may come from other pairs, so it refutes nothing. With
 a variant, the pair of another finding is ordered.""",
         missing=why_no_edge,

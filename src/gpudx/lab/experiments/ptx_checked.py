@@ -31,7 +31,7 @@ ROWS = (
         "races",
         """CUDA kernels keep, for each word of global memory, the block that wrote it last, and report accesses of other blocks.
 
-What they report is there: two blocks, one of which writes, without an atomic operation or a fence between. Shared memory is not looked
+What they report is real: two blocks, one of which writes, without an atomic operation or a fence between. Shared memory is not looked
 at, and neither is code that the program has no PTX of.""",
     ),
     _row(

@@ -62,5 +62,5 @@ def _build(context: Context, into: Path) -> Path:
         except OSError as error:
             raise NotReached(f"the build `{context.asked.rebuild}` left no {name} ({error.strerror})") from None
     if trials.identity((str(into),)) == before:
-        raise NotReached(f"the build `{context.asked.rebuild}` left {name} unchanged: make it build anew")
+        raise NotReached(f"the build `{context.asked.rebuild}` left {name} unchanged: make it rebuild")
     return into

@@ -16,7 +16,7 @@ def why_missing(context: Context, experiment: str) -> str | None:
         return "no runtime that the program uses has such a setting"
     plain = {**context.environment, **context.how.extra_env}
     if all(plain.get(name) == value for name, value in wanted.items()):
-        return "the program is run like that already"
+        return "the program already runs like that"
     return None if context.launches else "the program makes no launch"
 
 
@@ -36,7 +36,7 @@ ROWS = (
         1.5,
         """Each launch returns when it has ended (CUDA_LAUNCH_BLOCKING=1, HIP_LAUNCH_BLOCKING=1).
 
-A failure that goes depends on order or timing, and is only hidden. One that stays may be reported by another call than before: the
+A failure that goes away depends on order or timing, and is only hidden. One that stays may be reported by another call than before: the
 report moved, not the fault.""",
     ),
     _row(
@@ -44,15 +44,15 @@ report moved, not the fault.""",
         1.5,
         """The HIP runtime itself waits before and after each launch and each copy (AMD_SERIALIZE_KERNEL=3, AMD_SERIALIZE_COPY=3).
 
-Copies wait too, unlike under `serialised`. A failure that goes depends on the order or timing of launches or copies; that it
-goes names no cause, and hides what it does not fix. Work of other host threads may still overlap.""",
+Copies wait too, unlike under `serialised`. A failure that goes away depends on the order or timing of launches or copies; this
+names no cause, and hides what it does not fix. Work of other host threads may still overlap.""",
     ),
     _row(
         "without-sdma",
         2.0,
         """Copies are made by kernels instead of the device's copy engines (HSA_ENABLE_SDMA=0).
 
-A failure that goes depends on how copies by the engines are ordered with other work. It names no cause: which copy must wait, and
+A failure that goes away depends on how copies by the engines are ordered with other work. It names no cause: which copy must wait, and
 for what, is not said, and copies take another time. One that stays does not come from the engines; copies may still race.""",
     ),
 )

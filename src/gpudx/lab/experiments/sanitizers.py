@@ -38,27 +38,27 @@ ROWS = (
         COST,
         """Under compute-sanitizer's memcheck: every access of a kernel is checked.
 
-What it names is there. A clean report says nothing about accesses that stray into another live allocation.""",
+What it reports is real. A clean report says nothing about accesses that stray into another live allocation.""",
     ),
     _row(
         "initcheck",
         COST,
         """Under compute-sanitizer's initcheck: reads of global uninitialized memory are named.
 
-What it names is there. A clean report covers this run's data only.""",
+What it reports is real. A clean report covers this run's data only.""",
     ),
     _row(
         "racecheck",
         COST,
         """Under compute-sanitizer's racecheck: accesses of shared memory are checked for hazards.
 
-What it names is there. A clean report says nothing about races in global memory.""",
+What it reports is real. A clean report says nothing about races in global memory.""",
     ),
     _row(
         "synccheck",
         COST,
         """Under compute-sanitizer's synccheck: barriers that not all threads reach are named.
 
-What it names is there. A clean report covers this run's data only.""",
+What it reports is real. A clean report covers this run's data only.""",
     ),
 )

@@ -1,6 +1,6 @@
 """A wait of our own after each launch, so that no two pieces of work overlap on a queue.
 
-A failure that goes depends on order or timing; one that stays does not come from launches that overlap. That it goes names no
+A failure that goes away depends on order or timing; one that stays does not come from launches that overlap. That it goes names no
 cause: the wait also slows the host down, and hides what it does not fix.
 """
 

@@ -14,7 +14,7 @@ COST = 2.0
 VARIABLE = "GPUDX_TURNS"  # native/opencl/turns.h
 SHARED = "kernel-shared-by-threads"
 KEPT = (
-    "threads met on a kernel object all the same: one kept its turn too long, as a lock of the program's own makes it"
+    "threads still used one kernel object at the same time: one kept its turn too long, which a lock in the program can cause"
 )
 
 

@@ -35,7 +35,7 @@ def _row(side: str) -> Row:
         1.5,
         f"""A wait of our own only {side} the launches of one kernel (`--wait-at KERNEL`), or {side} one launch by its number.
 
-It narrows down where order or timing matters, once a wait after each launch made the failure go. That it goes names no cause: the
+It narrows down where order or timing matters, once a wait after each launch made the failure go. That it goes away names no cause: the
 wait also slows the host down, and hides what it does not fix. A run in which nothing was waited for says nothing.""",
         missing=why_missing,
         how=partial(with_waits, side=side),

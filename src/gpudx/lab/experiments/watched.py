@@ -1,4 +1,4 @@
-"""Memory is compared whenever the program has waited: what changed, and was given to no work of that time, is named.
+"""Memory is compared whenever the program has waited: what changed, and was passed to no work of that time, is named.
 
 It shows writes that land in other live memory, which no fence meets. Writes that leave the values as they were are not seen, so
 a run that shows nothing refutes nothing.

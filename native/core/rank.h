@@ -1,0 +1,3 @@
+#pragma once
+
+void gdx_note_rank(void);  /* once per trace */

@@ -1,0 +1,126 @@
+"""gpudx shrink: a smaller capsule that fails in the same way, and a reproducer for a bug report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import click
+
+from gpudx.cli.declare import Argument, Option
+from gpudx.cli.times import duration
+from gpudx.errors import UserError
+
+if TYPE_CHECKING:
+    from gpudx.capsule.model import Capsule
+    from gpudx.cli.failing import Failure
+
+NO_FAILURE = 1
+
+
+def command(
+    capsule: Annotated[Path, Argument(metavar="CAPSULE", help="A .gpucapsule file of a launch that fails.")],
+    output: Annotated[
+        Path | None, Option("--output", "-o", metavar="FILE", help="Write the result to FILE. [CAPSULE.min.gpucapsule]")
+    ] = None,
+    device: Annotated[str, Option(metavar="NAME", help="Run it on this device, as gpudx replay --device.")] = "",
+    against: Annotated[
+        str, Option(metavar="NAME", help="The failure is that this device gives other results than --device.")
+    ] = "",
+    time: Annotated[float, Option(parser=duration, metavar="TIME", help="Search for at most TIME: 30s, 5m.")] = 120.0,
+    issue: Annotated[
+        Path | None, Option(metavar="FILE", help="Also write the text of a bug report (Markdown) to FILE.")
+    ] = None,
+    trust: Annotated[bool, Option("--trust", help="Run device binaries, as gpudx replay --trust.")] = False,
+) -> None:
+    """Make a captured launch smaller while it fails in the same way, and write it as a C program.
+
+    The failure is what a replay shows: a fault that the checks inside the kernel report, a crash, an error, a NaN, or, with --against,
+    different results on two devices. Work-items, buffers, data and source are removed as long as this stays the same.
+
+    \b
+        gpudx shrink blur-3.gpucapsule
+        gpudx shrink blur-3.gpucapsule --issue report.md --time 5m
+        gpudx shrink blur-3.gpucapsule --device pocl --against intel
+
+    Exit status: 0 if it was written, 1 if the replay does not fail, 2 if it cannot be replayed.
+    """
+    from gpudx.capsule import file
+    from gpudx.capsule.shrink import shrink
+    from gpudx.cli.failing import Observer
+    from gpudx.cli.speak import say
+
+    held = file.read(capsule)
+    if not held.has_data:
+        raise UserError(f"{capsule} holds no contents of buffers (--no-data): capture it with them.")
+    observer = Observer(device, against, trust)
+    known = observer.failure(held)
+    if known is None:
+        click.echo(
+            f"{held.kernel} does not fail in a replay: the checks inside the kernel report nothing, it ends without an error, and it"
+            " makes no NaN. To compare two devices, add --against NAME."
+        )
+        raise click.exceptions.Exit(NO_FAILURE)
+    say(f"the failure to keep: {known.says[0]}")
+    small, log = shrink(held, lambda one: observer.fails_so(one, known), time)
+    target = output or capsule.with_suffix(f".min{file.SUFFIX}")
+    size = file.write(small, target)
+    click.echo(
+        f"{target}: {small.geometry.items:,} work-items (of {held.geometry.items:,}), {small.bytes:,} bytes of memory (of"
+        f" {held.bytes:,}), {size:,} bytes on disk (of {capsule.stat().st_size:,}); {log.tried:,} attempts"
+    )
+    final = observer.failure(small) or known
+    source = _reproducer(small, target, final)
+    if source:
+        click.echo(f"{source}: a C program; build it with: cc {source} -o repro -lOpenCL -lm")
+    if issue:
+        issue.write_text(issue_text(small, final, source))
+        click.echo(f"{issue}: the text of a bug report")
+
+
+def _reproducer(small: Capsule, target: Path, failure: Failure) -> Path | None:
+    from gpudx.backends.opencl.reproducer import c_source
+    from gpudx.cli.speak import complain
+
+    path = target.with_suffix(".c")
+    try:
+        if small.api != "opencl":
+            raise UserError("There is no C reproducer for CUDA launches: give the capsule itself.")
+        path.write_text(c_source(small, path.name, failure.says))
+    except UserError as error:
+        complain(error)
+        return None
+    return path
+
+
+def issue_text(small: Capsule, failure: Failure, source: Path | None) -> str:
+    """A bug report: what happens, where, and how to see it."""
+    code = small.code("source")
+    lines = [
+        f"# {failure.says[0]}",
+        "",
+        f"- Device: {small.device.title}",
+        f"- OpenCL version: {small.device.version}" if small.api == "opencl" else f"- Driver: {small.device.driver}",
+        f"- Launch: {' x '.join(map(str, small.geometry.global_))} work-items"
+        + (f" in groups of {' x '.join(map(str, small.geometry.local))}" if small.geometry.local else ""),
+        f"- Build options: `{small.options}`" if small.options else "- Build options: none",
+        "",
+        "## What happens",
+        *(f"- {one}" for one in failure.says),
+        "",
+    ]
+    if source:
+        lines += ["## How to see it", "", "```", f"cc {source.name} -o repro -lOpenCL -lm && ./repro", "```", ""]
+    if code:
+        lines += ["## The kernel", "", "```c", code.data.decode(errors="replace").strip(), "```", ""]
+    if source:
+        lines += [
+            f"<details><summary>{source.name}</summary>",
+            "",
+            "```c",
+            source.read_text().strip(),
+            "```",
+            "</details>",
+            "",
+        ]
+    return "\n".join(lines)

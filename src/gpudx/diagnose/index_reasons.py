@@ -1,0 +1,613 @@
+"""Why an access of a checked kernel went outside: the index with its numbers, and which of them is wrong.
+
+The report of a checked kernel has an offset and a work-item. The source says how the index is computed (kernel_checks/formulas.py), the
+trace has the arguments and the shape of the launch. Together they show a missing bounds check, an allocation for other numbers, an index
+that wrapped or that was read from memory, and arguments in the wrong order. Where they do not fit together, nothing is said.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from gpudx.diagnose.kernel_check_reports import Failure
+from gpudx.kernel_checks import values
+from gpudx.kernel_checks.formulas import Tree
+from gpudx.kernel_checks.values import OPEN, World
+from gpudx.model import Site
+from gpudx.text import plural
+
+WRAP, MOST_BELOW = 1 << 32, 1 << 20  # what a 32-bit index loses; elements below zero that it is believed to have meant
+SMALLEST_TYPE = 4  # bytes of an element on the host; half of a float is a buffer that is too short, not another type
+LEAST = 2  # sizes below this fit everything
+EXTENTS = {
+    "get_global_id": ("get_global_size", "work-items"),
+    "get_group_id": ("get_num_groups", "work-groups"),
+    "get_local_id": ("get_local_size", "work-items per group"),
+}
+
+
+@dataclass(frozen=True)
+class Why:
+    """`text` is a sentence about the numbers; `root` the call to change, where it is not the kernel."""
+
+    cause: str
+    text: str
+    steps: tuple[str, ...] = ()
+    root: Site | None = None
+
+
+@dataclass(frozen=True)
+class Scalar:
+    argument: int
+    name: str
+    value: int
+
+    @property
+    def label(self) -> str:
+        return self.name or f"argument {self.argument}"
+
+
+@dataclass(frozen=True)
+class Part:
+    """The part of an index that is too large, and how many values it may have: rows of `stride` elements, or elements."""
+
+    tree: Tree
+    value: int
+    count: int
+    stride: int
+    by: Tree | None = None  # the stride as the source has it
+
+    @property
+    def unit(self) -> str:
+        return "elements" if self.stride == 1 else f"rows of {self.stride:,} elements"
+
+
+class Numbers:
+    """The numbers of one failed access."""
+
+    def __init__(self, f: Failure) -> None:
+        self.f = f
+        self.launch = f.facts.launches.at_position(f.position)
+        assert f.thing is not None
+        self.name, self.element = f"`{f.thing.name}`", f.thing.element
+        self.held = f.size // self.element if self.element else 0
+        self.index = f.offset // self.element if self.element else 0
+
+    @cached_property
+    def scalars(self) -> tuple[Scalar, ...]:
+        """Whole numbers among the arguments."""
+        found = []
+        for one in self.f.facts.launches.values(self.launch) if self.launch is not None else ():
+            declared = one["declared"]
+            kind = (declared.scalar or declared.type) if declared else ""
+            whole = (
+                len(one["bytes"]) in (1, 2, 4, 8) and one["object"] < 0 and (not declared or "*" not in declared.type)
+            )
+            if whole and not any(word in kind for word in ("float", "double", "half")):
+                number = int.from_bytes(one["bytes"], "little", signed=not kind.startswith("u") and kind != "size_t")
+                found.append(Scalar(int(one["index"]), declared.name if declared else "", number))
+        return tuple(found)
+
+    @cached_property
+    def world(self) -> World:
+        f = self.f
+        items, group = f.facts.launches.geometry(self.launch) if self.launch is not None else ((), ())
+        ids = {}
+        for axis in range(3):
+            total = (items[axis] if axis < len(items) else 0) or 1
+            each = (group[axis] if axis < len(group) else 0) or self._group_size(axis) or (1 if total == 1 else 0)
+            ids["get_global_id", axis], ids["get_local_id", axis] = f.item[axis], f.local[axis]
+            ids["get_group_id", axis], ids["get_global_size", axis] = f.group[axis], total
+            if each:
+                ids["get_local_size", axis], ids["get_num_groups", axis] = each, -(-total // each)
+        more = f.more - (1 << 64) if f.more >> 63 else f.more
+        return World(ids, {one.argument: one.value for one in self.scalars}, {f.site.hint: more} if f.site.hint else {})
+
+    def _group_size(self, axis: int) -> int:
+        """Where the driver chose it: from a work-item of another group than the first (without an offset of the launch)."""
+        f = self.f
+        return (f.item[axis] - f.local[axis]) // f.group[axis] if f.group[axis] else 0
+
+    @cached_property
+    def tree(self) -> Tree | None:
+        return json.loads(self.f.site.index) if self.f.site.index and self.element else None
+
+    @cached_property
+    def solved(self) -> World | None:
+        """With what the source leaves open, if that is certain."""
+        return values.solved(self.tree, self.index, self.world) if self.tree else None
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The part of the index that passes the end: the row number of `row * stride + column`, else all of it."""
+        if self.tree is None or self.solved is None:
+            return ()
+        part = Part(self.tree, self.index, self.held, 1)
+        while (row := self._row_of(part)) is not None:
+            part = row
+        return (part,) if part.value >= part.count else ()
+
+    def _row_of(self, part: Part) -> Part | None:
+        """The row number of `row * stride + column`, where the column is inside its row and the row is not."""
+        assert self.solved is not None
+        found = []
+        for sign, term in _summands(part.tree):
+            core = _core(term)
+            if core[0] != "*" or sign < 0:
+                continue
+            for row, by in ((core[2], core[3]), (core[3], core[2])):
+                if values.uniform(by) and not values.uniform(row):
+                    found.append((values.value(by, self.solved), row, by))
+        for stride, row, by in sorted(found, key=lambda one: -one[0])[:1]:
+            number = values.value(row, self.solved)
+            inside = stride > 1 and 0 <= part.value - number * stride < stride
+            if inside and part.count % stride == 0 and number >= part.count // stride:
+                return Part(row, number, part.count // stride, part.stride * stride, by)
+        return None
+
+    @property
+    def is_local(self) -> bool:
+        return self.f.thing is not None and "local" in (self.f.thing.space, self.f.thing.kind)
+
+    def named(self, count: int) -> Scalar | None:
+        """The argument that holds this number."""
+        return next((one for one in self.scalars if one.value == count), None)
+
+    def allocated(self) -> Site | None:
+        """The call that made the buffer, or that gave the size of a local argument."""
+        thing, facts = self.f.thing, self.f.facts
+        if thing is None or thing.kind != "argument" or self.launch is None:
+            return None
+        if thing.space == "local":
+            return self.setter(thing.index)
+        row = next((int(a["object"]) for a in facts.launches.values(self.launch) if a["index"] == thing.index), -1)
+        born = int(facts.objects.table["born"][row]) if row >= 0 else -1
+        return facts.sites.at(born) if 0 <= born < len(facts.trace) else None
+
+    def setter(self, argument: int) -> Site | None:
+        """The call that set an argument of the launch last."""
+        given, facts = self.f.facts.set_args, self.f.facts
+        kernel = facts.launches.kernel[self.launch]
+        rows = np.flatnonzero((given.kernel == kernel) & (given.index == argument) & (given.position < self.f.position))
+        return facts.sites.at(int(given.position[rows[-1]]), argument=argument) if len(rows) else None
+
+
+def why(f: Failure) -> Why | None:
+    """The reason of an access outside a buffer or an array; None where the numbers do not say."""
+    if f.kind != "bounds" or f.thing is None or not f.thing.element or not f.size:
+        return None
+    numbers = Numbers(f)
+    for rule in RULES:
+        found = rule(numbers)
+        if found is not None:
+            return found
+    return None
+
+
+def arithmetic(f: Failure) -> str | None:
+    """ "the index `row * n + col` is 37 * 45 + 0 = 1,665; `c` has 1,665 elements of 4 bytes"."""
+    if f.kind != "bounds" or f.thing is None or not f.thing.element:
+        return None
+    numbers = Numbers(f)
+    if numbers.tree is None or numbers.solved is None:
+        return None
+    wrapped = values.wraps(numbers.tree, numbers.solved)
+    shown = (
+        f"`{values.text(numbers.tree)}` is {numbers.index:,}" if wrapped else _equation(numbers.tree, numbers.solved)
+    )
+    shown = f"the index {shown}"
+    inner = [
+        one
+        for one in _named(numbers.tree)
+        if _core(one)[0] not in ("id", *OPEN) and not values.wraps(one, numbers.solved)
+    ]
+    shown += "".join(f", where {_equation(one, numbers.solved)}" for one in inner[:1])
+    return f"{shown}; {numbers.name} has {plural(numbers.held, 'element')} of {plural(numbers.element, 'byte')}"
+
+
+# ---- trees ----
+
+
+def _core(tree: Tree) -> Tree:
+    """Without names and conversions."""
+    while tree[0] in ("named", "to"):
+        tree = tree[2]
+    return tree
+
+
+def _summands(tree: Tree, sign: int = 1) -> Iterator[tuple[int, Tree]]:
+    core = _core(tree)
+    if core[0] in ("+", "-"):
+        yield from _summands(core[2], sign)
+        yield from _summands(core[3], sign if core[0] == "+" else -sign)
+    else:
+        yield sign, tree
+
+
+def _named(tree: Tree) -> list[Tree]:
+    """Variables that the tree shows by name."""
+    if tree[0] == "named":
+        return [tree]
+    return [one for part in tree[1:] if isinstance(part, list) for one in _named(part)]
+
+
+def _equation(tree: Tree, world: World) -> str:
+    """ "`t * dim` is 120 * 64 = 7,680"; a variable with what it is computed from."""
+    steps = [values.text(tree)]
+    inner = tree
+    while inner[0] in ("named", "to"):
+        inner = inner[2]
+    if tree[0] == "named" and inner[0] not in ("id", "number", "argument"):
+        steps[0] = f"{steps[0]} = {values.text(inner)}" if len(values.text(inner)) <= 60 else steps[0]
+    result = f"{values.value(tree, world):,}"
+    shown = values.with_values(inner, world) if inner[0] not in ("id", *OPEN, "number", "argument") else result
+    return (
+        f"`{steps[0]}` is {shown} = {result}" if shown != result and len(shown) <= 80 else f"`{steps[0]}` is {result}"
+    )
+
+
+def _has(tree: Tree, *heads: str) -> list[Tree]:
+    return [one for one in values.parts(tree) if one[0] in heads]
+
+
+# ---- rules, the most specific first ----
+
+
+def _wrapped(n: Numbers) -> Why | None:
+    if n.tree is None or n.solved is None:
+        return None
+    found = values.wraps(n.tree, n.solved)
+    if found is None:
+        return None
+    tree, meant, became = found
+    kind = tree[1]
+    shown, source = values.with_values(tree, n.solved), values.text(tree)
+    if meant < 0:
+        text = f"`{source}` is {shown} = {meant:,}, which becomes {became:,} because it is unsigned."
+        return Why(
+            "out-of-bounds-access", text, (f"Handle the work-items where `{source}` is negative before the access.",)
+        )
+    most = (1 << (int(kind[1:]) - (kind[0] == "i"))) - 1
+    if tree[0] == "to":
+        text = f"`{source}` is {shown} = {meant:,}, which becomes {became:,}: its type holds at most {most:,}."
+        text = text.replace(f"{shown} = ", "") if shown == f"{meant:,}" else text
+        return Why("index-overflow", text, ("Keep the index in an int, or in a long where it passes 2,147,483,647.",))
+    text = f"`{source}` is {shown} = {meant:,}, which is more than {most:,} and becomes {became:,}."
+    wider = "ulong" if kind[0] == "u" else "long"
+    return Why("index-overflow", text, (f"Compute `{source}` in 64 bits: convert one operand to {wider} first.",))
+
+
+def _below_zero(n: Numbers) -> Why | None:
+    """An index just under 2^32: an unsigned number went below zero, wherever the kernel computed it."""
+    if not WRAP - MOST_BELOW <= n.index < WRAP or n.held > WRAP // 2:
+        return None
+    text = f"An unsigned 32-bit index went below zero: {n.index - WRAP:,} became {n.index:,}."
+    core: Tree = _core(n.tree) if n.tree else ["number", 0]
+    if core[0] == "counter" and core[2][0] == "u" and core[5] == ">=" and core[4] == ["number", 0]:
+        bound = f"{core[1]} >= 0"
+        return Why(
+            "out-of-bounds-access",
+            f"{text} `{bound}` is always true for an unsigned `{core[1]}`.",
+            (f"Count `{core[1]}` as an int.",),
+        )
+    return Why(
+        "out-of-bounds-access", text, ("Handle the case in which the index would be negative before the access.",)
+    )
+
+
+def _negative(n: Numbers) -> Why | None:
+    if n.tree is None or n.solved is None or n.index >= 0:
+        return None
+    part = next((t for s, t in _summands(n.tree) if _has(t, "load") and values.value(t, n.solved) < 0), None)
+    if part is not None and (loaded := _loaded(n, _has(part, "load")[0])):
+        return Why("out-of-bounds-access", f"{loaded}, so the index is {n.index:,}.", _check_loaded(part))
+    source = values.text(n.tree)
+    text = f"{_equation(n.tree, n.solved)}: the index is negative."
+    shown = f"`{source}`" if len(source) <= 60 else "the index"
+    return Why(
+        "out-of-bounds-access",
+        text,
+        (f"Handle the work-items where {shown} is negative: clamp it to 0, or skip the access.",),
+    )
+
+
+def _index_from_memory(n: Numbers) -> Why | None:
+    for part in n.parts:
+        loads = _has(part.tree, "load")
+        loaded = _loaded(n, loads[0]) if len(loads) == 1 else None
+        if loaded:
+            text = f"{loaded}, and {n.name} has {part.count:,} {part.unit}."
+            return Why("out-of-bounds-access", text, _check_loaded(loads[0]))
+    return None
+
+
+def _loaded(n: Numbers, load: Tree) -> str | None:
+    """ "`ids[t]` is 500 at t = 120"."""
+    assert n.solved is not None
+    if load[1] not in n.solved.open:
+        return None
+    number = n.solved.open[load[1]]
+    try:
+        place = values.value(load[4], n.solved)
+    except values.Unknown:
+        return f"`{load[1]}` is {number:,}"
+    base = load[1].partition("[")[0]
+    return f"`{base}[{place}]` is {number:,}"
+
+
+def _check_loaded(load: Tree) -> tuple[str, ...]:
+    name = next((one[1] for one in values.parts(load) if one[0] == "load"), "the index")
+    base = name.partition("[")[0]
+    return (
+        f"Fix the values that the program stores in `{base}`, or compare `{name}` with the size before it is used as an index.",
+    )
+
+
+def _bytes_per_element(n: Numbers) -> Why | None:
+    """The buffer has room for as many elements as there are, but for smaller ones: another type on the host."""
+    if n.index < 0 or any(one.value == n.held for one in n.scalars):
+        return None
+    for count, label in _counts(n):
+        each, rest = divmod(n.f.size, count)
+        if count > max(n.index, LEAST) and not rest and SMALLEST_TYPE <= each < n.element:
+            need = count * n.element
+            text = f"{n.name} needs {count:,} ({label}) x {n.element} = {need:,} bytes; {n.f.size:,} are allocated, {each} for each."
+            step = (
+                f"Allocate {need:,} bytes: the host uses {each} bytes per element, the kernel's type has {n.element}."
+            )
+            return Why("undersized-buffer", text, (step,), n.allocated())
+    return None
+
+
+def _counts(n: Numbers) -> Iterator[tuple[int, str]]:
+    """How many elements there are: by the id that is the index, else by an argument that the launch was made for."""
+    found = _extent_of(n, n.tree) if n.tree else None
+    if found:
+        yield found
+    axes = [int(one[2]) for one in _has(n.tree, "id")] if n.tree else range(3)
+    for one in n.scalars:
+        if any(_is_launched(n, one.value, axis) for axis in axes):
+            yield one.value, one.label
+
+
+def _extent_of(n: Numbers, tree: Tree) -> tuple[int, str] | None:
+    """How many values the id has that the tree is."""
+    core = _core(tree)
+    if core[0] != "id" or core[1] not in EXTENTS or n.solved is None:
+        return None
+    size, words = EXTENTS[core[1]]
+    extent = n.solved.ids.get((size, int(core[2])))
+    return (extent, words) if extent else None
+
+
+def _is_launched(n: Numbers, count: int, axis: int, least: int = 16) -> bool:
+    """Is this many work-items launched in a dimension, but for rounding up to whole groups?"""
+    total, group = n.world.ids["get_global_size", axis], n.world.ids.get(("get_local_size", axis), 1)
+    return count >= least and count <= total < count + group
+
+
+def _stride_in_bytes(n: Numbers) -> Why | None:
+    """The buffer has as many rows as the kernel is told, of as many elements as the stride has bytes."""
+    for part in n.parts:
+        core = _core(part.by) if part.by else ["number", 0]
+        if core[0] != "argument" or part.stride % n.element or n.element < 2:
+            continue
+        stride = next((one for one in n.scalars if one.argument == core[1]), None)
+        length = part.stride // n.element
+        rows = next((one for one in n.scalars if one.value > LEAST and one.value * length == n.held), None)
+        if stride is not None and rows is not None and rows != stride and part.value < rows.value:
+            text = f"{stride.label} is {stride.value:,}, and {n.name} has {rows.value:,} rows ({rows.label}) of {length:,} elements."
+            step = f"Pass {stride.label} in elements ({length:,}): {stride.value:,} is the length of a row in bytes."
+            return Why("out-of-bounds-access", text, (step,), n.setter(stride.argument))
+    return None
+
+
+def _one_more(n: Numbers) -> Why | None:
+    """A neighbour of the last element: `r + 1` of the last work-item."""
+    for part in n.parts:
+        core, known = _core(part.tree), n.named(part.count)
+        if core[0] != "+" or core[3][0] != "number" or known is None or n.solved is None or n.is_local:
+            continue
+        if _extent_of(n, core[2]) is None or values.value(core[2], n.solved) >= known.value:
+            continue
+        more, source = core[3][1], values.text(part.tree)
+        text = (
+            f"{_equation(part.tree, n.solved)}, and {n.name} has {part.count:,} {part.unit}, as many as {known.label}."
+        )
+        need = (part.count + more) * part.stride * n.element
+        step = f"Allocate {known.label} + {more} ({need:,} bytes), or skip `{source}` where it is not less than `{known.label}`."
+        return Why("out-of-bounds-access", text, (step,))
+    return None
+
+
+def _exchanged(n: Numbers) -> Why | None:
+    """With two arguments exchanged, the last work-item accesses the last element, here and wherever else the kernel uses them. Where
+    another access fits as it is, the index is wrong and not the order of the arguments."""
+    if n.tree is None or n.solved is None or _has(n.tree, *OPEN):
+        return None
+    used = {one[1] for one in _has(n.tree, "argument")}
+    for a, b in combinations(n.scalars, 2):
+        if a.value == b.value or not used & {a.argument, b.argument}:
+            continue
+        arguments = {**n.solved.arguments, a.argument: b.value, b.argument: a.value}
+        here = replace(n.solved, arguments=arguments)
+        end, straight = _last(n.tree, here), _last(n.tree, n.solved)
+        if end != n.held - 1 or straight is None or straight < n.held or not 0 <= values.value(n.tree, here) < n.held:
+            continue
+        if _fits_elsewhere(n, {a.argument, b.argument}):
+            continue
+        text = (
+            f"Arguments {a.argument} and {b.argument} look swapped: with {a.label} = {b.value:,} and {b.label} = {a.value:,}"
+            f" the last work-item would access the last element; as they are, it goes {straight - end:,} elements past it."
+        )
+        step = f"Swap arguments {a.argument} ({a.label}) and {b.argument} ({b.label}) where they are set."
+        return Why("argument-order", text, (step,), n.setter(a.argument))
+    return None
+
+
+def _last(tree: Tree, world: World) -> int | None:
+    """The index of the last work-item of the launch."""
+    try:
+        return values.value(tree, replace(world, ids={**world.ids, **_last_ids(world)}))
+    except values.Unknown:
+        return None
+
+
+def _fits_elsewhere(n: Numbers, pair: set[int]) -> bool:
+    """Does another access of the kernel that uses one of the two arguments end at the last element of its buffer?"""
+    assert n.solved is not None
+    given = {int(one["index"]): one for one in n.f.facts.launches.values(n.launch)} if n.launch is not None else {}
+    for site in n.f.sites:
+        tree = json.loads(site.index) if site.index and site.kernel == n.f.site.kernel else None
+        memory = given.get(site.argument)
+        if (
+            tree is None
+            or memory is None
+            or memory["object"] < 0
+            or not {one[1] for one in _has(tree, "argument")} & pair
+        ):
+            continue
+        element = memory["declared"].element if memory["declared"] else None
+        held = int(n.f.facts.objects.table["size"][memory["object"]]) // element if element else 0
+        if held and _last(tree, n.solved) == held - 1:
+            return True
+    return False
+
+
+def _last_ids(world: World) -> dict[tuple[str, int], int]:
+    return {
+        (one, axis): world.ids[size, axis] - 1
+        for one, (size, _) in EXTENTS.items()
+        for axis in range(3)
+        if (size, axis) in world.ids
+    }
+
+
+def _too_many_items(n: Numbers) -> Why | None:
+    """An id of the work-item is the index, or its row: more are launched than there are."""
+    for part in n.parts:
+        found = _extent_of(n, part.tree)
+        if found is None or found[0] <= part.count:
+            continue
+        extent, words = found
+        axis = f" in dimension {_core(part.tree)[2]}" if n.world.ids["get_global_size", 1] > 1 else ""
+        launched = f"The launch has {extent:,} {words}{axis}, and {n.name} has {part.count:,} {part.unit}"
+        if n.is_local:
+            return _short_local(n, part, f"{launched}.", extent)
+        known = n.named(part.count)
+        axis_of = int(_core(part.tree)[2])
+        larger = [one for one in n.scalars if one.value > max(part.value, part.count)]
+        needed = next((one for one in larger if _is_launched(n, one.value, axis_of)), None)
+        if known is None and needed is not None:
+            text = f"{needed.label} is {needed.value:,}, and {n.name} has {part.count:,} {part.unit}."
+            return _undersized(n, part, text, needed.value)
+        return _unguarded(n, part, launched, known)
+    return None
+
+
+def _unguarded(n: Numbers, part: Part, launched: str, known: Scalar | None) -> Why:
+    variable = values.text(part.tree)
+    if known and part.value == part.count and n.f.count == 1:
+        text = f"`{variable}` is {part.value:,} and {known.label} is {known.value:,}: the largest allowed index is {part.count - 1:,}."
+        return Why("out-of-bounds-access", text, (f"Compare with `<` instead of `<=`: `{variable} < {known.label}`.",))
+    if known:
+        text = f"{launched} ({known.label} is {known.value:,}): a bounds check is missing."
+        return Why(
+            "out-of-bounds-access", text, (f"Skip the access where `{variable}` is not less than `{known.label}`.",)
+        )
+    text = f"{launched}."
+    what = "rows" if part.stride > 1 else "elements"
+    step = f"Pass the number of {what} to the kernel and skip the access where `{variable}` is not less, or launch {part.count:,}."
+    return Why("out-of-bounds-access", text, (step,))
+
+
+def _undersized(n: Numbers, part: Part, text: str, count: int) -> Why:
+    need = count * part.stride * n.element
+    return Why(
+        "undersized-buffer",
+        text,
+        (f"Allocate {need:,} bytes for {n.name}: {n.f.size:,} are allocated.",),
+        n.allocated(),
+    )
+
+
+def _short_local(n: Numbers, part: Part, text: str, count: int) -> Why:
+    need = count * part.stride * n.element
+    where = "Pass a local size of" if n.f.thing is not None and n.f.thing.kind == "argument" else "Declare an array of"
+    return Why(
+        "undersized-buffer", text, (f"{where} {need:,} bytes for {n.name}: it has {n.f.size:,}.",), n.allocated()
+    )
+
+
+def _loop(n: Numbers) -> Why | None:
+    """A loop's counter is the index, or goes to it: the loop runs too far, or a neighbour is not clamped."""
+    for part in n.parts:
+        counters = _has(part.tree, "counter")
+        if len({one[1] for one in counters}) != 1 or n.solved is None:
+            continue
+        counter, is_counter = counters[0], _core(part.tree)[0] == "counter"
+        known = n.named(part.count)
+        count = f"{n.name} has {part.count:,} {part.unit}" + (f" ({known.label} is {known.value:,})" if known else "")
+        end = values.limit(counter, n.solved)
+        if end is None:
+            continue
+        limit = end + ("=" in counter[5])
+        bound = f"{counter[1]} {counter[5]} {values.text(counter[4])}"
+        if n.is_local and is_counter and counter[5][0] == "<":
+            return _short_local(
+                n, part, f"The loop runs while `{bound}`, which is up to {limit - 1:,}, and {count}.", limit
+            )
+        if is_counter and "=" in counter[5] and limit - 1 == part.count:
+            text = f"The loop runs while `{bound}`, which includes {limit - 1:,}, and {count}."
+            return Why("out-of-bounds-access", text, (f"Use `{bound.replace('=', '')}` in the loop.",))
+        if is_counter and counter[5] == "<" and known is None and limit > part.count:
+            text = f"The loop runs while `{bound}`, which is up to {limit - 1:,}, and {count}."
+            need = limit * part.stride * n.element
+            step = f"Compare the loop's bound with the allocation: it needs {need:,} bytes, and {n.f.size:,} are allocated."
+            return Why("out-of-bounds-access", text, (step,))
+        if not is_counter:
+            name = values.text(part.tree)
+            text = f"{_equation(part.tree, n.solved)}, and {count}."
+            limit_name = known.label if known else f"{part.count:,}"
+            return Why(
+                "out-of-bounds-access",
+                text,
+                (f"Clamp `{name}` to `{limit_name} - 1`, or skip the access where it is larger.",),
+            )
+    return None
+
+
+def _anything(n: Numbers) -> Why | None:
+    """What the index is made of; which of its numbers is wrong is not known."""
+    for part in n.parts:
+        if n.solved is None or values.uniform(part.tree):
+            continue
+        text = f"{_equation(part.tree, n.solved)}, and {n.name} has {part.count:,} {part.unit}."
+        counters = _has(part.tree, "counter")
+        if counters and values.limit(counters[0], n.solved) is None:
+            bound = f"{counters[0][1]} {counters[0][5]} {values.text(counters[0][4])}"
+            step = f"Check the loop's bound, `{bound}`, against the size of {n.name}."
+            return Why("out-of-bounds-access", text, (step,))
+        return Why("out-of-bounds-access", text) if part.stride > 1 else None
+    return None
+
+
+RULES: tuple[Callable[[Numbers], Why | None], ...] = (
+    _wrapped,
+    _below_zero,
+    _negative,
+    _index_from_memory,
+    _bytes_per_element,
+    _exchanged,
+    _stride_in_bytes,
+    _one_more,
+    _too_many_items,
+    _loop,
+    _anything,
+)

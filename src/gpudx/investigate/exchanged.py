@@ -1,0 +1,144 @@
+"""Swapped arguments, offsets in the wrong unit: does a program that fails every time pass with that one changed?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from gpudx.causes import every as every_cause
+from gpudx.facts import Facts
+from gpudx.facts.allocated import allocation_of
+from gpudx.investigate import scaled
+from gpudx.investigate.observed import PLAIN, Observed, observed
+from gpudx.investigate.ordered import LEVEL, Wanted
+from gpudx.investigate.prediction import TWICE, passes_needed
+from gpudx.lab.experiments import base
+from gpudx.model import Diagnosis, Evidence, Guilty, Site, Trial
+from gpudx.text import plural
+
+EXPERIMENT, SCALED, CAUSE = "exchanged", "scaled-offset", "argument-order"
+FAILURES, ENOUGH = 3, 5  # plain runs, all of which fail: before a pair is tried, and before one is believed
+WHY = {
+    EXPERIMENT: "whether two arguments are swapped",
+    SCALED: "whether an offset is in elements instead of bytes",
+}
+AGAIN = "whether it still fails without the change"
+
+
+def next_run(trials: Sequence[Trial], runnable: Collection[str], experiment: str = EXPERIMENT) -> Wanted | None:
+    """Each variant once; one that passes again, and then a plain run, which has to fail again."""
+    seen = observed(trials)
+    if not _fails_always(seen[PLAIN]):
+        return None
+    for name in sorted(one for one in runnable if base(one) == experiment):
+        one = seen.get(name, Observed(name))
+        if not one.trials:
+            return Wanted(name, 1, WHY[experiment])
+        if not _passes(one):
+            continue
+        plain, needed = seen[PLAIN], _needed(seen[PLAIN])
+        if plain.rate.runs < ENOUGH:
+            return Wanted(PLAIN, ENOUGH, AGAIN)
+        if one.rate.runs < needed:
+            return Wanted(name, needed, WHY[experiment])
+        after = len(plain.after(one).trials)
+        return Wanted(PLAIN, len(plain.trials) + TWICE - after, AGAIN) if after < TWICE else None
+    return None
+
+
+def _needed(plain: Observed) -> int:
+    """Runs with the two exchanged that must all pass."""
+    return passes_needed(plain.rate, LEVEL)
+
+
+def _fails_always(plain: Observed) -> bool:
+    return plain.rate.runs >= FAILURES and plain.rate.failures == len(plain.trials)
+
+
+def _passes(one: Observed) -> bool:
+    return bool(one.trials) and all(trial.outcome == "passed" for trial in one.trials)
+
+
+def decided(one: Observed, plain: Observed) -> bool:
+    """Did the failure go with the exchange, and come back without it?"""
+    enough = plain.rate.runs >= ENOUGH and _fails_always(plain) and plain.after(one).rate.failures >= TWICE
+    return enough and _passes(one) and one.rate.runs >= _needed(plain)
+
+
+def entry(trials: Sequence[Trial], processes: Sequence[Facts]) -> Diagnosis | None:
+    """Once it is decided. `processes` are of the plain run that completed the decision."""
+    seen = observed(trials)
+    for name, one in seen.items():
+        if base(name) in (EXPERIMENT, SCALED) and decided(one, seen[PLAIN]):
+            found = _diagnosis if base(name) == EXPERIMENT else scaled.diagnosis
+            return next(filter(None, (found(facts, one, seen[PLAIN]) for facts in processes)), None)
+    return None
+
+
+def _diagnosis(facts: Facts, one: Observed, plain: Observed) -> Diagnosis | None:
+    kernel, first, second = one.trials[-1].note.rsplit(":", 2)
+    launches = facts.launches
+    row = next((n for n in range(len(launches)) if launches.name(n) == kernel and launches.status[n] == 0), None)
+    if row is None:
+        return None
+    cause, site = every_cause()[CAUSE], facts.sites.at(int(launches.position[row]), argument=int(first))
+    given = {int(value["index"]): value for value in launches.values(row)}
+    a, b = (_label(given[int(index)], index) for index in (first, second))
+    return Diagnosis(
+        cause=CAUSE,
+        status="confirmed",
+        summary=(
+            f"Arguments {a} and {b} of kernel {kernel} are swapped: the program fails every time, and passes when the two are swapped back."
+        ),
+        guilty=Guilty(
+            api=site.api,
+            call=site.call,
+            number=site.number,
+            kernel=kernel,
+            launch=site.launch,
+            argument=int(first),
+            argument_name=site.argument_name,
+            allocation=allocation_of(facts, int(given[int(first)]["object"])),
+            source=site.source,
+            host_stack=site.host_stack,
+        ),
+        victim=None,
+        evidence=(
+            Evidence(f"with arguments {first} and {second} swapped: {plural(one.rate.runs, 'run')}, no failure"),
+            Evidence(f"as they are: {plain.rate.failures} of {plural(plain.rate.runs, 'run')} failed"),
+            *(
+                Evidence(f"argument {_label(given[int(n)], n)} is {_value(facts, given[int(n)])}")
+                for n in (first, second)
+            ),
+        ),
+        refutes_if=cause.refutes_if,
+        fix=(f"Swap arguments {a} and {b} where they are set.",),
+        reason="The failure is gone in every run in which these two arguments are swapped, and comes back otherwise.",
+        observed=True,
+        root=_setter(facts, row, int(first)),
+    )
+
+
+def _label(value: dict[str, object], index: str) -> str:
+    name = getattr(value["declared"], "name", "")
+    return f"{index} (`{name}`)" if name else index
+
+
+def _value(facts: Facts, value: dict[str, object]) -> str:
+    memory = allocation_of(facts, int(str(value["object"])))
+    if memory is not None:
+        where = f", allocated at {memory.made.source.rpartition('/')[2]}" if memory.made and memory.made.source else ""
+        return f"{memory.id} ({plural(memory.size or 0, 'byte')}{where})"
+    data = value["bytes"]
+    assert isinstance(data, bytes)
+    if "float" in getattr(value["declared"], "type", "") and len(data) == 4:
+        return f"{np.frombuffer(data, np.float32)[0]:g}"
+    return f"{int.from_bytes(data, 'little', signed=True):,}"
+
+
+def _setter(facts: Facts, row: int, argument: int) -> Site | None:
+    given = facts.set_args
+    before = given.position < facts.launches.position[row]
+    rows = np.flatnonzero((given.kernel == facts.launches.kernel[row]) & (given.index == argument) & before)
+    return facts.sites.at(int(given.position[rows[-1]]), argument=argument) if len(rows) else None

@@ -1,0 +1,278 @@
+"""How a kernel computes the index of an access, as a tree that can be computed again from a report and the launch's arguments.
+
+Checked kernels report an offset. Why it is what it is follows from the source: `t * dim + d` with t and d from the work-item's ids and
+dim from an argument. What the source does not fix (a loop's counter, an element of another buffer) is left open; gpudx.kernel_checks.
+values finds the value that gives the reported offset.
+
+A tree is nested lists, because it is kept as JSON:
+    ["number", 4]                       ["id", "get_global_id", 0]        ["argument", 2, "dim", type]
+    [operator, type, left, right]       ["call", "max", type, ...]        ["?", type, condition, yes, no]
+    ["named", "row", tree]              ["to", type, tree]                ["open", "k", type]
+    ["counter", "k", type, first, limit, "<", step]                       ["load", "ids[t]", type, argument, tree of its index]
+Types are "i8" to "u64".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from gpudx.kernel_checks.syntax import Node
+
+if TYPE_CHECKING:
+    from gpudx.kernel_checks.plan import Function
+    from gpudx.kernel_checks.shape import Shape
+
+Tree = list[Any]
+
+DEEPEST, LONGEST = 40, 4000  # levels of a tree; characters of its JSON
+IDS = ("get_global_id", "get_local_id", "get_group_id")
+SIZES = ("get_global_size", "get_local_size", "get_num_groups", "get_global_offset")
+CALLS = {"max", "min", "clamp", "abs", "mul24", "mad24"}
+OPERATORS = {"+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "<", ">", "<=", ">=", "==", "!=", "&&", "||"}
+TYPES = {
+    "INT": "i32", "UINT": "u32", "LONG": "i64", "ULONG": "u64", "SHORT": "i16", "USHORT": "u16", "CHAR_S": "i8", "SCHAR": "i8",
+    "UCHAR": "u8", "CHAR_U": "u8", "BOOL": "i32", "ENUM": "u32",
+}  # fmt: skip
+
+
+class Deep(Exception):
+    """Too large to be of use to a reader."""
+
+
+class Formulas:
+    """Of the accesses of one function."""
+
+    def __init__(self, shape: Shape, function: Function) -> None:
+        self._shape = shape
+        self._function = function
+        self._changed: dict[int, bool] = {}
+        self._depth = 0
+        self._nodes: dict[str, Node] = {}  # of what the index leaves open
+        self.argument = -1  # of the kernel, that the last index counts from
+
+    def index_of(self, access: Node) -> str:
+        """The tree of an access's index, counted in elements of what its pointer was given as, as JSON; "" where it has none."""
+        self._depth = 0
+        self.argument = -1
+        self._nodes.clear()
+        try:
+            tree = self._place(access)
+        except Deep:
+            return ""
+        text = json.dumps(tree, separators=(",", ":")) if tree else ""
+        return text if len(text) <= LONGEST else ""
+
+    def hint(self, index: str) -> tuple[str, Node] | None:
+        """The part of the last index whose value the kernel has to report, because it does not follow from the offset: a number that
+        is not only added and multiplied, or one of several."""
+        tree = json.loads(index) if index else None
+        if tree is None or not self._nodes or _is_linear(tree):
+            return None
+        loads = [name for name, node in self._nodes.items() if node.kind == "ARRAY_SUBSCRIPT_EXPR"]
+        name = (loads or list(self._nodes))[0]
+        return (name, self._nodes[name]) if self._shape.pure(self._nodes[name]) else None
+
+    def _place(self, access: Node) -> Tree | None:
+        node = self._shape._path(access)[-1]
+        if node.kind == "DECL_REF_EXPR":  # a subscript of a named array
+            found = [one for one in self._shape._path(access) if one.kind == "ARRAY_SUBSCRIPT_EXPR"]
+            if len(dict.fromkeys(found)) != 1:
+                return None
+            node = found[0]
+        return self._pointed(node)
+
+    def _pointed(self, node: Node) -> Tree | None:
+        """Elements from the start of the argument or array to what an lvalue or a pointer is at."""
+        node = self._shape._bare(node)
+        if node.kind == "ARRAY_SUBSCRIPT_EXPR":
+            return self._sum(node.children[0], node.children[1], "+")
+        if node.kind == "UNARY_OPERATOR" and node.operator in ("*", "&"):
+            return self._pointed(node.children[0])
+        if node.kind == "BINARY_OPERATOR" and node.operator in ("+", "-") and self._shape._is_pointer(node):
+            return self._sum(node.children[0], node.children[1], node.operator)
+        if node.kind == "DECL_REF_EXPR":
+            return self._pointer_variable(node)
+        return None
+
+    def _sum(self, base: Node, index: Node, operator: str) -> Tree | None:
+        start = self._pointed(base)
+        if start is None:
+            return None
+        own = self._tree(index)
+        return own if start == ["number", 0] and operator == "+" else [operator, "i64", start, own]
+
+    def _pointer_variable(self, node: Node) -> Tree | None:
+        declared = node.declared
+        variable = self._function.variables.get(declared) or self._shape.globals.get(declared)
+        if variable is None or self._changes(declared):
+            return None
+        if variable.kind == "PARM_DECL" or self._shape._is_array(variable):
+            self.argument = self._parameter(declared)
+            return ["number", 0]
+        init = self._shape.initial(variable)
+        if init is None or self._shape._bare(init).kind == "CSTYLE_CAST_EXPR":
+            return None
+        same = init.type.get_canonical().get_pointee().get_size() == node.type.get_canonical().get_pointee().get_size()
+        return self._pointed(init) if same else None
+
+    # ---- numbers ----
+
+    def _tree(self, node: Node) -> Tree:
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise Deep
+        try:
+            return self._of(node)
+        finally:
+            self._depth -= 1
+
+    def _of(self, node: Node) -> Tree:
+        bare = self._shape._bare(node)
+        kind = self._type(bare)
+        if bare.kind == "INTEGER_LITERAL":
+            digits = self._shape.source(bare).rstrip("uUlL")
+            return ["number", int(digits, 8) if re.fullmatch(r"0[0-7]+", digits) else int(digits, 0)]
+        if not kind:
+            return self._open(bare, "i64")
+        if bare.kind == "CSTYLE_CAST_EXPR" and bare.children:
+            inner = bare.children[-1]
+            return ["to", kind, self._tree(inner)] if self._type(self._shape._bare(inner)) else self._open(bare, kind)
+        if bare.kind == "DECL_REF_EXPR":
+            return self._variable(bare, kind)
+        if bare.kind == "CALL_EXPR":
+            return self._call(bare, kind)
+        if bare.kind == "BINARY_OPERATOR" and bare.operator in OPERATORS:
+            return [bare.operator, kind, *map(self._tree, bare.children)]
+        if bare.kind == "UNARY_OPERATOR" and bare.operator == "-":
+            return ["-", kind, ["number", 0], self._tree(bare.children[0])]
+        if bare.kind == "CONDITIONAL_OPERATOR" and len(bare.children) == 3:
+            return ["?", kind, *map(self._tree, bare.children)]
+        if bare.kind == "ARRAY_SUBSCRIPT_EXPR":
+            return self._load(bare, kind)
+        return self._open(bare, kind)
+
+    def _type(self, node: Node) -> str:
+        return TYPES.get(node.type.get_canonical().kind.name, "")
+
+    def _open(self, node: Node, kind: str) -> Tree:
+        return ["open", self._left(node, kind), kind]
+
+    def _left(self, node: Node, kind: str) -> str:
+        """The text of a part that is left open."""
+        name = " ".join(self._shape.source(node).split())[:60]
+        if self._type(node) == kind:
+            self._nodes.setdefault(name, node)
+        return name
+
+    def _load(self, node: Node, kind: str) -> Tree:
+        base = self._shape._bare(node.children[0])
+        argument = self._parameter(base.declared) if base.kind == "DECL_REF_EXPR" else -1
+        name = self._left(node, kind)
+        before, self._nodes = self._nodes, {}
+        index = self._tree(node.children[1])
+        self._nodes = before  # what its own index leaves open is no part of the index that is asked for
+        return ["load", name, kind, argument, index]
+
+    def _parameter(self, declared: int) -> int:
+        """Which argument of the kernel it is; -1: none."""
+        if not self._function.is_kernel:
+            return -1
+        return next((at for at, param in enumerate(self._function.params) if param.number == declared), -1)
+
+    def _call(self, node: Node, kind: str) -> Tree:
+        arguments = node.children[1:]
+        if node.name in IDS + SIZES:
+            dimension = self._shape.source(arguments[0]).strip() if arguments else ""
+            return ["id", node.name, int(dimension)] if dimension in ("0", "1", "2") else self._open(node, kind)
+        if node.name in CALLS:
+            return ["call", node.name, kind, *map(self._tree, arguments)]
+        if node.name.startswith("convert_") and len(arguments) == 1 and self._type(self._shape._bare(arguments[0])):
+            return ["to", kind, self._tree(arguments[0])]
+        return self._open(node, kind)
+
+    def _variable(self, node: Node, kind: str) -> Tree:
+        declared = node.declared
+        variable = self._function.variables.get(declared)
+        name = node.name
+        if variable is None:
+            return ["open", name, kind]
+        if variable.kind == "PARM_DECL":
+            at = next(i for i, param in enumerate(self._function.params) if param.number == declared)
+            own = self._function.is_kernel and not self._changes(declared)
+            return ["argument", at, name, kind] if own else self._open(node, kind)
+        if self._changes(declared):
+            return self._counter(node, name, kind) or self._open(node, kind)
+        init = self._shape.initial(variable)
+        if init is None or not self._type(self._shape._bare(init)):
+            return ["open", name, kind]
+        return ["named", name, self._converted(kind, init)]
+
+    def _converted(self, kind: str, init: Node) -> Tree:
+        tree = self._tree(init)
+        return tree if self._type(self._shape._bare(init)) == kind else ["to", kind, tree]
+
+    def _changes(self, declared: int) -> bool:
+        if declared not in self._changed:
+            found = declared in self._function.taken or self._shape._changes(self._function.body, declared)
+            self._changed[declared] = found
+        return self._changed[declared]
+
+    def _counter(self, node: Node, name: str, kind: str) -> Tree | None:
+        """The variable of a for loop that counts in equal steps, and that only its head changes."""
+        loop = node.parent
+        while loop is not None and loop is not self._function.node:
+            if loop.kind == "FOR_STMT":
+                condition, bodies, others = self._shape._parts_of(loop)
+                first = others[0] if others else None
+                declares = (
+                    next((c for c in first.children if c.number == node.declared), None) if first is not None else None
+                )
+                if declares is not None and condition is not None and len(others) == 2:
+                    return self._counted(declares, condition, others[1], bodies, [name, kind])
+            loop = loop.parent
+        return None
+
+    def _counted(self, variable: Node, condition: Node, step: Node, bodies: list[Node], named: Tree) -> Tree | None:
+        compare, start = self._shape._bare(condition), self._shape.initial(variable)
+        if start is None or compare.kind != "BINARY_OPERATOR" or compare.operator not in ("<", "<=", ">", ">="):
+            return None
+        left = self._shape._bare(compare.children[0])
+        if left.kind != "DECL_REF_EXPR" or left.declared != variable.number:
+            return None
+        if any(self._shape._changes(body, variable.number) for body in bodies):
+            return None
+        by = self._step(self._shape._bare(step))
+        if by is None:
+            return None
+        return ["counter", *named, self._tree(start), self._tree(compare.children[1]), compare.operator, by]
+
+    def _step(self, step: Node) -> Tree | None:
+        if step.kind == "UNARY_OPERATOR" and step.operator in ("x++", "++", "x--", "--"):
+            return ["number", 1 if "+" in step.operator else -1]
+        if step.kind == "COMPOUND_ASSIGNMENT_OPERATOR" and step.operator in ("+=", "-="):
+            tree = self._tree(step.children[1])
+            return tree if step.operator == "+=" else ["-", "i64", ["number", 0], tree]
+        return None
+
+
+def _is_linear(tree: Tree) -> bool:
+    """Is one number left open, and is it only added and multiplied by others?"""
+    counts = [0]
+
+    def walk(one: Tree, straight: bool) -> bool:
+        head = one[0]
+        if head in ("open", "load"):
+            counts[0] += 1
+            return straight
+        if head == "counter":
+            return True  # it has few values, which are tried
+        straight = straight and head in ("+", "-", "*", "named", "to")
+        return all(walk(part, straight) for part in one[1:] if isinstance(part, list))
+
+    return walk(tree, True) and counts[0] <= 1 and not (counts[0] and any(one == "counter" for one in _heads(tree)))
+
+
+def _heads(tree: Tree) -> list[str]:
+    return [tree[0], *(head for part in tree[1:] if isinstance(part, list) for head in _heads(part))]

@@ -1,0 +1,283 @@
+"""The numbers of one work-item, put into the tree of an index (formulas.py): with the wrapping of the kernel's types, and without."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import TypeVar
+
+from gpudx.kernel_checks.formulas import SIZES, Tree
+
+MOST_TRIED = 200_000  # combinations of loop counters
+OPEN = ("open", "counter", "load")
+WIDE = "i128"  # a type that cuts nothing
+Key = TypeVar("Key")
+
+
+class Unknown(Exception):
+    """A value that nothing fixes."""
+
+
+@dataclass(frozen=True)
+class World:
+    """What a work-item and its launch say. `open` holds values that were found, by their text."""
+
+    ids: Mapping[tuple[str, int], int]  # ("get_global_id", 0): 531
+    arguments: Mapping[int, int]
+    open: Mapping[str, int] = field(default_factory=dict)
+
+
+def fit(value: int, kind: str) -> int:
+    """What a type makes of a number."""
+    bits = int(kind[1:])
+    low = value & ((1 << bits) - 1)
+    return low - (1 << bits) if kind[0] == "i" and low >> (bits - 1) else low
+
+
+def value(tree: Tree, world: World) -> int:
+    """As the kernel computes it."""
+    return fit(*_raw(tree, world))
+
+
+def _raw(tree: Tree, world: World) -> tuple[int, str]:
+    """The value of the last operation before its type cuts it, and the type. Parts are as the kernel computes them."""
+    head = tree[0]
+    if head == "number":
+        return tree[1], WIDE
+    if head == "id":
+        return _known(world.ids, (tree[1], tree[2])), "u64"
+    if head == "argument":
+        return _known(world.arguments, tree[1]), tree[3]
+    if head in OPEN:
+        return _known(world.open, tree[1]), tree[2]
+    if head == "named":
+        return value(tree[2], world), WIDE
+    if head == "to":
+        return value(tree[2], world), tree[1]
+    if head == "?":
+        return value(tree[3 if value(tree[2], world) else 4], world), tree[1]
+    if head == "call":
+        return _call(tree[1], [value(one, world) for one in tree[3:]]), tree[2]
+    return _operation(head, *(fit(value(one, world), _operand(tree)) for one in tree[2:])), tree[1]
+
+
+def _operand(tree: Tree) -> str:
+    """Operands of arithmetic have the result's type; those of comparisons and shifts have their own."""
+    return tree[1] if tree[0] in ("+", "-", "*", "/", "%", "&", "|", "^") else WIDE
+
+
+def _known(table: Mapping[Key, int], key: Key) -> int:
+    if key not in table:
+        raise Unknown
+    return table[key]
+
+
+def _operation(operator: str, left: int, right: int) -> int:
+    if operator in ("/", "%"):
+        if not right:
+            raise Unknown
+        quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+        return quotient if operator == "/" else left - quotient * right
+    if operator in ("<<", ">>"):
+        if not 0 <= right < 64:
+            raise Unknown
+        return left << right if operator == "<<" else left >> right
+    simple = {
+        "+": left + right, "-": left - right, "&": left & right, "|": left | right, "^": left ^ right, "<": int(left < right),
+        ">": int(left > right), "<=": int(left <= right), ">=": int(left >= right), "==": int(left == right),
+        "!=": int(left != right), "&&": int(bool(left and right)), "||": int(bool(left or right)),
+    }  # fmt: skip
+    return left * right if operator == "*" else simple[operator]
+
+
+def _call(name: str, given: list[int]) -> int:
+    try:
+        if name in ("max", "min"):
+            return max(given) if name == "max" else min(given)
+        if name == "clamp":
+            return min(max(given[0], given[1]), given[2])
+        if name == "abs":
+            return abs(given[0])
+        return given[0] * given[1] + (given[2] if name == "mad24" else 0)
+    except IndexError:
+        raise Unknown from None
+
+
+# ---- what the source leaves open ----
+
+
+def parts(tree: Tree) -> Iterator[Tree]:
+    """The tree and all trees in it, from the outside."""
+    yield tree
+    for one in tree[1:]:
+        if isinstance(one, list):
+            yield from parts(one)
+
+
+def _left_open(tree: Tree, world: World) -> list[Tree]:
+    """What has no value yet, each once. The index of a load is found by itself, and the head of a counter's loop is no part of it."""
+    found: dict[str, Tree] = {}
+    stack = [tree]
+    while stack:
+        one = stack.pop()
+        if one[0] in OPEN:
+            if one[1] not in world.open:
+                found[one[1]] = one
+        else:
+            stack += [part for part in one[1:] if isinstance(part, list)]
+    return list(found.values())
+
+
+def solved(tree: Tree, index: int, world: World) -> World | None:
+    """The world in which the tree has this value; None where no values, or more than one set of them, give it."""
+    missing = _left_open(tree, world)
+    if not missing:
+        return world if _or_none(tree, world) == index else None
+    ranges = [_values_of(one, world) for one in missing]
+    if len(missing) == 1 and ranges[0] is None:
+        return _by_line(tree, index, world, missing[0])
+    return _by_trying(tree, index, world, missing, ranges)
+
+
+def _or_none(tree: Tree, world: World) -> int | None:
+    try:
+        return value(tree, world)
+    except Unknown:
+        return None
+
+
+def _by_line(tree: Tree, index: int, world: World, missing: Tree) -> World | None:
+    """One number is missing, and the index grows with it in equal steps."""
+
+    def at(number: int) -> int | None:
+        return _or_none(tree, replace(world, open={**world.open, missing[1]: number}))
+
+    zero, one, two = at(0), at(1), at(2)
+    if zero is None or one is None or two is None or one == zero or two - one != one - zero:
+        return None
+    number, rest = divmod(index - zero, one - zero)
+    return replace(world, open={**world.open, missing[1]: number}) if not rest and at(number) == index else None
+
+
+def _values_of(missing: Tree, world: World) -> range | None:
+    """The values of a loop's counter."""
+    if missing[0] != "counter":
+        return None
+    first, limit, step = (_or_none(one, world) for one in (missing[3], missing[4], missing[6]))
+    if first is None or limit is None or not step or (step > 0) != (missing[5][0] == "<"):
+        return None
+    last = limit if "=" not in missing[5] else limit + (1 if step > 0 else -1)
+    return range(first, last, step)
+
+
+def _by_trying(tree: Tree, index: int, world: World, missing: list[Tree], ranges: list[range | None]) -> World | None:
+    """Counters of loops have few values; one set of them must give the index."""
+    known = [one for one in ranges if one is not None]
+    total = 1
+    for one in known:
+        total *= len(one)
+    if len(known) != len(missing) or not 0 < total <= MOST_TRIED:
+        return None
+    found = None
+    for numbers in product(*known):
+        tried = replace(world, open={**world.open, **{one[1]: n for one, n in zip(missing, numbers, strict=True)}})
+        if _or_none(tree, tried) == index:
+            if found is not None:
+                return None
+            found = tried
+    return found
+
+
+# ---- what a reader wants of it ----
+
+
+def wraps(tree: Tree, world: World) -> tuple[Tree, int, int] | None:
+    """The first operation whose result does not fit in its type: the tree, the result without and with the wrapping."""
+    for one in reversed(list(parts(tree))):
+        if one[0] in ("+", "-", "*", "<<", "to"):
+            try:
+                raw, kind = _raw(one, world)
+            except Unknown:
+                continue
+            if fit(raw, kind) != raw:
+                return one, raw, fit(raw, kind)
+    return None
+
+
+def limit(counter: Tree, world: World) -> int | None:
+    """What the head of a counter's loop compares it with, where that is known."""
+    return _or_none(counter[4], world)
+
+
+def uniform(tree: Tree) -> bool:
+    """The same for all work-items of the launch?"""
+    return all(one[0] not in OPEN and (one[0] != "id" or one[1] in SIZES) for one in parts(tree))
+
+
+def text(tree: Tree) -> str:
+    """As in the source, with the names that it gives."""
+    return _shown(tree, None)
+
+
+def with_values(tree: Tree, world: World) -> str:
+    """ "120 * 64 + 3": the numbers in place of the names."""
+    return _shown(tree, world)
+
+
+def _shown(tree: Tree, world: World | None) -> str:
+    head = tree[0]
+    if world is not None and head in ("named", "id", "argument", *OPEN):
+        number = _or_none(tree, world)
+        return f"{number:,}" if number is not None else _shown(tree, None)
+    if head == "number":
+        return f"{tree[1]:,}" if world is not None else str(tree[1])
+    if head == "id":
+        return f"{tree[1]}({tree[2]})"
+    if head in ("named", *OPEN):
+        return str(tree[1])
+    if head == "argument":
+        return str(tree[2])
+    if head == "to":
+        return _shown(tree[2], world)
+    if head == "?":
+        return f"{_inner(tree[2], world)} ? {_inner(tree[3], world)} : {_inner(tree[4], world)}"
+    if head == "call":
+        return f"{tree[1]}({', '.join(_shown(one, world) for one in tree[3:])})"
+    if head == "-" and tree[2] == ["number", 0]:
+        return f"-{_inner(tree[3], world)}"
+    return f"{_inner(tree[2], world, head)} {head} {_inner(tree[3], world, head, right=True)}"
+
+
+RANK = {"*": 2, "/": 2, "%": 2, "+": 1, "-": 1}
+
+
+def _inner(tree: Tree, world: World | None, above: str = "", right: bool = False) -> str:
+    shown = _shown(tree, world)
+    core = tree
+    while core[0] == "to":
+        core = core[2]
+    own, outer = RANK.get(core[0], 0), RANK.get(above, 0)
+    if core[0] not in (
+        "?",
+        "+",
+        "-",
+        "*",
+        "/",
+        "%",
+        "<<",
+        ">>",
+        "&",
+        "|",
+        "^",
+        "<",
+        ">",
+        "<=",
+        ">=",
+        "==",
+        "!=",
+        "&&",
+        "||",
+    ):
+        return shown
+    return shown if own > outer > 0 or (own == outer > 0 and not right) else f"({shown})"

@@ -1,0 +1,33 @@
+"""Two arguments of a kernel that have the same type get each other's values, in every launch.
+
+A program that fails every time and passes with the two swapped passes them in the wrong order. A failure that stays says nothing of
+other arguments. With a variant, another pair is swapped.
+"""
+
+from __future__ import annotations
+
+from gpudx.lab.experiments import Context
+from gpudx.model.how import How
+
+ID = "exchanged"
+COST = 1.0
+VARIABLE = "GPUDX_EXCHANGE"  # native/opencl/exchange.h
+
+
+def missing(context: Context) -> str | None:
+    if "opencl" not in context.apis:
+        return "the program makes no OpenCL calls"
+    return None if context.exchanges else "no kernel has two arguments of the same type with different values"
+
+
+def variants(context: Context) -> tuple[str, ...]:
+    return tuple(map(str, range(1, len(context.exchanges) + 1))) or ("1",)
+
+
+def how(context: Context) -> How:
+    return context.how.under({VARIABLE: context.exchanges[int(context.variant or 1) - 1]})
+
+
+def did(context: Context) -> str:
+    """ "apply_scale:1:2": which arguments of which kernel."""
+    return context.exchanges[int(context.variant or 1) - 1]

@@ -1,0 +1,33 @@
+"""The offset of a copy is multiplied by the size of the buffer's elements, for all copies of this size at this offset.
+
+A program that fails every time and passes with the offset multiplied gives it in elements where bytes are wanted. A failure that stays
+says nothing of other offsets. With a variant, another offset is multiplied.
+"""
+
+from __future__ import annotations
+
+from gpudx.lab.experiments import Context
+from gpudx.model.how import How
+
+ID = "scaled-offset"
+COST = 1.0
+VARIABLE = "GPUDX_SCALE_OFFSET"  # native/opencl/offsets.h
+
+
+def missing(context: Context) -> str | None:
+    if "opencl" not in context.apis:
+        return "the program makes no OpenCL calls"
+    return None if context.offsets else "no copy has an offset that could be in elements"
+
+
+def variants(context: Context) -> tuple[str, ...]:
+    return tuple(map(str, range(1, len(context.offsets) + 1))) or ("1",)
+
+
+def how(context: Context) -> How:
+    return context.how.under({VARIABLE: context.offsets[int(context.variant or 1) - 1]})
+
+
+def did(context: Context) -> str:
+    """ "b:1024:2048:4": the side, the offset, the size and the factor."""
+    return context.offsets[int(context.variant or 1) - 1]

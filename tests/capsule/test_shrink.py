@@ -1,0 +1,103 @@
+"""gpudx shrink: the same fault in a smaller launch, and a C program that shows it without gpudx."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.opencl import OpenCL
+from test_capsule_file import sample
+from test_capsules import gpudx_
+
+from gpudx.capsule import file
+from gpudx.capsule.model import Argument, Buffer, Capsule, Code, Geometry
+from gpudx.capsule.shrink import chunks, shrink
+
+pytest.importorskip("clang.cindex")
+PROGRAM = Path(__file__).parent / "gather.c"
+
+
+@pytest.mark.timeout(300)
+def test_the_fault_stays(opencl: OpenCL, tmp_path: Path) -> None:
+    case = tmp_path / "case"
+    gpudx_(opencl, "run", "-q", "--case", case, "--capture", "gather", "--", opencl.build([PROGRAM]))
+    given = case / "gather-1.gpucapsule"
+    done = gpudx_(opencl, "shrink", given, "--time", "6s", "--issue", tmp_path / "issue.md")
+    assert done.returncode == 0, done.stderr
+    small = file.read(case / "gather-1.min.gpucapsule")
+    assert small.geometry.items < 20_000 and small.bytes < 320_000
+    assert (case / "gather-1.min.gpucapsule").stat().st_size < given.stat().st_size
+    code = small.code("source")
+    assert code and b"i <= n" in code.data, "what is wrong with it is still there"
+    issue = (tmp_path / "issue.md").read_text()
+    assert (
+        issue.startswith("# Kernel gather wrote 4 bytes right past the end of argument 0 `y`")
+        and "cc gather-1.min.c" in issue
+    )
+    program = opencl.built("repro", "cc", f"-I{opencl.include}", case / "gather-1.min.c", *opencl.loader.link, "-lm")
+    ran = subprocess.run([program], env=opencl.plain_environment, capture_output=True, text=True, timeout=100)
+    assert "4 bytes behind its end were changed, the first 0 bytes behind it" in ran.stdout and ran.returncode == 1
+
+
+def test_what_does_not_fail(opencl: OpenCL, tmp_path: Path) -> None:
+    case = tmp_path / "case"
+    gpudx_(opencl, "run", "-q", "--case", case, "--capture", "gather", "--", opencl.build([PROGRAM]), "right")
+    done = gpudx_(opencl, "shrink", case / "gather-1.gpucapsule")
+    assert done.returncode == 1 and "does not fail in a replay" in done.stdout
+    assert not list(case.glob("*.min.*"))
+    bare = tmp_path / "bare.gpucapsule"
+    file.write(sample().without_data(), bare)
+    done = gpudx_(opencl, "shrink", bare)
+    assert done.returncode == 2 and "--no-data" in done.stderr and done.stderr.count("\n") == 1
+
+
+def big() -> Capsule:
+    content = (np.arange(40_000) % 250 + 1).astype(np.uint8)
+    source = b"#define A 1\nint f(int a) { return a; }\nkernel void k(global int *x, int n) { x[0] = f(n); }\n"
+    arguments = (
+        Argument(0, "buffer", buffer=0, type="int*", name="x"),
+        Argument(1, "value", value=(10_000).to_bytes(4, "little"), type="int", name="n"),
+    )
+    buffers = (Buffer(0, 40_000, 1, before=content, after=content),)
+    return Capsule("opencl", "k", 1, (Code("source", source),), Geometry((10_240,), (64,)), arguments, buffers)
+
+
+def test_everything_goes_that_the_failure_does_not_need() -> None:
+    small, log = shrink(big(), lambda one: True, 20)
+    code = small.code("source")
+    assert (small.geometry.items, small.bytes) == (64, 16) and log.tried
+    assert (
+        code and b"int f" not in code.data and small.buffers[0].before is not None and not small.buffers[0].before.any()
+    )
+    assert small.buffers[0].after is None, "results belong to other inputs"
+
+
+def test_nothing_goes_that_it_needs() -> None:
+    small, _ = shrink(big(), lambda one: False, 20)
+    assert replace(small, buffers=()) == replace(big(), buffers=())
+
+
+def test_extents_and_numbers_go_together() -> None:
+    """Items, n and the buffer keep their distances."""
+
+    def fails(one: Capsule) -> bool:
+        n = int.from_bytes(one.arguments[1].value, "little")
+        return one.buffers[0].size == n * 4 and one.geometry.items - n == 240
+
+    small, _ = shrink(big(), fails, 20)
+    assert small.geometry.items < 2000
+
+
+def test_pieces_of_a_source() -> None:
+    text = "#define X(a) {\nint f(void) { if (1) { } }\n/* } */ typedef struct { int a; } s; // }\nkernel void k(int a) {}\n"
+    found = chunks(text)
+    assert "".join(found) == text.rstrip("\n") or "".join(found) == text
+    assert [one.strip().split("\n")[-1][:12] for one in found] == [
+        "#define X(a)",
+        "int f(void) ",
+        "/* } */ type",
+        "kernel void ",
+    ]

@@ -1,0 +1,61 @@
+"""When two arguments are said to be in each other's place: runs drawn with known probabilities, and no processes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+
+import pytest
+
+from gpudx.facts.exchangeable import MOST as PAIRS
+from gpudx.investigate import ordered
+from gpudx.investigate.exchanged import decided, next_run
+from gpudx.investigate.observed import PLAIN, observed
+from gpudx.model import Trial
+
+MANY = 1000
+MOST_RUNS = 200
+NAMES = tuple(f"exchanged:{number}" for number in range(1, PAIRS + 1))
+
+
+def trial(experiment: str, fails: bool) -> Trial:
+    return Trial(experiment, "reproduced" if fails else "passed", "exit:1" if fails else "exit:0", 1.0)
+
+
+def play(seed: int, plain: float, fails: Mapping[str, float]) -> list[Trial]:
+    """All runs that are asked for, after three plain ones."""
+    draw = random.Random(seed)
+    trials = [trial(PLAIN, draw.random() < plain) for _ in range(3)]
+    while (wanted := next_run(trials, NAMES)) is not None:
+        rate = plain if wanted.experiment == PLAIN else fails.get(wanted.experiment, plain)
+        trials.append(trial(wanted.experiment, draw.random() < rate))
+        assert len(trials) < MOST_RUNS
+    return trials
+
+
+def believed(trials: list[Trial]) -> list[str]:
+    seen = observed(trials)
+    return [name for name in NAMES if name in seen and decided(seen[name], seen[PLAIN])]
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.5, 0.7, 0.85, 0.95])
+def test_a_program_that_fails_sometimes_accuses_no_pair(rate: float) -> None:
+    wrong = sum(bool(believed(play(seed, rate, {}))) for seed in range(MANY))
+    assert wrong / MANY <= ordered.LEVEL, wrong
+
+
+def test_the_pair_that_fixes_it_is_named() -> None:
+    trials = play(0, 1.0, {NAMES[2]: 0.0})
+    assert believed(trials) == [NAMES[2]] and len(trials) <= 20
+    assert [one.experiment for one in trials[-2:]] == [PLAIN, PLAIN], "it came back without the change"
+
+
+def test_no_pair_that_fixes_it_takes_one_run_each() -> None:
+    trials = play(0, 1.0, {})
+    assert len(trials) == 3 + PAIRS and not believed(trials)
+
+
+def test_one_failure_with_the_pair_exchanged_ends_it() -> None:
+    trials = [trial(PLAIN, True) for _ in range(5)] + [trial(NAMES[0], False), trial(NAMES[0], True)]
+    wanted = next_run(trials, NAMES[:1])
+    assert wanted is None and not believed(trials)

@@ -1,0 +1,136 @@
+"""What programs nobody has listed say about their failures, sorted by what happened. All examples are made up."""
+
+from __future__ import annotations
+
+import pytest
+from test_logs import explained, findings
+
+from gpudx.evidence.logs._event import NOT_UNDERSTOOD
+from gpudx.evidence.logs._fold import read_log
+
+# Each log, the kind of its first event, and a part of what is said.
+SAID = {
+    # checks of any library, with the values that were compared
+    "E: Check failed: used <= free (4096 vs. 1024) : pool too small": ("check-failed", "used <= free (4096 against 1024)"),
+    "grid assertion 'n % 4 == 0' failed in void solve(int) at /a/src/solve.cu:81": ("check-failed", "src/solve.cu:81: n % 4 == 0"),
+    "AssertionError: width should be in [64, 128].": ("check-failed", "width should be in"),
+    "RuntimeError: Expected all inputs on one device, but found two": ("check-failed", "Expected all inputs on one device"),
+    "rank == 0 INTERNAL ASSERT FAILED at \"/b/c10/trace.h\":23": ("check-failed", "c10/trace.h:23: rank == 0"),
+    # a check of a GPU call's result is an error of the device, by name, by number, or unknown
+    "Check failed: res == VK_SUCCESS is false: code=-4: VK_ERROR_DEVICE_LOST": ("device-lost", "The device was lost"),
+    "x.cc:9: Check failed: e == cudaSuccess (700 vs. 0)": ("illegal-address", "cudaErrorIllegalAddress, 700"),
+    "Check failed: s == CUBLAS_STATUS_SUCCESS (13 vs. 0)": ("library-execution-failed", "EXECUTION_FAILED"),
+    "grid assertion 'err == cudaSuccess' failed in alloc at a/stack.cpp:33": ("call-failed", "a/stack.cpp:33"),
+    "NPP Assertion Failed: cudaError_t=719, file=a.cu, line=3": ("launch-failure", "cudaErrorLaunchFailure, 719"),
+    # an error on the next line
+    "Error using gpuArray\nThe CUDA error was:\ninvalid configuration argument": ("invalid-configuration", "a grid, block"),
+    "terminate called after throwing an instance of 'thrust::system::system_error'\n  what():  for_each failed: invalid argument": (
+        "invalid-value", "a value that it does not take",
+    ),
+    "RuntimeError: src/indice.cu 57\ncuda execution failed with error 9": ("invalid-configuration", "a grid, block"),
+    "Error in src/jit.cpp(152):\nOpenCL Error: Invalid Program Executable when calling clEnqueueNDRangeKernel": (
+        "invalid-program-executable", "CL_INVALID_PROGRAM_EXECUTABLE",
+    ),
+    # interfaces by number
+    "verbose,common,error,level_zero,errcode 1879048196": ("status-module-build-failure", "ZE_RESULT_ERROR_MODULE_BUILD_FAILURE"),
+    "D3D11: Failed to create RenderTexture, error 0x8007000e": ("status-out-of-memory", "E_OUTOFMEMORY"),
+    "Failed to execute 'createBuffer' on 'GPUDevice': bad size": ("call-refused", "refused for what it was passed"),
+    "AbortError: Failed to execute 'mapAsync' on 'GPUBuffer': unmapped": ("wait-failed", "not which work caused it"),
+    "could not execute a primitive": ("launch-failed", "earlier work may have caused it"),
+    "nvidia-container-cli: initialization error: cuda error: unknown error": ("no-device", "container tool"),
+    "panicked at src/draw.rs:230:14:\nSurface became unavailable: Outdated": ("rust-panic", "draw.rs:230: Surface became unavailable"),
+    "free(): double free detected in tcache 2": ("host-heap-damaged", "freed twice"),
+    "virtual void shader_config::init(): Assertion `toks' failed.": ("check-failed", "toks"),
+    # the kernel, and the C library
+    "[ 8.123456] Internal error: Oops - BUG: 0 [#1] SMP\n[ 8.2]  vm_del+0x1/0x20 [panfrost]": ("kernel-oops", "module panfrost"),
+    "audit[9]: ANOM_ABEND auid=0 pid=81 comm=\"solver\" exe=\"/a\" sig=11 res=1": ("host-crash", "solver (process 81) ended by SIGSEGV"),
+    "malloc(): unaligned tcache chunk detected": ("host-heap-damaged", "host memory is damaged"),
+    "vfio-pci 0000:43:00.0: psp mode1 reset failed": ("reset-failed", "could not be reset"),
+    "    !!! Unknown header type 7f": ("no-device", "does not answer on the PCI bus"),
+    'panic(cpu 0 caller 0xff7f): "GPU Panic: mux-regs 4 3"@/a/GPUPanic.cpp:170': ("gpu-panic", "macOS kernel panicked because of the GPU"),
+    "Abort was called at 22 line in file:\n../neo/gmm/gmm_interface.cpp": ("driver-abort", "gmm/gmm_interface.cpp:22"),
+    "Faulting application name: Paint.exe, version: 2\nFaulting module name: nvwgf2umx.dll, version: 3\nException code: 0xc0000005": (
+        "host-crash", "Paint.exe crashed in nvwgf2umx.dll (exception 0xc0000005), a GPU driver",
+    ),
+    "Error -54: Enqueueing kernel onto command queue. (clEnqueueNDRangeKernel)": ("invalid-work-group-size", "-54"),
+    "[OPENCL]:CL ERROR:NVIDIA: ILLEGAL READ OR WRITE TO A BUFFER": ("nvidias-error--9999", "outside its memory"),
+    "d3d12_queue_execute: Failed to submit queue(s), vr -4.": ("status-device-lost", "VK_ERROR_DEVICE_LOST"),
+    "Expected vulkan hwdevice for the filter, got cuda.": ("call-refused", "refused for what it was passed"),
+    # tests of programs that have their own runner
+    "Number of FAILED  tests 2079": ("test-failed", "2079 tests failed"),
+    "    grid_2.inp                    RUNTIME FAIL": ("test-failed", "grid_2.inp"),
+    "All done. ERROR: only 0 out of 5 tests passed.": ("test-failed", "0 of 5 tests passed"),
+    "  28  -1.02E-002   0.00       -1.02E-002      -Infinity": ("result-not-finite", "NaN or infinite"),
+    '  File "a.py", line 13, in <module>\nModuleNotFoundError: No module named \'x\'': ("python-stack", "No module named 'x'"),
+    'Traceback (most recent call last):\n  File "tools/infer.py", line 185, in <module>': ("python-exception", "not pasted"),
+    "= Got nonfinite for policy sum": ("result-not-finite", "NaN or infinite"),
+    "Error: NvEncLockBitstream failed: NV_ENC_ERR_INVALID_PARAM": ("status-invalid-param", "NVENC reported an error"),
+    "layer 4: GRAPH_ERROR_INVALID_OP_CONFIG": ("program-status", "invalid op config"),
+    "FATAL ERROR: Failed test assert: sum >= 0.95": ("check-failed", "sum >= 0.95"),
+    "1 : Fail : Non-zero status code returned while running FusedConv node.": ("program-operation-failed", "while running FusedConv node"),
+    '  "error": "Unable to locate GPU details",': ("program-status", "Unable to locate GPU details"),
+    "00007FF888AF468100007FF888AF41B0 python310.dll!PyArg_Check [<unknown file>]": ("host-stack", "stack trace"),
+    "Assertion failed!\n\nProgram: C:\\x.exe\nFile: a.c\nLine 123\nExpression: term != NULL": ("check-failed", "term != NULL"),
+    "FAILED examples/rf-dask.ipynb": ("test-failed", "rf-dask.ipynb"),
+    "      FAILED: build/temp/attn_sm80.o": ("program-build-failed", "build step failed"),
+    "CUDA error: CUDA-capable device(s) is/are busy or unavailable": ("devices-unavailable", "taken by another process"),
+    # words alone
+    "plugin scan: Failed to load plugin 'libx.so': no such file": ("program-part-missing", "missing or could not be loaded"),
+    "setversion 1.4 failed: Permission denied": ("program-not-permitted", "not allowed"),
+    "render node: connection to worker 3 refused": ("program-connection", "connection"),
+    "stage 4 timed out after 30 s": ("program-timed-out", "did not finish in time"),
+    "codec property is not supported": ("program-not-supported", "not supported"),
+    "** ERROR: <main:12>: Failed to create 'stage_bin'": ("program-not-started", "could not be created"),
+    '  "status": "ERROR",': ("program-status", "status: ERROR"),
+    'error(4105) "callback(), queue error handling is not supported"': ("program-not-supported", "not supported"),
+    "scene file is corrupt at byte 81": ("program-data-damaged", "damaged"),
+    "ERROR: tile_config failed. Error: -1": ("program-operation-failed", "tile_config failed with error -1"),
+    "Can't find valid buffer assignment": ("program-operation-failed", "could not find valid buffer assignment"),
+    '[ERROR] Error on node "Stage_1(72)":': ("program-operation-failed", "an error on node"),
+    "ERROR 04-18 01:55:45 engine.py:400]  Lib::Initialize failed.[LINE:177]": ("program-not-started", "could not be created"),
+}  # fmt: skip
+
+QUIET = (
+    "INFO multicast support is not available on dev 1",
+    "    assert (x == 3), 'x'",
+    "    if (n != 0) fail();",
+    "-- Check failed tests of last run: none",
+    "[ 1.2] pcieport 0000:00:01.0: enabling device (0000 -> 0003)",
+    "[ 1.2] vfio-pci 0000:43:00.0: reset succeeded",
+    "check failover: enabled",
+    "5 out of 5 tests passed",
+    "Number of FAILED tests 0",
+    "validation error: 0.0031",
+    "Error = 1.5e-6 after 40 steps",
+    "lspci: 01:00.0 VGA compatible controller [0300] (rev a1)",
+)
+
+
+@pytest.mark.parametrize("log", SAID)
+def test_words_are_sorted_by_what_happened(log: str) -> None:
+    kind, said = SAID[log]
+    found = findings(log)[0]
+    assert found.id == f"log-{kind}"
+    assert said in found.message
+
+
+@pytest.mark.parametrize("line", QUIET)
+def test_quiet_lines(line: str) -> None:
+    assert {one.event.kind for one in read_log("log", [line.encode()]).told} <= {NOT_UNDERSTOOD}
+
+
+@pytest.mark.parametrize("log", [log for log, (kind, _) in SAID.items() if kind.startswith(("program-", "check-", "call-", "library-"))])
+def test_words_blame_nothing(log: str) -> None:
+    assert all(entry.status == "inconclusive" and entry.guilty is None for entry in explained(log).diagnosis)
+
+
+def test_words_are_left_out_beside_what_says_more() -> None:
+    told = explained("scene file is corrupt\nCUDA error: misaligned address\n")
+    assert [one.id for one in told.findings] == ["log-misaligned-address"]
+
+
+def test_numbers_are_explained_as_what_they_can_be() -> None:
+    (found,) = explained("20:11:12 MINER: Thread terminated, error code 719").findings
+    assert any("if it is an error of CUDA or HIP, 719 means" in one.text for one in found.evidence)
+    (found,) = explained("[ 5.123456] widget_worker: wait failed, error -110").findings
+    assert any("-110 is ETIMEDOUT" in one.text for one in found.evidence)

@@ -1,0 +1,84 @@
+"""Kernels that leave a buffer, each for another reason, or with "right" their correct neighbours. Nothing is checked here."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pyopencl as cl
+
+SOURCE = """
+typedef struct { int id; double weight; } Record;
+__kernel void tail(__global float *o, int n) { int i = get_global_id(0); if (RIGHT ? i < n : 1) o[i] = i; }
+__kernel void rows(__global float *o, int h, int w) {
+  int x = get_global_id(0), y = get_global_id(1);
+  if (x < w && (RIGHT ? y < h : 1)) o[y * w + x] = 1;
+}
+__kernel void before(__global const float *a, __global float *o) { int i = get_global_id(0); o[i] = a[RIGHT ? max(i - 1, 0) : i - 1]; }
+__kernel void below(__global const float *a, __global float *o) { uint i = get_global_id(0); o[i] = RIGHT && !i ? 0 : a[i - 1]; }
+__kernel void hashed(__global const int *key, __global int *o, int slots) {
+  int slot = RIGHT ? ((uint)key[get_global_id(0)] * 40503u) % slots : (key[get_global_id(0)] * 40503) % slots;
+  atomic_add(&o[slot], 1);
+}
+__kernel void taken(__global const float *t, __global const int *ids, __global float *o, int dim) {
+  int r = get_global_id(1), c = get_global_id(0);
+  o[r * dim + c] = t[ids[r] * dim + c];
+}
+__kernel void sums(__global double *o) { o[get_group_id(0)] = 1; }
+__kernel void heavy(__global Record *r, int n) { int i = get_global_id(0); if (i < n) r[i].weight = 1; }
+__kernel void turned(__global float *o, int w, int h) { o[get_global_id(0) * h + get_global_id(1)] = w; }
+__kernel void inclusive(__global const float *c, __global float *o, int n) {
+  float s = 0;
+#if RIGHT
+  for (int k = 0; k < n; ++k) s += c[k];
+#else
+  for (int k = 0; k <= n; ++k) s += c[k];
+#endif
+  o[get_global_id(0)] = s;
+}
+__kernel void pitched(__global float *o, int w, int h, int stride) {
+  int x = get_global_id(0), y = get_global_id(1);
+  if (x < w && y < h) o[y * stride + x] = 1;
+}
+__kernel void next(__global const int *p, __global int *o, int n) { int i = get_global_id(0); if (i < n) o[i] = p[i + 1]; }
+__kernel void staged(__global float *o, __local float *t) { int l = get_local_id(0); t[l] = l; o[get_global_id(0)] = t[l]; }
+__kernel void narrow(__global float *o, int w) {
+  int x = get_global_id(0), y = get_global_id(1);
+  RIGHT_OR_SHORT at = y * w + x;
+  o[at] = 1;
+}
+"""
+
+
+def main(right: bool) -> None:
+    context = cl.create_some_context(interactive=False)
+    queue = cl.CommandQueue(context)
+    options = [f"-DRIGHT={int(right)}", f"-DRIGHT_OR_SHORT={'int' if right else 'short'}"]
+    made = cl.Program(context, SOURCE).build(options)
+
+    def memory(count: int, kind: type = np.float32, values: object = 0) -> cl.Buffer:
+        data = np.full(count, values, kind) if np.isscalar(values) else np.asarray(values, kind)
+        return cl.Buffer(context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=data)
+
+    def run(name: str, shape: tuple[int, ...], group: tuple[int, ...] | None, *arguments: object) -> None:
+        kernel = getattr(made, name)
+        kernel(queue, shape, group, *(np.int32(one) if isinstance(one, int) else one for one in arguments))
+
+    run("tail", (1024,), (64,), memory(1000), 1000)
+    run("rows", (48, 48), (16, 16), memory(37 * 45), 37, 45)
+    run("before", (512,), (64,), memory(512), memory(512))
+    run("below", (512,), (64,), memory(512), memory(512))
+    run("hashed", (64,), None, memory(64, np.int32, 53100), memory(4096, np.int32), 4096)
+    run("taken", (16, 32), None, memory(500 * 16), memory(32, np.int32, 499 if right else 500), memory(32 * 16), 16)
+    run("sums", (256,), (8,), memory(32 * 2 if right else 32))
+    run("heavy", (1024,), (64,), memory(1000 * (4 if right else 3)), 1000)
+    run("turned", (96, 40), None, memory(96 * 40), *((96, 40) if right else (40, 96)))
+    run("inclusive", (64,), None, memory(25), memory(64), 25)
+    run("pitched", (112, 64), (16, 4), memory(112 * 60), 100, 60, 112 if right else 448)
+    run("next", (1024,), (64,), memory(1001 if right else 1000, np.int32), memory(1000, np.int32), 1000)
+    run("staged", (256,), (64,), memory(256), cl.LocalMemory(256 if right else 128))
+    run("narrow", (304, 200), (16, 8), memory(304 * 200), 304)
+    queue.finish()
+
+
+main(sys.argv[1] == "right")

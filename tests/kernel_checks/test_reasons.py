@@ -1,0 +1,121 @@
+"""Why an access left its buffer, by the numbers of the index: on real drivers, and for indexes without one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("clang.cindex")
+pytest.importorskip("pyopencl")
+
+from test_running import HERE, findings, platform, sanitized
+
+from gpudx.kernel_checks import values
+from gpudx.kernel_checks.options import Device
+from gpudx.kernel_checks.rewriting import rewrite
+from gpudx.kernel_checks.values import World
+
+__all__ = ["platform"]
+
+# kernel: cause, part of the sentence, part of the first step
+REASONS = {
+    "tail": ("out-of-bounds-access", "1,024 work-items, and `o` has 1,000 elements (n is 1,000)", "`i` is not less than `n`"),
+    "rows": ("out-of-bounds-access", "48 work-items in dimension 1, and `o` has 37 rows of 45 elements (h", "`y` is not less than `h`"),
+    "before": ("out-of-bounds-access", "-1: the index is negative", "clamp it to 0"),
+    "below": ("out-of-bounds-access", "`i - 1` is 0 - 1 = -1, which becomes 4,294,967,295", "negative"),
+    "hashed": ("index-overflow", "53,100 * 40,503 = 2,150,709,300, which is more than 2,147,483,647", "64 bits"),
+    "taken": ("out-of-bounds-access", "is 500, and `t` has 500 rows of 16 elements", "`ids`"),
+    "sums": ("undersized-buffer", "`o` needs 32 (work-groups) x 8 = 256 bytes; 128 are allocated, 4 for each", "Allocate 256 bytes"),
+    "heavy": ("undersized-buffer", "`r` needs 1,000 (n) x 16 = 16,000 bytes; 12,000 are allocated, 12 for each", "has 16"),
+    "turned": ("argument-order", "Arguments 1 and 2 look swapped: with w = 96 and h = 40", "Swap arguments 1 (w) and 2 (h)"),
+    "inclusive": ("out-of-bounds-access", "`k <= n`, which includes 25, and `c` has 25 elements (n is 25)", "`k < n`"),
+    "pitched": ("out-of-bounds-access", "stride is 448, and `o` has 60 rows (h) of 112 elements", "in elements (112)"),
+    "next": ("out-of-bounds-access", "`i + 1` is 999 + 1 = 1,000, and `p` has 1,000 elements, as many as n", "n + 1 (4,004 bytes)"),
+    "staged": ("undersized-buffer", "64 work-items per group, and `t` has 32 elements", "local size of 256 bytes"),
+    "narrow": ("index-overflow", "becomes", "Keep the index in an int"),
+}  # fmt: skip
+
+
+@pytest.mark.timeout(600)
+def test_each_reason_is_named(platform: dict[str, str], tmp_path: Path) -> None:
+    case = tmp_path / "case"
+    done = sanitized(case, str(HERE / "programs/reasons.py"), "wrong", env=platform)
+    found = [one for one in findings(case) if one["id"] == "kernel-check-bounds"]
+    for kernel, (cause, sentence, step) in REASONS.items():
+        mine = [one for one in found if one["site"]["kernel"] == kernel]  # type: ignore[index]
+        assert mine, (kernel, done.stderr)
+        assert mine[0]["causes"][0] == cause, mine[0]  # type: ignore[index]
+        assert sentence in str(mine[0]["message"]), mine[0]["message"]
+        assert step in mine[0]["steps"][0], mine[0]["steps"]  # type: ignore[index]
+
+
+@pytest.mark.timeout(600)
+def test_their_correct_neighbours_are_silent(platform: dict[str, str], tmp_path: Path) -> None:
+    case = tmp_path / "case"
+    done = sanitized(case, str(HERE / "programs/reasons.py"), "right", env=platform)
+    assert done.returncode == 0 and not findings(case), findings(case)
+
+
+# ---- trees of indexes, without a device ----
+
+
+def index(body: str, parameters: str = "int w, int h") -> tuple[list[object], str]:
+    """The tree of the only access to `a`, and its hint."""
+    source = f"__kernel void k(__global float *a, __global const int *ids, {parameters}) {{\n{body}\n}}\n"
+    sites = [one for one in rewrite(source, "", Device()).rewritten.sites if one.kind == "access" and one.argument == 0]
+    return json.loads(sites[0].index), sites[0].hint
+
+
+IDS = {("get_global_id", 0): 3, ("get_global_id", 1): 7, ("get_global_size", 0): 64}
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("a[get_global_id(1) * w + get_global_id(0)] = 0;", 73),
+        ("int x = get_global_id(0); int y = x + 1; a[max(y - 9, 0) + h] = 0;", 20),
+        ("size_t i = get_global_id(0); a[i - 4] = 0;", (1 << 64) - 1),
+        ("int i = get_global_id(0); a[i - 4] = 0;", -1),
+        ("uint i = get_global_id(0); a[i - 4] = 0;", (1 << 32) - 1),
+        ("__global float *row = a + w * 2; row[get_global_id(0)] = 0;", 23),
+        ("a[(int)get_global_id(0) % -2] = 0;", 1),
+        ("a[-(int)get_global_id(0) / 2] = 0;", -1),
+        ("a[get_global_id(0) > 2 ? w : h] = 0;", 10),
+        ("char c = w * 20; a[c] = 0;", -56),
+    ],
+)
+def test_an_index_is_computed_as_the_kernel_does(body: str, expected: int) -> None:
+    tree, _ = index(body)
+    assert values.value(tree, World(IDS, {2: 10, 3: 20})) == expected
+
+
+def test_what_the_source_leaves_open_is_found_from_the_index() -> None:
+    tree, hint = index("for (int k = 0; k < h; ++k) a[get_global_id(1) * w + k] = 0;")
+    world = values.solved(tree, 75, World(IDS, {2: 10, 3: 20}))
+    assert world is not None and world.open == {"k": 5} and not hint
+    assert values.solved(tree, 95, World(IDS, {2: 10, 3: 20})) is None, "k is never 25"
+
+
+def test_an_element_of_another_buffer_is_found_from_the_index() -> None:
+    tree, hint = index("a[ids[get_global_id(0)] * w + 2] = 0;")
+    world = values.solved(tree, 72, World(IDS, {2: 10, 3: 20}))
+    assert world is not None and list(world.open.values()) == [7] and not hint
+
+
+def test_two_counters_that_fit_in_more_than_one_way_are_not_guessed() -> None:
+    tree, _ = index("for (int i = 0; i < 4; ++i) for (int j = 0; j < 4; ++j) a[i + j] = 0;")
+    assert values.solved(tree, 3, World(IDS, {2: 10, 3: 20})) is None
+
+
+def test_a_number_that_does_not_follow_from_the_index_is_reported_by_the_kernel() -> None:
+    tree, hint = index("a[ids[get_global_id(0)] % w] = 0;")
+    assert hint == "ids[get_global_id(0)]"
+    assert values.solved(tree, 5, World(IDS, {2: 10, 3: 20}, {hint: 35})) is not None
+    assert values.solved(tree, 5, World(IDS, {2: 10, 3: 20}, {hint: 36})) is None
+
+
+def test_a_variable_that_changes_is_open() -> None:
+    tree, hint = index("int at = 5; while (at < w) { a[at] = 0; at *= 2; }")
+    assert tree[0] == "open" and not hint
