@@ -59,7 +59,7 @@ def schema(shared: Path) -> str:
 COMPILING = {"careful", "fake_recorder", "gpu", "kit", "on_gpu", "opencl", "recorder"}
 FOLDERS = {"bisect", "cuda", "hip", "lab", "native", "pytest_plugin"}
 FILES = {
-    "api/test_api.py", "cli/test_build.py", "cli/test_cases.py", "cli/test_demo.py", "cli/test_doctor.py",
+    "api/test_api.py", "capsule/test_capsules.py", "cli/test_build.py", "cli/test_cases.py", "cli/test_demo.py", "cli/test_doctor.py",
     "cli/test_run.py", "cli/test_run_fenced.py", "cli/test_run_poisoned.py", "cli/test_run_sanitized.py",
     "cli/test_run_watched.py", "detectors/test_intel.py", "diagnose/test_asked.py", "evidence/test_builds.py",
     "evidence/test_code_objects.py", "facts/test_symbols.py", "facts/test_unwind.py", "flake/test_catch2.py",

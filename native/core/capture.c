@@ -41,6 +41,7 @@ int gdx_capture_read(void)
     if (gdx_directory() && where && strlen(where) < sizeof folder) {
         setting |= read_wanted(getenv("GPUDX_CAPTURE")) ? GDX_CAPTURE_LAUNCH : 0;
         setting |= nan && *nan ? GDX_CAPTURE_NAN : 0;
+        setting |= getenv("GPUDX_VALUES") ? GDX_CAPTURE_VALUES : 0;
         if (nan && sscanf(nan, "%u@%" SCNu64 "-%" SCNu64, &every, &from, &until) < 1)
             every = 1;
         limit = most && *most ? strtoull(most, NULL, 10) : limit;
@@ -168,5 +169,18 @@ void gdx_nan_scanned(uint64_t scanned, uint64_t seen, uint64_t unknown)
 {
     struct gdx_capture to = { new_file("nan"), 0 };
     gdx_capture_put(&to, GDX_CAPTURE_SCANNED, scanned, seen, unknown, NULL, 0);
+    gdx_capture_close(&to);
+}
+
+void gdx_values_put(const char *kernel, uint64_t launch, uint64_t of_kernel, bool after, const uint64_t *words, unsigned count)
+{
+    struct gdx_capture to = { new_file("values"), 0 };
+    char room[NAME * 3];
+    size_t numbers = count * sizeof *words, length = strnlen(kernel, NAME - 1);
+    if (numbers + length <= sizeof room) {
+        memcpy(room, words, numbers);
+        memcpy(room + numbers, kernel, length);
+        gdx_capture_put(&to, GDX_CAPTURE_HASHES, launch, of_kernel, after, room, numbers + length);
+    }
     gdx_capture_close(&to);
 }

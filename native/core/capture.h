@@ -11,8 +11,8 @@
 
 #include "core/recorder.h"
 
-/* GPUDX_CAPTURE=KERNEL#N, GPUDX_NAN=EVERY, GPUDX_CAPTURE_DIR, GPUDX_CAPTURE_LIMIT. Bits of the setting; -1: not read yet. */
-enum { GDX_CAPTURE_LAUNCH = 1, GDX_CAPTURE_NAN = 2 };
+/* GPUDX_CAPTURE=KERNEL#N, GPUDX_NAN=EVERY, GPUDX_VALUES=1, GPUDX_CAPTURE_DIR, GPUDX_CAPTURE_LIMIT. Bits of the setting; -1: not read yet. */
+enum { GDX_CAPTURE_LAUNCH = 1, GDX_CAPTURE_NAN = 2, GDX_CAPTURE_VALUES = 4 };
 extern _Atomic int gdx_capture_setting;
 int gdx_capture_read(void);
 static inline int gdx_capturing(void)
@@ -40,6 +40,8 @@ enum gdx_capture_kind {
     GDX_CAPTURE_NONFINITE = 14, /* a: number of the launch, b: of this kernel, c: argument; words: 0 infinity or 1 NaN, first
                                    element, count, bytes of an element, elements, was it looked at before; then the kernel */
     GDX_CAPTURE_SYMBOL = 16,    /* a: buffer; the name of the module's variable that it is */
+    GDX_CAPTURE_HASHES = 17,    /* a: number of the launch, b: of this kernel, c: 0 before it, 1 after it; words: how many pairs, then argument
+                                   and hash of its value or content; then the kernel */
     GDX_CAPTURE_SCANNED = 15,   /* a: launches scanned, b: launches seen, c: arguments of unknown type */
 };
 enum { GDX_CODE_SOURCE = 1, GDX_CODE_IL, GDX_CODE_BINARY, GDX_CODE_PTX, GDX_CODE_CUBIN, GDX_CODE_FATBIN };
@@ -64,4 +66,5 @@ void gdx_capture_close(struct gdx_capture *to);
 unsigned gdx_nan_every(void);
 bool gdx_nan_here(uint64_t launch);
 void gdx_nan_found(const char *kernel, const uint64_t *words, unsigned count, uint64_t launch, uint64_t of_kernel, uint64_t argument);
+void gdx_values_put(const char *kernel, uint64_t launch, uint64_t of_kernel, bool after, const uint64_t *words, unsigned count);
 void gdx_nan_scanned(uint64_t scanned, uint64_t seen, uint64_t unknown);

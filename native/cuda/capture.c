@@ -235,11 +235,20 @@ static const char *put_code(struct gdx_cu_capture *c, uint64_t owner)
     return NULL;
 }
 
-/* Variables of the module that the program has asked for: it may have written them. */
+static bool has_image(uint64_t owner)
+{
+    for (unsigned i = 0; i < image_count; i++)
+        if (images[i].owner == owner)
+            return true;
+    return false;
+}
+
+/* Variables that the program has asked for: it may have written them. They are those of the kernel's module, or of a module that stands for
+ * its library: cuLibraryGetModule gives that another handle, which has no image of its own. */
 static const char *put_globals(struct gdx_cu_capture *c, uint64_t owner)
 {
     for (unsigned i = 0; i < global_count; i++) {
-        if (globals[i].owner != owner)
+        if (globals[i].owner != owner && has_image(globals[i].owner))
             continue;
         if (!add_place(c, globals[i].address, globals[i].bytes))
             return "the launch reaches more memory than can be captured";

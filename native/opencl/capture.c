@@ -236,13 +236,13 @@ static int add_place(struct gdx_cl_capture *c, const struct gdx_cl_place *place)
 }
 
 /* Words of SVM that are addresses of other SVM: the kernel can follow them. */
-static void follow(struct gdx_cl_capture *c, const char *piece, size_t bytes)
+static void follow(struct gdx_cl_capture *c, const char *piece, size_t bytes, uint64_t low, uint64_t top)
 {
     for (size_t at = 0; at + sizeof(uint64_t) <= bytes; at += sizeof(uint64_t)) {
         uint64_t word;
         const void *start = NULL;
         memcpy(&word, piece + at, sizeof word);
-        uint64_t size = word > 0xffff ? gdx_cl_svm_block((const void *)(uintptr_t)word, &start) : 0;
+        uint64_t size = word >= low && word < top ? gdx_cl_svm_block((const void *)(uintptr_t)word, &start) : 0;
         if (start)
             add_place(c, &(struct gdx_cl_place){ .svm = start, .bytes = size });
     }
@@ -252,7 +252,8 @@ static const char *put_content(struct gdx_cl_capture *c, cl_command_queue queue,
 {
     struct gdx_cl_reach *r = c->reach;
     const struct gdx_cl_place place = r->places[number];
-    bool pointers = kind == GDX_CAPTURE_BEFORE && gdx_cl_svm_any();
+    uint64_t low = 0, top = 0;
+    bool pointers = kind == GDX_CAPTURE_BEFORE && gdx_cl_svm_extent(&low, &top);
     if (place.mem && mem_number(place.mem, CL_MEM_ASSOCIATED_MEMOBJECT))
         return NULL;  /* it is in the whole */
     for (uint64_t offset = 0; offset < place.bytes; offset += sizeof r->room) {
@@ -261,7 +262,7 @@ static const char *put_content(struct gdx_cl_capture *c, cl_command_queue queue,
             return "the driver does not read one of its buffers";
         gdx_capture_piece(&c->file, kind, number, offset, r->room, bytes);
         if (pointers)
-            follow(c, r->room, bytes);
+            follow(c, r->room, bytes, low, top);
     }
     return NULL;
 }
@@ -416,6 +417,66 @@ static void put_geometry(struct gdx_cl_capture *c, const struct gdx_cl_launch *l
     gdx_capture_put(&c->file, GDX_CAPTURE_GEOMETRY, 0, 0, 0, words, sizeof words);
 }
 
+/* ---- hashes of all that a launch is given (gpudx run --values) ---- */
+
+static uint64_t hash(uint64_t h, const void *data, size_t bytes)
+{
+    const char *at = data;
+    uint64_t word;
+    for (; bytes >= sizeof word; at += sizeof word, bytes -= sizeof word) {
+        memcpy(&word, at, sizeof word);
+        h = (h ^ word) * 0x9e3779b97f4a7c15ull;
+        h ^= h >> 32;
+    }
+    for (; bytes; at++, bytes--)
+        h = (h ^ (unsigned char)*at) * 1099511628211ull;
+    return h;
+}
+
+/* Of a value or of a content; false: there is nothing to compare. */
+static bool hash_argument(const struct gdx_cl_launch *l, cl_uint index, char *room, size_t most, uint64_t *h)
+{
+    struct gdx_argument a;
+    struct gdx_cl_place place;
+    *h = 1;
+    if (!gdx_cl_argument_at(l->kernel, index, &a) || a.flags & (GDX_ARG_local | GDX_ARG_unreadable))
+        return false;
+    if (!gdx_cl_capture_place(&a, &place)) {
+        bool other = a.flags & GDX_ARG_svm || gdx_cl_capture_knows((cl_mem)(uintptr_t)a.value);  /* handles differ from run to run */
+        if (a.size <= sizeof a.value)
+            *h = hash(*h, &a.value, a.size);
+        else if (gdx_cl_argument_bytes(l->kernel, index, room))
+            *h = hash(*h, room, a.size);
+        return !other;
+    }
+    for (uint64_t offset = 0; offset < place.bytes; offset += most) {
+        size_t bytes = place.bytes - offset < most ? (size_t)(place.bytes - offset) : most;
+        if (!gdx_cl_capture_content(l->queue, &place, offset, bytes, room))
+            return false;
+        *h = hash(*h, room, bytes);
+    }
+    return true;
+}
+
+static void put_hashes(struct gdx_cl_capture *c, const struct gdx_cl_launch *l, bool after)
+{
+    enum { ARGUMENTS = 64 };
+    uint64_t words[1 + 2 * ARGUMENTS] = { 0 };
+    cl_int status;
+    char *room = mmap(NULL, GDX_CAPTURE_PIECE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED)
+        return;
+    for (cl_uint i = 0; i < ARGUMENTS && !gdx_cl_capture_wait(l, !after && !i, &status); i++) {
+        struct gdx_argument a;
+        if (!gdx_cl_argument_at(l->kernel, i, &a))
+            break;
+        if (hash_argument(l, i, room, GDX_CAPTURE_PIECE, &words[2 + 2 * words[0]]))
+            words[1 + 2 * words[0]++] = i;
+    }
+    munmap(room, GDX_CAPTURE_PIECE);
+    gdx_values_put(c->nan.kernel, c->nan.launch, c->nan.of_kernel, after, words, 1 + 2 * (unsigned)words[0]);
+}
+
 /* ---- the launch ---- */
 
 static const char *put_launch(struct gdx_cl_capture *c, const struct gdx_cl_launch *l)
@@ -443,6 +504,12 @@ void gdx_cl_capture_before(struct gdx_cl_capture *c, const struct gdx_cl_launch 
     if (!gdx_on() || gdx_cl_next.clGetKernelInfo(l->kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, &bytes) != CL_SUCCESS)
         return;
     c->scans = gdx_cl_nan_before(name, l, &c->nan);
+    c->hashes = gdx_capturing() & GDX_CAPTURE_VALUES && !gdx_cl_in_callback();
+    if (c->hashes) {
+        snprintf(c->nan.kernel, sizeof c->nan.kernel, "%.255s", name);
+        c->nan.launch = gdx_cl_count_launch(name, &c->nan.of_kernel);
+        put_hashes(c, l, false);
+    }
     if (gdx_capture_wants(name, &number) && gdx_capture_open(&c->file, 0, number, name)) {
         c->reach = mmap(NULL, sizeof *c->reach, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         const char *why = c->reach == MAP_FAILED ? "there is no memory for it" : put_launch(c, l);
@@ -460,6 +527,8 @@ void gdx_cl_capture_after(struct gdx_cl_capture *c, const struct gdx_cl_launch *
 {
     int saved = errno;
     cl_int ended = CL_COMPLETE;
+    if (c->hashes && status == CL_SUCCESS)
+        put_hashes(c, l, true);
     if (c->scans)
         gdx_cl_nan_after(&c->nan, l, status);
     if (c->file.fd >= 0) {

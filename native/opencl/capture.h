@@ -9,7 +9,7 @@
 struct gdx_cl_capture {
     struct gdx_capture file;  /* fd -1: this launch is not the one */
     struct gdx_cl_reach *reach;
-    bool scans;
+    bool scans, hashes;
     struct gdx_cl_nan nan;    /* if it scans */
 };
 
@@ -37,13 +37,13 @@ static inline void gdx_cl_capture_argument(cl_kernel kernel, cl_uint index, size
 static inline void gdx_cl_capture_begins(struct gdx_cl_capture *c, const struct gdx_cl_launch *l)
 {
     c->file.fd = -1;
-    c->scans = false;
+    c->scans = c->hashes = false;
     if (GDX_UNLIKELY(gdx_capturing()))
         gdx_cl_capture_before(c, l);
 }
 static inline void gdx_cl_capture_ends(struct gdx_cl_capture *c, const struct gdx_cl_launch *l, cl_int status)
 {
-    if (GDX_UNLIKELY(c->file.fd >= 0 || c->scans))
+    if (GDX_UNLIKELY(c->file.fd >= 0 || c->scans || c->hashes))
         gdx_cl_capture_after(c, l, status);
 }
 

@@ -75,7 +75,7 @@ uint64_t gdx_cl_check_size(const struct gdx_argument *argument);  /* bytes behin
 void gdx_cl_check_svm_made(const void *memory, size_t bytes);
 uint64_t gdx_cl_check_svm_size(const void *memory);  /* all ones: not known */
 uint64_t gdx_cl_svm_block(const void *pointer, const void **start);  /* the block that a pointer points into; 0: none */
-bool gdx_cl_svm_any(void);
+bool gdx_cl_svm_extent(uint64_t *low, uint64_t *top);  /* all blocks lie between these; false: there are none */
 
 /* ---- checks_written.c: which bytes of buffers somebody wrote ---- */
 

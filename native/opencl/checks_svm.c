@@ -66,15 +66,21 @@ uint64_t gdx_cl_svm_block(const void *pointer, const void **start)
     return bytes;
 }
 
-bool gdx_cl_svm_any(void)
+bool gdx_cl_svm_extent(uint64_t *low, uint64_t *top)
 {
     struct gdx_calm calm;
-    bool any = false;
+    *low = UINT64_MAX;
+    *top = 0;
     gdx_lock(GDX_LOCK_CHECKS, &calm);
-    for (int i = 0; i < BLOCKS && !any; i++)
-        any = blocks[i].start;
+    for (int i = 0; i < BLOCKS; i++) {
+        uint64_t start = (uint64_t)(uintptr_t)blocks[i].start, end = start + blocks[i].bytes;
+        if (!start)
+            continue;
+        *low = start < *low ? start : *low;
+        *top = end > *top ? end : *top;
+    }
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
-    return any;
+    return *low < *top;
 }
 
 void gdx_cl_check_clSVMFree(cl_context context, void *svm)

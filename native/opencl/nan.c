@@ -39,6 +39,12 @@ static uint64_t count_launch(const char *kernel)
     return 0;
 }
 
+uint64_t gdx_cl_count_launch(const char *kernel, uint64_t *of_kernel)
+{
+    *of_kernel = count_launch(kernel);
+    return atomic_fetch_add(&seen, 1) + 1;
+}
+
 /* ---- which arguments point to floating-point numbers ---- */
 
 /* "float4*" -> 4; 0: no such type */
@@ -237,8 +243,7 @@ bool gdx_cl_nan_before(const char *kernel, const struct gdx_cl_launch *l, struct
     struct types types;
     if (!(gdx_capturing() & GDX_CAPTURE_NAN) || gdx_cl_in_callback())
         return false;
-    n->launch = atomic_fetch_add(&seen, 1) + 1;
-    n->of_kernel = count_launch(kernel);
+    n->launch = gdx_cl_count_launch(kernel, &n->of_kernel);
     owner = getpid();
     if ((found[0] && found[1]) || !gdx_nan_here(n->launch))
         return false;

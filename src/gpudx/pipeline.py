@@ -206,7 +206,9 @@ def _diagnosis(
     if not calls:
         return ()
     entry = unexplained(outcome, calls, failed, busy)
-    return (replace(entry, evidence=(*first_to_fail(processes), *entry.evidence)),)
+    ranked = first_to_fail(processes)
+    head = f"{ranked[0].text[:1].upper()}{ranked[0].text[1:]}. " if ranked else ""
+    return (replace(entry, summary=head + entry.summary, evidence=(*ranked, *entry.evidence)),)
 
 
 def _fault_address(traces: Iterable[Trace], pid: int) -> str | None:

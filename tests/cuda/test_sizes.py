@@ -66,12 +66,13 @@ def test_the_only_launch_and_the_argument_that_does_not_fit(kit: Kit, how: str) 
 @pytest.mark.parametrize("before", [5, GUILTY - 1], ids=["waited", "completed"])
 def test_it_is_ranked_first_in_the_interval(kit: Kit, report_after: int, before: int) -> None:
     """From launch 11 on a second one is too large for the same memory; the first of them is named. Without breadcrumbs the
-    interval begins at the last wait."""
-    env = fault_after(report_after) | ({"GPUDX_CRUMBS": "off"} if before == 5 else {})
+    interval begins at the last wait; with them it is the launch that had begun."""
+    waited = before == 5
+    env = fault_after(report_after) | ({"GPUDX_CRUMBS": "off"} if waited else {"FAKE_CUDA_WRITES": str(before)})
     (found,), (told,) = judged(kit, env)
-    assert interval(found).launches == report_after - before
-    assert interval(found).suspicious == (1 if report_after < 11 else 2)
-    single = report_after - before == 1
+    assert interval(found).launches == (report_after - before if waited else 1)
+    assert interval(found).suspicious == (2 if waited and report_after >= 11 else 1)
+    single = interval(found).launches == 1
     assert (told.status, told.cause) == (
         ("confirmed", "out-of-bounds-access") if single else ("likely", "device-error-reported")
     )

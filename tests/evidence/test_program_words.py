@@ -134,3 +134,14 @@ def test_numbers_are_explained_as_what_they_can_be() -> None:
     assert any("if it is an error of CUDA or HIP, 719 means" in one.text for one in found.evidence)
     (found,) = explained("[ 5.123456] widget_worker: wait failed, error -110").findings
     assert any("-110 is ETIMEDOUT" in one.text for one in found.evidence)
+
+
+@pytest.mark.parametrize("part", ["1", "1.0 -2.5e3 ", "a_", "Aa::", "expected 1 got ", "f("])
+@pytest.mark.timeout(120)
+def test_repeated_parts_take_no_time(part: str) -> None:
+    """Patterns that try every division of such a line would take years."""
+    read_log("log", [(part * (4000 // len(part)) + " failed").encode()])
+
+
+def test_numbers_in_capitals() -> None:
+    assert findings("widget open failed, error code 0X29")

@@ -43,7 +43,8 @@ MAGIC = b"gdxc"
     NONFINITE,
     SCANNED,
     SYMBOL,
-) = range(1, 17)
+    HASHES,
+) = range(1, 18)
 CODES: tuple[CodeKind, ...] = ("source", "il", "binary", "ptx", "cubin", "fatbin")
 VALUE, MEMORY, LOCAL, SVM, NULL, OTHER, UNSET = range(1, 8)
 GIVEN: dict[int, Given] = {

@@ -28,15 +28,16 @@ class Log:
     """What was tried."""
 
     tried: int = 0
+    most: int = 100_000
     kept: list[str] = field(default_factory=list)
 
 
-def shrink(capsule: Capsule, fails: Fails, seconds: float = 120.0) -> tuple[Capsule, Log]:
+def shrink(capsule: Capsule, fails: Fails, seconds: float = 120.0, attempts: int = 100_000) -> tuple[Capsule, Log]:
     """The smallest capsule that was found, without results: they belong to other inputs."""
-    log, until = Log(), time.monotonic() + seconds
+    log, until = Log(most=attempts), time.monotonic() + seconds
     best = replace(capsule, buffers=tuple(replace(one, after=None) for one in capsule.buffers))
     changed = True
-    while changed and time.monotonic() < until:
+    while changed and time.monotonic() < until and log.tried < log.most:
         changed = False
         for name, step in STEPS:
             smaller = _pushed(best, step, fails, until, log)
@@ -52,9 +53,9 @@ Step = Callable[[Capsule], Iterator[Capsule]]
 def _pushed(best: Capsule, step: Step, fails: Fails, until: float, log: Log) -> Capsule | None:
     """Take a step's proposals as long as one of them still fails."""
     found = None
-    while time.monotonic() < until:
+    while time.monotonic() < until and log.tried < log.most:
         for smaller in step(found or best):
-            if time.monotonic() >= until:
+            if time.monotonic() >= until or log.tried >= log.most:
                 return found
             log.tried += 1
             if fails(smaller):

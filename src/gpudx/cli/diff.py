@@ -39,6 +39,9 @@ def command(
     ignore: Annotated[
         list[str] | None, Option(metavar="ASPECT", help=f"Leave out: {', '.join(ASPECTS)}. May be repeated.")
     ] = None,
+    values: Annotated[
+        bool, Option("--values", help="Compare what launches got and left; both runs need gpudx run --values.")
+    ] = False,
 ) -> None:
     """Show where two recorded runs diverge: the first difference, then how many of each kind.
 
@@ -49,10 +52,15 @@ def command(
         gpudx run --keep all --case good -- ./app model-a
         gpudx run --keep all --case bad -- ./app model-b
         gpudx diff good bad
+        gpudx diff --values good bad                      # of runs with gpudx run --values
         gpudx diff good bad --ignore objects --ignore environment --format markdown
 
     Exit status: 0 no difference, 1 different, 2 cannot be compared.
     """
+    if values:
+        same, text = _values(good, bad)
+        sys.stdout.write(text + "\n")
+        raise click.exceptions.Exit(0 if same else DIFFERENT)
     from gpudx.diff import compare
 
     _check(ignore or [])
@@ -65,6 +73,20 @@ def command(
         raise click.exceptions.Exit(CANNOT) from None
     sys.stdout.write(_shown(made, Form.json if as_json else format))
     raise click.exceptions.Exit(0 if made.same else DIFFERENT)
+
+
+def _values(good: Path, bad: Path) -> tuple[bool, str]:
+    """The first launch whose results differ, in one sentence."""
+    from gpudx.capsule.values import first_difference, launches
+    from gpudx.lab.captured_launch import NAME
+
+    found = []
+    for place in (good, bad):
+        kept = launches(place / NAME)
+        if not kept:
+            raise UserError(f"{place} has no hashes of values: record it with `gpudx run --values --case {place} -- CMD`.", CANNOT)
+        found.append(kept)
+    return first_difference(*found)
 
 
 def _check(ignore: list[str]) -> None:

@@ -186,6 +186,9 @@ def command(
     no_data: Annotated[
         bool, Option("--no-data", help="With --capture: leave the contents of buffers out of the capsule.")
     ] = False,
+    values: Annotated[
+        bool, Option("--values", help="Keep hashes of what launches get and leave, for gpudx diff --values (OpenCL).")
+    ] = False,
     nan: Annotated[
         str | None,
         Option(
@@ -234,6 +237,8 @@ def command(
     watching = _watch(watch, watch_limit, sanitize, earlier)
     taken = capturing.wanted(capture, capture_limit, no_data, sanitize)
     search = first_nan.wanted(nan, sanitize, capture)
+    if values and (search or taken or sanitize is not None):
+        raise UserError("--values excludes --nan, --capture and --sanitize: leave one out.")
     checked = sanitizing.choose(sanitize, narrowed, dump, file)
     how = How(
         timeout=timeout,
@@ -251,6 +256,7 @@ def command(
         kernel_checks=checked.kernel_checks,
         capture=taken,
         nan=search,
+        values=values,
     )
     stated = _stated(contracts, hypotheses, model or [])
     with new_case(case, words[0]) as directory:

@@ -28,6 +28,7 @@ def command(
         str, Option(metavar="NAME", help="The failure is that this device gives other results than --device.")
     ] = "",
     time: Annotated[float, Option(parser=duration, metavar="TIME", help="Search for at most TIME: 30s, 5m.")] = 120.0,
+    attempts: Annotated[int, Option(min=1, metavar="N", help="Try at most N smaller launches.")] = 100_000,
     issue: Annotated[
         Path | None, Option(metavar="FILE", help="Also write the text of a bug report (Markdown) to FILE.")
     ] = None,
@@ -62,7 +63,7 @@ def command(
         )
         raise click.exceptions.Exit(NO_FAILURE)
     say(f"the failure to keep: {known.says[0]}")
-    small, log = shrink(held, lambda one: observer.fails_so(one, known), time)
+    small, log = shrink(held, lambda one: observer.fails_so(one, known), time, attempts)
     target = output or capsule.with_suffix(f".min{file.SUFFIX}")
     size = file.write(small, target)
     click.echo(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import re
 import shutil
 import time
 import traceback
@@ -37,7 +38,7 @@ from gpudx.lab.experiments import (
     sized,
 )
 from gpudx.lab.recorded import TRACES
-from gpudx.lab.trials import RUNS, Interrupted
+from gpudx.lab.trials import OUTPUT, RUNS, Interrupted
 from gpudx.model import Asked, Case, Diagnosis, Failure, Investigation, Trial
 from gpudx.model.how import How, Ways
 from gpudx.trace import open_traces
@@ -48,6 +49,7 @@ LEAST_PATIENCE_S = 10.0
 INSTRUMENT_PATIENCE_S = 30.0  # a tool that has found millions of faults takes its time
 NOTHING = ("not reached", "tool missing")  # such runs may have no case
 FIRST_PATIENCE = 0.4  # of the budget: a first run that has not ended by then, and does nothing any more, hangs
+NUMBERS, PRINTED_NAN = "checked-numbers", re.compile(rb"(?i)(?<![a-z])-?nan(?![a-z])")
 
 
 @dataclass
@@ -157,7 +159,8 @@ class Laboratory:
         """What a run gave, from its case."""
         if trial.outcome in NOTHING:
             return Result(trial)
-        return _result(trial, casefile.read(self.folder / trial.folder))
+        folder = self.folder / trial.folder
+        return _result(trial, _counted(casefile.read(folder), trial.experiment, folder))
 
     def seen_as(self, trial: Trial, failure: Failure) -> Trial:
         """What a run means if this is the failure that is looked for."""
@@ -173,7 +176,7 @@ class Laboratory:
     def _run(self, experiment: str, state: Investigation, name: str) -> tuple[Case, Trial, Made]:
         job = self.job(experiment, state)
         made = self.make(job, self.folder / name, state)
-        case = made.case
+        case = _counted(made.case, experiment, self.folder / name)
         if not made.looks_inside:
             self._learn_patience(made.duration_s, made.quiet_s)
         if experiment == PLAIN:
@@ -240,6 +243,18 @@ def _wants_lines(context: Context, experiment: str, state: Investigation) -> boo
 def _result(trial: Trial, case: Case) -> Result:
     refused = decisive.refused_work(case) if trial.experiment == PLAIN else ()
     return Result(trial, (*case.diagnosis, *refused), same_failure.failure(case), decisive.symptom(case))
+
+
+def _counted(case: Case, experiment: str, folder: Path) -> Case:
+    return _without_intended_nan(case, folder / OUTPUT) if experiment == NUMBERS else case
+
+
+def _without_intended_nan(case: Case, output: Path) -> Case:
+    """Programs compute NaN on purpose, to mark what is missing. In a run that passed, one counts only if the program printed it."""
+    with contextlib.suppress(OSError):
+        if case.outcome.failed or PRINTED_NAN.search(output.read_bytes()):
+            return case
+    return replace(case, diagnosis=tuple(entry for entry in case.diagnosis if entry.cause != "not-a-number"))
 
 
 def _with_dependence(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:

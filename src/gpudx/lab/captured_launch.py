@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # every run imports this module before the program starts: nu
     from gpudx.capsule import raw
     from gpudx.capsule.model import Capsule
 
-CAPTURE, NAN = "GPUDX_CAPTURE", "GPUDX_NAN"  # native/core/capture.c
+CAPTURE, NAN, VALUES = "GPUDX_CAPTURE", "GPUDX_NAN", "GPUDX_VALUES"  # native/core/capture.c
 FOLDER, LIMIT = "GPUDX_CAPTURE_DIR", "GPUDX_CAPTURE_LIMIT"
 NAME = "capture"  # the folder in the case
 SPEC = re.compile(r"(?P<kernel>[^#]+?)(?:#(?P<launch>[1-9][0-9]{0,11}))?")
@@ -39,7 +39,7 @@ def wanted(text: str, limit: str | None) -> Capture:
 
 def environment(how: How, base: Mapping[str, str]) -> dict[str, str]:
     """The variables for the recorder, and the folder that it writes to."""
-    if not how.capture and not how.nan:
+    if not how.capture and not how.nan and not how.values:
         return {}
     folder = Path(base[DIRECTORY]).parent / NAME
     folder.mkdir(parents=True, exist_ok=True)
@@ -48,6 +48,7 @@ def environment(how: How, base: Mapping[str, str]) -> dict[str, str]:
         FOLDER: str(folder),
         **({CAPTURE: f"{wanted.kernel}#{wanted.launch}", LIMIT: str(wanted.limit)} if wanted else {}),
         **({NAN: f"{nan.every}@{nan.first}-{nan.last or 2**63}"} if (nan := how.nan) else {}),
+        **({VALUES: "1"} if how.values else {}),
     }
 
 

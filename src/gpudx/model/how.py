@@ -135,6 +135,7 @@ class How:
     heap: bool = False  # the program's heap is logged
     capture: Capture | None = None
     nan: Nan | None = None
+    values: bool = False  # hashes of what launches are given and leave
     faults_suffice: bool = False  # a run under a tool that has reported faults, and reports no more, is ended
     crumbs: str = ""  # breadcrumbs behind "all" launches, or "off"; "": within a budget of host time
     extra_env: Mapping[str, str] = field(default_factory=dict)  # the program's own

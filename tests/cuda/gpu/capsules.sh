@@ -10,12 +10,9 @@ python=${PYTHON:-python3}
 work=$(mktemp -d)
 mkdir -p "$out"
 command -v nvcc > /dev/null || PATH=$PATH:/usr/local/cuda/bin
-$python tools/generate.py schema "$work/gen" || exit 1
-cc -std=gnu11 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Inative -I"$work/gen" -shared -Wl,-z,nodelete,-z,now \
-    -o "$work/libgpudx.so" $(find native -name '*.c' ! -name symbols.c) \
-    "$work"/gen/{gdx_schema,cl_wrappers,cu_wrappers,hip_wrappers}.c -ldl -lpthread || exit 1
+GPUDX_LIB=$(PYTHON=$python tools/recorder_with_cc.sh "$work/recorder") || exit 1
 nvcc -arch="${ARCH:-sm_90}" -o "$work/app" tests/cuda/gpu/capsules.cu || exit 1
-export GPUDX_LIB=$work/libgpudx.so PYTHONPATH=$PWD/src GPUDX_CASES=none
+export GPUDX_LIB PYTHONPATH=$PWD/src GPUDX_CASES=none
 say() { echo "$*" | tee -a "$out/capsules.txt"; }
 say "plain: $("$work/app")"
 for what in scaled scaled#2 scaled#3 gather reduce count weigh rows_of grid3; do

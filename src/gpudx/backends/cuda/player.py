@@ -147,10 +147,14 @@ class Player:
         self.blocks.append((one.address, one.size, address))
 
     def _symbol(self, module: c_void_p, one: Buffer) -> None:
+        """A variable of the module; one that it does not have belongs to another, and the kernel can only have its address."""
         address, size = c_uint64(), c_size_t()
         status = self.cu.cuModuleGetGlobal_v2(byref(address), byref(size), module, one.symbol.encode())
-        self.check(status or (NOT_FOUND if size.value != one.size else 0), f"cuModuleGetGlobal of {one.symbol}")
-        self._put(one, address.value)
+        if status == NOT_FOUND or size.value != one.size:
+            self._put(one, self._allocated(one.size))
+            return
+        self.check(status, f"cuModuleGetGlobal of {one.symbol}")
+        self._put(one, int(address.value))
 
     def _ranges(self) -> list[tuple[int, int]]:
         """What has to be mapped: whole granules, each once."""

@@ -293,7 +293,7 @@ def _numbered(text: str) -> str:
     for pattern, interface in ((_OPTIX, "OptiX"), (_LEVEL_ZERO, "Level Zero")):
         if found := pattern.search(text):
             number = next(filter(None, found.groups()))
-            number = str(int(number, 16)) if number.startswith("0x") else number
+            number = str(int(number, 16)) if number.lower().startswith("0x") else number
             return NUMBERS.get(number, f"{interface} error {number}")
     if dxgi := _DXGI.search(text):
         return f"DXGI_ERROR_{DXGI[dxgi[1]]}" if dxgi[1] in DXGI else f"Direct3D error 0x887a00{dxgi[1]}"

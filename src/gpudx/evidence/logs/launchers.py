@@ -185,7 +185,7 @@ def _ended(near: Near) -> Iterator[Event]:
 def _how(text: str) -> str:
     signal = _SIGNAL.search(text)
     code = _CODE.search(text)
-    number = int(code[1], 0 if code[1].startswith("0x") else 10) if code else 0
+    number = int(code[1], 0 if code[1].lower().startswith("0x") else 10) if code else 0
     if code and number & 0xFFFFFFFF in WINDOWS:
         return f"with {WINDOWS[number & 0xFFFFFFFF]} (exit code {number & 0xFFFFFFFF:#x})"
     if code and (number - 128 in SIGNALS or -number in SIGNALS):

@@ -31,7 +31,7 @@ WORDS = "program-"  # how the kinds of what a program says in its own words begi
 OVERFLOW = "Gradients were too large for half precision, and the program skipped a step: usual at first, not for long."
 _SCALE = re.compile(r"\bgrad\w*[ -]overflow|overflow detected|overflow!.{0,60}loss scale|loss scale.{0,40}overflow", re.IGNORECASE)
 _NAN = re.compile(
-    r"(?:\bnan\b[\s,;]+){2}|^(?:\s*[-+]?\d*\.?\d+(?:e[-+]?\d+)?){2,}\s+(?:nan|[-+]?inf(?:inity)?)\b|\b(?:loss|grad_?norm|energy|score"
+    r"(?:\bnan\b[\s,;]+){2}|^(?:[-+]?[\d.]+(?:e[-+]?\d+)? ){2,40}(?:nan|[-+]?inf(?:inity)?)\b|\b(?:loss|grad_?norm|energy|score"
     r"|ppl|perplexity)\W{1,3}(?:nan|-?inf)\b|"
     r"\b(?:is|are|was|were|became|becomes|contains?|found|has|have|got|detected|returned|produced|with|to|loss[ =:]+)\s+(?:an? )?"
     r"(?:NaNs?|infs?|infinity|non-?finite)\b|\b(?:NaNs?|non-?finite|infinite) (?:values?|loss|gradients?|grads?|found|detected|"
@@ -185,7 +185,7 @@ _NUMBER = re.compile(r"\b(?:error|err|errno|code|status|returned?|result|rc|ret)
                      r"|0x[0-9a-f]{2,16})\b", re.IGNORECASE)
 # What failed, by a name of the program's code: "hexagon_nn_config failed", "Session::open() failed".
 _OPERATION = re.compile(
-    r"\b((?:[A-Za-z_]\w*::)*(?:[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*|\w+(?=\())(?:\([^()]{0,60}\))?)\W{1,4}(?:[a-z]+ ){0,2}(?:has |have "
+    r"\b((?:[A-Za-z_]\w*::)*(?:[A-Za-z]\w{0,80}_\w{1,80}|[a-z]+[A-Z]\w*|\w+(?=\())(?:\([^()]{0,60}\))?)\W{1,4}(?:[a-z]+ ){0,2}(?:has |have "
     r")?(?i:fail(?:ed|ure|s)?)\b"
 )
 # What a line says was tried: "Failed to open session 0", "Error while filtering: ...".
@@ -271,7 +271,7 @@ def _operation(text: str, said: str) -> str:
 def _number(text: str) -> Iterator[str]:
     """What the number of an error can mean: Linux in lines of its kernel, CUDA and HIP elsewhere."""
     found = _NUMBER.search(text)
-    if found is None or found[1].startswith("0x"):
+    if found is None or found[1].lower().startswith("0x"):
         return
     code = int(found[1])
     if code < 0 and _KERNEL_LINE.search(text) and -code in errno.errorcode:

@@ -1,7 +1,7 @@
 """rocgdb sessions: a signal that a wave of the device received, with its kernel, lane and line.
 
 rocgdb shows faults of the device as signals: SIGSEGV for memory violations, SIGBUS for addresses, SIGABRT and SIGTRAP for traps, SIGILL,
-SIGFPE. SIGINT is the user, who stopped a program that did not end: what the wave waits at is told. Only the thread separates them from
+SIGFPE. SIGINT is the user, who stopped a program that did not end: it names where the wave waits. Only the thread separates them from
 host crashes: it is an "AMDGPU Wave" or "AMDGPU Lane". Without precise memory reporting ("set amdgpu precise-memory on") the wave has run
 past the access, and the line is near it, not exact. Registers and code that the session printed below (info registers, x/8i $pc-32) give
 the access itself.
