@@ -69,3 +69,25 @@ def test_a_dump_is_asked_for_only_where_the_fence_was_met(fingerprints: tuple[st
     state = Investigation(0.99, trials=(plain, fenced), symptom="wrong result")
     step = decisive.next_step(state, ["fenced", "fenced-dump"])
     assert (step is not None and step.experiment == "fenced-dump") == wanted
+
+
+@pytest.mark.parametrize(
+    ("cause", "observed", "goes_on"),
+    [("not-a-number", True, False), ("not-a-number", False, True), ("out-of-bounds-access", True, True)],
+)
+def test_a_likely_cause_that_no_experiment_can_confirm_ends_the_plan(cause: str, observed: bool, goes_on: bool) -> None:
+    """An instrument saw it, and the program fails every time: that it still fails under other conditions would say nothing."""
+    entry = Diagnosis(cause, "likely", "", None, None, (), "", (), observed=observed)
+    plain = tuple(Trial("recorded", "reproduced", "exit:1", 1.0) for _ in range(3))
+    state = Investigation(0.99, trials=plain, found=(entry,), symptom="wrong result")
+    assert (decisive.next_step(state, ["serialised"]) is not None) == goes_on
+    assert decisive.is_steady(state) != goes_on
+
+
+def test_progress_never_counts_beyond_its_end() -> None:
+    """More poisoned runs are wanted where the outcome differs by pattern; the step says how many."""
+    patterns = ["a", "b", "c", "a"]
+    made = tuple(Trial("poisoned", "reproduced", "exit:1", 1.0, fresh=one, output=one) for one in patterns)
+    plain = Trial("recorded", "reproduced", "exit:1", 1.0)
+    step = decisive.next_step(Investigation(0.99, trials=(plain, *made), symptom="device error"), ["poisoned"])
+    assert step is not None and step.experiment == "poisoned" and step.runs > len(made)

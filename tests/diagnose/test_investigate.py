@@ -10,8 +10,10 @@ import pytest
 from fake_lab import FakeLab, suggests
 from support.simulated import times
 
+from gpudx.causes import every as every_cause
 from gpudx.investigate.choice import separation
 from gpudx.investigate.loop import CONFIDENCE, Limits, Result, investigate
+from gpudx.investigate.reach import limits
 from gpudx.lab.poisoned import UNLIKE
 from gpudx.model import Investigation
 
@@ -272,3 +274,9 @@ def test_the_guilty_is_found_and_not_refuted() -> None:
         found += status(state)[SHARED] == "confirmed"
         refuted += status(state)[SHARED] == "refuted"
     assert refuted <= math.ceil(0.01 * cases) and found >= 0.93 * cases, (found, refuted)
+
+
+def test_whatever_can_refute_a_cause_says_how_far_it_reaches() -> None:
+    deciding = ("shown", "gone", "rarer", "more often")
+    able = {name for cause in every_cause().values() for name, one in cause.predictions.items() if one.expects in deciding}
+    assert able and not [name for name in able if not limits(name)]

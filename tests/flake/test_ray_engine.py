@@ -6,10 +6,8 @@ machine. There are no GPUs: the single node is told that it has two.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import secrets
 import signal
 import subprocess
 import sys
@@ -20,27 +18,14 @@ from typing import Any
 
 import psutil
 import pytest
+from support.ray_host import TOKEN, hosted, one_node
 
 import gpudx
 from gpudx import native
 from gpudx.errors import UserError
-from gpudx.flake import ray_engine
-from gpudx.lab import strangers
+from gpudx.lab import ray_cluster, strangers
 
 BUILT = Path(__file__).resolve().parents[2] / "build/native/libgpudx.so"
-# 127.0.0.2, because Ray takes 127.0.0.1 for "the address that others see". It listens on all addresses all the same, and runs
-# what anybody sends: so it asks for a token, which is made here, lest Ray leave one in the home directory.
-TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32), "RAY_USAGE_STATS_ENABLED": "0"}
-HOST = """
-import sys, ray
-ray.init(address="local", num_cpus=2, num_gpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR",
-         object_store_memory=80 << 20, _node_ip_address="127.0.0.2", _temp_dir=sys.argv[1])
-print(ray.get_runtime_context().gcs_address, flush=True)
-sys.stdin.read()
-ray.shutdown()
-"""
-
-
 # Two nodes, of which the second goes at the first word on the way in, as if its power had failed.
 TWO_NODES = """
 import sys
@@ -73,35 +58,10 @@ def environment() -> dict[str, str]:
     return {**{k: v for k, v in os.environ.items() if k != "PYTEST_ADDOPTS"}, **here, **lib}
 
 
-@contextlib.contextmanager
-def hosted(script: str, environment: dict[str, str], place: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """A cluster in a process of its own, its address, and that process."""
-    pytest.importorskip("ray", reason="Ray is not installed: pip install 'gpudx[ray]'")
-    host = subprocess.Popen(
-        [sys.executable, "-c", script, str(place)], env=environment, text=True, stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert host.stdin and host.stdout
-    address = host.stdout.readline().strip()
-    below = psutil.Process(host.pid).children(recursive=True)
-    try:
-        if not address:
-            pytest.skip("no Ray cluster can be started here")
-        yield address, host
-    finally:
-        host.stdin.close()
-        try:
-            host.wait(30)
-        except subprocess.TimeoutExpired:
-            host.kill()
-        for one in psutil.wait_procs(below, timeout=10)[1]:
-            one.kill()
-
-
 @pytest.fixture(scope="module")
 def cluster(environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     place = tmp_path_factory.getbasetemp() / "r"  # short: the names of sockets have 107 bytes at most (unix(7))
-    with hosted(HOST, environment, place) as (address, _):
+    with hosted(one_node(gpus=2), environment, place) as (address, _):
         yield address
 
 
@@ -234,7 +194,7 @@ def test_mistakes(cluster: str, environment: dict[str, str], tmp_path: Path, wor
 def test_without_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(UserError, match=r"pip install 'gpudx\[ray\]'"):
-        ray_engine._join("auto")
+        ray_cluster.join("auto")
 
 
 def test_runs_of_the_same_study_are_no_strangers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

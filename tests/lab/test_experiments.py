@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from gpudx.causes import every as every_cause
-from gpudx.investigate import laboratory
+from gpudx.investigate import one_run
 from gpudx.lab.experiments import (
     PLAIN,
     Context,
@@ -132,7 +132,7 @@ ONE_AFTER_THE_OTHER = [(1, 10, 20), (1, 30, 40), (2, 50, 60)]
     ],
 )
 def test_threads_that_come_one_after_the_other_are_as_good_as_one(calls: Any, at_once: int) -> None:
-    assert laboratory._at_once(calls, np.ones(len(calls.column("tid")), bool)) == at_once
+    assert one_run._at_once(calls, np.ones(len(calls.column("tid")), bool)) == at_once
 
 
 def test_without_effect_is_not_reached() -> None:

@@ -6,13 +6,13 @@ import contextlib
 import os
 import secrets
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import click
 
 from gpudx.cli.declare import Argument, Option
+from gpudx.cli.engine import Address, Engine, EngineOption, PerTrialCpus, PerTrialGpus, share
 from gpudx.cli.speak import clear_line, hush, renew, say
 from gpudx.cli.times import duration
 from gpudx.errors import UserError
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpudx.flake.asking import Wish
     from gpudx.flake.ledger import Ledger
     from gpudx.flake.loop import Limits, Runs
-    from gpudx.flake.ray_engine import Share
+    from gpudx.lab.ray_cluster import Share
     from gpudx.model import Case
     from gpudx.model.flake import Batch, Suite
 
@@ -34,13 +34,6 @@ NO_RUN = {
 }
 THREADS = 8
 INTERRUPTED = 130
-
-
-class Engine(StrEnum):
-    """Where runs are made."""
-
-    local = "local"
-    ray = "ray"
 
 
 def command(
@@ -64,18 +57,10 @@ def command(
         ),
     ] = None,
     confidence: Annotated[float, Option(min=50, max=99.999, metavar="PERCENT", help="Confidence of each test's verdict.")] = 99.0,
-    engine: Annotated[
-        Engine, Option(help="Run here, or on the nodes of a Ray cluster.")
-    ] = Engine.local,
-    address: Annotated[
-        str | None, Option(metavar="HOST:PORT", help="Address of the Ray cluster. [the local one]")
-    ] = None,
-    per_trial_gpus: Annotated[
-        float | None, Option(min=0, metavar="N", help="GPUs for each run. [1 if the cluster has GPUs]")
-    ] = None,
-    per_trial_cpus: Annotated[
-        float | None, Option(min=0, metavar="N", help="CPUs for each run. [1]")
-    ] = None,
+    engine: EngineOption = Engine.local,
+    address: Address = None,
+    per_trial_gpus: PerTrialGpus = None,
+    per_trial_cpus: PerTrialCpus = None,
     case: Annotated[Path | None, Option(metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")] = None,
     resume: Annotated[Path | None, Option(metavar="CASE", help="Continue a study that was stopped.")] = None,
     quiet: Annotated[bool, Option("--quiet", "-q", help="Write the case, print nothing.")] = False,
@@ -102,29 +87,18 @@ def command(
 
     hush(quiet)
     limits = Limits(budget_seconds(budget), runs, timeout)
-    share = _share(engine, address, per_trial_gpus, per_trial_cpus)
+    part = share(engine, address, per_trial_gpus, per_trial_cpus)
     if resume is not None:
         if program:
             raise UserError("--resume continues the command of that case: leave the command out.")
         place = resume.absolute()
-        done = _study(place, *take_up(place), limits, share)
+        done = _study(place, *take_up(place), limits, part)
     elif program:
         with new_case(case, program[0]) as place:
-            done = _study(place, _suite(program, parallel, threads, confidence / 100), [], limits, share)
+            done = _study(place, _suite(program, parallel, threads, confidence / 100), [], limits, part)
     else:
         raise UserError("There are no tests to run: write the command after --, as in `gpudx flake -- pytest tests`.")
     _report(done, quiet, as_json)
-
-
-def _share(engine: Engine, address: str | None, gpus: float | None, cpus: float | None) -> Share | None:
-    """What a run gets of a cluster; None: runs are made here."""
-    from gpudx.flake.ray_engine import Share
-
-    if engine is Engine.ray:
-        return Share(address or "auto", gpus, 1.0 if cpus is None else cpus)
-    if (address, gpus, cpus) != (None, None, None):
-        raise UserError("--address, --per-trial-gpus and --per-trial-cpus are about a cluster: add --engine ray.")
-    return None
 
 
 def _suite(words: list[str], option: str, threads: int, confidence: float) -> Suite:
@@ -162,25 +136,25 @@ def _suite(words: list[str], option: str, threads: int, confidence: float) -> Su
 
 
 @contextlib.contextmanager
-def _lab(place: Path, suite: Suite, limits: Limits, share: Share | None) -> Iterator[Runs]:
+def _lab(place: Path, suite: Suite, limits: Limits, part: Share | None) -> Iterator[Runs]:
     """What makes the runs."""
     from gpudx.flake.ray_engine import connected
     from gpudx.flake.record import look_at
     from gpudx.flake.suites import SuiteLab
 
     local = SuiteLab(suite, place, look_at)
-    if share is None:
+    if part is None:
         yield local
     else:
-        with connected(suite, local, place, share, limits.seconds) as lab:
+        with connected(suite, local, place, part, limits.seconds) as lab:
             yield lab
 
 
-def _study(place: Path, suite: Suite, batches: list[Batch], limits: Limits, share: Share | None) -> Case:
+def _study(place: Path, suite: Suite, batches: list[Batch], limits: Limits, part: Share | None) -> Case:
     from gpudx.flake.case import write_case
     from gpudx.flake.loop import JOURNAL, Flaker
 
-    with _lab(place, suite, limits, share) as lab:
+    with _lab(place, suite, limits, part) as lab:
         where = f", {lab.places} runs at a time" if lab.places > 1 else ""
         say(f"{len(suite.tests)} tests ({suite.runner}){where}; what they print goes to {os.path.relpath(place)}")
         flaker = Flaker(suite, lab, place / JOURNAL, limits, batches, _progress)

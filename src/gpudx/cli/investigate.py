@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from gpudx.cli.declare import Argument, Option
+from gpudx.cli.engine import Address, Engine, EngineOption, PerTrialCpus, PerTrialGpus, share
 from gpudx.cli.given import given, joined
 from gpudx.cli.probing import Probe, probes
 from gpudx.cli.speak import clear_line, hush, renew, say
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from gpudx.investigate.choice import Plan
     from gpudx.investigate.laboratory import Laboratory
     from gpudx.investigate.observed import Observed
+    from gpudx.lab.ray_cluster import Share
     from gpudx.model import Asked, Case, Given, Investigation
     from gpudx.model.how import How
 
@@ -42,6 +45,7 @@ class Wanted:
     confidence: float
     asked: Asked
     options: Given
+    part: Share | None = None  # of a cluster, for each run
 
 
 def command(
@@ -95,6 +99,10 @@ def command(
         ),
     ] = False,
     probe: Probe = None,
+    engine: EngineOption = Engine.local,
+    address: Address = None,
+    per_trial_gpus: PerTrialGpus = None,
+    per_trial_cpus: PerTrialCpus = None,
     case: Annotated[Path | None, Option(metavar="DIR", help="Write the case to DIR. [./gpudx-cases/...]")] = None,
     quiet: Annotated[bool, Option("--quiet", "-q", help="Write the case, print nothing.")] = False,
     as_json: Annotated[bool, Option("--json", help="Print the case as JSON.")] = False,
@@ -112,6 +120,7 @@ def command(
     gpudx investigate --expect 'max error: 0' -- ./app  (it exits with 0 and a wrong result)
     gpudx investigate --rebuild 'make -B CFLAGS=-O0' -- ./app
     gpudx investigate --revision v1.2 --build make -- ./app
+    gpudx investigate --engine ray --address 10.0.0.1:6379 -- ./app    (several experiments at a time, in the same directory)
     gpudx investigate --probe 'ENTER gemm' -- ./run.sh    (checks that this code ran)
     gpudx investigate gpudx-cases/20261115T101112Z-app-1a2b    (a case of gpudx run, or one that was interrupted)
 
@@ -125,6 +134,7 @@ def command(
     asked = Asked(vary, rebuild, revision, build, wait_at, probes(probe), check, compare, expect)
     left = ((*(only or ()), *(AT_SITES if perturb else ())), tuple(without or ()))
     wanted = Wanted(budget_seconds(budget), runs, *left, timeout, confidence / 100, asked, given(context))
+    wanted = replace(wanted, part=share(engine, address, per_trial_gpus, per_trial_cpus))
     if (Path(program[0]) / casefile.NAME).is_file():
         if len(program) > 1:
             raise UserError(f"Put options before the case: gpudx investigate {' '.join(program[1:])} {program[0]}")
@@ -210,13 +220,16 @@ def _investigate(lab: Laboratory, state: Investigation, wanted: Wanted) -> Case:
     from gpudx.investigate.conclude import conclude
     from gpudx.investigate.laboratory import first_failing
     from gpudx.investigate.loop import Limits, investigate
+    from gpudx.investigate.two_causes import with_second_cause
 
     def keep(state: Investigation) -> None:
         casefile.write(conclude(first_failing(lab.folder, state), state), lab.folder)
 
-    say(f"investigating; what the program prints goes to {os.path.relpath(lab.folder)}")
-    with lab:
-        state = investigate(state, lab, Limits(wanted.budget_s, wanted.runs), keep, _progress)
+    with _engine(lab, wanted) as lab:
+        say(f"investigating{_at_a_time(lab)}; what the program prints goes to {os.path.relpath(lab.folder)}")
+        limits = Limits(wanted.budget_s, wanted.runs)
+        state = investigate(state, lab, limits, keep, _progress)
+        state = with_second_cause(state, lab, limits, keep, _progress)
     clear_line()
     if not state.trials and state.stopped == "interrupted":
         raise UserError("It was interrupted in its first run: nothing is known yet.", INTERRUPTED)
@@ -226,11 +239,32 @@ def _investigate(lab: Laboratory, state: Investigation, wanted: Wanted) -> Case:
     return casefile.read(lab.folder)
 
 
+@contextlib.contextmanager
+def _engine(lab: Laboratory, wanted: Wanted) -> Iterator[Laboratory]:
+    """The lab, ready to make runs here or on a cluster."""
+    if wanted.part is None:
+        with lab:
+            yield lab
+        return
+    from gpudx.investigate.ray_laboratory import RayLaboratory, refuse_shared_files
+    from gpudx.lab.ray_cluster import joined
+
+    refuse_shared_files(lab.context.asked)
+    with joined(wanted.part) as cluster, RayLaboratory.of(lab, cluster) as spread:
+        yield spread
+
+
+def _at_a_time(lab: Laboratory) -> str:
+    return f", up to {lab.places} runs at a time" if lab.places > 1 else ""
+
+
 def _progress(plan: Plan, seen: Observed, left: float) -> None:
     """One line for each run."""
     so_far = f", {seen.text} so far" if seen.trials else ""
     why = f" ({plan.why})" if plan.why else ""
-    text = f"{plan.experiment}{why}: run {len(seen.trials) + 1} of {plan.runs}{so_far}; {left:.0f} s left"
+    number = len(seen.trials) + 1
+    total = f" of {plan.runs}" if plan.runs >= number else ""
+    text = f"{plan.experiment}{why}: run {number}{total}{so_far}; {left:.0f} s left"
     renew(text)
 
 

@@ -30,6 +30,23 @@ def conclude(case: Case, state: Investigation) -> Case:
 
 
 def _diagnosis(state: Investigation) -> tuple[Diagnosis, ...]:
+    """Where there is a second cause, the first one says so: it is what most people read."""
+    told = entries_of(state)
+    if not state.also:
+        return told
+    if told and told[0].status in ("confirmed", "likely"):
+        told = (replace(told[0], evidence=(_of_second(state.also), *told[0].evidence)), *told[1:])
+    return tuple(sorted((*told, *state.also), key=lambda entry: ORDER[entry.status]))
+
+
+def _of_second(also: tuple[Diagnosis, ...]) -> Evidence:
+    kernel = kernel_of(also[0])
+    where = f" in kernel {kernel}" if kernel else ""
+    return Evidence(f"{also[0].evidence[0].text}, which has a cause of its own: {also[0].cause}{where} ({also[0].status})")
+
+
+def entries_of(state: Investigation) -> tuple[Diagnosis, ...]:
+    """The causes of the failure that was looked for, best first."""
     entries = best_entries(state)
     told = [*_judged(state, entries), *_untested(state, entries)]
     return tuple(sorted(_without_despair(_without_echoes(agreed(told))), key=_rank))

@@ -6,7 +6,7 @@ Statistics come last: a fault that an instrument can see needs one run under tha
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpudx.causes import every as every_cause
 from gpudx.causes import tells
@@ -226,6 +226,8 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
         if not _is_vague(state):
             return None
         plan = [step for step in plan if step.experiment in PRECISE]
+    elif is_steady(state) and _seen_but_untestable(state):
+        return None
     return next(filter(None, (_open_step(step, state, runnable) for step in plan)), None)
 
 
@@ -250,17 +252,21 @@ def _open_step(step: Step, state: Investigation, runnable: Collection[str]) -> S
     if step in (EXCHANGED, SCALED):
         tried = exchanged.next_run(state.trials, runnable, step.experiment)
         return Step(tried.experiment, tried.why, tried.runs) if tried else None
-    return step if _is_open(step, state, runnable) else None
+    return replace(step, runs=_runs(step, state)) if _is_open(step, state, runnable) else None
+
+
+def _runs(step: Step, state: Investigation) -> int:
+    """More where the first ones show that more of them decide."""
+    return max(step.runs, uninitialized.runs_wanted(state.trials)) if step.experiment == POISONED else step.runs
 
 
 def _is_open(step: Step, state: Investigation, runnable: Collection[str]) -> bool:
     able = step.experiment in runnable or step.experiment == "recorded"
     lost = sum(t.outcome in ("tool missing", "not reached") for t in state.trials if t.experiment == step.experiment)
-    runs = max(step.runs, uninitialized.runs_wanted(state.trials)) if step.experiment == POISONED else step.runs
     known = {mark for trial in state.trials if trial.experiment == "recorded" for mark in trial.fingerprints}
     wanted = not step.after or any(t.experiment == step.after and _is_unclean(t, known) for t in state.trials)
     wanted = wanted and not any(t.experiment == step.unless and _is_all_clear(t) for t in state.trials)
-    return able and wanted and not lost and _made(state.trials, step.experiment) < runs
+    return able and wanted and not lost and _made(state.trials, step.experiment) < _runs(step, state)
 
 
 def _is_unclean(trial: Trial, known: Collection[str]) -> bool:
@@ -279,6 +285,7 @@ def _made(trials: Sequence[Trial], experiment: str) -> int:
     return sum(trial.experiment == experiment for trial in trials)
 
 
+TELLING = ("gone", "may go", "shown", "may show", "rarer", "more often")  # predictions that could confirm a cause
 SEES = {
     "runtime-errors": "calls that the CUDA runtime refuses",
     "fenced": "accesses past the end of buffers and after their release",
@@ -308,9 +315,20 @@ def is_steady(state: Investigation) -> bool:
     """Does it fail in every plain run, or hang, and does the record suggest no cause? Then no rate is left to be estimated. A cause
     that is only likely is still put to the test."""
     plain = [trial.outcome for trial in state.trials if trial.experiment == "recorded"]
-    suggested = any(entry.status == "likely" and _is_cause(entry) for entry in (*state.before, *state.found))
+    likely = [entry for entry in (*state.before, *state.found) if entry.status == "likely" and _is_cause(entry)]
+    suggested = not all(map(_is_untestable, likely))
     every_time = len(plain) >= REPEAT and set(plain) == {"reproduced"}
     return state.symptom == "hang" or (every_time and not suggested)
+
+
+def _seen_but_untestable(state: Investigation) -> bool:
+    return any(entry.status == "likely" and _is_cause(entry) and _is_untestable(entry) for entry in state.found)
+
+
+def _is_untestable(entry: Diagnosis) -> bool:
+    """An instrument saw it, and no experiment predicts more than that the failure stays: none can confirm it."""
+    predicted = every_cause()[entry.cause].predictions.values()
+    return entry.observed and not any(one.expects in TELLING for one in predicted)
 
 
 def _is_cause(entry: Diagnosis) -> bool:

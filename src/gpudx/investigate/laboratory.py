@@ -13,20 +13,18 @@ import re
 import shutil
 import time
 import traceback
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
-import numpy as np
-from numpy.typing import NDArray
-
-from gpudx import casefile, pipeline
+from gpudx import casefile
 from gpudx.diagnose import fenced_runs, runtime_words
 from gpudx.errors import UserError
-from gpudx.facts import Facts, copy_offsets, derive, exchangeable, transfers
-from gpudx.facts.parts import can_be_apart
+from gpudx.facts import Facts, derive
 from gpudx.investigate import decisive, exchanged, ordered, same_failure, uninitialized
 from gpudx.investigate.loop import OutOfTime, Result
+from gpudx.investigate.one_run import SHORTEST_S, Job, Made, learn, make, with_learned
 from gpudx.lab import at_sites, criteria, trials
 from gpudx.lab.experiments import (
     PLAIN,
@@ -34,25 +32,23 @@ from gpudx.lab.experiments import (
     Context,
     Experiment,
     NotReached,
-    Seen,
     base,
     every,
     mitigations,
     sized,
 )
-from gpudx.lab.recorded import TRACES, run_recorded
+from gpudx.lab.recorded import TRACES
 from gpudx.lab.trials import OUTPUT, RUNS, Interrupted
-from gpudx.model import Asked, Case, Diagnosis, Investigation, Trial
+from gpudx.model import Asked, Case, Diagnosis, Failure, Investigation, Trial
 from gpudx.model.how import How, Ways
-from gpudx.trace import Trace, open_traces
+from gpudx.trace import open_traces
 
 BUG = "gpudx-error.txt"
 PATIENCE = 10  # times the longest run so far: then a run hangs
 LEAST_PATIENCE_S = 10.0
 INSTRUMENT_PATIENCE_S = 30.0  # a tool that has found millions of faults takes its time
+NOTHING = ("not reached", "tool missing")  # such runs may have no case
 FIRST_PATIENCE = 0.4  # of the budget: a first run that has not ended by then, and does nothing any more, hangs
-STILL_WORKING_S = 2.0  # a program that made a call so recently is slow, not stuck
-SHORTEST_S = 0.001
 NUMBERS, PRINTED_NAN = "checked-numbers", re.compile(rb"(?i)(?<![a-z])-?nan(?![a-z])")
 
 
@@ -67,6 +63,8 @@ class Laboratory:
     without: Collection[str] = ()
     began: float = field(default_factory=time.monotonic)
     longest: float = 0.0
+    looked: tuple[Context, Mapping[str, str]] | None = None  # what cannot be run, as of what is known of the program
+    made: int = 0  # runs, also such as a state does not have
 
     @property
     def threads(self) -> int:
@@ -76,7 +74,12 @@ class Laboratory:
     def launches(self) -> int:
         return self.context.launches
 
-    def __enter__(self) -> Laboratory:
+    @property
+    def places(self) -> int:
+        """Runs that can be made at the same time."""
+        return 1
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *ended: object) -> None:
@@ -106,13 +109,19 @@ class Laboratory:
 
     @property
     def not_run(self) -> Mapping[str, str]:
-        """Experiments that cannot be run here, and why."""
-        whys = {name: self._why_not(name, module) for name, module in every().items() if name != PLAIN}
-        return {name: why for name, why in whys.items() if why}
+        """Experiments that cannot be run here, and why. Asked for many times for each run, and some look for tools."""
+        if self.looked is None or self.looked[0] is not self.context:
+            whys = {name: self._why_not(name, module) for name, module in every().items() if name != PLAIN}
+            self.looked = self.context, {name: why for name, why in whys.items() if why}
+        return self.looked[1]
 
     def _why_not(self, name: str, module: Experiment) -> str | None:
         if (self.only and name not in self.only) or name in self.without:
             return "left out on the command line"
+        return self._missing(module)
+
+    def _missing(self, module: Experiment) -> str | None:
+        """Why it cannot be run where the runs are made."""
         why: str | None = module.missing(self.context)
         return why
 
@@ -121,13 +130,14 @@ class Laboratory:
 
     def run(self, experiment: str, state: Investigation) -> Result:
         """One run. What goes wrong in it is told in its trial, and costs only this run."""
-        number = len(state.trials) + 1
+        number = self.made = max(len(state.trials), self.made) + 1
         name = f"{RUNS}/{number:03d}-{base(experiment)}"  # the value of a variant may be no name for a folder
         shutil.rmtree(self.folder / name, ignore_errors=True)  # left by a run that was cut off
         began = time.monotonic()
         try:
-            case, trial = self._run(experiment, state, name)
+            case, trial, made = self._run(experiment, state, name)
         except (OutOfTime, Interrupted):
+            self.made -= 1
             raise
         except NotReached as error:
             return Result(
@@ -142,67 +152,73 @@ class Laboratory:
             return Result(Trial(experiment, "tool missing", "", time.monotonic() - began, folder=name, note=note))
         if any((t.experiment, t.outcome) == (experiment, trial.outcome) for t in state.trials):
             shutil.rmtree(self.folder / name / TRACES, ignore_errors=True)
-        trial = replace(trial, seconds=time.monotonic() - began)
-        refused = decisive.refused_work(case) if experiment == PLAIN else ()
-        return Result(trial, (*case.diagnosis, *refused), same_failure.failure(case), decisive.symptom(case))
+        trial = replace(trial, seconds=made.took_s)
+        return _result(trial, case)
+
+    def read(self, trial: Trial) -> Result:
+        """What a run gave, from its case."""
+        if trial.outcome in NOTHING:
+            return Result(trial)
+        folder = self.folder / trial.folder
+        return _result(trial, _counted(casefile.read(folder), trial.experiment, folder))
+
+    def seen_as(self, trial: Trial, failure: Failure) -> Trial:
+        """What a run means if this is the failure that is looked for."""
+        if trial.outcome in NOTHING:
+            return trial
+        return replace(trial, outcome=same_failure.outcome(casefile.read(self.folder / trial.folder), failure))
 
     def _learn_patience(self, seconds: float, quiet: float = 0.0) -> None:
         """How long a run takes; of one that hung, until it made its last call."""
         busy = max(SHORTEST_S, seconds - quiet) if math.isfinite(quiet) else SHORTEST_S
         self.longest = max(self.longest, seconds if not quiet else min(busy, seconds))
 
-    def _run(self, experiment: str, state: Investigation, name: str) -> tuple[Case, Trial]:
-        module, folder = every()[base(experiment)], self.folder / name
+    def _run(self, experiment: str, state: Investigation, name: str) -> tuple[Case, Trial, Made]:
+        job = self.job(experiment, state)
+        made = self.make(job, self.folder / name, state)
+        case = _counted(made.case, experiment, self.folder / name)
+        if not made.looks_inside:
+            self._learn_patience(made.duration_s, made.quiet_s)
+        if experiment == PLAIN:
+            self.context = with_learned(self.context, made.learned)
+        trial = replace(trial_of(case, experiment, name, state, made.idle), output=made.output, fresh=made.fresh)
+        if made.fresh:
+            case, trial = _with_dependence(case, trial, state, made.facts)
+        if experiment == PLAIN:
+            case, trial = _with_order(case, trial, state, made.facts)
+        module = every()[base(experiment)]
+        return case, trial if made.idle else at_sites.counted(trial, case, module, job.context, state), made
+
+    def job(self, experiment: str, state: Investigation) -> Job:
+        """The next run of an experiment after those of `state`."""
         context = replace(
             self.context,
             turn=sum(t.experiment == experiment for t in state.trials),
             variant=experiment.partition(VARIANT)[2],
         )
-        folder.mkdir(parents=True)
-        with getattr(module, "around", _around)(context):
-            words = list(getattr(module, "command", _command)(context))
-            marks = self.context.asked.probes if experiment == PLAIN else ()
-            how: How = replace(module.how(context), output=folder / OUTPUT, probes=marks, faults_suffice=True)
-            how = replace(_pinned(how, state), stacks=how.stacks or _wants_lines(context, experiment, state))
-            patience = self._patience(how)
-            how = replace(how, timeout=min(patience, max(SHORTEST_S, self.budget_s - self.elapsed())))
-            run = run_recorded(words, folder, how)
-            if run.returncode == 0:
-                run = replace(run, wrong=criteria.wrong(self.context.asked, folder / OUTPUT, how.extra_env))
-        if run.interrupted:
-            raise Interrupted
-        quiet = _quiet_for(folder) if run.timed_out else 0.0
-        # By the budget. What a first run did until then is worth reporting, if it made calls.
-        cut_off = how.timeout != patience and (bool(state.trials) or not math.isfinite(quiet))
-        if run.timed_out and not run.ended_early and (cut_off or (self._is_guess and quiet < STILL_WORKING_S)):
-            raise OutOfTime
-        if not _looks_inside(how):
-            self._learn_patience(run.duration_s, quiet)
-        analysis = pipeline.diagnose_run(run, words, folder)
-        for log in (folder / TRACES).glob("heap-*"):  # sparse files, which copies of a case would fill
-            log.unlink()
-        seen = self.learn(analysis.case, analysis.facts, experiment == PLAIN)
-        case = _without_intended_nan(analysis.case, folder / OUTPUT) if experiment == NUMBERS else analysis.case
-        idle = getattr(module, "without_effect", _works)(context, seen)
-        trial = replace(
-            trial_of(case, experiment, name, state, idle),
-            output=at_sites.digest(folder / OUTPUT),
-            fresh=how.poison or "",
+        return Job(
+            experiment,
+            context,
+            launch=_faulting_launch(state),
+            stacks=_wants_lines(context, experiment, state),
+            patience_s=self._patience(),
+            inside_s=self.context.how.timeout or max(self._patience(), INSTRUMENT_PATIENCE_S),
+            left_s=self.budget_s - self.elapsed(),
+            is_first=not state.trials,
+            is_guess=self._is_guess,
         )
-        if how.poison:
-            case, trial = _with_dependence(case, trial, state, analysis.facts)
-        if experiment == PLAIN:
-            case, trial = _with_order(case, trial, state, analysis.facts)
-        return case, trial if idle else at_sites.counted(trial, case, module, context, state)
 
-    def _patience(self, how: How | None = None) -> float:
+    def make(self, job: Job, folder: Path, state: Investigation) -> Made:
+        """Make a run, in `folder`."""
+        return make(job, folder)
+
+    def _patience(self) -> float:
         """After so many seconds a run hangs. Before a run has ended by itself, only the user can say."""
         given = self.context.how.timeout
         if given:
             return given
         first = max(LEAST_PATIENCE_S, FIRST_PATIENCE * self.budget_s)
-        usual = max(LEAST_PATIENCE_S, PATIENCE * self.longest) if self.longest else first
-        return max(usual, INSTRUMENT_PATIENCE_S) if how is not None and _looks_inside(how) else usual
+        return max(LEAST_PATIENCE_S, PATIENCE * self.longest) if self.longest else first
 
     @property
     def _is_guess(self) -> bool:
@@ -216,30 +232,7 @@ class Laboratory:
                 case = casefile.read(self.folder / trial.folder)
                 if case.outcome.kind != "timeout":
                     self._learn_patience(case.outcome.duration_s)
-                self.learn(case, _facts(self.folder / trial.folder), True)
-
-    def learn(self, case: Case, facts: Sequence[Facts], plain: bool) -> Seen:
-        """What a run's record says of the program; plain runs tell what experiments can be made."""
-        traces = [one.trace for one in facts]
-        apis, threads, at_once, devices, waits = _look(traces)
-        done, not_done = at_sites.look(traces)
-        if plain:
-            self.context = replace(
-                self.context,
-                apis=self.context.apis | apis,
-                frameworks=self.context.frameworks | _frameworks(traces),
-                threads=max(self.context.threads, threads),
-                devices=self.context.devices | devices,
-                launches=max(self.context.launches, sum(process.launches for process in case.processes)),
-                parts=self.context.parts or _has_parts(facts),
-                pair=self.context.pair or at_sites.first_pair(case),
-                edges=self.context.edges or at_sites.edges(case),
-                transfers=self.context.transfers or _transfers(facts),
-                offsets=self.context.offsets or next(filter(None, (one.wishes for one in map(copy_offsets.Offsets, facts))), ()),
-                exchanges=self.context.exchanges or next(filter(None, map(exchangeable.pairs, facts)), ()),
-                stuck=self.context.stuck or _stuck(case),
-            )
-        return Seen(at_once, devices, frozenset(finding.id for finding in case.findings), waits, done, not_done)
+                self.context = with_learned(self.context, learn(case, kept_facts(self.folder / trial.folder)))
 
 
 def _wants_lines(context: Context, experiment: str, state: Investigation) -> bool:
@@ -247,12 +240,13 @@ def _wants_lines(context: Context, experiment: str, state: Investigation) -> boo
     return "python" in context.frameworks and (experiment != PLAIN or (state.symptom == "settled" and bool(state.trials)))
 
 
-FRAMEWORKS = {"torch": "/libtorch_", "python": "/python3"}  # by a part of a loaded file's path
+def _result(trial: Trial, case: Case) -> Result:
+    refused = decisive.refused_work(case) if trial.experiment == PLAIN else ()
+    return Result(trial, (*case.diagnosis, *refused), same_failure.failure(case), decisive.symptom(case))
 
 
-def _frameworks(traces: Iterable[Trace]) -> frozenset[str]:
-    maps = [trace.maps for trace in traces]
-    return frozenset(name for name, part in FRAMEWORKS.items() if any(part in one for one in maps))
+def _counted(case: Case, experiment: str, folder: Path) -> Case:
+    return _without_intended_nan(case, folder / OUTPUT) if experiment == NUMBERS else case
 
 
 def _without_intended_nan(case: Case, output: Path) -> Case:
@@ -268,16 +262,10 @@ def _with_dependence(case: Case, trial: Trial, state: Investigation, facts: Sequ
     return _with_entry(uninitialized.entry((*state.trials, trial), facts), case, trial, facts)
 
 
-def _pinned(how: How, state: Investigation) -> How:
-    """Under a tool that names the kernel only: the launch that the plain run showed as faulting."""
+def _faulting_launch(state: Investigation) -> int | None:
+    """That the plain run showed."""
     first = next(iter(state.before), None)
-    launch = first.guilty.launch if first is not None and first.guilty and state.symptom == "device error" else None
-    return replace(how, sanitizer=replace(how.sanitizer, launch=launch)) if how.sanitizer else how
-
-
-def _looks_inside(how: How) -> bool:
-    """Does an instrument look at the device's work? How long such a run takes says nothing about the program."""
-    return bool(how.sanitizer or how.dump or how.kernel_checks or how.simulator)
+    return first.guilty.launch if first is not None and first.guilty and state.symptom == "device error" else None
 
 
 def _with_order(case: Case, trial: Trial, state: Investigation, facts: Sequence[Facts]) -> tuple[Case, Trial]:
@@ -377,72 +365,9 @@ def first_failing(directory: Path, state: Investigation) -> Case:
     return replace(case, directory=str(directory), processes=processes)
 
 
-def _at_once(trace: Trace, calls: NDArray[np.bool_]) -> int:
-    """How many threads were between their first and last call at the same time; all of them where calls were not kept."""
-    begin, end = (trace.column(name)[calls].astype(np.uint64) for name in ("begin", "end"))
-    end[end == 0] = np.iinfo(np.uint64).max  # has not returned
-    _, which = np.unique(trace.column("tid")[calls], return_inverse=True)
-    first, last = (
-        np.full(which.max(initial=-1) + 1, np.iinfo(np.uint64).max),
-        np.zeros(which.max(initial=-1) + 1, np.uint64),
-    )
-    np.minimum.at(first, which, begin)
-    np.maximum.at(last, which, end)
-    if trace.gaps:
-        return len(first)
-    return max((int(((first <= start) & (start <= last)).sum()) for start in first), default=0)
-
-
-def _look(traces: Iterable[Trace]) -> tuple[frozenset[str], int, int, frozenset[str], int]:
-    """APIs, most threads of one process that made calls, and that did at once, devices, and waits that have no caller: the
-    recorder's own."""
-    apis: set[str] = set()
-    devices: set[str] = set()
-    threads = at_once = waits = 0
-    for trace in traces:
-        every_api = np.array([call.api for call in trace.schema.calls])
-        calls = every_api[trace.call] != "note"
-        apis.update(np.unique(every_api[trace.call[calls]]).tolist())
-        threads = max(threads, len(np.unique(trace.column("tid")[calls])))
-        at_once = max(at_once, _at_once(trace, calls))
-        waits += int((trace.column("caller", trace.select(trace.schema.doing("wait"))) == 0).sum())
-        devices.update(trace.text(int(at)) for at in trace.named("note_device"))
-    return frozenset(apis), threads, at_once, frozenset(devices), waits
-
-
-def _has_parts(facts: Iterable[Facts]) -> bool:
-    """Are buffers used by parts that could be memory of their own? Each process that has parts must allow it."""
-    made = [one for one in facts if len(one.objects.rows_of("subbuffer"))]
-    return bool(made) and all(can_be_apart(one) for one in made)
-
-
-def _stuck(case: Case) -> str:
-    """The kernel of the launch that had not ended, where a run hung and the record names one."""
-    named = [f.site.kernel for f in case.findings if f.symptom is not None and f.symptom.kind == "hang" and f.site]
-    return next((kernel for kernel in named if kernel), "")
-
-
-def _transfers(facts: Sequence[Facts]) -> tuple[str, ...]:
-    """Of the process that makes most transfers: numbers count in each process."""
-    busiest = max(facts, key=lambda one: len(transfers.early(one.trace)), default=None)
-    return tuple(one.ranges for one in transfers.by_line(busiest.trace, busiest.sites)) if busiest else ()
-
-
-def _facts(folder: Path) -> list[Facts]:
+def kept_facts(folder: Path) -> list[Facts]:
     """Of a run of an earlier call, as far as its traces were kept."""
     return [derive(trace) for trace in open_traces(folder / TRACES)[0]]
-
-
-def _quiet_for(folder: Path) -> float:
-    """Seconds from the last call that any process began until now; infinite without calls. A process's clock starts at its
-    first call, so this is read right after the run."""
-    quiet = math.inf
-    for trace in open_traces(folder / TRACES)[0]:
-        begun = trace.column("begin")
-        if len(begun):
-            started = int(trace.header["start_mono_ns"]) / 1e9 + float(trace.seconds(begun.max(keepdims=True))[0])
-            quiet = min(quiet, time.monotonic() - started)
-    return quiet
 
 
 def _why_lost(error: Exception, folder: Path) -> str:
@@ -465,19 +390,6 @@ def _variants(name: str, module: Experiment, context: Context) -> list[str]:
     return [f"{name}{VARIANT}{variant}" if variant else name for variant in module.variants(context)]
 
 
-def _command(context: Context) -> tuple[str, ...]:
-    return context.command
-
-
-@contextlib.contextmanager
-def _around(context: Context) -> Iterator[None]:
-    yield
-
-
-def _works(context: Context, seen: Seen) -> str | None:
-    return None
-
-
 def open_laboratory(
     folder: Path,
     template: tuple[str, ...],
@@ -497,5 +409,6 @@ def open_laboratory(
     context = Context(command, environment, how, asked=asked, template=template, folder=folder)
     criteria.refuse_nonsense(asked)
     for module in every().values():
-        getattr(module, "check", _command)(context)
+        if hasattr(module, "check"):
+            module.check(context)
     return Laboratory(folder, context, budget_s, only, without)

@@ -6,7 +6,7 @@ whoever runs experiments; tests have one with known probabilities and no process
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -32,6 +32,7 @@ from gpudx.investigate.user_experiments import told
 from gpudx.investigate.verdicts import CONFIRMING, judge
 from gpudx.lab.trials import Interrupted
 from gpudx.model import Diagnosis, Failure, FailureClass, Investigation, Row, Stop, Trial
+from gpudx.model.diagnosis import OutcomeName
 from gpudx.text import plural
 
 CONFIDENCE = 0.99
@@ -117,7 +118,7 @@ def investigate(
         assert plan is not None
         tell(plan, seen.get(plan.experiment, Observed(plan.experiment)), limits.budget_s - lab.elapsed())
         try:
-            state = _with(state, lab.run(plan.experiment, state))
+            state = with_run(state, lab.run(plan.experiment, state))
         except (Interrupted, KeyboardInterrupt):  # in the program, or in the analysis of its run
             return _ended(state, "interrupted")
         except OutOfTime:
@@ -126,7 +127,28 @@ def investigate(
         keep(state)
 
 
-def _with(state: Investigation, result: Result) -> Investigation:
+def ahead(state: Investigation, lab: Lab, limits: Limits) -> Iterator[tuple[str, Investigation]]:
+    """What will be run next as long as no run shows anything new: each experiment, and the state before it."""
+    while state.trials:
+        seen = observed(state.trials)
+        state = judged(state, seen, lab)
+        plan = next_plan(state, seen, lab, limits)
+        if plan is None or _stop(state, seen, lab, limits, plan, 0):
+            return
+        yield plan.experiment, state
+        state = without_news(state, plan.experiment)
+
+
+def without_news(state: Investigation, experiment: str) -> Investigation:
+    """The state after a run that ended as the last one of this experiment did, or else as the last plain one."""
+    same = [trial for trial in state.trials if trial.experiment == experiment]
+    plain = [trial for trial in state.trials if trial.experiment == PLAIN]
+    outcome: OutcomeName = "reproduced" if state.failure else "passed"
+    alike = same[-1] if same else replace(plain[-1], experiment=experiment, outcome=outcome, shown=(), blind="")
+    return replace(state, trials=(*state.trials, replace(alike, fresh=str(len(same)))))
+
+
+def with_run(state: Investigation, result: Result) -> Investigation:
     """The state with one more run. The first plain run that failed says what is looked for; until then, the record does."""
     first = not state.trials
     state = replace(state, trials=(*state.trials, result.trial), stopped="", reason="")
@@ -172,7 +194,10 @@ def level(state: Investigation, lab: Lab) -> float:
 
 
 def next_plan(state: Investigation, seen: Mapping[str, Observed], lab: Lab, limits: Limits) -> Plan | None:
-    """The decisive steps first; then plain runs, until the rate is known; then what the user asked for, and what separates best."""
+    """The first run decides the plan. The decisive steps first; then plain runs, until the rate is known; then what the user
+    asked for, and what separates best."""
+    if not state.trials and lab.is_planned:
+        return Plan(PLAIN, 1, "how it ends")
     if state.symptom and lab.is_planned:
         step = next_step(state, _affordable(seen, lab, limits))
         if step is not None:

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 
 from gpudx.investigate.observed import PLAIN, Observed, compared
 from gpudx.investigate.prediction import SHOWS, weigh
+from gpudx.investigate.reach import limits
 from gpudx.investigate.suspects import Suspect
 from gpudx.lab.experiments import against
 from gpudx.model import Cell, Row, Status
@@ -69,7 +70,8 @@ def _verdict(
     mitigations: frozenset[str],
 ) -> tuple[Status, str]:
     if against is not None:
-        return "refuted", f"It predicts {_said(against)}, and {against.why} ({against.observed}{_base(against, seen)})."
+        said = f"It predicts {_said(against)}, and {against.why} ({against.observed}{_base(against, seen)})."
+        return "refuted", f"{said}{limits(against.experiment)}"
     came = [cell for cell in cells if cell.weight == "for" and cell.expects in CONFIRMING]
     own = [cell for cell in came if not _is_hidden(cell, mitigations) and not _shared(cell, rivals)]
     left = _left(one, seen[PLAIN])

@@ -133,3 +133,4 @@ class Investigation:
     told: tuple[str, ...] = field(default=(), metadata=LATER)  # by the experiments that were asked for
     options: Given = field(default=(), metadata=LATER)  # that `gpudx investigate` was given
     symptom: FailureClass = field(default="", metadata=LATER)
+    also: tuple[Diagnosis, ...] = field(default=(), metadata=LATER)  # causes of a second failure that is unlike the first

@@ -85,7 +85,7 @@ class Context:
     asked: Asked = field(default_factory=Asked)
     template: tuple[str, ...] = ()  # the command with {NAME} not filled in
     folder: Path = field(default_factory=Path)  # the case's
-    shelf: Shelf = field(default_factory=Shelf)
+    shelf: Shelf = field(default_factory=Shelf, compare=False)
     parts: bool = False  # it uses buffers by parts alone, which do not overlap
     pair: tuple[str, str] | None = None  # of an order finding: what holds its first operation, and what orders the two
     edges: tuple[str, ...] = ()  # of all order findings: what orders their two operations at every occurrence
