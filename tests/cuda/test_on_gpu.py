@@ -107,8 +107,8 @@ def test_faulty_programs_end_as_before(gpu: Gpu, name: str) -> None:
 )
 def test_a_serialised_run_names_the_launch(gpu: Gpu, name: str, cause: str, kernel: str) -> None:
     best = gpu.run(name, "--serialise", plainly=False).best
-    # The status alone says what happened, not why: an instrument that sees the access confirms it.
-    assert (best["cause"], best["status"]) == (cause, "likely") and best["guilty"]["kernel"] == kernel
+    # The status alone says what happened, not why: an instrument that sees the access confirms it, or the address in the kernel's log.
+    assert best["cause"] == cause and best["status"] in ("likely", "confirmed") and best["guilty"]["kernel"] == kernel
     assert best["victim"] is not None and best["guilty"]["host_stack"]
 
 
@@ -133,7 +133,8 @@ def test_runs_that_pass_although_they_are_wrong(gpu: Gpu, name: str, found: str 
     """Recording sees arguments, not accesses: an off-by-one write stays unseen."""
     ran = gpu.run(name)
     assert ran.recorded == ran.plain[:2]
-    assert {*ran.errors} - {"device-error-reported"} == ({found} if found else set())  # freed memory may be gone
+    seen = {*ran.errors} - {"device-error-reported", "device-fault-printed"}  # freed memory may be gone, and the kernel's log may say so
+    assert seen == ({found} if found else set())
 
 
 def test_a_refused_launch_names_every_limit_and_no_other(gpu: Gpu) -> None:

@@ -62,10 +62,43 @@ def test_a_fault_of_a_copy_engine_is_no_kernels(cuda: CudaWorld, tmp_path: Path)
     assert not judged(cuda, tmp_path, line)[0]
 
 
-def test_an_address_that_no_number_leads_to_names_no_launch(cuda: CudaWorld, tmp_path: Path) -> None:
+def test_an_address_that_no_number_leads_to_tells_nothing(cuda: CudaWorld, tmp_path: Path) -> None:
     memory = streams(cuda)
     found, told = judged(cuda, tmp_path, xid(memory + 12345678901234, cuda.write(tmp_path / "1-0.gdx").pid))
-    assert found[0].attribution == "one of" and told.guilty is None
+    assert not found and told.guilty is None
+
+
+@pytest.mark.parametrize(("past", "access", "named"), [(4096, "WRITE", 0), (4096, "READ", 0), (64 << 20, "WRITE", None)])
+def test_a_page_right_behind_the_memory_names_it(
+    cuda: CudaWorld, tmp_path: Path, past: int, access: str, named: int | None
+) -> None:
+    """A page far behind it may as well have been meant for other memory."""
+    size = 1 << 20
+    memory, kernel = cuda.alloc(size), cuda.kernel(WORK, [8, 4])
+    cuda.launch(kernel, [memory, 77])
+    cuda.sync(status=700)
+    found, told = judged(cuda, tmp_path, xid(memory + size + past, cuda.write(tmp_path / "1-0.gdx").pid, access))
+    assert [f.site.argument for f in found if f.site] == ([named] if named is not None else [])
+    assert told.guilty is not None and told.guilty.launch == 1
+
+
+def test_a_write_is_not_blamed_on_a_pointer_to_const(cuda: CudaWorld, tmp_path: Path) -> None:
+    copy = cuda.kernel("_Z4copyPKfPfi", [8, 8, 4])
+    source, target = cuda.alloc(1 << 20), cuda.alloc(1 << 20, at=0x7000_0000_0000)
+    cuda.launch(copy, [source, target, 77])
+    cuda.sync(status=700)
+    line = xid(source + (1 << 20) + 4096, cuda.write(tmp_path / "1-0.gdx").pid, "WRITE")
+    assert not judged(cuda, tmp_path, line)[0]
+    assert judged(cuda, tmp_path, line.replace("WRITE", "READ"))[0]
+
+
+def test_freed_memory_that_no_launch_was_passed_is_no_use_after_free(cuda: CudaWorld, tmp_path: Path) -> None:
+    gone, memory, kernel = cuda.alloc(1 << 20), cuda.alloc(1 << 20), cuda.kernel(WORK, [8, 4])
+    cuda.free(gone)
+    cuda.launch(kernel, [memory, 1024])
+    cuda.sync(status=700)
+    found, told = judged(cuda, tmp_path, xid(gone + 8192, cuda.write(tmp_path / "1-0.gdx").pid))
+    assert not found and told.cause != "use-after-free"
 
 
 def test_a_fault_of_another_process_is_not_taken(cuda: CudaWorld, tmp_path: Path) -> None:

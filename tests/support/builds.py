@@ -191,8 +191,8 @@ class Builds:
         return sorted(once(self.shared / name, make).glob("*.o"))
 
     def all_objects(self, *more: str, name: str = "objects") -> list[Path]:
-        """Of both libraries, with more flags of the compiler."""
-        sources = [path for path in NATIVE.glob("*/*.c") if path.parent.name != "core"]
+        """Of both libraries, with more flags of the compiler. The log of the heap is a library of its own."""
+        sources = [path for path in NATIVE.glob("*/*.c") if path.parent.name not in ("core", "heap")]
         sources += [*self.core_sources, *self.generated.glob("*_wrappers.c"), self.generated / "cl_exports.c"]
         return self.objects(name, sources, *LIBRARY_FLAGS, *more)
 

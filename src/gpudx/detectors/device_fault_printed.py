@@ -49,6 +49,7 @@ PROBABLE = "The driver reported the address of the fault; that this launch made 
 ONE_OF = "The driver reported the address of the fault; which of the running launches made it is not known."
 AIMED = "The driver reported the address of the fault, and of the launches that were running only this one's numbers lead to it."
 KINDS: dict[bool | None, Literal["read", "write", ""]] = {None: "", True: "write", False: "read"}
+MAPPED = 1 << 21  # CUDA maps device memory in pages of 2 MiB: up to there behind an allocation nothing faults
 FARTHEST = 1 << 30  # beyond this, memory nearby says nothing
 
 
@@ -62,9 +63,18 @@ class _Place:
 
 
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
-    """At most one finding: the first fault."""
-    if facts.messages.faults:
-        yield located(facts, *facts.messages.faults[0])[0]
+    """At most one finding: the first fault. One of the kernel's log is left out where its page tells nothing: the device's error is
+    reported in any case, with what is odd about the launches."""
+    for position, fault in facts.messages.faults[:1]:
+        finding = located(facts, position, fault)[0]
+        if not fault.said or _tells(finding):
+            yield finding
+
+
+def _tells(finding: Finding) -> bool:
+    """Does the page say more than that there was a fault? Freed memory only if a launch was passed it: any other access may land there."""
+    passed = finding.site is not None and finding.site.argument is not None
+    return finding.causes[0] != UNKNOWN and (finding.causes[0] != FREED or passed)
 
 
 def located(facts: Facts, position: int, fault: Fault) -> tuple[Finding, str]:
@@ -161,9 +171,11 @@ def _inside(facts: Facts, fault: Fault, position: int, row: int) -> _Place:
 
 
 def _nearby(facts: Facts, fault: Fault, position: int, suspects: list[Suspect]) -> list[int]:
-    """Memory next to the page that a launch which may have been running was passed: it can have been missed."""
-    given = {row for s in suspects for row in _given(facts, s.launch)}
-    return [row for row in facts.memory.neighbours(fault.address, position) if row in given]
+    """Memory next to the page that a launch which may have been running was passed: it can have been missed. Whatever runs past its memory
+    meets the first page behind it first, so where only a log names the page, what is farther away is not taken for missed."""
+    given = {row for s in suspects for row in _given(facts, s.launch, writes=bool(fault.writes))}
+    near = [row for row in facts.memory.neighbours(fault.address, position) if row in given]
+    return [row for row in near if not fault.said or _beside(facts, fault, row)[0] < MAPPED]
 
 
 def _beside(facts: Facts, fault: Fault, row: int) -> tuple[int, _Place]:
@@ -189,9 +201,12 @@ def _of_another(facts: Facts, guilty: Suspect | None, place: _Place) -> _Place:
 # ---- who ----
 
 
-def _given(facts: Facts, launch: int) -> set[int]:
-    pointers = facts.launches.pointers
-    return {int(pointers.object[row]) for row in pointers.of(launch) if pointers.object[row] >= 0}
+def _given(facts: Facts, launch: int, writes: bool = False) -> set[int]:
+    """The memory that a launch was passed; for what `writes`, without memory behind pointers to const."""
+    pointers, info = facts.launches.pointers, facts.launches.info(launch) if writes else None
+    const = {index for index, one in info.args.items() if one.read_only} if info else set()
+    rows = [row for row in pointers.of(launch) if pointers.object[row] >= 0]
+    return {int(pointers.object[row]) for row in rows if int(pointers.index[row]) not in const or pointers.inside[row]}
 
 
 def _guilty(given: list[Suspect], suspects: list[Suspect], place: _Place) -> Suspect | None:
@@ -209,6 +224,8 @@ def _site(facts: Facts, one: Suspect, place: _Place) -> Site:
     pointers = facts.launches.pointers
     mine = [row for row in pointers.of(one.launch) if pointers.object[row] == place.object and place.object >= 0]
     index, value = (int(pointers.index[mine[0]]), int(pointers.value[mine[0]])) if mine else (None, None)
+    if place.cause == NULL and one.weight & NULL_GIVEN:
+        index, value = one.argument, 0
     return facts.sites.at(int(facts.launches.position[one.launch]), argument=index, value=value)
 
 

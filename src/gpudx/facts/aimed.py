@@ -17,6 +17,7 @@ from gpudx.facts.pointers import Pointers
 ELEMENTS = (4, 8, 2, 1, 16)
 LEAST = 16  # smaller numbers lead nowhere that the pointer itself does not
 MOST_NUMBERS = 12
+FAR = 1 << 21  # bytes from the pointer: a page that is nearer may be where the pointer itself leads
 WORDS = (4, 8)  # bytes of a whole number
 
 
@@ -70,7 +71,7 @@ def _ways(
             continue
         for name, number in numbers:
             for element in ELEMENTS:
-                if address <= value + number * element < address + span:
+                if abs(number * element) >= FAR and address <= value + number * element < address + span:
                     yield index, obj, f"argument {index} + {name} x {element} byte{'s' * (element > 1)}"
 
 
