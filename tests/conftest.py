@@ -64,7 +64,7 @@ FILES = {
     "cli/test_run_watched.py", "detectors/test_intel.py", "diagnose/test_asked.py", "evidence/test_builds.py",
     "evidence/test_code_objects.py", "facts/test_symbols.py", "facts/test_unwind.py", "flake/test_catch2.py",
     "flake/test_flake_command.py", "flake/test_lab_parts.py", "flake/test_ray_engine.py", "flake/test_runners.py",
-    "identity/test_around.py", "identity/test_built.py", "identity/test_heard.py", "kernel_checks/test_oclgrind.py",
+    "identity/test_around.py", "identity/test_built.py", "identity/test_heard.py", "kernel_checks/test_oclgrind.py", "kernel_checks/test_reasons.py",
     "kernel_checks/test_running.py", "models/test_found_models.py", "report/test_html_in_browser.py",
     "report/test_perfetto.py", "test_ci_examples.py", "test_extend_page.py", "test_incidents.py",
     "test_cases_page.py", "test_shared_builds.py", "trace/test_trace_damage.py", "verify/test_verify_command.py",

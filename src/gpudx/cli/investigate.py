@@ -120,7 +120,7 @@ def command(
     gpudx investigate --expect 'max error: 0' -- ./app  (it exits with 0 and a wrong result)
     gpudx investigate --rebuild 'make -B CFLAGS=-O0' -- ./app
     gpudx investigate --revision v1.2 --build make -- ./app
-    gpudx investigate --engine ray --address 10.0.0.1:6379 -- ./app    (several experiments at a time, in the same directory)
+    gpudx investigate --engine ray --address 10.0.0.1:6379 -- ./app    (several experiments at a time)
     gpudx investigate --probe 'ENTER gemm' -- ./run.sh    (checks that this code ran)
     gpudx investigate gpudx-cases/20261115T101112Z-app-1a2b    (a case of gpudx run, or one that was interrupted)
 
