@@ -64,7 +64,7 @@ bool gdx_nan_here(uint64_t launch)
 /* A C++ name is found in its mangled form, in which its length stands before it: _Z5saxpyifPf. */
 static bool is_named(const char *name)
 {
-    char part[NAME + 16];
+    char part[NAME + 32];
     if (!strcmp(name, wanted))
         return true;
     snprintf(part, sizeof part, "%zu%s", strlen(wanted), wanted);

@@ -2,16 +2,45 @@
 #include "core/scope.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 
 #include "core/recorder.h"
 #include "core/stacks.h"
 
-/* Not in the memory that is set aside for each thread (initial-exec): it is large, and few programs need it. `used`: only then is
- * there anything to look at. */
+/* In a page of the thread's own, found by a key: the memory that is set aside for each thread is small, and few programs need this. */
 enum { ROOM = 512 };
-static __thread char scope[ROOM];
-static _Atomic bool used;
+static pthread_key_t key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static _Atomic bool ready;
+
+static void go(void *page)
+{
+    munmap(page, ROOM);
+}
+
+static void make_key(void)
+{
+    atomic_store(&ready, pthread_key_create(&key, go) == 0);
+}
+
+/* The thread's page; NULL: there is none to be had. */
+static char *page_of_thread(void)
+{
+    pthread_once(&once, make_key);
+    char *page = atomic_load(&ready) ? pthread_getspecific(key) : NULL;
+    if (page || !atomic_load(&ready))
+        return page;
+    page = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return NULL;
+    if (pthread_setspecific(key, page)) {
+        munmap(page, ROOM);
+        return NULL;
+    }
+    return page;
+}
 
 GDX_EXPORT void gpudx_scope(const char *text);
 GDX_EXPORT void gpudx_number_launches(void *function);
@@ -19,7 +48,8 @@ GDX_EXPORT void gpudx_tell(const char *kind, const char *text);
 
 const char *gdx_scope(void)
 {
-    return atomic_load_explicit(&used, memory_order_relaxed) ? scope : "";
+    const char *page = atomic_load(&ready) ? pthread_getspecific(key) : NULL;
+    return page ? page : "";
 }
 
 static uint64_t (*_Atomic peek)(void);
@@ -39,10 +69,14 @@ GDX_EXPORT void gpudx_number_launches(void *function)
 /* From now on, for this thread. */
 GDX_EXPORT void gpudx_scope(const char *text)
 {
+    int saved = errno;
     size_t bytes = text ? strnlen(text, ROOM - 1) : 0;
-    memcpy(scope, text ? text : "", bytes);
-    scope[bytes] = 0;
-    atomic_store_explicit(&used, true, memory_order_relaxed);
+    char *page = page_of_thread();
+    if (page) {
+        memcpy(page, text ? text : "", bytes);
+        page[bytes] = 0;
+    }
+    errno = saved;
 }
 
 /* Written at once, with the stack that it was told from. */

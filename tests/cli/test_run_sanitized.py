@@ -136,4 +136,5 @@ def test_values_of_options_that_may_stand_alone() -> None:
 
     checks = (AUTOMATIC, "opencl", "oclgrind", *CHECKS)
     assert KERNEL_CHECKS == ALL
-    assert {"--sanitize": checks, "--fence": EDGES, "--poison": PATTERNS, "--watch": (AGAIN, ONCE)} == ALONE
+    others = {"--fence": EDGES, "--poison": PATTERNS, "--watch": (AGAIN, ONCE), "--nan": ("1",)}
+    assert {"--sanitize": checks, **others} == ALONE

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from gpudx.causes import Cause
+from gpudx.causes import Cause, tells
 from gpudx.causes import every as every_cause
 from gpudx.diagnose.judge import ORDER
 from gpudx.lab.experiments import base
@@ -80,8 +80,8 @@ def shows(entry: Diagnosis) -> tuple[int, bool, bool, int, bool]:
 
 
 def by_page(entry: Diagnosis) -> bool:
-    """Is only the page of the access known, from the driver, and neither address nor line?"""
-    return entry.access is not None and entry.access.seen_by == "driver"
+    """Is only the page of an access known, from the driver, and neither address nor line nor why it went there?"""
+    return entry.access is not None and entry.access.seen_by == "driver" and tells(entry.cause) == "access"
 
 
 def has_python_line(entry: Diagnosis) -> bool:
