@@ -35,6 +35,12 @@ def test_work_that_was_refused_settles_a_run_that_passed() -> None:
     assert decisive.symptom(case(PASSED, REFUSED)) == "settled"
 
 
+def test_what_could_not_be_created_and_was_not_missed_is_no_fault() -> None:
+    created = replace(REFUSED, site=replace(site(3, status="CL_INVALID_BUFFER_SIZE"), call="clCreateBuffer"), causes=("refused-range",))
+    assert decisive.refused_work(case(PASSED, created)) == () and decisive.symptom(case(PASSED, created)) == "no failure"
+    assert len(decisive.refused_work(case(PASSED, created, REFUSED))) == 2
+
+
 def test_other_warnings_and_runs_that_failed_have_no_refused_work() -> None:
     assert decisive.refused_work(case(PASSED, replace(REFUSED, site=site(5)))) == ()
     assert decisive.refused_work(case(EXITED, REFUSED)) == () and decisive.symptom(case(PASSED)) == "no failure"

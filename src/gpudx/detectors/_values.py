@@ -171,11 +171,14 @@ class Decoder:
         return Origin("host", name, (Evidence(f"{value:#x} is {name}"),)) if name else None
 
     def _nowhere(self, value: int) -> Origin:
-        if self._facts.symbols.kind(value) in (None, "reserved"):
+        known = self._facts.trace.ended or self._facts.trace.last_words is not None  # else the map is that of the start, and heaps grow
+        if known and self._facts.symbols.kind(value) in (None, "reserved"):
             text = "an address at which the process has no memory"
             return Origin(
                 "unmapped", text, (Evidence(f"nothing is mapped at {value:#x}, and no recorded call gave this value"),)
             )
+        if self._facts.symbols.kind(value) in (None, "reserved"):
+            return Origin("heap", "a value that no recorded call gave as a handle", (Evidence(f"no recorded call gave {value:#x}"),))
         text = "an address in the program's heap that no recorded call gave as a handle"
         return Origin(
             "heap", text, (Evidence(f"{value:#x} lies in memory of the process, and no recorded call gave it"),)

@@ -66,7 +66,7 @@ NAMES = {"buffer": "a memory object"}
 def detect(facts: Facts, run: Run) -> Iterator[Finding]:
     """One finding per kernel argument, or call and parameter, that was given such a value; repeats are counted."""
     for suspect in suspects(facts):
-        severity = _severity(suspect, run)
+        severity = _severity(facts, suspect, run)
         if severity:
             yield _doubted(facts, _of_argument(facts, suspect, severity), suspect.origin)
     for found in misused(facts):
@@ -74,14 +74,16 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
             yield from _of_parameter(facts, found, run)
 
 
-def _severity(suspect: Suspect, run: Run) -> Severity | None:
+def _severity(facts: Facts, suspect: Suspect, run: Run) -> Severity | None:
     kind, bad = suspect.origin.kind, suspect.failed or suspect.in_flight
     if suspect.origin.certain or (kind == "unmapped" and (bad or run.failed)):
         return "error"
     if kind == "unmapped":
         return "warning"
     # Host addresses have a detector of their own; this one keeps what may be an object made out of our sight.
-    return "info" if kind == "heap" and run.failed and not bad else None
+    if kind != "heap" or not run.failed or bad:
+        return None
+    return "warning" if failed_launch(facts, suspect.row) else "info"
 
 
 def _doubted(facts: Facts, finding: Finding, origin: Origin) -> Finding:

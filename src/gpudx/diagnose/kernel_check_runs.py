@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from gpudx.diagnose import index_reasons
 from gpudx.diagnose import kernel_check_reports as reports
 from gpudx.diagnose.kernel_check_reports import Failure
@@ -31,6 +33,7 @@ WRAP = 1 << 32  # what a 32-bit index loses
 WAITED_FOR = re.compile(r"(?:atom(?:ic)?_\w+\s*\(\s*&?\s*|^\s*!?\s*)(\w+\s*\[[^\]]*\])")  # an element that a loop's condition reads
 OWN_TEXT = "kernel source"  # the text that the program gave the driver
 SEVERAL = 1023  # in place of a work-item of global memory (kernel_checks/prelude.py)
+WORD = 8  # bytes of a handle
 ON_MEMORY = ("bounds", "alignment", "uninitialized", "race")
 CAUSES = {
     "bounds": "out-of-bounds-access", "alignment": "misaligned-access", "uninitialized": "read-before-write",
@@ -48,7 +51,7 @@ SPACES = {
 
 def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
     """One finding per place in the source; the launches after the first are counted."""
-    found = [f for one in facts for f in reports.failures(one, case_dir / FOLDER)]
+    found = [f for one in facts for f in reports.failures(one, case_dir / FOLDER) if not _is_of_released_buffer(f)]
     places: dict[tuple[str, Place], list[Failure]] = {}
     # Read before another work-item wrote it, or after a write that was left out: the fault is that one.
     spoiled = {(f.position, f.thing) for f in found if f.kind == "race" or (f.kind == "bounds" and f.writes)}
@@ -64,6 +67,20 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
         finding = _finding(same[0], count, len({(one.facts.trace.path, one.position) for one in same}))
         sure: Attribution = "probable" if _makes_the_first_nan(same[0], found) else "unknown"
         yield finding if same[0].kind != "nan" else replace(finding, attribution=sure, because=NOT_A_NUMBER)
+
+
+def _is_of_released_buffer(f: Failure) -> bool:
+    """Was the kernel passed a buffer that is none any more? Then the size that the driver told of it means nothing."""
+    launch = f.facts.launches.at_position(f.position)
+    if f.kind not in ON_MEMORY or f.thing is None or f.thing.kind != "argument" or launch is None:
+        return False
+    values = [a["bytes"] for a in f.facts.launches.values(launch) if a["index"] == f.thing.index and a["size"] == WORD]
+    table = f.facts.objects.table
+    mine = table["handle"] == int.from_bytes(values[0], "little") if values else []
+    known = np.flatnonzero(mine)
+    known = known[table["born"][known] < f.position]
+    died = table["died"][known]
+    return bool(len(known)) and bool(((died >= 0) & (died < f.position)).all())
 
 
 def _is_same_memory(one: Failure, other: Failure) -> bool:

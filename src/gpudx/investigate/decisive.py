@@ -37,6 +37,7 @@ class Step:
     unless: str = ""  # not where this experiment looked at everything and found nothing
 
 
+CREATING = ("Create", "Alloc")
 INDICES = Step("indices", "whether an index is out of range")
 UNSAID = ("device-assertion",)  # causes that a kernel states without the value that it is about
 LOOPS = "checked-loops"
@@ -172,6 +173,8 @@ def refused_work(case: Case) -> tuple[Diagnosis, ...]:
     refused = [
         f for f in case.findings if f.severity == "warning" and f.scope == "fault" and f.causes and _is_refused(f)
     ]
+    if all(map(_is_creation, refused)):  # what was not created was not missed either: the program tried, and did something else
+        return ()
     return tuple(
         entries.of_finding(f, Verdict(entries.hypothesis(f), "likely", f.evidence, (), REFUSED), None) for f in refused
     )
@@ -196,6 +199,10 @@ def _is_settled(finding: Finding, ended: str, died: Collection[tuple[int, int]])
     if ended == "exit":
         return _is_refused(finding)
     return ended == "signal" and finding.scope == "fault" and (finding.site.pid, finding.site.number) in died
+
+
+def _is_creation(finding: Finding) -> bool:
+    return finding.site is not None and any(word in finding.site.call for word in CREATING)
 
 
 def _is_refused(finding: Finding) -> bool:

@@ -44,6 +44,7 @@ from gpudx.model.how import How, Ways
 from gpudx.trace import open_traces
 
 BUG = "gpudx-error.txt"
+SIMULATED = "oclgrind"
 PATIENCE = 10  # times the longest run so far: then a run hangs
 LEAST_PATIENCE_S = 10.0
 INSTRUMENT_PATIENCE_S = 30.0  # a tool that has found millions of faults takes its time
@@ -328,6 +329,8 @@ def trial_of(case: Case, experiment: str, folder: str, state: Investigation, idl
     if state.failure is None and case.outcome.failed_itself:  # the plain runs have the fault, but do not fail of it
         new = [e for e in case.diagnosis if e.status in ("confirmed", "likely")]
     new += [e for e in case.diagnosis if e.status == "confirmed" and _was_less(e, state)]
+    if base(experiment) == SIMULATED:  # it stands in for the driver: what it refuses is no fault of the program's, only what it sees
+        new = [e for e in new if e.observed]
     if state.trials and state.symptom != "hang":  # an instrument that took too long is not what the program fails of
         new = [e for e in new if e.cause != "hang"]
     silent = (PLAIN, *ordered.WITHOUT_INSTRUMENT)  # no instrument looks at these runs, and what their record has the plain ones have too
