@@ -304,14 +304,16 @@ def _reason(state: Investigation, stopped: Stop) -> str:
     plain = observed(state.trials)[PLAIN]
     rate = f"It failed in {plain.rate.failures} of {plural(plain.rate.runs, 'plain run')}"
     fits = f" (failure rate: {plain.range})" if plain.rate.runs >= ENOUGH_FOR_A_RATE else ""
+    passed = "The plain run passed" if plain.rate.runs == 1 else f"All {plain.rate.runs:,} plain runs passed"
     if stopped == "no fault found":
-        return f"{rate}. {clean(state)}"
+        return f"{rate if plain.rate.failures else passed}. {clean(state)}"
     if stopped == "the failure did not reproduce":
         more = "" if plain.rate.failures else "; without a failure there is nothing to compare"
         return f"{rate}{fits}{more}."
     if stopped == "nothing to investigate":
         return f"{rate}, and no GPU API call was seen in them: no experiment here touches what the program does."
-    return f"{rate}{fits}. {_standings(state.table)}{_advice(stopped, plain)}"
+    told = f"{rate}{fits}" if plain.rate.failures or not plain.rate.runs else passed
+    return f"{told}. {_standings(state.table)}{_advice(stopped, plain)}"
 
 
 def _standings(table: tuple[Row, ...]) -> str:
