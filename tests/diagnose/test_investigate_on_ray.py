@@ -60,7 +60,7 @@ def noted(program: Path, folder: Path, *lines: str) -> Path:
     return script
 
 
-@pytest.mark.parametrize("name", ["fill_on_side_queue", "add_tail"])
+@pytest.mark.parametrize("name", [pytest.param("fill_on_side_queue", marks=pytest.mark.slow), "add_tail"])
 def test_the_verdict_is_that_of_one_machine(
     name: str, cluster: str, opencl: OpenCL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
