@@ -6,7 +6,6 @@ an address is taken, the block lies elsewhere, and words that point into it are 
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import sys
 import time
@@ -16,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from gpudx.capsule import file, played
+from gpudx.capsule import file, played, playing
 from gpudx.capsule.model import Buffer, Bytes, Capsule
+from gpudx.capsule.playing import Asked, Refused
 from gpudx.capsule.relocate import moved
-from gpudx.errors import UserError
 
 # cuda.h
 PINNED, DEVICE, READ_WRITE, MINIMUM = 1, 1, 3, 0
@@ -27,10 +26,6 @@ MAJOR, MINOR = 75, 76
 NOT_FOUND, NO_BINARY = 500, 209
 DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 USUAL_SHARED = 48 << 10
-
-
-class Refused(Exception):
-    """It cannot be played here: one sentence."""
 
 
 class Properties(ctypes.Structure):
@@ -236,10 +231,10 @@ class Player:
         self.result.status = self.cu.cuCtxSynchronize()
         return max(1, time.perf_counter_ns() - began)
 
-    def play(self, times: int) -> None:
+    def play(self, asked: Asked) -> None:
         module, function = self.build()
         self.place(module)
-        for _ in range(times):
+        for _ in range(asked.times):
             self.stage("preparing")
             self.fill()
             self.result.times_ns.append(self.launch(function))
@@ -249,30 +244,11 @@ class Player:
         self.stage("done")
 
 
-def main(words: list[str] | None = None) -> int:
-    """Exit status 0: played; 3: it cannot be, result.json says why."""
-    asked = argparse.ArgumentParser()
-    asked.add_argument("capsule", type=Path)
-    asked.add_argument("folder", type=Path)
-    asked.add_argument("--device", default="")
-    asked.add_argument("--times", type=int, default=1)
-    asked.add_argument("--trust", action="store_true")
-    asked.add_argument("--source", type=Path)
-    asked.add_argument("--options", default="")
-    given = asked.parse_args(words)
-    player = None
-    try:
-        if given.source or given.options:
-            raise Refused("variants are OpenCL sources, and this is a CUDA launch")
-        player = Player(file.read(given.capsule), given.folder, given.device)
-        player.play(given.times)
-    except (Refused, UserError) as error:
-        result = player.result if player else played.Result()
-        result.problem = str(error)
-        result.write(given.folder)
-        return played.PROBLEM
-    return 0
+def _player(asked: Asked) -> Player:
+    if asked.source or asked.options:
+        raise Refused("variants are OpenCL sources, and this is a CUDA launch")
+    return Player(file.read(asked.capsule), asked.folder, asked.device)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(playing.main(None, _player))

@@ -5,7 +5,6 @@ OpenCL is called through ctypes, so that neither pyopencl nor headers are needed
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import mmap
 import shlex
@@ -17,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from gpudx.backends.opencl import bundled_loader
-from gpudx.capsule import file, played
+from gpudx.capsule import file, played, playing
 from gpudx.capsule.model import Argument, Buffer, Bytes, Capsule
+from gpudx.capsule.playing import Asked, Refused
 from gpudx.capsule.relocate import moved
-from gpudx.errors import UserError
 
 # CL/cl.h
 PLATFORM_NAME, DEVICE_NAME, DRIVER_VERSION, DEVICE_SVM, BUILD_LOG = 0x0902, 0x102B, 0x102D, 0x1053, 0x1183
@@ -34,10 +33,6 @@ BUILD_FAILED = -11
 # Options that say how code is compiled; others name files, or are a vendor's own.
 SAFE = ("-D", "-U", "-cl-", "-w", "-Werror", "-g", "-O", "-fno-", "-ffp-")
 MAP_FIXED_NOREPLACE = 0x100000
-
-
-class Refused(Exception):
-    """It cannot be played here: one sentence."""
 
 
 def safe_options(text: str) -> tuple[str, list[str]]:
@@ -347,9 +342,9 @@ class Player:
             if not one.svm:
                 self.cl.clReleaseMemObject(self.buffers[one.number])
 
-    def play(self, times: int, source: Path | None, extra: str) -> None:
-        kernel = self.build(source, extra)
-        for _ in range(times):
+    def play(self, asked: Asked) -> None:
+        kernel = self.build(asked.source, asked.options)
+        for _ in range(asked.times):
             self.stage("preparing")
             self.prepare(kernel)
             self.result.times_ns.append(self.launch(kernel))
@@ -374,28 +369,9 @@ def _mapped_at(address: int, size: int) -> int:
     return address if got == start else 0
 
 
-def main(words: list[str] | None = None) -> int:
-    """Exit status 0: played; 3: it cannot be, result.json says why."""
-    asked = argparse.ArgumentParser()
-    asked.add_argument("capsule", type=Path)
-    asked.add_argument("folder", type=Path)
-    asked.add_argument("--device", default="")
-    asked.add_argument("--times", type=int, default=1)
-    asked.add_argument("--trust", action="store_true")
-    asked.add_argument("--source", type=Path)
-    asked.add_argument("--options", default="")
-    given = asked.parse_args(words)
-    player = None
-    try:
-        player = Player(file.read(given.capsule), given.folder, given.device, given.trust)
-        player.play(given.times, given.source, given.options)
-    except (Refused, UserError) as error:
-        result = player.result if player else played.Result()
-        result.problem = str(error)
-        result.write(given.folder)
-        return played.PROBLEM
-    return 0
+def _player(asked: Asked) -> Player:
+    return Player(file.read(asked.capsule), asked.folder, asked.device, asked.trust)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(playing.main(None, _player))
