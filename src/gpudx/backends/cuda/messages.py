@@ -28,6 +28,16 @@ _XID = re.compile(
 REASONS = {"RO_VIOLATION": "a write to memory that may only be read", "WO_VIOLATION": "a read of memory that may only be written"}
 
 
+def page_of(address: str) -> int:
+    """The page of an address as the driver writes it: 0x7f36_437bb000."""
+    return int(address.replace("_", ""), 16) & ~(PAGE - 1)
+
+
+def is_write(access: str) -> bool:
+    """Of what stands behind ACCESS_TYPE_VIRT_ or ACCESS_TYPE_PHYS_."""
+    return not access.startswith(("READ", "PREFETCH"))
+
+
 def fault(text: str) -> Fault | None:
     """The fault that a line of the kernel's log tells of, None for other texts."""
     found = _XID.search(text)
@@ -35,10 +45,10 @@ def fault(text: str) -> Fault | None:
         return None
     access = found["access"] or ""
     return Fault(
-        address=int(found["address"].replace("_", ""), 16) & ~(PAGE - 1),
+        address=page_of(found["address"]),
         bytes=PAGE,
         reason=REASONS.get((found["type"] or "").removeprefix("FAULT_"), "the page is not mapped"),
-        writes=None if not access else not access.startswith(("READ", "PREFETCH")),
+        writes=is_write(access) if access else None,
         process=(int(found["pid"]), found["name"].strip()),
         said=found[0],
     )

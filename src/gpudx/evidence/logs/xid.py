@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gpudx.backends.cuda.messages import PAGE, is_write, page_of
 from gpudx.evidence.logs import _next
 from gpudx.evidence.logs._event import Event, Role
 from gpudx.evidence.logs._near import Near
@@ -46,7 +47,7 @@ MACHINE = {
     120: "the device's firmware failed", 140: "device memory has an uncorrected error", 149: "NVLink failed",
 }  # fmt: skip
 AFTERWARDS = (43, 45)
-MMU, PAGE = 31, 4096
+MMU = 31
 HEALTH = "nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER"
 
 
@@ -99,9 +100,8 @@ def _fault(number: int, rest: str, said: str) -> DeviceFault | None:
     where, kind = re.search(r"faulted @ (0x[0-9a-fA-F_]+)", rest), re.search(r"ACCESS_TYPE_(?:VIRT_|PHYS_)?(\w+)", rest)
     if number != MMU or where is None:
         return None
-    page = int(where[1].replace("_", ""), 16) & ~(PAGE - 1)
-    writes = None if kind is None else not kind[1].startswith("READ")
-    return DeviceFault("accessed memory that is not mapped", said.strip(), page, PAGE, writes, cause="out-of-bounds-access")
+    writes = is_write(kind[1]) if kind else None
+    return DeviceFault("accessed memory that is not mapped", said.strip(), page_of(where[1]), PAGE, writes, cause="out-of-bounds-access")
 
 
 def _who(pid: str | None, name: str | None) -> str:
