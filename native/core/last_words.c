@@ -143,21 +143,25 @@ void gdx_before_death(void (*wait)(void))
     atomic_store(&wait_before_death, wait);
 }
 
-/* What was installed when ours came, and gets the signal after it. Zeroed: the default action. */
+/* What was installed when ours came, and gets the signal after it, once: it may put ours back. Zeroed: the default action. */
 static struct sigaction earlier[sizeof watched / sizeof *watched];
 
-static const struct sigaction *before(int number)
+static struct sigaction before(int number)
 {
-    static const struct sigaction plain = { .sa_handler = SIG_DFL };
+    struct sigaction plain = { .sa_handler = SIG_DFL };
     for (unsigned i = 0; i < sizeof watched / sizeof *watched; i++)
-        if (watched[i] == number)
-            return &earlier[i];
-    return &plain;
+        if (watched[i] == number) {
+            struct sigaction old = earlier[i];
+            earlier[i] = plain;
+            return old;
+        }
+    return plain;
 }
 
 /* A handler that is called once only (SA_RESETHAND) reports a crash; it does not repair faults as those of managed languages do.
  * LLVM, which OpenCL drivers bring along, installs such handlers to remove its temporary files, often before the first call that
- * we see (llvm/lib/Support/Unix/Signals.inc, RegisterHandler). Ours goes first, puts it back, and it gets the same signal. */
+ * we see (llvm/lib/Support/Unix/Signals.inc, RegisterHandler). Ours goes first, puts it back, and it gets the same signal. Behind
+ * it ours could miss a crash: from the moment that such a handler is called, a fault of a second thread ends the process. */
 static bool gives_way(const struct sigaction *old)
 {
     if (old->sa_flags & SA_RESETHAND)
@@ -178,7 +182,8 @@ static void last_words(int number, siginfo_t *info, void *context)
     } else if (header && header->pid == (uint32_t)getpid() && header->signal_tid != (uint32_t)syscall(SYS_gettid)) {
         let_finish();  /* not where the speaker itself faulted again: it would wait for itself */
     }
-    sigaction(number, before(number), NULL);
+    struct sigaction next = before(number);
+    sigaction(number, &next, NULL);
     if (!comes_again(number, info))
         syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid), number);
     errno = saved;

@@ -42,7 +42,8 @@ void gdx_warm_backtrace(void);       /* may load libgcc_s: not with a lock held 
 char *gdx_read_maps(size_t *bytes);  /* /proc/self/maps; NULL when it cannot be read */
 void gdx_free_maps(char *text);
 
-void gdx_watch_signals(void);        /* last words on SIGSEGV and its like, where the program has no handler */
+void gdx_watch_signals(void);        /* last words on SIGSEGV and its like, where the program has no handler; again after a build,
+                                        in which a driver's compiler may have installed its own */
 void gdx_before_death(void (*wait)(void));   /* called at the end of the last words; system calls only */
 struct gdx_header *gdx_own_header(void);                  /* recorder.c */
 char *gdx_last_room(size_t bytes, uint32_t *where);       /* recorder.c */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "core/process.h"
 #include "opencl/hooks.h"
 
 enum { TEXT = 1024, DEVICES = 64, SEEN = 2048 };
@@ -253,6 +254,8 @@ void gdx_cl_note_build(cl_program program, cl_uint count, const cl_device_id *de
 {
     cl_device_id all[DEVICES];
     int saved = errno;
+    if (gdx_own_header())
+        gdx_watch_signals();
     if (!gdx_on() || !has_log(status))
         return;
     if (!devices || !count) {

@@ -72,7 +72,8 @@ def test_the_verdict_is_that_of_one_machine(
     there, said = on_cluster(opencl, cluster, tmp_path / "there", "--", app)
     assert verdict(there) == verdict(here), said_here + said
     assert here["diagnosis"][0]["status"] == "confirmed" and "up to 2 runs at a time" in said
-    assert (tmp_path / "beside").read_text()
+    if name == "fill_on_side_queue":  # the other is over after two runs, which need not meet
+        assert (tmp_path / "beside").read_text()
     text = (tmp_path / "there" / "case.json").read_text()
     assert "/tmp/gpudx-" not in text.replace(str(tmp_path), "")  # no node's own folder
     for trial in there["investigation"]["trials"]:

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+static cl_program gpu_program;
 static cl_kernel gpu_kernel;
 
 static inline void gpu_open(void)
@@ -18,8 +19,8 @@ static inline void gpu_open(void)
     clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 1, &device, NULL);
     cl_context context = clCreateContext(NULL, 1, &device, NULL, NULL, NULL);
     const char *text = "kernel void fake_kernel(int a) {}";
-    cl_program program = clCreateProgramWithSource(context, 1, &text, NULL, NULL);
-    gpu_kernel = clCreateKernel(program, "fake_kernel", NULL);
+    gpu_program = clCreateProgramWithSource(context, 1, &text, NULL, NULL);
+    gpu_kernel = clCreateKernel(gpu_program, "fake_kernel", NULL);
 }
 
 /* `count` calls that set argument `index` to 1, 2, 3... */

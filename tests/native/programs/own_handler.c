@@ -1,5 +1,5 @@
 /* Has a SIGSEGV handler of its own: installed before the first call, or after it, or put back to the default;
- * "once": one that is called once only. */
+ * "once": one that is called once only; "built": the same, installed while a program is built. */
 #include "gpu.h"
 
 #include <signal.h>
@@ -40,6 +40,10 @@ int main(int argc, char **argv)
     }
     if (is(argc, argv, "after"))
         install(ours);
+    if (is(argc, argv, "built")) {
+        install_with(ours, SA_RESETHAND | SA_NODEFER);
+        clBuildProgram(gpu_program, 0, NULL, NULL, NULL, NULL);
+    }
     if (is(argc, argv, "default"))
         install(SIG_DFL);
     if (is(argc, argv, "ignore")) {
