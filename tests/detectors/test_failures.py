@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from support.detecting import Look, Make
 from support.opencl import OpenCL
+from support.synthetic import World
 
+INVALID_NAME = -46
 IGNORED, FAILED, UNWRITTEN, REJECTED = "ignored-error", "failed-call", "read-before-write", "kernel-does-not-build"
 
 
@@ -126,3 +128,47 @@ def test_read_before_write(opencl: OpenCL, mode: str, text: str) -> None:
 @pytest.mark.parametrize("mode", ["fill", "write", "host", "map", "part", "whole", "launch"])
 def test_written_buffers_are_silent(opencl: OpenCL, mode: str) -> None:
     assert not opencl.run("unwritten", mode).findings
+
+
+# ---- kernel-not-found ----
+
+
+SOURCE = """
+#define TILE 16
+__attribute__((reqd_work_group_size(TILE, 1, 1))) kernel void scale_rows(global float *a) {}
+__kernel __attribute__((vec_type_hint(float4))) void sum(global float *a) { scale(a); }
+"""
+
+
+def asks_for(process: World, name: str, status: int = 0) -> None:
+    process.call("clCreateKernel", texts={"kernel_name": name}, program=process.program, result=0, status=status)
+
+
+def test_a_kernel_that_the_source_does_not_have(world: Make, look: Look) -> None:
+    process = world(source=SOURCE)
+    asks_for(process, "scale_row", INVALID_NAME)
+    (finding,) = [f for f in look(process, "exit", exit_code=1) if f.id == "kernel-not-found"]
+    assert "no kernel 'scale_row'" in finding.message and "'scale_rows' is the nearest name" in finding.message
+    assert finding.evidence[1].text == "the kernels of its source: scale_rows and sum"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '#include "kernels.h"\n' + SOURCE,
+        "#define K __kernel\nK void scale_row(global int *a) {}\nkernel void f(global int *a) {}",
+        "#define NAME(x) scale_##x\nkernel void NAME(row)(global int *a) {}",
+        "",
+    ],
+)
+def test_names_that_cannot_be_read_are_not_missed(world: Make, look: Look, source: str) -> None:
+    process = world(source=source)
+    asks_for(process, "scale_row", INVALID_NAME)
+    assert not [f for f in look(process, "exit", exit_code=1) if f.id == "kernel-not-found"]
+
+
+def test_a_second_name_that_is_there_is_silent(world: Make, look: Look) -> None:
+    process = world(source=SOURCE)
+    asks_for(process, "sum_fast", INVALID_NAME)
+    process.create("clCreateKernel", texts={"kernel_name": "sum"}, program=process.program)
+    assert not [f for f in look(process, "exit", exit_code=1) if f.id == "kernel-not-found"]

@@ -22,7 +22,8 @@ LONGEST = 200
 _PLACED = re.compile(
     r"^\s*(?:(?:fatal )?error: (?=\S*:\d))?(?P<file>[^:\s][^:]*)?:?(?P<line>\d+):(?P<column>\d+): (?:(?:fatal )?error: )?(?P<said>.+)$"
 )
-_QUOTED = re.compile(r'^\s*"(?P<file>[^"]*)", line (?P<line>\d+)(?P<column>)?: (?:catastrophic )?error: (?P<said>.+)$')  # EDG: old AMD drivers
+# EDG, in old drivers of AMD.
+_QUOTED = re.compile(r'^\s*"(?P<file>[^"]*)", line (?P<line>\d+)(?P<column>)?: (?:catastrophic )?error: (?P<said>.+)$')
 _BARE = re.compile(r"^\s*(?:ptxas |nvlink |ld\.lld: |lld: )?(?:fatal )?(?:error|fatal)\s*: (?P<said>.+)$", re.IGNORECASE)
 _ERROR = re.compile(r"\b(?:error|fatal)\b\s*:", re.IGNORECASE)
 
