@@ -14,7 +14,9 @@ from gpudx.diagnose import kernel_check_reports as reports
 from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.host_code import kernel_at
 from gpudx.facts.late_writers import unordered_writer
+from gpudx.facts.open_calls import fatal_call
 from gpudx.facts.swapped import swapped_with
 from gpudx.kernel_checks.checks import ALL
 from gpudx.kernel_checks.plan import Site as Place
@@ -364,7 +366,18 @@ def instrument(wanted: KernelChecks, facts: Sequence[Facts], case_dir: Path) -> 
     blind = f"{plural(missing, 'program or kernel', 'programs or kernels')} ran without checks" if missing else ""
     blind = blind or (f"{plural(unchecked, 'access', 'accesses')} could not be checked" if unchecked else "")
     name = f"kernel checks ({', '.join(sorted(wanted.checks))})"
+    died = next(filter(None, map(_driver_died, facts)), "")
+    if died and not any(True for one in facts for _ in reports.failures(one, case_dir / FOLDER)):
+        return Instrument(name, "not live", f"{saw}; then the process died in {died}, with rewritten kernels, and nothing was reported")
     return Instrument(name, "live" if programs else "not live", saw, blind=blind)
+
+
+def _driver_died(facts: Facts) -> str:
+    """Where a thread died that was neither in a call of the program nor in a kernel: in the driver, its compiler most likely."""
+    words = facts.trace.last_words
+    if words is None or fatal_call(facts) is not None or kernel_at(facts, words.pc):
+        return ""
+    return facts.symbols.describe(words.pc, False)
 
 
 def not_checked(wanted: KernelChecks, facts: Sequence[Facts], live: bool) -> tuple[str, ...]:

@@ -34,6 +34,9 @@ from gpudx.kernel_checks.statements import Statements
 from gpudx.kernel_checks.syntax import KERNEL, Node
 from gpudx.kernel_checks.uniform import Uniformity
 
+# Every driver inlines functions with barriers in the end. PoCL 3.1 does it late, and its compiler (LLVM 15) crashes in the pass behind it
+# where checks and a loop with barriers come together in a function that is called twice.
+INLINED = "__attribute__((always_inline)) "
 PROVABLE = {"bounds", "align", "overflow", "div", "barriers", "races", "uninit"}
 ARGUMENT_SPACES = {"l": "local", "c": "constant"}
 
@@ -161,6 +164,8 @@ class Rewriter(Statements):
         edits = [self._parameter_edit(node, params, extra, own.body.start if own else node.end)]
         if own is None:
             return edits
+        if function.has_barrier and not function.is_kernel:
+            edits.append((node.start, node.start, INLINED))
         self.now = function
         self._uniform = Uniformity(self, function) if "barriers" in self.checks and function.has_barrier else None
         self._number_arguments(function)
