@@ -124,12 +124,20 @@ class Accesses(Arithmetic):
         return "".join(out)
 
     def _alignment(self, pointer: Node, node: Node) -> str:
-        """What the address must be a multiple of, where a cast can have made it less."""
-        return (
-            "_a"
-            if "align" in self.checks and any(one.kind == "CSTYLE_CAST_EXPR" for one in self._pointer_nodes(pointer))
-            else ""
-        )
+        """Whether the address must be a multiple of the access's size: where a cast can have made it less, and no type says less."""
+        cast = "align" in self.checks and any(one.kind == "CSTYLE_CAST_EXPR" for one in self._pointer_nodes(pointer))
+        return "_a" if cast and not self._says_less(node) else ""
+
+    def _says_less(self, node: Node) -> bool:
+        """A member of a packed structure, or a type that is declared with a smaller alignment: the compiler reads it byte by byte."""
+        needs = node.type.get_canonical().get_align()
+        records = [
+            one.children[0].type.get_canonical()
+            for one in self._path(node)
+            if one.kind == "MEMBER_REF_EXPR" and one.children
+        ]
+        pointed = [one.get_pointee() if one.kind.name == "POINTER" else one for one in records]
+        return any(0 < one.get_align() < needs for one in (node.type, *pointed))
 
     def _pointer_nodes(self, pointer: Node) -> list[Node]:
         assert self.now is not None
