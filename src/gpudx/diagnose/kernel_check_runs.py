@@ -68,7 +68,18 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
         count = sum(one.count for one in found if _is_same_memory(one, same[0]))
         finding = _finding(same[0], count, len({(one.facts.trace.path, one.position) for one in same}))
         sure: Attribution = "probable" if _makes_the_first_nan(same[0], found) else "unknown"
-        yield finding if same[0].kind != "nan" else replace(finding, attribution=sure, because=NOT_A_NUMBER)
+        if same[0].kind != "nan":
+            yield finding
+        else:
+            evidence = (*finding.evidence, *_infinity_before(same[0], found))
+            yield replace(finding, attribution=sure, because=NOT_A_NUMBER, evidence=evidence)
+
+
+def _infinity_before(f: Failure, found: Sequence[Failure]) -> Iterator[Evidence]:
+    """A NaN often comes of an infinity (inf / inf, inf - inf) that the same launch made first."""
+    made = next((one for one in found if one.kind == "nan" and not one.more and (one.facts, one.position) == (f.facts, f.position)), None)
+    if f.more and made is not None and made.site != f.site:
+        yield Evidence(f"before it, `{made.site.text}` at {_where(made)} became infinite", (f.position + 1,))
 
 
 def _is_of_released_buffer(f: Failure) -> bool:

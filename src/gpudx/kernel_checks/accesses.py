@@ -25,9 +25,10 @@ class Accesses(Arithmetic):
         if how == READ and zero and self.pure(node) and not self._nested(node):
             guard = self.guard(node, how)
             if guard:
-                return f"({zero[0]}({guard} ? {self.source(node)} : {zero[1]}))"
-            return self._parts(node)
-        return self._redirected(node, how, self._parts(node))
+                return self._came_in(node, f"({zero[0]}({guard} ? {self.source(node)} : {zero[1]}))")
+            return self._came_in(node, self._parts(node))
+        text = self._redirected(node, how, self._parts(node))
+        return self._came_in(node, text) if how == READ else text
 
     def _parts(self, node: Node) -> str:
         """The text of an lvalue, with what it consists of checked."""

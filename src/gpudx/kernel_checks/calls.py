@@ -23,6 +23,10 @@ from gpudx.kernel_checks.syntax import Node
 
 class Calls(Accesses):
     def call(self, node: Node) -> str:
+        text = self._call(node)
+        return self._came_in(node, text) if self._is_load(node) else text
+
+    def _call(self, node: Node) -> str:
         assert self.now is not None
         name = node.name
         arguments = node.children[1:]

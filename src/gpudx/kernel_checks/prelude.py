@@ -364,6 +364,16 @@ def _nan(name: str) -> str:
     )
 
 
+def _came_in(name: str) -> str:
+    """One that was in memory: this work-item makes none after it."""
+    width = "".join(char for char in name if char.isdigit())
+    nan, inf = ("any(isnan(v))", "any(isinf(v))") if width else ("isnan(v)", "isinf(v)")
+    return (
+        f"static {name} gdx_in_{name}(__private gdx_ctx *c, {name} v)\n"
+        f"{{ c->odd |= {nan} ? 3u : {inf} ? 2u : 0u; return v; }}\n"
+    )
+
+
 def text(
     checks: frozenset[str],
     body: str,
@@ -396,4 +406,5 @@ def text(
     parts += [BARRIERS] * any(name in body for name in ("gdx_agree", "gdx_split", "gdx_lost"))
     parts += [ARITHMETIC] * any(name in body for name in ("gdx_div", "gdx_wide", "gdx_step"))
     parts += [_nan(name) for name in sorted(set(re.findall(r"gdx_nan_(\w+)\(", body)))]
+    parts += [_came_in(name) for name in sorted(set(re.findall(r"gdx_in_(\w+)\(", body)))]
     return "".join(parts)

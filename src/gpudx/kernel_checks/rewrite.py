@@ -264,6 +264,9 @@ class Rewriter(Statements):
                 shadows.append(f"gdx_clear(gdx_l{at}, 2u * (uint)(gdx_n{at} / GDX_GRAIN({grain}) + 1u));")
             else:
                 text.append(f"const gdx_obj gdx_o{at} = gdx_arr((ulong){param.name}, gdx_n{at}, {number}u);")
+        for param in function.params:
+            if self._number(param):
+                text.append(f"{self._came_in(param, param.name)};")
         for node in function.variables.values():
             if node.kind == "VAR_DECL" and self._shadowed(node):
                 number = self.thing(node, "l")
