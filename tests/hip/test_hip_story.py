@@ -15,8 +15,6 @@ from support.own import PYTHONPATH
 
 from gpudx.backends.hip import DEVICE, agent
 from gpudx.backends.hip.simulated import SHAPE
-from gpudx.cli.demo import build_incident
-from gpudx.demos import incidents
 
 pytestmark = pytest.mark.skipif(DEVICE.exists(), reason="the page quotes the simulated runtime")
 PAGE = (ROOT / "docs/amd.md").read_text()
@@ -47,13 +45,13 @@ QUOTED = (BLOCKED, COPY, BY_SIZE, BY_PAGE, "1 launch of 6 had completed when the
 def place(kit: Kit, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
     """The program and the fixed one, with the debug agent installed."""
     folder = tmp_path_factory.mktemp("story")
-    incident = incidents.every()["hip-rope-misattributed"]
+    name = "hip-rope-misattributed"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(SHAPE, "7")
-        built = build_incident(incident, folder / "faulty", False)
-        fixed = build_incident(incident, folder / "twin", True)
-    for name, one in (("decode", built), ("decode-fixed", fixed)):
-        (folder / name).symlink_to(one.program)
+        built = kit.incident(name)
+        fixed = kit.incident(name, twin=True)
+    for link, one in (("decode", built), ("decode-fixed", fixed)):
+        (folder / link).symlink_to(one.program)
     library = folder / "rocm/lib" / agent.LIBRARY
     library.parent.mkdir(parents=True)
     library.touch()
