@@ -166,7 +166,7 @@ KINDS = (
     ),
     _kind(
         r"page ?fault|fault:? .{0,40}iova|context fault|mmu fault|vm fault|translation fault|protection fault|unhandled.{0,20}fault"
-        r"|fault info|invalid (?:read|write)|smmu.{0,40}fault"
+        r"|fault info|invalid (?:read|write)|smmu.{0,40}fault|fault response: unsuccessful"
         r"|iommu.{0,60}fault|DMAR.{0,60}fault|IO_PAGE_FAULT|CAT[_ ]?ERR|DATA_INVALID_FAULT|Unmapped|bus fault",
         "device-page-fault",
         "fault",
@@ -203,11 +203,18 @@ KINDS = (
     ),
     _kind(
         r"timed? ?out|timeout|\bstalled\b|hang(?!check timer)|hung|hangcheck|lockup|stuck|not respond|failed to respon|wait(?:ing)? for "
-        r".{0,40}(?:fail|expired)|too long|no heartbeat|GuC.{0,40}(?:fail|dead)|wedged|deadlock",
+        r".{0,40}(?:fail|expired)|too long|no heartbeat|wedged|deadlock|-ETIME(?:DOUT)?\b|\b(?:error|ret|err|failed)\W{1,4}-(?:62|110)\b",
         "device-hang",
         "fault",
         "the device did not finish its work in time",
         "hang",
+    ),
+    # Processors of the device run programs of the driver: GuC and HuC (Intel), GSP (NVIDIA), SMU, PSP and MES (AMD), GMU (Adreno).
+    _kind(
+        r"\b(?:GuC|HuC|GSC|GSP|SMU|SMC|PSP|MES|DMUB|GMU|MCU)\b.{0,60}(?:fail|dead|error|invalid|crash|refused)",
+        "firmware-error",
+        "refusal",
+        "firmware that runs on the device reported an error",
     ),
     _kind(
         r"reset (?:begin|fail|succeed|success|complete)|resetting|soft[- ]reset|hard[- ]reset|reset is needed|recover|VRAM is lost"
@@ -242,7 +249,7 @@ _FINE = re.compile(
     r".{0,40}not available|succeed|\bno errors?\b|error_inject"
     r"|Dumping IP State|coredump file has been created|Check your /sys|hangcheck timer|loading NVIDIA UNIX"
     r"|module verification|taints "
-    r"kernel|watchdog: .*enabled|reset succeeded",
+    r"kernel|watchdog: .*enabled|reset succeeded|Cannot find any crtc or sizes",
     re.IGNORECASE,
 )
 
@@ -252,6 +259,10 @@ class Lines:
 
     def __init__(self) -> None:
         self._fault = -SOON
+
+    def takes(self, near: Near) -> bool:
+        """Ordinary lines of a driver, so that no format reads them by their words."""
+        return bool(_DRIVER.search(near.text) and _FINE.search(near.text) and _KERNEL_LOG.search(near.raw.decode("utf-8", "replace")[:400]))
 
     def read(self, near: Near) -> Iterator[Event]:
         text = near.text

@@ -99,6 +99,7 @@ _CODE = re.compile(
 _SIGNAL = re.compile(
     r"\b(?:signal:? |signal )(\d{1,2})\b|\b(SIG(?:SEGV|ABRT|KILL|TERM|BUS|FPE|ILL))\b|signal: (\w[\w ]+)", re.IGNORECASE
 )
+_POSSIBLE = re.compile(r"\b(?:potential|possible|likely) (?:root )?causes?\b|\bor other unexpected\b", re.IGNORECASE)
 _RANK = re.compile(r"\brank\s*[:=]?\s*(\d+)|local_rank: (\d+)|task (\d+)|process rank (\d+)", re.IGNORECASE)
 # Frames of gdb, of glibc's backtrace, of Windows modules and of macOS, without the message that led to them.
 _FRAME = re.compile(
@@ -183,6 +184,8 @@ def _ended(near: Near) -> Iterator[Event]:
 
 
 def _how(text: str) -> str:
+    if _POSSIBLE.search(text):  # a list of what may have happened
+        return "early" if _DIED.search(text) else ""
     signal = _SIGNAL.search(text)
     code = _CODE.search(text)
     number = int(code[1], 0 if code[1].lower().startswith("0x") else 10) if code else 0
