@@ -127,6 +127,7 @@ _BARE = re.compile(
 _LINKED = re.compile(
     r"hidden symbol|kernel library|comgr|called by kernel|JIT session|\.bc\b|nvlink|unresolved extern", re.IGNORECASE
 )
+_LOADED = re.compile(r"\.so[\w.]*: undefined symbol")  # the words of the dynamic loader
 LONGEST = 160
 
 
@@ -136,7 +137,7 @@ def read(near: Near) -> Iterator[Event]:
         return
     if found := _SYMBOL.search(text):
         kernel = _LINKED.search(" ".join((text, *near.after(2))))
-        loaded = "symbol lookup error" in text or "undefined symbol" in text
+        loaded = "symbol lookup error" in text or bool(_LOADED.search(text))
         what = "A kernel was not linked" if kernel else "A library could not be loaded" if loaded else "A link step failed"
         notes = (
             "two libraries of different versions or builds were mixed"

@@ -83,6 +83,7 @@ MARKS = (
     ".dylib ",
     "\"symbollocation\":",
     "line ",
+    "did not run successfully",
     "crash has occurred",
     "rash detected",
     "improperly",
@@ -100,6 +101,13 @@ _SIGNAL = re.compile(
     r"\b(?:signal:? |signal )(\d{1,2})\b|\b(SIG(?:SEGV|ABRT|KILL|TERM|BUS|FPE|ILL))\b|signal: (\w[\w ]+)", re.IGNORECASE
 )
 _POSSIBLE = re.compile(r"\b(?:potential|possible|likely) (?:root )?causes?\b|\bor other unexpected\b", re.IGNORECASE)
+# Builds that end with the exit status of a tool, as setuptools, pip, ninja and cmake report it.
+_TOOL = r"nvcc|hipcc|(?:clang|gcc|g\+\+|cc|c\+\+|ld|lld)(?:-\d+)?|cl|link|ninja|cmake|make|msbuild|bazel|cargo|meson|ptxas"
+_BUILD = re.compile(
+    rf"\b[Cc]ommand\W{{1,4}}(?:\S*[/\\])?(?P<tool>(?:{_TOOL})(?:\.exe)?)['\"]?[ ,].{{0,2000}}?(?:failed with|returned non-zero) exit"
+    rf"|(?P<script>python setup\.py \w+|Building wheel for [\w.-]+ \S+) did not run successfully"
+    rf"|^(?:\S*[/\\])?(?P<last>{_TOOL})\S*: (?:error: .{{0,80}}exit code|fatal: .{{0,80}}exit)"
+)
 _RANK = re.compile(r"\brank\s*[:=]?\s*(\d+)|local_rank: (\d+)|task (\d+)|process rank (\d+)", re.IGNORECASE)
 # Frames of gdb, of glibc's backtrace, of Windows modules and of macOS, without the message that led to them.
 _FRAME = re.compile(
@@ -174,6 +182,11 @@ def _ended(near: Near) -> Iterator[Event]:
             "The log has a stack trace of the Go runtime: it ended the process; the reason is above it.",
             "go",
         )
+        return
+    if found := _BUILD.search(near.text):
+        tool = (found["tool"] or found["script"] or found["last"] or "").replace("\\", "/").rsplit("/", 1)[-1]
+        said = f"A build step failed: {tool} reported an error; the reason is in its own output."
+        yield Event("build-step-failed", "ending", said, (("tool", tool),), next=_next.DOCTOR)
         return
     how = _how(near.text) if "closing signal" not in near.text else ""  # torchrun stops the other ranks in this way
     if how:

@@ -163,7 +163,7 @@ CLASSES = tuple(
             r"(?:large|small"
             r"|many)"
             r"|exceed(?:s|ed)\b|\boutside\b|mismatch|expected\b|rejected|refused",
-            "The program refused what it was given",
+            "Something was refused as invalid or unexpected",
             _next.RECORD,
         ),
         (

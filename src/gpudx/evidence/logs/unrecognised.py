@@ -193,7 +193,7 @@ _ADVICE = re.compile(
 )
 # A line of a program or of its data.
 _CODE_ENDS = re.compile(
-    r"[;,{(\[]$|^[(\[{]\w*[(\[{]|^[\w.\[\]]+ = |^(?:def|class|return|import|assert|static|const|auto) "
+    r"[,{(\[]$|[=(){}\[\]].*;$|^(?:\S+ ){0,2}\S+;$|^[(\[{]\w*[(\[{]|^[\w.\[\]]+ = |^(?:def|class|return|import|assert|static|const|auto) "
 )
 # What has happened, whatever advice stands beside it.
 _HAPPENED = re.compile(
@@ -246,7 +246,7 @@ def is_calm(text: str) -> bool:
 
 def is_advice(text: str) -> bool:
     """Does a line only say what may happen, or what to do then?"""
-    return bool(_ADVICE.search(text)) and not _HAPPENED.search(text)
+    return bool(_ADVICE.search(_NUMBERED.sub(" ", text))) and not _HAPPENED.search(text)
 
 
 def is_code(text: str) -> bool:
