@@ -28,7 +28,8 @@ _KERNEL = re.compile(
 _LINE = re.compile(r"triggered at PC 0x[0-9a-f]+ .*\((\S+:\d+)\)\s*$|^#0 .* at (\S+:\d+)\s*$")  # the exact place first
 _AT = re.compile(r"block \(([\d,]+)\), thread \(([\d,]+)\)")
 _FOCUS = re.compile(r"ocus (?:set )?to CUDA kernel (\d+)")
-_STANDS = re.compile(r"(?:^|\bin )(?:void )?([A-Za-z_][\w:~]*)(?:<(?!<<)[^()\n]{0,200}>)?\s*(?:<<<[^>]*>>>)?\s*\([^()]*\)(?: at (\S+:\d+))?")
+_STANDS = re.compile(r"(?:^|\bin )(?:void )?([A-Za-z_][\w:~]*)(?:<(?!<<)[^()\n]{0,200}>)?\s*(?:<<<[^>]*>>>)?\s*\([^()]*\)(?: at "
+                     r"(\S+:\d+))?")
 BY_WORDS = {name.replace("_", " ").lower(): code for code, (name, _) in EXCEPTIONS.items()}
 CAUSES = {6: "misaligned-access", 11: "misaligned-access", 12: "device-assertion", 4: "device-trap"}
 OUTSIDE = (1, 5, 10, 14, 30)

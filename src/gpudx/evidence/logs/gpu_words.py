@@ -180,8 +180,9 @@ CLASSES = (
     ),
     _class(
         "no-device",
-        r"(?:device|gpu|driver|cuda|hip|opencl|adapter|platform|runtime)s?\b.{0,20}\b(?:could not|couldn't|can(?:not|'t)|failed to) (?:be )?"
-        r"(?:initiali[sz]|open|start|load|found|detect|creat)\w*|\bno (?:\w+ ){0,3}(?:devices?|gpus?|adapters?|platforms?|accelerators?|encoders?|card)\b|(?:device|gpu"
+        r"(?:device|gpu|driver|cuda|hip|opencl|adapter|platform|runtime)s?\b.{0,20}\b(?:(?:could not|couldn't|can(?:not|'t)) be "
+        r"(?:initiali[sz]ed|opened|started|loaded|found|detected|created)|failed to (?:initiali[sz]e|start|load|open)\W*(?:$|\())|\bno "
+        r"(?:\w+ ){0,3}(?:devices?|gpus?|adapters?|platforms?|accelerators?|encoders?|card)\b|(?:device|gpu"
         r"|driver|platform|adapter)s?\b"
         r".{0,30}\bnot (?:found|available|present|detected|visible|usable|initiali[sz]ed)|(?:device|gpu|driver|cuda|adapter|platform)s? "
         r"(?:\w+ ){0,2}unavailable|cannot open shared object"
@@ -199,8 +200,10 @@ CLASSES = (
     ),
     _class(
         "object-not-created",
-        rf"{_FAIL}\b.{{0,40}}\b(?:initiali[sz]\w*|init|(?:re)?creat\w*|set ?up|start|acquire|get|map|bind|import|export)\b.{{0,80}}\b(?<![/\\])"
-        r"(?:stream|queue|module|surface|pipeline|texture|swap ?chain|rtv|buffer|image|sampler|fence|semaphore|event|heap|kernel|program)s?\b",
+        rf"{_FAIL}\b.{{0,40}}\b(?:initiali[sz]\w*|init|(?:re)?creat\w*|set ?up|start|acquire|get|map|bind|import"
+        rf"|export)\b.{{0,80}}\b(?<![/\\])"
+        r"(?:stream|queue|module|surface|pipeline|texture|swap ?chain|rtv|buffer|image|sampler|fence|semaphore|event|heap|kernel"
+        r"|program)s?\b",
         "refusal",
         "failed-call",
         _next.RECORD,

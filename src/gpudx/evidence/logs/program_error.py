@@ -46,7 +46,8 @@ _DIFFERS = re.compile(
     r"|\b(?:verification|validation|self[- ]?test|correctness|comparison|sanity) (?:check )?(?:has )?(?:failed|error|FAIL)"
     r"|\b(?:wrong|incorrect|mismatch(?:ed|ing)?) (?:results?|outputs?|values?|answers?|elements?|at|in|hash|checksum)\b"
     r"|\b(?:result|output|value|checksum|hash|data) mismatch\b|\bresult\w* \w* ?(?:incorrect|wrong)\b"
-    r"|\b(?:error|mismatch|differ\w*|wrong|fail\w*)\b.{0,80}\*?(?:0x[0-9a-f]+|-?\d+(?:\.\d+)?(?:e[-+]?\d+)?) (?:vs\.?|!=) \*?-?(?:0x[0-9a-f]|\d|nan|inf)",
+    r"|\b(?:error|mismatch|differ\w*|wrong|fail\w*)\b.{0,80}\*?(?:0x[0-9a-f]+|-?\d+(?:\.\d+)?(?:e[-+]?\d+)?) (?:vs\.?|!=) "
+    r"\*?-?(?:0x[0-9a-f]|\d|nan|inf)",
     re.IGNORECASE,
 )
 # Java, .NET, Python, C++ and JavaScript name the type of an exception, and then its text.

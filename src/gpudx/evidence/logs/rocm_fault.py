@@ -18,7 +18,13 @@ from gpudx.evidence.logs._numbers import address, page, span
 from gpudx.model import DeviceFault
 
 FORMAT = "rocm-fault"
-MARKS = ("emory access fault by GPU", "emory access fault at GPU", "emory critical error by agent", "Memory Fault Error [GPU", "HSA_AMD_GPU_MEMORY_FAULT_EVENT")
+MARKS = (
+    "emory access fault by GPU",
+    "emory access fault at GPU",
+    "emory critical error by agent",
+    "Memory Fault Error [GPU",
+    "HSA_AMD_GPU_MEMORY_FAULT_EVENT",
+)
 _NAMED = re.compile(r"faulting addr: (0x[0-9a-fA-F]+)")
 _INDEX = re.compile(r"GPU index: (\d+)")
 _KERNEL = re.compile(r"kernel: ([^\]\n]+)")

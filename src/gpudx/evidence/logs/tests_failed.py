@@ -46,7 +46,8 @@ _PYTEST = re.compile(r"(?:=+ )?(?:(\d+) failed)?(?:, )?(?:(\d+) passed)?(?:, \d+
 _CARGO = re.compile(r"test ([\w:]+) \.\.\. FAILED")
 _CARGO_DIED = re.compile(r"process didn't exit successfully: `([^`]{1,400})`? \((.+?)\)")
 _CTEST = re.compile(
-    r"(\d+)% tests passed, (\d+) tests? failed out of (\d+)|Test +#\d+: (\S+) [ .]*(Subprocess \w+|Child \w+)?.*?\*\*\*(?:Exception: )?([A-Za-z]\w*)?"
+    r"(\d+)% tests passed, (\d+) tests? failed out of (\d+)|Test +#\d+: (\S+) [ .]*(Subprocess \w+|Child \w+)?.*?\*\*\*(?:Exception: "
+    r")?([A-Za-z]\w*)?"
 )
 _BAZEL = re.compile(r"^\s*//(\S+) +(?:\(cached\) )?(FAILED|TIMEOUT|FAILED TO BUILD|NO STATUS)\b")
 _PYTEST_ONE = re.compile(r"^(?:FAILED|ERROR) (\S+\.py::[^\s]+(?:\[.*?\])?)(?: - (.{1,160}))?")

@@ -159,9 +159,11 @@ _BAD = re.compile(
 )
 # Lines with such a word that report no failure.
 _FINE = re.compile(
-    r"^\s*-- |^\s*(?:PASS(?:ED)?|OK|ok)\b[ :\[]|(?<![\w/.])(?:0|no|zero|without) (?:error|failure|failed|warning|crash|fault)|(?:errors?|failures?|failed"
+    r"^\s*-- |^\s*(?:PASS(?:ED)?|OK|ok)\b[ :\[]|(?<![\w/.])(?:0|no|zero|without) (?:error|failure|failed|warning|crash|fault)|(?:errors?"
+    r"|failures?|failed"
     r"|faults?)\s*[:=]\s*0\b"
     r"|(?<![\w/.])0 (?:\w+ ){0,3}(?:failed|errors?|failures?)\b|within (?:the |a )?tolerance|fall(?:ing)? ?back|CUDA focus unchanged"
+    r"|\(unknown line\)|^\s*unknown function \(ip:"
     r"|(?-i:\b(?:INFO|DEBUG|TRACE)\b).{0,200}\bnot (?:available|supported|enabled|initiali[sz]ed|found)",
     re.IGNORECASE,
 )
