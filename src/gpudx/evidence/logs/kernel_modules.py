@@ -196,7 +196,7 @@ KINDS = (
         "device-exception",
     ),
     _kind(
-        r"(?:fail\w*|unable|could ?n.t|cannot).{0,60}(?:init|probe|regulator|enable|load|alloc|bring up|start)|(?:init|probe|load"
+        r"(?:fail\w*|unable|could ?n.t|cannot).{0,60}(?:init|probe|regulator|enable|load|bring up|start)|(?:init|probe|load"
         r"|start)\w*.{0,40}(?:fail|error)|RmInitAdapter failed|not supported on|unsupported (?:device|gpu|hardware|asic)"
         r"|API mismatch|No NVIDIA (?:GPU|device)|Fatal error during GPU init|hw_init of IP block|GPU init",
         "driver-init-failed",

@@ -84,6 +84,7 @@ MARKS = (
     "\"symbollocation\":",
     "line ",
     "did not run successfully",
+    "didn't terminate successfully",
     "crash has occurred",
     "rash detected",
     "improperly",
@@ -123,7 +124,8 @@ _GO = re.compile(r"^(?:goroutine \d+ \[|created by .+ in goroutine \d+)")
 _TERMINATE = re.compile(r"terminate called (?:after throwing an instance of ['‘]([^'’]+)['’]|without an active exception)")
 _OF_CUDA = re.compile(r"thrust::|cub::|rmm::|raft::|cuda::")  # their texts are those of CUDA, and of HIP
 _DIED = re.compile(
-    r"\bKilled\b|EngineDeadError|engine dead|EngineCore.{0,60}(?:died|dead|failed|fatal)|WorkerCrashedError"
+    r"\bKilled\b|process didn't terminate successfully|EngineDeadError|engine dead|EngineCore.{0,60}(?:died|dead|failed|fatal)"
+    r"|WorkerCrashedError"
     r"|ActorDiedError|worker died"
     r"|process died"
     r"|unexpectedly|runner (?:process )?(?:has )?terminated|MPI_A(?:bort|BORT)"

@@ -163,6 +163,7 @@ _FINE = re.compile(
     r"|failures?|failed"
     r"|faults?)\s*[:=]\s*0\b"
     r"|(?<![\w/.])0 (?:\w+ ){0,3}(?:failed|errors?|failures?)\b|within (?:the |a )?tolerance|fall(?:ing)? ?back|CUDA focus unchanged"
+    r"|^=+ (?:(?:ERROR|LEAK|RACECHECK) SUMMARY|Target application returned)"
     r"|\(unknown line\)|^\s*unknown function \(ip:"
     r"|(?-i:\b(?:INFO|DEBUG|TRACE)\b).{0,200}\bnot (?:available|supported|enabled|initiali[sz]ed|found)",
     re.IGNORECASE,
