@@ -6,6 +6,7 @@ import pytest
 from test_logs import explained, findings
 
 from gpudx.evidence.logs._fold import read_log
+from gpudx.evidence.logs._program import command_in
 from gpudx.model import Finding
 
 # Each log, the kind of its first event, and a part of what is said.
@@ -134,3 +135,27 @@ def test_later_calls_after_a_sticky_error_are_not_blamed() -> None:
 def test_lines_of_a_driver_that_mean_nothing_are_read_by_nobody() -> None:
     log = read_log("dmesg", [b"[ 9.123456] amdgpu 0000:01:00.0: [drm] Cannot find any crtc or sizes\n"])
     assert not log.told
+
+
+COMMANDS = {
+    "python train.py --batch 32": "python train.py --batch 32",
+    "CUDA_VISIBLE_DEVICES=0 python run.py --lr 1e-3 data/x": "CUDA_VISIBLE_DEVICES=0 python run.py --lr 1e-3 data/x",
+    "$ compute-sanitizer --tool racecheck ./fold 8 2>&1 | tee log": "./fold 8",
+    "python train.py failed with an error": "",
+    "./fold.cu(30): error: expected a ;": "",
+}
+
+
+@pytest.mark.parametrize(("text", "command"), COMMANDS.items())
+def test_the_command_of_a_line(text: str, command: str) -> None:
+    assert command_in(text) == command
+
+
+def test_one_line_of_logcat_is_of_android() -> None:
+    log = read_log("logcat", [b"05-01 12:00:00.123  1234  1234 E tflite  : Failed to create OpenCL context: CL_INVALID_VALUE\n"])
+    assert log.system == "android"
+
+
+def test_pytorchs_advice_is_quoted_only_where_the_log_has_it() -> None:
+    without = first("RuntimeError: CUDA error: an illegal memory access was encountered\n")
+    assert not any("PyTorch says itself" in one.text for one in without.evidence)
