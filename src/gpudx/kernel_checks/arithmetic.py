@@ -41,8 +41,8 @@ class Arithmetic(Limits):
         if not self.pure(bare) or any(self._is_access(one) for one in bare.walk()):
             return text
         wide = self._wide(bare)
-        if self._prover is not None:
-            self._prover.fits(bare)
+        if self._prover is not None and self._prover.fits(bare) and self._prover.each:
+            return text
         return f"gdx_wide(gdx, {text}, {wide}, {self.site('overflow', bare)}u)" if wide else text
 
     def _indices(self) -> set[int]:
