@@ -256,3 +256,13 @@ def test_an_address_that_was_never_mapped(world: Make, look: Look) -> None:
     process = world()
     process.call("clEnqueueUnmapMemObject", queue=process.queue, mem=process.buffer(64), mapped=0x1230, status=INVALID)
     assert "0x1230 is not an address that a map of this program returned" in refused(look, process)
+
+
+@pytest.mark.parametrize(("offset", "found"), [(0, 1), (3072, 0)])
+def test_a_second_part_does_not_replace_a_copy_that_was_refused(world: Make, look: Look, offset: int, found: int) -> None:
+    """The rest of a block that wraps begins elsewhere; one that is tried again with less begins at the same byte."""
+    process = world()
+    words = {"queue": process.queue, "src_buffer": process.buffer(2048), "dst_buffer": process.buffer(4096)}
+    process.call("clEnqueueCopyBuffer", **words, src_offset=0, dst_offset=3072, size=2048, status=INVALID)
+    process.call("clEnqueueCopyBuffer", **words, src_offset=0, dst_offset=offset, size=1024)
+    assert len(of(look(process, "passed"), "refused-value")) == found

@@ -80,7 +80,7 @@ def _finding(facts: Facts, found: Interval) -> Finding:
             ),
             *_itself(facts, found.report),
             _since(facts, found) if found.completed is None else _progress(facts, found),
-            *(_told(facts, s) for s in found.suspects[:SHOWN]),
+            *(_told(facts, s) for s in found.suspects[:SHOWN] if s.odd or count > 1),
             *_fitting(facts, found),
             *_graphs(found),
             *_fences(facts, found),
@@ -130,10 +130,13 @@ def _own_wait(facts: Facts, report: int) -> bool:
 def _complete(facts: Facts, found: Interval) -> bool:
     """Is all work of the interval in the record? Calls that were overwritten do not matter where everything was waited for
     after them."""
-    return whole(facts, _whole_since(facts, found.since) or (found.completed is not None and facts.crumbs.complete))
+    return whole(facts, _whole_since(facts, found) or (found.completed is not None and facts.crumbs.complete))
 
 
-def _whole_since(facts: Facts, since: int) -> bool:
+def _whole_since(facts: Facts, found: Interval) -> bool:
+    since = found.since
+    if len(facts.contexts) > 1 and facts.errors.crosses_contexts(found.report):
+        return False  # a wait says nothing of work in other contexts
     if since < 0 or not facts.order.waited_for_all(since, facts.contexts.number(since)):
         return False
     return int(facts.trace.column("begin", np.array([since]))[0]) >= facts.trace.whole_since

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from gpudx.detectors import Run
-from gpudx.detectors._failures import Failures
+from gpudx.detectors._failures import COMMANDS, Failures
 from gpudx.detectors._groups import groups
 from gpudx.detectors._rejected import answer
 from gpudx.facts import Facts, backend_module
@@ -64,7 +64,7 @@ def detect(facts: Facts, run: Run) -> Iterator[Finding]:
 def _finding(facts: Facts, run: Run, position: int, count: int) -> Finding | None:
     past, row = _past_end(facts, position)
     rules = [past] if past else [*_values(facts, position)]
-    if not rules or _is_dealt_with(facts, position):
+    if not rules or _is_dealt_with(facts, run, position):
         return None
     site = facts.sites.at(position)
     how = f"was refused with {site.status}" if site.status != "in flight" else "never returned"
@@ -81,13 +81,15 @@ def _finding(facts: Facts, run: Run, position: int, count: int) -> Finding | Non
     )
 
 
-def _is_dealt_with(facts: Facts, position: int) -> bool:
-    """A program may try what is refused, and go another way: only what it stopped at, or went on after, counts."""
+def _is_dealt_with(facts: Facts, run: Run, position: int) -> bool:
+    """A program may try what is refused, and go another way: only what it stopped at, or went on after, counts. One that passes may
+    have tried, as its last act, whether something can be created; a refused copy leaves data where it is."""
     if not facts.trace.column("status", np.array([position]))[0]:
         return False  # the process died in it
     failures = Failures(facts)
     failure = next((one for one in failures.roots if one.position == position), failures.at(position))
-    return not failures.stopped_at(failure) and not failures.ignored(failure)
+    stopped = failures.stopped_at(failure) and (run.failed or failure.info.does in COMMANDS)
+    return not stopped and not failures.ignored(failure)
 
 
 def _row(facts: Facts, handle: int, position: int) -> int:

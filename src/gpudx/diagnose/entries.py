@@ -128,6 +128,7 @@ def _reported(finding: Finding, interval: Interval) -> Diagnosis:
         findings=(finding.fingerprint,),
         reason=_why_odd(interval) if single else "Nothing in the trace distinguishes these launches.",
         processes=_processes(finding),
+        root=_too_small(finding, interval) if single else None,
     )
 
 
@@ -172,7 +173,13 @@ def _only_launch(finding: Finding, interval: Interval, launch: Site) -> Diagnosi
         findings=(finding.fingerprint,),
         reason=_why_only(interval),
         processes=_processes(finding),
+        root=_too_small(finding, interval),
     )
+
+
+def _too_small(finding: Finding, interval: Interval) -> Site | None:
+    """The allocation of the buffer that does not fit the launch's sizes: the line to change."""
+    return finding.allocation.made if interval.short and finding.allocation else None
 
 
 def _with_stack(launch: Site, finding: Finding, interval: Interval) -> Site:
