@@ -13,7 +13,7 @@ from gpudx.causes import tells
 from gpudx.diagnose import entries
 from gpudx.investigate import exchanged, ordered, uninitialized
 from gpudx.investigate.agreement import agreed
-from gpudx.investigate.plans import EXCHANGED, INDICES, LOOPS, ORDERED, PLANS, RACES, SCALED, Step
+from gpudx.investigate.plans import EXCHANGED, INDICES, LOOPS, ORDERED, PLANS, POISON, RACES, SCALED, Step
 from gpudx.investigate.suspects import by_page
 from gpudx.investigate.uninitialized import POISONED
 from gpudx.lab.experiments import NOT_CUDA, base
@@ -108,12 +108,20 @@ def next_step(state: Investigation, runnable: Collection[str]) -> Step | None:
     if state.symptom == "hang" and any(t.experiment == LOOPS and t.shown for t in state.trials):
         return None  # the loop is known; other instruments would wait for it
     if answered(state):
+        if _reads_fresh_memory(state):  # whether that matters is another question
+            return _open_step(POISON, state, runnable)
         if not _is_vague(state):
             return None
         plan = [step for step in plan if step.experiment in PRECISE]
     elif is_steady(state) and _seen_but_untestable(state):
         return None
     return next(filter(None, (_open_step(step, state, runnable) for step in plan)), None)
+
+
+def _reads_fresh_memory(state: Investigation) -> bool:
+    """Does a program without a failure read memory that nothing wrote, and is that all that was found?"""
+    found = [one for one in agreed((*state.before, *state.found)) if explains(one)]
+    return state.symptom == "no failure" and all(one.cause == uninitialized.CAUSE for one in found)
 
 
 PRECISE = ("memcheck", "dump", "fenced-dump", "low-fenced-dump", "checked")
