@@ -43,7 +43,7 @@ def captured(device: OpenCL, case: Path, what: str, *more: object) -> tuple[Path
     return path, done.stderr
 
 
-@pytest.mark.parametrize(("what", "device"), crossed(KERNELS, ("pocl", "intel")), indirect=["device"])
+@pytest.mark.parametrize(("what", "device"), sorted(crossed(KERNELS, ("pocl", "intel")), key=lambda pair: pair[1]), indirect=["device"])
 def test_a_captured_launch_gives_the_same_results(device: OpenCL, tmp_path: Path, what: str) -> None:
     name, _, number = what.partition("#")
     path, said = captured(device, tmp_path / "case", what, name)
