@@ -63,6 +63,17 @@ KNOWN = {
         "earlier work may have caused it",
     ),
     "[gpu] failed to create texture for tile 4": ("object-not-created", "could not be created"),
+    "[TRT] Internal Error (Could not find any implementation for node fold.)": ("call-refused", "not supported"),
+    "gpu_host: The GPU process died due to out of memory.": ("process-ended", "early"),
+    "error: Failures have been detected while processing an MLIR pass pipeline\nnote: Pipeline failed while executing [`Fold`]": (
+        "build-failed",
+        "A build step failed",
+    ),
+    "this is viewer 3.2 reporting a segfault:\n#0  0x00007fd7 in fold () at /usr/lib/libfold.so": ("host-crash", "SIGSEGV"),
+    "&&&& FAILED Suite.fold [v9200] # ./fold --fp16": ("test-failed", "Suite.fold"),
+    "Failed Tests :\n  SUITE :: Basic/fold.cpp\n": ("test-failed", "SUITE :: Basic/fold.cpp"),
+    "推理报错 段错误 (核心已转储)": ("host-crash", "SIGSEGV"),
+    "[0917/153526:ERROR:decoder.cc(4877)] GL ERROR :GL_OUT_OF_MEMORY : glFold": ("status-out-of-memory", "in decoder.cc:4877"),
     "Unable to load cuFFT. Is it installed?": ("part-missing", "was not found"),
 }
 
@@ -120,6 +131,11 @@ def test_the_name_of_an_error_counts_more_than_its_headline() -> None:
 def test_what_a_program_calls_information_is_a_warning() -> None:
     text = "I0201 20:55:23.414112 18988 device.cpp:53] CUEW initialization failed: Error opening the library"
     assert first(text).severity == "warning"
+
+
+def test_a_library_that_is_found_under_another_name_is_no_failure() -> None:
+    text = "[opencl] could not find opencl runtime library 'libFold'\n[opencl] found opencl runtime library 'libFold.so.1'\n"
+    assert all(one.severity == "warning" for one in findings(text))
 
 
 def test_a_number_beside_cuda_is_explained() -> None:

@@ -348,7 +348,7 @@ def _read_name(name: str) -> tuple[str, str]:
             return "Direct3D", words
     for prefix, interface in INTERFACES:
         if name.startswith(prefix):
-            rest = name.removeprefix(prefix)
+            rest = name.removeprefix(prefix if interface not in ("OpenGL", "EGL") else f"{prefix.partition('_')[0]}_")
             return interface, _snake(rest).replace("_", " ").strip().lower()
     return "Metal", _snake(re.sub(r"^(?:kIOGPUCommandBufferCallbackError|MTLCommandBufferError)", "", name)).replace(
         "_", " "

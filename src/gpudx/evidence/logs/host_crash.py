@@ -58,6 +58,7 @@ MARKS = (
     "SIGFPE",
     "Segmentation fault",
     "segmentation fault",
+    " segfault",
     "EXC_BAD_ACCESS",
     "Access violation",
     "access violation",
@@ -89,13 +90,15 @@ MARKS = (
     *(mark for marks in LOCAL.values() for mark in marks),
 )
 _SIGNAL = re.compile(
-    r"\b(SIGSEGV|SIGABRT|SIGBUS|SIGILL|SIGFPE)\b|(Segmentation fault|EXC_BAD_ACCESS|Access[ _]violation|0xC0000005)|(Bus error)|(\bAborted"
+    r"\b(SIGSEGV|SIGABRT|SIGBUS|SIGILL|SIGFPE)\b|(Segmentation fault|\bsegfault(?:ed)?\b(?! at )|EXC_BAD_ACCESS|Access[ _]violation"
+    r"|0xC0000005)|(Bus error)|(\bAborted"
     r"|IOT instruction)|(Illegal instruction)|(Floating point exception)",
     re.IGNORECASE,
 )
 # A program may speak of signals without having met one.
 _MET = re.compile(
-    r"signal|segmentation fault|core dumped|fault addr|fatal|killed|terminated|crash|exit|exception|bus error|violation"
+    r"signal|segmentation fault|report\w* a segfault|segfaulted|core dumped|fault addr|fatal|killed|terminated|crash|exit|exception|bus "
+    r"error|violation"
     r"|^\s*(?:\S+: line \d+:.*)?(?:Illegal instruction|Floating point exception)|EXC_BAD|0xc0000005",
     re.IGNORECASE,
 )
@@ -124,6 +127,8 @@ TOMBSTONE = "adb logcat -b crash -d"
 _NUMBER = re.compile(r"received signal (4|6|7|8|11)\b")
 SIGNALS = {"4": "SIGILL", "6": "SIGABRT", "7": "SIGBUS", "8": "SIGFPE", "11": "SIGSEGV"}
 NAMES = ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGILL", "SIGFPE")
+# "core dumped" in these languages.
+_KEPT = r"(?:核心|コアダンプ|코어|core|`core|Speicherabzug|стек|imagem|immagine)"
 MOST_LINES = 40
 LONGEST_SHELL = 120
 MOST_FRAMES = 3
@@ -186,8 +191,8 @@ def _dumped(name: str, pid: str, below: list[str]) -> Event:
 
 def _shell(name: str, text: str) -> Iterator[Event]:
     """A shell that reports a signal in another language: such a line says nothing else, or quotes a command."""
-    begins = re.match(r"(?:.*\d\s+)?\W*", text)
-    if len(text) > LONGEST_SHELL or begins is None or not text[begins.end() :].startswith(tuple(word.strip("`") for word in LOCAL[name])):
+    words = "|".join(re.escape(word.strip("` (")) for word in LOCAL[name])
+    if len(text) > LONGEST_SHELL or not re.search(rf"(?:^|\d\s+)\W*(?:{words})|(?:{words})\S{{0,4}} ?\({_KEPT}", text):
         return
     if name == "SIGKILL":
         yield Event("process-ended", "ending", "A process was killed (SIGKILL).", (("how", name),), next=_next.RECORD)

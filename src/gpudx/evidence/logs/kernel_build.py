@@ -104,7 +104,7 @@ _FAILED = re.compile(
     r"|error: (?:backend compiler failed|linking failed|Compiler frontend failed)|(?:nvrtc|hiprtc|comgr)\S*.{0,60}(?:fail|error)|ptxas "
     r"fatal|ld\.lld: error|lld: error"
     r"|clang(?:\+\+)?(?:-\d+)?: error: |error: unsupported GPU arch"
-    r"|error(?:\(s\))? while linking|llvm-link: error|Can't execute .{0,200}clang",
+    r"|PassManager::run failed|processing an MLIR pass pipeline|error(?:\(s\))? while linking|llvm-link: error|Can't execute .{0,200}clang",
     re.IGNORECASE,
 )
 _PTX = re.compile(r"ptx input, line (\d+); (error|fatal)\s*: (.+)")

@@ -93,6 +93,7 @@ MARKS = (
 SIGNALS = {4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 15: "SIGTERM"}
 _LIMIT = re.compile(r"DUE TO TIME LIMIT|(?:job|test|step) .{0,40}(?:time ?limit|timed out)", re.IGNORECASE)
 _MEMORY = re.compile(r"OOMKilled|oom[-_]kill|Out[- ]Of[- ]Memory|DUE TO MEMORY", re.IGNORECASE)
+_DEVICE = re.compile(r"\b(?:GPU|CUDA|VRAM|device memory)\b")
 _CODE = re.compile(
     r"(?:exit(?:ed)?(?:\s*(?:with|on))?\s*(?:code|status|value)?|exitcode|exit_code|ExitCode|exit status|non-zero exit status"
     r"|return(?:ed)? code)\s*[:=]?\s*\(?(0x[0-9a-fA-F]{8}|-?\d{1,10})\b",
@@ -162,7 +163,7 @@ def read(near: Near) -> Iterator[Event]:
             "time",
             _next.HANG,
         )
-    elif _MEMORY.search(text):
+    elif _MEMORY.search(text) and not _DEVICE.search(text):
         yield _event("killed-for-memory", "The process was killed because host memory ran out.", "memory")
     else:
         yield from _ended(near)
