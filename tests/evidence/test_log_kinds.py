@@ -33,6 +33,9 @@ KNOWN = {
     " #0  0x00007f6d raise (libc.so.6 + 0x38f91)\n #1  0x00007f6e abort (libc.so.6 + 0x22537)": ("host-abort", "solver (process 77)"),
     "Process 77 (solver) of user 1000 dumped core.\n #0  0x00007f6d n/a (libcuda.so.1 + 0x38f91)": ("host-crash", "solver (process 77)"),
     "Fatal Python error: init_codec: no codec was found": ("python-fatal", "init_codec"),
+    "libc++abi: terminating due to uncaught exception of type std::out_of_range: key not found": ("cpp-terminated", "out_of_range"),
+    "gpu-plugin-5crlk       0/1     CrashLoopBackOff   12         40m": ("process-ended", "restarted gpu-plugin-5crlk 12 times"),
+    ":0: : Device-side assertion `bounds error' failed.": ("device-assertion", "An assertion in a kernel failed: bounds error"),
     # drivers
     "[ 7.713658] xe 0000:03:00.0: [drm] *ERROR* GT0: GuC mmio request 0x4509: failure 0x306": ("firmware-error", "firmware that runs on"),
     "xe 0000:83:00.0: [drm] Tile0: GT0: Fault response: Unsuccessful -ENOENT": ("device-page-fault", "not mapped"),

@@ -19,7 +19,7 @@ from gpudx.evidence.logs._places import source
 FORMAT = "device-assert"
 MARKS = (", thread: [", "Device-side assertion `")
 _INDEX = re.compile(r"index|sizes\[|srcIndex|idx", re.IGNORECASE)
-_HIP = re.compile(r"(?P<source>\S+:\d+): .*?Device-side assertion `(?P<condition>.+?)' failed")
+_HIP = re.compile(r"(?P<source>\S*:\d+): .*?Device-side assertion `(?P<condition>.+?)' failed")
 
 
 def read(near: Near) -> Iterator[Event]:
@@ -31,7 +31,8 @@ def read(near: Near) -> Iterator[Event]:
     if seen is not None:
         yield _event(source(seen.source) or seen.source, seen.condition, last_name(seen.function), text)
     elif hip is not None:
-        yield _event(source(hip["source"]) or hip["source"], hip["condition"], "", text)
+        at = hip["source"] if not hip["source"].startswith(":") else ""  # built without file names
+        yield _event(source(at) or at, hip["condition"], "", text)
 
 
 def _event(where: str, condition: str, function: str, text: str) -> Event:
@@ -40,7 +41,7 @@ def _event(where: str, condition: str, function: str, text: str) -> Event:
     return Event(
         kind="device-assertion",
         role="fault",
-        message=f"An assertion in a kernel failed at {where}: {condition[:200]}{means}.",
+        message=f"An assertion in a kernel failed{f' at {where}' if where else ''}: {condition[:200]}{means}.",
         facts=(("at", where), ("condition", condition[:200])),
         notes=("not proved: which launch it was, and which input it was given",),
         causes=("device-assertion",),
