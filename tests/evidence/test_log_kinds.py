@@ -54,7 +54,18 @@ KNOWN = {
         "symbol-missing",
         "A library could not be loaded",
     ),
+    "Running test: foldRows      ........  [FAILED]": ("test-failed", "The test foldRows failed"),
+    "Test ran: 5, Failed: 4": ("test-failed", "4 tests failed"),
+    'ERROR: step "Building kernel modules" failed. See /var/log/nvidia-installer.log': ("driver-not-installed", "Linux driver"),
+    "[188497.595099] NVRM: No NVIDIA graphics adapter probed!": ("driver-init-failed", "could not start the device"),
     # devices and calls
+    "provider.cc(520)!00007FFBDAE7F9B9: Exception(1) tid(93ac) 887A0004 not supported": ("status-unsupported", "DXGI_ERROR_UNSUPPORTED"),
+    "# A fatal error has been detected by the Java Runtime Environment:\n#  SIGSEGV (0xb) at pc=0x00007f90, pid=5495\n"
+    "# Problematic frame:\n# C  [pipe_fold.so+0xf3343]": ("host-crash", "inside a GPU driver"),
+    "thread 'main' panicked at\nfold-gpu\\src\\stream.rs:404:18:\ncalled `Option::unwrap()` on a `None` value": (
+        "rust-panic",
+        "src/stream.rs:404: called `Option::unwrap()`",
+    ),
     "Not found opencl platforms with suitable GPUs.": ("no-device", "No device was found"),
     "ERROR: dense fold requires CUDA, which is not available on your system.": ("no-device", "No device was found"),
     "GPU 0 could not be initialized for tuning": ("no-device", "could not be used"),

@@ -93,6 +93,15 @@ CLASSES = (
         _next.RECORD,
         "A call was refused for what it was passed, or is not supported",
     ),
+    # The word "kernel" means Linux here.
+    _class(
+        "driver-not-installed",
+        r"(?:linux )?kernel (?:modules?|headers?|sources?)\b|\w\.ko\b|\bdkms\b|nvidia-installer|depmod|modprobe",
+        "refusal",
+        "",
+        _next.DOCTOR,
+        "The GPU's Linux driver was not built, installed or loaded",
+    ),
     _class(
         "memory-refused",
         r"out[- ]of[- ](?:\w+ ){0,5}memory|\bOOM\b|(?:insufficient|not enough)(?: \w+){0,3} memory|(?:cannot|can't"

@@ -99,7 +99,7 @@ _SIGNAL = re.compile(
 _MET = re.compile(
     r"signal|segmentation fault|report\w* a segfault|segfaulted|core dumped|fault addr|fatal|killed|terminated|crash|exit|exception|bus "
     r"error|violation"
-    r"|^\s*(?:\S+: line \d+:.*)?(?:Illegal instruction|Floating point exception)|EXC_BAD|0xc0000005",
+    r"|^\s*(?:\S+: line \d+:.*)?(?:Illegal instruction|Floating point exception)|EXC_BAD|0xc0000005|\(0x[0-9a-f]+\) at pc=",
     re.IGNORECASE,
 )
 # Messages of glibc (malloc.c, "malloc_printerr"; debug/fortify_fail.c), jemalloc and macOS about memory of the host that is damaged.
@@ -121,7 +121,9 @@ _DUMPED = re.compile(r"Process (\d+) \(([^)]{1,40})\) of user \d+ dumped core|\[
 _GAVE_UP = re.compile(r"\b(?:abort|raise|__assert_fail|__pthread_kill|pthread_kill|terminate)")
 _ADDRESS = re.compile(r"(?:fault addr(?:ess)?|si_addr|Fault Address)\W{0,8}(0x[0-9a-fA-F]+)", re.IGNORECASE)
 _FRAME = re.compile(r"^\s*#(\d+)\s+(?:pc [0-9a-f]+\s+)?(.+)")
-_DRIVER = re.compile(r"libOpenCL|libcuda|libamdhip|libhsa|libMali|libGLES|adreno|libigd|libpocl|qCLDrv", re.IGNORECASE)
+_DRIVER = re.compile(r"libOpenCL|libcuda|libamdhip|libhsa|libMali|libGLES|adreno|libigd|libpocl|qCLDrv|pipe_\w+\.so|\w+_dri\.so"
+                     r"|libnvidia|amdocl|igdrcl|radeonsi|libvulkan_", re.IGNORECASE)
+_JAVA = re.compile(r"^#?\s*[CJVjv]  ?\[(\S+?)\]")  # "Problematic frame" of the Java runtime
 _TOMBSTONE = re.compile(r"(?:^|(?:F DEBUG *|[AF]/DEBUG\b[^:]*):)\s*\(?#\)?\d+ +pc +[0-9a-f]{6,16} +(.+)")
 TOMBSTONE = "adb logcat -b crash -d"
 _NUMBER = re.compile(r"received signal (4|6|7|8|11)\b")
@@ -166,7 +168,8 @@ def read(near: Near) -> Iterator[Event]:
     below = near.after(MOST_LINES)
     found = next((hit for hit in map(_ADDRESS.search, (near.text, *below[:8], *near.before(3))) if hit), None)
     value = int(found[1], 16) if found else None
-    frames = _frames(below) or [line for line in (*near.before(3), *below[:4]) if _DRIVER.search(line)][:MOST_FRAMES]
+    frames = _frames(below) or [match[1] for match in map(_JAVA.match, below[:12]) if match]
+    frames = frames or [line for line in (*near.before(3), *below[:4]) if _DRIVER.search(line)][:MOST_FRAMES]
     yield Event(
         kind="host-abort" if name == "SIGABRT" else "host-crash",
         role="ending",

@@ -127,13 +127,14 @@ _BARE = re.compile(
 _LINKED = re.compile(
     r"hidden symbol|kernel library|comgr|called by kernel|JIT session|\.bc\b|nvlink|unresolved extern", re.IGNORECASE
 )
+_LINUX = re.compile(r"kernel (?:modules?|headers?|sources?)\b|\w\.ko\b|\bdkms\b", re.IGNORECASE)  # a driver, no device code
 _LOADED = re.compile(r"\.so[\w.]*: undefined symbol")  # the words of the dynamic loader
 LONGEST = 160
 
 
 def read(near: Near) -> Iterator[Event]:
     text = " ".join(near.text.split())
-    if _FINE.search(text) or _ASSERTED.search(text) or unrecognised.leads_on(text, near):
+    if _LINUX.search(text) or _FINE.search(text) or _ASSERTED.search(text) or unrecognised.leads_on(text, near):
         return
     if found := _SYMBOL.search(text):
         kernel = _LINKED.search(" ".join((text, *near.after(2))))

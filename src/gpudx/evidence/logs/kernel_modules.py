@@ -198,7 +198,8 @@ KINDS = (
     _kind(
         r"(?:fail\w*|unable|could ?n.t|cannot).{0,60}(?:init|probe|regulator|enable|load|bring up|start)|(?:init|probe|load"
         r"|start)\w*.{0,40}(?:fail|error)|RmInitAdapter failed|not supported on|unsupported (?:device|gpu|hardware|asic)"
-        r"|API mismatch|No NVIDIA (?:GPU|device)|Fatal error during GPU init|hw_init of IP block|GPU init",
+        r"|API mismatch|No NVIDIA (?:\w+ )?(?:GPU|device|adapter)|probe routine was not called|installed in this system is not supported"
+        r"|Fatal error during GPU init|hw_init of IP block|GPU init",
         "driver-init-failed",
         "refusal",
         "the driver could not start the device",
