@@ -36,7 +36,10 @@ KNOWN = {
     "libc++abi: terminating due to uncaught exception of type std::out_of_range: key not found": ("cpp-terminated", "out_of_range"),
     "gpu-plugin-5crlk       0/1     CrashLoopBackOff   12         40m": ("process-ended", "restarted gpu-plugin-5crlk 12 times"),
     ":0: : Device-side assertion `bounds error' failed.": ("device-assertion", "An assertion in a kernel failed: bounds error"),
+    "Fold.cu:112: block: [0,0,0], thread: [3,0,0] Assertion `input[0] != 0` failed.": ("device-assertion", "Fold.cu:112"),
+    "  Could not build OpenCL program, error was Unknown OpenCL error: -9999": ("build-failed", "A kernel was not built"),
     # drivers
+    "[ 4.212601] amdgpu 0000:03:00.0: [drm:fold_tests [amdgpu]] *ERROR* IB test failed on comp_1.0.1 (-110).": ("device-hang", "in time"),
     "[ 7.713658] xe 0000:03:00.0: [drm] *ERROR* GT0: GuC mmio request 0x4509: failure 0x306": ("firmware-error", "firmware that runs on"),
     "xe 0000:83:00.0: [drm] Tile0: GT0: Fault response: Unsuccessful -ENOENT": ("device-page-fault", "not mapped"),
     "[ 6.085873] xe 0000:00:02.0: [drm] *ERROR* Tile0: GT0: wa_job failed (-ETIME) guc_id=2": ("device-hang", "in time"),

@@ -19,6 +19,8 @@ from gpudx.evidence.logs._places import source
 FORMAT = "device-assert"
 MARKS = (", thread: [", "Device-side assertion `")
 _INDEX = re.compile(r"index|sizes\[|srcIndex|idx", re.IGNORECASE)
+# Without the function, as people shorten it.
+_SHORT = re.compile(r"(?P<source>[^\s:]+\.\w+:\d+): block: \[[\d, ]+\], thread: \[[\d, ]+\] Assertion [`'](?P<condition>.+?)[`'] failed")
 _HIP = re.compile(r"(?P<source>\S*:\d+): .*?Device-side assertion `(?P<condition>.+?)' failed")
 
 
@@ -27,7 +29,7 @@ def read(near: Near) -> Iterator[Event]:
     if ", thread: [" in text and "Assertion" not in text:
         text = f"{text} {' '.join(near.after(1))}"
     seen = assertion(text)
-    hip = _HIP.search(text)
+    hip = _HIP.search(text) or _SHORT.search(text)
     if seen is not None:
         yield _event(source(seen.source) or seen.source, seen.condition, last_name(seen.function), text)
     elif hip is not None:

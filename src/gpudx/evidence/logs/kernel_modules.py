@@ -206,7 +206,8 @@ KINDS = (
     ),
     _kind(
         r"timed? ?out|timeout|\bstalled\b|hang(?!check timer)|hung|hangcheck|lockup|stuck|not respond|failed to respon|wait(?:ing)? for "
-        r".{0,40}(?:fail|expired)|too long|no heartbeat|wedged|deadlock|-ETIME(?:DOUT)?\b|\b(?:error|ret|err|failed)\W{1,4}-(?:62|110)\b",
+        r".{0,40}(?:fail|expired)|too long|no heartbeat|wedged|deadlock|-ETIME(?:DOUT)?\b|\b(?:error|ret|err|failed)\W{1,4}-(?:62|110)\b"
+        r"|\(-(?:62|110)\)",
         "device-hang",
         "fault",
         "the device did not finish its work in time",
