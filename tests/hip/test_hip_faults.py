@@ -11,8 +11,6 @@ import pytest
 from hip_kit import Kit
 
 from gpudx.backends.hip.messages import fault
-from gpudx.cli.demo import build_incident
-from gpudx.demos import incidents
 
 
 def diagnosed(kit: Kit, folder: Path, *words: str, **environment: str) -> dict[str, Any]:
@@ -81,7 +79,7 @@ def test_a_launch_beside_a_graph_is_not_accused_of_the_graphs_fault(kit: Kit, tm
 
 def test_the_undersized_buffer_is_shown_with_its_numbers(kit: Kit, tmp_path: Path) -> None:
     """The program of the story in docs/amd.md, on a runtime that prints the page and aborts, or shuts the queue down."""
-    built = build_incident(incidents.every()["hip-rope-misattributed"], tmp_path / "build", False)
+    built = kit.incident("hip-rope-misattributed")
     known = {
         "abort": ("undersized-buffer", "argument 0 holds 16,384 elements, allocated at"),
         "queue-fault": ("out-of-bounds-access", "it has room for 16,384 values, the sizes passed with it need 32,768"),

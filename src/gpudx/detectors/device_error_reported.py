@@ -37,6 +37,7 @@ from gpudx.detectors._undersized_words import brief, fits
 from gpudx.detectors._words import argument, site_of
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.running import whole
 from gpudx.model import Allocation, Cause, Evidence, Finding, Site, Symptom
 from gpudx.text import plural, several
 
@@ -129,10 +130,7 @@ def _own_wait(facts: Facts, report: int) -> bool:
 def _complete(facts: Facts, found: Interval) -> bool:
     """Is all work of the interval in the record? Calls that were overwritten do not matter where everything was waited for
     after them."""
-    whole = _whole_since(facts, found) or (found.completed is not None and facts.crumbs.complete)
-    kept = all(gap.kind == "overwritten" for gap in facts.trace.gaps) and whole
-    unseen = facts.trace.named("note_unknown_entry")  # functions that are not recorded: there may be work that nobody saw
-    return (kept or not facts.trace.gaps) and not len(unseen)
+    return whole(facts, _whole_since(facts, found) or (found.completed is not None and facts.crumbs.complete))
 
 
 def _whole_since(facts: Facts, found: Interval) -> bool:

@@ -106,19 +106,8 @@ def _guilty(site: Site | None, finding: Finding, symptom: Finding | None = None)
     if site is None:
         return None
     crashed = symptom.site if symptom and same_call(finding, symptom) else None
-    return Guilty(
-        api=site.api,
-        call=site.call,
-        number=site.number,
-        kernel=site.kernel,
-        launch=site.launch,
-        argument=site.argument,
-        argument_name=site.argument_name,
-        value=site.value,
-        allocation=finding.allocation,
-        source=site.source,
-        host_stack=site.host_stack or (crashed.host_stack if crashed else ()),
-    )
+    stack = site.host_stack or (crashed.host_stack if crashed else ())
+    return replace(Guilty.at(site, finding.allocation), value=site.value, host_stack=stack)
 
 
 # ---- errors that the device reported ----
