@@ -166,7 +166,9 @@ class Machine:
 
     # ---- a launch ----
 
-    def launch(self, kernel: str, grid: int, block: int, arguments: Sequence[int], dynamic: int = 0) -> None:
+    def launch(
+        self, kernel: str, grid: int, block: int, arguments: Sequence[int], dynamic: int = 0, most: int = MOST_STEPS
+    ) -> None:
         function = self.functions[kernel]
         self.grid, self.block_size, self.dynamic, self.gridid = grid, block, dynamic, self._next_grid
         self._next_grid += 1
@@ -188,7 +190,7 @@ class Machine:
             if not moved and not any(self._give_up(warp) for one in blocks for warp in one.warps):
                 raise Stuck(kernel)
             steps += moved
-            if steps > MOST_STEPS:
+            if steps > most:
                 raise Stuck(f"{kernel} takes too long")
 
     def _block(self, function: Function, number: int, size: int, params: dict[str, bytearray]) -> Block:

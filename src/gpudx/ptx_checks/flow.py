@@ -98,6 +98,8 @@ def _sources(statements: Sequence[Statement]) -> set[str]:
     for one in statements:
         if one.when and one.op == "bra":
             wanted.append(one.when.lstrip("!"))
+        if one.op in ("st", "red", "bra"):  # they set no register
+            continue
         target, _, rest = one.rest.partition(",")
         for name in REGISTER.findall(target):
             made[name].update(REGISTER.findall(rest))
