@@ -238,8 +238,11 @@ class Laboratory:
 
 
 def _wants_lines(context: Context, experiment: str, state: Investigation) -> bool:
-    """In a Python program the line is part of the verdict. Plain runs stay as they are, but for the one that repeats what is settled."""
-    return "python" in context.frameworks and (experiment != PLAIN or (state.symptom == "settled" and bool(state.trials)))
+    """In a Python program the line is part of the verdict. Plain runs stay as they are, but for the one that repeats what is settled: it
+    has the callers of the functions that allocate and launch."""
+    if experiment == PLAIN:
+        return state.symptom == "settled" and bool(state.trials)
+    return "python" in context.frameworks
 
 
 def _result(trial: Trial, case: Case) -> Result:
