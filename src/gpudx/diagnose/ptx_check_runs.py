@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gpudx.backends.mangling import demangle
 from gpudx.diagnose import kernel_check_reports as reports
+from gpudx.diagnose import ptx_shared_reports
 from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
@@ -34,12 +35,13 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
         found = list(reports.failures(one, case_dir / FOLDER))
         seen: set[tuple[int, int | None]] = set()
         for failure in found:
-            if failure.kind != "race":
+            if failure.kind != "race" or failure.site.kind != "race":
                 continue
             miss = _miss(failure)
             if (failure.position, miss.argument) not in seen:
                 seen.add((failure.position, miss.argument))
                 yield _race(failure, miss, case_dir)
+        yield from ptx_shared_reports.findings(found, lambda f, number: _place(f, number, case_dir))
         yield from map(_number, _origins(found))
 
 
@@ -99,7 +101,10 @@ def _memory(f: Failure, miss: Miss) -> str:
 
 def _other_place(f: Failure, case_dir: Path) -> Place | None:
     """The statement of the earlier write: its number is in the lower half of `more`."""
-    number = f.more & 0xFFFF
+    return _place(f, f.more & 0xFFFF, case_dir)
+
+
+def _place(f: Failure, number: int, case_dir: Path) -> Place | None:
     for program in reports.programs(case_dir / FOLDER):
         if f.site in program.sites and 0 < number <= len(program.sites):
             return program.sites[number - 1]
@@ -190,4 +195,4 @@ def not_checked(facts: Sequence[Facts]) -> tuple[str, ...]:
         for one in facts
         for (why, _), count in reports.not_checked(one).items()
     ]
-    return (*left, "Races in shared memory, and accesses outside buffers: run with --sanitize for these.")
+    return (*left, "Races of plain accesses in shared memory, and accesses outside buffers: run with --sanitize for these.")

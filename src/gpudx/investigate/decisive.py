@@ -190,6 +190,7 @@ SEES = {
     "poisoned": "results that depend on uninitialized memory",
     "racecheck": "races in shared memory",
     "global-races": "races between blocks in global memory",
+    "shared-memory": "reads of unwritten shared memory, and masks of warps",
     "synccheck": "barriers",
 }
 

@@ -183,6 +183,7 @@ class Laboratory:
         if experiment == PLAIN:
             self.context = with_learned(self.context, made.learned)
         trial = replace(trial_of(case, experiment, name, state, made.idle), output=made.output, fresh=made.fresh)
+        trial = uninitialized.without_unused(trial, state)
         if made.fresh:
             case, trial = _with_dependence(case, trial, state, made.facts)
         if experiment == PLAIN:

@@ -41,6 +41,7 @@ CHECKS = {
     "initcheck": ("uninitialized reads",),
     "racecheck": ("races",),
     "global-races": ("races",),
+    "shared-memory": ("races",),
     "synccheck": ("barriers",),
     "checked": ("bounds", "uninitialized reads", "races", "barriers"),
     "oclgrind": ("bounds", "races"),
