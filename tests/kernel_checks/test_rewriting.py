@@ -40,8 +40,9 @@ def plan(source: str, checks: frozenset[str] = USUAL, options: str = ""):  # typ
     ],
 )
 def test_the_result_is_opencl_c(source: str) -> None:
-    text = plan(source, EVERYTHING).text
-    Tree(text, 120, 64, [])  # raises where clang finds an error
+    for checks in (EVERYTHING, USUAL, frozenset({"bounds"})):
+        text = plan(source, checks).text
+        Tree(text, 120, 64, [])  # raises where clang finds an error
 
 
 @pytest.mark.parametrize("standard", ["CL2.0", "CL3.0"])
@@ -103,6 +104,48 @@ def test_loops_are_not_unrolled_with_all_their_checks() -> None:
     source += loop.format("__attribute__((opencl_unroll_hint(8))) ") + "}\n"
     assert "unroll" not in plan(source).text
     assert "unroll" in plan(source, frozenset({"bounds"})).text
+
+
+GATHER = """
+__kernel void k(__global const float *a, __global float *b, __global const int *at, int n) {
+  __local float t[8];
+  INDEX i = get_global_id(0), l = get_local_id(0);
+  t[l] = a[at[0] + i];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  MORE
+  if (i < n) b[i] = t[7 - l];
+}
+"""
+
+
+def test_a_light_kernel_checks_only_what_sizes_do_not_prove() -> None:
+    kernel = plan(GATHER.replace("INDEX", "int").replace("MORE", "")).kernels[0]
+    assert kernel.proof == []  # the index comes from memory
+    assert kernel.light is not None
+    assert not any(one.startswith(("w:", "v:", "l:")) for one in kernel.light.extra)  # nothing is shared
+    assert {"L0 8 le", "8 L0 le", "d1"} <= set(kernel.light.proof)
+    assert {"v:0:4", "w:1:4", "v:2:4"} <= set(kernel.extra)  # what is only read needs no shadow
+
+
+@pytest.mark.parametrize(
+    ("index", "more", "array", "buffer"),
+    [
+        ("uchar", "", True, True),  # two work-items can have the same number
+        ("int", "if (i == 3) return;", True, False),  # not everybody comes to the barrier
+        ("int", "t[l / 2] = 0; barrier(CLK_LOCAL_MEM_FENCE);", True, False),
+        ("int", "b[0] = 1;", False, True),
+        ("int", "{ int i = 5; b[i] = 1; }", False, True),
+        ("int", "__global float *p = b + 1; p[i] = 1;", False, True),
+        ("int", "__local float *p = t + 1; out(p, l);", True, False),
+    ],
+)
+def test_what_work_items_may_share_is_followed(index: str, more: str, array: bool, buffer: bool) -> None:
+    source = "void out(__local float *p, int l) { p[l] = 1; }\n" + GATHER.replace("INDEX", index).replace("MORE", more)
+    done = plan(source)
+    light = done.kernels[0].light
+    text = done.text.partition("gdx_light_k(")[2]
+    assert (light is None or "gdx_clear(gdx_s" in text) or not array
+    assert (light is None or "w:1:4" in light.extra) or not buffer
 
 
 def test_a_pointer_from_memory_is_counted_as_unchecked() -> None:
