@@ -148,6 +148,18 @@ def test_what_work_items_may_share_is_followed(index: str, more: str, array: boo
     assert (light is None or "w:1:4" in light.extra) or not buffer
 
 
+def test_a_kernel_that_is_called_like_a_function_gets_a_copy() -> None:
+    source = (
+        "__kernel __attribute__((reqd_work_group_size(8, 1, 1)))\nvoid inner(__global int *a,\n  int n) {\n  a[n] = 2;\n}\n"
+        "__kernel void outer(__global int *a) {\n  inner(a, 3);\n}\n"
+    )
+    done = plan(source)
+    Tree(done.text, 120, 64, [])
+    assert [plan.name for plan in done.kernels] == ["inner", "outer"]
+    assert done.kernels[1].checked == 1 and "w:0:4" in done.kernels[1].extra  # the copy writes what outer was given
+    assert {(site.line, site.kernel) for site in done.sites} == {(4, "inner")}
+
+
 def test_a_pointer_from_memory_is_counted_as_unchecked() -> None:
     done = plan(
         "struct s { __global float *p; };\n__kernel void k(__global float *a) { struct s x; x.p = a; x.p[3] = 1; }\n"
@@ -168,7 +180,10 @@ def test_what_a_constant_loop_proves_is_not_checked() -> None:
     [
         ("__kernel void k(__global int *a) { a[0] = ; }\n", "libclang says"),
         ("__kernel void k(__global int *a) { {{{ }\n", "libclang says"),
-        ("__kernel void j(__global int *a) {}\n__kernel void k(__global int *a) { j(a); }\n", "called like a function"),
+        (
+            "__kernel void j(__global int *a) { __local int t; t = a[0]; }\n__kernel void k(__global int *a) { j(a); }\n",
+            "libclang says",
+        ),
         ("__kernel void gdx_k(__global int *a) { a[0] = 1; }\n", "gdx_"),
         ("__kernel void k(__global int *a) { vendor_builtin(a); }\n", "libclang says"),
     ],

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gpudx.kernel_checks import base_header, options
 from gpudx.kernel_checks.builtins import BARRIERS
+from gpudx.kernel_checks.called_kernels import separate
 from gpudx.kernel_checks.checks import ALL, USUAL
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.options import Device
@@ -49,6 +50,10 @@ def rewrite(source: str, build_options: str, device: Device, checks: frozenset[s
     # Unrolled by the program's wish, accesses with all their checks took PoCL 17 s to compile instead of 1 s.
     text.text = UNROLL.sub(lambda match: " " * len(match[0]), text.text) if {"races", "uninit"} & checks else text.text
     tree = Tree(text.text, given.version, device.address_bits, [])
+    separated = separate(text.text, text.lines, tree)
+    if separated is not None:
+        text.text, text.lines = separated
+        tree = Tree(text.text, given.version, device.address_bits, [])
     flat = re.search("pocl.*(pthread|cpu|basic)", device.version, re.I) is not None
     if OLD_POCL.search(device.version) and _leaves_before_barrier(tree):
         checks = checks - {"races", "uninit"}
