@@ -50,7 +50,9 @@ class KernelPlan:
     unchecked: int = 0  # accesses through pointers of unknown origin
     checked: int = 0
     proof: list[str] = field(default_factory=list)  # conditions under which no check can fail (proofs.py)
-    light: KernelPlan | None = None  # a second kernel with fewer checks, for launches that meet the conditions of its proof
+    light: KernelPlan | None = (
+        None  # a second kernel with fewer checks, for launches that meet the conditions of its proof
+    )
 
 
 @dataclass
