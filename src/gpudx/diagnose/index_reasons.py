@@ -106,8 +106,7 @@ class Numbers:
             ids["get_group_id", axis], ids["get_global_size", axis] = f.group[axis], total
             if each:
                 ids["get_local_size", axis], ids["get_num_groups", axis] = each, -(-total // each)
-        more = f.more - (1 << 64) if f.more >> 63 else f.more
-        return World(ids, {one.argument: one.value for one in self.scalars}, {f.site.hint: more} if f.site.hint else {})
+        return World(ids, {one.argument: one.value for one in self.scalars})
 
     def _group_size(self, axis: int) -> int:
         """Where the driver chose it: from a work-item of another group than the first (without an offset of the launch)."""
@@ -115,13 +114,39 @@ class Numbers:
         return (f.item[axis] - f.local[axis]) // f.group[axis] if f.group[axis] else 0
 
     @cached_property
-    def tree(self) -> Tree | None:
-        return json.loads(self.f.site.index) if self.f.site.index and self.element else None
+    def _found(self) -> tuple[Tree | None, World | None]:
+        """The tree of the index, and the world with what the source leaves open, if that is certain."""
+        found = []
+        for tree in self._trees():
+            world = self._hinted(tree) if tree else None
+            if tree is None or world is None or not values.impossible(tree, self.index, world):
+                found.append((tree, values.solved(tree, self.index, world) if tree and world else None))
+        return found[0] if len(found) == 1 else (None, None)
 
-    @cached_property
+    def _trees(self) -> list[Tree | None]:
+        """One; of an access in a helper function one per chain of calls that passes this memory. None: a chain that is not understood."""
+        site, thing = self.f.site, self.f.thing
+        if not self.element or thing is None:
+            return []
+        if site.index:
+            return [json.loads(site.index)]
+        kernel = self.f.facts.kernels.name(self.f.facts.launches.kernel[self.launch]) if self.launch is not None else ""
+        argument = thing.index if thing.kind == "argument" else -1
+        ways = {one for one in site.ways if one.kernel == kernel and (one.argument == argument or not one.index)}
+        return [json.loads(one.index) if one.index else None for one in sorted(ways, key=lambda one: one.index)]
+
+    def _hinted(self, tree: Tree) -> World:
+        f = self.f
+        more = f.more - (1 << 64) if f.more >> 63 else f.more
+        return values.with_hint(tree, f.site.hint, more, self.world) if f.site.hint else self.world
+
+    @property
+    def tree(self) -> Tree | None:
+        return self._found[0]
+
+    @property
     def solved(self) -> World | None:
-        """With what the source leaves open, if that is certain."""
-        return values.solved(self.tree, self.index, self.world) if self.tree else None
+        return self._found[1]
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
@@ -290,11 +315,12 @@ def _below_zero(n: Numbers) -> Why | None:
     text = f"An unsigned 32-bit index went below zero: {n.index - WRAP:,} became {n.index:,}."
     core: Tree = _core(n.tree) if n.tree else ["number", 0]
     if core[0] == "counter" and core[2][0] == "u" and core[5] == ">=" and core[4] == ["number", 0]:
-        bound = f"{core[1]} >= 0"
+        name = values.label(core)
+        bound = f"{name} >= 0"
         return Why(
             "out-of-bounds-access",
-            f"{text} `{bound}` is always true for an unsigned `{core[1]}`.",
-            (f"Count `{core[1]}` as an int.",),
+            f"{text} `{bound}` is always true for an unsigned `{name}`.",
+            (f"Count `{name}` as an int.",),
         )
     return Why(
         "out-of-bounds-access", text, ("Handle the case in which the index would be negative before the access.",)
@@ -336,13 +362,13 @@ def _loaded(n: Numbers, load: Tree) -> str | None:
     try:
         place = values.value(load[4], n.solved)
     except values.Unknown:
-        return f"`{load[1]}` is {number:,}"
-    base = load[1].partition("[")[0]
+        return f"`{values.label(load)}` is {number:,}"
+    base = values.label(load).partition("[")[0]
     return f"`{base}[{place}]` is {number:,}"
 
 
 def _check_loaded(load: Tree) -> tuple[str, ...]:
-    name = next((one[1] for one in values.parts(load) if one[0] == "load"), "the index")
+    name = next((values.label(one) for one in values.parts(load) if one[0] == "load"), "the index")
     base = name.partition("[")[0]
     return (
         f"Fix the values that the program stores in `{base}`, or compare `{name}` with the size before it is used as an index.",
@@ -558,7 +584,7 @@ def _loop(n: Numbers) -> Why | None:
         if end is None:
             continue
         limit = end + ("=" in counter[5])
-        bound = f"{counter[1]} {counter[5]} {values.text(counter[4])}"
+        bound = f"{values.label(counter)} {counter[5]} {values.text(counter[4])}"
         if n.is_local and is_counter and counter[5][0] == "<":
             return _short_local(
                 n, part, f"The loop runs while `{bound}`, which is up to {limit - 1:,}, and {count}.", limit
@@ -591,7 +617,7 @@ def _anything(n: Numbers) -> Why | None:
         text = f"{_equation(part.tree, n.solved)}, and {n.name} has {part.count:,} {part.unit}."
         counters = _has(part.tree, "counter")
         if counters and values.limit(counters[0], n.solved) is None:
-            bound = f"{counters[0][1]} {counters[0][5]} {values.text(counters[0][4])}"
+            bound = f"{values.label(counters[0])} {counters[0][5]} {values.text(counters[0][4])}"
             step = f"Check the loop's bound, `{bound}`, against the size of {n.name}."
             return Why("out-of-bounds-access", text, (step,))
         return Why("out-of-bounds-access", text) if part.stride > 1 else None

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpudx.facts import Facts
-from gpudx.kernel_checks.plan import PROGRAMS, Site, Thing
+from gpudx.kernel_checks.plan import PROGRAMS, Site, Thing, Way
 from gpudx.kernel_checks.prelude import KINDS
 
 UNKNOWN = (1 << 32) - 1
@@ -60,11 +60,15 @@ def program(folder: Path, number: int) -> Program | None:
     except (OSError, ValueError):
         return None
     return Program(
-        tuple(Site(**one) for one in data["sites"]),
+        tuple(_site(one) for one in data["sites"]),
         tuple(Thing(**one) for one in data["things"]),
         tuple(data["kernels"]),
         tuple(data["checks"]),
     )
+
+
+def _site(kept: dict[str, Any]) -> Site:
+    return Site(**{**kept, "ways": tuple(Way(**one) for one in kept.get("ways", ()))})
 
 
 def failures(facts: Facts, folder: Path) -> Iterator[Failure]:

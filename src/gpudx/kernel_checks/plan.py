@@ -15,6 +15,15 @@ Root = tuple[str, int]  # "param", "object" or "unknown", and the declaration
 
 
 @dataclass(frozen=True)
+class Way:
+    """How one chain of calls, from a kernel to a helper function, computes the index of an access there."""
+
+    kernel: str
+    index: str
+    argument: int = -1
+
+
+@dataclass(frozen=True)
 class Site:
     """A place in the source that is checked; its number is its place in the list, from 1 on."""
 
@@ -26,6 +35,7 @@ class Site:
     index: str = ""  # of an access: how its index is computed (formulas.py)
     hint: str = ""  # the part of the index whose value is in the report
     argument: int = -1  # of the kernel, that the index counts from
+    ways: tuple[Way, ...] = ()  # of an access in a helper function, in place of `index` and `argument`
 
 
 @dataclass(frozen=True)

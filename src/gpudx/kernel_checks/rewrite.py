@@ -133,6 +133,7 @@ class Rewriter(Statements):
                     if self.functions[name].is_kernel:
                         raise Unsupported(f"the kernel {name} is called like a function")
                     function.calls.add(name)
+                    self.calls_of.setdefault(name, []).append((function, node))
                 elif name in BARRIERS:
                     function.has_barrier = True
                 elif name in FENCES or (LOCKS.match(name) and in_loop(node)):
