@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 
 from gpudx.diagnose.kernel_check_reports import Failure
-from gpudx.kernel_checks import values
+from gpudx.kernel_checks import layouts, values
 from gpudx.kernel_checks.formulas import Tree
 from gpudx.kernel_checks.values import OPEN, World
 from gpudx.model import Site
@@ -24,6 +24,7 @@ from gpudx.text import plural
 
 WRAP, MOST_BELOW = 1 << 32, 1 << 20  # what a 32-bit index loses; elements below zero that it is believed to have meant
 SMALLEST_TYPE = 4  # bytes of an element on the host; half of a float is a buffer that is too short, not another type
+MOST_PASSED = 2  # arguments in one sentence
 LEAST = 2  # sizes below this fit everything
 EXTENTS = {
     "get_global_id": ("get_global_size", "work-items"),
@@ -40,6 +41,7 @@ class Why:
     text: str
     steps: tuple[str, ...] = ()
     root: Site | None = None
+    facts: tuple[str, ...] = ()  # more that a reader can check
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ class Numbers:
             return []
         if site.index:
             return [json.loads(site.index)]
-        kernel = self.f.facts.kernels.name(self.f.facts.launches.kernel[self.launch]) if self.launch is not None else ""
+        kernel = self.f.facts.launches.name(self.launch) if self.launch is not None else ""
         argument = thing.index if thing.kind == "argument" else -1
         ways = {one for one in site.ways if one.kernel == kernel and (one.argument == argument or not one.index)}
         return [json.loads(one.index) if one.index else None for one in sorted(ways, key=lambda one: one.index)]
@@ -215,25 +217,52 @@ def why(f: Failure) -> Why | None:
     return None
 
 
-def arithmetic(f: Failure) -> str | None:
-    """ "the index `row * n + col` is 37 * 45 + 0 = 1,665; `c` has 1,665 elements of 4 bytes"."""
+def arithmetic(f: Failure, told: str = "") -> str | None:
+    """ "the index `row * n + col` is 37 * 45 + 0 = 1,665; `c` has 1,665 elements of 4 bytes"; None where `told` says it already."""
+    if f.kind != "bounds" or f.thing is None or not f.thing.element:
+        return None
+    numbers = Numbers(f)
+    tree, world = numbers.tree, numbers.solved
+    if tree is None or world is None:
+        return None
+    shown = f"`{values.text(tree)}` is {numbers.index:,}" if values.wraps(tree, world) else _equation(tree, world)
+    if shown in told:
+        return None
+    inner = [one for one in _variables(tree) if _core(one)[0] not in ("id", "argument", *OPEN)]
+    inner = [
+        one for one in inner if not values.wraps(one, world) and (equation := _equation(one, world)) not in told + shown
+    ]
+    where = f", where {equation}" if inner and (equation := _equation(inner[0], world)) else ""
+    return f"the index {shown}{where}; {numbers.name} has {plural(numbers.held, 'element')} of {plural(numbers.element, 'byte')}"
+
+
+def passed(f: Failure) -> str | None:
+    """ "`ld` is argument 3 `width` = 45, set at main.c:20": what the index has from the host, where the source does not show it."""
     if f.kind != "bounds" or f.thing is None or not f.thing.element:
         return None
     numbers = Numbers(f)
     if numbers.tree is None or numbers.solved is None:
         return None
+    launched = f.facts.sites.at(f.position).source
+    found: dict[int, str] = {}
     wrapped = values.wraps(numbers.tree, numbers.solved)
-    shown = (
-        f"`{values.text(numbers.tree)}` is {numbers.index:,}" if wrapped else _equation(numbers.tree, numbers.solved)
-    )
-    shown = f"the index {shown}"
-    inner = [
-        one
-        for one in _named(numbers.tree)
-        if _core(one)[0] not in ("id", *OPEN) and not values.wraps(one, numbers.solved)
-    ]
-    shown += "".join(f", where {_equation(one, numbers.solved)}" for one in inner[:1])
-    return f"{shown}; {numbers.name} has {plural(numbers.held, 'element')} of {plural(numbers.element, 'byte')}"
+    for tree in values.parts(wrapped[0] if wrapped else numbers.tree):
+        core = _core(tree)
+        if core[0] != "argument" or core[1] in found or core[1] not in numbers.solved.arguments:
+            continue
+        setter = numbers.setter(core[1])
+        source = setter.source if setter is not None and setter.source != launched else None
+        renamed = tree[0] == "named" and values.label(tree) != core[2]
+        if source or renamed:
+            name = (
+                f"`{values.label(tree)}` is argument {core[1]} `{core[2]}`"
+                if renamed
+                else f"argument {core[1]} `{core[2]}` is"
+            )
+            value = f"{numbers.solved.arguments[core[1]]:,}"
+            line = f", set at {source.rpartition('/')[2]}" if source else ""
+            found[core[1]] = f"{name} = {value}{line}" if renamed else f"{name} {value}{line}"
+    return "; ".join(list(found.values())[:MOST_PASSED]) or None
 
 
 # ---- trees ----
@@ -255,11 +284,16 @@ def _summands(tree: Tree, sign: int = 1) -> Iterator[tuple[int, Tree]]:
         yield sign, tree
 
 
-def _named(tree: Tree) -> list[Tree]:
-    """Variables that the tree shows by name."""
-    if tree[0] == "named":
-        return [tree]
-    return [one for part in tree[1:] if isinstance(part, list) for one in _named(part)]
+def _variables(tree: Tree) -> list[Tree]:
+    """Variables that the tree shows by name; of a variable, those that it is computed from."""
+    while tree[0] in ("named", "to"):
+        tree = tree[2]
+    return [
+        one
+        for part in tree[1:]
+        if isinstance(part, list)
+        for one in ([part] if part[0] == "named" else _variables(part))
+    ]
 
 
 def _equation(tree: Tree, world: World) -> str:
@@ -293,17 +327,19 @@ def _wrapped(n: Numbers) -> Why | None:
     tree, meant, became = found
     kind = tree[1]
     shown, source = values.with_values(tree, n.solved), values.text(tree)
+    helper = values.helper_of(n.tree, tree)
+    where = f" in {helper[0]}() (line {helper[1]})" if helper else ""
     if meant < 0:
-        text = f"`{source}` is {shown} = {meant:,}, which becomes {became:,} because it is unsigned."
+        text = f"`{source}`{where} is {shown} = {meant:,}, which becomes {became:,} because it is unsigned."
         return Why(
             "out-of-bounds-access", text, (f"Handle the work-items where `{source}` is negative before the access.",)
         )
     most = (1 << (int(kind[1:]) - (kind[0] == "i"))) - 1
     if tree[0] == "to":
-        text = f"`{source}` is {shown} = {meant:,}, which becomes {became:,}: its type holds at most {most:,}."
+        text = f"`{source}`{where} is {shown} = {meant:,}, which becomes {became:,}: its type holds at most {most:,}."
         text = text.replace(f"{shown} = ", "") if shown == f"{meant:,}" else text
         return Why("index-overflow", text, ("Keep the index in an int, or in a long where it passes 2,147,483,647.",))
-    text = f"`{source}` is {shown} = {meant:,}, which is more than {most:,} and becomes {became:,}."
+    text = f"`{source}`{where} is {shown} = {meant:,}, which is more than {most:,} and becomes {became:,}."
     wider = "ulong" if kind[0] == "u" else "long"
     return Why("index-overflow", text, (f"Compute `{source}` in 64 bits: convert one operand to {wider} first.",))
 
@@ -379,9 +415,14 @@ def _bytes_per_element(n: Numbers) -> Why | None:
     """The buffer has room for as many elements as there are, but for smaller ones: another type on the host."""
     if n.index < 0 or any(one.value == n.held for one in n.scalars):
         return None
-    for count, label in _counts(n):
+    layout = layouts.read(n.f.thing.layout) if n.f.thing is not None else None
+    for count, label, certain in _counts(n):
         each, rest = divmod(n.f.size, count)
-        if count > max(n.index, LEAST) and not rest and SMALLEST_TYPE <= each < n.element:
+        if count <= max(n.index, LEAST) or rest or not SMALLEST_TYPE <= each < n.element:
+            continue
+        if layout is not None and layout.host_size == each and layout.moved is not None and layout.vector:
+            return _other_layout(n, layout, count, label)
+        if certain:
             need = count * n.element
             text = f"{n.name} needs {count:,} ({label}) x {n.element} = {need:,} bytes; {n.f.size:,} are allocated, {each} for each."
             step = (
@@ -391,15 +432,39 @@ def _bytes_per_element(n: Numbers) -> Why | None:
     return None
 
 
-def _counts(n: Numbers) -> Iterator[tuple[int, str]]:
-    """How many elements there are: by the id that is the index, else by an argument that the launch was made for."""
+def _other_layout(n: Numbers, layout: layouts.Layout, count: int, label: str) -> Why:
+    """The size is that of the same fields with arrays in place of vectors."""
+    field = layout.moved
+    assert field is not None
+    text = (
+        f"{n.name} has {layout.host_size} bytes for each of {count:,} elements ({label}), and `{layout.name}` has"
+        f" {layout.size} bytes in the kernel."
+    )
+    where = (
+        f"`{layout.name}` has {layout.host_size} bytes if the host declares {layout.array} for {layout.vector}: `{field.name}` is at byte"
+        f" {field.on_host} then, and at byte {field.offset} in the kernel"
+    )
+    step = (
+        f"Give the host's struct the kernel's layout: use cl_{layout.vector} or padding, so that it has {layout.size} bytes and"
+        f" `{field.name}` is at byte {field.offset}."
+    )
+    return Why("struct-layout", text, (step,), n.allocated(), (where,))
+
+
+def _counts(n: Numbers) -> Iterator[tuple[int, str, bool]]:
+    """How many elements there are, with whether that is certain: by the id that is the index, by an argument that the launch was made
+    for, else by the loop whose counter is the index."""
     found = _extent_of(n, n.tree) if n.tree else None
     if found:
-        yield found
-    axes = [int(one[2]) for one in _has(n.tree, "id")] if n.tree else range(3)
+        yield *found, True
+    axes = [int(one[2]) for one in _has(n.tree, "id") if one[1] == "get_global_id"] if n.tree else range(3)
     for one in n.scalars:
         if any(_is_launched(n, one.value, axis) for axis in axes):
-            yield one.value, one.label
+            yield one.value, one.label, True
+    core: Tree = _core(n.tree) if n.tree else ["number", 0]
+    limit = values.limit(core, n.solved) if core[0] == "counter" and n.solved is not None else None
+    if limit is not None and core[5][0] == "<":
+        yield limit + ("=" in core[5]), values.text(core[4]), False
 
 
 def _extent_of(n: Numbers, tree: Tree) -> tuple[int, str] | None:
@@ -527,6 +592,8 @@ def _too_many_items(n: Numbers) -> Why | None:
         if n.is_local:
             return _short_local(n, part, f"{launched}.", extent)
         known = n.named(part.count)
+        if known is None and words == EXTENTS["get_group_id"][1]:
+            return _short_of_groups(n, part, launched, extent)
         axis_of = int(_core(part.tree)[2])
         larger = [one for one in n.scalars if one.value > max(part.value, part.count)]
         needed = next((one for one in larger if _is_launched(n, one.value, axis_of)), None)
@@ -535,6 +602,20 @@ def _too_many_items(n: Numbers) -> Why | None:
             return _undersized(n, part, text, needed.value)
         return _unguarded(n, part, launched, known)
     return None
+
+
+def _short_of_groups(n: Numbers, part: Part, launched: str, groups: int) -> Why:
+    """One element or row per work-group, and there are more groups; often the host rounded down and the launch up."""
+    each = n.world.ids.get(("get_local_size", int(_core(part.tree)[2])), 0)
+    rounded = [one for one in n.scalars if each and (one.value // each, -(-one.value // each)) == (part.count, groups)]
+    what = "row" if part.stride > 1 else "element"
+    need = groups * part.stride * n.element
+    step = f"Allocate {need:,} bytes for {n.name}, one {what} per work-group: {n.f.size:,} are allocated."
+    if not rounded:
+        return Why("undersized-buffer", f"{launched}.", (step,), n.allocated())
+    one = rounded[0]
+    text = f"{launched}: {one.label} / {each} = {one.value:,} / {each}, rounded down."
+    return Why("undersized-buffer", text, (f"Round {one.label} / {each} up. {step}",), n.allocated())
 
 
 def _unguarded(n: Numbers, part: Part, launched: str, known: Scalar | None) -> Why:

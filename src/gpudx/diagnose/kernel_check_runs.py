@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gpudx.diagnose import index_reasons
+from gpudx.diagnose import endless_loops, index_reasons
 from gpudx.diagnose import kernel_check_reports as reports
 from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.facts import Facts
@@ -30,7 +30,9 @@ NOT_A_NUMBER = (
     "A NaN passes from launch to launch, so the first one counts; that the program fails because of it is not shown."
 )
 WRAP = 1 << 32  # what a 32-bit index loses
-WAITED_FOR = re.compile(r"(?:atom(?:ic)?_\w+\s*\(\s*&?\s*|^\s*!?\s*)(\w+\s*\[[^\]]*\])")  # an element that a loop's condition reads
+WAITED_FOR = re.compile(
+    r"(?:atom(?:ic)?_\w+\s*\(\s*&?\s*|^\s*!?\s*)(\w+\s*\[[^\]]*\])"
+)  # an element that a loop's condition reads
 OWN_TEXT = "kernel source"  # the text that the program gave the driver
 SEVERAL = 1023  # in place of a work-item of global memory (kernel_checks/prelude.py)
 WORD = 8  # bytes of a handle
@@ -104,11 +106,12 @@ def _finding(f: Failure, count: int, launches: int) -> Finding:
     message = (
         f"{_who(f, site.kernel, site.launch)} {_what(f, _label(f, argument, memory))}: `{f.site.text}` at {_where(f)}."
     )
+    reason = why.text if why else endless_loops.sentence(f)
     return Finding(
         id=ID + f.kind,
         severity="error",
-        message=f"{message} {why.text}" if why else message,
-        evidence=tuple(Evidence(text, (site.number,)) for text in _evidence(f, site, count, launches)),
+        message=f"{message} {reason}" if reason else message,
+        evidence=tuple(Evidence(text, (site.number,)) for text in _evidence(f, site, count, launches, why)),
         site=site,
         allocation=memory,
         causes=(why.cause if why else _cause(f, argument),),
@@ -139,15 +142,18 @@ def _finding(f: Failure, count: int, launches: int) -> Finding:
     )
 
 
-def _evidence(f: Failure, site: Site, count: int, launches: int) -> Iterator[str]:
+def _evidence(f: Failure, site: Site, count: int, launches: int, why: index_reasons.Why | None) -> Iterator[str]:
     """What a reader can check: the element, the work-item, where it was launched, how often it happened."""
     yield f"work-item {_triple(f.item)} of group {_triple(f.group)} (local id {_triple(f.local)}) {_reported(f)}"
     if f.other is not None:
         yield f"the work-items took different ways at `{f.other.text}`, line {f.other.line}"
     elif f.kind == "loop" and (waits := WAITED_FOR.search(f.site.text)):
         yield f"the loop ends only if another work-item changes `{waits[1]}`"
-    elif (element := index_reasons.arithmetic(f) or _element(f)) is not None:
+    elif (element := index_reasons.arithmetic(f, why.text if why else "") or _element(f)) is not None:
         yield element
+    yield from why.facts if why else ()
+    if (given := index_reasons.passed(f)) is not None:
+        yield given
     yield from _index_and_order(f)
     if (same := _same_buffer(f)) is not None:
         yield f"argument {same} is the same buffer"
@@ -210,6 +216,9 @@ def _same_buffer(f: Failure) -> int | None:
 
 def _ends_of_loop(f: Failure) -> Iterator[str]:
     waits = WAITED_FOR.search(f.site.text)
+    if waits is None and (step := endless_loops.step(f)) is not None:
+        yield step
+        return
     if waits is None:
         yield f"Check why `{f.site.text}` stays true: follow the values that it compares through one iteration."
         return
@@ -317,7 +326,7 @@ def _what(f: Failure, label: str) -> str:
     if f.kind == "barrier":
         return f"has a barrier that not all {f.size:,} work-items of a group reach ({f.offset:,} fulfil the condition before it)"
     if f.kind == "loop":
-        return f"ran {f.offset:,} loop iterations in one work-item without an end"
+        return f"ran {f.width:,} loop iterations in one work-item without an end"
     if f.kind == "overflow":
         return f"computed the index {f.offset:,}, which does not fit in int and becomes {_signed(f.size):,}"
     return "divided by zero" if f.kind == "division" else f"computed {'NaN' if f.more else 'infinity'}"

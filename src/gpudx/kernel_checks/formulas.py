@@ -11,7 +11,7 @@ A tree is nested lists, because it is kept as JSON:
     ["number", 4]                       ["id", "get_global_id", 0]        ["argument", 2, "dim", type]
     [operator, type, left, right]       ["call", "max", type, ...]        ["?", type, condition, yes, no]
     ["named", "row", tree]              ["to", type, tree]                ["open", "k", type]
-    ["named", "bin_of(t)", tree, "bin_of"]   what a call of a helper function returns
+    ["named", "bin_of(t)", tree, "bin_of", line]   what a call of a helper function at this line returns
     ["counter", "k", type, first, limit, "<", step]                       ["load", "ids[t]", type, argument, tree of its index]
 Types are "i8" to "u64". Names of another function than the one that accesses memory end with APART and a number, because two functions
 can have variables of the same name.
@@ -57,7 +57,9 @@ class Query:
     depth: int = 0
     inlined: int = 0
     argument: int = -1  # of the kernel, that the index counts from
-    nodes: dict[str, Node] = field(default_factory=dict)  # of what the index leaves open, where the access can compute it
+    nodes: dict[str, Node] = field(
+        default_factory=dict
+    )  # of what the index leaves open, where the access can compute it
 
     def reset(self) -> None:
         self.depth = self.inlined = 0
@@ -266,7 +268,9 @@ class Formulas:
         if tree is None:
             query.nodes = nodes
             return None
-        return ["named", self._text(node) + self._mark, tree, node.name]
+        returns = [one for one in callee.body.walk() if one.kind == "RETURN_STMT"]
+        where = returns[0] if len(returns) == 1 else callee.body
+        return ["named", self._text(node) + self._mark, tree, node.name, self._shape.line(where)[1]]
 
     def _returned(self, statements: Sequence[Node], kind: str) -> Tree | None:
         """The value of `if (a) return b; return c;`. What other statements change is left open where it is used."""

@@ -36,6 +36,7 @@ class Site:
     hint: str = ""  # the part of the index whose value is in the report
     argument: int = -1  # of the kernel, that the index counts from
     ways: tuple[Way, ...] = ()  # of an access in a helper function, in place of `index` and `argument`
+    watched: tuple[str, ...] = ()  # of a loop: variables that it depends on, as "name type", whose values are in the report
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class Thing:
     index: int = -1  # of an argument
     element: int = 0  # bytes of one; 0: not known
     space: str = "global"  # of an argument: "local" and "constant" are others
+    layout: str = ""  # of an argument that points to structs (layouts.py)
 
 
 @dataclass

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from gpudx.kernel_checks import prelude
+from gpudx.kernel_checks import layouts, prelude
 from gpudx.kernel_checks.builtins import (
     BARRIERS,
     FENCES,
@@ -206,7 +206,8 @@ class Rewriter(Statements):
             self._thing_numbers[("param", param.number)] = len(self.things)
             pointee = param.type.get_canonical().get_pointee()
             where = ARGUMENT_SPACES.get(qualifier(pointee), "global")
-            self.things.append(Thing("argument", param.name, function.name, at, element_bytes(pointee), where))
+            layout = layouts.of(pointee) if self._is_pointer(param) else ""
+            self.things.append(Thing("argument", param.name, function.name, at, element_bytes(pointee), where, layout))
 
     def _extra_parameters(self, function: Function) -> tuple[str, list[str]]:
         pointers = self._pointers(function)

@@ -208,8 +208,8 @@ def _by_trying(tree: Tree, index: int, world: World, missing: list[Tree], ranges
 def wraps(tree: Tree, world: World) -> tuple[Tree, int, int] | None:
     """The first operation whose result does not fit in its type: the tree, the result without and with the wrapping."""
     for one, reduced in reversed(list(_taken(tree, world))):
-        meant = reduced and one[0] != "to" and one[1][0] == "u"  # a hash
-        if one[0] in ("+", "-", "*", "<<", "to") and not meant:
+        hashed = reduced and one[0] in ("+", "-", "*", "<<") and one[1][0] == "u"
+        if one[0] in ("+", "-", "*", "<<", "to") and not hashed:
             try:
                 raw, kind = _raw(one, world)
             except Unknown:
@@ -239,12 +239,12 @@ def label(tree: Tree) -> str:
     return str(tree[1]).partition(APART)[0]
 
 
-def function_of(tree: Tree, inner: Tree) -> str:
-    """The helper function that computes a part of the tree; "" where that is the one with the access."""
+def helper_of(tree: Tree, inner: Tree) -> tuple[str, int] | None:
+    """The helper function that computes a part of the tree, with its line; None where that is the function with the access."""
     for one in parts(tree):
         if one[0] == "named" and len(one) > 3 and any(part is inner for part in parts(one[2])):
-            return function_of(one[2], inner) or str(one[3])
-    return ""
+            return helper_of(one[2], inner) or (str(one[3]), int(one[4]))
+    return None
 
 
 def limit(counter: Tree, world: World) -> int | None:
