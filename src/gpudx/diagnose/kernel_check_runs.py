@@ -242,13 +242,19 @@ def _element(f: Failure) -> str | None:
 
 
 def _launched(f: Failure, site: Site) -> str:
-    where = f" at {_short(site.source)}" if site.source else ""
+    where = f" at {_line(site)}" if site.source else ""
     launch = f.facts.launches.at_position(f.position)
     items, group = f.facts.launches.geometry(launch) if launch is not None else ((), ())
     shape = " x ".join(f"{n:,}" for n in items if n)
     groups = " x ".join(f"{n:,}" for n in group if n)
     size = f" {shape} work-items" if shape else " it"
     return f"launch {site.launch}{where} started{size}{f' in groups of {groups}' if groups else ''}"
+
+
+def _line(site: Site) -> str:
+    """ "main.c:41 through util.h:22"."""
+    through = f" through {_short(site.through)}" if site.through else ""
+    return f"{_short(site.source or '')}{through}"
 
 
 def _short(source: str) -> str:
@@ -300,10 +306,10 @@ def _label(f: Failure, argument: int | None, memory: Allocation | None) -> str:
         return ""
     if argument is None:
         return f"the {SPACES[f.thing.kind]} `{f.thing.name}` ({plural(f.size, 'byte')})"
-    made = memory.made.source if memory is not None and memory.made is not None else None
+    made = memory.made if memory is not None else None
     about = [memory.id] if memory is not None else []
     about += [plural(f.size, "byte")] if f.size or memory is not None else ["no buffer is passed"]
-    about += [f"allocated at {_short(made)}"] if made else []
+    about += [f"allocated at {_line(made)}"] if made is not None and made.source else []
     return f"argument {argument} `{f.thing.name}` ({', '.join(about)})"
 
 

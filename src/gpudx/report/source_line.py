@@ -230,7 +230,7 @@ def _call(lines: Sequence[str], line: int) -> str:
     while first > 0 and first > line - 6 and not re.search(r"[;{}]\s*(//.*)?$", lines[first - 1]):
         first -= 1
     text = re.sub(r"//.*", "", "\n".join(lines[first : line + 6]))
-    return text.partition(";")[0]
+    return text.partition(";")[0].rpartition("{")[2]  # a function may be on one line
 
 
 def _identifiers(statement: str) -> Iterator[str]:
