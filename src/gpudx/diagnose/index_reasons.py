@@ -16,6 +16,7 @@ from itertools import combinations
 import numpy as np
 
 from gpudx.diagnose.kernel_check_reports import Failure
+from gpudx.facts.symbols import Struct
 from gpudx.kernel_checks import layouts, values
 from gpudx.kernel_checks.formulas import Tree
 from gpudx.kernel_checks.values import OPEN, World
@@ -193,9 +194,26 @@ class Numbers:
             return None
         if thing.space == "local":
             return self.setter(thing.index)
+        born = self._born()
+        return facts.sites.at(born) if born is not None else None
+
+    def _born(self) -> int | None:
+        """The call that made the buffer."""
+        thing, facts = self.f.thing, self.f.facts
+        if thing is None or thing.kind != "argument" or self.launch is None:
+            return None
         row = next((int(a["object"]) for a in facts.launches.values(self.launch) if a["index"] == thing.index), -1)
         born = int(facts.objects.table["born"][row]) if row >= 0 else -1
-        return facts.sites.at(born) if 0 <= born < len(facts.trace) else None
+        return born if 0 <= born < len(facts.trace) else None
+
+    def host_struct(self, name: str) -> Struct | None:
+        """The struct of this name in the source that makes the buffer, else in the one that makes the launch."""
+        facts, plain = self.f.facts, name.removeprefix("struct ")
+        for position in (self._born(), self.f.position):
+            caller = int(facts.trace.column("caller", np.array([position]))[0]) if position is not None else 0
+            if caller and (found := facts.symbols.struct(caller - 1, plain)):
+                return found
+        return None
 
     def setter(self, argument: int) -> Site | None:
         """The call that set an argument of the launch last."""
@@ -413,14 +431,33 @@ def _check_loaded(load: Tree) -> tuple[str, ...]:
 
 def _bytes_per_element(n: Numbers) -> Why | None:
     """The buffer has room for as many elements as there are, but for smaller ones: another type on the host."""
-    if n.index < 0 or any(one.value == n.held for one in n.scalars):
+    if n.index < 0:
         return None
     layout = layouts.read(n.f.thing.layout) if n.f.thing is not None else None
+    host = n.host_struct(layout.name) if layout is not None else None
+    if (
+        layout is not None
+        and host is not None
+        and not n.f.size % host.size
+        and (found := _other_struct(n, layout, host))
+    ):
+        return found
+    if any(one.value == n.held for one in n.scalars):
+        return None
     for count, label, certain in _counts(n):
         each, rest = divmod(n.f.size, count)
         if count <= max(n.index, LEAST) or rest or not SMALLEST_TYPE <= each < n.element:
             continue
-        if layout is not None and layout.host_size == each and layout.moved is not None and layout.vector:
+        # Half as many structs of twice the size are as likely, where a loop says how many there are.
+        whole = layout is not None and n.f.size % layout.size == 0 and not certain
+        if (
+            host is None
+            and layout is not None
+            and layout.host_size == each
+            and layout.moved
+            and layout.vector
+            and not whole
+        ):
             return _other_layout(n, layout, count, label)
         if certain:
             need = count * n.element
@@ -430,6 +467,33 @@ def _bytes_per_element(n: Numbers) -> Why | None:
             )
             return Why("undersized-buffer", text, (step,), n.allocated())
     return None
+
+
+def _other_struct(n: Numbers, layout: layouts.Layout, host: Struct) -> Why | None:
+    """The host declares a struct of the same name with other places for its fields."""
+    if host.size == layout.size:
+        return None
+    on_host = dict(host.members)
+    moved = next((one for one in layout.fields if on_host.get(one.name, one.offset) != one.offset), None)
+    declared = f" ({host.source.rpartition('/')[2]})" if host.source else ""
+    text = f"`{layout.name}` has {host.size} bytes on the host{declared} and {layout.size} bytes in the kernel."
+    facts = [f"{n.name} has {n.f.size:,} bytes: {n.f.size // host.size:,} structs of the host"]
+    if moved is not None:
+        kind = f", where {moved.type} is aligned to more bytes" if layouts.VECTOR.fullmatch(moved.type) else ""
+        facts = [
+            f"`{moved.name}` is at byte {on_host[moved.name]} on the host and at byte {moved.offset} in the kernel{kind}"
+        ]
+    return Why("struct-layout", text, (_same_layout(layout, moved.name if moved else ""),), n.allocated(), tuple(facts))
+
+
+def _same_layout(layout: layouts.Layout, field: str) -> str:
+    place = next((f" and `{field}` is at byte {one.offset}" for one in layout.fields if one.name == field), "")
+    how = (
+        f"use cl_{layout.vector} or padding"
+        if layout.vector
+        else "use types of the same size and alignment, or padding"
+    )
+    return f"Give the host's struct the kernel's layout: {how}, so that it has {layout.size} bytes{place}."
 
 
 def _other_layout(n: Numbers, layout: layouts.Layout, count: int, label: str) -> Why:
@@ -444,11 +508,7 @@ def _other_layout(n: Numbers, layout: layouts.Layout, count: int, label: str) ->
         f"`{layout.name}` has {layout.host_size} bytes if the host declares {layout.array} for {layout.vector}: `{field.name}` is at byte"
         f" {field.on_host} then, and at byte {field.offset} in the kernel"
     )
-    step = (
-        f"Give the host's struct the kernel's layout: use cl_{layout.vector} or padding, so that it has {layout.size} bytes and"
-        f" `{field.name}` is at byte {field.offset}."
-    )
-    return Why("struct-layout", text, (step,), n.allocated(), (where,))
+    return Why("struct-layout", text, (_same_layout(layout, field.name),), n.allocated(), (where,))
 
 
 def _counts(n: Numbers) -> Iterator[tuple[int, str, bool]]:

@@ -73,7 +73,7 @@ __kernel void spread(__global const uint *key, __global int *o, int slots) {
 __kernel void grouped(__global const int *v, __global int *o, int n) {
   if (get_local_id(0) < 4) o[get_group_id(0) * 4 + get_local_id(0)] = n;
 }
-typedef struct { float3 at; float radius; } Light;
+typedef struct { float3 at; float radius; int id; } Light;
 __kernel void lit(__global const Light *l, __global float *o, int lights) {
   float s = 0;
   for (int k = 0; k < lights; ++k) s += l[k].radius;
@@ -120,8 +120,8 @@ def main(right: bool) -> None:
     run("passed", (64,), None, memory(64), memory(164 + 64 * (2 if right else 0)), memory(64), 100, 2)
     run("spread", (64,), None, memory(64, np.uint32, 4), memory(10, np.int32), 10)
     run("grouped", (192,), (64,), memory(192, np.int32), memory(4 * (3 if right else 2), np.int32), 190)
-    run("lit", (64,), None, memory(30 * (8 if right else 4)), memory(64), 30)
-    run("halved", (64,), None, memory(30 * 8 if right else 10 * 8), memory(64), 30)
+    run("lit", (64,), None, memory(30 * (8 if right else 5)), memory(64), 30)
+    run("halved", (64,), None, memory(30 * 8 if right else 15 * 8), memory(64), 30)
     queue.finish()
 
 
