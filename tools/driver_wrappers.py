@@ -332,7 +332,7 @@ def includes(api: Api) -> list[str]:
 
 def wrappers(schema: dict[str, Any], calls: list[Call]) -> str:
     api, mine = Api.load(schema["api"]), [c for c in calls_of(schema, calls) if not c.skip]
-    own = [(c, name) for c in mine if not c.by_hand for name in c.names]
+    own = [(c, name) for c in mine if not (c.by_hand or c.shaped_launch) for name in c.names]
     parts = [failure_wrapper(c, name) if c.only_failures else wrapper(c, name) for c, name in own]
     wrapped = {name: f"(void *)rec_{name}" for c in mine for name in c.names}
     rows = [f'    {{ "{name}", {wrapped.get(name, "NULL")} }},' for name, _ in entries(schema, calls)]

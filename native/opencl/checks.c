@@ -27,6 +27,7 @@ struct kernel {
     cl_kernel kernel;    /* the program's; NULL: the place is free */
     int references;
     struct gdx_cl_checked checked;
+    struct gdx_cl_checked light;  /* without the checks that its proof makes needless; no kernel: there is none */
 };
 static struct program programs[PROGRAMS];  /* all with the lock held */
 static struct kernel kernels[KERNELS];
@@ -325,10 +326,10 @@ cl_program gdx_cl_check_clLinkProgram(cl_context context, cl_uint num_devices, c
 
 /* ---- kernels ---- */
 
-/* One word of a kernel's line: "r", "n:0", "w:0:4", "u:0", "l:2:4", "x:1". */
+/* One word of a kernel's line: "r", "n:0", "w:0:4", "u:0", "l:2:4", "x:1", "v:0:4". */
 static bool read_spec(const char *word, struct gdx_cl_spec *spec)
 {
-    static const char letters[] = "rnwulx";
+    static const char letters[] = "rnwulxv";
     const char *at = strchr(letters, word[0]);
     unsigned argument = 0, grain = 4;
     if (!at || !*at)
@@ -374,26 +375,45 @@ static void read_proof(const char *head, const char *name, struct gdx_cl_checked
         memcpy(plan->proof, line + strlen(start), length);
 }
 
-static void keep_kernel(cl_kernel kernel, const struct gdx_cl_checked *plan)
+static void let_go(cl_kernel ours)
+{
+    if (ours)
+        gdx_cl_next.clReleaseKernel(ours);
+}
+
+static void keep_kernel(cl_kernel kernel, const struct gdx_cl_checked *plan, const struct gdx_cl_checked *light)
 {
     struct gdx_calm calm;
     bool kept = false;
     gdx_lock(GDX_LOCK_CHECKS, &calm);
     struct kernel *place = kernel_place(kernel);
     if (place) {
-        *place = (struct kernel){ .kernel = kernel, .references = 1, .checked = *plan };
+        place->kernel = kernel;
+        place->references = 1;
+        place->checked = *plan;
+        place->light = *light;
         kept = true;
     }
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
-    if (!kept)
-        gdx_cl_next.clReleaseKernel(plan->kernel);
+    if (!kept) {
+        let_go(plan->kernel);
+        let_go(light->kernel);
+    }
+}
+
+static bool read_kernel(const char *head, const char *name, struct gdx_cl_checked *plan)
+{
+    if (!read_plan(head, name, plan))
+        return false;
+    read_proof(head, name, plan);
+    return true;
 }
 
 void gdx_cl_check_kernel(cl_program program, cl_kernel kernel)
 {
     struct gdx_calm calm;
-    struct gdx_cl_checked plan = { 0 };
-    char name[NAME];
+    struct gdx_cl_checked plan = { 0 }, light = { 0 };
+    char name[NAME], light_name[NAME + 16];
     cl_int status = CL_SUCCESS;
     cl_program ours = NULL;
     int saved = errno;
@@ -402,17 +422,18 @@ void gdx_cl_check_kernel(cl_program program, cl_kernel kernel)
         return;
     gdx_lock(GDX_LOCK_CHECKS, &calm);
     struct program *known = program_at(program);
-    bool planned = known && known->ours && read_plan(known->reply.head, name, &plan);
-    if (planned)
-        read_proof(known->reply.head, name, &plan);
+    bool planned = known && known->ours && read_kernel(known->reply.head, name, &plan);
+    snprintf(light_name, sizeof light_name, "gdx_light_%s", name);
+    bool has_light = planned && read_kernel(known->reply.head, light_name, &light);
     if (planned && gdx_cl_next.clRetainProgram(known->ours) == CL_SUCCESS)
         ours = known->ours;
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
     if (ours) {
         plan.kernel = gdx_cl_next.clCreateKernel(ours, name, &status);
+        light.kernel = has_light && plan.kernel ? gdx_cl_next.clCreateKernel(ours, light_name, &status) : NULL;
         gdx_cl_next.clReleaseProgram(ours);
         if (plan.kernel)
-            keep_kernel(kernel, &plan);
+            keep_kernel(kernel, &plan, &light);
         else
             note_missing(program, name, "the driver made no kernel from the rewritten source");
     }
@@ -421,13 +442,15 @@ void gdx_cl_check_kernel(cl_program program, cl_kernel kernel)
 
 void gdx_cl_check_copy(cl_kernel from, cl_kernel to)
 {
-    struct gdx_cl_checked plan;
+    struct gdx_cl_checked plan, light = { 0 };
     cl_int status = CL_SUCCESS;
     if (!to || !gdx_cl_next.clCloneKernel || !gdx_cl_checked_kernel(from, &plan))
         return;
     plan.kernel = gdx_cl_next.clCloneKernel(plan.kernel, &status);
+    if (gdx_cl_light_kernel(from, &light))
+        light.kernel = plan.kernel ? gdx_cl_next.clCloneKernel(light.kernel, &status) : NULL;
     if (plan.kernel)
-        keep_kernel(to, &plan);
+        keep_kernel(to, &plan, &light);
 }
 
 void gdx_cl_check_retain(cl_kernel kernel)
@@ -445,21 +468,23 @@ void gdx_cl_check_retain(cl_kernel kernel)
 void gdx_cl_check_release(cl_kernel kernel)
 {
     struct gdx_calm calm;
-    cl_kernel last = NULL;
+    cl_kernel last = NULL, light = NULL;
     if (!gdx_on())
         return;
     gdx_lock(GDX_LOCK_CHECKS, &calm);
     struct kernel *known = kernel_at(kernel);
     if (known && --known->references <= 0) {
         last = known->checked.kernel;
-        *known = (struct kernel){ 0 };
+        light = known->light.kernel;
+        known->kernel = NULL;
+        known->checked.kernel = known->light.kernel = NULL;
     }
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
-    if (last)
-        gdx_cl_next.clReleaseKernel(last);
+    let_go(last);
+    let_go(light);
 }
 
-bool gdx_cl_checked_kernel(cl_kernel kernel, struct gdx_cl_checked *out)
+static bool copied(cl_kernel kernel, bool light, struct gdx_cl_checked *out)
 {
     struct gdx_calm calm;
     bool found = false;
@@ -467,12 +492,23 @@ bool gdx_cl_checked_kernel(cl_kernel kernel, struct gdx_cl_checked *out)
         return false;
     gdx_lock(GDX_LOCK_CHECKS, &calm);
     struct kernel *known = kernel_at(kernel);
-    if (known && known->checked.kernel) {
-        *out = known->checked;
+    const struct gdx_cl_checked *plan = known ? light ? &known->light : &known->checked : NULL;
+    if (plan && plan->kernel) {
+        *out = *plan;
         found = true;
     }
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
     return found;
+}
+
+bool gdx_cl_checked_kernel(cl_kernel kernel, struct gdx_cl_checked *out)
+{
+    return copied(kernel, false, out);
+}
+
+bool gdx_cl_light_kernel(cl_kernel kernel, struct gdx_cl_checked *out)
+{
+    return copied(kernel, true, out);
 }
 
 /* From now on the program's own kernel is launched. */
@@ -480,14 +516,16 @@ void gdx_cl_check_gives_up(cl_kernel kernel, const char *why)
 {
     struct gdx_calm calm;
     char name[NAME] = "";
-    cl_kernel ours = NULL;
+    cl_kernel ours = NULL, light = NULL;
     gdx_lock(GDX_LOCK_CHECKS, &calm);
     struct kernel *known = kernel_at(kernel);
     if (known) {
         ours = known->checked.kernel;
-        known->checked.kernel = NULL;
+        light = known->light.kernel;
+        known->checked.kernel = known->light.kernel = NULL;
     }
     gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    let_go(light);
     if (!ours)
         return;
     gdx_cl_next.clReleaseKernel(ours);
@@ -495,15 +533,27 @@ void gdx_cl_check_gives_up(cl_kernel kernel, const char *why)
     note_missing(NULL, name, why);
 }
 
+static bool taken(cl_kernel ours, cl_uint index, size_t size, const void *value, bool svm)
+{
+    return !ours || CL_SUCCESS == (svm ? gdx_cl_next.clSetKernelArgSVMPointer(ours, index, value)
+                                       : gdx_cl_next.clSetKernelArg(ours, index, size, value));
+}
+
 void gdx_cl_check_argument(cl_kernel kernel, cl_uint index, size_t size, const void *value, bool svm)
 {
-    struct gdx_cl_checked plan;
+    struct gdx_calm calm;
+    cl_kernel ours = NULL, light = NULL;
     int saved = errno;
-    if (!gdx_cl_checked_kernel(kernel, &plan))
+    if (!gdx_on())
         return;
-    cl_int status = svm ? gdx_cl_next.clSetKernelArgSVMPointer(plan.kernel, index, value)
-                        : gdx_cl_next.clSetKernelArg(plan.kernel, index, size, value);
-    if (status != CL_SUCCESS)
+    gdx_lock(GDX_LOCK_CHECKS, &calm);
+    struct kernel *known = kernel_at(kernel);
+    if (known) {
+        ours = known->checked.kernel;
+        light = known->light.kernel;
+    }
+    gdx_unlock(GDX_LOCK_CHECKS, &calm);
+    if (!taken(ours, index, size, value, svm) || !taken(light, index, size, value, svm))
         gdx_cl_check_gives_up(kernel, "the driver took an argument for the program's kernel but not for the checked one");
     errno = saved;
 }

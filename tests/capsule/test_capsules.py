@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support import forked
 from support import opencl as opencl_programs
 from support.opencl import OpenCL
 
@@ -30,8 +30,7 @@ def gpudx_(device: OpenCL, *words: object) -> subprocess.CompletedProcess[str]:
         "GPUDX_CASES": "none",
         "PYTHONPATH": str(Path(gpudx.__file__).parents[1]),
     }
-    command = [sys.executable, "-m", "gpudx", *map(str, words)]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=240, check=False)
+    return forked.gpudx(*map(str, words), env=env, timeout=240)
 
 
 def captured(device: OpenCL, case: Path, what: str, *more: object) -> tuple[Path, str]:

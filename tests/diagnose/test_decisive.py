@@ -36,7 +36,7 @@ def test_work_that_was_refused_settles_a_run_that_passed() -> None:
 
 
 def test_what_could_not_be_created_and_was_not_missed_is_no_fault() -> None:
-    created = replace(REFUSED, site=replace(site(3, status="CL_INVALID_BUFFER_SIZE"), call="clCreateBuffer"), causes=("refused-range",))
+    created = replace(REFUSED, site=replace(site(3, status="CL_INVALID_BUFFER_SIZE"), call="clCreateBuffer"), causes=("refused-value",))
     assert decisive.refused_work(case(PASSED, created)) == () and decisive.symptom(case(PASSED, created)) == "no failure"
     assert len(decisive.refused_work(case(PASSED, created, REFUSED))) == 2
 

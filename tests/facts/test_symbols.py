@@ -12,8 +12,11 @@ import pytest
 from elftools.dwarf.abbrevtable import AbbrevTable
 from elftools.elf.elffile import ELFFile
 
-from gpudx.facts.abbreviations import Abbreviations
-from gpudx.facts.symbols import Image, Place, Symbols, parse_maps, pretty
+from gpudx.elf.abbreviations import Abbreviations
+from gpudx.elf.image import Image
+from gpudx.facts.cpp_names import pretty
+from gpudx.facts.maps import parse_maps
+from gpudx.facts.symbols import Place, Symbols
 
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 

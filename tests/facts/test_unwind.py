@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from support.opencl import Loader, OpenCL, find_loader
 
-from gpudx.facts.symbols import Image, Symbols
+from gpudx.elf.image import Image
+from gpudx.facts.symbols import Symbols
 from gpudx.facts.unwind import CUT, frames_of, host_stack, unwind
 from gpudx.native import PACKAGED
 from gpudx.trace import Trace, open_trace

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from hip_kit import Kit
+from support import forked
 from support.builds import ROOT
 from support.own import PYTHONPATH
 
 from gpudx.backends.hip import DEVICE, agent
 from gpudx.backends.hip.simulated import SHAPE
-from gpudx.cli.demo import build_incident
-from gpudx.demos import incidents
 
 pytestmark = pytest.mark.skipif(DEVICE.exists(), reason="the page quotes the simulated runtime")
 PAGE = (ROOT / "docs/amd.md").read_text()
@@ -47,23 +46,19 @@ QUOTED = (BLOCKED, COPY, BY_SIZE, BY_PAGE, "1 launch of 6 had completed when the
 def place(kit: Kit, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
     """The program and the fixed one, with the debug agent installed."""
     folder = tmp_path_factory.mktemp("story")
-    incident = incidents.every()["hip-rope-misattributed"]
+    name = "hip-rope-misattributed"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(SHAPE, "7")
-        built = build_incident(incident, folder / "faulty", False)
-        fixed = build_incident(incident, folder / "twin", True)
-    for name, one in (("decode", built), ("decode-fixed", fixed)):
-        (folder / name).symlink_to(one.program)
+        built = kit.incident(name)
+        fixed = kit.incident(name, twin=True)
+    for link, one in (("decode", built), ("decode-fixed", fixed)):
+        (folder / link).symlink_to(one.program)
     library = folder / "rocm/lib" / agent.LIBRARY
     library.parent.mkdir(parents=True)
     library.touch()
-    (folder / "bin").mkdir()
-    command = folder / "bin/gpudx"
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m gpudx "$@"\n')
-    command.chmod(0o755)
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("GPUDX_", "HIP_", "HSA_", "AMD_", "LD_"))}
     env = clean | built.environment | {"GPUDX_LIB": str(kit.recorder), "PYTHONPATH": PYTHONPATH, "NO_COLOR": "1"}
-    env |= {"ROCM_PATH": str(folder / "rocm"), "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
+    env |= {"ROCM_PATH": str(folder / "rocm")}
     return folder, env
 
 
@@ -87,7 +82,10 @@ def test_a_command_prints_what_the_page_says(place: tuple[Path, dict[str, str]],
 def typed(place: tuple[Path, dict[str, str]], command: str, environment: dict[str, str]) -> str:
     """All that a command printed, its line breaks aside."""
     folder, env = place
-    done = subprocess.run(
-        ["sh", "-c", command], cwd=folder, env=env | environment, capture_output=True, text=True, check=False, timeout=240
-    )
+    if command.startswith("gpudx "):
+        done = forked.gpudx(*shlex.split(command)[1:], cwd=folder, env=env | environment, timeout=240)
+    else:
+        done = subprocess.run(
+            ["sh", "-c", command], cwd=folder, env=env | environment, capture_output=True, text=True, check=False, timeout=240
+        )
     return " ".join((done.stdout + done.stderr).split())

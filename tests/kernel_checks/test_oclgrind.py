@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from support import forked
 
 from gpudx.diagnose import simulated_runs
 from gpudx.evidence.oclgrind_reports import read, was_cut
@@ -102,11 +102,9 @@ def test_a_simulation_that_did_not_end_disagrees_with_nothing() -> None:
 def test_a_program_on_both(tmp_path: Path) -> None:
     pytest.importorskip("clang.cindex")
     pytest.importorskip("pyopencl")
-    words = [sys.executable, "-m", "gpudx", "run", "--sanitize=oclgrind", "--case", str(tmp_path / "case"), "--"]
+    words = ["run", "--sanitize=oclgrind", "--case", tmp_path / "case", "--"]
     program = [sys.executable, str(HERE / "planted_host.py"), str(HERE / "planted" / "bounds_global.cl"), "--", "copy_tail"]
-    done = subprocess.run(
-        [*words, *program], capture_output=True, text=True, timeout=280, env={**os.environ, "PYOPENCL_NO_CACHE": "1"}
-    )
+    done = forked.gpudx(*words, *program, env={**os.environ, "PYOPENCL_NO_CACHE": "1"}, timeout=280)
     assert done.returncode == 0, done.stderr
     made = json.loads((tmp_path / "case" / "case.json").read_text())
     found = [one for one in made["findings"] if one["id"] == "kernel-check-bounds"]

@@ -67,6 +67,28 @@ def test_a_call_of_a_helper_inside_an_index() -> None:
     assert done.kernels[0].checked == 2
 
 
+@pytest.mark.parametrize(
+    ("declared", "access", "checked"),
+    [
+        ("typedef struct { uchar kind; uint len; } T;", "t->len", True),
+        ("typedef struct __attribute__((packed)) { uchar kind; uint len; } T;", "t->len", False),
+        ("typedef uint T;", "*t", True),
+        ("typedef uint __attribute__((aligned(1))) T;", "*t", False),
+    ],
+)
+def test_alignment_is_checked_where_the_type_asks_for_it(declared: str, access: str, checked: bool) -> None:
+    body = f"{{ __global T *t = (__global T *)(raw + 1); out[0] = {access}; }}"
+    source = f"{declared}\n__kernel void k(__global uchar *raw, __global uint *out) {body}"
+    text = plan(source, frozenset({"bounds", "align"})).text
+    assert ("gdx_at_a(gdx" in text) is checked
+
+
+def test_helpers_with_barriers_are_inlined() -> None:
+    helper = "static float f(__local float *t) { t[0] = 1; barrier(CLK_LOCAL_MEM_FENCE); return t[0]; }\n"
+    source = helper + "__kernel void k(__global float *a) { __local float t[4]; a[0] = f(t) + f(t); }"
+    assert "__attribute__((always_inline)) static float f" in plan(source).text
+
+
 def test_options_and_macros_are_used_up() -> None:
     source = (
         "#if FAST\n__kernel void fast(__global TYPE *a) { a[N] = 0; }\n#else\n__kernel void slow(void) {}\n#endif\n"

@@ -17,6 +17,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 from planted_score import every, score  # noqa: E402
+from support import forked  # noqa: E402
 from support.simulated import SLOW  # noqa: E402
 
 from gpudx.kernel_checks.rewriting import ALL  # noqa: E402
@@ -53,20 +54,8 @@ def run(words: list[str], env: dict[str, str]) -> subprocess.CompletedProcess[st
 def sanitized(
     case: Path, *program: str, env: dict[str, str], checks: str = "opencl", more: tuple[str, ...] = ()
 ) -> subprocess.CompletedProcess[str]:
-    words = [
-        sys.executable,
-        "-m",
-        "gpudx",
-        "run",
-        f"--sanitize={checks}",
-        *more,
-        "--case",
-        str(case),
-        "--",
-        sys.executable,
-        *program,
-    ]
-    return run(words, env)
+    words = ["run", f"--sanitize={checks}", *more, "--case", case, "--", sys.executable, *program]
+    return forked.gpudx(*words, env={**os.environ, "PYOPENCL_NO_CACHE": "1", **env}, timeout=600)
 
 
 def findings(case: Path) -> list[dict[str, object]]:

@@ -79,7 +79,7 @@ def interval(facts: Facts) -> Interval | None:
     launches, graphs = facts.launches, facts.graphs
     running = accepted(facts, report)
     open_ = running & facts.order.open(launches.position, launches.queue, report)
-    ran = np.flatnonzero((open_ | _itself(facts, report)) & _same_context(facts, report))
+    ran = np.flatnonzero((open_ | _itself(facts, report)) & _may_be_of(facts, report))
     waiting = (graphs.status == 0) & facts.order.open(graphs.position, graphs.queue, report)
     started = np.flatnonzero(waiting | (graphs.started & (graphs.position == report)))
     known = _may_have_run(facts, launches.position[ran], graphs.position[started])
@@ -94,7 +94,7 @@ def interval(facts: Facts) -> Interval | None:
     queues = facts.order.pairs(launches.position[ran], launches.queue[ran])
     since = max((facts.order.covered(q, c, report) for q, c in queues), default=-1)
     positions = tuple(map(int, graphs.position[started]))
-    completed = None if known is None else _completed(facts, running & _same_context(facts, report), open_)
+    completed = None if known is None else _completed(facts, running & _may_be_of(facts, report), open_)
     return Interval(report, since, tuple(ranked), positions, len(ran), completed)
 
 
@@ -118,8 +118,9 @@ def _itself(facts: Facts, report: int) -> Bool:
     return (facts.launches.position == report) & facts.errors.may_be_own(report)
 
 
-def _same_context(facts: Facts, report: int) -> Bool:
-    context = facts.contexts.number(report)
+def _may_be_of(facts: Facts, report: int) -> Bool:
+    """Launches in a context whose faults the call reports."""
+    context = 0 if facts.errors.crosses_contexts(report) else facts.contexts.number(report)
     mine = facts.trace.context[facts.launches.position]
     return (mine == context) | (mine == 0) if context else np.ones(len(mine), bool)
 

@@ -21,13 +21,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpudx.detectors import Run
-from gpudx.detectors._host_kernels import FENCE_STEP, kernel_at, may_be_overwritten
+from gpudx.detectors._host_kernels import FENCE_STEP, may_be_overwritten
 from gpudx.detectors._impossible import access_of, accessing, impossible
 from gpudx.detectors._in_flight import all_pending, died_unheard
 from gpudx.detectors._own_crash import own_crash
 from gpudx.detectors._parameters import nearest, values_of
 from gpudx.detectors._words import sites_of
 from gpudx.facts import Facts, LastWords
+from gpudx.facts.host_code import kernel_at
 from gpudx.facts.open_calls import fatal_call, open_calls
 from gpudx.facts.unwind import host_stack
 from gpudx.model import Cause, Evidence, Finding, Symptom

@@ -21,11 +21,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpudx.detectors import Run
-from gpudx.detectors._host_kernels import kernel_at
 from gpudx.detectors._impossible import access_of
 from gpudx.detectors._in_flight import all_pending
 from gpudx.facts import Facts, LastWords
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.host_code import kernel_at
 from gpudx.facts.instruction import Access, faulting_access, impossible_access
 from gpudx.model import Evidence, Finding
 from gpudx.text import plural

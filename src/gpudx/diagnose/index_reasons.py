@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 
 from gpudx.diagnose.kernel_check_reports import Failure
-from gpudx.facts.symbols import Struct
+from gpudx.elf.dwarf import Struct
 from gpudx.kernel_checks import layouts, values
 from gpudx.kernel_checks.formulas import Tree
 from gpudx.kernel_checks.values import OPEN, World

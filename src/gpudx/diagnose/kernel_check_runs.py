@@ -14,7 +14,9 @@ from gpudx.diagnose import kernel_check_reports as reports
 from gpudx.diagnose.kernel_check_reports import Failure
 from gpudx.facts import Facts
 from gpudx.facts.allocated import allocation_of
+from gpudx.facts.host_code import kernel_at
 from gpudx.facts.late_writers import unordered_writer
+from gpudx.facts.open_calls import fatal_call
 from gpudx.facts.swapped import swapped_with
 from gpudx.kernel_checks.checks import ALL
 from gpudx.kernel_checks.plan import Site as Place
@@ -68,7 +70,18 @@ def findings(facts: Sequence[Facts], case_dir: Path) -> Iterator[Finding]:
         count = sum(one.count for one in found if _is_same_memory(one, same[0]))
         finding = _finding(same[0], count, len({(one.facts.trace.path, one.position) for one in same}))
         sure: Attribution = "probable" if _makes_the_first_nan(same[0], found) else "unknown"
-        yield finding if same[0].kind != "nan" else replace(finding, attribution=sure, because=NOT_A_NUMBER)
+        if same[0].kind != "nan":
+            yield finding
+        else:
+            evidence = (*finding.evidence, *_infinity_before(same[0], found))
+            yield replace(finding, attribution=sure, because=NOT_A_NUMBER, evidence=evidence)
+
+
+def _infinity_before(f: Failure, found: Sequence[Failure]) -> Iterator[Evidence]:
+    """A NaN often comes of an infinity (inf / inf, inf - inf) that the same launch made first."""
+    made = next((one for one in found if one.kind == "nan" and not one.more and (one.facts, one.position) == (f.facts, f.position)), None)
+    if f.more and made is not None and made.site != f.site:
+        yield Evidence(f"before it, `{made.site.text}` at {_where(made)} became infinite", (f.position + 1,))
 
 
 def _is_of_released_buffer(f: Failure) -> bool:
@@ -379,7 +392,18 @@ def instrument(wanted: KernelChecks, facts: Sequence[Facts], case_dir: Path) -> 
     blind = f"{plural(missing, 'program or kernel', 'programs or kernels')} ran without checks" if missing else ""
     blind = blind or (f"{plural(unchecked, 'access', 'accesses')} could not be checked" if unchecked else "")
     name = f"kernel checks ({', '.join(sorted(wanted.checks))})"
+    died = next(filter(None, map(_driver_died, facts)), "")
+    if died and not any(True for one in facts for _ in reports.failures(one, case_dir / FOLDER)):
+        return Instrument(name, "not live", f"{saw}; then the process died in {died}, with rewritten kernels, and nothing was reported")
     return Instrument(name, "live" if programs else "not live", saw, blind=blind)
+
+
+def _driver_died(facts: Facts) -> str:
+    """Where a thread died that was neither in a call of the program nor in a kernel: in the driver, its compiler most likely."""
+    words = facts.trace.last_words
+    if words is None or fatal_call(facts) is not None or kernel_at(facts, words.pc):
+        return ""
+    return facts.symbols.describe(words.pc, False)
 
 
 def not_checked(wanted: KernelChecks, facts: Sequence[Facts], live: bool) -> tuple[str, ...]:

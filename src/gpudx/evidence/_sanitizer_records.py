@@ -133,7 +133,6 @@ class Fault:
     count: int
     hazards: int
     addresses: Range | None
-    distances: Range | None  # to the nearest allocation, on the side that `first` names
     blocks: Box | None
     threads: Box | None
     bytes: int  # leaked, for leaks
@@ -155,7 +154,6 @@ class Report:
     errors: int | None
     not_printed: int = 0
     leaked: int | None = None
-    target_failed: bool = False
     problems: tuple[str, ...] = ()  # what the tool says about itself
     summaries: tuple[str, ...] = field(default=(), repr=False)
 

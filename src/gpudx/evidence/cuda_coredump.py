@@ -32,7 +32,6 @@ from gpudx.evidence import _cuda_exceptions as exceptions
 from gpudx.evidence._cubin import Place
 from gpudx.evidence._cuda_dump import (
     Access,
-    Context,
     Device,
     Dim,
     Dump,
@@ -52,7 +51,6 @@ from gpudx.text import plural
 __all__ = [
     "FORMAT",
     "Access",
-    "Context",
     "Device",
     "Dump",
     "Fault",

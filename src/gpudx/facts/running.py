@@ -54,9 +54,11 @@ def completed(facts: Facts) -> int | None:
     return int((states == State.DONE).sum()) if (states != State.UNKNOWN).any() else None
 
 
-def whole(facts: Facts) -> bool:
-    """Is all work that can have been running in the trace? Overwritten calls do not matter where breadcrumbs show that they are done."""
+def whole(facts: Facts, covered: bool | None = None) -> bool:
+    """Is all work that can have been running in the trace? Overwritten calls do not matter where they are `covered`: known to be done,
+    which breadcrumbs decide if nothing else does."""
     unseen = facts.trace.named("note_unknown_entry")  # functions that are not recorded: there may be work that nobody saw
-    covered = completed(facts) is not None and facts.crumbs.complete
+    if covered is None:
+        covered = completed(facts) is not None and facts.crumbs.complete
     kept = all(gap.kind == "overwritten" for gap in facts.trace.gaps) and covered
     return (kept or not facts.trace.gaps) and not len(unseen)

@@ -18,7 +18,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gpudx.facts.symbols import MASK, Image, Symbols, symbols_of
+from gpudx.elf.image import MASK, Image
+from gpudx.facts.symbols import Symbols, symbols_of
 from gpudx.trace.reader import LastWords, Trace
 
 CUT = "... (callers before this one could not be recovered)"

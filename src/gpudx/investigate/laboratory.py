@@ -238,9 +238,8 @@ class Laboratory:
 
 
 def _wants_lines(context: Context, experiment: str, state: Investigation) -> bool:
-    """In a Python program the line is part of the verdict. Plain runs stay as they are, but for the one that repeats what is settled.
-    In other programs the line of a call is known without a stack, but not who called a wrapper around it: runs that look inside kernels
-    take long anyway, so they record it."""
+    """In a Python program the line is part of the verdict. Plain runs stay as they are, but for the one that repeats what is settled: it
+    has the callers of the functions that allocate and launch. Runs that look inside kernels take long anyway, so they have them, too."""
     if experiment == PLAIN:
         return state.symptom == "settled" and bool(state.trials)
     return "python" in context.frameworks or base(experiment) in LOOKING_INSIDE

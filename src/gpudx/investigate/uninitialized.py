@@ -176,15 +176,4 @@ def _guilty(facts: Facts, row: np.void) -> Guilty:
     site = facts.sites.at(int(row["position"]), argument=int(row["argument"]))
     obj = int(row["object"])
     memory = Allocation(facts.objects.label(obj), int(facts.objects.table["size"][obj]) or None, "live")
-    return Guilty(
-        api=site.api,
-        call=site.call,
-        number=site.number,
-        kernel=site.kernel,
-        launch=site.launch,
-        argument=site.argument,
-        argument_name=site.argument_name,
-        allocation=memory,
-        source=site.source,
-        host_stack=site.host_stack,
-    )
+    return Guilty.at(site, memory)

@@ -62,6 +62,7 @@ class KernelPlan:
     unchecked: int = 0  # accesses through pointers of unknown origin
     checked: int = 0
     proof: list[str] = field(default_factory=list)  # conditions under which no check can fail (proofs.py)
+    light: KernelPlan | None = None  # a second kernel with fewer checks, for launches that meet the conditions of its proof
 
 
 @dataclass
@@ -84,5 +85,7 @@ class Function:
     variables: dict[int, Node] = field(default_factory=dict)
     calls: set[str] = field(default_factory=set)
     has_barrier: bool = False
+    written: set[int] = field(default_factory=set)  # pointer parameters that it writes through
+    passed: list[tuple[int, str, int]] = field(default_factory=list)  # pointer parameter, function, its parameter
     unchecked: int = 0
     checked: int = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from gpudx.kernel_checks.builtins import (
@@ -13,6 +14,7 @@ from gpudx.kernel_checks.cl_types import scalar_bytes, value
 from gpudx.kernel_checks.errors import Unsupported
 from gpudx.kernel_checks.formulas import APART, Formulas, Query
 from gpudx.kernel_checks.plan import (
+    WRITE,
     Function,
     Root,
     Site,
@@ -62,6 +64,8 @@ class Shape:
         self._uniform: Uniformity | None = None
         self._formulas: dict[str, list[Formulas]] = {}
         self._returns: dict[str, tuple[Root, ...] | None] = {}
+        # The arguments and arrays that work-items need not be kept apart for, while a light kernel is made (rewrite.py).
+        self.light: set[int] | None = None
         self.blind = False  # some access is not seen: what it writes counts as unwritten
         self.fences = False
         self.grain = 4  # the smallest elements that are accessed
@@ -335,8 +339,10 @@ class Shape:
         if self._prover is not None:
             self._prover.give_up()
 
-    def mode(self, how: int, element: Any) -> str:
+    def mode(self, how: int, element: Any, roots: Iterable[Root] = ()) -> str:
         """Kind of access, and whether it is a struct: those have gaps."""
+        if how & WRITE and self.now is not None:
+            self.now.written |= {declared for kind, declared in roots if kind == "param"}
         record = 16 if element.get_canonical().kind.name in ("RECORD", "CONSTANTARRAY") else 0
         self.grain = min(self.grain, scalar_bytes(element))
         return f"{how | record}u"

@@ -236,10 +236,17 @@ class Statements(Calls):
             )
         if len(node.children) > 1:
             parts = [(node.children[1], self._right(node))]
-            text = self.splice(node, parts)
+            text = self._stored(node, self.splice(node, parts), self.source(target))
         else:
             text = self.source(node)
         return f"({guard} ? (void)({text}) : (void)0)"
+
+    def _stored(self, node: Node, text: str, old: str = "") -> str:
+        """The whole of `x /= y`: its value is what x has then. `old` is x, where it is in memory."""
+        if node.kind != "COMPOUND_ASSIGNMENT_OPERATOR" or not self._number(node):
+            return text
+        before = f"(void){self._came_in(node, old)}, " if old else ""
+        return f"({before}{self._nan(node, f'({text})')})"
 
     def _constant_written(self, value: Node) -> int:
         """Work-items that write the same constant do not disturb each other: the mode says which one, in two bits."""
@@ -293,7 +300,8 @@ class Statements(Calls):
         operator = node.operator
         if operator == "=" or node.kind == "COMPOUND_ASSIGNMENT_OPERATOR":
             how = WRITE | self._constant_written(right) if operator == "=" else BOTH
-            return self.splice(node, [(left, self.expression(left, how)), (right, self._right(node))])
+            text = self.splice(node, [(left, self.expression(left, how)), (right, self._right(node))])
+            return self._stored(node, text) if self._bare(left).kind == "DECL_REF_EXPR" else text
         text = self.expression(right, READ)
         if operator in ("/", "%") and "div" in self.checks:
             text = self._divisor(node, right, text)

@@ -60,7 +60,6 @@ class RunResult:
     duration_s: float
     trace_dir: Path
     roll: tuple[RollEntry, ...]
-    roll_torn: int = 0  # damaged pieces of the roll
     looks: tuple[Look, ...] = ()  # executables seen in the program's processes from outside
     hang: Path | None = None  # what the threads were doing at the timeout
     sanitized: Sanitized | None = None  # the tool that it ran under
@@ -139,7 +138,6 @@ def run_recorded(
         duration_s=duration,
         trace_dir=traces,
         roll=roll.entries,
-        roll_torn=roll.torn,
         looks=run.looker.looks(),
         opened=run.looker.opened(),
         ranks=run.looker.ranks(),

@@ -110,6 +110,7 @@ def reply(question: bytes, number: int, folder: Path, checks: frozenset[str], ke
     device = Device(c_version, version, vendor, extensions, int(bits or 64), where)
     done = rewrite(source, given, device, checks)
     plans = [plan for plan in done.rewritten.kernels if wanted(plan.name, kernel)]
+    plans += [plan.light for plan in plans if plan.light]
     if not plans:
         raise Unsupported("--kernel names none of its kernels" if kernel else "it has no kernels")
     about = {

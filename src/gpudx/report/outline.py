@@ -105,9 +105,19 @@ def only_read(case: Case) -> bool:
     return bool(case.instruments) and all(one.name.startswith(READ) for one in case.instruments)
 
 
+def most_telling(case: Case) -> Finding | None:
+    """Of what was read: the first of the most severe; how a process ended says less than anything else."""
+    ranks = [severity for severity, _, _ in SEVERITIES]
+    return min(
+        case.findings,
+        key=lambda one: (ranks.index(one.severity), bool(one.written and one.written.role == "ending")),
+        default=None,
+    )
+
+
 def _read(case: Case) -> tuple[str, Tone, str]:
     """Logs or code without a diagnosis: what stands for itself, or that nothing is known."""
-    told = next((one for severity, _, _ in SEVERITIES for one in case.findings if one.severity == severity), None)
+    told = most_telling(case)
     if told is None and case.kernels:
         return (
             "KERNELS READ",

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from gpudx.model import Case, Diagnosis, Investigation, Outcome
 from gpudx.report import Page, flake, source_line
 from gpudx.report.brief import RECORDER, eventful, suppressions
-from gpudx.report.outline import only_read, verdict
+from gpudx.report.outline import most_telling, only_read, verdict
 from gpudx.report.safe import clean, full
 from gpudx.report.source_line import KernelText, SourceLine
 from gpudx.report.wording import reworded
@@ -263,7 +263,9 @@ def _facts(case: Case, best: Diagnosis | None, writer: Writer, room: Room) -> li
         texts = [one.text for one in best.evidence]
     else:
         chosen = [one for severity in ("error", "warning") for one in case.findings if one.severity == severity]
-        texts = [f"{one.message} [{one.id}]" for one in chosen]
+        told = most_telling(case) if only_read(case) else None
+        texts = [_unsaid(one.text, _headline(case)) for one in told.evidence] if told else []
+        texts += [f"{one.message} [{one.id}]" for one in chosen if one is not told]
     headline = _headline(case)
     made = [writer.wrapped(text, f"{INDENT}- ") for text in dict.fromkeys(texts) if text and text not in headline]
     short = [lines for lines in made if len(lines) <= room.fact_lines] or [
@@ -274,10 +276,18 @@ def _facts(case: Case, best: Diagnosis | None, writer: Writer, room: Room) -> li
     return [line for lines in short[: room.facts] for line in lines] + tail
 
 
+def _unsaid(text: str, headline: str) -> str:
+    """ "line 3 of app.log", without the words of that line where the headline has them already."""
+    place, _, quote = text.partition(": ")
+    return place if quote and quote.rstrip(".") in headline else text
+
+
 def _steps(case: Case, best: Diagnosis | None, next_command: str) -> list[str]:
     """What can be done about it, for this API; a cause that is not settled is investigated first."""
     if case.flake:
         return list(dict.fromkeys(one.next_step for one in flake.heads(case.flake) if one.next_step))
+    if best is None and only_read(case):
+        return _steps_of_logs(case)
     api = best.guilty.api if best and best.guilty else ""
     foreign = FOREIGN.get(api)
     fixes = [step for step in (best.fix if best else ()) if not (foreign and foreign.search(step))]
@@ -286,6 +296,17 @@ def _steps(case: Case, best: Diagnosis | None, next_command: str) -> list[str]:
     command = next_command or next_step(case)
     settled = best is not None and best.status == "confirmed"
     return [*fixes, *([command] if command else [])] if settled else [*fixes[:1], *([command] if command else [])]
+
+
+def _steps_of_logs(case: Case) -> list[str]:
+    """What would settle the events that were read, the most telling first; without any, the log has to say more."""
+    told = most_telling(case)
+    events = [told, *case.findings] if told else []
+    steps = dict.fromkeys(one.written.next for one in events if one.written and one.written.next and one.severity != "info")
+    line = told.written.line if told and told.written else 0
+    before = f" before line {line:,}" if line > 1 else ""
+    more = f"Include more of the log: what the program and the system's own log printed{before}."
+    return list(steps) or [more]
 
 
 def _has_stack(best: Diagnosis, case: Case) -> bool:

@@ -47,3 +47,8 @@ def several(names: Sequence[str], most: int = MOST_NAMED) -> str:
     """ "a", "a and b", "a, b, c and 4 others"."""
     more = len(names) - most
     return listed([*names[:most], *([plural(more, "other")] if more > 0 else [])])
+
+
+def printable(text: str) -> str:
+    """Names come from files anybody may have written: nothing in them may reach a terminal as a command."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)

@@ -16,8 +16,41 @@ from gpudx.evidence.logs._near import Near
 from gpudx.evidence.logs._numbers import address
 
 FORMAT = "host-crash"
+# What shells print in other languages (the translations of glibc's strsignal and of bash).
+LOCAL = {
+    "SIGSEGV": (
+        "段错误",
+        "段錯誤",
+        "記憶體區段錯誤",
+        "セグメンテーション違反",
+        "세그멘테이션 오류",
+        "세그멘테이션 폴트",
+        "Violación de segmento",
+        "Speicherzugriffsfehler",
+        "Erreur de segmentation",
+        "Falha de segmentação",
+        "Ошибка сегментирования",
+        "Errore di segmentazione",
+    ),
+    "SIGBUS": ("总线错误", "バスエラー", "버스 오류", "Error en el bus"),
+    "SIGABRT": (
+        "已放弃",
+        "已中止 (",
+        "已中止(",
+        "アボートしました",
+        "中止 (コアダンプ",
+        "중지됨 (",
+        "Abortado (",
+        "Abgebrochen (",
+        "Аварийный останов",
+    ),
+    "SIGILL": ("非法指令", "不正な命令", "잘못된 명령", "Instrucción ilegal", "Недопустимая инструкция"),
+    "SIGFPE": ("浮点数例外", "浮点异常", "浮動小数点例外", "부동 소수점 예외", "Excepción de coma flotante"),
+    "SIGKILL": ("已杀死", "已終了", "強制終了", "죽었음", "Terminado (killed)", "Processus arrêté"),
+}
 MARKS = (
     "received signal ",
+    "] signal (",
     "SIGSEGV",
     "SIGABRT",
     "SIGBUS",
@@ -52,6 +85,8 @@ MARKS = (
     "stack smashing detected",
     "buffer overflow detected",
     "eap corruption",
+    "dumped core",
+    *(mark for marks in LOCAL.values() for mark in marks),
 )
 _SIGNAL = re.compile(
     r"\b(SIGSEGV|SIGABRT|SIGBUS|SIGILL|SIGFPE)\b|(Segmentation fault|EXC_BAD_ACCESS|Access[ _]violation|0xC0000005)|(Bus error)|(\bAborted"
@@ -76,7 +111,11 @@ _FAULTING = re.compile(r"Faulting application name: ([^,\s]+)")
 _MODULE = re.compile(r"Faulting module name: ([^,\s]+)")
 _EXCEPTION = re.compile(r"Exception code: (0x[0-9a-fA-F]{8})")
 _WINDOWS_DRIVER = re.compile(r"nv(?:wgf2um|oglv|cuda|d3dum|opencl)|ati|amd(?:xx|vlk|ocl|hip)|ig(?:d|c|dx)|intelocl", re.IGNORECASE)
-_NOT_MET = re.compile(r"handler|install|ignor|catch", re.IGNORECASE)
+_NOT_MET = re.compile(
+    r"handler|install|ignor|catch|potential|possibl[ey]|\b(?:may|might|could) (?:be|have)\b|\bor other\b", re.IGNORECASE
+)
+_DUMPED = re.compile(r"Process (\d+) \(([^)]{1,40})\) of user \d+ dumped core|\[\d+\]: Process (\d+) \(([^)]{1,40})\) .{0,20}dumped core")
+_GAVE_UP = re.compile(r"\b(?:abort|raise|__assert_fail|__pthread_kill|pthread_kill|terminate)")
 _ADDRESS = re.compile(r"(?:fault addr(?:ess)?|si_addr|Fault Address)\W{0,8}(0x[0-9a-fA-F]+)", re.IGNORECASE)
 _FRAME = re.compile(r"^\s*#(\d+)\s+(?:pc [0-9a-f]+\s+)?(.+)")
 _DRIVER = re.compile(r"libOpenCL|libcuda|libamdhip|libhsa|libMali|libGLES|adreno|libigd|libpocl|qCLDrv", re.IGNORECASE)
@@ -86,6 +125,7 @@ _NUMBER = re.compile(r"received signal (4|6|7|8|11)\b")
 SIGNALS = {"4": "SIGILL", "6": "SIGABRT", "7": "SIGBUS", "8": "SIGFPE", "11": "SIGSEGV"}
 NAMES = ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGILL", "SIGFPE")
 MOST_LINES = 40
+LONGEST_SHELL = 120
 MOST_FRAMES = 3
 
 
@@ -95,6 +135,12 @@ def read(near: Near) -> Iterator[Event]:
         return
     if found := _FAULTING.search(near.text):
         yield _windows(found[1], " ".join((near.text, *near.after(6))))
+        return
+    if found := _DUMPED.search(near.text):
+        yield _dumped(found[2] or found[4], found[1] or found[3], near.after(8))
+        return
+    if name := next((name for name, words in LOCAL.items() if any(one in near.text for one in words)), ""):
+        yield from _shell(name, near.text)
         return
     if found := _HEAP.search(near.text):
         why = "a block was freed twice" if "double free" in found[0] else "an earlier write went outside its block"
@@ -125,6 +171,30 @@ def read(near: Near) -> Iterator[Event]:
         causes=() if name == "SIGABRT" else ("crash-in-call",) if _in_driver(frames) else ("crash-outside-calls",),
         next=_next.RECORD,
     )
+
+
+def _dumped(name: str, pid: str, below: list[str]) -> Event:
+    """A note of systemd-coredump; the stack below it shows whether the program gave up by itself."""
+    frames = _frames(below)
+    gave_up = any(_GAVE_UP.search(frame) for frame in frames)
+    how = "aborted: it gave up for a reason of its own" if gave_up else "crashed"
+    causes = () if gave_up else ("crash-in-call",) if _in_driver(frames) else ("crash-outside-calls",)
+    said = f"{name} (process {pid}) {how}, and the system kept a core dump."
+    kind = "host-abort" if gave_up else "host-crash"
+    return Event(kind, "ending", said, (("process", name),), tuple(_notes(None, frames)), causes, f"coredumpctl debug {pid}")
+
+
+def _shell(name: str, text: str) -> Iterator[Event]:
+    """A shell that reports a signal in another language: such a line says nothing else, or quotes a command."""
+    begins = re.match(r"(?:.*\d\s+)?\W*", text)
+    if len(text) > LONGEST_SHELL or begins is None or not text[begins.end() :].startswith(tuple(word.strip("`") for word in LOCAL[name])):
+        return
+    if name == "SIGKILL":
+        yield Event("process-ended", "ending", "A process was killed (SIGKILL).", (("how", name),), next=_next.RECORD)
+        return
+    kind = "host-abort" if name == "SIGABRT" else "host-crash"
+    causes = () if name == "SIGABRT" else ("crash-outside-calls",)
+    yield Event(kind, "ending", _message(name, None, []), (("signal", name),), (), causes, _next.RECORD)
 
 
 def _windows(name: str, text: str) -> Event:

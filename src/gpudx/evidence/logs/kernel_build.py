@@ -127,6 +127,7 @@ _BARE = re.compile(
 _LINKED = re.compile(
     r"hidden symbol|kernel library|comgr|called by kernel|JIT session|\.bc\b|nvlink|unresolved extern", re.IGNORECASE
 )
+_LOADED = re.compile(r"\.so[\w.]*: undefined symbol")  # the words of the dynamic loader
 LONGEST = 160
 
 
@@ -136,8 +137,13 @@ def read(near: Near) -> Iterator[Event]:
         return
     if found := _SYMBOL.search(text):
         kernel = _LINKED.search(" ".join((text, *near.after(2))))
-        what = "A kernel was not linked" if kernel else "A link step failed"
-        notes = ("a declared function has no definition in what was linked",)
+        loaded = "symbol lookup error" in text or bool(_LOADED.search(text))
+        what = "A kernel was not linked" if kernel else "A library could not be loaded" if loaded else "A link step failed"
+        notes = (
+            "two libraries of different versions or builds were mixed"
+            if loaded and not kernel
+            else "a declared function has no definition in what was linked",
+        )
         yield _event("symbol-missing", f"{what}: the symbol {found[1][:120]} is not defined.", found[1][:120], notes)
     elif found := _PTX.search(text):
         yield _event(

@@ -83,6 +83,8 @@ MARKS = (
     ".dylib ",
     "\"symbollocation\":",
     "line ",
+    "did not run successfully",
+    "didn't terminate successfully",
     "crash has occurred",
     "rash detected",
     "improperly",
@@ -99,6 +101,14 @@ _CODE = re.compile(
 _SIGNAL = re.compile(
     r"\b(?:signal:? |signal )(\d{1,2})\b|\b(SIG(?:SEGV|ABRT|KILL|TERM|BUS|FPE|ILL))\b|signal: (\w[\w ]+)", re.IGNORECASE
 )
+_POSSIBLE = re.compile(r"\b(?:potential|possible|likely) (?:root )?causes?\b|\bor other unexpected\b", re.IGNORECASE)
+# Builds that end with the exit status of a tool, as setuptools, pip, ninja and cmake report it.
+_TOOL = r"nvcc|hipcc|(?:clang|gcc|g\+\+|cc|c\+\+|ld|lld)(?:-\d+)?|cl|link|ninja|cmake|make|msbuild|bazel|cargo|meson|ptxas"
+_BUILD = re.compile(
+    rf"\b[Cc]ommand\W{{1,4}}(?:\S*[/\\])?(?P<tool>(?:{_TOOL})(?:\.exe)?)['\"]?[ ,].{{0,2000}}?(?:failed with|returned non-zero) exit"
+    rf"|(?P<script>python setup\.py \w+|Building wheel for [\w.-]+ \S+) did not run successfully"
+    rf"|^(?:\S*[/\\])?(?P<last>{_TOOL})\S*: (?:error: .{{0,80}}exit code|fatal: .{{0,80}}exit)"
+)
 _RANK = re.compile(r"\brank\s*[:=]?\s*(\d+)|local_rank: (\d+)|task (\d+)|process rank (\d+)", re.IGNORECASE)
 # Frames of gdb, of glibc's backtrace, of Windows modules and of macOS, without the message that led to them.
 _FRAME = re.compile(
@@ -114,7 +124,8 @@ _GO = re.compile(r"^(?:goroutine \d+ \[|created by .+ in goroutine \d+)")
 _TERMINATE = re.compile(r"terminate called (?:after throwing an instance of ['‘]([^'’]+)['’]|without an active exception)")
 _OF_CUDA = re.compile(r"thrust::|cub::|rmm::|raft::|cuda::")  # their texts are those of CUDA, and of HIP
 _DIED = re.compile(
-    r"\bKilled\b|EngineDeadError|engine dead|EngineCore.{0,60}(?:died|dead|failed|fatal)|WorkerCrashedError"
+    r"\bKilled\b|process didn't terminate successfully|EngineDeadError|engine dead|EngineCore.{0,60}(?:died|dead|failed|fatal)"
+    r"|WorkerCrashedError"
     r"|ActorDiedError|worker died"
     r"|process died"
     r"|unexpectedly|runner (?:process )?(?:has )?terminated|MPI_A(?:bort|BORT)"
@@ -174,6 +185,11 @@ def _ended(near: Near) -> Iterator[Event]:
             "go",
         )
         return
+    if found := _BUILD.search(near.text):
+        tool = (found["tool"] or found["script"] or found["last"] or "").replace("\\", "/").rsplit("/", 1)[-1]
+        said = f"A build step failed: {tool} reported an error; the reason is in its own output."
+        yield Event("build-step-failed", "ending", said, (("tool", tool),), next=_next.DOCTOR)
+        return
     how = _how(near.text) if "closing signal" not in near.text else ""  # torchrun stops the other ranks in this way
     if how:
         above = near.before(2) if "exitcode" in near.text else []
@@ -183,6 +199,8 @@ def _ended(near: Near) -> Iterator[Event]:
 
 
 def _how(text: str) -> str:
+    if _POSSIBLE.search(text):  # a list of what may have happened
+        return "early" if _DIED.search(text) else ""
     signal = _SIGNAL.search(text)
     code = _CODE.search(text)
     number = int(code[1], 0 if code[1].lower().startswith("0x") else 10) if code else 0

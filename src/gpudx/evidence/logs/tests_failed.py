@@ -46,12 +46,15 @@ _PYTEST = re.compile(r"(?:=+ )?(?:(\d+) failed)?(?:, )?(?:(\d+) passed)?(?:, \d+
 _CARGO = re.compile(r"test ([\w:]+) \.\.\. FAILED")
 _CARGO_DIED = re.compile(r"process didn't exit successfully: `([^`]{1,400})`? \((.+?)\)")
 _CTEST = re.compile(
-    r"(\d+)% tests passed, (\d+) tests? failed out of (\d+)|Test +#\d+: (\S+) .*\*\*\*(?:Exception: )?(\w+)"
+    r"(\d+)% tests passed, (\d+) tests? failed out of (\d+)|Test +#\d+: (\S+) [ .]*(Subprocess \w+|Child \w+)?.*?\*\*\*(?:Exception: "
+    r")?([A-Za-z]\w*)?"
 )
-_BAZEL = re.compile(r"^//(\S+) +(?:\(cached\) )?(FAILED|TIMEOUT|FAILED TO BUILD|NO STATUS)\b")
+_BAZEL = re.compile(r"^\s*//(\S+) +(?:\(cached\) )?(FAILED|TIMEOUT|FAILED TO BUILD|NO STATUS)\b")
 _PYTEST_ONE = re.compile(r"^(?:FAILED|ERROR) (\S+\.py::[^\s]+(?:\[.*?\])?)(?: - (.{1,160}))?")
 _LIT = re.compile(r"^(?:FAIL|TIMEOUT|UNRESOLVED): (.{2,120}?)(?: \(\d+ of \d+\))?$")
-_NEXTEST = re.compile(r"^\s*(?:FAIL|SIGABRT|SIGSEGV|TIMEOUT) \[ *[\d.]+s\] (.{2,120})$")
+_NEXTEST = re.compile(r"^\s*(?:FAIL|SIGABRT|SIGSEGV|TIMEOUT) \[ *[\d.]+s\] (.{2,300})$")
+# Browsers' platform tests: "FAIL [expected PASS] subtest: name".
+_EXPECTED = re.compile(r"^\s*(?:FAIL|CRASH|TIMEOUT|ERROR) \[expected \w+\] (?:(?:sub)?test:? )?(.{1,120})")
 _CHECK = re.compile(r"^(\S+\.\w+)[:(](\d+)\)?: (?:Failure|error: (?:Expected|Value of))")
 _RUN = re.compile(r"\[ RUN +\] ([\w./]+)")
 _GTEST = re.compile(r"\[  FAILED  \] (\d+) tests?, listed below|\[  FAILED  \] ([\w./]+)")
@@ -65,6 +68,7 @@ _ANY = re.compile(
 _LISTED = re.compile(r"^\s*\d+ - (\S+) \((?:Failed|SEGFAULT|Timeout|Subprocess \w+|ILLEGAL|BAD_COMMAND|Not Run|Exit code .+?|[A-Z]{4,})\)")
 _COUNTED = re.compile(r"[Nn]umber of (?:FAILED|failed) +tests?\W+([1-9]\d*)\b|\b(\d+) out of (\d+) tests? passed")
 _LIST = re.compile(r"[Tt]he following tests (?:have )?(?i:failed)")
+LONGEST = 120
 CAUSES = {"test-flaky": ("order-or-timing",), "test-process-died": ("crash-outside-calls",)}
 
 
@@ -100,17 +104,18 @@ class Tests:
             yield _event("test-failed", f"The test {found[1]} failed.", found[1])
         elif (found := _CTEST.search(text)) and found[2] != "0":
             name = found[4] or f"{found[2]} of {found[3]} tests"
+            how = found[5] or found[6] or ""
             yield _event(
                 "test-failed",
-                f"{'The test ' if found[4] else ''}{name} failed{f' ({found[5]})' if found[5] else ''}.",
+                f"{'The test ' if found[4] else ''}{name} failed{f' ({how})' if how and how != 'Failed' else ''}.",
                 name,
             )
         elif found := _CHECK.match(text):
             at = source(f"{found[1]}:{found[2]}") or found[1]
             run = next((hit[1] for hit in map(_RUN.search, near.before(30)) if hit), "")
             yield _event("test-failed", f"{f'The test {run}' if run else 'A test'} failed at {at}.", run or at)
-        elif found := _LIT.match(text.strip()) or _NEXTEST.match(text):
-            yield _event("test-failed", f"The test {found[1].strip()} failed.", found[1])
+        elif found := _EXPECTED.match(text) or _LIT.match(text.strip()) or _NEXTEST.match(text):
+            yield _event("test-failed", f"The test {found[1].strip()[:LONGEST]} failed.", found[1])
         elif found := _GTEST.search(text):
             name = found[2] or f"{found[1]} tests"
             yield _event("test-failed", f"{'The test ' if found[2] else ''}{name} failed.", name)
