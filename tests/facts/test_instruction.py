@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpudx.facts.instruction import KEPT_AT, NAMES, Access, accesses, faulting_access, impossible_access
-from gpudx.trace.reader import LastWords
+from gpudx.trace.last_words import LastWords
 
 VALUES = {name: 0x1000 * (number + 1) for number, name in enumerate(NAMES)}
 REGISTERS = tuple(VALUES[NAMES[KEPT_AT.index(n)]] for n in range(len(NAMES)))

@@ -44,7 +44,7 @@ from gpudx.facts.uses import Sources, Uses
 from gpudx.facts.watch import Watch
 from gpudx.facts.writers import Writers
 from gpudx.trace import CallInfo, Trace
-from gpudx.trace.reader import LastWords
+from gpudx.trace.last_words import LastWords
 from gpudx.trace.saturating import plus
 
 # Beside the tables, what detectors need to name of the record and of backends: they import nothing else.

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gpudx.trace.reader import LastWords
+from gpudx.trace.last_words import LastWords
 
 MASK = (1 << 64) - 1
 SI_KERNEL = 0x80  # asm-generic/siginfo.h
