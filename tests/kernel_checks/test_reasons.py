@@ -41,6 +41,13 @@ REASONS = {
     "spread": ("out-of-bounds-access", "right past the end of argument 1 `o`", ""),
     "grouped": ("undersized-buffer", "and `o` has 2 rows of 4 elements: n / 64 = 190 / 64, rounded down", "Allocate 48 bytes"),
     "lit": ("struct-layout", "`l` has 20 bytes for each of 30 elements (lights), and `Light` has 32 bytes", "`radius` is at byte 16"),
+    "smoothed": (
+        "argument-order",
+        "Arguments 0 and 1 look swapped: `p` got 68 bytes and needs 4,064, `w` got 4,064 bytes and needs 68",
+        "Swap arguments 0 (`p`) and 1 (`w`)",
+    ),
+    "unpadded": ("out-of-bounds-access", "and `p` has 1,000 elements", "Clamp"),
+    "pooled": ("out-of-bounds-access", "and `p` has 500 elements", "Clamp"),
     "halved": ("out-of-bounds-access", "`k < lights`, which is up to 29, and `l` has 15 elements", "960 bytes"),
 }  # fmt: skip
 

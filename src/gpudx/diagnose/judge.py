@@ -169,7 +169,7 @@ def _verdict(finding: Finding, symptoms: Symptoms, outcome: Outcome, suspects: S
     symptom = symptoms.of(finding)
     rule = _rule(finding, symptom, outcome, suspects)
     counted = finding.evidence
-    if symptom is not None and rule.status != "inconclusive":
+    if symptom is not None and rule.status != "inconclusive" and not _holds_up(finding, symptom):  # it names the wait itself
         counted += tuple(e for e in symptom.evidence if e not in counted)
     return Verdict(entries.hypothesis(finding), rule.status, counted, _others(finding, suspects), rule.reason)
 
