@@ -73,6 +73,7 @@ __kernel void spread(__global const uint *key, __global int *o, int slots) {
 __kernel void grouped(__global const int *v, __global int *o, int n) {
   if (get_local_id(0) < 4) o[get_group_id(0) * 4 + get_local_id(0)] = n;
 }
+__kernel void shifted(__global float *o, int first) { o[first + get_global_id(0)] = 1; }
 typedef struct { float3 at; float radius; int id; } Light;
 __kernel void lit(__global const Light *l, __global float *o, int lights) {
   float s = 0;
@@ -122,6 +123,8 @@ def main(right: bool) -> None:
     run("grouped", (192,), (64,), memory(192, np.int32), memory(4 * (3 if right else 2), np.int32), 190)
     run("lit", (64,), None, memory(30 * (8 if right else 5)), memory(64), 30)
     run("halved", (64,), None, memory(30 * 8 if right else 15 * 8), memory(64), 30)
+    first = np.int32(0 if right else 500)
+    made.shifted(queue, (500,), (50,), memory(1000), first, global_offset=(500,))
     queue.finish()
 
 
