@@ -38,6 +38,17 @@ KNOWN = {
     ":0: : Device-side assertion `bounds error' failed.": ("device-assertion", "An assertion in a kernel failed: bounds error"),
     "Fold.cu:112: block: [0,0,0], thread: [3,0,0] Assertion `input[0] != 0` failed.": ("device-assertion", "Fold.cu:112"),
     "  Could not build OpenCL program, error was Unknown OpenCL error: -9999": ("build-failed", "A kernel was not built"),
+    "The Kernel crashed while executing code in the current cell or a previous cell.": ("process-ended", "a notebook ended"),
+    "viewer.exe caused an Access Violation at location 00007FFA9B3D458E in module igdrcl64.dll": ("host-crash", "inside a GPU driver"),
+    "../fold/src/context.cpp:101: void Data::remove(): Assertion it != end() && \"not registered\"' failed.": (
+        "host-assertion",
+        "src/context.cpp:101",
+    ),
+    "RuntimeError: status != cudaStreamCaptureStatus::cudaStreamCaptureStatusInvalidated": ("exception", "raised RuntimeError"),
+    "1 failed, 0 passed.": ("test-failed", "1 test failed"),
+    "Can not open OpenCL library on this device - undefined symbol: clFoldKHR": ("symbol-missing", "A library could not be loaded"),
+    "fold.NotSupportedError: [cudnn] Error: No execution plans built successfully.": ("call-refused", "not supported"),
+    "00:00:00.190 [ERROR] [drm/fold.c:381] Tried to acquire a page twice": ("program-error-line", "marked this line as an error"),
     # drivers
     "[ 4.212601] amdgpu 0000:03:00.0: [drm:fold_tests [amdgpu]] *ERROR* IB test failed on comp_1.0.1 (-110).": ("device-hang", "in time"),
     "[ 7.713658] xe 0000:03:00.0: [drm] *ERROR* GT0: GuC mmio request 0x4509: failure 0x306": ("firmware-error", "firmware that runs on"),

@@ -62,6 +62,7 @@ MARKS = (
     "EXC_BAD_ACCESS",
     "Access violation",
     "access violation",
+    "Access Violation",
     "0xC0000005",
     "0xc0000005",
     "EXCEPTION_ACCESS_VIOLATION",
@@ -169,7 +170,7 @@ def read(near: Near) -> Iterator[Event]:
     found = next((hit for hit in map(_ADDRESS.search, (near.text, *below[:8], *near.before(3))) if hit), None)
     value = int(found[1], 16) if found else None
     frames = _frames(below) or [match[1] for match in map(_JAVA.match, below[:12]) if match]
-    frames = frames or [line for line in (*near.before(3), *below[:4]) if _DRIVER.search(line)][:MOST_FRAMES]
+    frames = frames or [line for line in (near.text, *near.before(3), *below[:4]) if _DRIVER.search(line)][:MOST_FRAMES]
     yield Event(
         kind="host-abort" if name == "SIGABRT" else "host-crash",
         role="ending",

@@ -128,7 +128,9 @@ _LINKED = re.compile(
     r"hidden symbol|kernel library|comgr|called by kernel|JIT session|\.bc\b|nvlink|unresolved extern", re.IGNORECASE
 )
 _LINUX = re.compile(r"kernel (?:modules?|headers?|sources?)\b|\w\.ko\b|\bdkms\b", re.IGNORECASE)  # a driver, no device code
-_LOADED = re.compile(r"\.so[\w.]*: undefined symbol")  # the words of the dynamic loader
+_LOADED = re.compile(  # the words of the dynamic loader
+    r"\.so[\w.]*: undefined symbol|(?:open|load)\w* .{0,60}(?:library|module|plugin)", re.IGNORECASE
+)
 LONGEST = 160
 
 
