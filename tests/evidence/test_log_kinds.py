@@ -32,6 +32,8 @@ KNOWN = {
     "h systemd-coredump[99]: Process 77 (solver) of user 1000 dumped core.\n\n Stack trace of thread 77:\n"
     " #0  0x00007f6d raise (libc.so.6 + 0x38f91)\n #1  0x00007f6e abort (libc.so.6 + 0x22537)": ("host-abort", "solver (process 77)"),
     "Process 77 (solver) of user 1000 dumped core.\n #0  0x00007f6d n/a (libcuda.so.1 + 0x38f91)": ("host-crash", "solver (process 77)"),
+    "           PID: 12398 (viewer)\n        Signal: 11 (SEGV)\n  Command Line: viewer": ("host-crash", "SIGSEGV"),
+    "fold error: Could not load C:\\Program Files\\ROCm\\rocblas/library/Fold_gfx1103.dat": ("part-missing", "was not found"),
     "Fatal Python error: init_codec: no codec was found": ("python-fatal", "init_codec"),
     "libc++abi: terminating due to uncaught exception of type std::out_of_range: key not found": ("cpp-terminated", "out_of_range"),
     "gpu-plugin-5crlk       0/1     CrashLoopBackOff   12         40m": ("process-ended", "restarted gpu-plugin-5crlk 12 times"),
@@ -48,7 +50,6 @@ KNOWN = {
     "1 failed, 0 passed.": ("test-failed", "1 test failed"),
     "Can not open OpenCL library on this device - undefined symbol: clFoldKHR": ("symbol-missing", "A library could not be loaded"),
     "fold.NotSupportedError: [cudnn] Error: No execution plans built successfully.": ("call-refused", "not supported"),
-    "00:00:00.190 [ERROR] [drm/fold.c:381] Tried to acquire a page twice": ("program-error-line", "marked this line as an error"),
     # drivers
     "[ 4.212601] amdgpu 0000:03:00.0: [drm:fold_tests [amdgpu]] *ERROR* IB test failed on comp_1.0.1 (-110).": ("device-hang", "in time"),
     "[ 7.713658] xe 0000:03:00.0: [drm] *ERROR* GT0: GuC mmio request 0x4509: failure 0x306": ("firmware-error", "firmware that runs on"),

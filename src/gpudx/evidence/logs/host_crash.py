@@ -127,7 +127,7 @@ _DRIVER = re.compile(r"libOpenCL|libcuda|libamdhip|libhsa|libMali|libGLES|adreno
 _JAVA = re.compile(r"^#?\s*[CJVjv]  ?\[(\S+?)\]")  # "Problematic frame" of the Java runtime
 _TOMBSTONE = re.compile(r"(?:^|(?:F DEBUG *|[AF]/DEBUG\b[^:]*):)\s*\(?#\)?\d+ +pc +[0-9a-f]{6,16} +(.+)")
 TOMBSTONE = "adb logcat -b crash -d"
-_NUMBER = re.compile(r"received signal (4|6|7|8|11)\b")
+_NUMBER = re.compile(r"(?:received signal |^\s*Signal: )(4|6|7|8|11)\b")  # the second is coredumpctl's
 SIGNALS = {"4": "SIGILL", "6": "SIGABRT", "7": "SIGBUS", "8": "SIGFPE", "11": "SIGSEGV"}
 NAMES = ("SIGSEGV", "SIGBUS", "SIGABRT", "SIGILL", "SIGFPE")
 # "core dumped" in these languages.

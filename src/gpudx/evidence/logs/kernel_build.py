@@ -91,7 +91,7 @@ _WHAT = (
     r"|OpenCL|CUDA|HIP|pipeline|code|library|device code)"
 )
 _CODE = (
-    r"(?:\bprogram\b|kernel\b|shader|(?:compute|graphics|render\w*|ray\w*) pipeline|code object|executable"
+    r"(?:\bprogram\b(?! Files)|kernel\b|shader|(?:compute|graphics|render\w*|ray\w*) pipeline|code object|executable"
     r"|\S+\.(?:cl|spv|cubin|hsaco|ptx|metallib)\b|(?:CUDA|HIP|GPU|device|cu|hip)\w* module|device code)"
 )
 _NOT = r"(?:failed|unable|could not|couldn't|cannot|can't|error|not able)"

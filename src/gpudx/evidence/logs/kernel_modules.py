@@ -90,7 +90,8 @@ _DRIVER = re.compile(
     r"|\w*smmu\w*)\b",
     re.IGNORECASE,
 )
-_NAMED = re.compile(r"\bGSP task\b|\bPCI (?:device|ROM)\b|/bus/pci/|/devices/pci|device BAR\b|\bpci 0000:|gpu fault|\[drm(?![/\w])|firmware image"
+_NAMED = re.compile(r"\bGSP task\b|\bPCI (?:device|ROM)\b|/bus/pci/|/devices/pci|device BAR\b|\bpci 0000:|gpu fault|\[drm(?![/\w])"
+                    r"|firmware image"
                     r"|binary "
                     r"firmware|gpu hang", re.IGNORECASE)
 _STACK = re.compile(

@@ -197,7 +197,6 @@ _TRIED = re.compile(
     r"|\b(?:[Nn]on-?zero|[Ee]rror|[Ff]ail\w*|[Ee]xception)\b[^.;:]{0,40}? (?P<during>while [a-z]{3,20}ing [^.;:]{3,60})"
 )
 _STATUS = re.compile(r"\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?:ERR|ERROR)_([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)\b")
-_LEVEL = re.compile(r"\[(?:E|ERR|ERROR|FATAL|CRITICAL)\]|^[EF]\d{4} \d|\b(?:ERROR|FATAL|CRITICAL)\b|^(?:fatal|error|critical)\b|^[EF]/\w")
 _JSON = re.compile(r"^[\s{,]*\"(status|state|result|outcome|error|message|reason)\"\s*:\s*\"([^\"]*\b(?i:error|fail\w*|fatal|crash\w*"
                    r"|timeout|unable|cannot|not found|denied)\b[^\"]*)\"")
 _KERNEL_LINE = re.compile(r"^\s*\[ *\d+\.\d{3,6}\]|\bkernel: ")
@@ -256,9 +255,6 @@ def _in_words(text: str, said: str) -> Iterator[Event]:
     what = _operation(text, said)
     if what:
         event = _event(f"{WORDS}operation-failed", f"The program {what}.", text)
-        yield replace(event, warning=True, notes=(*_number(text), *event.notes))
-    elif _LEVEL.search(text):
-        event = _event(f"{WORDS}error-line", f"The program marked this line as an error: {said}.", text)
         yield replace(event, warning=True, notes=(*_number(text), *event.notes))
 
 
